@@ -1,0 +1,5 @@
+export default {
+  displayName: 'credentials',
+  preset: '../../jest.preset.js',
+  coverageDirectory: '<rootDir>/coverage',
+};

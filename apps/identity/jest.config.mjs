@@ -1,0 +1,5 @@
+export default {
+  displayName: 'identity',
+  preset: '../../jest.preset.js',
+  coverageDirectory: '<rootDir>/coverage',
+};

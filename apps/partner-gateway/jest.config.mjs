@@ -1,0 +1,5 @@
+export default {
+  displayName: 'partner-gateway',
+  preset: '../../jest.preset.js',
+  coverageDirectory: '<rootDir>/coverage',
+};

@@ -1,0 +1,5 @@
+export default {
+  displayName: 'provisioning',
+  preset: '../../jest.preset.js',
+  coverageDirectory: '<rootDir>/coverage',
+};

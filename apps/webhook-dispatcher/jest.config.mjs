@@ -1,0 +1,5 @@
+export default {
+  displayName: 'webhook-dispatcher',
+  preset: '../../jest.preset.js',
+  coverageDirectory: '<rootDir>/coverage',
+};

@@ -1,0 +1,65 @@
+import nx from '@nx/eslint-plugin';
+import prettier from 'eslint-config-prettier';
+import jsoncParser from 'jsonc-eslint-parser';
+import tseslint from 'typescript-eslint';
+
+const services = ['identity', 'credentials', 'partner-gateway', 'provisioning', 'webhook-dispatcher'];
+
+/** Who may import whom: the table of docs/architecture.md, enforced. */
+const depConstraints = [
+  {
+    sourceTag: 'type:app',
+    onlyDependOnLibsWithTags: ['type:contract', 'type:platform', 'type:testing', 'type:stores'],
+  },
+  { sourceTag: 'type:platform', onlyDependOnLibsWithTags: ['type:platform', 'type:contract', 'type:stores'] },
+  { sourceTag: 'type:contract', onlyDependOnLibsWithTags: ['type:contract'] },
+  { sourceTag: 'type:stores', onlyDependOnLibsWithTags: [] },
+  { sourceTag: 'type:testing', onlyDependOnLibsWithTags: ['type:contract', 'type:platform', 'type:stores'] },
+  { sourceTag: 'type:e2e', onlyDependOnLibsWithTags: ['type:contract', 'type:testing'] },
+  { sourceTag: 'scope:fleet', onlyDependOnLibsWithTags: ['scope:fleet'] },
+  ...services.map((name) => ({
+    sourceTag: `scope:${name}`,
+    onlyDependOnLibsWithTags: [`scope:${name}`, 'scope:fleet'],
+  })),
+];
+
+export default [
+  { ignores: ['**/dist', '**/out-tsc', '**/coverage', '.data', '.nx'] },
+  ...nx.configs['flat/base'],
+  ...nx.configs['flat/typescript'],
+  ...tseslint.configs.recommendedTypeCheckedOnly.map((c) => ({ ...c, files: ['**/*.ts'] })),
+  {
+    files: ['**/*.ts'],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      '@nx/enforce-module-boundaries': ['error', { enforceBuildableLibDependency: true, depConstraints }],
+    },
+  },
+  {
+    files: ['**/*.spec.ts', '**/*.e2e-spec.ts', '**/test/**/*.ts'],
+    rules: {
+      '@typescript-eslint/no-unsafe-assignment': 'off',
+      '@typescript-eslint/no-unsafe-member-access': 'off',
+      '@typescript-eslint/no-unsafe-argument': 'off',
+      '@typescript-eslint/no-unsafe-call': 'off',
+      '@typescript-eslint/no-unsafe-return': 'off',
+      '@typescript-eslint/require-await': 'off',
+    },
+  },
+  {
+    files: ['apps/*/package.json', 'libs/*/package.json'],
+    languageOptions: { parser: jsoncParser },
+    rules: {
+      '@nx/dependency-checks': [
+        'error',
+        {
+          checkVersionMismatches: false,
+          checkObsoleteDependencies: false,
+          ignoredDependencies: ['tslib'],
+          ignoredFiles: ['{projectRoot}/**/*.spec.ts', '{projectRoot}/test/**', '{projectRoot}/jest*.config.mjs'],
+        },
+      ],
+    },
+  },
+  prettier,
+];

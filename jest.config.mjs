@@ -1,0 +1,3 @@
+export default {
+  projects: ['<rootDir>/apps/*/jest.config.mjs', '<rootDir>/libs/*/jest.config.mjs'],
+};

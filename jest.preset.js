@@ -1,0 +1,43 @@
+const swc = (parser, transform) => [
+  '@swc/jest',
+  {
+    swcrc: false,
+    jsc: { target: 'es2023', parser, transform, keepClassNames: true },
+    module: { type: 'commonjs' },
+    sourceMaps: 'inline',
+  },
+];
+
+/** Packages that ship ES modules only: Jest's CommonJS loader needs them down-levelled. */
+const esmOnly = [
+  '@nestjs/[^/]+',
+  '@noble/hashes',
+  '@scure/base',
+  '(@borewit|@tokenizer)/[^/]+',
+  'file-type',
+  'jose',
+  'oauth4webapi',
+  'openid-client',
+  'strtok3',
+  'token-types',
+  'uint8array-extras',
+];
+
+module.exports = {
+  testEnvironment: 'node',
+  testMatch: ['<rootDir>/src/**/*.spec.ts'],
+  moduleFileExtensions: ['js', 'ts', 'mjs', 'cjs', 'json', 'node'],
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+  modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/out-tsc/'],
+  testEnvironmentOptions: { customExportConditions: ['node', '@rmm/source'] },
+  transform: {
+    '^.+\\.ts$': swc(
+      { syntax: 'typescript', decorators: true },
+      { legacyDecorator: true, decoratorMetadata: true, useDefineForClassFields: false },
+    ),
+    '^.+\\.m?js$': swc({ syntax: 'ecmascript' }, {}),
+  },
+  transformIgnorePatterns: [`/node_modules/(?!(${esmOnly.join('|')})/)`],
+  coverageProvider: 'v8',
+  coverageReporters: ['text-summary', 'lcov'],
+};

@@ -1,0 +1,5 @@
+export default {
+  displayName: 'access',
+  preset: '../../jest.preset.js',
+  coverageDirectory: '<rootDir>/coverage',
+};

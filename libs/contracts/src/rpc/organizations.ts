@@ -1,0 +1,30 @@
+import type { OrganizationFact } from '../facts/organization-facts.js';
+import type { SiteFact } from '../facts/site-facts.js';
+import { rpc } from './rpc-contract.js';
+
+/** Read-through of a directory on a miss. */
+export const PROVISIONING_ORGANIZATIONS_GET = rpc<{ orgIds: string[] }, { organizations: OrganizationFact[] }>(
+  'provisioning.organizations.get',
+);
+
+/** Rebuilds a directory: everything after a position, oldest first, at most `limit` (1 to 1000). */
+export interface ListSinceRequest {
+  after: string | null;
+  limit: number;
+}
+
+export const PROVISIONING_ORGANIZATIONS_LIST_SINCE = rpc<
+  ListSinceRequest,
+  { organizations: OrganizationFact[]; next: string | null }
+>('provisioning.organizations.list-since', 10_000);
+
+/** Sign-up: the first organisation and its site; idempotent per partner. */
+export const PROVISIONING_ORGANIZATIONS_ENSURE_FIRST = rpc<
+  { partnerId: string; companyName: string; partnerSlug: string },
+  { organization: OrganizationFact; site: SiteFact }
+>('provisioning.organizations.ensure-first');
+
+/** Does this site belong to this organisation? Null when it does not exist there. */
+export const PROVISIONING_SITES_GET = rpc<{ orgId: string; siteId: string }, { site: SiteFact | null }>(
+  'provisioning.sites.get',
+);

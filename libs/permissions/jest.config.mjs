@@ -1,0 +1,5 @@
+export default {
+  displayName: 'permissions',
+  preset: '../../jest.preset.js',
+  coverageDirectory: '<rootDir>/coverage',
+};

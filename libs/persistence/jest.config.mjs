@@ -1,0 +1,5 @@
+export default {
+  displayName: 'persistence',
+  preset: '../../jest.preset.js',
+  coverageDirectory: '<rootDir>/coverage',
+};

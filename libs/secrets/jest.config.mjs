@@ -1,0 +1,5 @@
+export default {
+  displayName: 'secrets',
+  preset: '../../jest.preset.js',
+  coverageDirectory: '<rootDir>/coverage',
+};

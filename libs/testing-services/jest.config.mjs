@@ -1,0 +1,5 @@
+export default {
+  displayName: 'testing-services',
+  preset: '../../jest.preset.js',
+  coverageDirectory: '<rootDir>/coverage',
+};
