@@ -1,1 +1,4 @@
-export {};
+export * from './enrollment-peppers.js';
+export * from './hashing.js';
+export * from './key-ring.js';
+export * from './minting.js';
