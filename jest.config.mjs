@@ -1,3 +1,3 @@
 export default {
-  projects: ['<rootDir>/apps/*/jest.config.mjs', '<rootDir>/libs/*/jest.config.mjs'],
+  projects: ['<rootDir>/apps/!(fleet-e2e)/jest.config.mjs', '<rootDir>/libs/*/jest.config.mjs'],
 };

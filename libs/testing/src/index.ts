@@ -1,1 +1,6 @@
-export {};
+export * from './api-client.js';
+export * from './fleet-handle.js';
+export * from './mailbox-client.js';
+export * from './people.js';
+export * from './totp.js';
+export * from './webhook-receiver.js';

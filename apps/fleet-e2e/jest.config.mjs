@@ -1,0 +1,6 @@
+export default {
+  displayName: 'fleet-e2e',
+  preset: '../../jest.preset.js',
+  testMatch: ['<rootDir>/src/**/*.e2e-spec.ts'],
+  testTimeout: 60_000,
+};

@@ -1,0 +1,81 @@
+import { randomInt } from 'node:crypto';
+
+export interface ApiAnswer {
+  status: number;
+  headers: Headers;
+  /** Parsed JSON, or the text where it is none. */
+  body: any; // eslint-disable-line @typescript-eslint/no-explicit-any -- specs look into answers freely
+  cookies: Record<string, string>;
+}
+
+export interface ApiCredentials {
+  bearer?: string;
+  apiKey?: string;
+  cookies?: Record<string, string>;
+  headers?: Record<string, string>;
+}
+
+/** A private address nobody else in this run uses, so that limits per address do not meet. */
+export const freshAddress = (): string => `10.${randomInt(1, 255)}.${randomInt(1, 255)}.${randomInt(1, 255)}`;
+
+/**
+ * A client at the edge. Every client comes from an address of its own: the edge is a trusted proxy and passes
+ * `X-Forwarded-For` on.
+ */
+export class ApiClient {
+  constructor(
+    readonly baseUrl: string,
+    private readonly credentials: ApiCredentials = {},
+    readonly address: string = freshAddress(),
+  ) {}
+
+  /** The same client with other credentials. */
+  as(credentials: ApiCredentials): ApiClient {
+    return new ApiClient(this.baseUrl, credentials, this.address);
+  }
+
+  get(path: string): Promise<ApiAnswer> {
+    return this.send('GET', path);
+  }
+  post(path: string, body?: unknown): Promise<ApiAnswer> {
+    return this.send('POST', path, body);
+  }
+  patch(path: string, body?: unknown): Promise<ApiAnswer> {
+    return this.send('PATCH', path, body);
+  }
+  delete(path: string): Promise<ApiAnswer> {
+    return this.send('DELETE', path);
+  }
+
+  /** @param path  below /api/v1, or an absolute path of the base URL when it begins with `//` */
+  async send(method: string, path: string, body?: unknown, raw: { contentType?: string } = {}): Promise<ApiAnswer> {
+    const url = path.startsWith('//') ? `${this.baseUrl}${path.slice(1)}` : `${this.baseUrl}/api/v1${path}`;
+    const headers: Record<string, string> = { 'x-forwarded-for': this.address, ...this.credentials.headers };
+    if (this.credentials.bearer) headers['authorization'] = `Bearer ${this.credentials.bearer}`;
+    if (this.credentials.apiKey) headers['x-api-key'] = this.credentials.apiKey;
+    const cookies = Object.entries(this.credentials.cookies ?? {});
+    if (cookies.length) headers['cookie'] = cookies.map(([name, value]) => `${name}=${value}`).join('; ');
+    if (body !== undefined) headers['content-type'] = raw.contentType ?? 'application/json';
+    const answer = await fetch(url, {
+      method,
+      headers,
+      redirect: 'manual',
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    return { status: answer.status, headers: answer.headers, body: parse(text), cookies: cookiesOf(answer.headers) };
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+function cookiesOf(headers: Headers): Record<string, string> {
+  const pairs = headers.getSetCookie().map((line) => line.split(';', 1)[0] ?? '');
+  return Object.fromEntries(pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]));
+}
