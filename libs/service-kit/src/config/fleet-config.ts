@@ -1,0 +1,94 @@
+import type { ServiceName } from '@rmm/contracts';
+import type { Cidr } from './cidr.js';
+import type { ConfigReader } from './config-reader.js';
+import { checkFleetRules } from './fleet-rules.js';
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** The variables every service has. @see CONTRACT.md 10 */
+export interface FleetConfig {
+  service: ServiceName;
+  nodeEnv: 'development' | 'test' | 'production';
+  isProduction: boolean;
+  isHosted: boolean;
+  logLevel: LogLevel;
+  port: number;
+  databaseUrl: string;
+  /** Owner login; only to migrate. */
+  migrationsDatabaseUrl?: string;
+  workerDatabaseUrl: string;
+  /** Connections per process and login. */
+  pools: { serviceMax: number; workerMax: number };
+  redisUrl: string;
+  natsUrl: string;
+  /** `{base_url}`, without a trailing slash. */
+  publicApiUrl: string;
+  publicAppUrl: string;
+  corsOrigins: readonly string[];
+  trustedProxyCidrs: readonly Cidr[];
+  forceHttps: boolean;
+  rateLimitsEnabled: boolean;
+  globalRateLimitPerMinute: number;
+  shutdownGraceSeconds: number;
+  otel: { endpoint?: string };
+  jwtIssuer: string;
+  jwtAudience: string;
+}
+
+const DEFAULT_PORTS: Record<ServiceName, number> = {
+  identity: 4001,
+  credentials: 4002,
+  'partner-gateway': 4003,
+  provisioning: 4004,
+  'webhook-dispatcher': 4005,
+};
+
+const POSTGRES = ['postgres', 'postgresql'] as const;
+const HTTP = ['http', 'https'] as const;
+const withoutSlash = (url: string | undefined) => url?.replace(/\/+$/, '');
+
+/** Reads the "all" rows of CONTRACT.md 10; problems are left in the reader. */
+export function readFleetConfig(v: ConfigReader, service: ServiceName): FleetConfig {
+  const nodeEnv = v.enum('NODE_ENV', ['development', 'test', 'production'], { default: 'development' });
+  const port = v.integer('PORT', { min: 0, max: 65_535, default: DEFAULT_PORTS[service] });
+  const publicApiUrl = withoutSlash(v.url('PUBLIC_API_URL', { protocols: HTTP })) ?? 'http://localhost:8080';
+  const publicAppUrl = withoutSlash(v.url('PUBLIC_APP_URL', { protocols: HTTP })) ?? publicApiUrl;
+  const config: FleetConfig = {
+    service,
+    nodeEnv,
+    isProduction: nodeEnv === 'production',
+    isHosted: v.string('IS_HOSTED', { default: 'true' }).toLowerCase() !== 'false',
+    logLevel: v.enum('LOG_LEVEL', LOG_LEVELS, { default: 'info' }),
+    port,
+    databaseUrl: v.url('DATABASE_URL', { protocols: POSTGRES, required: true, secret: true }),
+    migrationsDatabaseUrl: v.url('MIGRATIONS_DATABASE_URL', { protocols: POSTGRES, secret: true }),
+    workerDatabaseUrl: v.url('WORKER_DATABASE_URL', { protocols: POSTGRES, required: true, secret: true }),
+    pools: {
+      serviceMax: v.integer('DB_POOL_MAX', { min: 1, max: 500, default: 8 }),
+      workerMax: v.integer('WORKER_DB_POOL_MAX', { min: 1, max: 500, default: 4 }),
+    },
+    redisUrl: v.url('REDIS_URL', { protocols: ['redis', 'rediss'], required: true, secret: true }),
+    natsUrl: v.string('NATS_URL', { required: true, secret: true }),
+    publicApiUrl,
+    publicAppUrl,
+    corsOrigins: v.list('CORS_ORIGINS', { default: [new URL(publicAppUrl).origin], check: originComplaint }),
+    trustedProxyCidrs: v.cidrs('TRUSTED_PROXY_CIDRS'),
+    forceHttps: v.boolean('FORCE_HTTPS', { default: false }),
+    rateLimitsEnabled: v.boolean('RATE_LIMITS_ENABLED', { default: true }),
+    globalRateLimitPerMinute: v.integer('GLOBAL_RATE_LIMIT_PER_MINUTE', { min: 1, max: 100_000, default: 300 }),
+    shutdownGraceSeconds: v.integer('SHUTDOWN_GRACE_SECONDS', { min: 1, max: 300, default: 20 }),
+    otel: { endpoint: v.url('OTEL_EXPORTER_OTLP_ENDPOINT', { protocols: HTTP }) },
+    jwtIssuer: v.string('JWT_ISSUER', { default: 'service-identity' }),
+    jwtAudience: v.string('JWT_AUDIENCE', { default: 'service-api' }),
+  };
+  checkFleetRules(v, config);
+  return config;
+}
+
+function originComplaint(origin: string): string | null {
+  if (origin.includes('*')) return 'must list origins, wildcards are refused';
+  return URL.canParse(origin) && new URL(origin).origin === origin
+    ? null
+    : 'must list origins like https://app.example';
+}

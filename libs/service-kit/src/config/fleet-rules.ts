@@ -1,0 +1,27 @@
+import type { Cidr } from './cidr.js';
+import type { ConfigReader } from './config-reader.js';
+import type { FleetConfig } from './fleet-config.js';
+
+/** What production refuses. @see CONTRACT.md 10, last column */
+export function checkFleetRules(v: ConfigReader, config: FleetConfig): void {
+  if (!config.isProduction) return;
+  if (URL.canParse(config.redisUrl ?? '') && new URL(config.redisUrl).password === '') {
+    v.problem('REDIS_URL must carry a password in production');
+  }
+  if (!config.rateLimitsEnabled) v.problem('RATE_LIMITS_ENABLED must not be false in production');
+  for (const [name, url] of [
+    ['PUBLIC_API_URL', config.publicApiUrl],
+    ['PUBLIC_APP_URL', config.publicAppUrl],
+  ] as const) {
+    if (!v.has(name)) v.problem(`${name} is required in production`);
+    else if (config.isHosted && !url.startsWith('https:')) v.problem(`${name} must be https where the fleet is hosted`);
+  }
+}
+
+/** `OUTBOUND_EXTRA_ALLOWED_CIDRS`: ranges tenants' URLs may reach beyond the public internet; never in production or hosted. */
+export function readOutboundExtraAllowedCidrs(v: ConfigReader, config: FleetConfig): Cidr[] {
+  if (v.has('OUTBOUND_EXTRA_ALLOWED_CIDRS') && (config.isProduction || config.isHosted)) {
+    v.problem('OUTBOUND_EXTRA_ALLOWED_CIDRS must be empty in production and where the fleet is hosted');
+  }
+  return v.cidrs('OUTBOUND_EXTRA_ALLOWED_CIDRS');
+}

@@ -1,0 +1,27 @@
+import { createHash } from 'node:crypto';
+import { parseAddress } from '../config/cidr.js';
+
+/** What a limit per address counts by: IPv4 as it is, IPv6 by its /64. */
+export function addressBucket(address: string): string {
+  if (!address.includes(':')) return address;
+  const parsed = parseAddress(address);
+  if (parsed === null || parsed.kind() === 'ipv4') return parsed?.toString() ?? address;
+  const parts = (parsed as unknown as { parts: number[] }).parts;
+  return `${parts
+    .slice(0, 4)
+    .map((part) => part.toString(16))
+    .join(':')}::/64`;
+}
+
+/** The bucket of a client: its address, else a fingerprint of user agent, language and origin. */
+export function clientBucket(client: {
+  address?: string;
+  headers: Record<string, string | string[] | undefined>;
+}): string {
+  if (client.address !== undefined) return addressBucket(client.address);
+  const { 'user-agent': agent, 'accept-language': language, origin } = client.headers;
+  const print = createHash('sha256')
+    .update(JSON.stringify([agent, language, origin]))
+    .digest('base64url');
+  return `print-${print.slice(0, 22)}`;
+}

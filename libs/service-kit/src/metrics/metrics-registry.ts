@@ -1,0 +1,52 @@
+import { Injectable } from '@nestjs/common';
+import prometheus from 'prom-client';
+import type { ServiceName } from '@rmm/contracts';
+
+type Counter<L extends string> = prometheus.Counter<L>;
+type Gauge<L extends string> = prometheus.Gauge<L>;
+type Histogram<L extends string> = prometheus.Histogram<L>;
+
+interface MetricOptions<L extends string> {
+  name: string;
+  help: string;
+  labelNames?: readonly L[];
+}
+
+/** The Prometheus metrics of this process, `/metrics`. Names begin with `rmm_`; label values stay few. */
+@Injectable()
+export class MetricsRegistry {
+  readonly registry = new prometheus.Registry();
+
+  constructor(service: ServiceName) {
+    this.registry.setDefaultLabels({ service });
+  }
+
+  counter<L extends string>(options: MetricOptions<L>): Counter<L> {
+    return new prometheus.Counter({ ...options, registers: [this.registry] });
+  }
+
+  /** `collect` sets the value when Prometheus asks. */
+  gauge<L extends string>(
+    options: MetricOptions<L> & { collect?: (this: Gauge<L>) => void | Promise<void> },
+  ): Gauge<L> {
+    return new prometheus.Gauge({ ...options, registers: [this.registry] });
+  }
+
+  /** `buckets` in the unit of the name, seconds as a rule. */
+  histogram<L extends string>(options: MetricOptions<L> & { buckets?: number[] }): Histogram<L> {
+    return new prometheus.Histogram({ ...options, registers: [this.registry] });
+  }
+
+  /** CPU, memory, garbage collection, handles and event-loop delay of this process. */
+  collectProcessMetrics(): void {
+    prometheus.collectDefaultMetrics({ register: this.registry, prefix: 'rmm_' });
+  }
+
+  get contentType(): string {
+    return this.registry.contentType;
+  }
+
+  text(): Promise<string> {
+    return this.registry.metrics();
+  }
+}

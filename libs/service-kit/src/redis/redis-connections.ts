@@ -1,0 +1,71 @@
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Redis, type RedisOptions } from 'ioredis';
+import type { FleetConfig } from '../config/fleet-config.js';
+import { HealthRegistry } from '../health/health-registry.js';
+import type { Logger } from '../logging/logger.js';
+
+/** A command that Redis does not answer within this fails, in milliseconds. */
+const COMMAND_TIMEOUT_MS = 2_000;
+const CONNECT_TIMEOUT_MS = 2_000;
+
+/** Redis of this process: one shared connection that fails fast, and duplicates for those that block. */
+@Injectable()
+export class RedisConnections implements OnApplicationShutdown {
+  private sharedConnection?: Redis;
+  private readonly opened = new Set<Redis>();
+
+  constructor(
+    private readonly config: Pick<FleetConfig, 'redisUrl'>,
+    health: HealthRegistry,
+    private readonly logger: Logger,
+  ) {
+    health.register('redis', async () => {
+      await this.shared.ping();
+    });
+  }
+
+  /** Connects on first use. While Redis is away commands fail at once instead of queueing. */
+  get shared(): Redis {
+    this.sharedConnection ??= this.open({
+      enableOfflineQueue: false,
+      maxRetriesPerRequest: 0,
+      commandTimeout: COMMAND_TIMEOUT_MS,
+    });
+    return this.sharedConnection;
+  }
+
+  /** A connection of its own that waits for Redis, as BullMQ's workers and blocking commands need it. */
+  duplicate(options: RedisOptions = {}): Redis {
+    return this.open({ maxRetriesPerRequest: null, ...options });
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all([...this.opened].map((redis) => quit(redis)));
+    this.opened.clear();
+  }
+
+  private open(options: RedisOptions): Redis {
+    const redis = new Redis(this.config.redisUrl, {
+      connectTimeout: CONNECT_TIMEOUT_MS,
+      retryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 6), 2_000),
+      ...options,
+    });
+    let up = true;
+    redis.on('error', (err) => {
+      if (up) this.logger.warn({ err }, 'Redis connection lost');
+      up = false;
+    });
+    redis.on('ready', () => {
+      if (!up) this.logger.info('Redis connection is back');
+      up = true;
+    });
+    redis.on('end', () => this.opened.delete(redis));
+    this.opened.add(redis);
+    return redis;
+  }
+}
+
+async function quit(redis: Redis): Promise<void> {
+  if (redis.status === 'ready') await redis.quit().catch(() => redis.disconnect());
+  else redis.disconnect();
+}

@@ -1,0 +1,38 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import type { ServiceName } from '@rmm/contracts';
+import type { FleetConfig } from './config/fleet-config.js';
+import { HealthRegistry } from './health/health-registry.js';
+import { RateLimits } from './limits/rate-limits.js';
+import { Logger } from './logging/logger.js';
+import { MetricsRegistry } from './metrics/metrics-registry.js';
+import { OpenApiDocuments } from './openapi/openapi-documents.js';
+import { RedisConnections } from './redis/redis-connections.js';
+import { Clock } from './time/clock.js';
+import { FLEET_CONFIG, SERVICE_NAME } from './tokens.js';
+
+/** Global: configuration, clock, log, health, metrics, Redis, limits and OpenAPI for every feature of a service. */
+@Module({})
+export class ServiceKitModule {
+  static forRoot(config: FleetConfig, service: ServiceName): DynamicModule {
+    const providers = [
+      { provide: FLEET_CONFIG, useValue: config },
+      { provide: SERVICE_NAME, useValue: service },
+      Clock,
+      HealthRegistry,
+      OpenApiDocuments,
+      { provide: Logger, useFactory: () => Logger.create({ service, level: config.logLevel }) },
+      { provide: MetricsRegistry, useFactory: () => new MetricsRegistry(service) },
+      {
+        provide: RedisConnections,
+        inject: [HealthRegistry, Logger],
+        useFactory: (health: HealthRegistry, logger: Logger) => new RedisConnections(config, health, logger),
+      },
+      {
+        provide: RateLimits,
+        inject: [RedisConnections, Clock],
+        useFactory: (redis: RedisConnections, clock: Clock) => new RateLimits(redis, config, clock),
+      },
+    ];
+    return { module: ServiceKitModule, global: true, providers, exports: providers };
+  }
+}
