@@ -1,0 +1,35 @@
+import type { OrganizationStatus } from '@rmm/contracts';
+import type { SiteAddress, SiteContact } from '../sites/site-details.js';
+
+/** A live site of an organisation that a row may mean. */
+export interface KnownSite {
+  id: string;
+  name: string;
+  nameKey: string;
+  timezone: string;
+  address: SiteAddress | null;
+  contact: SiteContact | null;
+  version: number;
+}
+
+/** An organisation, live or soft-deleted, that a row may mean by its link or by its name. */
+export interface KnownOrganization {
+  id: string;
+  name: string;
+  nameKey: string;
+  slug: string;
+  status: OrganizationStatus;
+  deleted: boolean;
+  version: number;
+  links: { system: string; externalId: string }[];
+  sites: KnownSite[];
+}
+
+/** Everything the planner must know of one partner. It holds at least each organisation that a row can match. */
+export interface ImportState {
+  organizations: readonly KnownOrganization[];
+  /** Slugs of live organisations that a new one could collide with. */
+  takenSlugs: ReadonlySet<string>;
+  /** How many organisations the partner may still add; null without a cap. */
+  freePlaces: number | null;
+}
