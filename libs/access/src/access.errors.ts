@@ -1,0 +1,139 @@
+import {
+  ForbiddenError,
+  PreconditionRequiredError,
+  RateLimitedError,
+  UnauthenticatedError,
+  UnavailableError,
+} from '@rmm/service-kit';
+
+/** 401 `unauthenticated`: one answer for every dead user or agent token. */
+export class DeadToken extends UnauthenticatedError {}
+
+/** 401, decided without look-up. @see CONTRACT.md 1.4 */
+export class ApiKeyNotAcceptedHere extends UnauthenticatedError {
+  override code = 'api_key_not_accepted_here';
+  override error = 'API keys are not accepted here';
+
+  constructor() {
+    super(undefined, {
+      message:
+        'API keys are accepted only on POST /mcp/*, POST /dev/push and GET or PATCH /devices/:id/custom-fields.',
+    });
+  }
+}
+
+/** 401: one answer for every failure of SPEC 5.3. */
+export class InvalidApiKey extends UnauthenticatedError {
+  override code = 'invalid_api_key';
+  override error = 'Invalid API key';
+}
+
+export class PartnerKeyRequired extends UnauthenticatedError {
+  override code = 'partner_api_auth_required';
+  override error = 'Partner API key required';
+}
+
+/** 401: one answer for every dead partner key. @see CONTRACT.md 4.4.1 */
+export class InvalidPartnerKey extends UnauthenticatedError {
+  override code = 'partner_api_invalid_credentials';
+  override error = 'Invalid partner API credentials';
+}
+
+export class PermissionDenied extends ForbiddenError {
+  override code = 'permission_denied';
+  override error = 'Permission denied';
+
+  constructor(required: readonly string[]) {
+    super(undefined, { extras: { required: [...required] } });
+  }
+}
+
+export class ScopeNotAllowed extends ForbiddenError {
+  override code = 'scope_not_allowed';
+  override error = 'Not available in this scope';
+}
+
+export class MfaRequired extends ForbiddenError {
+  override code = 'mfa_required';
+  override error = 'MFA required';
+}
+
+export class FullPartnerAccessRequired extends ForbiddenError {
+  override code = 'full_partner_access_required';
+  override error = 'Full partner organization access required';
+}
+
+export class ApiKeyScopeRequired extends ForbiddenError {
+  override code = 'api_key_scope_required';
+  override error = 'API key does not have required permissions';
+
+  constructor(required: readonly string[]) {
+    super(undefined, { extras: { required: [...required] } });
+  }
+}
+
+export class PartnerScopeRequired extends ForbiddenError {
+  override code = 'partner_api_scope_required';
+  override error = 'Partner API key does not have the required scope';
+
+  constructor(required: readonly string[]) {
+    super(undefined, { extras: { required: [...required] } });
+  }
+}
+
+export class OrganizationAccessDenied extends ForbiddenError {
+  override code = 'organization_access_denied';
+  override error = 'Access to this organization denied';
+}
+
+export class SiteAccessDenied extends ForbiddenError {
+  override code = 'site_access_denied';
+  override error = 'Access to this site denied';
+}
+
+export class TenantInactive extends ForbiddenError {
+  override code = 'tenant_inactive';
+  override error = 'Tenant is not active';
+}
+
+export class PartnerNotFound extends ForbiddenError {
+  override code = 'partner_not_found';
+  override error = 'Tenant is not active';
+}
+
+export class PartnerInactive extends ForbiddenError {
+  override code = 'partner_inactive';
+  override error = 'Tenant is not active';
+
+  constructor(extras: { status: string; actionUrl: string; actionLabel: string }) {
+    super(undefined, { extras });
+  }
+}
+
+export class IpNotAllowed extends ForbiddenError {
+  override code = 'ip_not_allowed';
+  override error = 'Address not allowed';
+}
+
+export class IpCheckFailed extends UnavailableError {
+  override code = 'ip_check_failed';
+}
+
+/** 428: nothing but enrolment is open to this user. @see CONTRACT.md 5.2 */
+export class MfaEnrollmentRequired extends PreconditionRequiredError {
+  override code = 'mfa_enrollment_required';
+  override error = 'mfa_enrollment_required';
+
+  constructor(allowedMethods: readonly string[]) {
+    super(undefined, { extras: { enrollUrl: '/auth/mfa/setup', allowedMethods: [...allowedMethods] } });
+  }
+}
+
+export class KeyRateLimited extends RateLimitedError {
+  constructor(
+    override code: 'rate_limited' | 'partner_api_rate_limited' | 'partner_api_auth_rate_limited',
+    retryAfterSeconds: number,
+  ) {
+    super(undefined, { retryAfterSeconds });
+  }
+}

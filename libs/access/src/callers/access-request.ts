@@ -1,0 +1,20 @@
+import type { Request } from 'express';
+import type { Caller } from './caller.js';
+
+/** What the guard reads of a request, and what it leaves on it. */
+export type AccessRequest = Request & { caller?: Caller };
+
+/** The token of `Authorization: Bearer <token>`, or null. */
+export function bearerToken(request: AccessRequest): string | null {
+  const header = request.headers.authorization;
+  if (header === undefined || header.length < 8) return null;
+  if (header.slice(0, 7).toLowerCase() !== 'bearer ') return null;
+  const token = header.slice(7).trim();
+  return token === '' ? null : token;
+}
+
+/** The value of `X-API-Key`, or null when the header is absent. An empty header is present and empty. */
+export function presentedKey(request: AccessRequest): string | null {
+  const header = request.headers['x-api-key'];
+  return typeof header === 'string' ? header : null;
+}
