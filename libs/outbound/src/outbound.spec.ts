@@ -1,0 +1,279 @@
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from 'node:net';
+import { Outbound, type OutboundOptions } from './outbound.js';
+import { OutboundFailed, OutboundTimeout, UnsafeAddress } from './outbound.errors.js';
+
+const LOOPBACK = { isHosted: false, extraAllowedCidrs: ['127.0.0.0/8'] };
+const LIMITS = { timeoutMs: 2_000, maxResponseBytes: 1_000 };
+
+describe('Outbound', () => {
+  const servers: (Server | TcpServer)[] = [];
+  const outbounds: Outbound[] = [];
+  let answer: RequestListener = (_request, response) => response.end('ok');
+  let connections = 0;
+  let url = '';
+  let port = 0;
+
+  const outboundWith = (options: Partial<OutboundOptions> = {}) => {
+    const outbound = new Outbound({ ...LOOPBACK, ...options });
+    outbounds.push(outbound);
+    return outbound;
+  };
+
+  const listen = (server: Server | TcpServer) =>
+    new Promise<number>((resolve) =>
+      server.listen(0, '127.0.0.1', () => {
+        servers.push(server);
+        resolve((server.address() as AddressInfo).port);
+      }),
+    );
+
+  beforeAll(async () => {
+    const server = createServer((request, response) => answer(request, response));
+    server.on('connection', () => (connections += 1));
+    port = await listen(server);
+    url = `http://127.0.0.1:${port}/hook?a=1`;
+  });
+
+  beforeEach(() => {
+    connections = 0;
+  });
+
+  afterEach(async () => {
+    await Promise.all(outbounds.splice(0).map((outbound) => outbound.close()));
+  });
+
+  afterAll(() => {
+    for (const server of servers) {
+      if ('closeAllConnections' in server) server.closeAllConnections();
+      server.close();
+    }
+  });
+
+  it('sends what it was given and returns the answer', async () => {
+    const seen: { request?: IncomingMessage; body?: string } = {};
+    answer = (request, response) => {
+      seen.request = request;
+      let body = '';
+      request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+      request.on('end', () => {
+        seen.body = body;
+        response.writeHead(201, { 'X-Answer': 'yes' }).end('thanks');
+      });
+    };
+    const response = await outboundWith().post({
+      url,
+      headers: { 'X-Test': '1', host: 'evil.example' },
+      body: '{"a":1}',
+      ...LIMITS,
+    });
+    expect(response).toMatchObject({ status: 201, truncated: false });
+    expect(response.headers['x-answer']).toBe('yes');
+    expect(response.body.toString()).toBe('thanks');
+    expect(seen.request?.method).toBe('POST');
+    expect(seen.request?.url).toBe('/hook?a=1');
+    expect(seen.request?.headers).toMatchObject({ host: `127.0.0.1:${port}`, 'x-test': '1', 'content-length': '7' });
+    expect(seen.request?.headers).not.toHaveProperty('accept-encoding');
+    expect(seen.body).toBe('{"a":1}');
+  });
+
+  it('turns userinfo of the URL into Basic credentials', async () => {
+    let authorization: string | undefined;
+    answer = (request, response) => {
+      authorization = request.headers.authorization;
+      response.end();
+    };
+    await outboundWith().post({ url: `http://us%20er:p%40ss@127.0.0.1:${port}/`, ...LIMITS });
+    expect(authorization).toBe(`Basic ${Buffer.from('us er:p@ss').toString('base64')}`);
+  });
+
+  it('does not follow a redirect', async () => {
+    let requests = 0;
+    answer = (_request, response) => {
+      requests += 1;
+      response.writeHead(302, { location: `http://127.0.0.1:${port}/elsewhere` }).end();
+    };
+    expect((await outboundWith().post({ url, ...LIMITS })).status).toBe(302);
+    expect(requests).toBe(1);
+  });
+
+  it('stops reading at the ceiling and closes the connection', async () => {
+    let closed: Promise<void> = Promise.resolve();
+    answer = (_request, response) => {
+      closed = new Promise((resolve) => response.once('close', () => resolve()));
+      response.on('error', () => undefined);
+      const write = () => {
+        while (!response.destroyed && response.write('x'.repeat(10_000)));
+        if (!response.destroyed) response.once('drain', write);
+      };
+      write();
+    };
+    const response = await outboundWith().post({ url, ...LIMITS });
+    expect(response.truncated).toBe(true);
+    expect(response.body).toHaveLength(1_000);
+    await closed;
+  });
+
+  it.each([
+    ['never answers', (_response: ServerResponse) => undefined],
+    [
+      'drips its body',
+      (response: ServerResponse) => {
+        const timer = setInterval(() => response.write('x'), 20);
+        response.once('close', () => clearInterval(timer));
+      },
+    ],
+    [
+      'sends early hints for ever',
+      (response: ServerResponse) => {
+        const timer = setInterval(() => response.writeEarlyHints({ link: '</a>; rel=preload' }), 20);
+        response.once('close', () => clearInterval(timer));
+      },
+    ],
+  ])('keeps its deadline when the other side %s', async (_, behave) => {
+    answer = (_request, response) => void behave(response);
+    const startedMs = performance.now();
+    await expect(outboundWith().post({ url, ...LIMITS, timeoutMs: 200 })).rejects.toThrow(
+      new OutboundTimeout(200).message,
+    );
+    expect(performance.now() - startedMs).toBeLessThan(1_500);
+  });
+
+  it('counts waiting for a free connection into the deadline', async () => {
+    answer = () => undefined;
+    const outbound = outboundWith({ pools: { connectionsPerOrigin: 1 } });
+    const both = [0, 1].map(() => outbound.post({ url, ...LIMITS, timeoutMs: 150 }));
+    for (const outcome of await Promise.allSettled(both)) {
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { name: 'OutboundTimeout' } });
+    }
+  });
+
+  it('says what failed on the network without naming an address', async () => {
+    const closed = createTcpServer((socket) => socket.destroy());
+    const closedPort = await listen(closed);
+    await expect(outboundWith().post({ url: `http://127.0.0.1:${closedPort}/`, ...LIMITS })).rejects.toThrow(
+      /^Connection (reset|closed by the other side)$/,
+    );
+    await new Promise((resolve) => closed.close(resolve));
+    const refused = outboundWith().post({ url: `http://127.0.0.1:${closedPort}/`, ...LIMITS });
+    await expect(refused).rejects.toThrow(OutboundFailed);
+    await expect(refused).rejects.toThrow(/^Connection refused$/);
+  });
+
+  it('fails on what is not HTTP', async () => {
+    const odd = createTcpServer((socket) => socket.on('error', () => undefined).end('hello, world\r\n\r\n'));
+    const oddPort = await listen(odd);
+    await expect(outboundWith().post({ url: `http://127.0.0.1:${oddPort}/`, ...LIMITS })).rejects.toThrow(
+      'Malformed HTTP response',
+    );
+  });
+
+  it('keeps connections for the next request of the same origin', async () => {
+    answer = (_request, response) => response.end('ok');
+    const outbound = outboundWith();
+    for (let i = 0; i < 20; i += 1) await outbound.post({ url, ...LIMITS });
+    // Two, since undici frees a connection a tick after its answer was handed out.
+    expect(connections).toBeLessThanOrEqual(2);
+  });
+
+  it('gives connections up after their lifetime', async () => {
+    answer = (_request, response) => response.end('ok');
+    let nowMs = 0;
+    const outbound = outboundWith({ nowMs: () => nowMs, pools: { maxLifetimeMs: 1_000 } });
+    await outbound.post({ url, ...LIMITS });
+    nowMs = 1_000;
+    await outbound.post({ url, ...LIMITS });
+    expect(connections).toBe(2);
+  });
+
+  it('reads no proxy from the environment', async () => {
+    answer = (_request, response) => response.end('direct');
+    process.env['HTTP_PROXY'] = process.env['http_proxy'] = 'http://127.0.0.1:1';
+    try {
+      expect((await outboundWith().post({ url, ...LIMITS })).body.toString()).toBe('direct');
+    } finally {
+      delete process.env['HTTP_PROXY'];
+      delete process.env['http_proxy'];
+    }
+  });
+
+  describe('with names', () => {
+    const named = (path = '/') => `http://hooks.example.com:${port}${path}`;
+
+    it('connects to the vetted address, asks again each time and keeps the name in Host', async () => {
+      let host: string | undefined;
+      answer = (request, response) => {
+        host = request.headers.host;
+        response.end();
+      };
+      let questions = 0;
+      const resolver = { resolve: async () => (questions++, ['127.0.0.1']) };
+      const outbound = outboundWith({ resolver });
+      await outbound.post({ url: named(), ...LIMITS });
+      await outbound.post({ url: named(), ...LIMITS });
+      expect(host).toBe(`hooks.example.com:${port}`);
+      expect(questions).toBe(2);
+      expect(connections).toBeGreaterThan(0);
+    });
+
+    it('refuses a name that was rebound, although a good connection is still open', async () => {
+      let requests = 0;
+      answer = (_request, response) => {
+        requests += 1;
+        response.end();
+      };
+      const answers = [['127.0.0.1'], ['169.254.169.254'], ['127.0.0.1', '10.0.0.1', '192.0.2.7']];
+      const outbound = outboundWith({ resolver: { resolve: async () => answers.shift() ?? [] } });
+      await outbound.post({ url: named(), ...LIMITS });
+      await expect(outbound.post({ url: named(), ...LIMITS })).rejects.toThrow(UnsafeAddress);
+      await expect(outbound.post({ url: named(), ...LIMITS })).rejects.toThrow(UnsafeAddress);
+      await expect(outbound.post({ url: named(), ...LIMITS })).rejects.toThrow('the host has no address');
+      expect(requests).toBe(1);
+    });
+
+    it('opens a new connection when the name has moved to other addresses', async () => {
+      const peers = new Set<string | undefined>();
+      answer = (request, response) => {
+        peers.add(request.socket.localAddress);
+        response.end();
+      };
+      const everywhere = createServer((request, response) => answer(request, response));
+      const movedPort = await new Promise<number>((resolve) =>
+        everywhere.listen(0, '0.0.0.0', () => resolve((everywhere.address() as AddressInfo).port)),
+      );
+      servers.push(everywhere);
+      const answers = [['127.0.0.1'], ['127.0.0.2']];
+      const outbound = outboundWith({ resolver: { resolve: async () => answers.shift() ?? [] } });
+      const moved = { url: `http://hooks.example.com:${movedPort}/`, ...LIMITS };
+      await outbound.post(moved);
+      await outbound.post(moved);
+      expect([...peers]).toEqual(['127.0.0.1', '127.0.0.2']);
+    });
+
+    it('refuses when the resolver fails or hangs', async () => {
+      const failing = outboundWith({ resolver: { resolve: () => Promise.reject(new Error('SERVFAIL')) } });
+      await expect(failing.post({ url: named(), ...LIMITS })).rejects.toThrow('the host could not be resolved');
+      const hanging = outboundWith({ resolver: { resolve: () => new Promise(() => undefined) } });
+      await expect(hanging.post({ url: named(), ...LIMITS, timeoutMs: 100 })).rejects.toThrow(UnsafeAddress);
+    });
+
+    it('asks once for those who ask together', async () => {
+      let questions = 0;
+      const outbound = outboundWith({ resolver: { resolve: async () => (questions++, ['127.0.0.1']) } });
+      await Promise.all([1, 2, 3].map(() => outbound.assertAllowed(named())));
+      expect(questions).toBe(1);
+    });
+  });
+
+  it('refuses loopback unless it was let through, and sends nothing', async () => {
+    let requests = 0;
+    answer = (_request, response) => {
+      requests += 1;
+      response.end();
+    };
+    const strict = outboundWith({ extraAllowedCidrs: [] });
+    await expect(strict.post({ url, ...LIMITS })).rejects.toThrow(UnsafeAddress);
+    await expect(strict.assertAllowed(url)).rejects.toThrow('the host is in a blocked address range');
+    expect(requests).toBe(0);
+  });
+});

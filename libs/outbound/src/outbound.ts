@@ -1,0 +1,142 @@
+import type { Dispatcher } from 'undici';
+import { AddressRules, type AddressRulesOptions } from './address-rules.js';
+import { ConnectionPools, DEFAULT_POOL_LIMITS, type PoolLimits } from './connection-pools.js';
+import { exchange, type OutboundResponse } from './exchange.js';
+import { type HostResolver, NameServerResolver, SingleFlightResolver, SystemResolver } from './host-resolver.js';
+import { OutboundFailed, OutboundTimeout, UnsafeAddress } from './outbound.errors.js';
+
+export interface OutboundRequest {
+  url: string;
+  method: Dispatcher.HttpMethod;
+  /** `Host` is always taken from the URL. */
+  headers?: Readonly<Record<string, string>>;
+  body?: string | Buffer;
+  /** For everything: DNS, connection, request, headers and body, in milliseconds. */
+  timeoutMs: number;
+  /** More than this is not read; the answer says `truncated`. */
+  maxResponseBytes: number;
+}
+
+export interface OutboundOptions extends AddressRulesOptions {
+  resolver?: HostResolver;
+  pools?: Partial<PoolLimits>;
+  nowMs?: () => number;
+}
+
+interface Vetted {
+  url: URL;
+  addresses: readonly string[];
+}
+
+const DNS_TIMEOUT_MS = 5_000;
+
+/**
+ * The only way to call a URL that a tenant chose.
+ * Each request is vetted anew, DNS included, and connects to nothing but the addresses of its verdict.
+ * Redirects are answers like any other, never followed; proxy variables of the environment are not read;
+ * compressed answers are neither asked for nor unpacked.
+ */
+export class Outbound {
+  readonly rules: AddressRules;
+  readonly #resolver: HostResolver;
+  readonly #pools: ConnectionPools;
+  readonly #nowMs: () => number;
+
+  constructor(options: OutboundOptions) {
+    this.rules = new AddressRules(options);
+    // One resolver for the verdict and the connection, or the two could disagree.
+    this.#resolver = new SingleFlightResolver(
+      options.resolver ?? (options.isHosted ? new NameServerResolver() : new SystemResolver()),
+    );
+    this.#nowMs = options.nowMs ?? (() => performance.now());
+    this.#pools = new ConnectionPools({ ...DEFAULT_POOL_LIMITS, ...options.pools }, this.#nowMs);
+  }
+
+  /** @throws UnsafeAddress  with all reasons, also when the name has no answer */
+  async assertAllowed(url: string): Promise<void> {
+    await this.#vet(url, DNS_TIMEOUT_MS);
+  }
+
+  /**
+   * @returns any answer, whatever its status
+   * @throws UnsafeAddress  before anything was sent
+   * @throws OutboundTimeout, OutboundFailed
+   */
+  async request(request: OutboundRequest): Promise<OutboundResponse> {
+    const startedMs = this.#nowMs();
+    const { url, addresses } = await this.#vet(request.url, Math.min(DNS_TIMEOUT_MS, request.timeoutMs));
+    const remainingMs = request.timeoutMs - (this.#nowMs() - startedMs);
+    if (remainingMs <= 0) throw new OutboundTimeout(request.timeoutMs);
+    return exchange(
+      this.#pools.take(url.origin, addresses),
+      {
+        path: url.pathname + url.search,
+        method: request.method,
+        headers: headersFor(url, request.headers),
+        body: request.body ?? null,
+      },
+      { remainingMs, timeoutMs: request.timeoutMs, maxResponseBytes: request.maxResponseBytes },
+    );
+  }
+
+  /** A POST; otherwise as `request`. */
+  post(request: Omit<OutboundRequest, 'method'>): Promise<OutboundResponse> {
+    return this.request({ ...request, method: 'POST' });
+  }
+
+  /** Ends when every exchange in flight has ended. */
+  close(): Promise<void> {
+    return this.#pools.close();
+  }
+
+  async #vet(text: string, dnsTimeoutMs: number): Promise<Vetted> {
+    const checked = this.rules.checkUrl(text);
+    if (!checked.allowed) throw new UnsafeAddress(checked.reasons);
+    // undici asks no look-up for a literal: it was judged by checkUrl, and here it is its own answer.
+    if (checked.literal !== null) return { url: checked.url, addresses: [checked.literal] };
+    const addresses = await this.#resolve(checked.url.hostname, dnsTimeoutMs);
+    const verdict = this.rules.judgeAddresses(checked.url, addresses);
+    if (!verdict.allowed) throw new UnsafeAddress(verdict.reasons);
+    return { url: checked.url, addresses };
+  }
+
+  async #resolve(host: string, timeoutMs: number): Promise<string[]> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new OutboundFailed('Name resolution timed out', 'ETIMEOUT')), timeoutMs);
+    });
+    try {
+      return await Promise.race([this.#resolver.resolve(host), late]);
+    } catch (cause) {
+      // Without an answer there is nothing to vet: the attempt is refused, not sent on trust.
+      throw new UnsafeAddress(['the host could not be resolved'], { cause });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+/** Userinfo of the URL becomes Basic credentials unless the caller brought its own; undici would drop it. */
+function headersFor(url: URL, given: Readonly<Record<string, string>> = {}): string[] {
+  const flat: string[] = [];
+  let hasAuthorization = false;
+  for (const [name, value] of Object.entries(given)) {
+    const lower = name.toLowerCase();
+    if (lower === 'host') continue;
+    hasAuthorization ||= lower === 'authorization';
+    flat.push(name, value);
+  }
+  if (!hasAuthorization && (url.username !== '' || url.password !== '')) {
+    const credentials = `${decode(url.username)}:${decode(url.password)}`;
+    flat.push('authorization', `Basic ${Buffer.from(credentials, 'utf8').toString('base64')}`);
+  }
+  return flat;
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
