@@ -1,0 +1,104 @@
+import type { FleetConfig } from '@rmm/service-kit';
+import pg, { type Pool } from 'pg';
+import { DataSource, type ObjectLiteral } from 'typeorm';
+import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+import { poolOptions } from '../database/pool-options.js';
+import { roleOf } from '../migrations/login-roles.js';
+import { type MigrationClass, missingMigrations, runMigrations } from '../migrations/migrations-runner.js';
+import { loginProblems } from './login-problems.js';
+
+export type PersistenceConfig = Pick<
+  FleetConfig,
+  'service' | 'databaseUrl' | 'migrationsDatabaseUrl' | 'workerDatabaseUrl' | 'pools'
+>;
+
+export interface PersistenceOptions {
+  config: PersistenceConfig;
+  /** The service's own schema. */
+  schema: string;
+  entities: readonly (new () => ObjectLiteral)[];
+  /** Oldest first, as classes. */
+  migrations: readonly MigrationClass[];
+}
+
+/** The start is refused: the message lists every reason. */
+export class StartRefused extends Error {
+  constructor(problems: readonly string[]) {
+    super(`The database is not fit to start on:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
+  }
+}
+
+/** The open pools of one process: TypeORM's for the service login, a small one for the worker login. */
+export class Databases {
+  private constructor(
+    readonly dataSource: DataSource,
+    readonly servicePool: Pool,
+    readonly workerPool: Pool,
+  ) {}
+
+  /**
+   * Connects, judges both logins, migrates (or checks that somebody has).
+   * @throws StartRefused; the driver's error when the database cannot be reached
+   */
+  static async open(options: PersistenceOptions): Promise<Databases> {
+    const { config, schema } = options;
+    const workerPool = new pg.Pool(
+      poolOptions(config.workerDatabaseUrl, schema, config.pools.workerMax, `${config.service}-worker`),
+    );
+    workerPool.on('error', () => undefined); // an idle connection was lost; the next use makes a new one
+    const dataSource = serviceDataSource(options);
+    try {
+      await dataSource.initialize();
+      const databases = new Databases(dataSource, (dataSource.driver as PostgresDriver).master as Pool, workerPool);
+      await databases.assertLogins(options);
+      await databases.bringUpToDate(options);
+      return databases;
+    } catch (error) {
+      await workerPool.end();
+      if (dataSource.isInitialized) await dataSource.destroy();
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.dataSource.destroy(), this.workerPool.end()]);
+  }
+
+  private async assertLogins({ config, schema }: PersistenceOptions): Promise<void> {
+    const [service, worker] = [roleOf(config.databaseUrl), roleOf(config.workerDatabaseUrl)];
+    const problems = await Promise.all([
+      loginProblems(this.servicePool, schema, worker),
+      loginProblems(this.workerPool, schema, service),
+    ]);
+    const named = problems.flatMap((found, i) =>
+      found.map((p) => `${i === 0 ? 'DATABASE_URL' : 'WORKER_DATABASE_URL'}: ${p}`),
+    );
+    if (named.length > 0) throw new StartRefused(named);
+  }
+
+  private async bringUpToDate({ config, schema, migrations }: PersistenceOptions): Promise<void> {
+    const { migrationsDatabaseUrl, databaseUrl, workerDatabaseUrl } = config;
+    if (migrationsDatabaseUrl !== undefined) {
+      await runMigrations({ schema, migrations, migrationsDatabaseUrl, databaseUrl, workerDatabaseUrl });
+      return;
+    }
+    const missing = await missingMigrations(this.servicePool, migrations);
+    if (missing.length === 0) return;
+    throw new StartRefused([
+      `the schema ${schema} is behind (${missing.join(', ')}): start once with MIGRATIONS_DATABASE_URL set`,
+    ]);
+  }
+}
+
+function serviceDataSource({ config, schema, entities }: PersistenceOptions): DataSource {
+  return new DataSource({
+    type: 'postgres',
+    url: config.databaseUrl,
+    schema,
+    entities: [...entities],
+    installExtensions: false,
+    uuidExtension: 'pgcrypto', // gen_random_uuid(), which is built in
+    extra: poolOptions(config.databaseUrl, schema, config.pools.serviceMax, config.service),
+    poolErrorHandler: () => undefined, // an idle connection was lost; the next use makes a new one
+  });
+}

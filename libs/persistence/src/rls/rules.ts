@@ -1,0 +1,79 @@
+/**
+ * The conditions of row-level security, as SQL for policies.
+ *
+ * They are plain expressions of built-in functions, not calls of functions of our own: nothing to grant or to version,
+ * `current_setting` is stable and parallel safe, and there is nothing to inline. LEAKPROOF, which only a superuser may
+ * declare, is not needed: it would say that a *query's* function may see rows before the policy has passed them, while
+ * these are the policy. What it does mean for queries: an index serves under a policy only through leak-proof
+ * operators (comparison of uuid, text, numbers and times are; `ilike`, full text and jsonb operators are not, they
+ * filter the rows that the policy and other indexes left).
+ *
+ * Unset or empty settings match nothing: `nullif` makes them null, and null is not true.
+ */
+const setting = (name: string) => `nullif(current_setting('rmm.${name}', true), '')`;
+
+export const OWN_PARTNER = `${setting('partner_id')}::uuid`;
+export const OWN_ORGANIZATION = `${setting('org_id')}::uuid`;
+export const OWN_USER = `${setting('user_id')}::uuid`;
+const SELECTED_ORGANIZATIONS = `${setting('org_ids')}::uuid[]`;
+
+export interface TenantColumns {
+  partnerId: string;
+  orgId: string;
+  userId: string;
+}
+
+export const DEFAULT_COLUMNS: TenantColumns = { partnerId: 'partner_id', orgId: 'org_id', userId: 'user_id' };
+
+/** What a row must satisfy, per way of using it. */
+export interface Rule {
+  read: string;
+  write: string;
+}
+
+/** Owned by one organisation: its own callers, and those of its partner who reach it. */
+export function organizationRule(columns: TenantColumns = DEFAULT_COLUMNS): Rule {
+  const { partnerId, orgId } = columns;
+  return same(byScope(`${partnerId} = ${OWN_PARTNER} and (${reached(orgId)})`, `${orgId} = ${OWN_ORGANIZATION}`));
+}
+
+/** Owned by the partner as a whole. Writes by members with `selected` organisations are refused by guards. */
+export function partnerRule(columns: TenantColumns = DEFAULT_COLUMNS): Rule {
+  return same(byScope(`${columns.partnerId} = ${OWN_PARTNER}`, 'false'));
+}
+
+/**
+ * Owned by an organisation, or partner-wide where the organisation is null. Organisation callers also read their own
+ * partner's partner-wide rows, and write only their own.
+ */
+export function dualRule(columns: TenantColumns = DEFAULT_COLUMNS): Rule {
+  const { partnerId, orgId } = columns;
+  const asPartner = `${partnerId} = ${OWN_PARTNER} and (${orgId} is null or ${reached(orgId)})`;
+  const own = `${orgId} = ${OWN_ORGANIZATION}`;
+  const partnerWide = `(${orgId} is null and ${partnerId} = ${OWN_PARTNER})`;
+  return { read: byScope(asPartner, `${own} or ${partnerWide}`), write: byScope(asPartner, own) };
+}
+
+/** Private to one user, whatever the scope. */
+export function userRule(columns: TenantColumns = DEFAULT_COLUMNS): Rule {
+  return same(`${columns.userId} = ${OWN_USER}`);
+}
+
+/** `case` evaluates only the branch of the caller's scope; a scope that is none of the three matches nothing. */
+function byScope(asPartner: string, asOrganization: string): string {
+  return (
+    `case current_setting('rmm.scope', true) when 'partner' then ${asPartner} ` +
+    `when 'organization' then ${asOrganization} when 'system' then true else false end`
+  );
+}
+
+function reached(orgId: string): string {
+  return (
+    `case current_setting('rmm.org_access', true) when 'all' then true ` +
+    `when 'selected' then ${orgId} = any (${SELECTED_ORGANIZATIONS}) else false end`
+  );
+}
+
+function same(condition: string): Rule {
+  return { read: condition, write: condition };
+}

@@ -1,0 +1,38 @@
+import type { Pool } from 'pg';
+import type { DataSource } from 'typeorm';
+import { fromDriver } from '../database/database-errors.js';
+import { acquire, releaseAfter } from '../database/pooled-client.js';
+import { assertNotInside, runTransaction } from '../database/run-transaction.js';
+import type { SqlExecutor } from '../database/sql-executor.js';
+import { WorkerTransaction } from './worker-transaction.js';
+
+/** The second login: work without a signed-in caller that crosses tenants. @see ARCHITECTURE.md, rule 2 */
+export class WorkerDatabase implements SqlExecutor {
+  constructor(
+    private readonly pool: Pool,
+    private readonly dataSource: DataSource,
+  ) {}
+
+  /** One statement in its own transaction. @throws DatabaseConnectionLost, DatabaseTooBusy, pg's DatabaseError */
+  async query<Row = Record<string, unknown>>(sql: string, params: readonly unknown[] = []): Promise<Row[]> {
+    assertNotInside(this.pool);
+    const client = await acquire(this.pool);
+    try {
+      const result = await client.query(sql, params as unknown[]);
+      client.release();
+      return result.rows as Row[];
+    } catch (error) {
+      throw releaseAfter(client, fromDriver(error));
+    }
+  }
+
+  /** One transaction; rolled back when `work` rejects. Keep it short, with no network I/O inside. */
+  run<T>(work: (tx: WorkerTransaction) => Promise<T>): Promise<T> {
+    return runTransaction(
+      this.pool,
+      (client) => client.query('BEGIN'),
+      (client) => new WorkerTransaction(client, this.dataSource),
+      work,
+    );
+  }
+}
