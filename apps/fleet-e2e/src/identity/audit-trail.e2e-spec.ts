@@ -1,0 +1,35 @@
+import { fleetUnderTest, makeOrganization, partnerWithMfa, registerPartner } from '@rmm/testing';
+import { eventually } from '@rmm/testing-services';
+import { must } from '../steps.js';
+
+describe('the audit trail', () => {
+  const fleet = fleetUnderTest();
+
+  it('holds what was done in three services, with actor and address, and nothing of a key', async () => {
+    const { client, email, partnerId } = await partnerWithMfa(fleet);
+    const { orgId } = await makeOrganization(client);
+    const { key } = must(await client.post('/api-keys', { orgId, name: 'Audited' }), 201);
+
+    const rows = await eventually(async () => {
+      const { data } = must(await client.get('/audit-logs?limit=100'), 200);
+      const actions = (data as { action: string }[]).map((row) => row.action);
+      expect(actions).toEqual(expect.arrayContaining(['api_key.create', 'organization.create', 'auth.mfa.enable']));
+      return data as Record<string, unknown>[];
+    });
+
+    expect(rows.find((row) => row['action'] === 'api_key.create')).toMatchObject({
+      partnerId,
+      orgId,
+      actorType: 'user',
+      actorEmail: email,
+      resourceType: 'api_key',
+      resourceName: 'Audited',
+      result: 'success',
+      ipAddress: client.address,
+    });
+    expect(JSON.stringify(rows)).not.toContain(key);
+    const other = await registerPartner(fleet);
+    const foreign = must(await other.client.get('/audit-logs?limit=100'), 200);
+    expect(JSON.stringify(foreign)).not.toContain(orgId);
+  });
+});

@@ -1,0 +1,68 @@
+import { ApiClient, fleetUnderTest, makeOrganization, partnerWithMfa, untilStatus } from '@rmm/testing';
+import { eventually } from '@rmm/testing-services';
+import { must } from '../steps.js';
+
+describe('GET /partner-api/sites', () => {
+  const fleet = fleetUnderTest();
+
+  async function principalKey(client: ApiClient, scopes?: string[]) {
+    const { data } = must(await client.post('/partner-service-principals', { name: `P ${Math.random()}`, scopes }), 201);
+    const issued = must(await client.post(`/partner-service-principals/${data.id}/keys`, { name: 'First' }), 201);
+    return { principalId: data.id as string, keyId: issued.keyId as string, key: issued.key as string };
+  }
+
+  it('walks all sites of the partner, and none of another', async () => {
+    const [ours, theirs] = [await partnerWithMfa(fleet), await partnerWithMfa(fleet)];
+    const sites = [await makeOrganization(ours.client), await makeOrganization(ours.client)];
+    await makeOrganization(theirs.client);
+    const { key } = await principalKey(ours.client);
+    expect(key).toMatch(/^svc_sp_[A-Za-z0-9_-]{43}$/);
+    const machine = new ApiClient(fleet.baseUrl, { apiKey: key });
+
+    const first = await untilStatus(() => machine.get('/partner-api/sites?limit=1'), 200);
+
+    expect(first.body).toMatchObject({ schemaVersion: '1', hasMore: true });
+    expect(first.headers.get('x-ratelimit-limit')).toBe('600');
+    expect(Number(first.headers.get('x-ratelimit-remaining'))).toBeLessThan(600);
+    const seen = [...first.body.data];
+    let cursor = first.body.nextCursor as string | null;
+    while (cursor) {
+      const page = must(await machine.get(`/partner-api/sites?limit=1&cursor=${encodeURIComponent(cursor)}`), 200);
+      expect(page.snapshotAt).toBe(first.body.snapshotAt);
+      seen.push(...page.data);
+      cursor = page.nextCursor;
+    }
+    // sign-up made an organisation with one site; two were added
+    expect(seen).toHaveLength(3);
+    expect(new Set(seen.map((site) => site.id)).size).toBe(3);
+    for (const { orgId, siteId } of sites) {
+      expect(seen.find((site) => site.id === siteId)).toMatchObject({ orgId, siteId, name: 'Head Office' });
+    }
+  });
+
+  it('refuses: no key, an unknown key, a missing scope, a bad cursor, an unknown parameter', async () => {
+    const { client } = await partnerWithMfa(fleet);
+    const { key } = await principalKey(client, ['organizations:read']);
+    const anonymous = new ApiClient(fleet.baseUrl);
+    const none = await anonymous.get('/partner-api/sites');
+    expect([none.status, none.body.code]).toEqual([401, 'partner_api_auth_required']);
+    const unknown = await anonymous.as({ apiKey: `svc_sp_${'a'.repeat(43)}` }).get('/partner-api/sites');
+    expect([unknown.status, unknown.body.code]).toEqual([401, 'partner_api_invalid_credentials']);
+    const machine = anonymous.as({ apiKey: key });
+    const scope = await untilStatus(() => machine.get('/partner-api/sites'), 403);
+    expect(scope.body).toMatchObject({ code: 'partner_api_scope_required', required: ['sites:read'] });
+    const cursor = await machine.get('/partner-api/organizations?cursor=nonsense');
+    expect([cursor.status, cursor.body.code]).toEqual([400, 'invalid_partner_export_cursor']);
+    const parameter = await machine.get('/partner-api/organizations?colour=blue');
+    expect([parameter.status, parameter.body.code]).toEqual([400, 'invalid_partner_export_query']);
+  });
+
+  it('refuses a revoked key within a second', async () => {
+    const { client } = await partnerWithMfa(fleet);
+    const { principalId, keyId, key } = await principalKey(client);
+    const machine = new ApiClient(fleet.baseUrl, { apiKey: key });
+    await untilStatus(() => machine.get('/partner-api/sites'), 200);
+    must(await client.delete(`/partner-service-principals/${principalId}/keys/${keyId}`), 200);
+    await eventually(async () => expect((await machine.get('/partner-api/sites')).status).toBe(401), { timeoutMs: 3_000 });
+  });
+});

@@ -1,0 +1,99 @@
+import {
+  fleetUnderTest,
+  inviteAndAccept,
+  makeOrganization,
+  partnerWithMfa,
+  registerPartner,
+  signInAdmin,
+  type ApiClient,
+} from '@rmm/testing';
+import { must } from '../steps.js';
+
+const rows = (count: number, name = 'Customer') =>
+  Array.from({ length: count }, (_, index) => ({
+    organization: `${name} ${index + 1}`,
+    site: 'Main Office',
+    externalId: `${name}-${index + 1}`,
+    timezone: 'Europe/Vienna',
+  }));
+
+describe('organisations', () => {
+  const fleet = fleetUnderTest();
+  let ours: ApiClient;
+  let theirs: ApiClient;
+
+  beforeAll(async () => {
+    ours = (await partnerWithMfa(fleet)).client;
+    theirs = (await partnerWithMfa(fleet)).client;
+  });
+
+  it('exist from the first request after sign-up: one, with a site "Main Office"', async () => {
+    const { client } = await registerPartner(fleet, 'First Company');
+    const organizations = must(await client.get('/orgs/organizations'), 200);
+    expect(organizations.data).toHaveLength(1);
+    expect(organizations.data[0]).toMatchObject({ name: 'First Company', status: 'active' });
+    const sites = must(await client.get(`/orgs/sites?orgId=${organizations.data[0].id}`), 200);
+    expect(sites.data).toMatchObject([{ name: 'Main Office', timezone: 'UTC' }]);
+  });
+
+  it('are created and read; a slug is taken once', async () => {
+    const created = must(await ours.post('/orgs/organizations', { name: 'Acme', slug: 'acme' }), 201);
+    expect(must(await ours.get(`/orgs/organizations/${created.id}`), 200)).toMatchObject({ name: 'Acme', slug: 'acme' });
+    const again = await ours.post('/orgs/organizations', { name: 'Acme two', slug: 'acme' });
+    expect([again.status, again.body.code]).toEqual([409, 'organization_slug_conflict']);
+    expect((await theirs.get(`/orgs/organizations/${created.id}`)).status).toBe(404);
+  });
+
+  it('are closed to a viewer, and to a member of one organisation', async () => {
+    const { orgId } = await makeOrganization(ours);
+    const roles = must(await ours.get('/users/roles'), 200).data as { id: string; name: string }[];
+    const roleId = roles.find((role) => role.name === 'Partner Viewer')?.id;
+    const viewer = (await inviteAndAccept(fleet, ours, { roleId, orgAccess: 'selected', orgIds: [orgId] })).client;
+    expect((await viewer.post('/orgs/organizations', { name: 'No' })).status).toBe(403);
+    const seen = must(await viewer.get('/orgs/organizations'), 200);
+    expect(seen.data.map((organization: { id: string }) => organization.id)).toEqual([orgId]);
+  });
+
+  it('are imported: preview writes nothing, commit creates all of them', async () => {
+    const { client } = await partnerWithMfa(fleet);
+    const preview = must(await client.post('/orgs/import/preview', { rows: rows(100) }), 200);
+    expect(preview.rows).toHaveLength(100);
+    expect(preview.rows.every((row: { annotation: string }) => row.annotation === 'create')).toBe(true);
+    expect(must(await client.get('/orgs/organizations'), 200).pagination.total).toBe(1);
+
+    const commit = must(await client.post('/orgs/import', { rows: rows(100) }), 200);
+
+    expect(commit.errors).toEqual([]);
+    expect(commit.imported).toHaveLength(100);
+    expect(commit.imported[0]).toMatchObject({ organization: 'Customer 1', siteName: 'Main Office', createdLink: true });
+    expect(must(await client.get('/orgs/organizations'), 200).pagination.total).toBe(101);
+    const again = must(await client.post('/orgs/import', { rows: rows(100) }), 200);
+    expect(again.imported).toEqual([]);
+    expect(again.skipped).toHaveLength(100);
+  });
+
+  it('need MFA to be imported, refuse 1,001 rows and a row without a name', async () => {
+    const { client } = await registerPartner(fleet);
+    const plain = await client.post('/orgs/import', { rows: rows(1) });
+    expect([plain.status, plain.body.code]).toEqual([403, 'mfa_required']);
+    expect((await ours.post('/orgs/import', { rows: rows(1_001) })).status).toBe(400);
+    const bad = await ours.post('/orgs/import', { rows: [{ organization: 'A' }, { site: 'no name' }] });
+    expect([bad.status, bad.body.code]).toEqual([400, 'validation_failed']);
+    expect(bad.body.details.fieldErrors).toHaveProperty(['rows.1.organization']);
+  });
+
+  it('may be used by every service at once after they were made', async () => {
+    const { client } = await partnerWithMfa(fleet);
+    const { orgId } = await makeOrganization(client);
+    expect((await client.post('/api-keys', { orgId, name: 'At once' })).status).toBe(201);
+    const webhook = { orgId, name: 'x', url: 'https://example.com/hook', events: ['device.*'] };
+    expect([201, 400]).toContain((await client.post('/webhooks', webhook)).status);
+    expect((await client.get(`/webhooks?orgId=${orgId}`)).status).toBe(200);
+  });
+
+  it('of all partners are seen by the platform administrator', async () => {
+    const admin = await signInAdmin(fleet);
+    const page = must(await admin.get('/orgs/organizations?limit=1'), 200);
+    expect(page.pagination.total).toBeGreaterThan(5);
+  });
+});

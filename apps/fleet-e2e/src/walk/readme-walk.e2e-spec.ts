@@ -1,0 +1,31 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { promisify } from 'node:util';
+
+const ROOT = resolve(import.meta.dirname, '../../../..');
+const run = promisify(execFile);
+
+/** The lines of the README's `walk` blocks, as a reader would type them, and what they are said to print. */
+function walkOf(readme: string): { script: string; expected: string[] } {
+  const blocks = [...readme.matchAll(/```bash walk\n([\s\S]*?)```/g)].map((match) => match[1] ?? '');
+  const expected = blocks.flatMap((block) => [...block.matchAll(/# → (.+)$/gm)].map((match) => match[1] ?? ''));
+  return { script: blocks.join('\n'), expected };
+}
+
+describe('the walk of the README', () => {
+  it('runs line by line and prints what it says', async () => {
+    const { script, expected } = walkOf(readFileSync(resolve(ROOT, 'README.md'), 'utf8'));
+    expect(expected.length).toBeGreaterThan(5);
+
+    const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', script], { cwd: ROOT, timeout: 55_000 });
+
+    const lines = stdout.split('\n').map((line) => line.trim());
+    let from = 0;
+    for (const line of expected) {
+      const at = lines.indexOf(line, from);
+      if (at < 0) throw new Error(`the walk did not print "${line}" after line ${from} of:\n${stdout}`);
+      from = at + 1;
+    }
+  });
+});

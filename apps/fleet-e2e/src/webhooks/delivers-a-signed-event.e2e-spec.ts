@@ -1,0 +1,92 @@
+import {
+  ApiClient,
+  WebhookReceiver,
+  enrolment,
+  fleetUnderTest,
+  hasGoodSignature,
+  makeOrganization,
+  partnerWithMfa,
+  untilStatus,
+} from '@rmm/testing';
+import { deliveriesOf, enrollmentKey, makeWebhook } from '../steps.js';
+
+const SECRET = 'a-secret-of-the-receiver';
+
+describe('a device that enrols', () => {
+  const fleet = fleetUnderTest();
+  const receivers: WebhookReceiver[] = [];
+  const receiver = async (statuses: number[] = []) => {
+    const made = new WebhookReceiver(statuses);
+    receivers.push(made);
+    return { receiver: made, url: await made.start() };
+  };
+  afterAll(() => Promise.all(receivers.map((made) => made.stop())));
+
+  it('reaches the webhook of its organisation, signed, and the history says delivered', async () => {
+    const { client } = await partnerWithMfa(fleet);
+    const { orgId } = await makeOrganization(client);
+    const { receiver: sink, url } = await receiver();
+    const webhook = await makeWebhook(client, orgId, { url, secret: SECRET });
+    const key = await enrollmentKey(client, orgId);
+
+    const body = enrolment(key);
+    const enrolled = await untilStatus(() => new ApiClient(fleet.baseUrl).post('/agents/enroll', body), 201);
+
+    const [delivery] = await sink.waitFor('device.enrolled');
+    expect(delivery?.headers).toMatchObject({
+      'content-type': 'application/json',
+      'user-agent': 'Service-Webhooks/1.0',
+      'x-service-event-type': 'device.enrolled',
+      'x-service-event-id': delivery?.body.id,
+    });
+    expect(delivery?.headers['x-service-timestamp']).toBe(delivery?.headers['x-service-signature-timestamp']);
+    expect(delivery && hasGoodSignature(delivery, SECRET)).toBe(true);
+    expect(delivery && hasGoodSignature(delivery, 'another secret')).toBe(false);
+    expect(Object.keys(delivery?.body ?? {}).sort()).toEqual(['data', 'id', 'orgId', 'timestamp', 'type']);
+    expect(delivery?.body).toMatchObject({
+      orgId,
+      data: { deviceId: enrolled.body.deviceId, hostname: body.hostname, osType: 'linux' },
+    });
+    const [stored] = await deliveriesOf(client, webhook.id, 'delivered');
+    expect(stored).toMatchObject({
+      id: delivery?.headers['x-service-delivery-id'],
+      eventId: delivery?.body.id,
+      status: 'delivered',
+      attempt: 1,
+      responseStatus: 200,
+      responseBody: 'noted',
+    });
+  });
+
+  it('gets through on the third attempt to a receiver that answers 503 twice', async () => {
+    const { client } = await partnerWithMfa(fleet);
+    const { orgId } = await makeOrganization(client);
+    const { receiver: sink, url } = await receiver([503, 503]);
+    const webhook = await makeWebhook(client, orgId, { url, secret: SECRET });
+    const key = await enrollmentKey(client, orgId);
+    await untilStatus(() => new ApiClient(fleet.baseUrl).post('/agents/enroll', enrolment(key)), 201);
+
+    const attempts = await sink.waitFor('device.enrolled', 3, 20_000);
+
+    expect(new Set(attempts.map((attempt) => attempt.headers['x-service-delivery-id'])).size).toBe(1);
+    const [stored] = await deliveriesOf(client, webhook.id, 'delivered');
+    expect(stored).toMatchObject({ status: 'delivered', attempt: 3, responseStatus: 200 });
+  });
+
+  it('does not reach a webhook of another partner, nor one that is paused', async () => {
+    const [ours, theirs] = [await partnerWithMfa(fleet), await partnerWithMfa(fleet)];
+    const [our, their] = [await makeOrganization(ours.client), await makeOrganization(theirs.client)];
+    const [active, foreign, paused] = [await receiver(), await receiver(), await receiver()];
+    await makeWebhook(ours.client, our.orgId, { url: active.url });
+    await makeWebhook(theirs.client, their.orgId, { url: foreign.url });
+    const { id } = await makeWebhook(ours.client, our.orgId, { url: paused.url });
+    expect((await ours.client.patch(`/webhooks/${id}`, { status: 'paused' })).status).toBe(200);
+    const key = await enrollmentKey(ours.client, our.orgId);
+    await untilStatus(() => new ApiClient(fleet.baseUrl).post('/agents/enroll', enrolment(key)), 201);
+
+    await active.receiver.waitFor('device.enrolled');
+
+    expect(foreign.receiver.received).toEqual([]);
+    expect(paused.receiver.received).toEqual([]);
+  });
+});
