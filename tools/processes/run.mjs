@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process';
 
+/** Children of this process that run to their end; they must not outlive it. */
+const running = new Set();
+
 /**
  * Runs a command to its end and gathers what it says.
  * @returns {Promise<{ status: number | null, stdout: string, stderr: string, error?: Error }>} never rejects: a
@@ -8,12 +11,22 @@ import { spawn } from 'node:child_process';
 export function run(command, args, { timeoutMs, ...options } = {}) {
   return new Promise((resolve) => {
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], timeout: timeoutMs, ...options });
+    running.add(child);
     const said = { stdout: '', stderr: '' };
     child.stdout?.setEncoding('utf8').on('data', (text) => (said.stdout += text));
     child.stderr?.setEncoding('utf8').on('data', (text) => (said.stderr += text));
-    child.once('error', (error) => resolve({ status: null, ...said, error }));
-    child.once('close', (status) => resolve({ status, ...said }));
+    const finish = (result) => {
+      running.delete(child);
+      resolve({ ...result, ...said });
+    };
+    child.once('error', (error) => finish({ status: null, error }));
+    child.once('close', (status) => finish({ status }));
   });
+}
+
+/** Ends the commands that still run; called when this process ends for whatever reason. */
+export function endRunning() {
+  for (const child of running) child.kill('SIGTERM');
 }
 
 /** The first line that says what went wrong. */

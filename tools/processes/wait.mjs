@@ -13,3 +13,11 @@ export async function poll(attempt, { timeoutMs, everyMs = 20 }) {
     await sleep(everyMs);
   }
 }
+
+/** Like Promise.all, but waits for the others before it rejects, so that nothing starts after the clean-up. */
+export async function allOrFirstError(promises) {
+  const results = await Promise.allSettled(promises);
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed) throw failed.reason;
+  return results.map((result) => result.value);
+}

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { DATA_DIR, makeDir, readJson } from '../paths.mjs';
 import { isAlive, startOf } from '../processes/identity.mjs';
 import { Keeper } from '../processes/keeper.mjs';
+import { allOrFirstError } from '../processes/wait.mjs';
 import { StoreContext } from './context.mjs';
 import { startNats } from './nats.mjs';
 import { startPostgres } from './postgres.mjs';
@@ -36,14 +37,6 @@ export async function startThrowawayStores(say = () => {}) {
     await stop();
     throw error;
   }
-}
-
-/** Like Promise.all, but waits for the others before it rejects, so that nothing starts after the clean-up. */
-export async function allOrFirstError(promises) {
-  const results = await Promise.allSettled(promises);
-  const failed = results.find((result) => result.status === 'rejected');
-  if (failed) throw failed.reason;
-  return results.map((result) => result.value);
 }
 
 function describe(postgres, redis, nats) {

@@ -30,9 +30,14 @@ export async function canReach(user, target) {
  * A folder outside a closed home (0700, as root's is), for data that the unprivileged user must reach. Its name
  * comes from `dir`, so that the next run finds it again.
  */
-export function shelterFor(dir) {
+export function shelterPath(dir) {
   const hash = createHash('sha256').update(dir).digest('hex').slice(0, 12);
-  const shelter = path.join('/var/tmp', `rmm-fleet-${hash}`);
+  return path.join('/var/tmp', `rmm-fleet-${hash}`);
+}
+
+/** Makes that folder. */
+export function shelterFor(dir) {
+  const shelter = shelterPath(dir);
   fs.mkdirSync(shelter, { recursive: true, mode: 0o755 });
   if (fs.statSync(shelter).uid !== process.getuid()) throw new Failure(`${shelter} belongs to someone else.`);
   return shelter;

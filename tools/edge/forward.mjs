@@ -1,0 +1,87 @@
+import http from 'node:http';
+
+/** Headers that belong to one connection and are not handed on. */
+const HOP_BY_HOP = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'te',
+  'trailer',
+  'upgrade',
+  'expect',
+]);
+
+/**
+ * Hands a request to one instance and streams its answer back.
+ * @returns {Promise<'answered' | 'unreachable' | 'broken'>} `unreachable`: no connection, nothing of the body was
+ *   used, another instance may be tried. `broken`: the connection was lost before an answer came.
+ */
+export function forward({ request, response, instance, agent, requestId }) {
+  return new Promise((resolve) => {
+    const upstream = http.request({
+      agent,
+      host: '127.0.0.1',
+      port: instance.port,
+      method: request.method,
+      path: request.url,
+      headers: headersFor(request, requestId),
+    });
+    let sending = false;
+    const send = () => {
+      sending = true;
+      request.pipe(upstream);
+    };
+    const abandon = () => response.writableFinished || upstream.destroy();
+
+    upstream.once('socket', (socket) => (socket.connecting ? socket.once('connect', send) : send()));
+    upstream.once('response', (answer) => {
+      passBack(answer, { request, response, upstream });
+      resolve('answered');
+    });
+    upstream.on('error', () => {
+      request.unpipe(upstream);
+      response.off('close', abandon);
+      if (response.headersSent) response.destroy();
+      const unused = !sending || (upstream.reusedSocket && hasNoBody(request));
+      resolve(unused ? 'unreachable' : 'broken');
+    });
+    response.once('close', abandon);
+  });
+}
+
+function passBack(answer, { request, response, upstream }) {
+  const headers = keptPairs(answer.rawHeaders);
+  // An answer before the end of the body (413, say): the rest of the body is of no use to anybody.
+  if (!request.complete) headers.push('connection', 'close');
+  response.writeHead(answer.statusCode, answer.statusMessage, headers);
+  answer.pipe(response);
+  answer.once('error', () => response.destroy());
+  answer.once('aborted', () => response.destroy());
+  answer.once('end', () => {
+    request.unpipe(upstream);
+    request.resume();
+  });
+}
+
+/** Pairs instead of an object, because a header may come twice (`Set-Cookie`). */
+function keptPairs(raw) {
+  const kept = [];
+  for (let i = 0; i < raw.length; i += 2) if (!HOP_BY_HOP.has(raw[i].toLowerCase())) kept.push(raw[i], raw[i + 1]);
+  return kept;
+}
+
+/** The edge is a trusted proxy: what came in as X-Forwarded-For stays, and the peer is added to it. */
+function headersFor(request, requestId) {
+  const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !HOP_BY_HOP.has(name)));
+  const before = headers['x-forwarded-for'];
+  const peer = request.socket.remoteAddress?.replace(/^::ffff:/, '') ?? '';
+  headers['x-forwarded-for'] = before ? `${before}, ${peer}` : peer;
+  headers['x-forwarded-proto'] ??= 'http';
+  headers['x-request-id'] = requestId;
+  return headers;
+}
+
+function hasNoBody({ method, headers }) {
+  return ['GET', 'HEAD'].includes(method) && !headers['transfer-encoding'] && !Number(headers['content-length']);
+}
