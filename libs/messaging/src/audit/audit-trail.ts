@@ -1,0 +1,84 @@
+import type { Actor, AuditEntry, AuditResult } from '@rmm/contracts';
+import type { WorkerDatabase } from '@rmm/persistence';
+import { currentContext } from '@rmm/service-kit';
+import type { Outbox, OutboxTransaction } from '../outbox/outbox.js';
+import { cleanse } from './cleanse.js';
+
+/** Who an audit row names; every Caller of @rmm/access is one. */
+export interface AuditedCaller {
+  actor: Actor;
+  tenant: { partnerId: string | null; orgId: string | null };
+}
+
+/** What was acted on. Without orgId and partnerId the caller's own stand. */
+export interface AuditedResource {
+  type: string;
+  id?: string | null;
+  name?: string | null;
+  /** Null for a partner-level act. */
+  orgId?: string | null;
+  partnerId?: string | null;
+}
+
+/** Audit rows on their way to identity, through this service's outbox. @see CONTRACT.md 9 */
+export class AuditTrail {
+  constructor(
+    private readonly outbox: Outbox,
+    private readonly worker: WorkerDatabase,
+  ) {}
+
+  /**
+   * Writes the row in the transaction of the change it speaks of. Details are cleansed of secrets.
+   * @param action  a name of SPEC 6.4 or CONTRACT 9
+   */
+  async add(
+    tx: OutboxTransaction,
+    caller: AuditedCaller,
+    action: string,
+    resource: AuditedResource,
+    details: Record<string, unknown> = {},
+    result: AuditResult = 'success',
+    errorMessage?: string,
+  ): Promise<void> {
+    const context = currentContext();
+    const data: AuditEntry = {
+      actor: { type: caller.actor.type, id: caller.actor.id, email: caller.actor.email ?? null },
+      action,
+      resourceType: resource.type,
+      resourceId: resource.id ?? null,
+      resourceName: resource.name ?? null,
+      details: cleanse(details),
+      ipAddress: context?.ipAddress ?? null,
+      userAgent: context?.userAgent ?? null,
+      result,
+      errorMessage: errorMessage ?? null,
+      initiatedBy: caller.actor.type === 'user' ? caller.actor.id : null,
+      requestId: context?.requestId ?? null,
+    };
+    const partnerId = resource.partnerId === undefined ? caller.tenant.partnerId : resource.partnerId;
+    const orgId = resource.orgId === undefined ? caller.tenant.orgId : resource.orgId;
+    const aggregateId = resource.id ?? orgId ?? partnerId ?? 'platform';
+    await this.outbox.add(tx, {
+      stream: 'audit',
+      type: action,
+      aggregateId,
+      partnerId,
+      orgId,
+      actor: data.actor,
+      data,
+    });
+    if (context) context.audited = true;
+  }
+
+  /** For denials and failures, which have no transaction to ride in: a short one of its own. */
+  addDirect(
+    caller: AuditedCaller,
+    action: string,
+    resource: AuditedResource,
+    details: Record<string, unknown> = {},
+    result: AuditResult = 'success',
+    errorMessage?: string,
+  ): Promise<void> {
+    return this.worker.run((tx) => this.add(tx, caller, action, resource, details, result, errorMessage));
+  }
+}

@@ -1,0 +1,109 @@
+import { Logger } from '@nestjs/common';
+import { STREAMS, type StreamKind } from '@rmm/contracts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AckPolicy, DeliverPolicy, nanos, NatsError, type ConsumerMessages, type JsMsg } from 'nats';
+import type { NatsLink } from '../connection/nats-link.js';
+import { withoutOverlaps } from './subject-match.js';
+
+export interface DurableOptions {
+  stream: StreamKind;
+  /** Name of the consumer on the server: replicas that share it share the messages. */
+  durable: string;
+  subjects: readonly string[];
+  /** How many messages are fetched ahead of the handler. */
+  prefetch: number;
+  ackWaitMs?: number;
+}
+
+export const DEFAULT_ACK_WAIT_MS = 30_000;
+const CONSUMER_NOT_FOUND = 10_014;
+
+/**
+ * Feeds the messages of one durable pull consumer to a handler, for as long as the process lives: through reconnects,
+ * and through a consumer or stream that was deleted and is made anew.
+ *
+ * The server's own `max_deliver` stays unlimited: a message it gives up on is lost to us, and only we can park it.
+ */
+export class DurableSource {
+  private readonly logger = new Logger('Consumer');
+  private messages?: ConsumerMessages;
+  private running?: Promise<void>;
+  private stopped = false;
+
+  constructor(
+    private readonly link: NatsLink,
+    private readonly options: DurableOptions,
+    private readonly accept: (message: JsMsg) => Promise<void> | void,
+  ) {}
+
+  start(): void {
+    this.running ??= this.run();
+  }
+
+  /** No message is accepted after it resolves. What was fetched and not accepted is delivered to somebody else. */
+  async stop(): Promise<void> {
+    this.stopped = true;
+    this.messages?.stop();
+    await Promise.race([this.running, sleep(3_000, undefined, { ref: false })]);
+  }
+
+  private async run(): Promise<void> {
+    let failures = 0;
+    while (!this.stopped) {
+      try {
+        await this.ensureDurable();
+        failures = 0;
+        await this.consume();
+      } catch (error) {
+        if (this.stopped) return;
+        failures += 1;
+        if (failures === 1) {
+          this.logger.warn(`Consumer ${this.options.durable} stopped, starting again: ${(error as Error).message}`);
+        }
+        await sleep(Math.min(250 * 2 ** failures, 5_000), undefined, { ref: false });
+      }
+    }
+  }
+
+  private async consume(): Promise<void> {
+    const { stream, durable, prefetch } = this.options;
+    const consumer = await this.link.connection.jetstream().consumers.get(STREAMS[stream].name, durable);
+    const messages = await consumer.consume({
+      max_messages: prefetch,
+      expires: 30_000,
+      idle_heartbeat: 5_000,
+      abort_on_missing_resource: true,
+    });
+    this.messages = messages;
+    if (this.stopped) messages.stop();
+    for await (const message of messages) {
+      if (this.stopped) message.nak();
+      else await this.accept(message);
+    }
+  }
+
+  private async ensureDurable(): Promise<void> {
+    const { durable, prefetch } = this.options;
+    const stream = STREAMS[this.options.stream].name;
+    const manager = await this.link.connection.jetstreamManager();
+    const settings = {
+      filter_subjects: withoutOverlaps(this.options.subjects),
+      ack_wait: nanos(this.options.ackWaitMs ?? DEFAULT_ACK_WAIT_MS),
+      max_ack_pending: Math.max(prefetch * 8, 256),
+      max_deliver: -1,
+    };
+    const existing = await manager.consumers.info(stream, durable).catch((error: unknown) => {
+      if (error instanceof NatsError && error.api_error?.err_code === CONSUMER_NOT_FOUND) return null;
+      throw error;
+    });
+    if (existing) await manager.consumers.update(stream, durable, settings);
+    else {
+      await manager.consumers.add(stream, {
+        durable_name: durable,
+        ack_policy: AckPolicy.Explicit,
+        deliver_policy: DeliverPolicy.All,
+        ...settings,
+      });
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import type { Envelope } from '@rmm/contracts';
+
+export type Decoded = { ok: true; envelope: Envelope } | { ok: false; reason: string };
+type Json = Record<string, unknown>;
+
+const refuse = (reason: string): Decoded => ({ ok: false, reason });
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== '' && value.length <= 512;
+const isTextOrNull = (value: unknown): value is string | null => value === null || isText(value);
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/**
+ * Reads a message as the one envelope and holds it against the subject it came on.
+ * Publishers outside this fleet may leave out schemaVersion and the aggregate (CONTRACT 8.1): the organisation stands in.
+ */
+export function decodeEnvelope(subject: string, text: string): Decoded {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    return refuse('not JSON');
+  }
+  if (!isObject(json)) return refuse('not an object');
+  if (subject.startsWith('rmm.records')) return decodeRecord(subject, json);
+  const { id, type, timestamp, data } = json;
+  const orgId = json.orgId ?? null;
+  const partnerId = json.partnerId ?? null;
+  if (!isText(id) || !isText(type)) return refuse('id or type is missing');
+  if (!isText(timestamp) || Number.isNaN(Date.parse(timestamp))) return refuse('timestamp is not a time');
+  if (!isTextOrNull(orgId) || !isTextOrNull(partnerId)) return refuse('orgId or partnerId is not text');
+  if (!isObject(data)) return refuse('data is not an object');
+  if (!subjectFits(subject, type, orgId)) return refuse('the subject belongs to another message');
+  const envelope: Envelope = {
+    id,
+    type,
+    schemaVersion: typeof json.schemaVersion === 'number' ? json.schemaVersion : 1,
+    timestamp,
+    partnerId,
+    orgId,
+    aggregateId: isText(json.aggregateId) ? json.aggregateId : (orgId ?? id),
+    aggregateVersion: typeof json.aggregateVersion === 'number' ? json.aggregateVersion : 0,
+    ...(isObject(json.actor) && { actor: json.actor as unknown as Envelope['actor'] }),
+    ...(isText(json.correlationId) && { correlationId: json.correlationId }),
+    ...(isText(json.traceparent) && { traceparent: json.traceparent }),
+    data,
+  };
+  return { ok: true, envelope };
+}
+
+/** Each family of subjects repeats something of its message; what disagrees was put on the wrong subject. */
+function subjectFits(subject: string, type: string, orgId: string | null): boolean {
+  if (subject.startsWith('rmm.events.')) return orgId !== null && subject === `rmm.events.${orgId}.${type}`;
+  if (subject.startsWith('rmm.broadcast.')) return subject === `rmm.broadcast.${type}`;
+  if (!subject.startsWith('rmm.internal.')) return true;
+  const fact = subject.indexOf('.', 'rmm.internal.'.length);
+  return fact !== -1 && subject.slice(fact + 1) === type;
+}
+
+/** Records keep their own form on the wire (CONTRACT 8.3); handlers get it as `data` of an envelope. */
+function decodeRecord(subject: string, json: Json): Decoded {
+  const { messageId, resource, id, updatedAt } = json;
+  const [, family, named, change] = subject.split('.');
+  if (!isText(messageId) || !isText(resource) || !isText(id)) return refuse('messageId, resource or id is missing');
+  if (!isText(updatedAt) || Number.isNaN(Date.parse(updatedAt))) return refuse('updatedAt is not a time');
+  if (resource !== named) return refuse('the subject belongs to another message');
+  const envelope: Envelope = {
+    id: messageId,
+    type: family === 'records-rejected' ? `rejected.${resource}` : `${resource}.${change}`,
+    schemaVersion: typeof json.schemaVersion === 'number' ? json.schemaVersion : 1,
+    timestamp: updatedAt,
+    partnerId: isText(json.partnerId) ? json.partnerId : null,
+    orgId: isText(json.orgId) ? json.orgId : null,
+    aggregateId: `${resource}/${id}`,
+    aggregateVersion: 0,
+    data: json,
+  };
+  return { ok: true, envelope };
+}

@@ -1,0 +1,57 @@
+import type { MetricsRegistry } from '@rmm/service-kit';
+
+/** What happened to a message a durable consumer was given. */
+export type Outcome = 'handled' | 'redelivered' | 'terminated' | 'parked';
+
+/** The counters of messaging, `/metrics`. */
+export class MessagingMetrics {
+  private readonly published;
+  private readonly publishFailures;
+  private readonly consumed;
+  private readonly oldest;
+  private readonly rpc;
+
+  constructor(metrics: MetricsRegistry) {
+    this.published = metrics.counter({ name: 'rmm_outbox_published_total', help: 'Outbox rows that reached NATS' });
+    this.publishFailures = metrics.counter({
+      name: 'rmm_outbox_failures_total',
+      help: 'Outbox rows or batches that could not be published and will be tried again',
+      labelNames: ['cause'],
+    });
+    this.oldest = metrics.gauge({
+      name: 'rmm_outbox_oldest_seconds',
+      help: 'Age of the oldest committed row that is not published yet',
+    });
+    this.consumed = metrics.counter({
+      name: 'rmm_messages_total',
+      help: 'Messages of durable consumers by what became of them',
+      labelNames: ['consumer', 'outcome'],
+    });
+    this.rpc = metrics.histogram({
+      name: 'rmm_rpc_served_seconds',
+      help: 'Time to answer a request of another service',
+      labelNames: ['subject', 'code'],
+      buckets: [0.001, 0.005, 0.025, 0.1, 0.5, 2.5],
+    });
+  }
+
+  countPublished(rows: number): void {
+    this.published.inc(rows);
+  }
+
+  countPublishFailure(cause: 'row' | 'nats' | 'database'): void {
+    this.publishFailures.inc({ cause });
+  }
+
+  setOldestSeconds(seconds: number): void {
+    this.oldest.set(seconds);
+  }
+
+  countConsumed(consumer: string, outcome: Outcome): void {
+    this.consumed.inc({ consumer, outcome });
+  }
+
+  observeRpc(subject: string, code: string, seconds: number): void {
+    this.rpc.observe({ subject, code }, seconds);
+  }
+}

@@ -1,0 +1,133 @@
+import { Module, type DynamicModule, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
+import type { ServiceName } from '@rmm/contracts';
+import { WorkerDatabase } from '@rmm/persistence';
+import { Clock, HealthRegistry, MetricsRegistry, type FleetConfig } from '@rmm/service-kit';
+import { AuditTrail } from './audit/audit-trail.js';
+import { Broadcasts } from './broadcasts/broadcasts.js';
+import { NatsLink } from './connection/nats-link.js';
+import { EventBatches } from './consume/event-batches.js';
+import { Inbox } from './consume/inbox.js';
+import { JetStreamServer, type ConsumerOptions } from './consume/jetstream-server.js';
+import { ParkedMessages } from './consume/parked-messages.js';
+import { MessagingMetrics } from './messaging-metrics.js';
+import { OutboxRelay, type RelayOptions } from './outbox/outbox-relay.js';
+import { Outbox } from './outbox/outbox.js';
+import { passErrorsOn } from './rpc/pass-errors-on.js';
+import { RpcClient } from './rpc/rpc-client.js';
+import { prepareStreams } from './streams/prepare-streams.js';
+
+export interface MessagingModuleOptions {
+  config: Pick<FleetConfig, 'natsUrl'>;
+  service: ServiceName;
+  /** Beside the durables `<service>-<stream>` that the handlers imply. */
+  consumers?: readonly ConsumerOptions[];
+  relay?: Partial<RelayOptions>;
+  /** How long NATS and its streams are waited for at start, in milliseconds; a minute by default. */
+  startWithinMs?: number;
+}
+
+/** Starts the relay when the schema stands, ends everything in the order that loses least. */
+export class MessagingLifecycle implements OnApplicationBootstrap, OnApplicationShutdown {
+  private ending?: Promise<void>;
+
+  constructor(
+    private readonly link: NatsLink,
+    private readonly relay: OutboxRelay,
+    private readonly batches: EventBatches,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.relay.start();
+  }
+
+  /** Batches finish, the outbox is published as far as it can be, the connection is drained. Called twice, done once. */
+  readonly end = (): Promise<void> => (this.ending ??= this.endNow());
+
+  onApplicationShutdown(): Promise<void> {
+    return this.end();
+  }
+
+  private async endNow(): Promise<void> {
+    await this.batches.stopAll();
+    await this.relay.stop();
+    await this.link.close();
+  }
+}
+
+/** NATS for a service: global; needs ServiceKitModule and PersistenceModule. */
+@Module({})
+export class MessagingModule {
+  static forRoot(options: MessagingModuleOptions): DynamicModule {
+    const { config, service, consumers, startWithinMs = 60_000 } = options;
+    const providers = [
+      {
+        provide: NatsLink,
+        inject: [HealthRegistry],
+        useFactory: async (health: HealthRegistry) => {
+          const link = new NatsLink({ url: config.natsUrl, name: service, startWithinMs });
+          await link.open();
+          await prepareStreams(link, startWithinMs);
+          health.register('nats', () => link.check());
+          return link;
+        },
+      },
+      {
+        provide: MessagingMetrics,
+        inject: [MetricsRegistry],
+        useFactory: (m: MetricsRegistry) => new MessagingMetrics(m),
+      },
+      {
+        provide: OutboxRelay,
+        inject: [WorkerDatabase, NatsLink, MessagingMetrics],
+        useFactory: (worker: WorkerDatabase, link: NatsLink, metrics: MessagingMetrics) =>
+          new OutboxRelay(worker, link, metrics, options.relay),
+      },
+      {
+        provide: Outbox,
+        inject: [Clock, OutboxRelay],
+        useFactory: (clock: Clock, relay: OutboxRelay) => new Outbox(service, clock, relay.wake),
+      },
+      { provide: Inbox, inject: [WorkerDatabase], useFactory: (worker: WorkerDatabase) => new Inbox(worker, service) },
+      {
+        provide: AuditTrail,
+        inject: [Outbox, WorkerDatabase],
+        useFactory: (outbox: Outbox, worker: WorkerDatabase) => new AuditTrail(outbox, worker),
+      },
+      { provide: RpcClient, inject: [NatsLink], useFactory: (link: NatsLink) => new RpcClient(link) },
+      { provide: Broadcasts, inject: [NatsLink], useFactory: (link: NatsLink) => new Broadcasts(link) },
+      {
+        provide: ParkedMessages,
+        inject: [WorkerDatabase],
+        useFactory: (worker: WorkerDatabase) => new ParkedMessages(worker),
+      },
+      {
+        provide: EventBatches,
+        inject: [NatsLink, ParkedMessages, MessagingMetrics],
+        useFactory: (link: NatsLink, parked: ParkedMessages, metrics: MessagingMetrics) =>
+          new EventBatches(link, parked, metrics),
+      },
+      {
+        provide: MessagingLifecycle,
+        inject: [NatsLink, OutboxRelay, EventBatches],
+        useFactory: (link: NatsLink, relay: OutboxRelay, batches: EventBatches) =>
+          new MessagingLifecycle(link, relay, batches),
+      },
+      {
+        provide: JetStreamServer,
+        inject: [NatsLink, ParkedMessages, MessagingMetrics, MessagingLifecycle, DiscoveryService],
+        useFactory: (
+          link: NatsLink,
+          parked: ParkedMessages,
+          metrics: MessagingMetrics,
+          lifecycle: MessagingLifecycle,
+          discovery: DiscoveryService,
+        ) => {
+          passErrorsOn(discovery);
+          return new JetStreamServer(link, parked, metrics, { service, consumers }, lifecycle.end);
+        },
+      },
+    ];
+    return { module: MessagingModule, global: true, imports: [DiscoveryModule], providers, exports: providers };
+  }
+}

@@ -1,0 +1,77 @@
+import { noLongerPartitioned, partitionedByTime, tenantTable } from '@rmm/persistence';
+import type { QueryRunner } from 'typeorm';
+import { dropEmptyOutboxPartitions } from './outbox-partitions.js';
+
+/**
+ * What every service that sends or hears messages has in its schema; called by its first migration.
+ * - outbox: committed messages that are not published yet; the service inserts, the relay (worker login) takes away.
+ * - outbox_lease: aggregates a relay works on, or must leave alone until their next try.
+ * - inbox: which messages have had their effect, per consumer.
+ * - parked_message: what could not be handled.
+ */
+export async function messagingTables(q: QueryRunner): Promise<void> {
+  await outbox(q);
+  await inbox(q);
+  await q.query(`
+    create table parked_message (
+      id         uuid primary key default gen_random_uuid(),
+      consumer   text not null,
+      message_id text not null,
+      subject    text not null,
+      payload    text not null,
+      reason     text not null,
+      deliveries integer not null,
+      parked_at  timestamptz not null default now(),
+      unique (consumer, message_id)
+    )`);
+  const worker = ['select', 'insert', 'update', 'delete'] as const;
+  await tenantTable(q, { table: 'parked_message', ownership: 'worker-only', worker });
+}
+
+/** For the `down` of that migration. */
+export async function dropMessagingTables(q: QueryRunner): Promise<void> {
+  await noLongerPartitioned(q, 'outbox');
+  await noLongerPartitioned(q, 'inbox');
+  await q.query('drop function if exists rmm_drop_empty_outbox_partitions()');
+  await q.query('drop table if exists parked_message, inbox, outbox_lease, outbox');
+}
+
+/** No index but the key: the relay reads from the head, and every further index would be paid by each request. */
+async function outbox(q: QueryRunner): Promise<void> {
+  await q.query(`
+    create table outbox (
+      seq          bigint generated always as identity,
+      created_at   timestamptz not null default now(),
+      id           uuid not null,
+      aggregate_id text not null,
+      subject      text not null,
+      payload      text not null,
+      primary key (seq, created_at)
+    ) partition by range (created_at)`);
+  await q.query(`
+    create table outbox_lease (
+      aggregate_id text primary key,
+      relay_id     uuid not null,
+      leased_until timestamptz not null,
+      failures     integer not null default 0
+    ) with (fillfactor = 70)`);
+  const worker = ['select', 'insert', 'update', 'delete'] as const;
+  await tenantTable(q, { table: 'outbox', ownership: 'worker-only', service: ['insert'], worker });
+  await tenantTable(q, { table: 'outbox_lease', ownership: 'worker-only', worker });
+  await partitionedByTime(q, { table: 'outbox', column: 'created_at', everyDays: 1, aheadDays: 3 });
+  await dropEmptyOutboxPartitions(q);
+}
+
+/** Kept longer than any stream keeps a message that could come again. */
+async function inbox(q: QueryRunner): Promise<void> {
+  await q.query(`
+    create table inbox (
+      consumer   text not null,
+      message_id text not null,
+      message_at timestamptz not null,
+      handled_at timestamptz not null default now(),
+      primary key (consumer, message_id, message_at)
+    ) partition by range (message_at)`);
+  await tenantTable(q, { table: 'inbox', ownership: 'worker-only', worker: ['select', 'insert'] });
+  await partitionedByTime(q, { table: 'inbox', column: 'message_at', everyDays: 7, keepDays: 30, aheadDays: 7 });
+}

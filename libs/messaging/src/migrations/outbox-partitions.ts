@@ -1,0 +1,41 @@
+import { loginRoles } from '@rmm/persistence';
+import type { QueryRunner } from 'typeorm';
+
+/**
+ * The outbox has no keepDays: what is not published must never be dropped for its age. The relay deletes what it has
+ * published, and this function, which the worker login calls and the owner runs, drops the days that stand empty.
+ */
+export async function dropEmptyOutboxPartitions(q: QueryRunner): Promise<void> {
+  const { worker } = await loginRoles(q);
+  const [{ schema }] = (await q.query('select quote_ident(current_schema()) as schema')) as [{ schema: string }];
+  await q.query(`
+    create or replace function rmm_drop_empty_outbox_partitions() returns integer
+    language plpgsql security definer
+    set search_path = ${schema}, pg_temp
+    set timezone = 'UTC'
+    set lock_timeout = '1s'
+    as $body$
+    declare
+      child record;
+      filled boolean;
+      dropped integer := 0;
+    begin
+      for child in
+        select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
+         where i.inhparent = 'outbox'::regclass and c.relname ~ '_p[0-9]{8}$'
+           and to_timestamp(right(c.relname, 8), 'YYYYMMDD') < now() - interval '2 days'
+      loop
+        execute format('select exists (select from %I)', child.relname) into filled;
+        continue when filled;
+        execute format('lock table outbox, %I in access exclusive mode', child.relname);
+        execute format('select exists (select from %I)', child.relname) into filled;
+        continue when filled;
+        execute format('drop table %I', child.relname);
+        dropped := dropped + 1;
+      end loop;
+      return dropped;
+    end
+    $body$`);
+  await q.query('revoke all on function rmm_drop_empty_outbox_partitions() from public');
+  await q.query(`grant execute on function rmm_drop_empty_outbox_partitions() to "${worker.replaceAll('"', '""')}"`);
+}

@@ -1,0 +1,55 @@
+import type { RpcContract } from '@rmm/contracts';
+import { currentContext, deserializeError, UnavailableError } from '@rmm/service-kit';
+import { headers, type MsgHdrs } from 'nats';
+import type { NatsLink } from '../connection/nats-link.js';
+import { childTraceparent } from '../context/trace.js';
+import { REQUEST_ID_HEADER, TRACEPARENT_HEADER, type RpcReply } from './rpc-wire.js';
+
+export interface RpcOptions {
+  /** Instead of the contract's own. */
+  timeoutMs?: number;
+}
+
+/** Asks another service. Every call ends: with the reply, with the other side's error, or with 503. */
+export class RpcClient {
+  constructor(private readonly link: NatsLink) {}
+
+  /**
+   * @throws DomainError  what the other side threw, by kind, code, status and extras
+   * @throws UnavailableError  when nobody serves it, nobody answers in time, or NATS is down
+   */
+  async call<Request, Reply>(
+    contract: RpcContract<Request, Reply>,
+    request: Request,
+    options: RpcOptions = {},
+  ): Promise<Reply> {
+    if (!this.link.isConnected) throw unavailable(contract.subject, new Error('NATS is not connected'));
+    const reply = await this.send(contract.subject, request, options.timeoutMs ?? contract.timeoutMs);
+    if (reply.error !== undefined) throw deserializeError(reply.error);
+    return (reply.value ?? null) as Reply;
+  }
+
+  private async send(subject: string, request: unknown, timeout: number): Promise<RpcReply> {
+    try {
+      const answer = await this.link.connection.request(subject, JSON.stringify(request ?? null), {
+        timeout,
+        headers: contextHeaders(),
+      });
+      return answer.json<RpcReply>();
+    } catch (error) {
+      throw unavailable(subject, error);
+    }
+  }
+}
+
+const unavailable = (subject: string, cause: unknown): UnavailableError =>
+  new UnavailableError(undefined, { cause, retryAfterSeconds: 1, logDetails: { rpc: subject } });
+
+function contextHeaders(): MsgHdrs | undefined {
+  const context = currentContext();
+  if (!context) return undefined;
+  const sent = headers();
+  sent.set(REQUEST_ID_HEADER, context.requestId);
+  if (context.traceparent) sent.set(TRACEPARENT_HEADER, childTraceparent(context.traceparent));
+  return sent;
+}

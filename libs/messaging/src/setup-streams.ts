@@ -1,0 +1,26 @@
+import { connect } from 'nats';
+import { natsOptions } from './connection/nats-options.js';
+import { ensureStreams } from './streams/ensure-streams.js';
+
+/**
+ * `node libs/messaging/dist/setup-streams.js`: creates or updates the streams, for logins that may not do it themselves.
+ * Environment: NATS_ADMIN_URL, else NATS_URL; NATS_STREAM_REPLICAS (1).
+ */
+async function setupStreams(env: NodeJS.ProcessEnv): Promise<void> {
+  const url = env.NATS_ADMIN_URL ?? env.NATS_URL;
+  if (!url) throw new Error('NATS_ADMIN_URL is not set');
+  const connection = await connect({ ...natsOptions(url, 'setup-streams'), reconnect: false, timeout: 10_000 });
+  try {
+    await ensureStreams(connection, { replicas: Number(env.NATS_STREAM_REPLICAS ?? 1) });
+  } finally {
+    await connection.close();
+  }
+}
+
+setupStreams(process.env).then(
+  () => console.log('The streams are set up.'),
+  (error: unknown) => {
+    console.error(error instanceof Error ? error.message : error);
+    process.exitCode = 1;
+  },
+);
