@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { Redis } from 'ioredis';
 import type { FleetConfig } from '../config/fleet-config.js';
 import { RateLimitedError, UnavailableError } from '../errors/errors.js';
 import type { RedisConnections } from '../redis/redis-connections.js';
@@ -61,19 +62,18 @@ export class RateLimits {
     await this.redis.shared.del(windowKey(limit, key)).catch(() => undefined);
   }
 
+  /** The script as a command: after the first call only its hash crosses the wire. */
+  private command(): WindowCommand {
+    const shared = this.redis.shared as Redis & { rmmWindow?: WindowCommand };
+    if (shared.rmmWindow === undefined) shared.defineCommand('rmmWindow', { numberOfKeys: 1, lua: WINDOW_SCRIPT });
+    return (...args) => (shared.rmmWindow as WindowCommand)(...args);
+  }
+
   private async attempt(limit: RateLimit, key: string): Promise<WindowVerdict> {
     const name = windowKey(limit, key);
     try {
-      return verdictOf(
-        await this.redis.shared.eval(
-          WINDOW_SCRIPT,
-          1,
-          name,
-          limit.limit,
-          limit.windowSeconds * 1_000,
-          limit.countRefused ? 1 : 0,
-        ),
-      );
+      const refused = limit.countRefused ? 1 : 0;
+      return verdictOf(await this.command()(name, limit.limit, limit.windowSeconds * 1_000, refused));
     } catch (cause) {
       if (limit.onRedisDown === 'refuse')
         throw new UnavailableError(undefined, { cause, logDetails: { limit: limit.name } });
@@ -82,6 +82,8 @@ export class RateLimits {
     }
   }
 }
+
+type WindowCommand = (key: string, limit: number, windowMs: number, countRefused: number) => Promise<unknown>;
 
 const windowKey = (limit: RateLimit, key: string) => `rmm:limit:${limit.name}:{${key}}`;
 

@@ -21,7 +21,12 @@ export interface LoggerOptions {
 
 /** Structured log: one JSON object a line, with `service` and the `requestId` of the running request. */
 export class Logger {
-  private constructor(private readonly pino: pino.Logger) {}
+  private constructor(
+    private readonly pino: pino.Logger,
+    readonly service: ServiceName,
+    /** For lines that are already JSON. */
+    readonly sink: LogSink,
+  ) {}
 
   static create({ service, level, sink = defaultSink() }: LoggerOptions): Logger {
     const options: pino.LoggerOptions = {
@@ -35,12 +40,12 @@ export class Logger {
         return context === undefined ? {} : { requestId: context.requestId };
       },
     };
-    return new Logger(pino(options, sink));
+    return new Logger(pino(options, sink), service, sink);
   }
 
   /** The same log with fields on every line. */
   child(fields: LogFields): Logger {
-    return new Logger(this.pino.child(redact(fields) as LogFields));
+    return new Logger(this.pino.child(redact(fields) as LogFields), this.service, this.sink);
   }
 
   isEnabled(level: LogLevel): boolean {

@@ -12,7 +12,7 @@ interface MetricOptions<L extends string> {
   labelNames?: readonly L[];
 }
 
-/** The Prometheus metrics of this process, `/metrics`. Names begin with `rmm_`; label values stay few. */
+/** The Prometheus metrics of this process, `/metrics`. Names of ours begin with `rmm_`; label values stay few. */
 @Injectable()
 export class MetricsRegistry {
   readonly registry = new prometheus.Registry();
@@ -39,7 +39,7 @@ export class MetricsRegistry {
 
   /** CPU, memory, garbage collection, handles and event-loop delay of this process. */
   collectProcessMetrics(): void {
-    prometheus.collectDefaultMetrics({ register: this.registry, prefix: 'rmm_' });
+    prometheus.collectDefaultMetrics({ register: this.registry });
   }
 
   get contentType(): string {

@@ -1,7 +1,9 @@
 import { type INestApplication, Injectable, type Type } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { addErrors, ERROR_BODY_SCHEMA } from './error-schema.js';
+import { routesByOperationId } from './routes-by-operation-id.js';
 
-export type OpenApiOperation = Record<string, unknown> & { security?: Record<string, string[]>[] };
+export type OpenApiOperation = NonNullable<OpenAPIObject['paths'][string]['get']> & Record<`x-${string}`, unknown>;
 
 /** The route an operation was made from. */
 export interface OpenApiRoute {
@@ -17,33 +19,64 @@ export interface OpenApiInfo {
   description: string;
 }
 
+/** Names of the security schemes a describer may refer to. */
+export const BEARER_SCHEME = 'bearer';
+export const API_KEY_SCHEME = 'apiKey';
+
 /** The OpenAPI document of this service: built on first request, since no service needs it to start. */
 @Injectable()
 export class OpenApiDocuments {
   private readonly describers: OperationDescriber[] = [];
   private built?: OpenAPIObject;
-  private source?: { app: INestApplication; info: OpenApiInfo };
+  private source?: { app: INestApplication; info: OpenApiInfo; serverUrl: string };
 
   /** Register before the first request; describers run once for each operation. */
   describeOperations(describer: OperationDescriber): void {
     this.describers.push(describer);
   }
 
-  /** Called once by `startService`. */
-  from(app: INestApplication, info: OpenApiInfo): void {
-    this.source = { app, info };
+  /** Called once by `configureApp`. */
+  from(app: INestApplication, info: OpenApiInfo, serverUrl: string): void {
+    this.source = { app, info, serverUrl };
     this.built = undefined;
   }
 
-  /** @throws Error  before `startService` has named the application */
+  /** @throws Error  before the application is configured */
   own(): OpenAPIObject {
-    if (this.source === undefined) throw new Error('The OpenAPI document is not there before the service has started');
-    this.built ??= this.build(this.source.app, this.source.info);
+    if (this.source === undefined) throw new Error('There is no OpenAPI document before the application is configured');
+    this.built ??= this.build(this.source);
     return this.built;
   }
 
-  private build(app: INestApplication, info: OpenApiInfo): OpenAPIObject {
-    const base = new DocumentBuilder().setTitle(info.title).setDescription(info.description).setVersion('1').build();
-    return SwaggerModule.createDocument(app, base);
+  private build({ app, info, serverUrl }: NonNullable<typeof this.source>): OpenAPIObject {
+    const base = new DocumentBuilder()
+      .setTitle(info.title)
+      .setDescription(info.description)
+      .setVersion('1')
+      .setOpenAPIVersion('3.1.0')
+      .addServer(serverUrl)
+      .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT' }, BEARER_SCHEME)
+      .addApiKey({ type: 'apiKey', in: 'header', name: 'X-API-Key' }, API_KEY_SCHEME)
+      .build();
+    const routes = routesByOperationId(app);
+    const document = SwaggerModule.createDocument(app, base, { operationIdFactory: routes.idOf });
+    document.components = {
+      ...document.components,
+      schemas: { ErrorBody: ERROR_BODY_SCHEMA, ...document.components?.schemas },
+    };
+    for (const operation of operationsOf(document)) {
+      addErrors(operation);
+      const route = routes.find(operation.operationId);
+      if (route) for (const describe of this.describers) describe(operation, route);
+    }
+    return document;
   }
+}
+
+const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options'] as const;
+
+function operationsOf(document: OpenAPIObject): OpenApiOperation[] {
+  return Object.values(document.paths).flatMap((path) =>
+    METHODS.map((method) => path[method]).filter((operation) => operation !== undefined),
+  ) as OpenApiOperation[];
 }

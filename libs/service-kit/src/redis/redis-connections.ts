@@ -1,6 +1,8 @@
-import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { Redis, type RedisOptions } from 'ioredis';
 import type { FleetConfig } from '../config/fleet-config.js';
+import { DomainError } from '../errors/domain-error.js';
+import { UnavailableError } from '../errors/errors.js';
 import { HealthRegistry } from '../health/health-registry.js';
 import type { Logger } from '../logging/logger.js';
 
@@ -10,7 +12,7 @@ const CONNECT_TIMEOUT_MS = 2_000;
 
 /** Redis of this process: one shared connection that fails fast, and duplicates for those that block. */
 @Injectable()
-export class RedisConnections implements OnApplicationShutdown {
+export class RedisConnections implements OnModuleInit, OnApplicationShutdown {
   private sharedConnection?: Redis;
   private readonly opened = new Set<Redis>();
 
@@ -39,6 +41,24 @@ export class RedisConnections implements OnApplicationShutdown {
     return this.open({ maxRetriesPerRequest: null, ...options });
   }
 
+  /** Waits a moment for the shared connection, so that the first request finds it; a start does not fail by it. */
+  async onModuleInit(): Promise<void> {
+    await becomesReady(this.shared, CONNECT_TIMEOUT_MS);
+  }
+
+  /**
+   * Runs commands on the shared connection.
+   * @throws UnavailableError  when Redis is away, refuses or does not answer
+   */
+  async use<T>(work: (redis: Redis) => Promise<T>): Promise<T> {
+    try {
+      return await work(this.shared);
+    } catch (cause) {
+      if (cause instanceof DomainError) throw cause;
+      throw new UnavailableError(undefined, { cause });
+    }
+  }
+
   async onApplicationShutdown(): Promise<void> {
     await Promise.all([...this.opened].map((redis) => quit(redis)));
     this.opened.clear();
@@ -63,6 +83,19 @@ export class RedisConnections implements OnApplicationShutdown {
     this.opened.add(redis);
     return redis;
   }
+}
+
+function becomesReady(redis: Redis, withinMs: number): Promise<void> {
+  if (redis.status === 'ready') return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      redis.off('ready', done);
+      resolve();
+    };
+    const timer = setTimeout(done, withinMs);
+    redis.on('ready', done);
+  });
 }
 
 async function quit(redis: Redis): Promise<void> {

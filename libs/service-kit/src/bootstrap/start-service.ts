@@ -1,0 +1,62 @@
+import type { Server } from 'node:http';
+import type { INestApplication, Type } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { ServiceName } from '@rmm/contracts';
+import { HealthRegistry } from '../health/health-registry.js';
+import { Logger } from '../logging/logger.js';
+import { NestLogger } from '../logging/nest-logger.js';
+import { MetricsRegistry } from '../metrics/metrics-registry.js';
+import { type AppOptions, configureApp } from './configure-app.js';
+import { KitAdapter } from './kit-adapter.js';
+import { Shutdown } from './shutdown.js';
+
+export interface ServiceOptions extends AppOptions {
+  service: ServiceName;
+  /** Imports `ServiceKitModule.forRoot(config, service)`. */
+  module: Type;
+  /** Connects microservices; they start listening after every `onModuleInit`, that is after migrations. */
+  microservices?: (app: INestApplication) => void | Promise<void>;
+}
+
+/**
+ * Starts a service: the port opens first (live, not ready), then modules initialise (migrations, connections), then
+ * messages are consumed, then it is ready. SIGTERM and SIGINT stop it cleanly within the grace time.
+ * @throws when a module cannot initialise; nothing is left open
+ */
+export async function startService(options: ServiceOptions): Promise<INestApplication> {
+  const { config, module, service } = options;
+  const startedAt = performance.now();
+  const early = new NestLogger(Logger.create({ service, level: config.logLevel }));
+  const app = await NestFactory.create(module, new KitAdapter(), {
+    bodyParser: false,
+    abortOnError: false,
+    logger: early,
+  });
+  const pipeline = configureApp(app, options);
+  const logger = app.get(Logger);
+  const shutdown = new Shutdown(app, pipeline.inFlight, config.shutdownGraceSeconds * 1_000);
+  try {
+    await listen(app.getHttpServer() as Server, config.port);
+    app.get(MetricsRegistry).collectProcessMetrics();
+    await options.microservices?.(app);
+    await app.init();
+    await app.startAllMicroservices();
+  } catch (error) {
+    await app.close().catch((err: unknown) => logger.error({ err }, 'closing after a failed start'));
+    throw error;
+  }
+  shutdown.onSignals();
+  app.get(HealthRegistry).state = 'ready';
+  logger.info({ port: config.port, startMs: Math.round(performance.now() - startedAt) }, 'ready');
+  return app;
+}
+
+function listen(server: Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,38 @@
+import type { ServerResponse } from 'node:http';
+import type { ErrorBody } from '@rmm/contracts';
+import type { DomainError } from './domain-error.js';
+
+/** The one shape of every error. @see CONTRACT.md 1.4 */
+export function toErrorBody(error: DomainError, requestId: string): ErrorBody {
+  const body: ErrorBody = {
+    error: error.error,
+    message: error.sentence ?? error.error,
+    code: error.code,
+    ...(error.fieldErrors ? { details: { fieldErrors: error.fieldErrors } } : {}),
+    requestId,
+  };
+  for (const [name, value] of Object.entries(error.extras ?? {})) body[name] ??= value;
+  if (error.kind === 'rate_limited') body.retryAfter ??= retryAfterOf(error);
+  return body;
+}
+
+/** Answers with an error; does nothing but cut the connection when an answer has already begun. */
+export function writeError(response: ServerResponse, error: DomainError, requestId: string): void {
+  if (response.headersSent) {
+    if (!response.writableEnded) response.destroy();
+    return;
+  }
+  const text = JSON.stringify(toErrorBody(error, requestId));
+  response.statusCode = error.status;
+  for (const [name, value] of Object.entries(error.headers ?? {})) response.setHeader(name, value);
+  const retryAfter = retryAfterOf(error);
+  if (retryAfter !== undefined) response.setHeader('Retry-After', String(retryAfter));
+  response.setHeader('Content-Type', 'application/json; charset=utf-8');
+  response.setHeader('Content-Length', Buffer.byteLength(text));
+  response.end(text);
+}
+
+function retryAfterOf(error: DomainError): number | undefined {
+  if (error.retryAfterSeconds !== undefined) return Math.max(1, Math.ceil(error.retryAfterSeconds));
+  return error.kind === 'rate_limited' || error.kind === 'unavailable' ? 1 : undefined;
+}

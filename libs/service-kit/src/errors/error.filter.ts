@@ -1,0 +1,31 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter, Injectable } from '@nestjs/common';
+import type { KitRequest, KitResponse } from '../http/kit-request.js';
+import { Logger } from '../logging/logger.js';
+import type { DomainError } from './domain-error.js';
+import { writeError } from './error-body.js';
+import { toDomainError } from './to-domain-error.js';
+
+/** Global: every error that leaves a handler becomes the one error body. */
+@Catch()
+@Injectable()
+export class ErrorFilter implements ExceptionFilter {
+  constructor(private readonly logger: Logger) {}
+
+  catch(thrown: unknown, host: ArgumentsHost): void {
+    if (host.getType() !== 'http') throw thrown;
+    const http = host.switchToHttp();
+    const request = http.getRequest<KitRequest>();
+    const error = toDomainError(thrown);
+    logError(this.logger, error, request);
+    writeError(http.getResponse<KitResponse>(), error, request.requestId);
+  }
+}
+
+/** What the caller caused is `debug`; what we caused is `error` with its cause, a dependency's absence `warn`. */
+export function logError(logger: Logger, error: DomainError, request: KitRequest): void {
+  const level = error.status < 500 ? 'debug' : error.kind === 'internal' ? 'error' : 'warn';
+  if (!logger.isEnabled(level)) return;
+  const { code, status, logDetails, cause } = error;
+  const at = { method: request.method, path: request.pathname };
+  logger[level]({ code, status, ...at, ...logDetails, err: cause ?? error }, `request failed: ${error.error}`);
+}

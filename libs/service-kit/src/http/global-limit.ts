@@ -1,0 +1,36 @@
+import type { FleetConfig } from '../config/fleet-config.js';
+import { clientBucket } from '../limits/address-bucket.js';
+import type { RateLimit, RateLimits } from '../limits/rate-limits.js';
+import type { KitRequest } from './kit-request.js';
+import { API_PREFIX } from './path-rules.js';
+
+const EXEMPT = ['agents', 'partner-api', 'mcp', 'dev/push'].map((path) => `${API_PREFIX}/${path}`);
+const CUSTOM_FIELDS = new RegExp(`^${API_PREFIX}/devices/[^/]+/custom-fields$`);
+
+/** 300 a minute for an address, whatever it asks; agents and holders of keys have limits of their own. */
+export class GlobalLimit {
+  private readonly limit: RateLimit;
+  private readonly enabled: boolean;
+
+  constructor(
+    config: Pick<FleetConfig, 'rateLimitsEnabled' | 'globalRateLimitPerMinute'>,
+    private readonly limits: RateLimits,
+  ) {
+    this.enabled = config.rateLimitsEnabled;
+    this.limit = { name: 'global', limit: config.globalRateLimitPerMinute, windowSeconds: 60, onRedisDown: 'memory' };
+  }
+
+  /** Undefined when nothing is to be counted; else settles with the verdict. */
+  count(request: KitRequest): Promise<void> | undefined {
+    if (!this.enabled || isExempt(request)) return undefined;
+    return this.limits.hit(this.limit, clientBucket({ address: request.clientAddress, headers: request.headers }));
+  }
+}
+
+function isExempt({ pathname, headers }: KitRequest): boolean {
+  for (const prefix of EXEMPT) {
+    if (pathname.startsWith(prefix) && (pathname.length === prefix.length || pathname[prefix.length] === '/'))
+      return true;
+  }
+  return headers['x-api-key'] !== undefined && headers.authorization === undefined && CUSTOM_FIELDS.test(pathname);
+}

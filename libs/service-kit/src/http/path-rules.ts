@@ -1,0 +1,28 @@
+/** Every route of the services lives under this, except documents and health. */
+export const API_PREFIX = '/api/v1';
+
+/** A rule for the routes that begin with `path`, relative to /api/v1; `:name` stands for one segment. */
+export interface PathRule {
+  path: string;
+}
+
+/** Finds the rule with the longest path. */
+export class PathRules<R extends PathRule> {
+  private readonly rules: readonly { test: RegExp; rule: R }[];
+
+  constructor(rules: readonly R[]) {
+    this.rules = [...rules]
+      .sort((a, b) => b.path.length - a.path.length)
+      .map((rule) => ({ rule, test: patternOf(rule.path) }));
+  }
+
+  find(pathname: string): R | undefined {
+    for (const { test, rule } of this.rules) if (test.test(pathname)) return rule;
+    return undefined;
+  }
+}
+
+function patternOf(path: string): RegExp {
+  const escaped = path.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/:[A-Za-z]+/g, '[^/]+');
+  return new RegExp(`^${API_PREFIX}${escaped}(?:/|$)`, 'i');
+}

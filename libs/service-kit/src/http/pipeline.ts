@@ -1,0 +1,182 @@
+import { randomUUID } from 'node:crypto';
+import type { RequestContext } from '../context/request-context.js';
+import { runInContext } from '../context/request-context.js';
+import type { FleetConfig } from '../config/fleet-config.js';
+import type { DomainError } from '../errors/domain-error.js';
+import { writeError } from '../errors/error-body.js';
+import { logError } from '../errors/error.filter.js';
+import { UnavailableError } from '../errors/errors.js';
+import { toDomainError } from '../errors/to-domain-error.js';
+import type { HealthRegistry } from '../health/health-registry.js';
+import type { RateLimits } from '../limits/rate-limits.js';
+import { AccessLog } from '../logging/access-log.js';
+import type { Logger } from '../logging/logger.js';
+import type { RequestTimes } from '../metrics/request-times.js';
+import { BodyReader, type BodyRule } from './body-reader.js';
+import { Cors } from './cors.js';
+import { GlobalLimit } from './global-limit.js';
+import { InFlightRequests } from './in-flight-requests.js';
+import type { KitRequest, KitResponse } from './kit-request.js';
+import { PathRules, type PathRule } from './path-rules.js';
+import { setSecurityHeaders } from './security-headers.js';
+import type { ServiceEndpoints } from './service-endpoints.js';
+import { TrustedProxies } from './trusted-proxies.js';
+
+/** A route that may keep its caller waiting longer than the usual 10 s. */
+export interface TimeoutRule extends PathRule {
+  timeoutMs: number;
+}
+
+export interface PipelineOptions {
+  bodyLimits?: readonly BodyRule[];
+  timeouts?: readonly TimeoutRule[];
+}
+
+interface Parts {
+  config: FleetConfig;
+  health: HealthRegistry;
+  limits: RateLimits;
+  logger: Logger;
+  times: RequestTimes;
+  endpoints: ServiceEndpoints;
+}
+
+type Handler = (request: KitRequest, response: KitResponse) => void;
+
+/** @see CONTRACT.md 1.7 */
+const DEFAULT_TIMEOUT_MS = 10_000;
+const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
+const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+/**
+ * Everything that happens to a request before Express sees it, in the order of CONTRACT.md 1.7, in one function: what
+ * can be known once is known before the first request.
+ */
+export class Pipeline {
+  readonly inFlight = new InFlightRequests((response) => this.late(response));
+  private readonly proxies: TrustedProxies;
+  private readonly cors: Cors;
+  private readonly bodies: BodyReader;
+  private readonly timeouts: PathRules<TimeoutRule>;
+  private readonly globalLimit: GlobalLimit;
+  private readonly accessLog: AccessLog;
+  private readonly redirectTo?: string;
+  private readonly onClose: (this: KitResponse) => void;
+
+  /** @param next  Express */
+  constructor(
+    private readonly parts: Parts,
+    options: PipelineOptions,
+    private readonly next: Handler,
+  ) {
+    const { config, limits, logger } = parts;
+    this.proxies = new TrustedProxies(config.trustedProxyCidrs);
+    this.cors = new Cors(config.corsOrigins);
+    this.bodies = new BodyReader(options.bodyLimits ?? []);
+    this.timeouts = new PathRules(options.timeouts ?? []);
+    this.globalLimit = new GlobalLimit(config, limits);
+    this.accessLog = new AccessLog(logger);
+    this.redirectTo = config.forceHttps ? `https://${new URL(config.publicApiUrl).host}` : undefined;
+    // eslint-disable-next-line @typescript-eslint/no-this-alias -- one listener for all responses: `this` inside is the response
+    const pipeline = this;
+    this.onClose = function onClose(this: KitResponse) {
+      pipeline.finish(this);
+    };
+  }
+
+  /** The listener of the HTTP server. */
+  handle(request: KitRequest, response: KitResponse): void {
+    this.receive(request, response);
+    if (this.parts.endpoints.answer(request, response)) return;
+    const { state } = this.parts.health;
+    if (state === 'starting') return this.refuse(response, new UnavailableError());
+    if (state === 'draining') response.setHeader('Connection', 'close');
+    if (this.redirectTo !== undefined && !request.secure) return this.redirect(request, response);
+    const complaint = this.bodies.complaint(request);
+    if (complaint) return this.refuseUnread(request, response, complaint);
+    const counted = this.globalLimit.count(request);
+    if (counted === undefined) return this.admitted(request, response);
+    counted.then(
+      () => this.admitted(request, response),
+      (error: unknown) => this.refuseUnread(request, response, toDomainError(error)),
+    );
+  }
+
+  private receive(request: KitRequest, response: KitResponse): void {
+    const { headers } = request;
+    const url = request.url ?? '/';
+    const query = url.indexOf('?');
+    const given = headers['x-request-id'];
+    request.pathname = query === -1 ? url : url.slice(0, query);
+    request.requestId = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
+    request.clientAddress = this.proxies.clientAddress(request);
+    request.secure = this.proxies.isSecure(request);
+    this.inFlight.add(response, { request, startedAt: performance.now(), deadlineAt: Infinity });
+    response.on('close', this.onClose);
+    response.setHeader('X-Request-Id', request.requestId);
+    setSecurityHeaders(response, request.secure);
+  }
+
+  private admitted(request: KitRequest, response: KitResponse): void {
+    if (this.cors.answer(request, response)) return;
+    this.bodies.read(request, (error) => {
+      if (error) return this.refuseUnread(request, response, error);
+      this.dispatch(request, response);
+    });
+  }
+
+  private dispatch(request: KitRequest, response: KitResponse): void {
+    const timeoutMs = this.timeouts.find(request.pathname)?.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    if (response.inFlight) response.inFlight.deadlineAt = performance.now() + timeoutMs;
+    runInContext(contextOf(request), () => this.next(request, response));
+  }
+
+  private redirect(request: KitRequest, response: KitResponse): void {
+    response.statusCode = 308;
+    response.setHeader('Location', `${this.redirectTo}${request.url}`);
+    response.end();
+  }
+
+  private refuse(response: KitResponse, error: DomainError): void {
+    const request = response.inFlight?.request;
+    if (request === undefined) return;
+    logError(this.parts.logger, error, request);
+    writeError(response, error, request.requestId);
+  }
+
+  /** The rest of the body is thrown away, and the connection with it. */
+  private refuseUnread(request: KitRequest, response: KitResponse, error: DomainError): void {
+    if (!request.complete && request.headers['content-length'] !== '0') response.setHeader('Connection', 'close');
+    request.resume();
+    this.refuse(response, error);
+  }
+
+  private late(response: KitResponse): void {
+    if (response.headersSent) return;
+    this.refuse(response, new UnavailableError(undefined, { logDetails: { reason: 'the request waited too long' } }));
+  }
+
+  private finish(response: KitResponse): void {
+    const { inFlight } = response;
+    this.inFlight.remove(response);
+    if (inFlight === undefined) return;
+    const { request, startedAt } = inFlight;
+    const durationMs = performance.now() - startedAt;
+    const status = response.writableFinished ? response.statusCode : 499;
+    const route = typeof request.route?.path === 'string' ? request.route.path : undefined;
+    if (this.parts.endpoints.serves(request.pathname)) return;
+    this.parts.times.observe(request.method ?? '', route ?? 'none', status, durationMs / 1_000);
+    this.accessLog.write(request, route, status, durationMs);
+  }
+}
+
+function contextOf(request: KitRequest): RequestContext {
+  const { traceparent, 'user-agent': userAgent } = request.headers;
+  return {
+    requestId: request.requestId,
+    traceparent: typeof traceparent === 'string' && TRACEPARENT.test(traceparent) ? traceparent : undefined,
+    ipAddress: request.clientAddress,
+    userAgent,
+    audited: false,
+  };
+}
