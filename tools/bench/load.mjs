@@ -1,0 +1,59 @@
+import autocannon from 'autocannon';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+
+const HERE = import.meta.dirname;
+
+/**
+ * A server of a benchmark in a process of its own. The script sends `{ port }` when it listens, and answers the message
+ * `cpu` with the microseconds of CPU it has used.
+ */
+export class BenchServer {
+  constructor(script, { args = [], env = {} } = {}) {
+    this.child = fork(path.join(HERE, script), args, { env: { ...process.env, ...env }, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  }
+
+  async ready() {
+    const [message] = await Promise.race([once(this.child, 'message'), this.#death()]);
+    return Object.assign(this, message);
+  }
+
+  async cpuMicros() {
+    this.child.send('cpu');
+    const [message] = await once(this.child, 'message');
+    return message.cpu;
+  }
+
+  async stop() {
+    if (this.child.exitCode !== null) return;
+    const gone = once(this.child, 'exit');
+    this.child.kill('SIGTERM');
+    setTimeout(() => this.child.kill('SIGKILL'), 5_000).unref();
+    await gone;
+  }
+
+  async #death() {
+    const [code] = await once(this.child, 'exit');
+    throw new Error(`a server of the benchmark ended with ${code}`);
+  }
+}
+
+/** What a server process of a benchmark runs once it listens. */
+export function announce(port, more = {}) {
+  process.on('message', (message) => {
+    if (message !== 'cpu') return;
+    const { user, system } = process.cpuUsage();
+    process.send({ cpu: user + system });
+  });
+  process.send({ port, ...more });
+}
+
+/** One window of load from this process. @returns requests per second, CPU per request in µs, p99 in ms */
+export async function measure(server, { path: url, headers = {}, seconds = 2, connections = 50 }) {
+  const before = await server.cpuMicros();
+  const result = await autocannon({ url: `http://127.0.0.1:${server.port}${url}`, connections, duration: seconds, headers });
+  const cpu = (await server.cpuMicros()) - before;
+  if (result.non2xx || result.errors) throw new Error(`${url}: ${result.non2xx} refusals, ${result.errors} errors`);
+  return { perSecond: result.requests.total / result.duration, cpuMicros: cpu / result.requests.total, p99Ms: result.latency.p99 };
+}

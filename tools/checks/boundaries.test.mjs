@@ -1,0 +1,43 @@
+// Breaks each boundary on purpose and expects lint to say so; and one import that is allowed.
+import { ESLint } from 'eslint';
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import path from 'node:path';
+import { before, test } from 'node:test';
+
+const ROOT = path.resolve(import.meta.dirname, '../..');
+const RULE = '@nx/enforce-module-boundaries';
+let eslint;
+
+before(() => {
+  // the rule reads the project graph that any nx command leaves behind
+  execFileSync('npx', ['nx', 'show', 'projects'], { cwd: ROOT, stdio: 'ignore' });
+  eslint = new ESLint({ cwd: ROOT });
+});
+
+/** What the rule says of a file, had it this one import. */
+async function complaints(file, specifier) {
+  const code = `import * as imported from '${specifier}';\nexport const used = imported;\n`;
+  const [result] = await eslint.lintText(code, { filePath: path.join(ROOT, file) });
+  return result.messages.filter((message) => message.ruleId === RULE).map((message) => message.message);
+}
+
+const FORBIDDEN = [
+  ['a service importing another service', 'apps/identity/src/main.ts', '../../credentials/src/config.js', /relative/],
+  ['a contract importing a platform lib', 'libs/permissions/src/index.ts', '@rmm/service-kit', /type:contract/],
+  ['a platform lib importing the test harness', 'libs/persistence/src/index.ts', '@rmm/testing', /type:platform/],
+  ['the stores importing anything of ours', 'libs/testing-services/src/index.ts', '@rmm/contracts', /type:stores/],
+  ['a behaviour spec importing a platform lib', 'apps/fleet-e2e/src/steps.ts', '@rmm/persistence', /type:e2e/],
+];
+
+for (const [name, file, specifier, text] of FORBIDDEN) {
+  test(`lint refuses ${name}`, async () => {
+    const found = await complaints(file, specifier);
+    assert.equal(found.length, 1, `expected one complaint, got ${JSON.stringify(found)}`);
+    assert.match(found[0], text);
+  });
+}
+
+test('lint lets a service import a platform lib', async () => {
+  assert.deepEqual(await complaints('apps/identity/src/main.ts', '@rmm/persistence'), []);
+});
