@@ -24,7 +24,7 @@ export interface FoundStores {
  */
 export async function findStores(env: NodeJS.ProcessEnv = process.env): Promise<FoundStores> {
   const given = fromEnvironment(env);
-  return given === null ? startThrowaway() : { addresses: given, stop: async () => undefined };
+  return given === null ? startThrowaway() : { addresses: given, stop: () => Promise.resolve() };
 }
 
 /** @returns null unless all three variables are set: half of a set would hide a mistake in it */

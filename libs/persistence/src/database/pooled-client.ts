@@ -26,3 +26,14 @@ export function releaseAfter(client: PoolClient, failure: unknown): unknown {
   client.release(failure instanceof DatabaseConnectionLost);
   return failure;
 }
+
+/** Sends several queries with one write, so that the server wakes once for all of them. */
+export function inOnePacket(client: PoolClient, send: () => Promise<unknown>[]): Promise<unknown> {
+  const { stream } = client.connection;
+  stream.cork();
+  try {
+    return Promise.all(send());
+  } finally {
+    stream.uncork();
+  }
+}

@@ -4,11 +4,12 @@ import type { DataSource, EntityManager, EntityTarget, ObjectLiteral, QueryRunne
 import { DatabaseConnectionLost, fromDriver } from './database-errors.js';
 import type { SqlExecutor } from './sql-executor.js';
 
+const logger = new Logger('Transaction');
+
 type AfterCommit = () => void | Promise<void>;
 
 /** One open transaction on one client. It is handed to the work of `run` and is over when that work ends. */
 export abstract class Transaction implements SqlExecutor {
-  private readonly logger = new Logger(Transaction.name);
   private callbacks: AfterCommit[] = [];
   private boundManager?: EntityManager;
   private savepoints = 0;
@@ -81,7 +82,7 @@ export abstract class Transaction implements SqlExecutor {
       try {
         await callback();
       } catch (error) {
-        this.logger.error('A callback after commit failed', error instanceof Error ? error.stack : String(error));
+        logger.error('A callback after commit failed', error instanceof Error ? error.stack : String(error));
       }
     }
   }

@@ -68,7 +68,7 @@ function describe({ sort, direction }: KeysetQuery): string {
   return `${sort.map((key) => key.expression).join(',')} ${direction}`;
 }
 
-function withoutPosition<Row extends object>(row: Row & { keyset_position: string[] }): Row {
-  const { keyset_position: _, ...rest } = row;
-  return rest as unknown as Row;
+function withoutPosition<Row extends object>(row: Row & { keyset_position?: string[] }): Row {
+  delete row.keyset_position;
+  return row;
 }

@@ -23,6 +23,6 @@ export const NO_TENANT: Readonly<TenantContext> = Object.freeze({
   partnerId: null,
   orgId: null,
   orgAccess: 'none',
-  orgIds: Object.freeze([]) as readonly string[],
+  orgIds: Object.freeze([]),
   userId: null,
 });

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { DataSource } from 'typeorm';
 import { fromDriver } from '../database/database-errors.js';
-import { acquire, releaseAfter } from '../database/pooled-client.js';
+import { acquire, inOnePacket, releaseAfter } from '../database/pooled-client.js';
 import { assertNotInside, runTransaction } from '../database/run-transaction.js';
 import type { SqlExecutor } from '../database/sql-executor.js';
 import { ReadStatements } from './read-statements.js';
@@ -57,7 +57,7 @@ export class Tenants {
     const values = settingValues(caller.tenant);
     return runTransaction(
       this.pool,
-      (client) => Promise.all([client.query('BEGIN'), client.query({ ...SET_CONTEXT, values })]),
+      (client) => inOnePacket(client, () => [client.query('BEGIN'), client.query({ ...SET_CONTEXT, values })]),
       (client) => new TenantTransaction(client, this.dataSource),
       work,
     );
