@@ -14,6 +14,7 @@ const COMMANDS = [
   'seed',
   'emit',
   'receiver',
+  'totp',
   'mailbox',
   'test',
   'bench',

@@ -2,7 +2,11 @@
 import 'reflect-metadata';
 import { announce } from './load.mjs';
 
-const BODY = { data: [{ id: '5b1f6a1e-6a55-4f5b-9d2a-3a0f0f3f3a11', name: 'Blue Bakery', status: 'active' }], page: 1, limit: 50 };
+const BODY = {
+  data: [{ id: '5b1f6a1e-6a55-4f5b-9d2a-3a0f0f3f3a11', name: 'Blue Bakery', status: 'active' }],
+  page: 1,
+  limit: 50,
+};
 const listening = (server) => announce(server.address().port);
 
 const FLOORS = {
@@ -10,7 +14,9 @@ const FLOORS = {
     const { createServer } = await import('node:http');
     const server = createServer((request, response) => {
       const body = JSON.stringify(BODY);
-      response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }).end(body);
+      response
+        .writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
+        .end(body);
     });
     server.listen(0, '127.0.0.1', () => listening(server));
   },

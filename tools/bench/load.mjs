@@ -11,7 +11,10 @@ const HERE = import.meta.dirname;
  */
 export class BenchServer {
   constructor(script, { args = [], env = {} } = {}) {
-    this.child = fork(path.join(HERE, script), args, { env: { ...process.env, ...env }, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    this.child = fork(path.join(HERE, script), args, {
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
   }
 
   async ready() {
@@ -52,8 +55,17 @@ export function announce(port, more = {}) {
 /** One window of load from this process. @returns requests per second, CPU per request in µs, p99 in ms */
 export async function measure(server, { path: url, headers = {}, seconds = 2, connections = 50 }) {
   const before = await server.cpuMicros();
-  const result = await autocannon({ url: `http://127.0.0.1:${server.port}${url}`, connections, duration: seconds, headers });
+  const result = await autocannon({
+    url: `http://127.0.0.1:${server.port}${url}`,
+    connections,
+    duration: seconds,
+    headers,
+  });
   const cpu = (await server.cpuMicros()) - before;
   if (result.non2xx || result.errors) throw new Error(`${url}: ${result.non2xx} refusals, ${result.errors} errors`);
-  return { perSecond: result.requests.total / result.duration, cpuMicros: cpu / result.requests.total, p99Ms: result.latency.p99 };
+  return {
+    perSecond: result.requests.total / result.duration,
+    cpuMicros: cpu / result.requests.total,
+    p99Ms: result.latency.p99,
+  };
 }

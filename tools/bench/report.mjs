@@ -47,4 +47,5 @@ function printTable(rows) {
   }
 }
 
-const show = (value) => (typeof value === 'number' ? value.toLocaleString('en', { maximumFractionDigits: 2 }) : String(value ?? ''));
+const show = (value) =>
+  typeof value === 'number' ? value.toLocaleString('en', { maximumFractionDigits: 2 }) : String(value ?? '');

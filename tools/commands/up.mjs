@@ -3,6 +3,7 @@ import { startDetached } from '../fleet/detached.mjs';
 import { Launcher } from '../fleet/launcher.mjs';
 import { say, secondsSinceStart, step } from '../fleet/reporter.mjs';
 import { serviceNames } from '../fleet/services.mjs';
+import { runningState } from '../fleet/state.mjs';
 import { summaryText } from '../fleet/summary.mjs';
 import { startOf } from '../processes/identity.mjs';
 import { endRunning } from '../processes/run.mjs';
@@ -16,6 +17,8 @@ export default async function up(args) {
     replicas: { type: 'string', multiple: true, default: [] },
   });
   const replicas = Object.fromEntries(values.replicas.flatMap((text) => text.split(',')).map(readReplicas));
+  const running = runningState();
+  if (running) return sayAlreadyRunning(running, values);
   if (values.detach) return startDetached(args.filter((arg) => arg !== '--detach' && arg !== '-d'));
 
   const launcher = new Launcher({ say, step, replicas, localReceivers: values['local-receivers'] });
@@ -29,6 +32,25 @@ export default async function up(args) {
   }
   return stopped;
 }
+
+/** A second `up` changes nothing, so it is only content when what runs is what was asked for. */
+function sayAlreadyRunning({ launcher, phase, summary, services }, wanted) {
+  const found = `The fleet is already running (pid ${launcher.pid})`;
+  if (phase !== 'ready') throw new Failure(`${found}, and is still starting. See: fleet status`);
+  const missing = [
+    ...(wanted['local-receivers'] && !summary.localReceivers ? ['--local-receivers'] : []),
+    ...wanted.replicas.filter((text) => !hasReplicas(services, text)).map((text) => `--replicas ${text}`),
+  ];
+  if (missing.length) throw new Failure(`${found}, but without ${missing.join(' ')}. End it first with: fleet down`);
+  console.log(`${found}. See "fleet status", or end it with "fleet down".\n${summaryText(summary)}`);
+  return 0;
+}
+
+const hasReplicas = (services, text) =>
+  text
+    .split(',')
+    .map(readReplicas)
+    .every(([service, count]) => services.find(({ name }) => name === service)?.instances.length === count);
 
 function readReplicas(text) {
   const [, service, count] = /^([a-z-]+)=([1-9]\d?)$/.exec(text) ?? [];
@@ -54,11 +76,12 @@ function stopOnSignal(launcher) {
     once('SIGINT', 0);
     once('SIGTERM', 0);
     once('SIGHUP', 0);
-    if (process.env.npm_lifecycle_event) whenParentDies(() => void end('SIGTERM', 143));
+    if (process.env.npm_lifecycle_event || process.env.FLEET_ENDS_WITH_PARENT)
+      whenParentDies(() => void end('SIGTERM', 143));
   });
 }
 
-/** npm that is killed hard cannot pass a signal on. */
+/** npm, or a test run, that is killed hard cannot pass a signal on. */
 function whenParentDies(act) {
   const parent = { pid: process.ppid, start: startOf(process.ppid) };
   const timer = setInterval(() => {

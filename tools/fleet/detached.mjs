@@ -20,7 +20,7 @@ export async function startDetached(args) {
   const child = spawn(process.execPath, [path.join(ROOT, 'tools/fleet.mjs'), 'up', ...args], {
     detached: true,
     stdio: ['ignore', log, log],
-    env: { ...process.env, npm_lifecycle_event: '' },
+    env: { ...process.env, npm_lifecycle_event: '', FLEET_ENDS_WITH_PARENT: '' },
   });
   fs.closeSync(log);
   const launcher = { pid: child.pid, start: startOf(child.pid), signal: 'SIGTERM' };

@@ -1,25 +1,17 @@
-import { randomBytes } from 'node:crypto';
-import fs from 'node:fs';
-import path from 'node:path';
-import { DATA_DIR, makeDir, readJson } from '../paths.mjs';
-import { isAlive, startOf } from '../processes/identity.mjs';
 import { Keeper } from '../processes/keeper.mjs';
 import { allOrFirstError } from '../processes/wait.mjs';
 import { StoreContext } from './context.mjs';
 import { startNats } from './nats.mjs';
 import { startPostgres } from './postgres.mjs';
 import { startRedis } from './redis.mjs';
-
-const PREFIX = 'throwaway-';
+import { temporaryDir } from './temporary-dir.mjs';
 
 /**
  * Private PostgreSQL, Redis and NATS for tests and benchmarks: nothing is synced to disk, nothing stays.
  * @returns {Promise<{ urls: object, stop: () => Promise<void> }>} `urls` is what `stores.mjs throwaway --json` prints
  */
 export async function startThrowawayStores(say = () => {}) {
-  removeAbandoned();
-  const dir = makeDir(path.join(DATA_DIR, `${PREFIX}${process.pid}-${randomBytes(3).toString('hex')}`));
-  fs.writeFileSync(path.join(dir, 'owner.json'), JSON.stringify({ pid: process.pid, start: startOf(process.pid) }));
+  const dir = temporaryDir('throwaway');
   const keeper = new Keeper({ removeAtEnd: [dir] });
   const context = new StoreContext({ dir, keeper, say, throwaway: true });
   const stop = async () => {
@@ -51,12 +43,16 @@ function describe(postgres, redis, nats) {
   };
 }
 
-/** What a run left whose every process was killed, its watchdog too. */
-function removeAbandoned() {
-  if (!fs.existsSync(DATA_DIR)) return;
-  for (const name of fs.readdirSync(DATA_DIR).filter((entry) => entry.startsWith(PREFIX))) {
-    const dir = path.join(DATA_DIR, name);
-    const owner = readJson(path.join(dir, 'owner.json'));
-    if (owner && !isAlive(owner)) fs.rmSync(dir, { recursive: true, force: true });
-  }
+/** The same as variables, for the specs and benchmarks of one run, which then share one PostgreSQL. */
+export function storeVariables(urls) {
+  return {
+    TEST_POSTGRES_URL: urls.postgresUrl,
+    TEST_REDIS_URL: urls.redisUrl,
+    TEST_NATS_URL: urls.natsUrl,
+    TEST_NATS_BIN: urls.natsBin,
+    TEST_NATS_ENV: JSON.stringify(urls.natsEnv),
+    TEST_REDIS_BIN: urls.redisBin,
+    TEST_REDIS_ENV: JSON.stringify(urls.redisEnv),
+    TEST_REDIS_LD_LIBRARY_PATH: urls.redisEnv.LD_LIBRARY_PATH ?? '',
+  };
 }

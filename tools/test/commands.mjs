@@ -1,0 +1,40 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { ROOT } from '../paths.mjs';
+import { runInForeground } from '../processes/foreground.mjs';
+
+/** Runs the command of an installed package (`node_modules/.bin`); counts as one test. */
+async function tool(name, args, env = {}) {
+  const bin = path.join(ROOT, 'node_modules/.bin', name);
+  const code = await runInForeground(bin, args, { cwd: ROOT, env: { ...process.env, ...env } });
+  return code === 0;
+}
+
+const counted = (ok) => ({ ok, passed: ok ? 1 : 0, failed: ok ? 0 : 1 });
+
+/** Boundaries, types and manifests of the projects through nx, and the tools, which are no project. */
+export async function lint() {
+  const projects = await tool('nx', ['run-many', '-t', 'lint', '--outputStyle=static'], { NX_TUI: 'false' });
+  return counted((await tool('eslint', ['tools', '*.mjs'])) && projects);
+}
+
+export const format = async () => counted(await tool('prettier', ['--check', '--log-level=warn', '.']));
+
+export const types = async () => counted(await tool('tsc', ['-b']));
+
+/** The checks of the launcher, the edge and the compose file, run by Node's own test runner. */
+export async function launcher({ dir, env }) {
+  const checks = path.join(ROOT, 'tools/checks');
+  const files = fs.readdirSync(checks).filter((name) => name.endsWith('.test.mjs'));
+  const report = path.join(dir, 'launcher.tap');
+  const reporters = [
+    '--test-reporter=spec',
+    '--test-reporter-destination=stdout',
+    '--test-reporter=tap',
+    `--test-reporter-destination=${report}`,
+  ];
+  const args = ['--test', '--test-concurrency=2', ...reporters, ...files.map((name) => path.join(checks, name))];
+  const code = await runInForeground(process.execPath, args, { cwd: ROOT, env: { ...process.env, ...env } });
+  const count = (word) => Number(new RegExp(`^# ${word} (\\d+)`, 'm').exec(fs.readFileSync(report, 'utf8'))?.[1] ?? 0);
+  return { ok: code === 0, passed: count('pass'), failed: Math.max(count('fail'), code === 0 ? 0 : 1) };
+}
