@@ -16,8 +16,7 @@ export class ApiKeyNotAcceptedHere extends UnauthenticatedError {
 
   constructor() {
     super(undefined, {
-      message:
-        'API keys are accepted only on POST /mcp/*, POST /dev/push and GET or PATCH /devices/:id/custom-fields.',
+      message: 'API keys are accepted only on POST /mcp/*, POST /dev/push and GET or PATCH /devices/:id/custom-fields.',
     });
   }
 }

@@ -1,8 +1,9 @@
+import { currentContext, type KitRequest } from '@rmm/service-kit';
 import type { Request } from 'express';
 import type { Caller } from './caller.js';
 
 /** What the guard reads of a request, and what it leaves on it. */
-export type AccessRequest = Request & { caller?: Caller };
+export type AccessRequest = Request & Pick<KitRequest, 'clientAddress'> & { caller?: Caller };
 
 /** The token of `Authorization: Bearer <token>`, or null. */
 export function bearerToken(request: AccessRequest): string | null {
@@ -17,4 +18,9 @@ export function bearerToken(request: AccessRequest): string | null {
 export function presentedKey(request: AccessRequest): string | null {
   const header = request.headers['x-api-key'];
   return typeof header === 'string' ? header : null;
+}
+
+/** The address after trusted proxies; undefined where none is known. @see CONTRACT.md 1.7 */
+export function clientAddress(request: AccessRequest): string | undefined {
+  return request.clientAddress ?? currentContext()?.ipAddress;
 }

@@ -6,7 +6,7 @@ export type Door =
   | { kind: 'permission'; permissions: readonly Permission[] }
   | { kind: 'signed-in' }
   | { kind: 'public' }
-  | { kind: 'api-key'; scopes: readonly string[] }
+  | { kind: 'api-key'; scopes: readonly Permission[] }
   | { kind: 'partner-key'; scopes: readonly string[] }
   | { kind: 'agent-token' };
 

@@ -1,0 +1,88 @@
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import type { Permission } from '@rmm/permissions';
+import { ForbiddenError, InternalError } from '@rmm/service-kit';
+import type { Response } from 'express';
+import { ApiKeyNotAcceptedHere, InvalidApiKey, IpNotAllowed, MfaEnrollmentRequired } from './access.errors.js';
+import type { AgentDoor } from './agents/agent-door.js';
+import { type AccessRequest, bearerToken, presentedKey } from './callers/access-request.js';
+import type { Caller } from './callers/caller.js';
+import type { Denials } from './denials/denials.js';
+import { policyOf, type RoutePolicy } from './doors/route-policy.js';
+import type { KeyDoor } from './keys/key-door.js';
+import type { UserDoor } from './users/user-door.js';
+
+/** The one guard of a service: leads each request through the door its route declares. */
+@Injectable()
+export class AccessGuard implements CanActivate {
+  constructor(
+    private readonly users: UserDoor,
+    private readonly keys: KeyDoor,
+    private readonly agents: AgentDoor,
+    private readonly denials: Denials,
+  ) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    if (context.getType() !== 'http') return true;
+    const http = context.switchToHttp();
+    const request = http.getRequest<AccessRequest>();
+    const policy = policyOf(context.getClass(), context.getHandler());
+    // Start-up refuses such a route; should one come through all the same, it is closed.
+    if (policy === null) throw new InternalError(undefined, { logDetails: { route: request.path, reason: 'no door' } });
+    try {
+      request.caller = await this.lead(policy, request, http.getResponse<Response>());
+    } catch (error) {
+      this.audit(request, error);
+      throw error;
+    }
+    return true;
+  }
+
+  private lead(policy: RoutePolicy, request: AccessRequest, response: Response): Promise<Caller | undefined> {
+    const { door } = policy;
+    switch (door.kind) {
+      case 'permission':
+        return this.users.enter(request, response, { all: door.permissions }, policy);
+      case 'signed-in':
+        return this.users.enter(request, response, null, policy);
+      case 'api-key':
+        return this.keyOrUser(door.scopes, policy, request, response);
+      case 'partner-key':
+        return this.keys.enterWithPartnerKey(request, response, door.scopes);
+      case 'agent-token':
+        return this.agents.enter(request);
+      case 'public':
+        return Promise.resolve(refuseStrayKey(request));
+    }
+  }
+
+  private keyOrUser(
+    scopes: readonly Permission[],
+    policy: RoutePolicy,
+    request: AccessRequest,
+    response: Response,
+  ): Promise<Caller> {
+    if (presentedKey(request) !== null) return this.keys.enterWithApiKey(request, response, scopes);
+    if (bearerToken(request) === null || scopes.length === 0) return Promise.reject(new InvalidApiKey());
+    return this.users.enter(request, response, { any: scopes }, policy);
+  }
+
+  private audit(request: AccessRequest, error: unknown): void {
+    const { caller } = request;
+    if (!caller || !(error instanceof ForbiddenError || error instanceof MfaEnrollmentRequired)) return;
+    const { code, extras } = error;
+    const route = `${request.method} ${request.baseUrl}${(request.route as { path?: string } | undefined)?.path ?? ''}`;
+    this.denials.record({ caller, action: actionOf(error), code, route, details: { ...extras } });
+  }
+}
+
+/** An API key alone is refused wherever it is not accepted, also where nothing is asked for. @see CONTRACT.md 1.4 */
+function refuseStrayKey(request: AccessRequest): undefined {
+  if (presentedKey(request) !== null && bearerToken(request) === null) throw new ApiKeyNotAcceptedHere();
+  return undefined;
+}
+
+/** The names of CONTRACT.md 9 where it has one. */
+function actionOf(error: unknown): string {
+  if (error instanceof IpNotAllowed) return 'ip_allowlist.denied';
+  return error instanceof MfaEnrollmentRequired ? 'auth.mfa.enrollment.required' : 'access.denied';
+}

@@ -1,0 +1,226 @@
+import { type DynamicModule, Module, type Provider } from '@nestjs/common';
+import { APP_GUARD, ModuleRef, ModulesContainer } from '@nestjs/core';
+import { CREDENTIALS_KEYS_RECORD_USAGE, type ServiceName } from '@rmm/contracts';
+import { AuditTrail, Broadcasts, NatsLink, RpcClient } from '@rmm/messaging';
+import { WorkerDatabase } from '@rmm/persistence';
+import { Clock, type FleetConfig, Logger, OpenApiDocuments, RateLimits, RedisConnections } from '@rmm/service-kit';
+import { AccessLifecycle } from './access-lifecycle.js';
+import { AccessGuard } from './access.guard.js';
+import { AgentDoor } from './agents/agent-door.js';
+import { Denials } from './denials/denials.js';
+import { OrganizationDirectoryConsumer } from './directory/organization-directory.consumer.js';
+import { OrganizationDirectory } from './directory/organization-directory.js';
+import { AccessFeeds } from './feed/access-feeds.js';
+import { AccessFeed, CredentialFeed, HeartbeatPublisher } from './feed/heartbeat-publisher.js';
+import { broadcastsFlow } from './feed/outbox-flows.js';
+import { KeyDoor } from './keys/key-door.js';
+import { KeyRecords } from './keys/key-records.js';
+import { KeyUsage } from './keys/key-usage.js';
+import { KeyWindow } from './keys/key-window.js';
+import { ProbeLimit } from './keys/probe-limit.js';
+import { AccessSnapshots } from './snapshots/access-snapshots.js';
+import { Sources } from './sources.js';
+import { TokenKeys } from './tokens/token-keys.js';
+import { TokenVerifier } from './tokens/token-verifier.js';
+import { TenantGate } from './users/tenant-gate.js';
+import { UserDoor } from './users/user-door.js';
+
+export interface AccessModuleOptions {
+  config: Pick<FleetConfig, 'jwtIssuer' | 'jwtAudience' | 'publicAppUrl'> & {
+    /** `JWKS_URL`; not needed where VERIFICATION_KEYS is provided, nor where no route is for users. */
+    jwksUrl?: string;
+  };
+  service: ServiceName;
+  /**
+   * What the service knows of organisations: a table fed by facts, its own tables (ORGANIZATION_SOURCE), or nothing.
+   * By default provisioning has its own, partner-gateway nothing, everybody else the table.
+   */
+  organizations?: 'table' | 'own' | 'none';
+}
+
+/** Global: the guard, the doors behind it, and what they know. Needs ServiceKit, Persistence and Messaging modules. */
+@Module({})
+export class AccessModule {
+  static forRoot(options: AccessModuleOptions): DynamicModule {
+    const organizations = options.organizations ?? defaultOrganizations(options.service);
+    const providers = [
+      ...knowledge(options, organizations),
+      ...doors(options),
+      lifecycle(options.service, organizations),
+    ];
+    return {
+      module: AccessModule,
+      global: true,
+      controllers: organizations === 'table' ? [OrganizationDirectoryConsumer] : [],
+      providers: [...providers, { provide: APP_GUARD, useExisting: AccessGuard }],
+      exports: [AccessSnapshots, OrganizationDirectory, UserDoor, KeyDoor, KeyWindow, AccessFeeds, Denials],
+    };
+  }
+}
+
+type Organizations = NonNullable<AccessModuleOptions['organizations']>;
+
+function defaultOrganizations(service: ServiceName): Organizations {
+  if (service === 'provisioning') return 'own';
+  return service === 'partner-gateway' ? 'none' : 'table';
+}
+
+function knowledge({ config }: AccessModuleOptions, organizations: Organizations): Provider[] {
+  return [
+    {
+      provide: Sources,
+      inject: [ModuleRef, RpcClient],
+      useFactory: (modules: ModuleRef, rpc: RpcClient) => new Sources(modules, rpc),
+    },
+    {
+      provide: AccessFeeds,
+      inject: [Broadcasts, Clock],
+      useFactory: (broadcasts: Broadcasts, clock: Clock) => new AccessFeeds(broadcasts, clock),
+    },
+    {
+      provide: AccessSnapshots,
+      inject: [Sources, AccessFeeds, Clock],
+      useFactory: ({ access }: Sources, feeds: AccessFeeds, clock: Clock) =>
+        new AccessSnapshots(access, feeds.access, clock),
+    },
+    {
+      provide: KeyRecords,
+      inject: [Sources, AccessFeeds, Clock],
+      useFactory: ({ keys }: Sources, { access, credentials }: AccessFeeds, clock: Clock) =>
+        new KeyRecords(keys, [credentials, access], clock),
+    },
+    {
+      provide: OrganizationDirectory,
+      inject: [Sources, RpcClient, Clock, { token: WorkerDatabase, optional: true }],
+      useFactory: (sources: Sources, rpc: RpcClient, clock: Clock, worker?: WorkerDatabase) =>
+        new OrganizationDirectory({
+          worker: organizations === 'table' ? worker : undefined,
+          source: sources.organizations,
+          rpc,
+          clock,
+        }),
+    },
+    {
+      provide: TokenKeys,
+      inject: [Sources, Clock],
+      useFactory: (sources: Sources, clock: Clock) => new TokenKeys(sources, config.jwksUrl, clock),
+    },
+  ];
+}
+
+function doors({ config }: AccessModuleOptions): Provider[] {
+  return [
+    {
+      provide: Denials,
+      inject: [AuditTrail, Clock, Logger],
+      useFactory: (audit: AuditTrail, clock: Clock, logger: Logger) => new Denials(audit, clock, logger),
+    },
+    {
+      provide: TokenVerifier,
+      inject: [TokenKeys, Clock],
+      useFactory: (keys: TokenKeys, clock: Clock) =>
+        new TokenVerifier({ keys, issuer: config.jwtIssuer, audience: config.jwtAudience, clock }),
+    },
+    {
+      provide: UserDoor,
+      inject: [TokenVerifier, AccessSnapshots, OrganizationDirectory, Denials],
+      useFactory: (
+        verifier: TokenVerifier,
+        snapshots: AccessSnapshots,
+        directory: OrganizationDirectory,
+        denials: Denials,
+      ) => {
+        const tenants = new TenantGate((orgId) => directory.find(orgId), config.publicAppUrl);
+        return new UserDoor(verifier, snapshots, tenants, denials);
+      },
+    },
+    {
+      provide: KeyWindow,
+      inject: [RedisConnections],
+      useFactory: (redis: RedisConnections) => new KeyWindow(redis),
+    },
+    {
+      provide: KeyUsage,
+      inject: [RpcClient, Clock, Logger],
+      useFactory: (rpc: RpcClient, clock: Clock, logger: Logger) =>
+        new KeyUsage((batch) => rpc.call(CREDENTIALS_KEYS_RECORD_USAGE, batch), clock, logger),
+    },
+    {
+      provide: KeyDoor,
+      inject: [KeyRecords, RateLimits, KeyWindow, KeyUsage, Clock],
+      useFactory: (records: KeyRecords, limits: RateLimits, window: KeyWindow, usage: KeyUsage, clock: Clock) =>
+        new KeyDoor(records, new ProbeLimit(limits, clock), window, usage, clock),
+    },
+    { provide: AgentDoor, inject: [Sources], useFactory: ({ agents }: Sources) => new AgentDoor(agents) },
+    {
+      provide: AccessGuard,
+      inject: [UserDoor, KeyDoor, AgentDoor, Denials],
+      useFactory: (users: UserDoor, keys: KeyDoor, agents: AgentDoor, denials: Denials) =>
+        new AccessGuard(users, keys, agents, denials),
+    },
+  ];
+}
+
+function lifecycle(service: ServiceName, organizations: Organizations): Provider {
+  return {
+    provide: AccessLifecycle,
+    inject: [
+      ModulesContainer,
+      NatsLink,
+      AccessFeeds,
+      AccessSnapshots,
+      KeyRecords,
+      KeyUsage,
+      Denials,
+      OrganizationDirectory,
+      Sources,
+      TokenKeys,
+      OpenApiDocuments,
+      Logger,
+      Broadcasts,
+      { token: WorkerDatabase, optional: true },
+    ],
+    useFactory: (
+      modules: ModulesContainer,
+      link: NatsLink,
+      feeds: AccessFeeds,
+      snapshots: AccessSnapshots,
+      records: KeyRecords,
+      usage: KeyUsage,
+      denials: Denials,
+      directory: OrganizationDirectory,
+      sources: Sources,
+      keys: TokenKeys,
+      openApi: OpenApiDocuments,
+      logger: Logger,
+      broadcasts: Broadcasts,
+      worker?: WorkerDatabase,
+    ) =>
+      new AccessLifecycle({
+        modules,
+        link,
+        feeds,
+        snapshots,
+        records,
+        usage,
+        denials,
+        directory: organizations === 'none' ? undefined : directory,
+        heart: heartOf(service, broadcasts, worker),
+        sources,
+        canVerifyTokens: () => keys.exist,
+        openApi,
+        logger,
+      }),
+  };
+}
+
+/** Who publishes invalidations beats beside them. */
+function heartOf(
+  service: ServiceName,
+  broadcasts: Broadcasts,
+  worker?: WorkerDatabase,
+): HeartbeatPublisher | undefined {
+  const mayBeat = worker && (() => broadcastsFlow(worker));
+  if (service === 'identity') return new AccessFeed(broadcasts, mayBeat);
+  return service === 'credentials' ? new CredentialFeed(broadcasts, mayBeat) : undefined;
+}

@@ -1,0 +1,31 @@
+import { API_KEY_SCHEME, BEARER_SCHEME, type OperationDescriber } from '@rmm/service-kit';
+import { policyOf, type RoutePolicy } from './route-policy.js';
+
+/** Writes into each operation of the OpenAPI document which credential it takes, and as `x-door` what that must hold. */
+export const describeDoors: OperationDescriber = (operation, { controller, handler }) => {
+  const policy = policyOf(controller, handler);
+  if (policy === null) return;
+  operation.security = securityOf(policy);
+  const { door, mfa, scopes, fullPartnerAccess } = policy;
+  operation['x-door'] = {
+    ...door,
+    ...(mfa && { mfa: true }),
+    ...(scopes && { allowedScopes: scopes }),
+    ...(fullPartnerAccess && { fullPartnerAccess: true }),
+  };
+};
+
+function securityOf({ door }: RoutePolicy): Record<string, string[]>[] {
+  switch (door.kind) {
+    case 'public':
+      return [];
+    case 'partner-key':
+      return [{ [API_KEY_SCHEME]: [] }];
+    case 'api-key':
+      return door.scopes.length === 0
+        ? [{ [API_KEY_SCHEME]: [] }]
+        : [{ [API_KEY_SCHEME]: [] }, { [BEARER_SCHEME]: [] }];
+    default:
+      return [{ [BEARER_SCHEME]: [] }];
+  }
+}

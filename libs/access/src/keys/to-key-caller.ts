@@ -1,0 +1,43 @@
+import type { ResolvedApiKey, ResolvedPartnerKey } from '@rmm/contracts';
+import type { ApiKeyCaller, PartnerKeyCaller } from '../callers/caller.js';
+
+const NO_ORGANIZATIONS: readonly string[] = Object.freeze([]);
+
+/** Confined to the key's organisation. */
+export function toApiKeyCaller({
+  keyId,
+  orgId,
+  partnerId,
+  scopes,
+  createdBy,
+  principalId,
+}: ResolvedApiKey): ApiKeyCaller {
+  return {
+    kind: 'api_key',
+    actor: { type: 'api_key', id: keyId },
+    tenant: { scope: 'organization', partnerId, orgId, orgAccess: 'none', orgIds: NO_ORGANIZATIONS, userId: null },
+    keyId,
+    orgId,
+    partnerId,
+    scopes,
+    createdBy,
+    principalId,
+  };
+}
+
+/** All organisations of the principal's partner; audit rows name the principal. @see CONTRACT.md 4.4.4 */
+export function toPartnerKeyCaller(record: ResolvedPartnerKey): PartnerKeyCaller {
+  const { keyId, principalId, partnerId, scopes, sourceCidrs, expiresAt } = record;
+  return {
+    kind: 'partner_key',
+    actor: { type: 'api_key', id: principalId },
+    tenant: { scope: 'partner', partnerId, orgId: null, orgAccess: 'all', orgIds: NO_ORGANIZATIONS, userId: null },
+    keyId,
+    principalId,
+    partnerId,
+    orgId: null,
+    scopes,
+    sourceCidrs,
+    expiresAt,
+  };
+}

@@ -1,0 +1,50 @@
+import type { AccessSnapshot } from '@rmm/contracts';
+import type { Permission } from '@rmm/permissions';
+import { type Cidr, parseCidr } from '@rmm/service-kit';
+import type { UserCaller } from '../callers/caller.js';
+
+/** A snapshot made ready for many requests: parsed once, with the callers it stands for. */
+export class AccessEntry {
+  readonly permissions: ReadonlySet<Permission>;
+  /** Null when the partner's list cannot be read. */
+  readonly ipAllowlist: readonly Cidr[] | null;
+  private readonly callers = new Map<boolean, UserCaller>();
+
+  constructor(readonly snapshot: AccessSnapshot) {
+    this.permissions = new Set(snapshot.permissions as Permission[]);
+    const cidrs = snapshot.ipAllowlist.map(parseCidr);
+    this.ipAllowlist = cidrs.every((cidr) => cidr !== null) ? cidrs : null;
+  }
+
+  /** @param mfa  the claim of the token presented */
+  caller(mfa: boolean): UserCaller {
+    let caller = this.callers.get(mfa);
+    if (!caller) this.callers.set(mfa, (caller = this.makeCaller(mfa)));
+    return caller;
+  }
+
+  private makeCaller(mfa: boolean): UserCaller {
+    const { userId, email, sessionId, scope, partnerId, orgId, roleId, siteIds, deviceGroupIds } = this.snapshot;
+    const orgAccess = scope === 'partner' ? this.snapshot.orgAccess : 'none';
+    const orgIds = orgAccess === 'selected' ? Object.freeze([...this.snapshot.orgIds]) : [];
+    return Object.freeze({
+      kind: 'user',
+      actor: Object.freeze({ type: 'user', id: userId, email }),
+      tenant: Object.freeze({ scope, partnerId, orgId, orgAccess, orgIds, userId }),
+      userId,
+      email,
+      sessionId,
+      scope,
+      partnerId,
+      orgId,
+      roleId,
+      orgAccess,
+      orgIds,
+      siteIds: siteIds && Object.freeze([...siteIds]),
+      deviceGroupIds: deviceGroupIds && Object.freeze([...deviceGroupIds]),
+      permissions: this.permissions,
+      mfa,
+      hasFactor: this.snapshot.hasFactor,
+    } satisfies UserCaller);
+  }
+}
