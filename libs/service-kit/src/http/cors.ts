@@ -16,19 +16,20 @@ export class Cors {
     this.origins = new Set(origins);
   }
 
-  /** @returns true when the answer is complete: it was a preflight */
-  answer(request: KitRequest, response: ServerResponse): boolean {
-    const { origin } = request.headers;
+  /** First of all, so that a browser may read refusals too. */
+  setHeaders({ headers: { origin } }: KitRequest, response: ServerResponse): void {
     response.setHeader('Vary', 'Origin');
-    if (origin === undefined) return false;
-    const allowed = this.origins.has(origin);
-    if (allowed) {
-      response.setHeader('Access-Control-Allow-Origin', origin);
-      response.setHeader('Access-Control-Allow-Credentials', 'true');
-      response.setHeader('Access-Control-Expose-Headers', EXPOSED);
-    }
-    if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) return false;
-    if (allowed) {
+    if (origin === undefined || !this.origins.has(origin)) return;
+    response.setHeader('Access-Control-Allow-Origin', origin);
+    response.setHeader('Access-Control-Allow-Credentials', 'true');
+    response.setHeader('Access-Control-Expose-Headers', EXPOSED);
+  }
+
+  /** @returns true when it was a preflight, which is answered now */
+  answerPreflight({ method, headers }: KitRequest, response: ServerResponse): boolean {
+    if (method !== 'OPTIONS' || headers.origin === undefined) return false;
+    if (headers['access-control-request-method'] === undefined) return false;
+    if (this.origins.has(headers.origin)) {
       response.setHeader('Access-Control-Allow-Methods', ALLOWED_METHODS);
       response.setHeader('Access-Control-Allow-Headers', ALLOWED_HEADERS);
       response.setHeader('Access-Control-Max-Age', PREFLIGHT_MAX_AGE_SECONDS);

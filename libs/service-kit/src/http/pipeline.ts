@@ -5,7 +5,7 @@ import type { FleetConfig } from '../config/fleet-config.js';
 import type { DomainError } from '../errors/domain-error.js';
 import { writeError } from '../errors/error-body.js';
 import { logError } from '../errors/error.filter.js';
-import { UnavailableError } from '../errors/errors.js';
+import { NotFoundError, UnavailableError } from '../errors/errors.js';
 import { toDomainError } from '../errors/to-domain-error.js';
 import type { HealthRegistry } from '../health/health-registry.js';
 import type { RateLimits } from '../limits/rate-limits.js';
@@ -92,7 +92,7 @@ export class Pipeline {
     if (state === 'starting') return this.refuse(response, new UnavailableError());
     if (state === 'draining') response.setHeader('Connection', 'close');
     if (this.redirectTo !== undefined && !request.secure) return this.redirect(request, response);
-    const complaint = this.bodies.complaint(request);
+    const complaint = decodes(request.pathname) ? this.bodies.complaint(request) : new NotFoundError();
     if (complaint) return this.refuseUnread(request, response, complaint);
     const counted = this.globalLimit.count(request);
     if (counted === undefined) return this.admitted(request, response);
@@ -115,10 +115,11 @@ export class Pipeline {
     response.on('close', this.onClose);
     response.setHeader('X-Request-Id', request.requestId);
     setSecurityHeaders(response, request.secure);
+    this.cors.setHeaders(request, response);
   }
 
   private admitted(request: KitRequest, response: KitResponse): void {
-    if (this.cors.answer(request, response)) return;
+    if (this.cors.answerPreflight(request, response)) return;
     this.bodies.read(request, (error) => {
       if (error) return this.refuseUnread(request, response, error);
       this.dispatch(request, response);
@@ -179,4 +180,15 @@ function contextOf(request: KitRequest): RequestContext {
     userAgent,
     audited: false,
   };
+}
+
+/** A path with a broken escape names nothing. */
+function decodes(pathname: string): boolean {
+  if (!pathname.includes('%')) return true;
+  try {
+    decodeURIComponent(pathname);
+    return true;
+  } catch {
+    return false;
+  }
 }
