@@ -1,0 +1,24 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+export type ApiKeyStatus = 'active' | 'expired' | 'revoked';
+
+@Entity({ name: 'api_key' })
+export class ApiKey {
+  @PrimaryColumn('uuid') id!: string;
+  @Column('uuid', { name: 'partner_id' }) partnerId!: string;
+  @Column('uuid', { name: 'org_id' }) orgId!: string;
+  @Column('text') name!: string;
+  @Column('text', { name: 'key_prefix' }) keyPrefix!: string;
+  @Column('bytea', { name: 'key_hash', select: false }) keyHash!: Buffer;
+  @Column('text', { array: true }) scopes!: string[];
+  @Column('timestamptz', { name: 'expires_at', nullable: true }) expiresAt!: Date | null;
+  @Column('integer', { name: 'rate_limit' }) rateLimit!: number;
+  @Column('text') status!: ApiKeyStatus;
+  @Column('text') source!: 'manual' | 'service_principal';
+  @Column('uuid', { name: 'principal_id', nullable: true }) principalId!: string | null;
+  @Column('uuid', { name: 'created_by', nullable: true }) createdBy!: string | null;
+  @Column('timestamptz', { name: 'last_used_at', nullable: true }) lastUsedAt!: Date | null;
+  @Column('bigint', { name: 'usage_count' }) usageCount!: string;
+  @Column('timestamptz', { name: 'created_at' }) createdAt!: Date;
+  @Column('timestamptz', { name: 'updated_at' }) updatedAt!: Date;
+}

@@ -1,0 +1,18 @@
+import { IsIsoDateTime, IsName, IsUuid, IsInteger, IsWordList } from '@rmm/service-kit';
+
+export class CreateApiKeyDto {
+  @IsUuid({ description: 'The organisation the key belongs to' })
+  orgId!: string;
+
+  @IsName({ description: 'Shown in lists' })
+  name!: string;
+
+  @IsWordList({ description: 'What the key may do; see docs/guides', optional: true })
+  scopes?: string[];
+
+  @IsIsoDateTime({ description: 'When the key ends; null or absent: never', optional: true, nullable: true })
+  expiresAt?: Date | null;
+
+  @IsInteger({ description: 'Requests per hour', min: 1, max: 100_000, optional: true })
+  rateLimit?: number;
+}

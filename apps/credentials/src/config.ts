@@ -1,0 +1,36 @@
+import { enrollmentPeppers, type EnrollmentPeppers } from '@rmm/secrets';
+import { readConfig, readFleetConfig, type ConfigReader, type FleetConfig } from '@rmm/service-kit';
+
+export interface CredentialsConfig extends FleetConfig {
+  enrollmentPeppers: EnrollmentPeppers;
+  enrollmentKeyDefaultTtlMinutes: number;
+  jwksUrl: string;
+}
+
+/** Every variable of this service, read once. @see CONTRACT.md 10 */
+export const readCredentialsConfig = (env: NodeJS.ProcessEnv): Readonly<CredentialsConfig> =>
+  readConfig(env, (v) => {
+    const fleet = readFleetConfig(v, 'credentials');
+    return {
+      ...fleet,
+      enrollmentPeppers: readPeppers(env, v),
+      jwksUrl: v.url('JWKS_URL', { protocols: ['http', 'https'], required: true }) ?? '',
+      enrollmentKeyDefaultTtlMinutes: v.integer('ENROLLMENT_KEY_DEFAULT_TTL_MINUTES', {
+        min: 1,
+        max: 525_600,
+        default: 43_200,
+      }),
+    };
+  });
+
+function readPeppers(env: NodeJS.ProcessEnv, v: ConfigReader): EnrollmentPeppers {
+  try {
+    return enrollmentPeppers(env);
+  } catch (error) {
+    v.problem((error as Error).message);
+    return { current: '', legacy: [] };
+  }
+}
+
+/** Injection token of the service's own configuration. */
+export const CREDENTIALS_CONFIG = Symbol('CREDENTIALS_CONFIG');

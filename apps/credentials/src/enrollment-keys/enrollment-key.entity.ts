@@ -1,0 +1,16 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+@Entity({ name: 'enrollment_key' })
+export class EnrollmentKey {
+  @PrimaryColumn('uuid') id!: string;
+  @Column('uuid', { name: 'partner_id' }) partnerId!: string;
+  @Column('uuid', { name: 'org_id' }) orgId!: string;
+  @Column('uuid', { name: 'site_id', nullable: true }) siteId!: string | null;
+  @Column('text') name!: string;
+  @Column('bytea', { name: 'key_hash', select: false }) keyHash!: Buffer;
+  @Column('integer', { name: 'usage_count' }) usageCount!: number;
+  @Column('integer', { name: 'max_usage', nullable: true }) maxUsage!: number | null;
+  @Column('timestamptz', { name: 'expires_at' }) expiresAt!: Date;
+  @Column('uuid', { name: 'created_by', nullable: true }) createdBy!: string | null;
+  @Column('timestamptz', { name: 'created_at' }) createdAt!: Date;
+}

@@ -1,0 +1,50 @@
+import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { PROVISIONING_DEVICES_EXISTING } from '@rmm/contracts';
+import { RpcClient } from '@rmm/messaging';
+import { EnrollmentReservations } from './enrollment-reservations.js';
+
+const SETTLE_EVERY_MS = 10_000;
+const SETTLE_AFTER_SECONDS = 30; // an enrolment answers or fails within 10 s
+const SETTLE_BATCH = 500;
+
+/** Settles reservations whose enrolment crashed half-way: by whether the device exists, within 60 s. */
+@Injectable()
+export class ReservationSettlement implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly logger = new Logger(ReservationSettlement.name);
+  private timer?: NodeJS.Timeout;
+
+  constructor(
+    private readonly reservations: EnrollmentReservations,
+    private readonly rpc: RpcClient,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.timer = setInterval(() => void this.tick(), SETTLE_EVERY_MS);
+    this.timer.unref();
+  }
+
+  onApplicationShutdown(): void {
+    clearInterval(this.timer);
+  }
+
+  /** @returns how many were settled */
+  async settle(olderThanSeconds = SETTLE_AFTER_SECONDS): Promise<number> {
+    const deviceIds = await this.reservations.unsettled(olderThanSeconds, SETTLE_BATCH);
+    if (!deviceIds.length) return 0;
+    const { existing } = await this.rpc.call(PROVISIONING_DEVICES_EXISTING, { deviceIds });
+    const exists = new Set(existing);
+    for (const deviceId of deviceIds) {
+      await (exists.has(deviceId) ? this.reservations.confirm(deviceId) : this.reservations.release(deviceId));
+    }
+    return deviceIds.length;
+  }
+
+  private async tick(): Promise<void> {
+    try {
+      await this.settle();
+      await this.reservations.purge();
+    } catch (error) {
+      this.logger.warn({ err: error }, 'reservations could not be settled; tried again later');
+    }
+  }
+}

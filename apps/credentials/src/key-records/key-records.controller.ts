@@ -1,0 +1,26 @@
+import { Controller } from '@nestjs/common';
+import { MessagePattern, Payload } from '@nestjs/microservices';
+import {
+  CREDENTIALS_KEYS_RECORD_USAGE,
+  CREDENTIALS_KEYS_RESOLVE,
+  type KeyResolveRequest,
+  type KeyUsageRequest,
+  type ResolvedKey,
+} from '@rmm/contracts';
+import { KeyRecordsService } from './key-records.service.js';
+
+/** What the key doors of all services ask. */
+@Controller()
+export class KeyRecordsController {
+  constructor(private readonly keys: KeyRecordsService) {}
+
+  @MessagePattern(CREDENTIALS_KEYS_RESOLVE.subject)
+  resolve(@Payload() { keyHash }: KeyResolveRequest): Promise<ResolvedKey | null> {
+    return this.keys.resolve(keyHash);
+  }
+
+  @MessagePattern(CREDENTIALS_KEYS_RECORD_USAGE.subject)
+  async recordUsage(@Payload() request: KeyUsageRequest): Promise<{ recorded: number }> {
+    return { recorded: await this.keys.recordUsage(request) };
+  }
+}

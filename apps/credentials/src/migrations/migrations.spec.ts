@@ -1,0 +1,36 @@
+import { catalogueProblems, revertMigrations, runMigrations } from '@rmm/persistence';
+import { openCredentialsDatabase, type CredentialsDatabase } from '../../test/credentials-database.js';
+import { MIGRATIONS } from './index.js';
+
+describe('the schema credentials', () => {
+  let opened: CredentialsDatabase;
+  beforeAll(async () => {
+    opened = await openCredentialsDatabase();
+  }, 60_000);
+  afterAll(() => opened.close());
+
+  const target = () => {
+    const { owner, service, worker } = opened.database.urls.credentials;
+    return {
+      schema: 'credentials',
+      migrationsDatabaseUrl: owner,
+      databaseUrl: service,
+      workerDatabaseUrl: worker,
+      migrations: MIGRATIONS,
+    };
+  };
+
+  it('has row-level security, policies and grants on every table', async () => {
+    expect(await catalogueProblems(opened.worker, 'credentials')).toEqual([]);
+  });
+
+  it('goes down and up again over seeded rows', async () => {
+    await opened.worker.query(
+      `INSERT INTO partner_directory (partner_id, name, status, version) VALUES (gen_random_uuid(), 'P', 'active', 1)`,
+    );
+    await revertMigrations(target(), MIGRATIONS.length);
+    expect(await runMigrations(target())).toEqual(MIGRATIONS.map((migration) => migration.name));
+    expect(await catalogueProblems(opened.worker, 'credentials')).toEqual([]);
+    expect(await opened.worker.query('SELECT * FROM partner_directory')).toEqual([]);
+  });
+});

@@ -1,0 +1,18 @@
+import { IsCidrList, IsIsoDateTime, IsName, IsText, IsWordList } from '@rmm/service-kit';
+
+export class CreatePartnerPrincipalDto {
+  @IsName({ description: 'Unique among the principals of the partner' })
+  name!: string;
+
+  @IsText({ max: 1_000, optional: true, nullable: true })
+  description?: string | null;
+
+  @IsWordList({ description: 'Default: the eight read scopes; write scopes are opt-in', optional: true, min: 1 })
+  scopes?: string[];
+
+  @IsIsoDateTime({ optional: true, nullable: true })
+  expiresAt?: Date | null;
+
+  @IsCidrList({ description: 'Addresses the keys work from; empty: anywhere', max: 50, optional: true })
+  sourceCidrs?: string[];
+}

@@ -1,0 +1,19 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+@Entity({ name: 'partner_principal_key' })
+export class PartnerPrincipalKey {
+  @PrimaryColumn('uuid') id!: string;
+  @Column('uuid', { name: 'principal_id' }) principalId!: string;
+  @Column('uuid', { name: 'partner_id' }) partnerId!: string;
+  @Column('text') name!: string;
+  @Column('text', { name: 'key_prefix' }) keyPrefix!: string;
+  @Column('bytea', { name: 'key_hash', select: false }) keyHash!: Buffer;
+  @Column('text') status!: 'active' | 'revoked';
+  @Column('timestamptz', { name: 'expires_at', nullable: true }) expiresAt!: Date | null;
+  @Column('integer', { name: 'rate_limit' }) rateLimit!: number;
+  @Column('timestamptz', { name: 'last_used_at', nullable: true }) lastUsedAt!: Date | null;
+  @Column('timestamptz', { name: 'revoked_at', nullable: true }) revokedAt!: Date | null;
+  @Column('uuid', { name: 'rotated_from_id', nullable: true }) rotatedFromId!: string | null;
+  @Column('uuid', { name: 'created_by', nullable: true }) createdBy!: string | null;
+  @Column('timestamptz', { name: 'created_at' }) createdAt!: Date;
+}

@@ -1,0 +1,11 @@
+import { Module } from '@nestjs/common';
+import { PartnerKeysService } from './partner-keys.service.js';
+import { PartnerPrincipalsController } from './partner-principals.controller.js';
+import { PartnerPrincipalsRepository } from './partner-principals.repository.js';
+import { PartnerPrincipalsService } from './partner-principals.service.js';
+
+@Module({
+  controllers: [PartnerPrincipalsController],
+  providers: [PartnerPrincipalsService, PartnerKeysService, PartnerPrincipalsRepository],
+})
+export class PartnerPrincipalsModule {}

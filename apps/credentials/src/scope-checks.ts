@@ -1,0 +1,49 @@
+import type { UserCaller } from '@rmm/access';
+import { isWildcardScope, missingFrom, permissionsBehind, type Permission } from '@rmm/permissions';
+import { BadRequestError, ForbiddenError } from '@rmm/service-kit';
+
+export class WildcardScopeUnsupported extends BadRequestError {
+  override code = 'wildcard_scope_unsupported';
+  override error = 'wildcard API key scopes are unsupported';
+}
+
+export class UnsupportedScope extends BadRequestError {
+  override code = 'unsupported_scope';
+  override error = 'Unsupported scope';
+}
+
+export class PermissionNotDelegable extends ForbiddenError {
+  override code = 'permission_not_delegable';
+  override error = 'You can only grant what you hold';
+}
+
+type ScopeCatalogue = Readonly<Record<string, readonly Permission[]>>;
+
+/**
+ * Refuses scopes that are wildcards or not in the catalogue.
+ * @throws WildcardScopeUnsupported, UnsupportedScope (with `supportedScopes`)
+ */
+export function assertKnownScopes(scopes: readonly string[], catalogue: ScopeCatalogue): void {
+  if (scopes.some(isWildcardScope)) throw new WildcardScopeUnsupported();
+  const unknown = scopes.filter((scope) => !Object.hasOwn(catalogue, scope));
+  if (unknown.length) {
+    throw new UnsupportedScope(undefined, {
+      message: `Unsupported scope: ${unknown.join(', ')}`,
+      extras: { supportedScopes: Object.keys(catalogue) },
+    });
+  }
+}
+
+/**
+ * The delegation ceiling: nobody gives a key what they do not hold.
+ * @throws PermissionNotDelegable  with `required`, what the caller lacks
+ */
+export function assertMayGrant(caller: UserCaller, scopes: readonly string[], catalogue: ScopeCatalogue): void {
+  const missing = missingFrom(caller.permissions, permissionsBehind(scopes, catalogue));
+  if (missing.length) {
+    throw new PermissionNotDelegable(undefined, {
+      message: `You do not hold ${missing.join(', ')}`,
+      extras: { required: missing },
+    });
+  }
+}
