@@ -28,7 +28,11 @@ export class ApiKeysRepository {
         `SELECT ${COLUMNS} FROM api_key WHERE ${FILTER} ORDER BY created_at DESC, id DESC LIMIT $3 OFFSET $4`,
         [...filter, query.limit, (query.page - 1) * query.limit],
       ),
-      this.tenants.read<{ total: number }>(caller, `SELECT count(*)::int AS total FROM api_key WHERE ${FILTER}`, filter),
+      this.tenants.read<{ total: number }>(
+        caller,
+        `SELECT count(*)::int AS total FROM api_key WHERE ${FILTER}`,
+        filter,
+      ),
     ]);
     return { rows, total: count?.total ?? 0 };
   }

@@ -93,7 +93,8 @@ export class EnrollmentKeysService {
     }
     const chosenMs = dto.expiresAt ? dto.expiresAt.getTime() : nowMs + (dto.ttlMinutes ?? 0) * MINUTE_MS;
     if (chosenMs <= nowMs) throw ValidationError.of('expiresAt', 'lies in the past');
-    if (chosenMs > latestMs) throw new EnrollmentTtlExceedsCap(undefined, { message: `The partner allows at most ${cap} minutes` });
+    if (chosenMs > latestMs)
+      throw new EnrollmentTtlExceedsCap(undefined, { message: `The partner allows at most ${cap} minutes` });
     return new Date(chosenMs);
   }
 }

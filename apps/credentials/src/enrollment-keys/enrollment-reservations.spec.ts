@@ -20,7 +20,8 @@ describe('EnrollmentReservations', () => {
     await opened.close();
   });
 
-  async function makeKey({ maxUsage = 1 as number | null, expiresIn = '1 hour', pepper = 'now' } = {}) {
+  async function makeKey(like: { maxUsage?: number | null; expiresIn?: string; pepper?: string } = {}) {
+    const { maxUsage = 1, expiresIn = '1 hour', pepper = 'now' } = like;
     const key = randomUUID();
     const { rows } = await admin.query<{ id: string }>(
       `INSERT INTO credentials.enrollment_key (partner_id, org_id, name, key_hash, max_usage, expires_at)

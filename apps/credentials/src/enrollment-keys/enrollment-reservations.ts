@@ -85,10 +85,9 @@ export class EnrollmentReservations {
 
   /** Forgets what was settled long ago. */
   async purge(): Promise<void> {
-    await this.worker.query(
-      `DELETE FROM enrollment_reservation WHERE settled_at < now() - make_interval(days => $1)`,
-      [RESERVATION_RETENTION_DAYS],
-    );
+    await this.worker.query(`DELETE FROM enrollment_reservation WHERE settled_at < now() - make_interval(days => $1)`, [
+      RESERVATION_RETENTION_DAYS,
+    ]);
   }
 
   private async findKey(tx: WorkerTransaction, keyHashes: readonly string[]): Promise<UsableKey | undefined> {

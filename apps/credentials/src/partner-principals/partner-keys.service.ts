@@ -54,11 +54,7 @@ export class PartnerKeysService {
     });
   }
 
-  revoke(
-    caller: UserCaller,
-    principalId: string,
-    keyId: string,
-  ): Promise<{ success: true; alreadyRevoked: boolean }> {
+  revoke(caller: UserCaller, principalId: string, keyId: string): Promise<{ success: true; alreadyRevoked: boolean }> {
     return this.tenants.run(caller, async (tx) => {
       const principal = await this.repository.lock(tx, principalId);
       const row = await this.repository.lockKey(tx, principalId, keyId);

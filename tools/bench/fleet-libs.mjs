@@ -1,0 +1,40 @@
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const ROOT = path.resolve(import.meta.dirname, '../..');
+
+/** One of our libs as it was built. */
+export const lib = (name) => import(pathToFileURL(path.join(ROOT, 'libs', name, 'dist/index.js')));
+
+/** A class as a Nest module, without the decorator syntax that plain JavaScript lacks. */
+export async function moduleOf(metadata) {
+  const { Module } = await import('@nestjs/common');
+  class BenchModule {}
+  Module(metadata)(BenchModule);
+  return BenchModule;
+}
+
+/**
+ * Private stores with one schema, and the environment of a service on them.
+ * @param {string} service  whose schema and logins to take
+ */
+export async function benchStores(service) {
+  const { startStores } = await lib('testing-services');
+  const stores = await startStores();
+  const schema = service.replaceAll('-', '_');
+  const database = await stores.createDatabase([schema]);
+  const nats = await stores.nats();
+  const { owner, service: login, worker } = database.urls[schema];
+  const env = {
+    NODE_ENV: 'test',
+    LOG_LEVEL: 'error',
+    DATABASE_URL: login,
+    WORKER_DATABASE_URL: worker,
+    MIGRATIONS_DATABASE_URL: owner,
+    REDIS_URL: stores.redisUrl,
+    NATS_URL: nats.adminUrl ?? nats.url,
+    IS_HOSTED: 'false',
+    DB_POOL_MAX: '8',
+  };
+  return { stores, database, schema, nats, env };
+}
