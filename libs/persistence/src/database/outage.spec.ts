@@ -1,0 +1,114 @@
+import { UnavailableError } from '@rmm/service-kit';
+import { eventually } from '@rmm/testing-services';
+import { type Fleet, partner, partnerA, startFleet } from '../../test/fixture.js';
+import { DatabaseConnectionLost, DatabaseTooBusy } from './database-errors.js';
+
+jest.setTimeout(60_000);
+
+const QUICKLY_MS = 3_000;
+
+describe('without its database', () => {
+  let fleet: Fleet;
+  const me = partner(partnerA);
+  const read = () => fleet.tenants.read(me, 'select name from device order by name');
+
+  beforeAll(async () => {
+    fleet = await startFleet();
+  });
+  afterEach(() => fleet.gate.open());
+  afterAll(() => fleet.stop());
+
+  it('answers 503 quickly at each door, and heals by itself', async () => {
+    expect(await read()).toHaveLength(2);
+    await fleet.gate.shut();
+    const started = performance.now();
+    for (const use of [
+      read,
+      () => fleet.tenants.run(me, (tx) => tx.query('select 1')),
+      () => fleet.worker.query('select 1'),
+      () => fleet.worker.run((tx) => tx.query('select 1')),
+    ]) {
+      const error: unknown = await use().catch((e: unknown) => e);
+      expect(error).toBeInstanceOf(UnavailableError);
+      expect(error).toMatchObject({ status: 503, code: 'service_unavailable', retryAfterSeconds: 1 });
+    }
+    expect(performance.now() - started).toBeLessThan(QUICKLY_MS);
+    await fleet.gate.open();
+    expect(await eventually(read)).toHaveLength(2);
+  });
+
+  it('ends a transaction whose connection breaks, and never uses that connection again', async () => {
+    let callbacks = 0;
+    const work = fleet.tenants.run(me, async (tx) => {
+      tx.afterCommit(() => void callbacks++);
+      await tx.query('select 1');
+      await fleet.gate.shut();
+      await tx.query('select 1');
+    });
+    await expect(work).rejects.toThrow(DatabaseConnectionLost);
+    expect(callbacks).toBe(0);
+    await fleet.gate.open();
+    expect(await eventually(read)).toHaveLength(2);
+  });
+
+  it('says so as well when TypeORM meets the broken connection, or the work swallows it', async () => {
+    const viaTypeOrm = fleet.tenants.run(me, async (tx) => {
+      const { manager } = tx;
+      await fleet.gate.shut();
+      await manager.query('select 1');
+    });
+    await expect(viaTypeOrm).rejects.toThrow(DatabaseConnectionLost);
+    await fleet.gate.open();
+    await eventually(read);
+    const swallowed = fleet.tenants.run(me, async (tx) => {
+      await fleet.gate.shut();
+      await tx.query('select 1').catch(() => undefined);
+    });
+    await expect(swallowed).rejects.toThrow(DatabaseConnectionLost);
+  });
+
+  it('survives the server closing every connection, busy or idle', async () => {
+    await eventually(read);
+    const work = fleet.tenants.run(me, async (tx) => {
+      await fleet.admin(
+        `select pg_terminate_backend(pid) from pg_stat_activity where usename like 'rmm\\_test%' and datname = current_database()`,
+      );
+      await tx.query('select 1');
+    });
+    await expect(work).rejects.toThrow(DatabaseConnectionLost);
+    expect(await eventually(read)).toHaveLength(2);
+  });
+
+  it('answers 503 when a statement takes too long, and keeps the connection', async () => {
+    const work = fleet.tenants.run(me, async (tx) => {
+      await tx.query(`set local statement_timeout = 50`);
+      await tx.query('select pg_sleep(5)');
+    });
+    await expect(work).rejects.toThrow(DatabaseTooBusy);
+    expect(await read()).toHaveLength(2);
+  });
+
+  it('gives every statement, lock and idle transaction an end', async () => {
+    const settings = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'];
+    const sql = 'select name, setting::int as ms from pg_settings where name = any ($1) order by name';
+    const expected = [
+      { name: 'idle_in_transaction_session_timeout', ms: 30_000 },
+      { name: 'lock_timeout', ms: 5_000 },
+      { name: 'statement_timeout', ms: 10_000 },
+    ];
+    expect(await fleet.tenants.read(me, sql, [settings])).toEqual(expected);
+    expect(await fleet.worker.query(sql, [settings])).toEqual(expected);
+  });
+
+  it('answers 503 when all connections are taken for too long', async () => {
+    const release: (() => void)[] = [];
+    const holders = [1, 2, 3].map(() =>
+      fleet.tenants.run(me, () => new Promise<void>((resolve) => release.push(resolve))),
+    );
+    await eventually(() => expect(release).toHaveLength(3));
+    await expect(read()).rejects.toThrow(DatabaseConnectionLost);
+    for (const go of release) go();
+    await Promise.all(holders);
+    expect(await read()).toHaveLength(2);
+  });
+});

@@ -1,0 +1,183 @@
+import { Logger } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
+import { Device, type Fleet, nobody, orgA1, partner, partnerA, platform, startFleet } from '../../test/fixture.js';
+import {
+  isCheckViolation,
+  isForeignKeyViolation,
+  isUniqueViolation,
+  TransactionWasAborted,
+} from './database-errors.js';
+import type { SqlExecutor } from './sql-executor.js';
+
+jest.setTimeout(60_000);
+
+describe('a transaction', () => {
+  let fleet: Fleet;
+  const me = partner(partnerA);
+
+  beforeAll(async () => {
+    fleet = await startFleet({ serviceMax: 1, workerMax: 1 });
+  });
+  afterAll(() => fleet.stop());
+
+  const add = (tx: SqlExecutor, name: string) =>
+    tx.query('insert into device (id, partner_id, org_id, name) values ($1, $2, $3, $4)', [
+      randomUUID(),
+      partnerA,
+      orgA1,
+      name,
+    ]);
+  const count = async (name: string) =>
+    (await fleet.admin('select 1 from provisioning.device where name = $1', [name])).length;
+
+  it('keeps what its work wrote, and returns what it returned', async () => {
+    expect(await fleet.tenants.run(me, (tx) => add(tx, 'kept').then(() => 42))).toBe(42);
+    expect(await count('kept')).toBe(1);
+  });
+
+  it('undoes everything when its work throws, and throws the same', async () => {
+    const mistake = new Error('changed my mind');
+    const work = fleet.tenants.run(me, async (tx) => {
+      await add(tx, 'undone');
+      throw mistake;
+    });
+    await expect(work).rejects.toBe(mistake);
+    expect(await count('undone')).toBe(0);
+  });
+
+  it('leaves a connection that can be used after a statement failed', async () => {
+    await expect(fleet.tenants.run(me, (tx) => tx.query('select 1/0'))).rejects.toMatchObject({ code: '22012' });
+    await expect(fleet.tenants.read(me, 'select 1/0 as x')).rejects.toMatchObject({ code: '22012' });
+    await expect(fleet.worker.query('select 1/0')).rejects.toMatchObject({ code: '22012' });
+    expect(fleet.databases.servicePool.totalCount).toBe(1);
+    expect(await fleet.tenants.read(me, 'select 1 as one')).toEqual([{ one: 1 }]);
+  });
+
+  it('does not pretend to have committed when the error of a statement was swallowed', async () => {
+    const work = fleet.tenants.run(me, async (tx) => {
+      await add(tx, 'pretended');
+      await tx.query('select 1/0').catch(() => undefined);
+    });
+    await expect(work).rejects.toThrow(TransactionWasAborted);
+    expect(await count('pretended')).toBe(0);
+  });
+
+  it('knows a violated unique key, foreign key and check by name', async () => {
+    const twice = fleet.tenants.run(me, async (tx) => {
+      await add(tx, 'twin');
+      await add(tx, 'twin');
+    });
+    const error: unknown = await twice.catch((e: unknown) => e);
+    expect(isUniqueViolation(error)).toBe(true);
+    expect(isUniqueViolation(error, 'device_org_id_name_key')).toBe(true);
+    expect(isUniqueViolation(error, 'other_key')).toBe(false);
+    expect(isForeignKeyViolation(error) || isCheckViolation(error)).toBe(false);
+    const viaTypeOrm = fleet.tenants.run(me, async (tx) => {
+      const row = { id: randomUUID(), partnerId: partnerA, orgId: orgA1, name: 'kept' };
+      await tx.repository(Device).insert(row);
+    });
+    expect(isUniqueViolation(await viaTypeOrm.catch((e: unknown) => e), 'device_org_id_name_key')).toBe(true);
+  });
+
+  it("is TypeORM's as well: same client, same context, same fate", async () => {
+    const name = 'by an entity';
+    const work = fleet.tenants.run(me, async (tx) => {
+      const devices = tx.repository(Device);
+      await devices.save(devices.create({ id: randomUUID(), partnerId: partnerA, orgId: orgA1, name }));
+      expect(await tx.query('select 1 from device where name = $1', [name])).toHaveLength(1);
+      expect(await devices.countBy({ name })).toBe(1);
+      throw new Error('undo');
+    });
+    await expect(work).rejects.toThrow('undo');
+    expect(await count(name)).toBe(0);
+    expect(await fleet.tenants.run(nobody, (tx) => tx.repository(Device).count())).toBe(0);
+    expect(await fleet.worker.run((tx) => tx.repository(Device).countBy({ name: 'a1' }))).toBe(1);
+  });
+
+  it("lets TypeORM's own transaction() be a savepoint inside", async () => {
+    await fleet.tenants.run(me, async (tx) => {
+      await add(tx, 'outer');
+      const inner = tx.manager.transaction(async (manager) => {
+        await manager.insert(Device, { id: randomUUID(), partnerId: partnerA, orgId: orgA1, name: 'inner' });
+        throw new Error('inner only');
+      });
+      await expect(inner).rejects.toThrow('inner only');
+    });
+    expect([await count('outer'), await count('inner')]).toEqual([1, 0]);
+  });
+
+  it('undoes a savepoint alone', async () => {
+    await fleet.tenants.run(me, async (tx) => {
+      await add(tx, 'before');
+      const failing = tx.savepoint(async () => {
+        await add(tx, 'within');
+        await tx.query('select 1/0');
+      });
+      await expect(failing).rejects.toMatchObject({ code: '22012' });
+      await tx.savepoint(() => add(tx, 'after'));
+    });
+    expect([await count('before'), await count('within'), await count('after')]).toEqual([1, 0, 1]);
+  });
+
+  it('calls back after the commit, when the rows are there for others and the connection is free', async () => {
+    const seen: unknown[] = [];
+    await fleet.tenants.run(me, async (tx) => {
+      tx.afterCommit(async () => void seen.push(await count('announced')));
+      tx.afterCommit(async () => void seen.push((await fleet.tenants.read(me, 'select 1 as one')).length));
+      await add(tx, 'announced');
+    });
+    expect(seen).toEqual([1, 1]);
+  });
+
+  it('never calls back after a rollback, nor for a savepoint that was undone', async () => {
+    const called: string[] = [];
+    const failed = fleet.tenants.run(me, async (tx) => {
+      tx.afterCommit(() => void called.push('rolled back'));
+      throw new Error('no');
+    });
+    await expect(failed).rejects.toThrow('no');
+    await fleet.tenants.run(me, async (tx) => {
+      tx.afterCommit(() => void called.push('kept'));
+      const undone = tx.savepoint(async () => {
+        tx.afterCommit(() => void called.push('undone'));
+        throw new Error('no');
+      });
+      await undone.catch(() => undefined);
+    });
+    expect(called).toEqual(['kept']);
+  });
+
+  it('stands when a callback fails, and the next one is called', async () => {
+    const logged = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+    let called = false;
+    const work = fleet.tenants.run(me, async (tx) => {
+      tx.afterCommit(() => {
+        throw new Error('the listener is ill');
+      });
+      tx.afterCommit(() => void (called = true));
+      return 'done';
+    });
+    await expect(work).resolves.toBe('done');
+    expect(called).toBe(true);
+    expect(logged).toHaveBeenCalledTimes(1);
+    logged.mockRestore();
+  });
+
+  it('refuses a second connection of the same pool inside, which would be a deadlock under load', async () => {
+    const inside = (open: () => Promise<unknown>) => fleet.tenants.run(me, () => open());
+    await expect(inside(() => fleet.tenants.run(me, async () => 1))).rejects.toThrow('use the `tx`');
+    await expect(inside(() => fleet.tenants.read(me, 'select 1'))).rejects.toThrow('use the `tx`');
+    await expect(fleet.worker.run(() => fleet.worker.query('select 1'))).rejects.toThrow('use the `tx`');
+  });
+
+  it('allows the other login inside', async () => {
+    const rows = await fleet.tenants.run(platform, () => fleet.worker.run((tx) => tx.query('select 1 as one')));
+    expect(rows).toEqual([{ one: 1 }]);
+  });
+
+  it('refuses statements once it is over', async () => {
+    const escaped = await fleet.tenants.run(me, async (tx) => ({ tx }));
+    await expect(escaped.tx.query('select 1')).rejects.toThrow('is over');
+    expect(() => escaped.tx.manager).toThrow('is over');
+  });
+});

@@ -1,0 +1,142 @@
+import { Module } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import { HealthRegistry } from '@rmm/service-kit';
+import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
+import { optionsFor, partner, partnerA, query, SCHEMA } from '../../test/fixture.js';
+import { Tenants } from '../tenants/tenants.js';
+import { WorkerDatabase } from '../worker/worker-database.js';
+import { Databases, type PersistenceConfig, StartRefused } from './databases.js';
+import { openPatiently } from './open-patiently.js';
+import { PersistenceModule } from './persistence.module.js';
+
+jest.setTimeout(60_000);
+
+@Module({ providers: [HealthRegistry], exports: [HealthRegistry] })
+class HealthModule {}
+
+describe('PersistenceModule', () => {
+  let stores: Stores;
+  let database: TestDatabase<typeof SCHEMA>;
+
+  beforeAll(async () => {
+    stores = await startStores();
+  });
+  beforeEach(async () => {
+    database = await stores.createDatabase([SCHEMA]);
+  });
+  afterAll(() => stores.stop());
+
+  it('migrates, gives out both doors and the worker, reports its health and closes', async () => {
+    const gate = await stores.gate(database.adminUrl);
+    const at = (url: string) => Object.assign(new URL(url), { port: new URL(gate.url).port }).href;
+    const { service, worker } = database.urls[SCHEMA];
+    const options = optionsFor(database, { databaseUrl: at(service), workerDatabaseUrl: at(worker) });
+    const moduleRef = await Test.createTestingModule({
+      imports: [{ module: HealthModule, global: true }, PersistenceModule.forRoot(options)],
+    }).compile();
+    await moduleRef.init();
+
+    expect(await moduleRef.get(Tenants).read(partner(partnerA), 'select name from device')).toEqual([]);
+    expect(await moduleRef.get(WorkerDatabase).query('select name from device')).toEqual([]);
+    const health = moduleRef.get(HealthRegistry);
+    expect((await health.readiness()).body.checks).toEqual({ database: 'up' });
+    await gate.shut();
+    await new Promise((resolve) => setTimeout(resolve, 600)); // the registry gives the same answer for half a second
+    expect((await health.readiness()).body.checks).toEqual({ database: 'down' });
+    await gate.open();
+    await moduleRef.close();
+
+    const open = await query(
+      database.adminUrl,
+      `select 1 from pg_stat_activity where usename like 'rmm\\_test%' and datname = current_database()`,
+    );
+    expect(open).toEqual([]);
+  });
+
+  describe('refuses to start on a login that row-level security would not bind', () => {
+    const refusal = async (config: Partial<PersistenceConfig>) => {
+      const opened = Databases.open(optionsFor(database, config));
+      await expect(opened).rejects.toThrow(StartRefused);
+      return opened.then(
+        () => '',
+        (error: Error) => error.message,
+      );
+    };
+    const role = `rmm_test_odd_${process.pid}`;
+    const loginAs = (name: string) =>
+      Object.assign(new URL(database.adminUrl), { username: name, password: 'odd' }).href;
+
+    afterEach(async () => {
+      await query(database.adminUrl, `drop owned by ${role}`).catch(() => undefined);
+      await query(database.adminUrl, `drop role if exists ${role}`);
+    });
+
+    it('a superuser', async () => {
+      const message = await refusal({ databaseUrl: database.adminUrl });
+      expect(message).toMatch(/DATABASE_URL: \w+ is a superuser/);
+    });
+
+    it('the owner', async () => {
+      const { owner } = database.urls[SCHEMA];
+      expect(await refusal({ databaseUrl: owner })).toContain('owns the schema provisioning');
+      expect(await refusal({ workerDatabaseUrl: owner })).toContain(
+        'WORKER_DATABASE_URL: rmm_test_provisioning_owner owns',
+      );
+    });
+
+    it('the other login', async () => {
+      const { worker } = database.urls[SCHEMA];
+      expect(await refusal({ databaseUrl: worker })).toContain('is, or is a member of, the other login');
+    });
+
+    it.each([
+      ['has BYPASSRLS', 'bypassrls'],
+      ['has CREATEROLE', 'createrole'],
+      ['is a member of its owner', `in role rmm_test_${SCHEMA}_owner`, 'or is a member of its owner'],
+      ['is a member of the worker login', `in role rmm_test_${SCHEMA}_worker`, 'is a member of, the other login'],
+      ['may become a superuser', 'in role postgres_like', 'is a member of a superuser'],
+      ['may read files of the server', 'in role pg_read_server_files', 'is a member of pg_execute_server_program'],
+      ['may create in the schema', '', 'may create objects'],
+    ])('one that %s', async (what, attribute, text = what) => {
+      const superuser = `${role}_super`;
+      await query(database.adminUrl, `create role ${superuser} superuser`);
+      try {
+        await query(
+          database.adminUrl,
+          `create role ${role} login password 'odd' ${attribute.replace('postgres_like', superuser)}`,
+        );
+        await query(
+          database.adminUrl,
+          `grant usage${attribute === '' ? ', create' : ''} on schema ${SCHEMA} to ${role}`,
+        );
+        expect(await refusal({ databaseUrl: loginAs(role) })).toContain(text);
+      } finally {
+        await query(database.adminUrl, `drop role ${superuser}`);
+      }
+    });
+
+    it('names every problem of both at once', async () => {
+      const { owner } = database.urls[SCHEMA];
+      const message = await refusal({ databaseUrl: owner, workerDatabaseUrl: database.adminUrl });
+      expect(message).toContain(' DATABASE_URL: ');
+      expect(message).toContain('WORKER_DATABASE_URL: ');
+    });
+
+    it('a schema that is not there', async () => {
+      const options = { ...optionsFor(database), schema: 'elsewhere' };
+      await expect(Databases.open(options)).rejects.toThrow('finds no schema elsewhere');
+    });
+  });
+
+  it('waits for a server that is still starting, but not for ever', async () => {
+    const gate = await stores.gate(database.adminUrl);
+    const at = (url: string) => Object.assign(new URL(url), { port: new URL(gate.url).port }).href;
+    const { service, worker } = database.urls[SCHEMA];
+    const options = optionsFor(database, { databaseUrl: at(service), workerDatabaseUrl: at(worker) });
+    await gate.shut();
+    await expect(openPatiently(options, 100)).rejects.toThrow();
+    const opening = openPatiently(options);
+    await gate.open();
+    await (await opening).close();
+  });
+});

@@ -1,0 +1,104 @@
+import { type Fleet, nobody, orgA1, partner, partnerA, partnerB, startFleet } from '../../test/fixture.js';
+import { Cursors, type CursorBinding, InvalidCursor } from './cursors.js';
+import { keysetPage, type KeysetQuery } from './keyset-page.js';
+
+jest.setTimeout(60_000);
+
+describe('keyset paging', () => {
+  let fleet: Fleet;
+  const me = partner(partnerA);
+  const cursors = new Cursors('k'.repeat(32));
+  const binding: CursorBinding = { caller: me, list: 'devices', filters: { status: 'online', siteId: undefined } };
+  const devices: KeysetQuery = {
+    select: 'd.name',
+    from: "device d cross join lateral (select timestamptz '2026-01-01Z' + (substr(d.name, 2)::int / 2) * interval '1 microsecond' as at) t",
+    where: 'd.name like $1',
+    params: ['k%'],
+    sort: [
+      { expression: 't.at', type: 'timestamptz' },
+      { expression: 'd.id', type: 'uuid' },
+    ],
+    direction: 'desc',
+    limit: 3,
+  };
+  const page = (cursor: string | null, more: Partial<KeysetQuery> = {}, bound = binding) =>
+    keysetPage<{ name: string }>(fleet.tenants.reader(bound.caller), cursors, bound, { ...devices, cursor, ...more });
+
+  beforeAll(async () => {
+    fleet = await startFleet();
+    await fleet.admin(
+      `insert into provisioning.device (id, partner_id, org_id, name) select gen_random_uuid(), $1, $2, 'k' || i from generate_series(0, 9) i`,
+      [partnerA, orgA1],
+    );
+  });
+  afterAll(() => fleet.stop());
+
+  it.each(['desc', 'asc'] as const)(
+    'shows each row once, %s, though two at a time differ by microseconds or not at all',
+    async (direction) => {
+      const seen: string[] = [];
+      const sizes: number[] = [];
+      let cursor: string | null = null;
+      do {
+        const { rows, nextCursor } = await page(cursor, { direction });
+        seen.push(...rows.map((row) => row.name));
+        sizes.push(rows.length);
+        cursor = nextCursor;
+      } while (cursor !== null);
+      expect(sizes).toEqual([3, 3, 3, 1]);
+      expect(new Set(seen).size).toBe(10);
+      const moments = seen.map((name) => Math.floor(Number(name.slice(1)) / 2));
+      expect(moments).toEqual(moments.toSorted((a, b) => (direction === 'desc' ? b - a : a - b)));
+    },
+  );
+
+  it('has no next page after a page that is exactly full', async () => {
+    expect((await page(null, { limit: 10 })).nextCursor).toBeNull();
+    expect((await page(null, { limit: 9 })).nextCursor).not.toBeNull();
+  });
+
+  it('gives rows without the position', async () => {
+    const { rows } = await page(null, { limit: 1 });
+    expect(Object.keys(rows[0])).toEqual(['name']);
+  });
+
+  it('shows nothing without a tenant', async () => {
+    expect(await page(null, {}, { ...binding, caller: nobody })).toEqual({ rows: [], nextCursor: null });
+  });
+
+  describe('a cursor', () => {
+    const refused = { status: 400, code: 'invalid_cursor' };
+    const cursorOfMine = async () => (await page(null)).nextCursor ?? '';
+
+    it('is refused for another tenant, list, filter or order', async () => {
+      const cursor = await cursorOfMine();
+      await expect(page(cursor, {}, { ...binding, caller: partner(partnerB) })).rejects.toMatchObject(refused);
+      await expect(page(cursor, {}, { ...binding, list: 'sites' })).rejects.toMatchObject(refused);
+      await expect(page(cursor, {}, { ...binding, filters: { status: 'offline' } })).rejects.toMatchObject(refused);
+      await expect(page(cursor, { direction: 'asc' })).rejects.toMatchObject(refused);
+    });
+
+    it('does not mind the order of filters, nor those that are not set', async () => {
+      const cursor = await cursorOfMine();
+      await expect(
+        page(cursor, {}, { ...binding, filters: { orgId: undefined, status: 'online' } }),
+      ).resolves.toBeDefined();
+    });
+
+    it.each(['', 'x', 'x.y', 'a.b.c', '%%%.%%%'])('is refused when it is %p', async (cursor) => {
+      expect(() => cursors.decode(cursor, binding, 'x')).toThrow(InvalidCursor);
+    });
+
+    it('is refused when a byte of it was changed, or another key signed it', async () => {
+      const cursor = await cursorOfMine();
+      const changed = (cursor.startsWith('A') ? 'B' : 'A') + cursor.slice(1);
+      await expect(page(changed)).rejects.toMatchObject(refused);
+      const other = new Cursors('o'.repeat(32)).encode(['2026-01-01', 'x'], binding, 't.at,d.id desc');
+      await expect(page(other)).rejects.toMatchObject(refused);
+    });
+
+    it('needs a key of 32 bytes', () => {
+      expect(() => new Cursors('short')).toThrow('32 bytes');
+    });
+  });
+});

@@ -1,0 +1,161 @@
+import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { optionsFor, partner, partnerA, query, SCHEMA } from '../../test/fixture.js';
+import { Databases } from '../module/databases.js';
+import { catalogueProblems } from '../rls/catalogue-problems.js';
+import { tenantTable } from '../rls/tenant-table.js';
+import { Tenants } from '../tenants/tenants.js';
+import { WorkerDatabase } from '../worker/worker-database.js';
+import { PartitionUpkeep } from './partition-upkeep.js';
+import { noLongerPartitioned, partitionedByTime } from './partitioned-by-time.js';
+
+jest.setTimeout(60_000);
+
+class AddDeliveries1700000000000 implements MigrationInterface {
+  async up(q: QueryRunner): Promise<void> {
+    await q.query(`
+      create table delivery (
+        id bigint generated always as identity, partner_id uuid not null, org_id uuid not null, note text,
+        length integer generated always as (char_length(note)) stored, created_at timestamptz not null default now(),
+        primary key (id, created_at)
+      ) partition by range (created_at)`);
+    await tenantTable(q, {
+      table: 'delivery',
+      ownership: 'organization',
+      service: ['select', 'insert'],
+      worker: ['select', 'insert'],
+    });
+    await partitionedByTime(q, { table: 'delivery', column: 'created_at', everyDays: 1, keepDays: 7, aheadDays: 3 });
+    await q.query('create table trail (created_at timestamptz not null) partition by range (created_at)');
+    await tenantTable(q, { table: 'trail', ownership: 'worker-only', worker: ['insert'] });
+    await partitionedByTime(q, { table: 'trail', column: 'created_at', everyDays: 7, aheadDays: 7 });
+  }
+
+  async down(q: QueryRunner): Promise<void> {
+    for (const table of ['delivery', 'trail']) {
+      await noLongerPartitioned(q, table);
+      await q.query(`drop table ${table}`);
+    }
+  }
+}
+
+describe('tables partitioned by time', () => {
+  let stores: Stores;
+  let database: TestDatabase<typeof SCHEMA>;
+  let databases: Databases;
+  let worker: WorkerDatabase;
+  let tenants: Tenants;
+  const admin = (sql: string, params?: unknown[]) => query(database.adminUrl, sql, params);
+  const upkeepAt = (offset: string) =>
+    query(database.urls[SCHEMA].owner, `set search_path = ${SCHEMA}`).then(() =>
+      query(database.urls[SCHEMA].owner, `select * from ${SCHEMA}.rmm_partition_upkeep_at(now() + $1::interval)`, [
+        offset,
+      ]),
+    );
+  const partitions = async (table: string) =>
+    (
+      await admin(
+        `select inhrelid::regclass::text as name from pg_inherits where inhparent = '${SCHEMA}.${table}'::regclass order by 1`,
+      )
+    ).map((row) => String(row['name']).replace(`${SCHEMA}.`, ''));
+
+  beforeAll(async () => {
+    stores = await startStores();
+  });
+  beforeEach(async () => {
+    database = await stores.createDatabase([SCHEMA]);
+    databases = await Databases.open({
+      ...optionsFor(database),
+      entities: [],
+      migrations: [AddDeliveries1700000000000],
+    });
+    worker = new WorkerDatabase(databases.workerPool, databases.dataSource);
+    tenants = new Tenants(databases.servicePool, databases.dataSource);
+  });
+  afterEach(() => databases.close());
+  afterAll(() => stores.stop());
+
+  const add = (age: string) =>
+    worker.query(
+      `insert into delivery (partner_id, org_id, note, created_at) values ($1, gen_random_uuid(), 'ping', now() - $2::interval) returning length`,
+      [partnerA, age],
+    );
+
+  it('have today, the days ahead and a default from their first migration', async () => {
+    const names = await partitions('delivery');
+    expect(names).toHaveLength(5); // today, three ahead, default
+    const [{ today }] = await admin(`select to_char(now() at time zone 'UTC', 'YYYYMMDD') as today`);
+    expect(names).toContain(`delivery_p${String(today)}`);
+    expect(names).toContain('delivery_default');
+  });
+
+  it('keep the tenants apart, and let nobody reach a partition past its table', async () => {
+    await add('0 s');
+    expect(await tenants.read(partner(partnerA), 'select note, length from delivery')).toEqual([
+      { note: 'ping', length: 4 },
+    ]);
+    expect(await tenants.read(partner('00000000-0000-4000-8000-000000000000'), 'select id from delivery')).toEqual([]);
+    const [name] = await partitions('delivery');
+    await expect(worker.query(`select * from ${name}`)).rejects.toMatchObject({ code: '42501' });
+    expect(await catalogueProblems(worker, SCHEMA)).toEqual([]);
+  });
+
+  it('are kept up by the worker login, once when many do it at a time', async () => {
+    const [name] = (await partitions('delivery')).filter((partition) => partition !== 'delivery_default').slice(-1);
+    await admin(`drop table ${SCHEMA}.${name}`);
+    const upkeep = new PartitionUpkeep(worker);
+    const done = await Promise.all([upkeep.run(), upkeep.run(), upkeep.run()]);
+    expect(done.reduce((sum, { created }) => sum + created, 0)).toBe(1);
+    expect(await partitions('delivery')).toContain(name);
+  });
+
+  it('let the worker call the upkeep of now, and nobody that of another time', async () => {
+    await expect(worker.query(`select rmm_partition_upkeep_at(now() + interval '1 year')`)).rejects.toMatchObject({
+      code: '42501',
+    });
+    await expect(tenants.read(partner(partnerA), 'select rmm_partition_upkeep()')).rejects.toMatchObject({
+      code: '42501',
+    });
+  });
+
+  it('drop what is older than they keep, and no day sooner', async () => {
+    await add('0 s');
+    const [first] = await partitions('delivery');
+    await upkeepAt('7 days');
+    expect(await partitions('delivery')).not.toHaveLength(0);
+    expect(await tenants.read(partner(partnerA), 'select id from delivery')).toHaveLength(1);
+    await upkeepAt('8 days 1 hour');
+    expect(await tenants.read(partner(partnerA), 'select id from delivery')).toHaveLength(0);
+    expect(first === undefined).toBe(false);
+    const [{ today }] = await admin(`select to_char(now() at time zone 'UTC', 'YYYYMMDD') as today`);
+    expect(await partitions('delivery')).not.toContain(`delivery_p${String(today)}`);
+  });
+
+  it('keep a table without keepDays for ever', async () => {
+    const before = await partitions('trail');
+    await upkeepAt('400 days');
+    expect(await partitions('trail')).toEqual(expect.arrayContaining(before));
+  });
+
+  it('refuse no row: one from outside waits in the default, moves when its partition comes, and goes when it is old', async () => {
+    await add('-10 days');
+    await add('8 days');
+    const inDefault = () =>
+      admin(`select note, created_at > now() as ahead from ${SCHEMA}.delivery_default order by created_at`);
+    expect(await inDefault()).toEqual([
+      { note: 'ping', ahead: false },
+      { note: 'ping', ahead: true },
+    ]);
+    await upkeepAt('8 days');
+    expect(await inDefault()).toEqual([]);
+    expect(await admin(`select note from ${SCHEMA}.delivery`)).toEqual([{ note: 'ping' }]);
+  });
+
+  it('are nothing to do in a schema without them', async () => {
+    const bare = await stores.createDatabase([SCHEMA]);
+    const opened = await Databases.open(optionsFor(bare));
+    const upkeep = new PartitionUpkeep(new WorkerDatabase(opened.workerPool, opened.dataSource));
+    expect(await upkeep.run()).toEqual({ created: 0, dropped: 0 });
+    await opened.close();
+  });
+});

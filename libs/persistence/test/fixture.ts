@@ -1,0 +1,159 @@
+import { type Gate, startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { Column, Entity, type MigrationInterface, PrimaryColumn, type QueryRunner } from 'typeorm';
+import type { MigrationTarget } from '../src/migrations/migrations-runner.js';
+import { Databases, type PersistenceOptions } from '../src/module/databases.js';
+import { tenantTable } from '../src/rls/tenant-table.js';
+import type { HasTenant, TenantContext } from '../src/tenants/tenant-context.js';
+import { Tenants } from '../src/tenants/tenants.js';
+import { WorkerDatabase } from '../src/worker/worker-database.js';
+
+export const SCHEMA = 'provisioning';
+
+@Entity('device')
+export class Device {
+  @PrimaryColumn('uuid') id: string;
+  @Column('uuid', { name: 'partner_id' }) partnerId: string;
+  @Column('uuid', { name: 'org_id' }) orgId: string;
+  @Column('text') name: string;
+}
+
+export class AddFleet1700000000000 implements MigrationInterface {
+  async up(q: QueryRunner): Promise<void> {
+    const all = ['select', 'insert', 'update', 'delete'] as const;
+    const owned = 'id uuid primary key, partner_id uuid not null, name text not null';
+    await q.query(`create table device (${owned}, org_id uuid not null, unique (org_id, name))`);
+    await tenantTable(q, { table: 'device', ownership: 'organization', service: all, worker: ['select'] });
+    await q.query(`create table principal (${owned})`);
+    await tenantTable(q, { table: 'principal', ownership: 'partner', service: all });
+    await q.query(`create table script (${owned}, org_id uuid)`);
+    await tenantTable(q, { table: 'script', ownership: 'dual', service: all });
+    await q.query('create table factor (id uuid primary key, user_id uuid not null)');
+    await tenantTable(q, { table: 'factor', ownership: 'user', service: all });
+    await q.query('create table message (id uuid primary key, body text not null)');
+    await tenantTable(q, { table: 'message', ownership: 'worker-only', service: ['insert'], worker: all });
+    await q.query('create table vendor (name text primary key)');
+    await tenantTable(q, { table: 'vendor', ownership: 'global', service: ['select'], worker: all });
+  }
+
+  async down(q: QueryRunner): Promise<void> {
+    await q.query('drop table device, principal, script, factor, message, vendor');
+  }
+}
+
+export const partnerA = randomUUID();
+export const partnerB = randomUUID();
+export const orgA1 = randomUUID();
+export const orgA2 = randomUUID();
+export const orgB1 = randomUUID();
+
+const NOBODY: TenantContext = {
+  scope: 'none',
+  partnerId: null,
+  orgId: null,
+  orgAccess: 'none',
+  orgIds: [],
+  userId: null,
+};
+
+export const as = (context: Partial<TenantContext>): HasTenant => ({ tenant: { ...NOBODY, ...context } });
+export const nobody = as({});
+export const platform = as({ scope: 'system' });
+export const partner = (partnerId: string) => as({ scope: 'partner', partnerId, orgAccess: 'all' });
+export const selected = (partnerId: string, orgIds: string[]) =>
+  as({ scope: 'partner', partnerId, orgAccess: 'selected', orgIds });
+export const organization = (partnerId: string, orgId: string) =>
+  as({ scope: 'organization', partnerId, orgId, orgAccess: 'all' });
+
+/** A migrated database with one device in each of three organisations, and both doors to it. */
+export interface Fleet {
+  stores: Stores;
+  database: TestDatabase<typeof SCHEMA>;
+  gate: Gate;
+  databases: Databases;
+  tenants: Tenants;
+  worker: WorkerDatabase;
+  /** As superuser. */
+  admin(sql: string, params?: unknown[]): Promise<Record<string, unknown>[]>;
+  stop(): Promise<void>;
+}
+
+/** Both runtime logins go through the gate. */
+export async function startFleet(pools = { serviceMax: 3, workerMax: 2 }): Promise<Fleet> {
+  const stores = await startStores();
+  const database = await stores.createDatabase([SCHEMA]);
+  const gate = await stores.gate(database.adminUrl);
+  const options = optionsFor(database, { pools });
+  options.config.databaseUrl = through(gate, options.config.databaseUrl);
+  options.config.workerDatabaseUrl = through(gate, options.config.workerDatabaseUrl);
+  const databases = await Databases.open(options);
+  const admin = (sql: string, params?: unknown[]) => query(database.adminUrl, sql, params);
+  await admin(
+    `insert into ${SCHEMA}.device (id, partner_id, org_id, name)
+     values (gen_random_uuid(), $1, $3, 'a1'), (gen_random_uuid(), $1, $4, 'a2'), (gen_random_uuid(), $2, $5, 'b1')`,
+    [partnerA, partnerB, orgA1, orgA2, orgB1],
+  );
+  return {
+    stores,
+    database,
+    gate,
+    databases,
+    tenants: new Tenants(databases.servicePool, databases.dataSource),
+    worker: new WorkerDatabase(databases.workerPool, databases.dataSource),
+    admin,
+    stop: async () => {
+      await gate.open();
+      await databases.close();
+      await stores.stop();
+    },
+  };
+}
+
+export function optionsFor(
+  database: TestDatabase<typeof SCHEMA>,
+  config: Partial<PersistenceOptions['config']> = {},
+): PersistenceOptions {
+  const { owner, service, worker } = database.urls[SCHEMA];
+  return {
+    schema: SCHEMA,
+    entities: [Device],
+    migrations: [AddFleet1700000000000],
+    config: {
+      service: 'provisioning',
+      databaseUrl: service,
+      migrationsDatabaseUrl: owner,
+      workerDatabaseUrl: worker,
+      pools: { serviceMax: 3, workerMax: 2 },
+      ...config,
+    },
+  };
+}
+
+export function targetFor(
+  database: TestDatabase<typeof SCHEMA>,
+  migrations: MigrationTarget['migrations'],
+): MigrationTarget {
+  const { owner, service, worker } = database.urls[SCHEMA];
+  return { schema: SCHEMA, migrationsDatabaseUrl: owner, databaseUrl: service, workerDatabaseUrl: worker, migrations };
+}
+
+function through(gate: Gate, url: string): string {
+  const moved = new URL(url);
+  moved.port = new URL(gate.url).port;
+  return moved.href;
+}
+
+export async function query(
+  connectionString: string,
+  sql: string,
+  params?: unknown[],
+): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql, params)).rows;
+  } finally {
+    await client.end();
+  }
+}
