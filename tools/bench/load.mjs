@@ -52,7 +52,10 @@ export function announce(port, more = {}) {
   process.send({ port, ...more });
 }
 
-/** One window of load from this process. @returns requests per second, CPU per request in µs, p99 in ms */
+/**
+ * One window of load from this process, as if from so many addresses behind a trusted proxy.
+ * @returns requests per second, CPU per request in µs, p99 in ms
+ */
 export async function measure(server, { path: url, headers = {}, seconds = 2, connections = 50 }) {
   const before = await server.cpuMicros();
   const result = await autocannon({

@@ -141,7 +141,12 @@ function print(commits) {
   const awaited = median(rates.awaited);
   const windowed = median(rates.windowed);
   const relay = median(rates.relay);
-  const arm = (name, rate) => ({ arm: name, 'messages/s': Math.round(rate), 'x awaited': rate / awaited, 'x windowed': rate / windowed });
+  const arm = (name, rate) => ({
+    arm: name,
+    'messages/s': Math.round(rate),
+    'x awaited': rate / awaited,
+    'x windowed': rate / windowed,
+  });
   report(
     {
       name: 'outbox',
@@ -154,7 +159,9 @@ function print(commits) {
         target('relay against awaiting each publish', relay / awaited, '>=', 2.5),
         target(`relay against ${IN_FLIGHT} in flight`, relay / windowed, '>=', 0.4),
       ],
-      notes: [`Facts committed, one a transaction, ${COMMITTERS} callers: ${Math.round(commits).toLocaleString('en')}/s`],
+      notes: [
+        `Facts committed, one a transaction, ${COMMITTERS} callers: ${Math.round(commits).toLocaleString('en')}/s`,
+      ],
     },
     process.argv,
   );

@@ -23,7 +23,7 @@ export async function firstThatWorks({ what, variable, hint }, ways) {
       `No ${what} server can be started here.`,
       ...tried.map((line, i) => `${i ? '        ' : '  tried:'} ${line}`),
       `  ways out: set ${variable} to a server of yours,`,
-      '            or run "docker compose up -d",',
+      '            or run "docker compose up -d postgres valkey nats",',
       `            or install it: ${hint}`,
     ].join('\n'),
   );

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { describe, it } from 'node:test';
+import { parse } from 'yaml';
+import { serviceNames } from '../fleet/services.mjs';
+import { ROOT } from '../paths.mjs';
+
+const read = (file) => fs.readFileSync(path.join(ROOT, file), 'utf8');
+const compose = parse(read('docker-compose.yml'), { merge: true });
+const dockerfile = read('deploy/docker/Dockerfile');
+const example = new Set([...read('.env.example').matchAll(/^([A-Z][A-Z0-9_]*)=/gm)].map(([, name]) => name));
+
+/** Without a value for these a service refuses to start. */
+const NEEDED = ['PORT', 'DATABASE_URL', 'WORKER_DATABASE_URL', 'MIGRATIONS_DATABASE_URL', 'REDIS_URL', 'NATS_URL'];
+const NEEDED_BY_SOME = {
+  credentials: ['JWKS_URL'],
+  provisioning: ['JWKS_URL'],
+  'webhook-dispatcher': ['JWKS_URL'],
+};
+
+describe('docker-compose.yml', () => {
+  it('runs the three stores and the five services', () => {
+    const expected = ['postgres', 'valkey', 'nats', 'streams', ...serviceNames];
+    assert.deepEqual(Object.keys(compose.services).sort(), expected.sort());
+  });
+
+  it('has a health check for everything that stays', () => {
+    for (const [name, { healthcheck }] of Object.entries(compose.services)) {
+      if (name !== 'streams') assert.ok(healthcheck?.test?.length > 1, name);
+    }
+  });
+
+  it('starts the services after their stores are healthy and the streams exist', () => {
+    for (const name of serviceNames) {
+      const conditions = Object.entries(compose.services[name].depends_on).map(
+        ([on, { condition }]) => `${on} ${condition}`,
+      );
+      const expected = ['postgres service_healthy', 'valkey service_healthy', 'nats service_healthy'];
+      assert.deepEqual(conditions, [...expected, 'streams service_completed_successfully'], name);
+    }
+  });
+
+  it('publishes ports on this machine only', () => {
+    for (const [name, { ports = [] }] of Object.entries(compose.services)) {
+      for (const port of ports) assert.match(port, /^127\.0\.0\.1:/, name);
+    }
+  });
+
+  it('gives each service what it needs, with the logins of its own schema', () => {
+    for (const name of serviceNames) {
+      const { environment } = compose.services[name];
+      for (const variable of [...NEEDED, ...(NEEDED_BY_SOME[name] ?? [])])
+        assert.ok(environment[variable], `${name}: ${variable}`);
+      const schema = name.replaceAll('-', '_');
+      assert.ok(environment.DATABASE_URL.startsWith(`postgres://${schema}_service:`), name);
+      assert.ok(environment.WORKER_DATABASE_URL.startsWith(`postgres://${schema}_worker:`), name);
+      assert.ok(environment.MIGRATIONS_DATABASE_URL.startsWith(`postgres://${schema}_owner:`), name);
+    }
+  });
+
+  it('creates those logins in the script of the first start', () => {
+    const script = read('deploy/docker/init-database.sh');
+    for (const name of serviceNames) assert.match(script, new RegExp(`\\b${name.replaceAll('-', '_')}\\b`));
+    assert.match(script, /"\$\{schema\}_owner"[^\n]*"\$\{schema\}_service"[^\n]*"\$\{schema\}_worker"/);
+  });
+
+  it('uses no variable that .env.example does not explain', () => {
+    const used = [...read('docker-compose.yml').matchAll(/\$\{([A-Z0-9_]+)/g)].map(([, name]) => name);
+    assert.deepEqual(
+      [...new Set(used)].filter((name) => !example.has(name)),
+      [],
+    );
+  });
+
+  it('keeps the data of PostgreSQL 18 where its image wants the volume', () => {
+    assert.ok(compose.services.postgres.volumes.some((volume) => volume === 'postgres-data:/var/lib/postgresql'));
+  });
+});
+
+describe('the Dockerfile', () => {
+  it('has a target for each service, not run by root, with a health check and its own manifest', () => {
+    for (const name of serviceNames) {
+      const { build, environment } = compose.services[name];
+      assert.equal(build.dockerfile, 'deploy/docker/Dockerfile');
+      const stage = stageOf(build.target);
+      assert.match(stage, /^FROM service AS /, name);
+      assert.match(stage, new RegExp(`CMD \\["node", "apps/${name}/dist/main.js"\\]`), name);
+      assert.match(stage, new RegExp(`ENV PORT=${environment.PORT}\\b`), name);
+      assert.match(
+        stageOf(`${name}-packages`),
+        new RegExp(`npm ci --omit=dev --omit=optional --workspace @rmm/${name}\\b`),
+      );
+      assert.equal(JSON.parse(read(`apps/${name}/package.json`)).name, `@rmm/${name}`);
+    }
+    const shared = stageOf('service');
+    assert.match(shared, /^USER node$/m);
+    assert.match(shared, /^HEALTHCHECK .*CMD \[/m);
+  });
+
+  it('copies only files that exist', () => {
+    const copied = [...dockerfile.matchAll(/^COPY (?!--from)(?:--\S+ )*(\S+) /gm)].map(([, source]) => source);
+    for (const source of copied) assert.ok(fs.existsSync(path.join(ROOT, source)), source);
+  });
+});
+
+describe('.env.example', () => {
+  it('names every variable the services read', () => {
+    const call = /\bv\s*\.\s*(?:string|integer|boolean|enum|url|list|json|cidrs)(?:<[^(]*>)?\(\s*'([A-Z][A-Z0-9_]*)'/g;
+    const read_ = sourceFiles().flatMap((file) =>
+      [...fs.readFileSync(file, 'utf8').matchAll(call)].map(([, name]) => name),
+    );
+    assert.ok(new Set(read_).size > 30, 'the services read their variables in another way now');
+    assert.deepEqual(
+      [...new Set(read_)].filter((name) => !example.has(name)),
+      [],
+    );
+  });
+});
+
+function stageOf(name) {
+  const stages = dockerfile.split(/^(?=FROM )/m);
+  const stage = stages.find((text) => new RegExp(`^FROM \\S+ AS ${name}$`, 'm').test(text));
+  assert.ok(stage, `the Dockerfile has no target "${name}"`);
+  return stage;
+}
+
+function sourceFiles() {
+  const folders = ['apps', 'libs'].flatMap((group) =>
+    fs.readdirSync(path.join(ROOT, group)).map((name) => path.join(ROOT, group, name, 'src')),
+  );
+  return folders.flatMap((folder) =>
+    fs
+      .readdirSync(folder, { recursive: true })
+      .filter((name) => name.endsWith('.ts') && !name.endsWith('.spec.ts'))
+      .map((name) => path.join(folder, name)),
+  );
+}

@@ -1,0 +1,20 @@
+// Stands in for a service where a check is about the launcher or the edge: ready at once, tells what it was sent.
+import http from 'node:http';
+
+const answers = {
+  '/health/ready': (request, response) => response.end('{"status":"ok"}'),
+  '/exit': () => process.exit(9),
+};
+
+async function tell(request, response) {
+  let bytes = 0;
+  for await (const chunk of request) bytes += chunk.length;
+  response.setHeader('set-cookie', ['first=1', 'second=2']);
+  const { url, method, headers } = request;
+  response.end(JSON.stringify({ pid: process.pid, url, method, headers, bytes, env: process.env }));
+}
+
+http
+  .createServer((request, response) => (answers[request.url] ?? tell)(request, response))
+  .listen(Number(process.env.PORT), '127.0.0.1');
+process.on('SIGTERM', () => process.exit(0));
