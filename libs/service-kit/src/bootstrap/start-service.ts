@@ -1,5 +1,5 @@
 import type { Server } from 'node:http';
-import type { INestApplication, Type } from '@nestjs/common';
+import type { DynamicModule, INestApplication, Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { ServiceName } from '@rmm/contracts';
 import { HealthRegistry } from '../health/health-registry.js';
@@ -13,7 +13,7 @@ import { Shutdown } from './shutdown.js';
 export interface ServiceOptions extends AppOptions {
   service: ServiceName;
   /** Imports `ServiceKitModule.forRoot(config, service)`. */
-  module: Type;
+  module: Type | DynamicModule;
   /** Connects microservices; they start listening after every `onModuleInit`, that is after migrations. */
   microservices?: (app: INestApplication) => void | Promise<void>;
 }

@@ -1,4 +1,4 @@
-import { type ArgumentsHost, Catch, type ExceptionFilter, Injectable } from '@nestjs/common';
+import { type ArgumentsHost, Catch, type ExceptionFilter, Inject, Injectable } from '@nestjs/common';
 import type { KitRequest, KitResponse } from '../http/kit-request.js';
 import { Logger } from '../logging/logger.js';
 import type { DomainError } from './domain-error.js';
@@ -9,15 +9,20 @@ import { toDomainError } from './to-domain-error.js';
 @Catch()
 @Injectable()
 export class ErrorFilter implements ExceptionFilter {
-  constructor(private readonly logger: Logger) {}
+  constructor(@Inject(Logger) private readonly logger: Logger) {}
 
   catch(thrown: unknown, host: ArgumentsHost): void {
     if (host.getType() !== 'http') throw thrown;
     const http = host.switchToHttp();
     const request = http.getRequest<KitRequest>();
-    const error = toDomainError(thrown);
+    const error = this.translate(thrown);
     logError(this.logger, error, request);
     writeError(http.getResponse<KitResponse>(), error, request.requestId);
+  }
+
+  /** For surfaces with words of their own: extend, and use the filter on their controllers. */
+  protected translate(thrown: unknown): DomainError {
+    return toDomainError(thrown);
   }
 }
 

@@ -1,0 +1,47 @@
+import { randomBytes } from 'node:crypto';
+import { type ConfigReader, type FleetConfig, readConfig, readFleetConfig } from '@rmm/service-kit';
+
+/** Where the OpenAPI document of another service is. */
+export interface OpenApiSource {
+  name: string;
+  url: string;
+}
+
+export interface PartnerGatewayConfig extends FleetConfig {
+  cursorSigningKey: string;
+  openApiSources: readonly OpenApiSource[];
+}
+
+export const PARTNER_GATEWAY_CONFIG = Symbol('PARTNER_GATEWAY_CONFIG');
+
+const KEY_BYTES = 32;
+
+/** Every variable of this service, read once. @see CONTRACT.md 10 @throws ConfigError listing every problem */
+export const readPartnerGatewayConfig = (env: NodeJS.ProcessEnv): Readonly<PartnerGatewayConfig> =>
+  readConfig(env, (v) => {
+    const fleet = readFleetConfig(v, 'partner-gateway');
+    return {
+      ...fleet,
+      cursorSigningKey: readCursorSigningKey(v, fleet.isProduction),
+      openApiSources: v.list('OPENAPI_SOURCES', { check: sourceComplaint }).map(toSource),
+    };
+  });
+
+/** Outside production one is made: cursors then live as long as the process. */
+function readCursorSigningKey(v: ConfigReader, isProduction: boolean): string {
+  const key = v.string('PARTNER_API_CURSOR_SIGNING_KEY', { required: isProduction, secret: true });
+  if (key === undefined) return randomBytes(KEY_BYTES).toString('hex');
+  if (Buffer.byteLength(key) < KEY_BYTES)
+    v.problem(`PARTNER_API_CURSOR_SIGNING_KEY must have ${KEY_BYTES} bytes or more`);
+  return key;
+}
+
+function sourceComplaint(item: string): string | null {
+  const { name, url } = toSource(item);
+  return name !== '' && URL.canParse(url) && /^https?:/.test(url) ? null : 'must list name=http(s) URL';
+}
+
+function toSource(item: string): OpenApiSource {
+  const separator = item.indexOf('=');
+  return { name: item.slice(0, Math.max(separator, 0)), url: item.slice(separator + 1) };
+}

@@ -1,0 +1,53 @@
+import { Controller, Get, Header, Inject, Param, Res, StreamableFile } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { OpenAPIObject } from '@nestjs/swagger';
+import { Public } from '@rmm/access';
+import type { Response } from 'express';
+import { PARTNER_GATEWAY_CONFIG } from '../config.js';
+import type { PartnerGatewayConfig } from '../config.js';
+import { DocsAssets } from './docs-assets.js';
+import { MergedOpenApi } from './merged-openapi.js';
+
+/** Swagger UI styles elements by itself; scripts come from here only, and it may call this API only. */
+const PAGE_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/** The API for people and for tools, outside /api/v1. */
+@ApiExcludeController()
+@Controller()
+export class DocsController {
+  private readonly page: string;
+
+  constructor(
+    private readonly assets: DocsAssets,
+    private readonly openApi: MergedOpenApi,
+    @Inject(PARTNER_GATEWAY_CONFIG) config: PartnerGatewayConfig,
+  ) {
+    this.page = assets.page(new URL(config.publicApiUrl).pathname.replace(/\/+$/, ''));
+  }
+
+  @Get('docs')
+  @Public()
+  @Header('Content-Type', 'text/html; charset=utf-8')
+  @Header('Content-Security-Policy', PAGE_POLICY)
+  @Header('Cache-Control', 'no-cache')
+  show(): string {
+    return this.page;
+  }
+
+  @Get('docs/:asset')
+  @Public()
+  asset(@Param('asset') name: string, @Res({ passthrough: true }) response: Response): StreamableFile | string {
+    const { type, content } = this.assets.open(name);
+    response.setHeader('Content-Type', type);
+    response.setHeader('Cache-Control', 'public, max-age=3600');
+    return typeof content === 'string' ? content : new StreamableFile(content, { type });
+  }
+
+  @Get('openapi.json')
+  @Public()
+  @Header('Cache-Control', 'no-cache')
+  document(): Promise<OpenAPIObject> {
+    return this.openApi.document();
+  }
+}

@@ -1,0 +1,80 @@
+import type { OpenAPIObject } from '@nestjs/swagger';
+
+/** The document of one service. */
+export interface NamedDocument {
+  name: string;
+  document: OpenAPIObject;
+}
+
+type Json = Record<string, unknown>;
+const METHODS = new Set(['get', 'put', 'post', 'delete', 'patch', 'head', 'options']);
+const SCHEMA_REF = '#/components/schemas/';
+
+/**
+ * One document of many. Equal schemas are shared; of two different ones with the same name the later is renamed after
+ * its service, and so is an operation id that is taken.
+ * @param head  title, description, servers and the like of the whole
+ */
+export function mergeDocuments(head: OpenAPIObject, documents: readonly NamedDocument[]): OpenAPIObject {
+  const merged: OpenAPIObject = { ...head, paths: {}, components: { schemas: {}, securitySchemes: {} } };
+  const tags = new Set<string>();
+  const operationIds = new Set<string>();
+  for (const { name, document } of documents) {
+    const renamed = addSchemas(merged, name, document);
+    const { paths, components, tags: ownTags } = withRefs(document, renamed) as OpenAPIObject;
+    Object.assign(merged.components?.securitySchemes ?? {}, components?.securitySchemes);
+    for (const tag of ownTags ?? []) tags.add(tag.name);
+    for (const [path, item] of Object.entries(paths ?? {})) {
+      for (const operation of operationsOf(item)) {
+        operation.operationId = freeId(operationIds, operation.operationId, name);
+        for (const tag of operation.tags ?? []) tags.add(tag);
+      }
+      merged.paths[path] = { ...item, ...merged.paths[path] };
+    }
+  }
+  return { ...merged, tags: [...tags].sort().map((tag) => ({ name: tag })) };
+}
+
+function operationsOf(item: object): { operationId?: string; tags?: string[] }[] {
+  return Object.entries(item)
+    .filter(([method]) => METHODS.has(method))
+    .map(([, operation]) => operation as { operationId?: string; tags?: string[] });
+}
+
+/** @returns old name to new name, of those that had to be renamed */
+function addSchemas(merged: OpenAPIObject, service: string, document: OpenAPIObject): Map<string, string> {
+  const known = (merged.components?.schemas ?? {}) as Json;
+  const schemas = (document.components?.schemas ?? {}) as Json;
+  const renamed = new Map<string, string>();
+  for (const [name, schema] of Object.entries(schemas)) {
+    const taken = known[name];
+    if (taken !== undefined && JSON.stringify(taken) !== JSON.stringify(schema))
+      renamed.set(name, prefixed(service, name));
+  }
+  for (const [name, schema] of Object.entries(schemas)) known[renamed.get(name) ?? name] ??= withRefs(schema, renamed);
+  return renamed;
+}
+
+function freeId(taken: Set<string>, id: string | undefined, service: string): string | undefined {
+  if (id === undefined) return undefined;
+  const free = taken.has(id) ? prefixed(service, id) : id;
+  taken.add(free);
+  return free;
+}
+
+const prefixed = (service: string, name: string) =>
+  `${service.replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase())}${name}`;
+
+/** A deep copy in which references follow the renaming. */
+function withRefs(value: unknown, renamed: ReadonlyMap<string, string>): unknown {
+  if (Array.isArray(value)) return value.map((item) => withRefs(item, renamed));
+  if (typeof value !== 'object' || value === null) return value;
+  const copy: Json = {};
+  for (const [key, field] of Object.entries(value)) {
+    const isRef = key === '$ref' && typeof field === 'string' && field.startsWith(SCHEMA_REF);
+    copy[key] = isRef ? SCHEMA_REF + newName(field.slice(SCHEMA_REF.length), renamed) : withRefs(field, renamed);
+  }
+  return copy;
+}
+
+const newName = (name: string, renamed: ReadonlyMap<string, string>) => renamed.get(name) ?? name;

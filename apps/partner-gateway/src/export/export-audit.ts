@@ -1,0 +1,38 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Injectable } from '@nestjs/common';
+import type { PartnerKeyCaller } from '@rmm/access';
+import { AuditTrail } from '@rmm/messaging';
+import { Logger } from '@rmm/service-kit';
+import type { Walk } from './export-cursors.js';
+
+/** An audit row that cannot be written within this does not hold the answer up any longer. */
+const PATIENCE_MS = 1_000;
+const ACTION = 'partner_api.export';
+
+/** The audit rows of reads. They never change an answer. @see CONTRACT.md 4.4.1 */
+@Injectable()
+export class ExportAudit {
+  constructor(
+    private readonly trail: AuditTrail,
+    private readonly logger: Logger,
+  ) {}
+
+  read(caller: PartnerKeyCaller, { resource, orgId, updatedSince }: Walk, count: number): Promise<void> {
+    const details = { resource, filters: { orgId, updatedSince }, count, keyId: caller.keyId };
+    return this.write(this.trail.addDirect(caller, ACTION, { type: 'partner_export', name: resource, orgId }, details));
+  }
+
+  /** What was asked for is not repeated: it may be another partner's. */
+  denied(caller: PartnerKeyCaller, resource: string): Promise<void> {
+    const target = { type: 'partner_export', name: resource };
+    const details = { resource, keyId: caller.keyId };
+    return this.write(this.trail.addDirect(caller, ACTION, target, details, 'denied'));
+  }
+
+  private async write(written: Promise<void>): Promise<void> {
+    const kept = written.catch((err: unknown) => this.logger.warn({ err }, 'An export could not be audited'));
+    const patience = new AbortController();
+    await Promise.race([kept, sleep(PATIENCE_MS, undefined, { signal: patience.signal }).catch(() => undefined)]);
+    patience.abort();
+  }
+}
