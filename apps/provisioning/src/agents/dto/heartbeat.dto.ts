@@ -1,0 +1,17 @@
+import { IsInteger, IsName, IsOpenObject, OpenDocument } from '@rmm/service-kit';
+
+/** Sent by installed agents, older or newer than the fleet: known fields are read, others ignored. */
+@OpenDocument()
+export class HeartbeatDto {
+  @IsName({ max: 64, optional: true, nullable: true })
+  agentVersion?: string | null;
+
+  @IsName({ optional: true, nullable: true })
+  osVersion?: string | null;
+
+  @IsInteger({ optional: true, nullable: true })
+  uptimeSeconds?: number | null;
+
+  @IsOpenObject({ optional: true, nullable: true })
+  metrics?: Record<string, unknown> | null;
+}

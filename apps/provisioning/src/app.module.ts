@@ -1,0 +1,49 @@
+import { AccessModule } from '@rmm/access';
+import { Module, type DynamicModule } from '@nestjs/common';
+import { MessagingModule } from '@rmm/messaging';
+import { PersistenceModule } from '@rmm/persistence';
+import { ServiceKitModule } from '@rmm/service-kit';
+import { AgentsModule } from './agents/agents.module.js';
+import { PROVISIONING_CONFIG, type ProvisioningConfig } from './config.js';
+import { Device } from './devices/device.entity.js';
+import { DevicesModule } from './devices/devices.module.js';
+import { EnrollmentModule } from './enrollment/enrollment.module.js';
+import { ExportModule } from './export/export.module.js';
+import { ImportModule } from './import/import.module.js';
+import { MIGRATIONS } from './migrations/index.js';
+import { Organization } from './organizations/organization.entity.js';
+import { OrganizationsModule } from './organizations/organizations.module.js';
+import { PartnerFactsModule } from './partners/partner-facts.module.js';
+import { Site } from './sites/site.entity.js';
+import { SitesModule } from './sites/sites.module.js';
+
+@Module({})
+export class AppModule {
+  static forRoot(config: ProvisioningConfig): DynamicModule {
+    return {
+      module: AppModule,
+      global: true,
+      imports: [
+        ServiceKitModule.forRoot(config, 'provisioning'),
+        PersistenceModule.forRoot({
+          config,
+          schema: 'provisioning',
+          entities: [Organization, Site, Device],
+          migrations: MIGRATIONS,
+        }),
+        MessagingModule.forRoot({ config, service: 'provisioning' }),
+        AccessModule.forRoot({ config, service: 'provisioning' }),
+        OrganizationsModule,
+        PartnerFactsModule,
+        SitesModule,
+        ImportModule,
+        DevicesModule,
+        AgentsModule,
+        EnrollmentModule,
+        ExportModule,
+      ],
+      providers: [{ provide: PROVISIONING_CONFIG, useValue: config }],
+      exports: [PROVISIONING_CONFIG],
+    };
+  }
+}

@@ -1,0 +1,94 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+export const OS_TYPES = ['windows', 'macos', 'linux'] as const;
+export type OsType = (typeof OS_TYPES)[number];
+export const DEVICE_STATUSES = ['online', 'offline', 'maintenance', 'decommissioned', 'updating', 'pending'] as const;
+export type DeviceStatus = (typeof DEVICE_STATUSES)[number];
+
+/** A machine of an organisation and the agent on it. */
+@Entity('device')
+export class Device {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('uuid', { name: 'partner_id' })
+  partnerId: string;
+
+  @Column('uuid', { name: 'org_id' })
+  orgId: string;
+
+  @Column('uuid', { name: 'site_id', nullable: true })
+  siteId: string | null;
+
+  @Column('uuid', { name: 'agent_id' })
+  agentId: string;
+
+  /** SHA-256 of the agent's bearer token; null once the token was ended. */
+  @Column('bytea', { name: 'agent_token_hash', nullable: true, select: false })
+  agentTokenHash: Buffer | null;
+
+  @Column('uuid', { name: 'enrollment_key_id', nullable: true })
+  enrollmentKeyId: string | null;
+
+  /** The reservation of the key's use that this enrolment settled. */
+  @Column('uuid', { name: 'enrollment_reservation_id', nullable: true, select: false })
+  enrollmentReservationId: string | null;
+
+  @Column('text')
+  hostname: string;
+
+  @Column('text', { name: 'display_name', nullable: true })
+  displayName: string | null;
+
+  @Column('text', { name: 'os_type' })
+  osType: OsType;
+
+  @Column('text', { name: 'os_version', nullable: true })
+  osVersion: string | null;
+
+  @Column('text', { nullable: true })
+  architecture: string | null;
+
+  @Column('text', { name: 'device_role', nullable: true })
+  deviceRole: string | null;
+
+  @Column('boolean', { name: 'is_virtual', nullable: true })
+  isVirtual: boolean | null;
+
+  @Column('text', { name: 'virtualization_platform', nullable: true })
+  virtualizationPlatform: string | null;
+
+  @Column('text', { name: 'agent_version', nullable: true })
+  agentVersion: string | null;
+
+  @Column('text')
+  status: DeviceStatus;
+
+  @Column('text', { array: true })
+  tags: string[];
+
+  @Column('jsonb', { name: 'custom_fields' })
+  customFields: Record<string, unknown>;
+
+  @Column('jsonb', { nullable: true })
+  hardware: Record<string, unknown> | null;
+
+  @Column('jsonb', { nullable: true })
+  metrics: Record<string, unknown> | null;
+
+  @Column('timestamptz', { name: 'last_seen_at', nullable: true })
+  lastSeenAt: Date | null;
+
+  @Column('timestamptz', { name: 'enrolled_at', nullable: true })
+  enrolledAt: Date | null;
+
+  /** Rises by one with every change that a fact or event tells of. */
+  @Column('bigint')
+  version: string;
+
+  @Column({ type: 'timestamptz', name: 'created_at', insert: false, update: false })
+  createdAt: Date;
+
+  @Column({ type: 'timestamptz', name: 'updated_at', insert: false, update: false })
+  updatedAt: Date;
+}

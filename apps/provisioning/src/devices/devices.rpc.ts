@@ -1,0 +1,22 @@
+import { Controller } from '@nestjs/common';
+import { MessagePattern, Payload } from '@nestjs/microservices';
+import { PROVISIONING_DEVICES_EXISTING } from '@rmm/contracts';
+import { WorkerDatabase } from '@rmm/persistence';
+
+@Controller()
+export class DevicesRpc {
+  constructor(private readonly worker: WorkerDatabase) {}
+
+  /**
+   * Credentials settles reservations nobody confirmed: for which of them is there a device? A reservation bears the id
+   * of the device it was made for; a re-enrolment keeps its device and notes the reservation beside it.
+   */
+  @MessagePattern(PROVISIONING_DEVICES_EXISTING.subject)
+  async existing(@Payload() { deviceIds }: { deviceIds: string[] }): Promise<{ existing: string[] }> {
+    const rows = await this.worker.query<{ id: string }>(
+      'select enrollment_reservation_id as id from device where enrollment_reservation_id = any ($1::uuid[])',
+      [deviceIds],
+    );
+    return { existing: rows.map((row) => row.id) };
+  }
+}

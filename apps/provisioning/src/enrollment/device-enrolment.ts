@@ -1,0 +1,110 @@
+import { TenantInactive } from '@rmm/access';
+import { Injectable } from '@nestjs/common';
+import type { Actor, DeviceEnrolled } from '@rmm/contracts';
+import { AuditTrail, Outbox } from '@rmm/messaging';
+import { Tenants, type TenantContext, type TenantTransaction } from '@rmm/persistence';
+import { hashKey, mintAgentToken } from '@rmm/secrets';
+import { ValidationError } from '@rmm/service-kit';
+import { lockDevices } from '../partners/partner-locks.js';
+import { PartnersRepository, type KnownPartner } from '../partners/partners.repository.js';
+import type { EnrollDto } from './dto/enroll.dto.js';
+import { DeviceLimitReached } from './enrollment.errors.js';
+import { EnrollmentRepository, type DeviceRow } from './enrollment.repository.js';
+import type { Reservation } from './key-uses.js';
+
+export interface EnrolledDevice {
+  agentId: string;
+  deviceId: string;
+  /** Told once; stored as SHA-256. */
+  authToken: string;
+  orgId: string;
+  siteId: string | null;
+}
+
+/** The second half of an enrolment: the device, its event and its audit row, or none of them. */
+@Injectable()
+export class DeviceEnrolment {
+  constructor(
+    private readonly tenants: Tenants,
+    private readonly enrollments: EnrollmentRepository,
+    private readonly partners: PartnersRepository,
+    private readonly outbox: Outbox,
+    private readonly audit: AuditTrail,
+  ) {}
+
+  /** @throws TenantInactive, DeviceLimitReached; ValidationError  for a site of another organisation */
+  enroll(
+    reservation: Reservation,
+    reservationId: string,
+    dto: EnrollDto,
+    reenrollmentToken: string | null,
+  ): Promise<EnrolledDevice> {
+    const { orgId, partnerId } = reservation;
+    const { key: authToken, keyHash: tokenHash } = mintAgentToken();
+    return this.tenants.run({ tenant: wholePartner(partnerId) }, async (tx) => {
+      const partner = await this.partners.find(tx, partnerId);
+      await this.assertActive(tx, partner, orgId);
+      const siteId = await this.siteFor(tx, reservation, dto.siteId ?? null);
+      const known = reenrollmentToken && (await this.enrollments.findByToken(tx, orgId, hashKey(reenrollmentToken)));
+      if (!known) await this.assertRoom(tx, partner, partnerId);
+      const given = { reservation, reservationId, siteId, tokenHash, dto };
+      const device = known
+        ? await this.enrollments.renew(tx, known.id, given)
+        : await this.enrollments.insert(tx, given);
+      await this.tell(tx, device, reservation, dto);
+      return { agentId: device.agentId, deviceId: device.id, authToken, orgId, siteId: device.siteId };
+    });
+  }
+
+  private async assertActive(tx: TenantTransaction, partner: KnownPartner | null, orgId: string): Promise<void> {
+    if (partner && partner.status !== 'active') throw new TenantInactive();
+    if (!(await this.enrollments.isOrganizationLive(tx, orgId))) throw new TenantInactive();
+  }
+
+  /** The key's site, else the sent one, else the organisation's only one, else none. @see CONTRACT.md 4.10.8 */
+  private async siteFor(tx: TenantTransaction, key: Reservation, sent: string | null): Promise<string | null> {
+    const { orgId, siteId: pinned } = key;
+    if (pinned !== null && (await this.enrollments.hasSite(tx, orgId, pinned))) return pinned;
+    if (sent === null) return this.enrollments.findOnlySite(tx, orgId);
+    if (await this.enrollments.hasSite(tx, orgId, sent)) return sent;
+    throw ValidationError.of('siteId', 'is not a site of the organization');
+  }
+
+  private async assertRoom(tx: TenantTransaction, partner: KnownPartner | null, partnerId: string): Promise<void> {
+    const cap = partner?.maxDevices ?? null;
+    if (cap === null) return;
+    await lockDevices(tx, partnerId);
+    if ((await this.enrollments.countDevices(tx, partnerId)) >= cap) throw new DeviceLimitReached();
+  }
+
+  private async tell(tx: TenantTransaction, device: DeviceRow, key: Reservation, dto: EnrollDto): Promise<void> {
+    const { orgId, partnerId, enrollmentKeyId } = key;
+    const { id: deviceId, siteId } = device;
+    const { hostname, osType, agentVersion = null } = dto;
+    const actor: Actor = { type: 'agent', id: device.agentId };
+    const data: DeviceEnrolled = { deviceId, hostname, osType, siteId, enrollmentKeyId, agentVersion };
+    await this.outbox.add(tx, {
+      stream: 'events',
+      type: 'device.enrolled',
+      aggregateId: deviceId,
+      aggregateVersion: Number(device.version),
+      partnerId,
+      orgId,
+      actor,
+      data,
+    });
+    const resource = { type: 'device', id: deviceId, name: hostname };
+    const details = { siteId, enrollmentKeyId, osType, reenrolled: device.renewed };
+    await this.audit.add(tx, { actor, tenant: { partnerId, orgId } }, 'device.enroll', resource, details);
+  }
+}
+
+/** The key names the partner: nothing outside it is visible to the enrolment. */
+const wholePartner = (partnerId: string): TenantContext => ({
+  scope: 'partner',
+  partnerId,
+  orgId: null,
+  orgAccess: 'all',
+  orgIds: [],
+  userId: null,
+});

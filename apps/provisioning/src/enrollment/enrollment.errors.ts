@@ -1,0 +1,42 @@
+import type { EnrollmentRefusal } from '@rmm/contracts';
+import { ForbiddenError, UnauthenticatedError } from '@rmm/service-kit';
+
+/** 401: no key has this hash under any pepper. */
+export class InvalidEnrollmentKey extends UnauthenticatedError {
+  override code = 'invalid_enrollment_key';
+  override error = 'Invalid enrollment key';
+}
+
+const TEXTS = {
+  enrollment_key_expired: 'Enrollment key has expired',
+  enrollment_key_exhausted: 'Enrollment key has no uses left',
+  enrollment_key_race_lost: 'The last use of the enrollment key went to another agent',
+} as const;
+
+/** 403: the key is genuine; `code` and `reason` say why it opens nothing now. */
+export class EnrollmentKeyUnusable extends ForbiddenError {
+  override code: string;
+  override error: string;
+
+  constructor(reason: Exclude<EnrollmentRefusal, 'invalid_enrollment_key'>) {
+    super(undefined, { extras: { reason } });
+    this.code = reason;
+    this.error = TEXTS[reason];
+  }
+}
+
+export class EnrollmentSecretRequired extends ForbiddenError {
+  override code = 'enrollment_secret_required';
+  override error = 'Enrollment secret required';
+}
+
+export class EnrollmentSecretInvalid extends ForbiddenError {
+  override code = 'enrollment_secret_invalid';
+  override error = 'Enrollment secret is not valid';
+}
+
+/** Not retryable: the partner's cap must be raised or a device decommissioned. */
+export class DeviceLimitReached extends ForbiddenError {
+  override code = 'device_limit_reached';
+  override error = 'Device limit reached';
+}

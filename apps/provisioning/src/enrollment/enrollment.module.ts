@@ -1,0 +1,14 @@
+import { Module } from '@nestjs/common';
+import { PartnersModule } from '../partners/partners.module.js';
+import { DeviceEnrolment } from './device-enrolment.js';
+import { EnrollmentController } from './enrollment.controller.js';
+import { EnrollmentRepository } from './enrollment.repository.js';
+import { EnrollmentService } from './enrollment.service.js';
+import { KeyUses } from './key-uses.js';
+
+@Module({
+  imports: [PartnersModule],
+  controllers: [EnrollmentController],
+  providers: [EnrollmentService, DeviceEnrolment, EnrollmentRepository, KeyUses],
+})
+export class EnrollmentModule {}

@@ -1,0 +1,104 @@
+import type { Caller } from '@rmm/access';
+import {
+  ORGANIZATION_CREATED,
+  ORGANIZATION_UPDATED,
+  SITE_CREATED,
+  SITE_UPDATED,
+  type Actor,
+  type AuditEntry,
+} from '@rmm/contracts';
+import type { OutgoingMessage } from '@rmm/messaging';
+import { currentContext } from '@rmm/service-kit';
+import { organizationMessage } from '../organizations/organization-facts.js';
+import { siteMessage } from '../sites/site-facts.js';
+import type { WrittenRows } from './import-writer.js';
+
+/**
+ * Facts and audit rows of an import, to be added to the outbox in one statement: a fact for each organisation and site,
+ * one audit row for each new organisation (its link and sites in the details) and one for each change of a known one.
+ */
+export function importMessages(caller: Caller, partnerId: string, written: WrittenRows): OutgoingMessage[] {
+  const { actor } = caller;
+  const about = new Audits(caller, partnerId);
+  const created = new Set(written.organizations.map((row) => row.id));
+  const linksOf = groupBy(written.links, (link) => link.orgId);
+  const sitesOf = groupBy(written.newSites, (site) => site.orgId);
+  const addedLinks = written.links.filter((link) => !created.has(link.orgId));
+  const addedSites = written.newSites.filter((site) => !created.has(site.orgId));
+  return [
+    ...written.organizations.map((row) => organizationMessage(ORGANIZATION_CREATED, row, actor)),
+    ...written.revived.map((row) => organizationMessage(ORGANIZATION_UPDATED, row, actor)),
+    ...written.newSites.map((row) => siteMessage(SITE_CREATED, row, actor)),
+    ...written.patchedSites.map((row) => siteMessage(SITE_UPDATED, row, actor)),
+    ...written.organizations.map((row) =>
+      about.organization('organization.create', row.id, row.name, {
+        slug: row.slug,
+        externalLinks: (linksOf.get(row.id) ?? []).map(({ system, externalId }) => ({ system, externalId })),
+        sites: (sitesOf.get(row.id) ?? []).map(({ id, name }) => ({ id, name })),
+      }),
+    ),
+    ...written.revived.map((row) =>
+      about.organization('organization.reactivate', row.id, row.name, { slug: row.slug }),
+    ),
+    ...addedLinks.map(({ orgId, system, externalId }) =>
+      about.organization('organization.external_link.create', orgId, null, { system, externalId }),
+    ),
+    ...addedSites.map((row) => about.site('site.create', row)),
+    ...written.patchedSites.map((row) => about.site('site.update', row)),
+  ];
+}
+
+/** Audit rows as `AuditTrail` makes them, many at a time. */
+class Audits {
+  private readonly actor: Actor;
+  private readonly context = currentContext();
+
+  constructor(
+    caller: Caller,
+    private readonly partnerId: string,
+  ) {
+    this.actor = { type: caller.actor.type, id: caller.actor.id, email: caller.actor.email ?? null };
+    if (this.context) this.context.audited = true;
+  }
+
+  organization(action: string, id: string, name: string | null, details: Record<string, unknown>): OutgoingMessage {
+    return this.row(action, { type: 'organization', id, name, orgId: id }, details);
+  }
+
+  site(action: string, { id, name, orgId }: { id: string; name: string; orgId: string }): OutgoingMessage {
+    return this.row(action, { type: 'site', id, name, orgId }, {});
+  }
+
+  private row(
+    action: string,
+    { type, id, name, orgId }: { type: string; id: string; name: string | null; orgId: string },
+    details: Record<string, unknown>,
+  ): OutgoingMessage {
+    const { actor, context, partnerId } = this;
+    const data: AuditEntry = {
+      actor,
+      action,
+      resourceType: type,
+      resourceId: id,
+      resourceName: name,
+      details: { source: 'import', ...details },
+      ipAddress: context?.ipAddress ?? null,
+      userAgent: context?.userAgent ?? null,
+      result: 'success',
+      errorMessage: null,
+      initiatedBy: actor.type === 'user' ? actor.id : null,
+      requestId: context?.requestId ?? null,
+    };
+    return { stream: 'audit', type: action, aggregateId: id, partnerId, orgId, actor, data };
+  }
+}
+
+function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const group = groups.get(keyOf(item));
+    if (group) group.push(item);
+    else groups.set(keyOf(item), [item]);
+  }
+  return groups;
+}

@@ -1,0 +1,35 @@
+import type { OrganizationStatus } from '@rmm/contracts';
+import { IsName, IsNested, IsOneOf, IsOpenObject, IsUuid } from '@rmm/service-kit';
+import { ORGANIZATION_STATUSES, ORGANIZATION_TYPES, type OrganizationType } from '../organization.entity.js';
+import { SLUG_PATTERN } from '../slug.js';
+import { BillingContactDto } from './billing-contact.dto.js';
+import { IsDayOrInstant } from './instant-field.js';
+
+export class CreateOrganizationDto {
+  @IsUuid({ optional: true, description: 'The partner; needed in system scope, else the own one' })
+  partnerId?: string;
+
+  @IsName({ example: 'Acme Dental' })
+  name: string;
+
+  @IsName({ max: 90, pattern: SLUG_PATTERN, optional: true, description: 'Made from the name when absent' })
+  slug?: string;
+
+  @IsOneOf(ORGANIZATION_TYPES, { optional: true })
+  type?: OrganizationType;
+
+  @IsOneOf(ORGANIZATION_STATUSES, { optional: true })
+  status?: OrganizationStatus;
+
+  @IsOpenObject({ optional: true })
+  settings?: Record<string, unknown>;
+
+  @IsDayOrInstant({ optional: true, nullable: true })
+  contractStart?: Date | null;
+
+  @IsDayOrInstant({ optional: true, nullable: true })
+  contractEnd?: Date | null;
+
+  @IsNested(() => BillingContactDto, { optional: true, nullable: true })
+  billingContact?: BillingContactDto | null;
+}

@@ -1,0 +1,33 @@
+import type { OrganizationStatus } from '@rmm/contracts';
+import { IsName, IsNested, IsOneOf, IsOpenObject } from '@rmm/service-kit';
+import { ORGANIZATION_STATUSES, ORGANIZATION_TYPES, type OrganizationType } from '../organization.entity.js';
+import { SLUG_PATTERN } from '../slug.js';
+import { BillingContactDto } from './billing-contact.dto.js';
+import { IsDayOrInstant } from './instant-field.js';
+
+/** Absent leaves alone, null clears. */
+export class UpdateOrganizationDto {
+  @IsName({ optional: true })
+  name?: string;
+
+  @IsName({ max: 90, pattern: SLUG_PATTERN, optional: true })
+  slug?: string;
+
+  @IsOneOf(ORGANIZATION_TYPES, { optional: true })
+  type?: OrganizationType;
+
+  @IsOneOf(ORGANIZATION_STATUSES, { optional: true })
+  status?: OrganizationStatus;
+
+  @IsOpenObject({ optional: true, description: 'Merged per key; null removes a key' })
+  settings?: Record<string, unknown>;
+
+  @IsDayOrInstant({ optional: true, nullable: true })
+  contractStart?: Date | null;
+
+  @IsDayOrInstant({ optional: true, nullable: true })
+  contractEnd?: Date | null;
+
+  @IsNested(() => BillingContactDto, { optional: true, nullable: true })
+  billingContact?: BillingContactDto | null;
+}

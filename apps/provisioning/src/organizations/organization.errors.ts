@@ -1,0 +1,17 @@
+import { ConflictError, ForbiddenError } from '@rmm/service-kit';
+
+export class OrganizationSlugConflict extends ConflictError {
+  override code = 'organization_slug_conflict';
+  override error = 'Slug is already in use';
+}
+
+/** Not retryable: the partner's cap must be raised or an organisation deleted. */
+export class OrganizationLimitReached extends ConflictError {
+  override code = 'organization_limit_reached';
+  override error = 'Organization limit reached';
+}
+
+export class PartnerAccessDenied extends ForbiddenError {
+  override code = 'partner_access_denied';
+  override error = 'Access to this partner denied';
+}

@@ -1,0 +1,23 @@
+import { ORGANIZATION_SOURCE } from '@rmm/access';
+import { Module } from '@nestjs/common';
+import { PartnersModule } from '../partners/partners.module.js';
+import { FirstOrganization } from './first-organization.js';
+import { OrganizationDirectoryRepository } from './organization-directory.repository.js';
+import { OrganizationsController } from './organizations.controller.js';
+import { OrganizationsRepository } from './organizations.repository.js';
+import { OrganizationsRpc } from './organizations.rpc.js';
+import { OrganizationsService } from './organizations.service.js';
+
+@Module({
+  imports: [PartnersModule],
+  controllers: [OrganizationsController, OrganizationsRpc],
+  providers: [
+    OrganizationsService,
+    OrganizationsRepository,
+    FirstOrganization,
+    OrganizationDirectoryRepository,
+    { provide: ORGANIZATION_SOURCE, useExisting: OrganizationDirectoryRepository },
+  ],
+  exports: [OrganizationsRepository, FirstOrganization],
+})
+export class OrganizationsModule {}

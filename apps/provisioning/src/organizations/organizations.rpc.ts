@@ -1,0 +1,38 @@
+import { Controller } from '@nestjs/common';
+import { MessagePattern, Payload } from '@nestjs/microservices';
+import {
+  PROVISIONING_ORGANIZATIONS_ENSURE_FIRST,
+  PROVISIONING_ORGANIZATIONS_GET,
+  PROVISIONING_ORGANIZATIONS_LIST_SINCE,
+  type ListSinceRequest,
+  type OrganizationFact,
+} from '@rmm/contracts';
+import { WorkerDatabase } from '@rmm/persistence';
+import { FirstOrganization, type FirstOrganizationOrder, type FirstOrganizationReply } from './first-organization.js';
+import { OrganizationDirectoryRepository } from './organization-directory.repository.js';
+
+/** What other services ask about organisations. */
+@Controller()
+export class OrganizationsRpc {
+  constructor(
+    private readonly directory: OrganizationDirectoryRepository,
+    private readonly firstOrganization: FirstOrganization,
+    private readonly worker: WorkerDatabase,
+  ) {}
+
+  @MessagePattern(PROVISIONING_ORGANIZATIONS_GET.subject)
+  async get(@Payload() { orgIds }: { orgIds: string[] }): Promise<{ organizations: OrganizationFact[] }> {
+    return { organizations: await this.directory.get(orgIds) };
+  }
+
+  @MessagePattern(PROVISIONING_ORGANIZATIONS_LIST_SINCE.subject)
+  listSince(@Payload() request: ListSinceRequest): Promise<{ organizations: OrganizationFact[]; next: string | null }> {
+    return this.directory.listSince(request);
+  }
+
+  /** Identity asks at sign-up and shows the result in the caller's next request. */
+  @MessagePattern(PROVISIONING_ORGANIZATIONS_ENSURE_FIRST.subject)
+  ensureFirst(@Payload() order: FirstOrganizationOrder): Promise<FirstOrganizationReply> {
+    return this.worker.run((tx) => this.firstOrganization.ensure(tx, order));
+  }
+}

@@ -1,0 +1,147 @@
+import { ScopeNotAllowed, type Caller } from '@rmm/access';
+import { ORGANIZATION_CREATED, ORGANIZATION_UPDATED } from '@rmm/contracts';
+import { Injectable } from '@nestjs/common';
+import { AuditTrail, Outbox } from '@rmm/messaging';
+import { isUniqueViolation, Tenants, type TenantTransaction } from '@rmm/persistence';
+import { NotFoundError, toPage, ValidationError, type Paged } from '@rmm/service-kit';
+import { lockOrganizations } from '../partners/partner-locks.js';
+import { PartnersRepository } from '../partners/partners.repository.js';
+import { partnerFor } from './acting-partner.js';
+import type { BillingContactDto } from './dto/billing-contact.dto.js';
+import type { CreateOrganizationDto } from './dto/create-organization.dto.js';
+import type { ListOrganizationsDto } from './dto/list-organizations.dto.js';
+import type { UpdateOrganizationDto } from './dto/update-organization.dto.js';
+import type { BillingContact } from './organization.entity.js';
+import { OrganizationLimitReached, OrganizationSlugConflict, PartnerAccessDenied } from './organization.errors.js';
+import { organizationMessage, type OrganizationRow } from './organization-facts.js';
+import { OrganizationsRepository, type OrganizationChange, type OrganizationView } from './organizations.repository.js';
+import { mergeSettings } from './settings.js';
+import { freeSlug, slugBases, slugFor } from './slug.js';
+import { takenSlugs } from './taken-slugs.js';
+
+/** Organisations as people keep them, one by one. Imports have their own feature. */
+@Injectable()
+export class OrganizationsService {
+  constructor(
+    private readonly tenants: Tenants,
+    private readonly organizations: OrganizationsRepository,
+    private readonly partners: PartnersRepository,
+    private readonly outbox: Outbox,
+    private readonly audit: AuditTrail,
+  ) {}
+
+  async list(caller: Caller, query: ListOrganizationsDto): Promise<Paged<OrganizationView>> {
+    const { page, limit, search, status, partnerId } = query;
+    if (partnerId !== undefined) partnerFor(caller, partnerId);
+    const sql = this.tenants.reader(caller);
+    const filter = { search, status, partnerId };
+    const [rows, total] = await Promise.all([
+      this.organizations.list(sql, filter, { limit, offset: (page - 1) * limit }),
+      this.organizations.count(sql, filter),
+    ]);
+    return toPage(query, total, rows);
+  }
+
+  /** @throws NotFoundError */
+  async get(caller: Caller, id: string): Promise<OrganizationView> {
+    const organization = await this.organizations.find(this.tenants.reader(caller), id);
+    if (!organization) throw new NotFoundError('Organization');
+    return organization;
+  }
+
+  /** @throws OrganizationSlugConflict, OrganizationLimitReached, PartnerAccessDenied */
+  create(caller: Caller, dto: CreateOrganizationDto): Promise<OrganizationView> {
+    const partnerId = partnerFor(caller, dto.partnerId);
+    return this.tenants.run(caller, async (tx) => {
+      await lockOrganizations(tx, partnerId);
+      await this.assertRoom(tx, caller, partnerId);
+      const slug = dto.slug ?? (await this.freeSlug(tx, partnerId, dto.name));
+      const row = await this.orSlugConflict(
+        this.organizations.insert(tx, { ...changeOf(dto, {}), partnerId, name: dto.name, slug }),
+      );
+      await this.tell(tx, caller, 'create', row, { slug });
+      return this.view(tx, row.id);
+    });
+  }
+
+  /** @throws NotFoundError, OrganizationSlugConflict, ValidationError, ScopeNotAllowed */
+  update(caller: Caller, id: string, dto: UpdateOrganizationDto): Promise<OrganizationView> {
+    const fields = Object.entries(dto)
+      .filter(([, value]) => value !== undefined)
+      .map(([field]) => field);
+    if (fields.length === 0) throw new ValidationError('No field to change');
+    if (caller.tenant.scope === 'organization' && fields.some((field) => field !== 'settings')) {
+      throw new ScopeNotAllowed();
+    }
+    return this.tenants.run(caller, async (tx) => {
+      const stored = await this.organizations.lock(tx, id);
+      if (!stored) throw new NotFoundError('Organization');
+      const row = await this.orSlugConflict(this.organizations.update(tx, id, changeOf(dto, stored.settings)));
+      await this.tell(tx, caller, 'update', row, { fields });
+      return this.view(tx, id);
+    });
+  }
+
+  private async assertRoom(tx: TenantTransaction, caller: Caller, partnerId: string): Promise<void> {
+    const partner = await this.partners.find(tx, partnerId);
+    // A partner of which no fact has arrived yet is vouched for by its own member's session, not by a system caller.
+    if (!partner && caller.tenant.scope === 'system') throw new PartnerAccessDenied();
+    const cap = partner?.maxOrganizations ?? null;
+    if (cap !== null && (await this.organizations.countOf(tx, partnerId)) >= cap) throw new OrganizationLimitReached();
+  }
+
+  private async freeSlug(tx: TenantTransaction, partnerId: string, name: string): Promise<string> {
+    const wanted = slugFor(name);
+    const taken = await takenSlugs(tx, partnerId, slugBases([wanted]));
+    return freeSlug(wanted, (slug) => taken.has(slug));
+  }
+
+  private async orSlugConflict<T>(write: Promise<T>): Promise<T> {
+    try {
+      return await write;
+    } catch (error) {
+      if (isUniqueViolation(error, 'organization_slug_key')) throw new OrganizationSlugConflict();
+      throw error;
+    }
+  }
+
+  private async tell(
+    tx: TenantTransaction,
+    caller: Caller,
+    what: 'create' | 'update',
+    row: OrganizationRow,
+    details: Record<string, unknown>,
+  ): Promise<void> {
+    const fact = what === 'create' ? ORGANIZATION_CREATED : ORGANIZATION_UPDATED;
+    await this.outbox.add(tx, organizationMessage(fact, row, caller.actor));
+    const { id, name, partnerId } = row;
+    const resource = { type: 'organization', id, name, orgId: id, partnerId };
+    await this.audit.add(tx, caller, `organization.${what}`, resource, details);
+  }
+
+  private async view(tx: TenantTransaction, id: string): Promise<OrganizationView> {
+    const view = await this.organizations.find(tx, id);
+    if (!view) throw new NotFoundError('Organization');
+    return view;
+  }
+}
+
+function changeOf(dto: UpdateOrganizationDto, settings: Record<string, unknown>): OrganizationChange {
+  const change: OrganizationChange = {
+    name: dto.name,
+    slug: dto.slug,
+    type: dto.type,
+    status: dto.status,
+    settings: dto.settings && mergeSettings(settings, dto.settings),
+    contractStart: dto.contractStart,
+    contractEnd: dto.contractEnd,
+    billingContact: dto.billingContact && toBillingContact(dto.billingContact),
+  };
+  return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+}
+
+const toBillingContact = ({ name, email, phone }: BillingContactDto): BillingContact => ({
+  name: name ?? null,
+  email: email ?? null,
+  phone: phone ?? null,
+});

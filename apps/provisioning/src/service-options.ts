@@ -1,0 +1,21 @@
+import { JetStreamServer } from '@rmm/messaging';
+import type { startService } from '@rmm/service-kit';
+import { AppModule } from './app.module.js';
+import type { ProvisioningConfig } from './config.js';
+
+type ServiceOptions = Parameters<typeof startService>[0];
+
+const IMPORT_LIMIT_BYTES = 8 * 1024 * 1024;
+
+/** What makes this process the provisioning service; shared by `main.ts` and the specs that boot it. */
+export const serviceOptions = (config: ProvisioningConfig): ServiceOptions => ({
+  service: 'provisioning',
+  module: AppModule.forRoot(config) as unknown as ServiceOptions['module'],
+  config,
+  openApi: {
+    title: 'Provisioning',
+    description: 'Organizations, sites, devices and their agents; imports; records for export.',
+  },
+  bodyLimits: [{ path: '/api/v1/orgs/import', limitBytes: IMPORT_LIMIT_BYTES }],
+  microservices: (app) => void app.connectMicroservice({ strategy: app.get(JetStreamServer) }),
+});

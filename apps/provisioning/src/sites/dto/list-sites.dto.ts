@@ -1,0 +1,9 @@
+import { IsName, IsUuid, PageQueryDto } from '@rmm/service-kit';
+
+export class ListSitesDto extends PageQueryDto {
+  @IsUuid({ optional: true })
+  orgId?: string;
+
+  @IsName({ optional: true, description: 'Part of the name' })
+  search?: string;
+}

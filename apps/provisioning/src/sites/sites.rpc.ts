@@ -1,0 +1,20 @@
+import { Controller } from '@nestjs/common';
+import { MessagePattern, Payload } from '@nestjs/microservices';
+import { PROVISIONING_SITES_GET, type SiteFact } from '@rmm/contracts';
+import { WorkerDatabase } from '@rmm/persistence';
+import { SITE_FACT_COLUMNS, toSiteFact, type SiteFactRow } from './site-facts.js';
+
+@Controller()
+export class SitesRpc {
+  constructor(private readonly worker: WorkerDatabase) {}
+
+  /** Credentials asks before it pins a key: is this a live site of that organisation? */
+  @MessagePattern(PROVISIONING_SITES_GET.subject)
+  async get(@Payload() { orgId, siteId }: { orgId: string; siteId: string }): Promise<{ site: SiteFact | null }> {
+    const [site] = await this.worker.query<SiteFactRow>(
+      `select ${SITE_FACT_COLUMNS} from site where id = $1 and org_id = $2 and deleted_at is null`,
+      [siteId, orgId],
+    );
+    return { site: site ? toSiteFact(site) : null };
+  }
+}
