@@ -1,4 +1,9 @@
-import { Module, type DynamicModule, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import {
+  Module,
+  type DynamicModule,
+  type BeforeApplicationShutdown,
+  type OnApplicationBootstrap,
+} from '@nestjs/common';
 import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
 import type { ServiceName } from '@rmm/contracts';
 import { WorkerDatabase } from '@rmm/persistence';
@@ -28,28 +33,21 @@ export interface MessagingModuleOptions {
 }
 
 /** Starts the relay when the schema stands, ends everything in the order that loses least. */
-export class MessagingLifecycle implements OnApplicationBootstrap, OnApplicationShutdown {
-  private ending?: Promise<void>;
-
+export class MessagingLifecycle implements OnApplicationBootstrap, BeforeApplicationShutdown {
   constructor(
     private readonly link: NatsLink,
     private readonly relay: OutboxRelay,
     private readonly batches: EventBatches,
+    private readonly server: JetStreamServer,
   ) {}
 
   onApplicationBootstrap(): void {
     this.relay.start();
   }
 
-  /** Batches finish, the outbox is published as far as it can be, the connection is drained. Called twice, done once. */
-  readonly end = (): Promise<void> => (this.ending ??= this.endNow());
-
-  onApplicationShutdown(): Promise<void> {
-    return this.end();
-  }
-
-  private async endNow(): Promise<void> {
-    await this.batches.stopAll();
+  /** Consumers finish, the outbox is published as far as it can be, the connection is drained. The database is still open. */
+  async beforeApplicationShutdown(): Promise<void> {
+    await Promise.all([this.server.close(), this.batches.stopAll()]);
     await this.relay.stop();
     await this.link.close();
   }
@@ -108,24 +106,23 @@ export class MessagingModule {
           new EventBatches(link, parked, metrics),
       },
       {
-        provide: MessagingLifecycle,
-        inject: [NatsLink, OutboxRelay, EventBatches],
-        useFactory: (link: NatsLink, relay: OutboxRelay, batches: EventBatches) =>
-          new MessagingLifecycle(link, relay, batches),
-      },
-      {
         provide: JetStreamServer,
-        inject: [NatsLink, ParkedMessages, MessagingMetrics, MessagingLifecycle, DiscoveryService],
+        inject: [NatsLink, ParkedMessages, MessagingMetrics, DiscoveryService],
         useFactory: (
           link: NatsLink,
           parked: ParkedMessages,
           metrics: MessagingMetrics,
-          lifecycle: MessagingLifecycle,
           discovery: DiscoveryService,
         ) => {
           passErrorsOn(discovery);
-          return new JetStreamServer(link, parked, metrics, { service, consumers }, lifecycle.end);
+          return new JetStreamServer(link, parked, metrics, { service, consumers });
         },
+      },
+      {
+        provide: MessagingLifecycle,
+        inject: [NatsLink, OutboxRelay, EventBatches, JetStreamServer],
+        useFactory: (link: NatsLink, relay: OutboxRelay, batches: EventBatches, server: JetStreamServer) =>
+          new MessagingLifecycle(link, relay, batches, server),
       },
     ];
     return { module: MessagingModule, global: true, imports: [DiscoveryModule], providers, exports: providers };

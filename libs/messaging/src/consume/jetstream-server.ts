@@ -55,13 +55,13 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
   private readonly sources: DurableSource[] = [];
   private readonly lanes: OrderedLanes[] = [];
   private readonly rpc: RpcServer;
+  private closing?: Promise<void>;
 
   constructor(
     private readonly link: NatsLink,
     private readonly parked: ParkedMessages,
     private readonly metrics: MessagingMetrics,
     private readonly options: JetStreamServerOptions,
-    private readonly beforeDisconnect: () => Promise<void> = () => Promise.resolve(),
   ) {
     super();
     this.initializeSerializer({});
@@ -82,11 +82,14 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
     }
   }
 
-  /** Takes nothing new, finishes what is in hand, and lets the outbox follow. */
-  async close(): Promise<void> {
+  /** Takes nothing new and finishes what is in hand; a second call waits for the first. */
+  close(): Promise<void> {
+    return (this.closing ??= this.closeOnce());
+  }
+
+  private async closeOnce(): Promise<void> {
     await Promise.all([...this.sources.map((source) => source.stop()), this.rpc.stop()]);
     await Promise.all(this.lanes.map((lanes) => lanes.idle()));
-    await this.beforeDisconnect();
   }
 
   override on(): void {

@@ -5,7 +5,7 @@ import { dropEmptyOutboxPartitions } from './outbox-partitions.js';
 /**
  * What every service that sends or hears messages has in its schema; called by its first migration.
  * - outbox: committed messages that are not published yet; the service inserts, the relay (worker login) takes away.
- * - outbox_lease: aggregates a relay works on, or must leave alone until their next try.
+ * - outbox_lease: sets of aggregates that a relay works on, or that must wait for their next try.
  * - inbox: which messages have had their effect, per consumer.
  * - parked_message: what could not be handled.
  */
@@ -43,18 +43,17 @@ async function outbox(q: QueryRunner): Promise<void> {
       seq          bigint generated always as identity,
       created_at   timestamptz not null default now(),
       id           uuid not null,
-      aggregate_id text not null,
+      aggregate_id text collate "C" not null,
       subject      text not null,
       payload      text not null,
       primary key (seq, created_at)
     ) partition by range (created_at)`);
   await q.query(`
     create table outbox_lease (
-      aggregate_id text primary key,
-      relay_id     uuid not null,
-      leased_until timestamptz not null,
-      failures     integer not null default 0
-    ) with (fillfactor = 70)`);
+      lease_id     uuid primary key,
+      aggregates   text[] collate "C" not null,
+      leased_until timestamptz not null
+    )`);
   const worker = ['select', 'insert', 'update', 'delete'] as const;
   await tenantTable(q, { table: 'outbox', ownership: 'worker-only', service: ['insert'], worker });
   await tenantTable(q, { table: 'outbox_lease', ownership: 'worker-only', worker });

@@ -1,10 +1,9 @@
 import { Logger } from '@nestjs/common';
 import type { WorkerDatabase } from '@rmm/persistence';
-import { randomUUID } from 'node:crypto';
 import type { NatsLink } from '../connection/nats-link.js';
 import type { MessagingMetrics } from '../messaging-metrics.js';
 import { JetStreamPublisher } from './jetstream-publisher.js';
-import { OutboxStore, type LeasedBatch } from './outbox-store.js';
+import { OutboxStore, type Hold, type LeasedBatch } from './outbox-store.js';
 import { publishBatch, type PublishedBatch } from './publish-batch.js';
 import { WakeUp } from './wake-up.js';
 
@@ -31,6 +30,7 @@ export const DEFAULT_RELAY_OPTIONS: RelayOptions = {
 
 const HOUSEKEEPING_MS = 3_600_000;
 const MAX_BACKOFF_MS = 5_000;
+const MAX_HOLD_SECONDS = 60;
 
 /**
  * Carries committed outbox rows to NATS. Any number may run on one schema; a row leaves at least once, with its id as
@@ -42,6 +42,7 @@ export class OutboxRelay {
   private readonly publisher: JetStreamPublisher;
   private readonly options: RelayOptions;
   private readonly wakeUp = new WakeUp();
+  private readonly refusals = new Map<string, number>();
   private running?: Promise<void>;
   private stopped = false;
   private failures = 0;
@@ -53,7 +54,7 @@ export class OutboxRelay {
     private readonly metrics: MessagingMetrics,
     options: Partial<RelayOptions> = {},
   ) {
-    this.store = new OutboxStore(worker, randomUUID());
+    this.store = new OutboxStore(worker);
     this.publisher = new JetStreamPublisher(link);
     this.options = { ...DEFAULT_RELAY_OPTIONS, ...options };
     link.onReconnect(() => this.wake());
@@ -127,16 +128,25 @@ export class OutboxRelay {
   }
 
   private async settle(batch: LeasedBatch, { published, refused, unreachable }: PublishedBatch): Promise<void> {
-    const aggregates = new Set(batch.rows.map((row) => row.aggregateId));
-    for (const [aggregate, error] of refused) {
-      aggregates.delete(aggregate);
-      this.metrics.countPublishFailure('row');
-      this.logger.error({ message: 'A message was refused and holds its aggregate back', aggregate, err: error });
-    }
     if (unreachable) this.metrics.countPublishFailure('nats');
-    await this.store.done(published, [...aggregates]);
-    await this.store.hold([...refused.keys()]);
+    for (const row of published) this.refusals.delete(row.aggregateId);
+    const holds = [...refused].map(([aggregateId, error]) => this.holdBack(aggregateId, error));
+    await this.store.done(batch.leaseId, published, holds);
     this.metrics.countPublished(published.length);
+  }
+
+  /** Each further refusal waits twice as long, up to a minute. */
+  private holdBack(aggregateId: string, error: Error): Hold {
+    const times = (this.refusals.get(aggregateId) ?? 0) + 1;
+    this.refusals.set(aggregateId, times);
+    this.metrics.countPublishFailure('row');
+    this.logger.error({
+      message: 'A message was refused and holds its aggregate back',
+      aggregateId,
+      times,
+      err: error,
+    });
+    return { aggregateId, seconds: Math.min(0.5 * 2 ** times, MAX_HOLD_SECONDS) };
   }
 
   private async tidyUp(): Promise<void> {

@@ -1,4 +1,5 @@
 import type { WorkerDatabase } from '@rmm/persistence';
+import { randomUUID } from 'node:crypto';
 import type { EncodedMessage } from './encode-message.js';
 
 export interface OutboxRow extends EncodedMessage {
@@ -8,6 +9,7 @@ export interface OutboxRow extends EncodedMessage {
 }
 
 export interface LeasedBatch {
+  leaseId: string;
   rows: OutboxRow[];
   /** The head held as many rows as were asked for: there is probably more. */
   full: boolean;
@@ -15,85 +17,71 @@ export interface LeasedBatch {
   expiresAt: number;
 }
 
-/** Relays of one schema take their leases one after the other: a few milliseconds each, and none sees half of another's. */
+/** An aggregate that must be left alone for a while. */
+export interface Hold {
+  aggregateId: string;
+  seconds: number;
+}
+
+/** Relays of one schema take their leases one after the other, a few milliseconds each. */
 const LEASE_LOCK = `select pg_advisory_xact_lock(hashtextextended('rmm.outbox.' || current_schema(), 0))`;
 
 /**
- * The head of the outbox without the aggregates somebody works on or that must wait; these aggregates become ours.
- * The key of outbox_lease is what keeps an aggregate with one relay, the lock only saves the conflict.
+ * The head of the outbox without the aggregates that somebody works on or that must wait; these aggregates become ours.
+ * It runs under the lock and sees every lease taken before; rows and their lease end together, in DONE.
  */
 const LEASE = `
-  with head as materialized (
-    select o.seq, o.aggregate_id
-    from outbox o
-    where not exists (
-      select from outbox_lease l where l.aggregate_id = o.aggregate_id and l.leased_until > now()
-    )
-    order by o.seq
+  with expired as (
+    delete from outbox_lease where leased_until <= now()
+  ), head as materialized (
+    select seq, created_at, id, aggregate_id, subject, payload
+    from outbox
+    where aggregate_id not in (select unnest(aggregates) from outbox_lease where leased_until > now())
+    order by seq
     limit $1
+  ), leased as (
+    insert into outbox_lease (lease_id, aggregates, leased_until)
+    select $2, array_agg(distinct aggregate_id), clock_timestamp() + make_interval(secs => $3) from head having count(*) > 0
   )
-  insert into outbox_lease as l (aggregate_id, relay_id, leased_until)
-  select aggregate_id, $2, clock_timestamp() + make_interval(secs => $3)
-  from head group by aggregate_id order by aggregate_id
-  on conflict (aggregate_id) do update
-    set relay_id = excluded.relay_id, leased_until = excluded.leased_until
-    where l.leased_until <= now()
-  returning aggregate_id, (select max(seq) from head) as last, (select count(*) from head) as found`;
-
-/** A statement of its own, so that it sees what was deleted while the lease was waited for. */
-const READ = `
-  select seq, created_at as "createdAt", id, aggregate_id as "aggregateId", subject, payload
-  from outbox
-  where seq <= $1 and aggregate_id = any($2)
-  order by seq`;
+  select seq, created_at as "createdAt", id, aggregate_id as "aggregateId", subject, payload from head order by seq`;
 
 const DONE = `
   with published as (
     delete from outbox where seq = any($1::bigint[]) and created_at between $2 and $3
+  ), freed as (
+    delete from outbox_lease where lease_id = $4
   )
-  delete from outbox_lease where relay_id = $4 and aggregate_id = any($5)`;
-
-/** A second failure of the same aggregate waits twice as long, up to a minute. */
-const HOLD = `
-  update outbox_lease
-  set failures = failures + 1, leased_until = now() + make_interval(secs => least(60, 0.5 * 2 ^ least(failures, 10)))
-  where relay_id = $1 and aggregate_id = any($2)`;
+  insert into outbox_lease (lease_id, aggregates, leased_until)
+  select gen_random_uuid(), array[aggregate_id], clock_timestamp() + make_interval(secs => seconds)
+  from unnest($5::text[], $6::float8[]) as hold(aggregate_id, seconds)`;
 
 /** The SQL of the relay; worker login. */
 export class OutboxStore {
-  constructor(
-    private readonly worker: WorkerDatabase,
-    private readonly relayId: string,
-  ) {}
+  constructor(private readonly worker: WorkerDatabase) {}
 
-  /** Takes the aggregates at the head of the outbox, in one short transaction. */
+  /** Takes the rows at the head of the outbox, whole aggregates at a time, in one short transaction. */
   lease(batchSize: number, leaseMs: number): Promise<LeasedBatch> {
+    const leaseId = randomUUID();
     return this.worker.run(async (tx) => {
-      await tx.query(LEASE_LOCK);
-      const expiresAt = performance.now() + leaseMs;
-      const leased = await tx.query<{ aggregate_id: string; last: string; found: string }>(LEASE, [
-        batchSize,
-        this.relayId,
-        leaseMs / 1_000,
-      ]);
-      if (leased.length === 0) return { rows: [], full: false, expiresAt };
-      const aggregates = leased.map((row) => row.aggregate_id);
-      const rows = await tx.query<OutboxRow>(READ, [leased[0].last, aggregates]);
-      return { rows, full: Number(leased[0].found) >= batchSize, expiresAt };
+      const lock = tx.query(LEASE_LOCK);
+      const head = tx.query<OutboxRow>(LEASE, [batchSize, leaseId, leaseMs / 1_000]);
+      await lock;
+      const rows = await head;
+      return { leaseId, rows, full: rows.length >= batchSize, expiresAt: performance.now() + leaseMs };
     });
   }
 
-  /** Rows that reached NATS go, and with them the leases of `aggregates`. */
-  async done(rows: readonly OutboxRow[], aggregates: readonly string[]): Promise<void> {
-    if (rows.length === 0 && aggregates.length === 0) return;
-    const times = rows.map((row) => row.createdAt.getTime());
-    const [from, to] = rows.length === 0 ? [0, 0] : bounds(times);
-    await this.worker.query(DONE, [rows.map((row) => row.seq), new Date(from), new Date(to), this.relayId, aggregates]);
-  }
-
-  /** Nobody publishes these aggregates until their wait is over. */
-  async hold(aggregates: readonly string[]): Promise<void> {
-    if (aggregates.length > 0) await this.worker.query(HOLD, [this.relayId, aggregates]);
+  /** Ends a lease: rows that reached NATS go, the aggregates of `holds` wait, the others are free again. */
+  async done(leaseId: string, published: readonly OutboxRow[], holds: readonly Hold[]): Promise<void> {
+    const [from, to] = bounds(published.map((row) => row.createdAt.getTime()));
+    await this.worker.query(DONE, [
+      published.map((row) => row.seq),
+      new Date(from),
+      new Date(to),
+      leaseId,
+      holds.map((hold) => hold.aggregateId),
+      holds.map((hold) => hold.seconds),
+    ]);
   }
 
   /** Age of the oldest row in seconds; 0 when the outbox is empty. */
@@ -111,7 +99,7 @@ export class OutboxStore {
 
 /** A second wider on both sides: the driver cuts microseconds off. */
 function bounds(times: readonly number[]): [number, number] {
-  let [from, to] = [times[0], times[0]];
+  let [from, to] = [times[0] ?? 0, times[0] ?? 0];
   for (const time of times) {
     if (time < from) from = time;
     if (time > to) to = time;

@@ -1,0 +1,145 @@
+import type { INestApplication, Type } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import type { ServiceName } from '@rmm/contracts';
+import { PersistenceModule, runMigrations, WorkerDatabase } from '@rmm/persistence';
+import { readConfig, readFleetConfig, ServiceKitModule, type FleetConfig } from '@rmm/service-kit';
+import { startStores, type SchemaUrls, type Stores, type TestNats } from '@rmm/testing-services';
+import { connect, type NatsConnection } from 'nats';
+import pg from 'pg';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import {
+  dropMessagingTables,
+  JetStreamServer,
+  MessagingModule,
+  messagingTables,
+  natsOptions,
+  type MessagingModuleOptions,
+} from '../src/index.js';
+
+/** What a service's first migration does, and a table for effects that a spec can count. */
+export class AddMessaging1767225600000 implements MigrationInterface {
+  name = 'AddMessaging1767225600000';
+
+  async up(q: QueryRunner): Promise<void> {
+    await messagingTables(q);
+  }
+
+  async down(q: QueryRunner): Promise<void> {
+    await dropMessagingTables(q);
+  }
+}
+
+/** One schema with the messaging tables, one NATS, and services that share them. */
+export interface Fixture {
+  stores: Stores;
+  nats: TestNats;
+  urls: SchemaUrls;
+  /** Superuser on the schema: for arranging and looking. */
+  admin: pg.Pool;
+  /** Logged in as `fleet`. */
+  connection: NatsConnection;
+  /** Another replica of the service. */
+  service(options?: ServiceOptions): Promise<INestApplication>;
+  stop(): Promise<void>;
+}
+
+export interface ServiceOptions {
+  controllers?: Type[];
+  providers?: Type[];
+  messaging?: Partial<MessagingModuleOptions>;
+}
+
+export const SERVICE: ServiceName = 'provisioning';
+
+export async function startFixture(): Promise<Fixture> {
+  const stores = await startStores();
+  const database = await stores.createDatabase(['provisioning']);
+  const urls = database.urls.provisioning;
+  const nats = await stores.nats();
+  await runMigrations({
+    schema: 'provisioning',
+    migrations: [AddMessaging1767225600000],
+    migrationsDatabaseUrl: urls.owner,
+    databaseUrl: urls.service,
+    workerDatabaseUrl: urls.worker,
+  });
+  const admin = new pg.Pool({
+    connectionString: database.adminUrl,
+    max: 2,
+    options: '-c search_path=provisioning',
+  });
+  await admin.query('create table effect (n bigint generated always as identity, id text, note text)');
+  await admin.query(`grant all on effect to "${new URL(urls.worker).username}"`);
+  const connection = await connect(natsOptions(nats.adminUrl, 'fleet'));
+  const apps: INestApplication[] = [];
+  return {
+    stores,
+    nats,
+    urls,
+    admin,
+    connection,
+    service: async (options = {}) => {
+      const app = await startApp(fleetConfig(urls, nats.url), options);
+      apps.push(app);
+      return app;
+    },
+    stop: async () => {
+      await Promise.all(apps.map((app) => app.close()));
+      await connection.close();
+      await admin.end();
+      await stores.stop();
+    },
+  };
+}
+
+function fleetConfig(urls: SchemaUrls, natsUrl: string): FleetConfig {
+  const env = {
+    NODE_ENV: 'test',
+    LOG_LEVEL: 'error',
+    DATABASE_URL: urls.service,
+    WORKER_DATABASE_URL: urls.worker,
+    REDIS_URL: 'redis://127.0.0.1:1',
+    NATS_URL: natsUrl,
+  };
+  return readConfig(env, (v) => readFleetConfig(v, SERVICE));
+}
+
+async function startApp(config: FleetConfig, options: ServiceOptions): Promise<INestApplication> {
+  const module = await Test.createTestingModule({
+    imports: [
+      ServiceKitModule.forRoot(config, SERVICE),
+      PersistenceModule.forRoot({
+        config,
+        schema: 'provisioning',
+        entities: [],
+        migrations: [AddMessaging1767225600000],
+      }),
+      MessagingModule.forRoot({ config, service: SERVICE, startWithinMs: 10_000, ...options.messaging }),
+    ],
+    controllers: options.controllers,
+    providers: options.providers,
+  }).compile();
+  const app = module.createNestApplication({ logger: false });
+  app.connectMicroservice({ strategy: app.get(JetStreamServer) });
+  await app.init();
+  await app.startAllMicroservices();
+  return app;
+}
+
+/** The messages of a stream, oldest first, as they were stored. */
+export async function storedMessages(
+  connection: NatsConnection,
+  stream: string,
+): Promise<{ subject: string; id: string; body: Record<string, unknown> }[]> {
+  const manager = await connection.jetstreamManager();
+  const { state } = await manager.streams.info(stream);
+  const found = [];
+  for (let seq = state.first_seq; seq <= state.last_seq && state.messages > 0; seq++) {
+    const message = await manager.streams.getMessage(stream, { seq });
+    const body = message.json<Record<string, unknown>>();
+    found.push({ subject: message.subject, id: message.header.get('Nats-Msg-Id'), body });
+  }
+  return found;
+}
+
+export const workerOf = (app: INestApplication): WorkerDatabase => app.get(WorkerDatabase);
