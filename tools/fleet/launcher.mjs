@@ -95,7 +95,6 @@ export class Launcher {
 
   async #services(stores) {
     const urls = natsUrls(stores.nats, this.secrets.nats);
-    await prepareStreams(stores.nats.url);
     this.supervisor = new Supervisor({
       keeper: this.keeper,
       replicas: this.replicas,
@@ -113,7 +112,8 @@ export class Launcher {
     Object.assign(this.#state.ports, { edge: this.edge.port, mailbox: this.mailbox.port });
     this.#state.control = { url: this.control.url, token: this.control.token };
     this.#save();
-    await this.step('services', () => this.supervisor.start());
+    // Services wait for the streams, so these need not come first.
+    await this.step('services', () => allOrFirstError([prepareStreams(stores.nats.url), this.supervisor.start()]));
   }
 
   #wishedEdgePort() {

@@ -13,7 +13,7 @@ const ADMIN = 'fleet';
  * @param {string} adminPassword
  */
 export function authorizationFor(passwords, adminPassword) {
-  const { users } = fs.existsSync(PERMISSIONS) ? JSON.parse(fs.readFileSync(PERMISSIONS, 'utf8')) : { users: {} };
+  const { users } = JSON.parse(fs.readFileSync(PERMISSIONS, 'utf8'));
   const logins = serviceNames.map((user) => ({ user, password: passwords[user], permissions: users[user] }));
   return `authorization { users: ${JSON.stringify([{ user: ADMIN, password: adminPassword }, ...logins])} }`;
 }
