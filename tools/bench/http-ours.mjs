@@ -1,6 +1,6 @@
 // The service of `bench http`: our pipeline, token, guards and query validation; and one tenant row read by id.
 import 'reflect-metadata';
-import { createPublicKey, generateKeyPairSync, randomUUID } from 'node:crypto';
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { SignJWT } from 'jose';
 import { __decorate, __metadata, __param } from 'tslib';
@@ -118,7 +118,7 @@ const app = await startService({
     controllers: [Decorated],
     providers: [
       { provide: ACCESS_SOURCE, useValue: { resolve: (request) => Promise.resolve(snapshot(request)) } },
-      { provide: VERIFICATION_KEYS, useValue: { find: () => Promise.resolve(createPublicKey(publicKey)) } },
+      { provide: VERIFICATION_KEYS, useValue: { find: () => Promise.resolve(publicKey) } },
     ],
   }),
   microservices: (each) => void each.connectMicroservice({ strategy: each.get(JetStreamServer) }),

@@ -64,7 +64,9 @@ async function interleaved(arms) {
 }
 
 /** Median over the rounds of the ratio inside each round: what else runs on the machine then cancels out. */
-const ratio = (of, to) => median(of.map((window, round) => window.perSecond / to[round].perSecond));
+function ratio(of, to) {
+  return median(of.map((window, round) => window.perSecond / to[round].perSecond));
+}
 
 function print(arms, windows, sql) {
   const rows = arms.map((arm, index) => ({
