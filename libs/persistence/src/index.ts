@@ -2,7 +2,7 @@ export * from './database/database-errors.js';
 export * from './database/sql-executor.js';
 export { loginRoles, type LoginRoles } from './migrations/login-roles.js';
 export * from './migrations/migrations-runner.js';
-export { type PersistenceConfig, type PersistenceOptions, StartRefused } from './module/databases.js';
+export { Databases, type PersistenceConfig, type PersistenceOptions, StartRefused } from './module/databases.js';
 export { PersistenceModule } from './module/persistence.module.js';
 export * from './paging/cursors.js';
 export * from './paging/keyset-page.js';

@@ -49,6 +49,20 @@ describe('the stores of a spec file', () => {
     expect(await greeting(port)).toContain('"auth_required":true');
   });
 
+  it('limits each login of NATS to its own subjects', async () => {
+    const nats = await stores.nats({ logins: true });
+    const publishing = (url: string, subject: string) => {
+      const { port, username: user, password: pass } = new URL(url);
+      const connect = `CONNECT ${JSON.stringify({ user, pass, verbose: false })}`;
+      return greeting(port, `${connect}\r\nPUB ${subject} 2\r\nhi\r\nPING\r\n`, 2);
+    };
+    const mine = nats.urlFor('identity');
+    expect(await publishing(mine, 'rmm.internal.identity.user.created')).not.toContain('Permissions Violation');
+    expect(await publishing(mine, 'rmm.internal.provisioning.site.created')).toContain('Permissions Violation');
+    expect(await publishing(nats.adminUrl, 'rmm.internal.provisioning.site.created')).not.toContain('Violation');
+    expect(() => nats.urlFor('stranger')).toThrow('no login stranger');
+  });
+
   it('keeps the keys of Redis over stop and start', async () => {
     const { port, password } = new URL(stores.redisUrl);
     const login = `AUTH ${password}\r\n`;

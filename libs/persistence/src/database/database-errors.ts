@@ -1,4 +1,5 @@
 import { UnavailableError } from '@rmm/service-kit';
+import { isNativeError } from 'node:util/types';
 import pg from 'pg';
 import { QueryFailedError } from 'typeorm';
 
@@ -37,8 +38,7 @@ export function fromDriver(error: unknown): unknown {
     if (CONNECTION_CODES.has(code) || code.startsWith('08')) return new DatabaseConnectionLost(error);
     return BUSY_CODES.has(code) ? new DatabaseTooBusy(error) : error;
   }
-  const byDriverItself =
-    error instanceof Error && !(error instanceof TypeError) && !(error instanceof UnavailableError);
+  const byDriverItself = isNativeError(error) && !(error instanceof TypeError) && !(error instanceof UnavailableError);
   return byDriverItself ? new DatabaseConnectionLost(error) : error;
 }
 

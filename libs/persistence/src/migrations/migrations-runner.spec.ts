@@ -24,7 +24,9 @@ class Breaks1700000002000 implements MigrationInterface {
     await q.query('create table half_made (id int)');
     await q.query('select 1/0');
   }
-  async down(): Promise<void> {}
+  down(): Promise<void> {
+    return Promise.resolve();
+  }
 }
 
 describe('migrations', () => {
@@ -53,7 +55,9 @@ describe('migrations', () => {
       async up(q: QueryRunner): Promise<void> {
         seen.push(await loginRoles(q), await q.query('select current_schema() as s, current_user::text as u'));
       }
-      async down(): Promise<void> {}
+      down(): Promise<void> {
+        return Promise.resolve();
+      }
     }
     await runMigrations(targetFor(database, [Look1700000003000]));
     expect(seen).toEqual([
@@ -88,7 +92,9 @@ describe('migrations', () => {
         await q.query(`update device set name = 'missed'`);
         await withoutForcedRowSecurity(q, ['device'], () => q.query(`update device set name = 'renamed ' || name`));
       }
-      async down(): Promise<void> {}
+      down(): Promise<void> {
+        return Promise.resolve();
+      }
     }
     await runMigrations(targetFor(database, [AddFleet1700000000000]));
     await admin(`insert into ${SCHEMA}.device values (gen_random_uuid(), gen_random_uuid(), 'x', gen_random_uuid())`);

@@ -4,6 +4,7 @@ import { sessionOptions } from '../database/pool-options.js';
 import { quoteIdentifier } from '../rls/quote.js';
 import { GLOBAL } from '../rls/table-markers.js';
 import { roleOf } from './login-roles.js';
+import { MigrationLogger } from './migration-logger.js';
 
 export type MigrationClass = new () => MigrationInterface;
 
@@ -19,6 +20,7 @@ export interface MigrationTarget {
 
 export const MIGRATIONS_TABLE = 'rmm_migration';
 const LOCK_WAIT_MS = 120_000;
+const DDL_LOCK_WAIT_MS = 10_000; // whoever comes after a waiting ALTER TABLE waits as well
 const CONNECT_TIMEOUT_MS = 5_000;
 
 /**
@@ -86,7 +88,8 @@ async function withOwner<T>(target: MigrationTarget, work: (owner: DataSource) =
     migrations: [...target.migrations],
     migrationsTableName: MIGRATIONS_TABLE,
     installExtensions: false,
-    extra: { ...ownerOptions(target), max: 1 },
+    logger: new MigrationLogger(),
+    extra: { ...ownerOptions(target), lock_timeout: DDL_LOCK_WAIT_MS, max: 1 },
   });
   await owner.initialize();
   try {

@@ -112,6 +112,16 @@ describe('the tenant doors', () => {
     }
   });
 
+  it('goes on when a migration changes the columns under a prepared statement', async () => {
+    const vendors = () => fleet.tenants.read(nobody, 'select * from vendor limit 0');
+    await vendors();
+    await fleet.admin('alter table provisioning.vendor add column city text');
+    await expect(vendors()).resolves.toEqual([]);
+    await expect(vendors()).resolves.toEqual([]);
+    await fleet.admin('alter table provisioning.vendor drop column city');
+    await expect(vendors()).resolves.toEqual([]);
+  });
+
   it('opens a transaction in one round trip, then needs one per statement and one to commit', async () => {
     const before = fleet.gate.roundTrips();
     await fleet.tenants.run(partner(partnerA), (tx) => tx.query(names));

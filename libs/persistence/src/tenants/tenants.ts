@@ -1,10 +1,10 @@
-import type { Pool } from 'pg';
+import pg, { type Pool } from 'pg';
 import type { DataSource } from 'typeorm';
 import { fromDriver } from '../database/database-errors.js';
 import { acquire, inOnePacket, releaseAfter } from '../database/pooled-client.js';
 import { assertNotInside, runTransaction } from '../database/run-transaction.js';
 import type { SqlExecutor } from '../database/sql-executor.js';
-import { ReadStatements } from './read-statements.js';
+import { type ReadStatement, ReadStatements } from './read-statements.js';
 import type { HasTenant } from './tenant-context.js';
 import { settingValues, setTenantSettings } from './tenant-settings.js';
 import { TenantTransaction } from './tenant-transaction.js';
@@ -34,13 +34,11 @@ export class Tenants {
     assertNotInside(this.pool);
     const statement = this.statements.of(sql, params.length);
     const values = [...params, ...settingValues(caller.tenant)];
-    const client = await acquire(this.pool);
     try {
-      const result = await client.query({ ...statement, values });
-      client.release();
-      return result.rows as Row[];
+      return await this.ask<Row>(statement, values);
     } catch (error) {
-      throw releaseAfter(client, fromDriver(error));
+      if (!isOutdatedPlan(error)) throw error;
+      return this.ask<Row>({ text: statement.text }, values);
     }
   }
 
@@ -62,4 +60,23 @@ export class Tenants {
       work,
     );
   }
+
+  private async ask<Row>(statement: ReadStatement, values: unknown[]): Promise<Row[]> {
+    const client = await acquire(this.pool);
+    try {
+      const result = await client.query({ ...statement, values });
+      client.release();
+      return result.rows as Row[];
+    } catch (error) {
+      const failure = fromDriver(error);
+      if (!isOutdatedPlan(failure)) throw releaseAfter(client, failure);
+      client.release(true); // its other prepared statements may be outdated too
+      throw failure;
+    }
+  }
+}
+
+/** A migration changed the columns under a prepared statement. PostgreSQL has no code of its own for it. */
+function isOutdatedPlan(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === '0A000' && error.routine === 'RevalidateCachedQuery';
 }
