@@ -1,10 +1,15 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { Permission } from '@rmm/permissions';
 import { ForbiddenError, InternalError } from '@rmm/service-kit';
-import type { Response } from 'express';
 import { ApiKeyNotAcceptedHere, InvalidApiKey, IpNotAllowed, MfaEnrollmentRequired } from './access.errors.js';
 import type { AgentDoor } from './agents/agent-door.js';
-import { type AccessRequest, bearerToken, presentedKey } from './callers/access-request.js';
+import {
+  type AccessRequest,
+  type AccessResponse,
+  bearerToken,
+  presentedKey,
+  routeOf,
+} from './callers/access-request.js';
 import type { Caller } from './callers/caller.js';
 import type { Denials } from './denials/denials.js';
 import { policyOf, type RoutePolicy } from './doors/route-policy.js';
@@ -27,9 +32,10 @@ export class AccessGuard implements CanActivate {
     const request = http.getRequest<AccessRequest>();
     const policy = policyOf(context.getClass(), context.getHandler());
     // Start-up refuses such a route; should one come through all the same, it is closed.
-    if (policy === null) throw new InternalError(undefined, { logDetails: { route: request.path, reason: 'no door' } });
+    if (policy === null)
+      throw new InternalError(undefined, { logDetails: { route: routeOf(request), reason: 'no door' } });
     try {
-      request.caller = await this.lead(policy, request, http.getResponse<Response>());
+      request.caller = await this.lead(policy, request, http.getResponse<AccessResponse>());
     } catch (error) {
       this.audit(request, error);
       throw error;
@@ -37,7 +43,7 @@ export class AccessGuard implements CanActivate {
     return true;
   }
 
-  private lead(policy: RoutePolicy, request: AccessRequest, response: Response): Promise<Caller | undefined> {
+  private lead(policy: RoutePolicy, request: AccessRequest, response: AccessResponse): Promise<Caller | undefined> {
     const { door } = policy;
     switch (door.kind) {
       case 'permission':
@@ -59,7 +65,7 @@ export class AccessGuard implements CanActivate {
     scopes: readonly Permission[],
     policy: RoutePolicy,
     request: AccessRequest,
-    response: Response,
+    response: AccessResponse,
   ): Promise<Caller> {
     if (presentedKey(request) !== null) return this.keys.enterWithApiKey(request, response, scopes);
     if (bearerToken(request) === null || scopes.length === 0) return Promise.reject(new InvalidApiKey());
@@ -70,7 +76,7 @@ export class AccessGuard implements CanActivate {
     const { caller } = request;
     if (!caller || !(error instanceof ForbiddenError || error instanceof MfaEnrollmentRequired)) return;
     const { code, extras } = error;
-    const route = `${request.method} ${request.baseUrl}${(request.route as { path?: string } | undefined)?.path ?? ''}`;
+    const route = routeOf(request);
     this.denials.record({ caller, action: actionOf(error), code, route, details: { ...extras } });
   }
 }

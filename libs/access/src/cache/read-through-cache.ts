@@ -76,23 +76,28 @@ export class ReadThroughCache<V extends object> {
   private join(key: string, read: () => Promise<V | null>): Promise<V | null> {
     const running = this.fills.get(key);
     if (running) return running.promise;
+    // Known before it starts, so that it hears what comes while it starts.
     const fill: Fill<V> = { promise: Promise.resolve(null), heard: [] };
-    fill.promise = this.fill(key, read, fill).finally(() => this.fills.delete(key));
     this.fills.set(key, fill);
+    fill.promise = this.fill(key, read, fill);
     return fill.promise;
   }
 
   private async fill(key: string, read: () => Promise<V | null>, fill: Fill<V>): Promise<V | null> {
-    for (let tries = 0; tries < MAX_READS_PER_FILL; tries++) {
-      fill.heard = [];
-      const startedMs = this.options.clock.nowMs();
-      const value = await read();
-      if (overtaken(value, fill.heard)) continue;
-      // No await between the check and the write: nothing can be heard in between.
-      if (value !== null) this.entries.set(key, { value, expiresAtMs: startedMs + this.options.ttlMs });
-      return value;
+    try {
+      for (let tries = 0; tries < MAX_READS_PER_FILL; tries++) {
+        fill.heard = [];
+        const startedMs = this.options.clock.nowMs();
+        const value = await read();
+        if (overtaken(value, fill.heard)) continue;
+        // No await between this check and the end of the fill: nothing can be heard in between.
+        if (value !== null) this.entries.set(key, { value, expiresAtMs: startedMs + this.options.ttlMs });
+        return value;
+      }
+      throw new UnavailableError(undefined, { logDetails: { reason: 'invalidations overtook every read' } });
+    } finally {
+      this.fills.delete(key);
     }
-    throw new UnavailableError(undefined, { logDetails: { reason: 'invalidations overtook every read' } });
   }
 }
 

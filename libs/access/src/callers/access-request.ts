@@ -1,9 +1,10 @@
 import { currentContext, type KitRequest } from '@rmm/service-kit';
-import type { Request } from 'express';
+import type { ServerResponse } from 'node:http';
 import type { Caller } from './caller.js';
 
 /** What the guard reads of a request, and what it leaves on it. */
-export type AccessRequest = Request & Pick<KitRequest, 'clientAddress'> & { caller?: Caller };
+export type AccessRequest = KitRequest & { caller?: Caller };
+export type AccessResponse = ServerResponse;
 
 /** The token of `Authorization: Bearer <token>`, or null. */
 export function bearerToken(request: AccessRequest): string | null {
@@ -23,4 +24,10 @@ export function presentedKey(request: AccessRequest): string | null {
 /** The address after trusted proxies; undefined where none is known. @see CONTRACT.md 1.7 */
 export function clientAddress(request: AccessRequest): string | undefined {
   return request.clientAddress ?? currentContext()?.ipAddress;
+}
+
+/** `PATCH /api/v1/users/:id`: what a refusal is filed under. */
+export function routeOf(request: AccessRequest): string {
+  const path = request.route?.path;
+  return `${request.method} ${typeof path === 'string' ? path : request.pathname}`;
 }

@@ -2,7 +2,6 @@ import type { ResolvedApiKey, ResolvedKey, ResolvedPartnerKey } from '@rmm/contr
 import { scopesAllow } from '@rmm/permissions';
 import { API_KEY_PREFIX, hashKey, PARTNER_KEY_PREFIX } from '@rmm/secrets';
 import { cidrsContain, clientBucket, type Clock, parseCidr } from '@rmm/service-kit';
-import type { Response } from 'express';
 import {
   ApiKeyNotAcceptedHere,
   ApiKeyScopeRequired,
@@ -12,7 +11,7 @@ import {
   PartnerKeyRequired,
   PartnerScopeRequired,
 } from '../access.errors.js';
-import { type AccessRequest, clientAddress, presentedKey } from '../callers/access-request.js';
+import { type AccessRequest, type AccessResponse, clientAddress, presentedKey } from '../callers/access-request.js';
 import type { ApiKeyCaller, PartnerKeyCaller } from '../callers/caller.js';
 import { isBefore, type KeyRecords } from './key-records.js';
 import type { KeyUsage } from './key-usage.js';
@@ -39,7 +38,11 @@ export class KeyDoor {
    * @param scopes  at least one of these; empty lets any key pass
    * @throws InvalidApiKey 401, KeyRateLimited 429, ApiKeyScopeRequired 403, UnavailableError 503
    */
-  async enterWithApiKey(request: AccessRequest, response: Response, scopes: readonly string[]): Promise<ApiKeyCaller> {
+  async enterWithApiKey(
+    request: AccessRequest,
+    response: AccessResponse,
+    scopes: readonly string[],
+  ): Promise<ApiKeyCaller> {
     const record = await this.genuine('api_key', request);
     if (record?.kind !== 'api_key') throw new InvalidApiKey();
     this.admit(response, await this.window.charge(`api:${record.keyId}`, record.rateLimit), 'rate_limited');
@@ -57,7 +60,7 @@ export class KeyDoor {
    */
   async enterWithPartnerKey(
     request: AccessRequest,
-    response: Response,
+    response: AccessResponse,
     scopes: readonly string[],
   ): Promise<PartnerKeyCaller> {
     const key = presentedKey(request);
@@ -98,7 +101,7 @@ export class KeyDoor {
 
   /** Writes the rate headers first, so that every answer to a genuine key carries them. */
   private admit(
-    response: Response,
+    response: AccessResponse,
     { admitted, limit, remaining, resetAtSeconds, retryAfterSeconds }: WindowVerdict,
     code: 'rate_limited' | 'partner_api_rate_limited',
   ): void {

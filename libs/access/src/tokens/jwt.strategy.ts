@@ -1,7 +1,6 @@
 import { PassportStrategy } from '@nestjs/passport';
 import type { VerificationKeys } from '../access.tokens.js';
 import { DomainError, UnavailableError } from '@rmm/service-kit';
-import type { Request } from 'express';
 import { ExtractJwt, Strategy } from 'passport-jwt';
 import { type AccessTokenClaims, readClaims } from './access-token.js';
 
@@ -27,7 +26,7 @@ export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') {
       issuer,
       audience,
       ignoreExpiration: true,
-      secretOrKeyProvider: (_request: Request, token: string, done: (err: unknown, key?: never) => void) => {
+      secretOrKeyProvider: (_request: unknown, token: string, done: (err: unknown, key?: never) => void) => {
         findKey(keys, token).then((key) => done(null, key as never), done);
       },
     });

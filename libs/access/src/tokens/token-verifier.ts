@@ -1,9 +1,8 @@
 import type { Clock } from '@rmm/service-kit';
-import type { Response } from 'express';
 import passport from 'passport';
 import type { VerificationKeys } from '../access.tokens.js';
 import { DeadToken } from '../access.errors.js';
-import type { AccessRequest } from '../callers/access-request.js';
+import type { AccessRequest, AccessResponse } from '../callers/access-request.js';
 import { type AccessTokenClaims, isInForce } from './access-token.js';
 import { JwtStrategy, kidOf, unavailability } from './jwt.strategy.js';
 import { VerifiedTokens } from './verified-tokens.js';
@@ -33,7 +32,7 @@ export class TokenVerifier {
    * @throws DeadToken  401, whatever is wrong with it
    * @throws UnavailableError  503 when the public keys cannot be read
    */
-  async verify(request: AccessRequest, response: Response, token: string): Promise<AccessTokenClaims> {
+  async verify(request: AccessRequest, response: AccessResponse, token: string): Promise<AccessTokenClaims> {
     const known = this.remembered.find(token);
     if (known) return known;
     const claims = await this.authenticate(request, response);
@@ -42,7 +41,7 @@ export class TokenVerifier {
     return claims;
   }
 
-  private authenticate(request: AccessRequest, response: Response): Promise<AccessTokenClaims> {
+  private authenticate(request: AccessRequest, response: AccessResponse): Promise<AccessTokenClaims> {
     return new Promise((resolve, reject) => {
       const done = (err: unknown, claims?: AccessTokenClaims | false | null, info?: unknown) => {
         if (claims) resolve(claims);
@@ -57,4 +56,4 @@ export class TokenVerifier {
   }
 }
 
-type PassportHandler = (request: AccessRequest, response: Response, next: (err?: unknown) => void) => void;
+type PassportHandler = (request: AccessRequest, response: AccessResponse, next: (err?: unknown) => void) => void;

@@ -1,6 +1,5 @@
 import { holds, type Permission } from '@rmm/permissions';
 import { cidrsContain } from '@rmm/service-kit';
-import type { Response } from 'express';
 import {
   ApiKeyNotAcceptedHere,
   DeadToken,
@@ -12,7 +11,14 @@ import {
   PermissionDenied,
   ScopeNotAllowed,
 } from '../access.errors.js';
-import { type AccessRequest, bearerToken, clientAddress, presentedKey } from '../callers/access-request.js';
+import {
+  type AccessRequest,
+  type AccessResponse,
+  bearerToken,
+  clientAddress,
+  presentedKey,
+  routeOf,
+} from '../callers/access-request.js';
 import type { UserCaller } from '../callers/caller.js';
 import { hasFullPartnerAccess } from '../callers/reach.js';
 import type { Denials } from '../denials/denials.js';
@@ -39,13 +45,18 @@ export class UserDoor {
    * Steps 1 to 4: whose token is this, and is it alive? For `@Public()` routes that serve signed-in people otherwise.
    * @throws DeadToken  401; ApiKeyNotAcceptedHere 401; UnavailableError 503
    */
-  async identify(request: AccessRequest, response: Response): Promise<UserCaller> {
+  async identify(request: AccessRequest, response: AccessResponse): Promise<UserCaller> {
     const { caller } = await this.identified(request, response);
     return caller;
   }
 
   /** All steps. */
-  async enter(request: AccessRequest, response: Response, demand: Demand, narrowing: Narrowing): Promise<UserCaller> {
+  async enter(
+    request: AccessRequest,
+    response: AccessResponse,
+    demand: Demand,
+    narrowing: Narrowing,
+  ): Promise<UserCaller> {
     const { entry, caller } = await this.identified(request, response);
     // The gates judge before the handler sees the caller; a refusal is audited under its name.
     request.caller = caller;
@@ -56,7 +67,7 @@ export class UserDoor {
     return caller;
   }
 
-  private async identified(request: AccessRequest, response: Response) {
+  private async identified(request: AccessRequest, response: AccessResponse) {
     const token = bearerToken(request);
     if (token === null) throw presentedKey(request) === null ? new DeadToken() : new ApiKeyNotAcceptedHere();
     const claims = await this.verifier.verify(request, response, token);
@@ -77,7 +88,7 @@ export class UserDoor {
     const address = clientAddress(request);
     if (address !== undefined && cidrsContain(ipAllowlist, address)) return;
     if (snapshot.scope !== 'system') throw new IpNotAllowed();
-    const route = `${request.method} ${request.path}`;
+    const route = routeOf(request);
     const action = 'ip_allowlist.bypass_platform_admin';
     this.denials.record({ caller, action, code: 'platform_admin', route, result: 'success' });
   }

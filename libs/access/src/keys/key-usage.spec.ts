@@ -1,0 +1,73 @@
+import type { KeyUsageRequest } from '@rmm/contracts';
+import { FixedClock } from '@rmm/service-kit';
+import { KeyUsage } from './key-usage.js';
+
+let clock: FixedClock;
+let sent: KeyUsageRequest[];
+let failing: boolean;
+let usage: KeyUsage;
+
+beforeEach(() => {
+  clock = new FixedClock();
+  sent = [];
+  failing = false;
+  const record = (batch: KeyUsageRequest) => {
+    sent.push(structuredClone(batch));
+    return failing
+      ? Promise.reject(new Error('credentials is down'))
+      : Promise.resolve({ recorded: batch.uses.length });
+  };
+  usage = new KeyUsage(record, clock, { warn: () => undefined });
+});
+
+const use = (keyId: string) => usage.count({ keyId, kind: 'api_key' });
+
+describe('uses of keys', () => {
+  it('are added up and handed on in one batch, ordered by id', async () => {
+    ['c', 'a', 'b', 'a'].forEach(use);
+    clock.advance(500);
+    use('a');
+    await usage.flush();
+    expect(sent).toHaveLength(1);
+    expect(sent[0].uses.map(({ keyId, count }) => [keyId, count])).toEqual([
+      ['a', 3],
+      ['b', 1],
+      ['c', 1],
+    ]);
+    expect(sent[0].uses[0].lastUsedAt).toBe('2026-01-01T00:00:00.500Z');
+    expect(sent[0].uses[1].lastUsedAt).toBe('2026-01-01T00:00:00.000Z');
+  });
+
+  it('cost nothing when there are none', async () => {
+    await usage.flush();
+    expect(sent).toEqual([]);
+  });
+
+  it('that could not be handed on are sent again as they were, and newer ones after them', async () => {
+    failing = true;
+    use('a');
+    await usage.flush();
+    use('a');
+    await usage.flush();
+    expect(sent[1]).toEqual(sent[0]);
+    failing = false;
+    await usage.flush();
+    await usage.flush();
+    expect(sent.slice(2).map(({ uses }) => uses[0].count)).toEqual([1, 1]);
+    expect(sent[2].batchId).toBe(sent[0].batchId);
+    expect(sent[3].batchId).not.toBe(sent[0].batchId);
+  });
+
+  it('go in batches of a thousand keys', async () => {
+    for (let i = 0; i < 2_500; i++) use(String(i).padStart(5, '0'));
+    await usage.flush();
+    expect(sent.map(({ uses }) => uses.length)).toEqual([1_000, 1_000, 500]);
+  });
+
+  it('are handed on before the process ends', async () => {
+    usage.start();
+    use('a');
+    await usage.stop();
+    expect(sent).toHaveLength(1);
+  });
+});

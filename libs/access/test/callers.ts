@@ -1,0 +1,38 @@
+import type { AccessSnapshot } from '@rmm/contracts';
+import type { UserCaller } from '../src/callers/caller.js';
+import { AccessEntry } from '../src/snapshots/access-entry.js';
+
+/** A snapshot of an ordinary partner admin, changed as a spec needs it. */
+export function snapshot(changes: Partial<AccessSnapshot> = {}): AccessSnapshot {
+  return {
+    userId: 'user-1',
+    email: 'ada@msp.example',
+    sessionId: 'session-1',
+    userStatus: 'active',
+    sessionRevoked: false,
+    authEpoch: 1,
+    mfaEpoch: 1,
+    passwordChangedAt: null,
+    membershipExists: true,
+    scope: 'partner',
+    partnerId: 'partner-1',
+    partnerStatus: 'active',
+    orgId: null,
+    roleId: 'role-1',
+    orgAccess: 'all',
+    orgIds: [],
+    siteIds: null,
+    deviceGroupIds: null,
+    permissions: ['*:*'],
+    hasFactor: true,
+    mfaEnrollmentRequired: false,
+    allowedMfaMethods: ['totp', 'sms', 'passkey'],
+    ipAllowlist: [],
+    version: 1,
+    ...changes,
+  };
+}
+
+export function userCaller(changes: Partial<AccessSnapshot> = {}, mfa = true): UserCaller {
+  return new AccessEntry(snapshot(changes)).caller(mfa);
+}

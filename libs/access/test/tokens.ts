@@ -1,0 +1,58 @@
+import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import type { AccessTokenClaims } from '../src/tokens/access-token.js';
+
+export const ISSUER = 'service-identity';
+export const AUDIENCE = 'service-api';
+
+/** A P-256 key pair with an id. */
+export interface SigningKey {
+  kid: string;
+  privateKey: KeyObject;
+  publicKey: KeyObject;
+}
+
+export function signingKey(kid = 'key-1'): SigningKey {
+  return { kid, ...generateKeyPairSync('ec', { namedCurve: 'P-256' }) };
+}
+
+/** As it stands in a JWKS. */
+export const publicJwk = ({ kid, publicKey }: SigningKey) => ({
+  ...publicKey.export({ format: 'jwk' }),
+  kid,
+  alg: 'ES256',
+  use: 'sig',
+});
+
+const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+/** Any header and payload, signed. */
+export function signed(key: SigningKey, header: object, payload: object): string {
+  const body = `${part({ alg: 'ES256', typ: 'JWT', kid: key.kid, ...header })}.${part(payload)}`;
+  const signature = sign('sha256', Buffer.from(body), { key: key.privateKey, dsaEncoding: 'ieee-p1363' });
+  return `${body}.${signature.toString('base64url')}`;
+}
+
+/** The claims of `snapshot()`, issued at `nowMs` for 15 minutes. */
+export function claims(nowMs: number, changes: Partial<AccessTokenClaims> = {}): AccessTokenClaims {
+  const iat = Math.floor(nowMs / 1_000);
+  return {
+    sub: 'user-1',
+    email: 'ada@msp.example',
+    type: 'access',
+    scope: 'partner',
+    partnerId: 'partner-1',
+    orgId: null,
+    roleId: 'role-1',
+    mfa: true,
+    aep: 1,
+    mep: 1,
+    sid: 'session-1',
+    iat,
+    exp: iat + 900,
+    ...changes,
+  };
+}
+
+export function accessToken(key: SigningKey, nowMs: number, changes: Partial<AccessTokenClaims> = {}): string {
+  return signed(key, {}, { ...claims(nowMs, changes), iss: ISSUER, aud: AUDIENCE });
+}
