@@ -1,0 +1,60 @@
+import { canonicalJson, EMPTY_CHAIN, firstBreak, sealRows, type AuditRow } from './audit-chain.js';
+
+const row = (id: string, details: Record<string, unknown> = {}): Omit<AuditRow, 'sequence'> => ({
+  id,
+  partnerId: 'p',
+  orgId: null,
+  timestamp: '2026-11-20T12:00:00.000Z',
+  actorType: 'user',
+  actorId: 'u',
+  actorEmail: 'u@example.com',
+  action: 'user.login',
+  resourceType: 'user',
+  resourceId: 'u',
+  resourceName: null,
+  details,
+  ipAddress: '192.0.2.1',
+  userAgent: null,
+  result: 'success',
+  errorMessage: null,
+  initiatedBy: null,
+  requestId: 'r',
+});
+
+const chain = () =>
+  sealRows(
+    EMPTY_CHAIN,
+    ['a', 'b', 'c', 'd'].map((id) => row(id)),
+  ).sealed;
+
+describe('the audit chain', () => {
+  it('writes the same bytes whatever the order of keys', () => {
+    expect(canonicalJson({ b: [1, { d: null, c: 'x' }], a: undefined })).toBe('{"b":[1,{"c":"x","d":null}]}');
+    expect(canonicalJson({ a: 1, b: 2 })).toBe(canonicalJson({ b: 2, a: 1 }));
+  });
+
+  it('goes on where the head stands', () => {
+    const first = sealRows(EMPTY_CHAIN, [row('a')]);
+    const second = sealRows(first.head, [row('b')]);
+    expect(second.sealed[0]).toMatchObject({ sequence: 2, previousChecksum: first.head.checksum });
+    expect(firstBreak(EMPTY_CHAIN, [...first.sealed, ...second.sealed])).toBeNull();
+  });
+
+  it('finds a changed column', () => {
+    const rows = chain();
+    rows[1] = { ...rows[1]!, result: 'failure' };
+    expect(firstBreak(EMPTY_CHAIN, rows)).toEqual({ sequence: 2, id: 'b', kind: 'changed' });
+  });
+
+  it('finds a row whose bytes were rewritten too', () => {
+    const rows = chain();
+    const forged = sealRows({ sequence: 1, checksum: rows[1]!.previousChecksum }, [row('b', { forged: true })]);
+    rows[1] = forged.sealed[0]!;
+    expect(firstBreak(EMPTY_CHAIN, rows)).toEqual({ sequence: 3, id: 'c', kind: 'reordered' });
+  });
+
+  it('finds a missing row', () => {
+    const rows = chain().filter((r) => r.id !== 'c');
+    expect(firstBreak(EMPTY_CHAIN, rows)).toEqual({ sequence: 4, id: 'd', kind: 'missing' });
+  });
+});

@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto';
+
+/** One sealed row, in the names of CONTRACT 9. */
+export interface AuditRow {
+  id: string;
+  sequence: number;
+  partnerId: string | null;
+  orgId: string | null;
+  /** ISO 8601, milliseconds, Z. */
+  timestamp: string;
+  actorType: string;
+  actorId: string | null;
+  actorEmail: string | null;
+  action: string;
+  resourceType: string;
+  resourceId: string | null;
+  resourceName: string | null;
+  details: Record<string, unknown>;
+  ipAddress: string | null;
+  userAgent: string | null;
+  result: string;
+  errorMessage: string | null;
+  initiatedBy: string | null;
+  requestId: string | null;
+}
+
+/** The last link of a chain. */
+export interface AuditHead {
+  sequence: number;
+  /** SHA-256, hex; 64 zeros before the first row. */
+  checksum: string;
+}
+
+export interface SealedAuditRow extends AuditRow {
+  /** The bytes that were hashed, kept as written. */
+  canonical: string;
+  checksum: string;
+  previousChecksum: string;
+}
+
+export const EMPTY_CHAIN: AuditHead = { sequence: 0, checksum: '0'.repeat(64) };
+
+/** JSON with sorted keys and no spaces: the same row gives the same bytes on every machine. */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`;
+  if (value !== null && typeof value === 'object') {
+    const members = Object.entries(value)
+      .filter(([, member]) => member !== undefined)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`);
+    return `{${members.join(',')}}`;
+  }
+  return JSON.stringify(value ?? null);
+}
+
+/** SHA-256 of the previous checksum and the row's canonical JSON, hex. */
+export const checksumOf = (previousChecksum: string, canonical: string): string =>
+  createHash('sha256').update(previousChecksum).update(canonical).digest('hex');
+
+/** Appends rows to a chain in the order given. Returns them sealed, and the new head. */
+export function sealRows(
+  head: AuditHead,
+  rows: readonly Omit<AuditRow, 'sequence'>[],
+): { sealed: SealedAuditRow[]; head: AuditHead } {
+  let { sequence, checksum } = head;
+  const sealed = rows.map((unnumbered) => {
+    const row: AuditRow = { ...unnumbered, sequence: (sequence += 1) };
+    const canonical = canonicalJson(row);
+    const previousChecksum = checksum;
+    checksum = checksumOf(previousChecksum, canonical);
+    return { ...row, canonical, checksum, previousChecksum };
+  });
+  return { sealed, head: { sequence, checksum } };
+}
+
+export interface ChainBreak {
+  sequence: number;
+  id: string;
+  kind: 'changed' | 'missing' | 'reordered';
+}
+
+/**
+ * Walks rows in order of sequence and finds the first one that does not follow from the one before.
+ * @param from  the link before the first row given
+ */
+export function firstBreak(from: AuditHead, rows: readonly SealedAuditRow[]): ChainBreak | null {
+  let expected = from;
+  for (const row of rows) {
+    const { canonical, checksum, previousChecksum, ...columns } = row;
+    const at = { sequence: row.sequence, id: row.id };
+    if (row.sequence !== expected.sequence + 1) return { ...at, kind: 'missing' };
+    if (canonicalJson(columns) !== canonical || checksumOf(previousChecksum, canonical) !== checksum) {
+      return { ...at, kind: 'changed' };
+    }
+    if (previousChecksum !== expected.checksum) return { ...at, kind: 'reordered' };
+    expected = { sequence: row.sequence, checksum };
+  }
+  return null;
+}

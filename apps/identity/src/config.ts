@@ -1,0 +1,131 @@
+import { availableParallelism } from 'node:os';
+import { readConfig, readFleetConfig, type ConfigReader, type FleetConfig } from '@rmm/service-kit';
+import { readSecretsConfig } from '@rmm/secrets';
+import { readLimits, type IdentityLimits } from './limits.js';
+import type { Argon2Cost, HashingBudget } from './login/password-hasher.js';
+
+export const IDENTITY_CONFIG = Symbol('IDENTITY_CONFIG');
+
+const ARGON2_FLOOR: Argon2Cost = { memoryKib: 19_456, timeCost: 2, parallelism: 1 };
+const PEPPER_MIN_LENGTH = 32;
+const QUEUE_PER_CORE = 32;
+
+export type IdentityConfig = Readonly<FleetConfig> & {
+  secrets: ReturnType<typeof readSecretsConfig>;
+  accessTokenTtlSeconds: number;
+  refreshTokenTtlDays: number;
+  refreshFamilyAbsoluteTtlDays: number;
+  refreshRotationGraceSeconds: number;
+  /** Private P-256 JWKs by the operator; null means one is made and kept sealed in the database. */
+  signing: { keys: Record<string, unknown>[]; activeKid: string } | null;
+  authCookie: { sameSite: 'lax' | 'strict' | 'none'; forceSecure: boolean };
+  bootstrapAdmin: { email: string; password: string } | null;
+  registrationEnabled: boolean;
+  businessEmail: { required: boolean; allowlist: readonly string[] };
+  mfa: { enabled: boolean; forceByRole: boolean; recoveryCodePepper: string; issuer: string };
+  limits: IdentityLimits;
+  lockout: { max: number; windowSeconds: number };
+  argon2: Argon2Cost;
+  hashing: HashingBudget;
+  mail: { smtpUrl: string | null; from: string; mailboxDir: string | null };
+};
+
+/** Every variable of identity, read once. @throws ConfigError listing every problem. @see CONTRACT.md 10 */
+export const readIdentityConfig = (env: NodeJS.ProcessEnv): IdentityConfig => readConfig(env, define);
+
+function define(v: ConfigReader): IdentityConfig {
+  const fleet = readFleetConfig(v, 'identity');
+  return {
+    ...fleet,
+    secrets: readSecretsConfig(v),
+    accessTokenTtlSeconds: v.integer('ACCESS_TOKEN_TTL_SECONDS', { min: 60, max: 3600, default: 900 }),
+    refreshRotationGraceSeconds: v.integer('REFRESH_ROTATION_GRACE_SECONDS', { min: 0, max: 60, default: 15 }),
+    ...refreshTtls(v),
+    signing: signing(v),
+    authCookie: {
+      sameSite: v.enum('AUTH_COOKIE_SAME_SITE', ['lax', 'strict', 'none'], { default: 'lax', ignoreCase: true }),
+      forceSecure: v.boolean('AUTH_COOKIE_FORCE_SECURE', { default: false }),
+    },
+    bootstrapAdmin: bootstrapAdmin(v),
+    registrationEnabled: v.string('ENABLE_REGISTRATION') === 'true',
+    businessEmail: {
+      required: v.boolean('BUSINESS_EMAIL_REQUIRED', { default: true }),
+      allowlist: v.list('BUSINESS_EMAIL_ALLOWLIST').map((item) => item.toLowerCase()),
+    },
+    mfa: {
+      enabled: v.string('ENABLE_2FA') !== 'false',
+      forceByRole: v.string('MFA_FORCE_FOR_PARTNER_ADMIN') === 'true',
+      recoveryCodePepper: recoveryCodePepper(v, fleet),
+      issuer: 'RMM',
+    },
+    limits: readLimits(v),
+    lockout: {
+      max: v.integer('LOGIN_ACCOUNT_LOCKOUT_MAX', { min: 1, max: 100, default: 5 }),
+      windowSeconds: v.integer('LOGIN_ACCOUNT_LOCKOUT_WINDOW_SECONDS', { min: 60, max: 86_400, default: 900 }),
+    },
+    argon2: argon2Cost(v, fleet),
+    hashing: { concurrency: availableParallelism(), queue: availableParallelism() * QUEUE_PER_CORE },
+    mail: {
+      smtpUrl: v.url('SMTP_URL', { protocols: ['smtp', 'smtps'], secret: true }) ?? null,
+      from: v.string('MAIL_FROM', { default: 'no-reply@localhost' }),
+      mailboxDir: fleet.isProduction ? null : (v.string('MAILBOX_DIR') ?? null),
+    },
+  };
+}
+
+function refreshTtls(v: ConfigReader) {
+  const refreshTokenTtlDays = v.integer('REFRESH_TOKEN_TTL_DAYS', { min: 1, max: 30, default: 7 });
+  const absolute = v.integer('REFRESH_FAMILY_ABSOLUTE_TTL_DAYS', { min: 1, max: 90, default: 30 });
+  if (absolute < refreshTokenTtlDays) {
+    v.problem('REFRESH_FAMILY_ABSOLUTE_TTL_DAYS must not be smaller than REFRESH_TOKEN_TTL_DAYS');
+  }
+  return { refreshTokenTtlDays, refreshFamilyAbsoluteTtlDays: absolute };
+}
+
+function signing(v: ConfigReader): IdentityConfig['signing'] {
+  const activeKid = v.string('JWT_ACTIVE_KID');
+  const ring = v.json<{ keys: Record<string, unknown>[] }>('JWT_SIGNING_KEYRING', { check: jwkSetComplaint });
+  if (!ring) return null;
+  if (activeKid === undefined || !ring.keys.some((key) => key.kid === activeKid)) {
+    v.problem('JWT_ACTIVE_KID must name a key of JWT_SIGNING_KEYRING');
+  }
+  return { keys: ring.keys, activeKid: activeKid ?? '' };
+}
+
+function jwkSetComplaint(value: unknown): string | null {
+  const keys = (value as { keys?: unknown } | null)?.keys;
+  const isPrivateP256 = (key: unknown) => {
+    const { kty, crv, d, x, y, kid } = (key ?? {}) as Record<string, unknown>;
+    return kty === 'EC' && crv === 'P-256' && [d, x, y, kid].every((part) => typeof part === 'string' && part !== '');
+  };
+  const ok = Array.isArray(keys) && keys.length > 0 && keys.every(isPrivateP256);
+  return ok ? null : 'must be a JWK set of private P-256 keys, each with a kid';
+}
+
+function bootstrapAdmin(v: ConfigReader): IdentityConfig['bootstrapAdmin'] {
+  const email = v.string('BOOTSTRAP_ADMIN_EMAIL', { pattern: /^[^\s@]+@[^\s@]+$/ })?.toLowerCase();
+  const password = v.string('BOOTSTRAP_ADMIN_PASSWORD', { secret: true, minLength: 8 });
+  if ((email === undefined) !== (password === undefined)) {
+    v.problem('BOOTSTRAP_ADMIN_EMAIL and BOOTSTRAP_ADMIN_PASSWORD must both be set, or neither');
+  }
+  return email !== undefined && password !== undefined ? { email, password } : null;
+}
+
+function recoveryCodePepper(v: ConfigReader, { isProduction }: FleetConfig): string {
+  const pepper = v.string('MFA_RECOVERY_CODE_PEPPER', { secret: true }) ?? '';
+  if (isProduction && pepper.length < PEPPER_MIN_LENGTH) {
+    v.problem(`MFA_RECOVERY_CODE_PEPPER must have at least ${PEPPER_MIN_LENGTH} characters in production`);
+  }
+  return pepper;
+}
+
+/** Cheaper hashes are for tests only. */
+function argon2Cost(v: ConfigReader, { isProduction }: FleetConfig): Argon2Cost {
+  const floor = isProduction ? ARGON2_FLOOR : { memoryKib: 1024, timeCost: 2, parallelism: 1 };
+  const { memoryKib, timeCost, parallelism } = ARGON2_FLOOR;
+  return {
+    memoryKib: v.integer('ARGON2_MEMORY_KIB', { min: floor.memoryKib, max: 4_194_304, default: memoryKib }),
+    timeCost: v.integer('ARGON2_TIME_COST', { min: floor.timeCost, max: 100, default: timeCost }),
+    parallelism: v.integer('ARGON2_PARALLELISM', { min: floor.parallelism, max: 64, default: parallelism }),
+  };
+}

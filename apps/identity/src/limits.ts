@@ -1,0 +1,50 @@
+import type { ConfigReader, RateLimit } from '@rmm/service-kit';
+
+const MINUTE = 60;
+const HOUR = 3600;
+
+/** Windows against guessing: refused attempts count too, and without Redis nobody passes. */
+const guarded = (name: string, limit: number, windowSeconds: number): RateLimit => ({
+  name,
+  limit,
+  windowSeconds,
+  onRedisDown: 'refuse',
+  countRefused: true,
+});
+const lenient = (name: string, limit: number, windowSeconds: number): RateLimit => ({
+  name,
+  limit,
+  windowSeconds,
+  onRedisDown: 'allow',
+});
+
+/** The windows of identity's routes. @see CONTRACT.md 3 */
+const DEFAULTS = {
+  loginWide: guarded('login-wide', 100, 5 * MINUTE),
+  loginNarrow: guarded('login-narrow', 5, 5 * MINUTE),
+  refresh: lenient('refresh', 60, MINUTE),
+  mfaVerify: guarded('mfa-verify', 5, 5 * MINUTE),
+  currentPassword: guarded('current-password', 5, 5 * MINUTE),
+  acceptInvite: guarded('accept-invite', 10, HOUR),
+  previewInvite: guarded('preview-invite', 30, 10 * MINUTE),
+  register: guarded('register', 5, HOUR),
+  registerPartner: guarded('register-partner', 3, HOUR),
+  verifyEmail: guarded('verify-email', 10, 5 * MINUTE),
+  invite: lenient('invite', 60, HOUR),
+};
+
+export type IdentityLimits = Record<keyof typeof DEFAULTS, RateLimit>;
+
+/** Each window can be set by a variable: `RATE_LIMIT_LOGIN_NARROW=5/300` is five in 300 seconds. */
+export function readLimits(v: ConfigReader): IdentityLimits {
+  const read = (limit: RateLimit): RateLimit => {
+    const variable = `RATE_LIMIT_${limit.name.toUpperCase().replaceAll('-', '_')}`;
+    const text = v.string(variable, { pattern: /^[1-9]\d{0,6}\/[1-9]\d{0,6}$/ });
+    if (text === undefined) return limit;
+    const [count, seconds] = text.split('/').map(Number);
+    return { ...limit, limit: count ?? limit.limit, windowSeconds: seconds ?? limit.windowSeconds };
+  };
+  return Object.fromEntries(
+    Object.entries(DEFAULTS).map(([key, limit]) => [key, read(limit)]),
+  ) as unknown as IdentityLimits;
+}

@@ -1,0 +1,21 @@
+import { ForbiddenError, UnauthenticatedError } from '@rmm/service-kit';
+
+/** One answer for every reason; the reason stands in the audit row. */
+export class LoginFailed extends UnauthenticatedError {
+  override code = 'login_failed';
+  override error = 'Invalid email or password';
+}
+
+export class IpNotAllowed extends ForbiddenError {
+  override code = 'ip_not_allowed';
+  override error = 'Address not allowed';
+}
+
+export type LoginRefusal =
+  | 'unknown_address'
+  | 'locked'
+  | 'no_password'
+  | 'wrong_password'
+  | 'user_not_active'
+  | 'no_membership'
+  | 'tenant_not_active';

@@ -1,0 +1,73 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { UserCaller } from '@rmm/access';
+import { AuditTrail } from '@rmm/messaging';
+import { Tenants, WorkerDatabase } from '@rmm/persistence';
+import { BadRequestError, RateLimits, UnauthenticatedError } from '@rmm/service-kit';
+import { AccessChanges } from '../access/access-changes.js';
+import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
+import { MailOutbox } from '../mail/mail-outbox.js';
+import { SessionsRepository } from '../sessions/sessions.repository.js';
+import { PeopleRepository } from '../users/people.repository.js';
+import { PasswordHasher } from './password-hasher.js';
+import { assertStrongPassword } from './password-rules.js';
+
+export class CurrentPasswordWrong extends BadRequestError {
+  override code = 'invalid_credentials';
+  override error = 'Current password is incorrect';
+}
+
+export class PasswordNotSet extends BadRequestError {
+  override code = 'password_not_set';
+  override error = 'This account has no password';
+}
+
+/** Changing the own password. */
+@Injectable()
+export class PasswordService {
+  constructor(
+    private readonly tenants: Tenants,
+    private readonly worker: WorkerDatabase,
+    private readonly people: PeopleRepository,
+    private readonly hasher: PasswordHasher,
+    private readonly sessions: SessionsRepository,
+    private readonly limits: RateLimits,
+    private readonly audit: AuditTrail,
+    private readonly access: AccessChanges,
+    private readonly mail: MailOutbox,
+    @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
+  ) {}
+
+  /**
+   * Replaces the password, moves the authentication epoch and ends every session, in one transaction.
+   * @throws CurrentPasswordWrong, PasswordNotSet, WeakPassword, RateLimitedError
+   */
+  async change(caller: UserCaller, currentPassword: string, newPassword: string): Promise<void> {
+    await this.limits.hit(this.config.limits.currentPassword, caller.userId);
+    const person = await this.people.findById(this.worker, caller.userId);
+    if (!person) throw new UnauthenticatedError();
+    if (person.passwordHash === null) throw new PasswordNotSet();
+    const self = { type: 'user', id: person.id, name: person.name };
+    if (!(await this.hasher.verify(person.passwordHash, currentPassword))) {
+      await this.audit.addDirect(caller, 'user.password.change', self, { reason: 'wrong_password' }, 'failure');
+      throw new CurrentPasswordWrong();
+    }
+    await assertStrongPassword(newPassword, person);
+    const newHash = await this.hasher.hash(newPassword);
+
+    await this.tenants.run(caller, async (tx) => {
+      const changed = await tx.query(
+        `update user_account
+         set password_hash = $2, password_changed_at = now(), auth_epoch = auth_epoch + 1, updated_at = now(),
+           setup_completed_at = case when requires_setup then now() else setup_completed_at end, requires_setup = false
+         where id = $1 and password_hash = $3 returning id`,
+        [person.id, newHash, person.passwordHash],
+      );
+      if (changed.length === 0) throw new CurrentPasswordWrong();
+      await this.sessions.revokeAll(tx, person.id, 'password_change');
+      await this.access.announce(tx, { userIds: [person.id], reason: 'password_change' });
+      await this.audit.add(tx, caller, 'user.password.change', self);
+      await this.mail.add(tx, { to: person.email, template: 'password-changed', values: { name: person.name } });
+    });
+    await this.limits.reset(this.config.limits.currentPassword, caller.userId);
+  }
+}

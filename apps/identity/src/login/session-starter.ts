@@ -1,0 +1,113 @@
+import { Injectable } from '@nestjs/common';
+import type { UserLogin } from '@rmm/contracts';
+import { AuditTrail, Outbox, type OutboxTransaction } from '@rmm/messaging';
+import { actorOf, selfCaller } from '../audit/actors.js';
+import { MfaGrace } from '../mfa/mfa-grace.js';
+import type { MfaVerdict } from '../mfa/mfa-policy.js';
+import {
+  SessionOpener,
+  type IssuedSession,
+  type OpenedSession,
+  type SessionOptions,
+} from '../sessions/session-opener.js';
+import { toLoginUser, type LiveMembership, type Person } from '../users/person.js';
+
+/** A login that is stored: `finish` makes the answer after the commit. */
+export interface StartedSession {
+  person: Person;
+  opened: OpenedSession;
+  verdict: MfaVerdict;
+}
+
+/** "The login body" of CONTRACT 4.7. */
+export interface LoginBody {
+  user: ReturnType<typeof toLoginUser>;
+  tokens: IssuedSession['tokens'];
+  csrfToken: string;
+  mfaRequired: false;
+  requiresSetup: boolean;
+  mfaEnrollmentRequired: boolean;
+  enrollUrl?: string;
+  mfaEnrollmentDeadline: string | null;
+}
+
+/** The answer to a client, and the session its cookies carry. */
+export interface FinishedLogin {
+  body: LoginBody;
+  session: IssuedSession;
+}
+
+const ENROLL_URL = '/auth/mfa/setup';
+
+/** What every way of signing in ends with: window, family, last login, audit row, event. */
+@Injectable()
+export class SessionStarter {
+  constructor(
+    private readonly opener: SessionOpener,
+    private readonly grace: MfaGrace,
+    private readonly audit: AuditTrail,
+    private readonly outbox: Outbox,
+  ) {}
+
+  /** In the transaction that decided the login. */
+  async start(
+    tx: OutboxTransaction,
+    person: Person,
+    membership: LiveMembership,
+    options: SessionOptions,
+  ): Promise<StartedSession> {
+    const verdict = await this.grace.openIfDue(tx, person, membership);
+    const opened = await this.opener.open(tx, person, membership, options);
+    await tx.query('update user_account set last_login_at = now() where id = $1', [person.id]);
+    const { mfa } = opened.claims;
+    await this.audit.add(
+      tx,
+      selfCaller(person, membership),
+      'user.login',
+      { type: 'user', id: person.id, name: person.name },
+      { method: options.method, mfa },
+    );
+    await this.tellWebhooks(tx, person, membership, options, mfa);
+    return { person, opened, verdict };
+  }
+
+  /** After the commit: signs the access token and makes the login body. */
+  async finish({ person, opened, verdict }: StartedSession): Promise<FinishedLogin> {
+    const session = await this.opener.issue(opened);
+    const { enrollmentRequired, deadline, status } = verdict;
+    return {
+      session,
+      body: {
+        user: toLoginUser(person),
+        tokens: session.tokens,
+        csrfToken: session.csrfToken,
+        mfaRequired: false,
+        requiresSetup: person.requiresSetup,
+        mfaEnrollmentRequired: enrollmentRequired,
+        ...(enrollmentRequired && { enrollUrl: ENROLL_URL }),
+        mfaEnrollmentDeadline: status === 'pending' ? (deadline?.toISOString() ?? null) : null,
+      },
+    };
+  }
+
+  /** Webhooks belong to organisations: only sessions with one are told of. */
+  private async tellWebhooks(
+    tx: OutboxTransaction,
+    person: Person,
+    { partnerId, orgId }: LiveMembership,
+    { method }: SessionOptions,
+    mfa: boolean,
+  ): Promise<void> {
+    if (orgId === null || method === 'registration') return;
+    const data: UserLogin = { userId: person.id, email: person.email, mfa, method };
+    await this.outbox.add(tx, {
+      stream: 'events',
+      type: 'user.login',
+      aggregateId: person.id,
+      partnerId,
+      orgId,
+      actor: actorOf(person),
+      data,
+    });
+  }
+}

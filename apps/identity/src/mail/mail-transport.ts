@@ -1,0 +1,40 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Inject, Injectable } from '@nestjs/common';
+import { Clock } from '@rmm/service-kit';
+import nodemailer, { type Transporter } from 'nodemailer';
+import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
+import type { RenderedMail } from './templates.js';
+
+/** Hands a rendered mail over: to SMTP, else in development to the mailbox folder, one JSON file each. */
+@Injectable()
+export class MailTransport {
+  private smtp?: Transporter;
+
+  constructor(
+    private readonly clock: Clock,
+    @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
+  ) {}
+
+  /** @throws when the server refuses or cannot be reached */
+  async send(to: string, mail: RenderedMail): Promise<void> {
+    const { smtpUrl, mailboxDir, from } = this.config.mail;
+    if (smtpUrl !== null) {
+      this.smtp ??= nodemailer.createTransport(smtpUrl);
+      await this.smtp.sendMail({ from, to, ...mail });
+    } else if (mailboxDir !== null) {
+      await this.drop(mailboxDir, to, mail);
+    }
+  }
+
+  /** Written aside and renamed, so that no reader meets half a file. */
+  private async drop(folder: string, to: string, mail: RenderedMail): Promise<void> {
+    const id = randomUUID();
+    const sentAt = this.clock.now().toISOString();
+    const file = join(folder, `${sentAt}-${id}.json`);
+    await mkdir(folder, { recursive: true });
+    await writeFile(`${file}.part`, JSON.stringify({ id, channel: 'email', to, ...mail, sentAt }, null, 2));
+    await rename(`${file}.part`, file);
+  }
+}

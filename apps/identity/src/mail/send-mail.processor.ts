@@ -1,0 +1,44 @@
+import { Processor, WorkerHost } from '@nestjs/bullmq';
+import { runJob } from '@rmm/messaging';
+import { KeyRing } from '@rmm/secrets';
+import { Logger } from '@rmm/service-kit';
+import type { Job } from 'bullmq';
+import { MAIL_QUEUE, mailSealContext, type MailJob } from './mail-outbox.js';
+import { MailRepository, type WaitingMail } from './mail.repository.js';
+import { MailTransport } from './mail-transport.js';
+import { isTemplate, renderMail } from './templates.js';
+
+/** Sends the mail a job names, if it still is to be sent. Twice does no harm. */
+@Processor(MAIL_QUEUE, { concurrency: 4 })
+export class SendMailProcessor extends WorkerHost {
+  constructor(
+    private readonly mails: MailRepository,
+    private readonly transport: MailTransport,
+    private readonly keyRing: KeyRing,
+    private readonly logger: Logger,
+  ) {
+    super();
+  }
+
+  override process({ data }: Job<MailJob>): Promise<void> {
+    return runJob(data, () => this.send(data.mailId));
+  }
+
+  private async send(mailId: string): Promise<void> {
+    const mail = await this.mails.lease(mailId);
+    if (!mail) return;
+    try {
+      await this.transport.send(mail.recipient, this.render(mail));
+      await this.mails.markSent(mail.id);
+    } catch (err) {
+      this.logger.warn({ err, mailId, attempts: mail.attempts }, 'A mail could not be sent');
+      await this.mails.markFailed(mail.id, err instanceof Error ? err.message : String(err));
+    }
+  }
+
+  private render({ id, template, locale, valuesSealed }: WaitingMail) {
+    if (!isTemplate(template)) throw new Error(`No mail template "${template}"`);
+    const values = JSON.parse(this.keyRing.open(valuesSealed, mailSealContext(id))) as Record<string, string>;
+    return renderMail(template, values, locale);
+  }
+}

@@ -1,0 +1,96 @@
+/** What a mail says in one language, in both forms. */
+export interface RenderedMail {
+  subject: string;
+  text: string;
+  html: string;
+}
+
+type Values = Record<string, string>;
+
+interface Template {
+  subject: string;
+  /** Paragraphs; `{name}` is filled in. */
+  paragraphs: string[];
+  /** The button's label; the mail then needs the value `url`. */
+  action?: string;
+}
+
+/** One set of texts per locale; what a locale lacks is taken from English. */
+const TEMPLATES = {
+  en: {
+    'verify-registration': {
+      subject: 'Confirm your e-mail address',
+      paragraphs: [
+        'Hello {name},',
+        'please confirm your e-mail address to finish setting up {companyName}. The link works for one hour.',
+        'If you did not sign up, you can ignore this mail.',
+      ],
+      action: 'Confirm address',
+    },
+    invite: {
+      subject: 'You have been invited to {tenantName}',
+      paragraphs: [
+        'Hello {name},',
+        'you have been invited to join {tenantName}. Choose a password to accept. The link works for seven days.',
+      ],
+      action: 'Accept invitation',
+    },
+    'membership-added': {
+      subject: 'You now have access to {tenantName}',
+      paragraphs: ['Hello {name},', 'your account has been given access to {tenantName}. Sign in as you always do.'],
+    },
+    'account-locked': {
+      subject: 'Sign-in to your account is paused',
+      paragraphs: [
+        'Hello {name},',
+        'there were several sign-in attempts with a wrong password, so sign-in to your account is paused for a while.',
+        'If it was not you, choose a new password.',
+      ],
+      action: 'Choose a new password',
+    },
+    'password-changed': {
+      subject: 'Your password was changed',
+      paragraphs: [
+        'Hello {name},',
+        'the password of your account was changed and all sessions were signed out.',
+        'If it was not you, tell your administrator at once.',
+      ],
+    },
+  },
+} satisfies Record<string, Record<string, Template>>;
+
+export type TemplateName = keyof (typeof TEMPLATES)['en'];
+
+const FALLBACK = 'en';
+
+/** Renders a mail. Values are escaped in HTML and freed of line breaks everywhere, so that a name adds no header or tag. */
+export function renderMail(name: TemplateName, values: Values, locale = FALLBACK): RenderedMail {
+  const locales: Record<string, Partial<Record<TemplateName, Template>>> = TEMPLATES;
+  const template: Template = locales[locale]?.[name] ?? TEMPLATES[FALLBACK][name];
+  const plain = (text: string) => fill(text, values, oneLine);
+  const safe = (text: string) => fill(text, values, (value) => escapeHtml(oneLine(value)));
+  const { action, paragraphs, subject } = template;
+  const link = action ? { label: action, url: values.url ?? '' } : null;
+  return {
+    subject: plain(subject),
+    text: [...paragraphs.map(plain), ...(link ? [`${link.label}: ${link.url}`] : [])].join('\n\n'),
+    html: page([
+      ...paragraphs.map((paragraph) => `<p>${safe(escapeHtml(paragraph))}</p>`),
+      ...(link ? [`<p><a href="${escapeHtml(link.url)}">${link.label}</a></p>`] : []),
+    ]),
+  };
+}
+
+export const isTemplate = (name: string): name is TemplateName => Object.hasOwn(TEMPLATES[FALLBACK], name);
+
+const fill = (text: string, values: Values, form: (value: string) => string): string =>
+  text.replace(/\{(\w+)\}/g, (_, key: string) => form(values[key] ?? ''));
+
+// eslint-disable-next-line no-control-regex
+const oneLine = (value: string): string => value.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ');
+
+const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+const escapeHtml = (value: string): string => value.replace(/[&<>"']/g, (char) => ENTITIES[char] ?? char);
+
+const page = (parts: string[]): string =>
+  `<!doctype html><html><body style="font-family:sans-serif;line-height:1.5;max-width:36em">${parts.join('')}</body></html>`;

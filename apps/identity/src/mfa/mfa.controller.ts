@@ -1,0 +1,89 @@
+import { Body, Controller, HttpCode, Post, Req, Res, UseGuards } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import {
+  CurrentCaller,
+  Public,
+  SignedIn,
+  SkipMfaEnrollment,
+  SkipTenantStatus,
+  UserDoor,
+  type UserCaller,
+} from '@rmm/access';
+import { noStore, type HttpRequest, type HttpResponse } from '../sessions/http.js';
+import { SessionCookies } from '../sessions/session-cookies.js';
+import type { IssuedSession } from '../sessions/session-opener.js';
+import { MfaEnableDto, MfaSetupDto, MfaVerifyDto } from './dto.js';
+import { MfaEnabledGuard } from './mfa-enabled.guard.js';
+import { MfaLoginService } from './mfa-login.service.js';
+import { MfaSetupService } from './mfa-setup.service.js';
+
+@ApiTags('MFA')
+@Controller('auth/mfa')
+@UseGuards(MfaEnabledGuard)
+export class MfaController {
+  constructor(
+    private readonly setups: MfaSetupService,
+    private readonly logins: MfaLoginService,
+    private readonly users: UserDoor,
+    private readonly cookies: SessionCookies,
+  ) {}
+
+  @Post('setup')
+  @SignedIn()
+  @SkipTenantStatus()
+  @SkipMfaEnrollment()
+  @HttpCode(200)
+  @ApiOperation({ summary: 'Begin to enrol an authenticator app; good for ten minutes' })
+  setup(
+    @CurrentCaller() caller: UserCaller,
+    @Body() _body: MfaSetupDto,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ) {
+    noStore(response);
+    return this.setups.start(caller);
+  }
+
+  /** The temporary token decides: with one this is the second step of a login, without one it confirms a setup. */
+  @Post('verify')
+  @Public()
+  @HttpCode(200)
+  @ApiOperation({ summary: 'Second step of a login, or confirm a setup' })
+  async verify(
+    @Body() { code, tempToken, method }: MfaVerifyDto,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ) {
+    noStore(response);
+    if (tempToken !== undefined) {
+      const { body, session } = await this.logins.verify(tempToken, code, method);
+      this.cookies.set(request, response, session.refreshToken, session.csrfToken);
+      return body;
+    }
+    const caller = await this.users.identify(request, response);
+    const { session } = await this.setups.confirm(caller, code);
+    return { success: true, message: 'MFA enabled', ...this.answerWith(session, request, response) };
+  }
+
+  @Post('enable')
+  @SignedIn()
+  @SkipTenantStatus()
+  @SkipMfaEnrollment()
+  @HttpCode(200)
+  @ApiOperation({ summary: 'Confirm a setup; answers the recovery codes once' })
+  async enable(
+    @CurrentCaller() caller: UserCaller,
+    @Body() { code }: MfaEnableDto,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ) {
+    noStore(response);
+    const { session, recoveryCodes } = await this.setups.confirm(caller, code);
+    const issued = this.answerWith(session, request, response);
+    return { success: true, recoveryCodes, message: 'MFA enabled', ...issued };
+  }
+
+  private answerWith({ tokens, csrfToken, refreshToken }: IssuedSession, request: HttpRequest, response: HttpResponse) {
+    this.cookies.set(request, response, refreshToken, csrfToken);
+    return { tokens, csrfToken };
+  }
+}

@@ -1,0 +1,50 @@
+import { generateSync } from 'otplib';
+import { matchTotpStep, newTotpSecret, totpUrl } from './totp.js';
+
+// RFC 6238, appendix B: the ASCII secret '12345678901234567890' in base32, SHA-1, the last six of eight digits.
+const SECRET = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
+const VECTORS: [number, string][] = [
+  [59, '287082'],
+  [1111111109, '081804'],
+  [1111111111, '050471'],
+  [1234567890, '005924'],
+  [2000000000, '279037'],
+  [20000000000, '353130'],
+];
+
+describe('TOTP', () => {
+  it.each(VECTORS)('agrees with RFC 6238 at %d seconds', (seconds, code) => {
+    expect(matchTotpStep(SECRET, code, seconds * 1000)).toBe(Math.floor(seconds / 30));
+  });
+
+  it('accepts one step of drift and tells which step it was', () => {
+    const at = 1_700_000_010;
+    const step = Math.floor(at / 30);
+    for (const drift of [-1, 0, 1]) {
+      const code = generateSync({ secret: SECRET, epoch: at + drift * 30 });
+      expect(matchTotpStep(SECRET, code, at * 1000)).toBe(step + drift);
+    }
+  });
+
+  it('refuses two steps of drift', () => {
+    const at = 1_700_000_010;
+    for (const drift of [-2, 2]) {
+      const code = generateSync({ secret: SECRET, epoch: at + drift * 30 });
+      expect(matchTotpStep(SECRET, code, at * 1000)).toBeNull();
+    }
+  });
+
+  it.each(['28708', '2870820', ' 287082', '２８７０８２', '287 082', 'abcdef', ''])('refuses the shape %j', (code) => {
+    expect(matchTotpStep(SECRET, code, 59_000)).toBeNull();
+  });
+
+  it('makes secrets of 160 bits and a URL that names issuer and account', () => {
+    const secret = newTotpSecret();
+    expect(secret).toMatch(/^[A-Z2-7]{32}$/);
+    expect(newTotpSecret()).not.toBe(secret);
+    const url = new URL(totpUrl(secret, 'a@b.test', 'RMM'));
+    expect(url.protocol).toBe('otpauth:');
+    expect(url.searchParams.get('secret')).toBe(secret);
+    expect(url.searchParams.get('issuer')).toBe('RMM');
+  });
+});

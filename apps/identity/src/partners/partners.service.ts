@@ -1,0 +1,150 @@
+import { Injectable } from '@nestjs/common';
+import type { UserCaller } from '@rmm/access';
+import { PARTNER_UPDATED, type PartnerFact } from '@rmm/contracts';
+import { AuditTrail, Outbox } from '@rmm/messaging';
+import { Tenants, WorkerDatabase, type TenantTransaction } from '@rmm/persistence';
+import { NotFoundError, toPage, ValidationError, type Paged } from '@rmm/service-kit';
+import { Inviter } from '../users/inviter.js';
+import type { CreatePartnerDto, ListPartnersDto, UpdateOwnPartnerDto } from './dto.js';
+import { Partner } from './partner.entity.js';
+import { PartnerMaker } from './partner-maker.js';
+import { isTimeZone } from './time-zone.js';
+
+/** Partners: all of them for system scope, its own for a partner. */
+@Injectable()
+export class PartnersService {
+  constructor(
+    private readonly tenants: Tenants,
+    private readonly worker: WorkerDatabase,
+    private readonly maker: PartnerMaker,
+    private readonly inviter: Inviter,
+    private readonly audit: AuditTrail,
+    private readonly outbox: Outbox,
+  ) {}
+
+  async list(caller: UserCaller, query: ListPartnersDto): Promise<Paged<PartnerDto>> {
+    const { page, limit, search, status } = query;
+    const [rows, total] = await this.tenants.run(caller, (tx) => {
+      const partners = tx.repository(Partner).createQueryBuilder('p');
+      if (status) partners.andWhere('p.status = :status', { status });
+      if (search) {
+        const text = 'position(lower(:search) in lower(p.name)) > 0 or position(lower(:search) in p.slug) > 0';
+        partners.andWhere(`(${text})`, { search });
+      }
+      return partners
+        .orderBy('p.created_at', 'DESC')
+        .addOrderBy('p.id', 'DESC')
+        .offset((page - 1) * limit)
+        .limit(limit)
+        .getManyAndCount();
+    });
+    return toPage(query, total, rows.map(toPartnerDto));
+  }
+
+  /** @throws NotFoundError also for a partner the caller cannot see */
+  get(caller: UserCaller, id: string): Promise<PartnerDto> {
+    return this.tenants.run(caller, async (tx) => toPartnerDto(await this.load(tx, id)));
+  }
+
+  /** A partner and the invitation of its first administrator, in one transaction. */
+  async create(caller: UserCaller, { admin, ...partner }: CreatePartnerDto) {
+    assertTimeZone(partner.timezone);
+    const made = await this.worker.run(async (tx) => {
+      const { id, name, slug, adminRoleId } = await this.maker.make(tx, {
+        ...partner,
+        makeFirstOrganization: false,
+        actor: caller.actor,
+      });
+      await this.audit.add(tx, caller, 'partner.create', { type: 'partner', id, name, partnerId: id }, { slug });
+      const { account, delivery } = await this.inviter.invite(tx, caller, {
+        axis: { kind: 'partner', partnerId: id },
+        email: admin.email,
+        name: admin.name,
+        roleId: adminRoleId,
+        tenantName: name,
+        invitedBy: caller.userId,
+        orgAccess: 'all',
+        orgIds: [],
+        siteIds: null,
+        deviceGroupIds: null,
+      });
+      return { id, invite: { userId: account.id, ...delivery } };
+    });
+    return { ...(await this.get(caller, made.id)), invite: made.invite };
+  }
+
+  /** The own partner's editable part; security settings belong to the policy and are not accepted here. */
+  async updateOwn(caller: UserCaller, dto: UpdateOwnPartnerDto): Promise<PartnerDto> {
+    const { settings, ...fields } = dto;
+    if (Object.keys(dto).length === 0) throw ValidationError.of('body', 'names no field to change');
+    if (settings && Object.hasOwn(settings, 'security')) throw ValidationError.of('settings.security', 'unknown field');
+    assertTimeZone(dto.timezone);
+    return this.tenants.run(caller, async (tx) => {
+      const partner = await this.load(tx, caller.partnerId ?? '', true);
+      const before = partner.version;
+      Object.assign(partner, fields, {
+        settings: { ...partner.settings, ...settings },
+        version: before + 1,
+      });
+      const saved = await tx.repository(Partner).save(partner);
+      await this.outbox.add(tx, {
+        stream: 'internal',
+        type: PARTNER_UPDATED,
+        aggregateId: saved.id,
+        aggregateVersion: saved.version,
+        partnerId: saved.id,
+        orgId: null,
+        actor: caller.actor,
+        data: toPartnerFact(saved),
+      });
+      const resource = { type: 'partner', id: saved.id, name: saved.name, orgId: null };
+      await this.audit.add(tx, caller, 'partner.update', resource, { fields: Object.keys(dto) });
+      return toPartnerDto(saved);
+    });
+  }
+
+  private async load(tx: TenantTransaction, id: string, lock = false): Promise<Partner> {
+    const partner = await tx
+      .repository(Partner)
+      .findOne({ where: { id }, ...(lock && { lock: { mode: 'pessimistic_write' as const } }) });
+    if (!partner) throw new NotFoundError('Partner');
+    return partner;
+  }
+}
+
+/** What everybody may read of a partner, and nothing else. */
+export type PartnerDto = ReturnType<typeof toPartnerDto>;
+
+const toPartnerDto = (partner: Partner) => ({
+  id: partner.id,
+  name: partner.name,
+  slug: partner.slug,
+  type: partner.type,
+  plan: partner.plan,
+  status: partner.status,
+  settings: partner.settings,
+  maxOrganizations: partner.maxOrganizations,
+  maxDevices: partner.maxDevices,
+  timezone: partner.timezone,
+  billingEmail: partner.billingEmail,
+  currencyCode: partner.currencyCode,
+  createdAt: partner.createdAt.toISOString(),
+  updatedAt: partner.updatedAt.toISOString(),
+});
+
+const toPartnerFact = (partner: Partner): PartnerFact => ({
+  partnerId: partner.id,
+  name: partner.name,
+  slug: partner.slug,
+  status: partner.status,
+  maxOrganizations: partner.maxOrganizations,
+  maxDevices: partner.maxDevices,
+  timezone: partner.timezone,
+  settings: { enrollment: partner.settings.enrollment as PartnerFact['settings']['enrollment'] },
+  version: partner.version,
+});
+
+function assertTimeZone(timezone: string | undefined): void {
+  if (timezone !== undefined && !isTimeZone(timezone))
+    throw ValidationError.of('timezone', 'must be an IANA time zone');
+}

@@ -1,0 +1,23 @@
+import { Controller, Get, Inject } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { Public } from '@rmm/access';
+import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
+
+@ApiTags('Configuration')
+@Controller('config')
+export class PublicConfigController {
+  constructor(@Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig) {}
+
+  @Get()
+  @Public()
+  @ApiOperation({ summary: 'What clients read before anybody signs in' })
+  read() {
+    return {
+      features: { billing: false, support: false },
+      cfAccessLogin: { enabled: false },
+      registration: { enabled: this.config.registrationEnabled },
+      softwarePackages: { uploadsEnabled: false },
+      mfa: { enabled: this.config.mfa.enabled },
+    };
+  }
+}

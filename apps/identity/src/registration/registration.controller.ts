@@ -1,0 +1,65 @@
+import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { Public } from '@rmm/access';
+import { clientOf, noStore, type HttpRequest, type HttpResponse } from '../sessions/http.js';
+import { SessionCookies } from '../sessions/session-cookies.js';
+import { RegisterDto, RegisterPartnerDto, VerifyEmailDto } from './dto.js';
+import { SignUpService } from './sign-up.service.js';
+import { VerificationService } from './verification.service.js';
+
+const CHECK_YOUR_MAIL = { success: true, message: 'If the address can be used, a mail is on its way.' };
+
+@ApiTags('Registration')
+@Controller('auth')
+export class RegistrationController {
+  constructor(
+    private readonly signUps: SignUpService,
+    private readonly verifications: VerificationService,
+    private readonly cookies: SessionCookies,
+  ) {}
+
+  @Post('register')
+  @Public()
+  @HttpCode(200)
+  @ApiOperation({ summary: 'Legacy; creates nothing', deprecated: true })
+  async register(@Body() dto: RegisterDto, @Req() request: HttpRequest) {
+    await this.signUps.register(dto, clientOf(request));
+    return CHECK_YOUR_MAIL;
+  }
+
+  @Post('register-partner')
+  @Public()
+  @HttpCode(200)
+  @ApiOperation({ summary: 'Step 1 of sign-up: sends a confirmation mail' })
+  async registerPartner(@Body() dto: RegisterPartnerDto, @Req() request: HttpRequest) {
+    await this.signUps.registerPartner(dto, clientOf(request));
+    return CHECK_YOUR_MAIL;
+  }
+
+  @Post('verify-email')
+  @Public()
+  @HttpCode(200)
+  @ApiOperation({ summary: 'Step 2 of sign-up: makes partner and account, and signs in' })
+  async verify(
+    @Body() { token }: VerifyEmailDto,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ) {
+    noStore(response);
+    const verification = await this.verifications.verify(token, clientOf(request));
+    if (!verification.verified) return verification;
+    const { login, partner } = verification;
+    const { user, tokens, csrfToken, mfaEnrollmentRequired, enrollUrl } = login.body;
+    this.cookies.set(request, response, login.session.refreshToken, login.session.csrfToken);
+    return {
+      verified: true,
+      user,
+      partner: { id: partner.id, name: partner.name, slug: partner.slug, status: partner.status },
+      tokens,
+      csrfToken,
+      mfaRequired: false,
+      mfaEnrollmentRequired,
+      ...(enrollUrl && { enrollUrl }),
+    };
+  }
+}

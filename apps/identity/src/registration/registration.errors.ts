@@ -1,0 +1,21 @@
+import { BadRequestError, ForbiddenError } from '@rmm/service-kit';
+
+export class SetupRequired extends ForbiddenError {
+  override code = 'setup_required';
+  override error = 'This installation has not been set up yet';
+}
+
+export class BusinessEmailRequired extends BadRequestError {
+  override code = 'business_email_required';
+  override error = 'Please use your business e-mail address';
+
+  constructor(publicAppUrl: string) {
+    super(undefined, { extras: { actionUrl: `${publicAppUrl}/contact`, actionLabel: 'Contact us' } });
+  }
+}
+
+/** Unknown, used, expired, or anything else that keeps a confirmation from working. */
+export class VerificationInvalid extends BadRequestError {
+  override code = 'verification_invalid';
+  override error = 'Verification link is invalid or expired';
+}

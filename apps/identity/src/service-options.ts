@@ -1,0 +1,19 @@
+import type { MicroserviceOptions } from '@nestjs/microservices';
+import { JetStreamServer } from '@rmm/messaging';
+import type { ServiceOptions } from '@rmm/service-kit';
+import { AppModule } from './app.module.js';
+import type { IdentityConfig } from './config.js';
+
+/** How identity is started: by `main.ts`, and by the specs that boot it. */
+export const serviceOptions = (config: IdentityConfig): ServiceOptions => ({
+  service: 'identity',
+  module: AppModule.forRoot(config),
+  config,
+  openApi: {
+    title: 'Identity',
+    description: 'Partners, users, memberships, roles, sessions, MFA and the audit trail',
+  },
+  microservices: (app) => {
+    app.connectMicroservice<MicroserviceOptions>({ strategy: app.get(JetStreamServer) });
+  },
+});

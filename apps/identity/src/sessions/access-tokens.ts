@@ -1,0 +1,54 @@
+import { randomUUID } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import type { AccessScope } from '@rmm/contracts';
+import { Clock } from '@rmm/service-kit';
+import { SignJWT } from 'jose';
+import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
+import { SigningKeys } from '../signing-keys/signing-keys.service.js';
+
+/** What an access token says. @see CONTRACT.md 2.1 */
+export interface SessionClaims {
+  sub: string;
+  email: string;
+  scope: AccessScope;
+  partnerId: string | null;
+  orgId: string | null;
+  roleId: string | null;
+  mfa: boolean;
+  aep: number;
+  mep: number;
+  sid: string;
+}
+
+/** `tokens` of an answer. */
+export interface Tokens {
+  accessToken: string;
+  expiresInSeconds: number;
+}
+
+/** Signs access tokens. */
+@Injectable()
+export class AccessTokens {
+  constructor(
+    private readonly keys: SigningKeys,
+    private readonly clock: Clock,
+    @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
+  ) {}
+
+  /** @param notBefore  the database clock when the session was stored: hosts' clocks differ, the token is never older */
+  async mint({ sub, ...claims }: SessionClaims, notBefore: Date): Promise<Tokens> {
+    const { kid, key } = this.keys.signing;
+    const expiresInSeconds = this.config.accessTokenTtlSeconds;
+    const issuedAt = Math.floor(Math.max(this.clock.nowMs(), notBefore.getTime()) / 1000);
+    const accessToken = await new SignJWT({ ...claims, type: 'access' })
+      .setProtectedHeader({ alg: 'ES256', kid })
+      .setSubject(sub)
+      .setJti(randomUUID())
+      .setIssuedAt(issuedAt)
+      .setExpirationTime(issuedAt + expiresInSeconds)
+      .setIssuer(this.config.jwtIssuer)
+      .setAudience(this.config.jwtAudience)
+      .sign(key);
+    return { accessToken, expiresInSeconds };
+  }
+}

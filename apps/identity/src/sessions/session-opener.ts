@@ -1,0 +1,104 @@
+import { randomUUID } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import type { SqlExecutor } from '@rmm/persistence';
+import { mintOpaqueToken } from '@rmm/secrets';
+import { currentContext } from '@rmm/service-kit';
+import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
+import type { LiveMembership, Person } from '../users/person.js';
+import { AccessTokens, type SessionClaims, type Tokens } from './access-tokens.js';
+import { newCsrfToken } from './session-cookies.js';
+import { SessionsRepository, type SessionMethod } from './sessions.repository.js';
+
+export interface SessionOptions {
+  method: SessionMethod;
+  /** A factor was verified in this session. */
+  mfa: boolean;
+  factorProven?: boolean;
+  passwordProven?: boolean;
+}
+
+/** A session that is stored; its access token is signed after the commit. */
+export interface OpenedSession {
+  refreshToken: string;
+  csrfToken: string;
+  claims: SessionClaims;
+  /** The database clock when it was stored: the access token is never older. */
+  storedAt: Date;
+}
+
+/** What a client gets of a session. */
+export interface IssuedSession {
+  tokens: Tokens;
+  csrfToken: string;
+  refreshToken: string;
+}
+
+/** Makes refresh families and hands out their tokens. @see CONTRACT.md 2.3 */
+@Injectable()
+export class SessionOpener {
+  constructor(
+    private readonly repository: SessionsRepository,
+    private readonly accessTokens: AccessTokens,
+    @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
+  ) {}
+
+  /** Stores a new family with its first token, in the transaction of what earned it. */
+  async open(
+    tx: SqlExecutor,
+    person: Person,
+    membership: LiveMembership,
+    options: SessionOptions,
+  ): Promise<OpenedSession> {
+    const id = randomUUID();
+    const context = currentContext();
+    const mfa = options.mfa || !this.config.mfa.enabled;
+    const storedAt = await this.repository.insertFamily(tx, {
+      id,
+      userId: person.id,
+      scope: membership.scope,
+      partnerId: membership.partnerId,
+      orgId: membership.orgId,
+      mfa,
+      method: options.method,
+      authEpoch: person.authEpoch,
+      mfaEpoch: person.mfaEpoch,
+      ipAddress: context?.ipAddress ?? null,
+      userAgent: context?.userAgent ?? null,
+      absoluteTtlDays: this.config.refreshFamilyAbsoluteTtlDays,
+      factorProven: options.factorProven ?? false,
+      passwordProven: options.passwordProven ?? false,
+    });
+    const refreshToken = await this.addToken(tx, id, person.id);
+    return { refreshToken, csrfToken: newCsrfToken(), claims: claimsOf(person, membership, id, mfa), storedAt };
+  }
+
+  /** Adds a token to a family. @returns the raw token, stored only as a hash */
+  async addToken(tx: SqlExecutor, familyId: string, userId: string): Promise<string> {
+    const { key, keyHash } = mintOpaqueToken();
+    await this.repository.insertToken(tx, familyId, userId, keyHash, this.config.refreshTokenTtlDays);
+    return key;
+  }
+
+  /** Signs the access token of a stored session; after the commit, never inside the transaction. */
+  async issue({ refreshToken, csrfToken, claims, storedAt }: OpenedSession): Promise<IssuedSession> {
+    return { tokens: await this.accessTokens.mint(claims, storedAt), csrfToken, refreshToken };
+  }
+}
+
+export const claimsOf = (
+  person: Person,
+  membership: LiveMembership,
+  familyId: string,
+  mfa: boolean,
+): SessionClaims => ({
+  sub: person.id,
+  email: person.email,
+  scope: membership.scope,
+  partnerId: membership.partnerId,
+  orgId: membership.orgId,
+  roleId: membership.roleId,
+  mfa,
+  aep: person.authEpoch,
+  mep: person.mfaEpoch,
+  sid: familyId,
+});

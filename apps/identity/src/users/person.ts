@@ -1,0 +1,70 @@
+import type { SecuritySettings } from '../mfa/mfa-policy.js';
+import type { Membership } from '../memberships/membership.js';
+
+export type UserStatus = 'active' | 'invited' | 'disabled';
+export type MfaMethod = 'totp' | 'sms' | 'passkey';
+
+/** A person as login and sessions need one: everything that decides, read in one statement. */
+export interface Person {
+  id: string;
+  email: string;
+  name: string;
+  passwordHash: string | null;
+  status: UserStatus;
+  isPlatformAdmin: boolean;
+  requiresSetup: boolean;
+  avatarUrl: string | null;
+  mfaEnabled: boolean;
+  mfaMethod: MfaMethod | null;
+  phoneNumber: string | null;
+  phoneVerified: boolean;
+  firstFactorAt: Date | null;
+  graceGrantedAt: Date | null;
+  enrollmentDeadline: Date | null;
+  authEpoch: number;
+  mfaEpoch: number;
+  passwordChangedAt: Date | null;
+  lastLoginAt: Date | null;
+  createdAt: Date;
+  setupCompletedAt: Date | null;
+  preferences: Record<string, unknown>;
+  /** The database clock at the time of reading. */
+  now: Date;
+  /** In the order of CONTRACT 2.2. */
+  memberships: LiveMembership[];
+}
+
+/** A membership with what the owner says about it now. */
+export interface LiveMembership extends Membership {
+  id: string | null;
+  roleForcesMfa: boolean;
+  partnerStatus: string | null;
+  orgStatus: string | null;
+  partnerSecurity: SecuritySettings | null;
+  partnerLocale: string | null;
+  organizationSecurity: SecuritySettings | null;
+}
+
+const LIVE_ORGANIZATION = ['active', 'trial'];
+
+/**
+ * May somebody act in this membership? Partners must be active (their own members may also act while pending),
+ * organisations active or on trial.
+ * @see CONTRACT.md 2.4, step 5
+ */
+export function tenantIsActive(membership: LiveMembership): boolean {
+  const { scope, partnerStatus, orgStatus } = membership;
+  if (scope === 'system') return true;
+  if (scope === 'partner') return partnerStatus === 'active' || partnerStatus === 'pending';
+  return partnerStatus === 'active' && LIVE_ORGANIZATION.includes(orgStatus ?? '');
+}
+
+/** What `user` is in a login body. */
+export const toLoginUser = (person: Person) => ({
+  id: person.id,
+  email: person.email,
+  name: person.name,
+  mfaEnabled: person.mfaEnabled,
+  avatarUrl: person.avatarUrl,
+  isPlatformAdmin: person.isPlatformAdmin,
+});

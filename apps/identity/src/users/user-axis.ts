@@ -1,0 +1,36 @@
+import { Injectable } from '@nestjs/common';
+import { OrganizationAccessDenied, OrganizationDirectory, type UserCaller } from '@rmm/access';
+import { ForbiddenError } from '@rmm/service-kit';
+
+export class ContextRequired extends ForbiddenError {
+  override code = 'context_required';
+  override error = 'Partner or organization context required';
+}
+
+/** Whose members a call is about: a partner's own, or one organisation's. */
+export type UserAxis =
+  { kind: 'partner'; partnerId: string } | { kind: 'organization'; partnerId: string; orgId: string };
+
+/** Works out whose members a caller manages. @see CONTRACT.md 4.5, "caller's axis" */
+@Injectable()
+export class UserAxes {
+  constructor(private readonly directory: OrganizationDirectory) {}
+
+  /**
+   * @throws ContextRequired for a system caller that names neither; OrganizationAccessDenied for a foreign organisation
+   */
+  async of(caller: UserCaller, named: { orgId?: string; partnerId?: string }): Promise<UserAxis> {
+    if (caller.scope === 'organization') {
+      if (named.orgId !== undefined && named.orgId !== caller.orgId) throw new OrganizationAccessDenied();
+      if (caller.orgId === null || caller.partnerId === null) throw new ContextRequired();
+      return { kind: 'organization', orgId: caller.orgId, partnerId: caller.partnerId };
+    }
+    if (named.orgId !== undefined) {
+      const { orgId, partnerId } = await this.directory.assertReachable(caller, named.orgId);
+      return { kind: 'organization', orgId, partnerId };
+    }
+    const partnerId = caller.scope === 'system' ? named.partnerId : caller.partnerId;
+    if (!partnerId) throw new ContextRequired();
+    return { kind: 'partner', partnerId };
+  }
+}

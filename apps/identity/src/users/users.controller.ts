@@ -1,0 +1,91 @@
+import { Body, Controller, Get, HttpCode, Post, Query, Res } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import {
+  CurrentCaller,
+  FullPartnerAccess,
+  RequirePermission,
+  SignedIn,
+  SkipMfaEnrollment,
+  SkipTenantStatus,
+  type UserCaller,
+} from '@rmm/access';
+import { UuidParam } from '@rmm/service-kit';
+import { RolesService } from '../roles/roles.service.js';
+import { noStore, type HttpResponse } from '../sessions/http.js';
+import { AssignRoleDto, AxisQueryDto, InviteUserDto, ListRolesDto, ListUsersDto } from './dto.js';
+import { InvitesService } from './invites.service.js';
+import { ProfileService } from './profile.service.js';
+import { RoleAssignmentService } from './role-assignment.service.js';
+import { UsersService } from './users.service.js';
+
+@ApiTags('Users')
+@Controller('users')
+export class UsersController {
+  constructor(
+    private readonly users: UsersService,
+    private readonly invites: InvitesService,
+    private readonly roles: RolesService,
+    private readonly assignments: RoleAssignmentService,
+    private readonly profiles: ProfileService,
+  ) {}
+
+  @Get('me')
+  @SignedIn()
+  @SkipTenantStatus()
+  @SkipMfaEnrollment()
+  @ApiOperation({ summary: 'The own profile' })
+  me(@CurrentCaller() caller: UserCaller) {
+    return this.profiles.profile(caller);
+  }
+
+  @Get()
+  @RequirePermission('users:read')
+  @FullPartnerAccess()
+  @ApiOperation({ summary: 'Users in the current scope' })
+  list(@CurrentCaller() caller: UserCaller, @Query() query: ListUsersDto) {
+    return this.users.list(caller, query);
+  }
+
+  @Post('invite')
+  @RequirePermission('users:invite')
+  @FullPartnerAccess()
+  @ApiOperation({ summary: 'Invite somebody to the partner or an organisation' })
+  invite(
+    @CurrentCaller() caller: UserCaller,
+    @Body() dto: InviteUserDto,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ) {
+    noStore(response);
+    return this.invites.invite(caller, dto);
+  }
+
+  @Get('roles')
+  @RequirePermission('users:read')
+  @FullPartnerAccess()
+  @ApiOperation({ summary: 'Roles that can be given in the current scope' })
+  listRoles(@CurrentCaller() caller: UserCaller, @Query() query: ListRolesDto) {
+    return this.roles.listAssignable(caller, query);
+  }
+
+  @Get(':id')
+  @RequirePermission('users:read')
+  @FullPartnerAccess()
+  @ApiOperation({ summary: 'One user of the current scope' })
+  get(@CurrentCaller() caller: UserCaller, @UuidParam('id', 'User') id: string, @Query() query: AxisQueryDto) {
+    return this.users.get(caller, id, query);
+  }
+
+  @Post(':id/role')
+  @RequirePermission('users:write')
+  @FullPartnerAccess()
+  @HttpCode(200)
+  @ApiOperation({ summary: 'Give a member another role' })
+  async assignRole(
+    @CurrentCaller() caller: UserCaller,
+    @UuidParam('id', 'User') id: string,
+    @Body() dto: AssignRoleDto,
+  ) {
+    await this.assignments.assign(caller, id, dto);
+    return { success: true };
+  }
+}
