@@ -8,7 +8,7 @@ export class MessagingMetrics {
   private readonly published;
   private readonly publishFailures;
   private readonly consumed;
-  private readonly oldest;
+  private readOldest: () => Promise<number> = () => Promise.resolve(0);
   private readonly rpc;
 
   constructor(metrics: MetricsRegistry) {
@@ -18,9 +18,10 @@ export class MessagingMetrics {
       help: 'Outbox rows or batches that could not be published and will be tried again',
       labelNames: ['cause'],
     });
-    this.oldest = metrics.gauge({
+    metrics.gauge({
       name: 'rmm_outbox_oldest_seconds',
       help: 'Age of the oldest committed row that is not published yet',
+      collect: oldestSeconds(() => this.readOldest()),
     });
     this.consumed = metrics.counter({
       name: 'rmm_messages_total',
@@ -43,8 +44,9 @@ export class MessagingMetrics {
     this.publishFailures.inc({ cause });
   }
 
-  setOldestSeconds(seconds: number): void {
-    this.oldest.set(seconds);
+  /** @param read  asked whenever Prometheus asks */
+  watchOldest(read: () => Promise<number>): void {
+    this.readOldest = read;
   }
 
   countConsumed(consumer: string, outcome: Outcome): void {
@@ -54,4 +56,12 @@ export class MessagingMetrics {
   observeRpc(subject: string, code: string, seconds: number): void {
     this.rpc.observe({ subject, code }, seconds);
   }
+}
+
+/** A database that is down must not take the other metrics with it: the gauge keeps its last value. */
+function oldestSeconds(read: () => Promise<number>) {
+  return async function (this: { set(value: number): void }): Promise<void> {
+    const seconds = await read().catch(() => undefined);
+    if (seconds !== undefined) this.set(seconds);
+  };
 }

@@ -11,6 +11,7 @@ import { Clock, HealthRegistry, MetricsRegistry, type FleetConfig } from '@rmm/s
 import { AuditTrail } from './audit/audit-trail.js';
 import { Broadcasts } from './broadcasts/broadcasts.js';
 import { NatsLink } from './connection/nats-link.js';
+import type { DeliveryPolicy } from './consume/delivery.js';
 import { EventBatches } from './consume/event-batches.js';
 import { Inbox } from './consume/inbox.js';
 import { JetStreamServer, type ConsumerOptions } from './consume/jetstream-server.js';
@@ -28,6 +29,8 @@ export interface MessagingModuleOptions {
   /** Beside the durables `<service>-<stream>` that the handlers imply. */
   consumers?: readonly ConsumerOptions[];
   relay?: Partial<RelayOptions>;
+  /** When a failing message is tried again, and parked. */
+  policy?: DeliveryPolicy;
   /** How long NATS and its streams are waited for at start, in milliseconds; a minute by default. */
   startWithinMs?: number;
 }
@@ -115,7 +118,7 @@ export class MessagingModule {
           discovery: DiscoveryService,
         ) => {
           passErrorsOn(discovery);
-          return new JetStreamServer(link, parked, metrics, { service, consumers });
+          return new JetStreamServer(link, parked, metrics, { service, consumers, policy: options.policy });
         },
       },
       {

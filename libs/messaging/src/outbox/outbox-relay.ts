@@ -58,6 +58,7 @@ export class OutboxRelay {
     this.publisher = new JetStreamPublisher(link);
     this.options = { ...DEFAULT_RELAY_OPTIONS, ...options };
     link.onReconnect(() => this.wake());
+    metrics.watchOldest(() => this.store.oldestSeconds());
   }
 
   /** To be called once the schema is migrated. */

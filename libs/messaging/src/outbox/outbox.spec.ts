@@ -83,17 +83,15 @@ describe('Outbox', () => {
     await app.get(Tenants).run({ tenant }, (tx) => {
       const query = tx.query.bind(tx);
       jest.spyOn(tx, 'query').mockImplementation((sql, params) => (statements.push(sql), query(sql, params)));
-      return app
-        .get(Outbox)
-        .add(tx, [
-          message({ stream: 'events', type: 'device.enrolled' }),
-          message({
-            stream: 'records',
-            type: 'device-software.upsert',
-            data: { resource: 'device-software', id: 'd1' },
-          }),
-          message({ stream: 'audit', type: 'site.create' }),
-        ]);
+      return app.get(Outbox).add(tx, [
+        message({ stream: 'events', type: 'device.enrolled' }),
+        message({
+          stream: 'records',
+          type: 'device-software.upsert',
+          data: { resource: 'device-software', id: 'd1' },
+        }),
+        message({ stream: 'audit', type: 'site.create' }),
+      ]);
     });
     expect(statements).toHaveLength(1);
     await eventually(isEmpty);

@@ -1,0 +1,217 @@
+import { Controller, type INestApplication } from '@nestjs/common';
+import { EventPattern, Payload } from '@nestjs/microservices';
+import { subjects, type Envelope } from '@rmm/contracts';
+import { currentContext, MetricsRegistry, UnavailableError } from '@rmm/service-kit';
+import { eventually } from '@rmm/testing-services';
+import { randomUUID } from 'node:crypto';
+import { headers } from 'nats';
+import { startFixture, type Fixture } from '../../test/messaging-fixture.js';
+import { Inbox, ParkedMessages, RejectMessage } from '../index.js';
+
+interface Fact {
+  behaviour?: 'fail' | 'fail-once' | 'reject' | 'unavailable' | 'slow';
+  n?: number;
+}
+
+/** What the handlers saw and how they are to behave; one for all replicas. */
+const seen: { id: string; n?: number; requestId?: string; traceparent?: string }[] = [];
+const failed = new Set<string>();
+const healed = new Set<string>();
+const attempts = new Map<string, number>();
+let running: string[] = [];
+let sideBySide = 0;
+let together = false;
+
+@Controller()
+class FactsConsumer {
+  constructor(private readonly inbox: Inbox) {}
+
+  @EventPattern<string>(subjects.internal('identity', 'partner.*'))
+  async partner(@Payload() envelope: Envelope<Fact>): Promise<void> {
+    running.push(envelope.aggregateId);
+    together ||= running.filter((each) => each === envelope.aggregateId).length > 1;
+    sideBySide = Math.max(sideBySide, running.length);
+    try {
+      await this.behave(envelope);
+    } finally {
+      running = running.filter((each, i) => i !== running.indexOf(envelope.aggregateId));
+    }
+  }
+
+  @EventPattern([subjects.event('*', 'device.enrolled')])
+  async device(@Payload() envelope: Envelope<Fact>): Promise<void> {
+    await this.inbox.once(envelope, (tx) => tx.query('insert into effect (id) values ($1)', [envelope.id]));
+    if (envelope.data.behaviour === 'fail-once' && !failed.has(envelope.id)) {
+      failed.add(envelope.id);
+      throw new Error('after the effect');
+    }
+  }
+
+  private async behave({ id, data, ...envelope }: Envelope<Fact>): Promise<void> {
+    attempts.set(id, (attempts.get(id) ?? 0) + 1);
+    if (data.behaviour === 'slow') await new Promise((resolve) => setTimeout(resolve, 20));
+    if (data.behaviour === 'reject') throw new RejectMessage('makes no sense');
+    if (data.behaviour === 'fail' && !healed.has(id)) throw new Error('broken handler');
+    if (data.behaviour === 'unavailable' && !healed.has(id)) throw new UnavailableError();
+    const context = currentContext();
+    seen.push({
+      id,
+      n: data.n ?? envelope.aggregateVersion,
+      requestId: context?.requestId,
+      traceparent: context?.traceparent,
+    });
+  }
+}
+
+describe('JetStreamServer', () => {
+  let fixture: Fixture;
+  let app: INestApplication;
+  const partnerId = randomUUID();
+
+  beforeAll(async () => {
+    fixture = await startFixture();
+    const policy = { maxDeliveries: 3, backoffMs: [20] };
+    app = await fixture.service({ controllers: [FactsConsumer], messaging: { policy } });
+  }, 60_000);
+  afterAll(() => fixture.stop(), 30_000);
+
+  const envelope = (over: Partial<Envelope<Fact>> = {}): Envelope<Fact> => ({
+    id: randomUUID(),
+    type: 'partner.updated',
+    schemaVersion: 1,
+    timestamp: new Date().toISOString(),
+    partnerId,
+    orgId: null,
+    aggregateId: partnerId,
+    aggregateVersion: 1,
+    data: {},
+    ...over,
+  });
+  const publish = (body: unknown, subject = 'rmm.internal.identity.partner.updated') =>
+    fixture.connection
+      .jetstream()
+      .publish(subject, typeof body === 'string' ? body : JSON.stringify(body), { headers: headers() });
+  const pending = async (durable: string, stream = 'RMM_INTERNAL') => {
+    const manager = await fixture.connection.jetstreamManager();
+    const { num_pending, num_ack_pending } = await manager.consumers.info(stream, durable);
+    return num_pending + num_ack_pending;
+  };
+  const outcomes = async () => {
+    const text = await app.get(MetricsRegistry).text();
+    const of = (outcome: string) =>
+      Number(
+        new RegExp(`rmm_messages_total\\{consumer="provisioning-internal",outcome="${outcome}".*\\} (\\d+)`).exec(
+          text,
+        )?.[1] ?? 0,
+      );
+    return { terminated: of('terminated'), parked: of('parked'), handled: of('handled') };
+  };
+
+  it('hands a fact to the handler in the context of the call that caused it', async () => {
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    const sent = envelope({ correlationId: 'req-7', traceparent });
+    await publish(sent);
+    const found = await eventually(() => {
+      const mine = seen.find(({ id }) => id === sent.id);
+      expect(mine).toBeDefined();
+      return mine;
+    });
+    expect(found?.requestId).toBe('req-7');
+    expect(found?.traceparent).toMatch(/^00-0af7651916cd43dd8448eb211c80319c-(?!b7ad6b7169203331)[0-9a-f]{16}-01$/);
+    await eventually(async () => expect(await pending('provisioning-internal')).toBe(0));
+  });
+
+  it('handles one aggregate in order and others side by side', async () => {
+    const aggregates = ['p1', 'p2', 'p3'];
+    const sent = Array.from({ length: 30 }, (_, i) =>
+      envelope({ aggregateId: aggregates[i % 3], data: { behaviour: 'slow', n: i } }),
+    );
+    for (const each of sent) await publish(each);
+    await eventually(() => expect(seen.filter(({ id }) => sent.some((each) => each.id === id))).toHaveLength(30));
+    expect(together).toBe(false);
+    expect(sideBySide).toBeGreaterThan(1);
+    for (const aggregate of aggregates) {
+      const ids = sent.filter((each) => each.aggregateId === aggregate).map(({ id }) => id);
+      expect(seen.filter(({ id }) => ids.includes(id)).map(({ id }) => id)).toEqual(ids);
+    }
+  });
+
+  it('makes an effect once although the message comes again', async () => {
+    const orgId = randomUUID();
+    const sent = envelope({ type: 'device.enrolled', orgId, data: { behaviour: 'fail-once' } });
+    await publish(sent, `rmm.events.${orgId}.device.enrolled`);
+    await eventually(() => expect(failed.has(sent.id)).toBe(true));
+    await eventually(async () => expect(await pending('provisioning-events', 'RMM_EVENTS')).toBe(0));
+    const { rows } = await fixture.admin.query('select count(*)::int as n from effect where id = $1', [sent.id]);
+    expect(rows[0].n).toBe(1);
+  });
+
+  it('terminates and counts what is malformed, foreign to its subject, or rejected', async () => {
+    const before = await outcomes();
+    await publish('{ not json');
+    await publish({ id: 'x' });
+    await publish(envelope({ type: 'partner.created' }));
+    await publish(envelope({ data: { behaviour: 'reject' } }));
+    await eventually(async () => expect((await outcomes()).terminated - before.terminated).toBe(4));
+    await eventually(async () => expect(await pending('provisioning-internal')).toBe(0));
+    expect(await app.get(ParkedMessages).count()).toBe(0);
+  });
+
+  it('parks what cannot be handled after its deliveries, and replays it', async () => {
+    const sent = envelope({ data: { behaviour: 'fail' } });
+    await publish(sent);
+    const parked = app.get(ParkedMessages);
+    const [row] = await eventually(async () => {
+      const rows = await parked.list();
+      expect(rows).toHaveLength(1);
+      return rows;
+    });
+    expect(row).toMatchObject({
+      consumer: 'provisioning-internal',
+      messageId: sent.id,
+      subject: 'rmm.internal.identity.partner.updated',
+      reason: 'Error: broken handler',
+      deliveries: 3,
+    });
+    await eventually(async () => expect(await pending('provisioning-internal')).toBe(0));
+
+    expect(await parked.replay()).toEqual({ replayed: 0, failed: 1 });
+    healed.add(sent.id);
+    expect(await parked.replay({ consumer: 'provisioning-internal' })).toEqual({ replayed: 1, failed: 0 });
+    expect(seen.some(({ id }) => id === sent.id)).toBe(true);
+    expect(await parked.count()).toBe(0);
+  });
+
+  it('tries on, beyond the deliveries of a broken handler, while a dependency is down', async () => {
+    const sent = envelope({ data: { behaviour: 'unavailable' } });
+    await publish(sent);
+    await eventually(() => expect(attempts.get(sent.id)).toBeGreaterThan(4));
+    healed.add(sent.id);
+    await eventually(() => expect(seen.some(({ id }) => id === sent.id)).toBe(true));
+    expect(await app.get(ParkedMessages).count()).toBe(0);
+  });
+
+  it('parks a message of a newer form at once, for the version that understands it', async () => {
+    const sent = envelope({ schemaVersion: 2 });
+    await publish(sent);
+    await eventually(async () =>
+      expect((await app.get(ParkedMessages).list()).map(({ messageId }) => messageId)).toEqual([sent.id]),
+    );
+    const [row] = await app.get(ParkedMessages).list();
+    await app.get(ParkedMessages).drop(row.id);
+  });
+
+  it('consumes on after NATS was killed and started, and after its consumer was deleted', async () => {
+    await fixture.nats.kill();
+    await fixture.nats.start();
+    const first = envelope();
+    await eventually(() => publish(first));
+    await eventually(() => expect(seen.some(({ id }) => id === first.id)).toBe(true), { timeoutMs: 20_000 });
+
+    const manager = await fixture.connection.jetstreamManager();
+    await manager.consumers.delete('RMM_INTERNAL', 'provisioning-internal');
+    const second = envelope();
+    await publish(second);
+    await eventually(() => expect(seen.some(({ id }) => id === second.id)).toBe(true), { timeoutMs: 20_000 });
+  }, 60_000);
+});
