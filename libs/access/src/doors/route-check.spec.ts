@@ -23,8 +23,8 @@ class GoodController {
   }
 
   @EventPattern('rmm.internal.x.y')
-  heard(): Promise<void> {
-    return Promise.resolve();
+  heard(message: unknown) {
+    return message;
   }
 
   helper() {

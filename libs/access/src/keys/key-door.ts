@@ -68,7 +68,7 @@ export class KeyDoor {
     if (key.startsWith(API_KEY_PREFIX) && !key.startsWith(PARTNER_KEY_PREFIX)) throw new ApiKeyNotAcceptedHere();
     const record = await this.genuine('partner_key', request);
     if (record?.kind !== 'partner_key') throw new InvalidPartnerKey();
-    this.admit(response, await this.chargePartner(record, request.method), 'partner_api_rate_limited');
+    this.admit(response, await this.chargePartner(record, request.method ?? ''), 'partner_api_rate_limited');
     this.usage.count(record);
     const caller = toPartnerKeyCaller(record);
     request.caller = caller;
