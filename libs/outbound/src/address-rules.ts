@@ -18,7 +18,7 @@ export type UrlVerdict =
 export interface AddressRulesOptions {
   /** Hosted rules: HTTPS only and no private destination. */
   isHosted: boolean;
-  /** CIDRs let through for tests and local trials, plain http included (`OUTBOUND_EXTRA_ALLOWED_CIDRS`). */
+  /** CIDRs or addresses let through for tests and local trials, plain http included (`OUTBOUND_EXTRA_ALLOWED_CIDRS`). */
   extraAllowedCidrs?: readonly string[];
 }
 
@@ -39,7 +39,7 @@ export class AddressRules {
   /** @throws Error  when a CIDR does not parse */
   constructor({ isHosted, extraAllowedCidrs = [] }: AddressRulesOptions) {
     this.#isHosted = isHosted;
-    this.#extraAllowed = extraAllowedCidrs.map((cidr) => ipaddr.parseCIDR(cidr));
+    this.#extraAllowed = extraAllowedCidrs.map(rangeOf);
   }
 
   get isHosted(): boolean {
@@ -93,6 +93,12 @@ export class AddressRules {
     if (!host.includes('.')) return 'the host must be a full domain name';
     return LOCAL_SUFFIXES.some((suffix) => host.endsWith(suffix)) ? 'names of local networks are not allowed' : null;
   }
+}
+
+/** A bare address is a range of one. */
+function rangeOf(cidr: string): AddressRange {
+  if (cidr.includes('/')) return ipaddr.parseCIDR(cidr);
+  return ipaddr.parseCIDR(`${cidr}/${cidr.includes(':') ? 128 : 32}`);
 }
 
 function literalOf(hostname: string): string | null {

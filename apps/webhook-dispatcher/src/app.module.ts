@@ -1,0 +1,74 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { AccessModule } from '@rmm/access';
+import { MessagingModule } from '@rmm/messaging';
+import { Outbound } from '@rmm/outbound';
+import { PersistenceModule } from '@rmm/persistence';
+import { KeyRing } from '@rmm/secrets';
+import { ServiceKitModule } from '@rmm/service-kit';
+import { DispatcherConfig, type WebhookDispatcherConfig } from './config.js';
+import { DeliveriesController } from './deliveries/deliveries.controller.js';
+import { DeliveriesRepository } from './deliveries/deliveries.repository.js';
+import { DeliveriesService } from './deliveries/deliveries.service.js';
+import { Retention } from './deliveries/retention.js';
+import { DispatcherLifecycle } from './dispatcher.lifecycle.js';
+import { DispatcherMetrics } from './dispatcher.metrics.js';
+import { EventIntake } from './intake/event-intake.js';
+import { IntakeRepository } from './intake/intake.repository.js';
+import { MIGRATIONS } from './migrations/migrations.js';
+import { SENDING } from './sending/sending.providers.js';
+import { SubscriptionFeed } from './subscriptions/subscription-feed.js';
+import { SubscriptionIndex } from './subscriptions/subscription-index.js';
+import { SubscriptionsRepository } from './subscriptions/subscriptions.repository.js';
+import { NamedOrganization } from './webhooks/named-organization.js';
+import { WebhookInput } from './webhooks/webhook-input.js';
+import { WebhookSealing } from './webhooks/webhook-sealing.js';
+import { WebhooksController } from './webhooks/webhooks.controller.js';
+import { WebhooksRepository } from './webhooks/webhooks.repository.js';
+import { WebhooksService } from './webhooks/webhooks.service.js';
+
+const SERVICE = 'webhook-dispatcher';
+
+@Module({})
+export class AppModule {
+  static forRoot(config: WebhookDispatcherConfig): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [
+        ServiceKitModule.forRoot(config, SERVICE),
+        PersistenceModule.forRoot({ config, schema: 'webhook_dispatcher', entities: [], migrations: MIGRATIONS }),
+        MessagingModule.forRoot({ config, service: SERVICE }),
+        AccessModule.forRoot({ config, service: SERVICE }),
+      ],
+      controllers: [WebhooksController, DeliveriesController],
+      providers: [
+        { provide: DispatcherConfig, useValue: config.dispatcher },
+        { provide: KeyRing, useFactory: () => KeyRing.fromConfig(config) },
+        { provide: Outbound, useFactory: () => outboundOf(config) },
+        WebhooksService,
+        WebhooksRepository,
+        WebhookInput,
+        WebhookSealing,
+        NamedOrganization,
+        DeliveriesService,
+        DeliveriesRepository,
+        Retention,
+        SubscriptionIndex,
+        SubscriptionsRepository,
+        SubscriptionFeed,
+        EventIntake,
+        IntakeRepository,
+        ...SENDING,
+        DispatcherMetrics,
+        DispatcherLifecycle,
+      ],
+    };
+  }
+}
+
+function outboundOf({ isHosted, outboundExtraAllowedCidrs, dispatcher }: WebhookDispatcherConfig): Outbound {
+  return new Outbound({
+    isHosted,
+    extraAllowedCidrs: outboundExtraAllowedCidrs.map(({ text }) => text),
+    pools: { connectionsPerOrigin: dispatcher.originConcurrency },
+  });
+}

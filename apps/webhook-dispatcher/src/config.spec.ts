@@ -1,0 +1,60 @@
+import { ConfigError } from '@rmm/service-kit';
+import { readWebhookDispatcherConfig } from './config.js';
+
+const MINIMAL = {
+  NODE_ENV: 'test',
+  DATABASE_URL: 'postgres://a:b@127.0.0.1/rmm',
+  WORKER_DATABASE_URL: 'postgres://c:d@127.0.0.1/rmm',
+  REDIS_URL: 'redis://127.0.0.1',
+  NATS_URL: 'nats://127.0.0.1',
+  JWKS_URL: 'http://127.0.0.1:4001/api/v1/auth/jwks.json',
+};
+
+function problemsOf(env: NodeJS.ProcessEnv): readonly string[] {
+  try {
+    readWebhookDispatcherConfig(env);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
+
+describe('readWebhookDispatcherConfig', () => {
+  it('has the defaults of the contract', () => {
+    const config = readWebhookDispatcherConfig(MINIMAL);
+    expect(config.dispatcher).toEqual({
+      timeoutMs: 30_000,
+      originConcurrency: 10,
+      workerConcurrency: 1_000,
+      organizationConcurrency: 100,
+      retryAfterCapSeconds: 3_600,
+      autoFailAfterHours: 120,
+      deliveryRetentionDays: 30,
+    });
+    expect(config.outboundExtraAllowedCidrs).toEqual([]);
+    expect(config.port).toBe(4005);
+  });
+
+  it('lists every problem at once', () => {
+    const problems = problemsOf({
+      ...MINIMAL,
+      JWKS_URL: '',
+      WEBHOOK_TIMEOUT_MS: '15s',
+      WEBHOOK_ORIGIN_CONCURRENCY: '0',
+    });
+    expect(problems).toEqual(
+      expect.arrayContaining([
+        'JWKS_URL is required',
+        'WEBHOOK_TIMEOUT_MS must be 1000 to 30000, got "15s"',
+        'WEBHOOK_ORIGIN_CONCURRENCY must be 1 to 100, got "0"',
+      ]),
+    );
+  });
+
+  it('lets extra ranges through on self-hosted fleets only', () => {
+    const extra = { ...MINIMAL, OUTBOUND_EXTRA_ALLOWED_CIDRS: '127.0.0.0/8' };
+    expect(problemsOf(extra)).toHaveLength(1);
+    expect(problemsOf({ ...extra, IS_HOSTED: 'false' })).toEqual([]);
+  });
+});

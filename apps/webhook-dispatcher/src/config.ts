@@ -1,0 +1,51 @@
+import { readSecretsConfig, type SecretsConfig } from '@rmm/secrets';
+import {
+  type Cidr,
+  type FleetConfig,
+  readConfig,
+  readFleetConfig,
+  readOutboundExtraAllowedCidrs,
+} from '@rmm/service-kit';
+
+/** What concerns the sending of webhooks alone; also its injection token. @see CONTRACT.md 10 */
+export abstract class DispatcherConfig {
+  /** The whole attempt, milliseconds. */
+  abstract readonly timeoutMs: number;
+  /** Attempts at a time: to one origin, of one process, of one organisation. */
+  abstract readonly originConcurrency: number;
+  abstract readonly workerConcurrency: number;
+  abstract readonly organizationConcurrency: number;
+  /** A `Retry-After` is honoured up to this. */
+  abstract readonly retryAfterCapSeconds: number;
+  abstract readonly autoFailAfterHours: number;
+  abstract readonly deliveryRetentionDays: number;
+}
+
+export interface WebhookDispatcherConfig extends FleetConfig, SecretsConfig {
+  jwksUrl: string;
+  outboundExtraAllowedCidrs: Cidr[];
+  dispatcher: DispatcherConfig;
+}
+
+/** Every variable of this service, read once. @throws ConfigError  listing every problem. @see CONTRACT.md 10 */
+export const readWebhookDispatcherConfig = (env: NodeJS.ProcessEnv): Readonly<WebhookDispatcherConfig> =>
+  readConfig(env, (v) => {
+    const fleet = readFleetConfig(v, 'webhook-dispatcher');
+    const integer = (name: string, min: number, max: number, byDefault: number) =>
+      v.integer(name, { min, max, default: byDefault });
+    return {
+      ...fleet,
+      ...readSecretsConfig(v),
+      jwksUrl: v.url('JWKS_URL', { protocols: ['http', 'https'], required: true }) ?? '',
+      outboundExtraAllowedCidrs: readOutboundExtraAllowedCidrs(v, fleet),
+      dispatcher: {
+        timeoutMs: integer('WEBHOOK_TIMEOUT_MS', 1_000, 30_000, 30_000),
+        originConcurrency: integer('WEBHOOK_ORIGIN_CONCURRENCY', 1, 100, 10),
+        workerConcurrency: integer('WEBHOOK_WORKER_CONCURRENCY', 1, 10_000, 1_000),
+        organizationConcurrency: integer('WEBHOOK_ORGANIZATION_CONCURRENCY', 1, 1_000, 100),
+        retryAfterCapSeconds: integer('WEBHOOK_RETRY_AFTER_CAP_SECONDS', 0, 86_400, 3_600),
+        autoFailAfterHours: integer('WEBHOOK_AUTO_FAIL_AFTER_HOURS', 1, 720, 120),
+        deliveryRetentionDays: integer('WEBHOOK_DELIVERY_RETENTION_DAYS', 1, 365, 30),
+      },
+    };
+  });

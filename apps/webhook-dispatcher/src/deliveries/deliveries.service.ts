@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import type { UserCaller } from '@rmm/access';
+import { EVENT_TYPES, isEventType, WEBHOOK_TEST_EVENT } from '@rmm/contracts';
+import { AuditTrail } from '@rmm/messaging';
+import { Tenants, type TenantTransaction } from '@rmm/persistence';
+import { Clock, type Paged, toPage } from '@rmm/service-kit';
+import { webhookBody } from '../intake/event-refusal.js';
+import { Sweeper } from '../sending/sweeper.js';
+import { UnsupportedEventType, WebhookNotActive } from '../webhooks/webhook.errors.js';
+import { WebhooksRepository } from '../webhooks/webhooks.repository.js';
+import { resourceOf } from '../webhooks/webhooks.service.js';
+import { DeliveriesRepository, type NewDelivery } from './deliveries.repository.js';
+import { DeliveryNotFailed } from './delivery.errors.js';
+import { type AcceptedDelivery, type DeliveryDto, toDeliveryDto } from './dto/delivery.dto.js';
+import type { ListDeliveriesDto } from './dto/list-deliveries.dto.js';
+import type { TestWebhookDto } from './dto/test-webhook.dto.js';
+
+@Injectable()
+export class DeliveriesService {
+  constructor(
+    private readonly tenants: Tenants,
+    private readonly webhooks: WebhooksRepository,
+    private readonly repository: DeliveriesRepository,
+    private readonly audit: AuditTrail,
+    private readonly sweeper: Sweeper,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Newest first. */
+  async list(caller: UserCaller, webhookId: string, query: ListDeliveriesDto): Promise<Paged<DeliveryDto>> {
+    await this.webhooks.get(caller, webhookId);
+    const { rows, total } = await this.repository.list(caller, {
+      webhookId,
+      status: query.status ?? null,
+      event: query.event ?? null,
+      limit: query.limit,
+      offset: (query.page - 1) * query.limit,
+    });
+    return toPage(query, total, rows.map(toDeliveryDto));
+  }
+
+  /** Makes a delivery that no event stands behind. @throws UnsupportedEventType, WebhookNotFound, WebhookNotActive */
+  async test(caller: UserCaller, webhookId: string, dto: TestWebhookDto): Promise<AcceptedDelivery> {
+    const eventType = dto.event ?? WEBHOOK_TEST_EVENT;
+    if (eventType !== WEBHOOK_TEST_EVENT && !isEventType(eventType)) {
+      throw new UnsupportedEventType([eventType], [...EVENT_TYPES, WEBHOOK_TEST_EVENT]);
+    }
+    return this.tenants.run(caller, async (tx) => {
+      const webhook = await this.webhooks.lock(tx, webhookId);
+      if (webhook.status !== 'active') throw new WebhookNotActive();
+      const eventId = randomUUID();
+      const timestamp = this.clock.now().toISOString();
+      const data = dto.payload ?? { message: 'This is a test delivery', timestamp, webhookId };
+      const body = webhookBody({ id: eventId, type: eventType, timestamp, orgId: webhook.orgId, data });
+      const maxAttempts = await this.webhooks.maxAttempts(tx, webhookId);
+      return this.#accept(tx, caller, 'webhook.test', 'Test delivery queued', {
+        id: randomUUID(),
+        webhook,
+        eventType,
+        eventId,
+        body,
+        maxAttempts,
+      });
+    });
+  }
+
+  /** A new delivery with the event and payload of a failed one, which stays as it is. */
+  async retry(caller: UserCaller, webhookId: string, deliveryId: string): Promise<AcceptedDelivery> {
+    return this.tenants.run(caller, async (tx) => {
+      const webhook = await this.webhooks.lock(tx, webhookId);
+      const failed = await this.repository.get(tx, webhookId, deliveryId);
+      if (failed.status !== 'failed' || failed.body === null) throw new DeliveryNotFailed();
+      if (webhook.status !== 'active') throw new WebhookNotActive();
+      return this.#accept(tx, caller, 'webhook.retry', 'Delivery queued for retry', {
+        id: randomUUID(),
+        webhook,
+        eventType: failed.event,
+        eventId: failed.eventId,
+        body: failed.body,
+        maxAttempts: await this.webhooks.maxAttempts(tx, webhookId),
+      });
+    });
+  }
+
+  async #accept(
+    tx: TenantTransaction,
+    caller: UserCaller,
+    action: string,
+    message: string,
+    delivery: NewDelivery,
+  ): Promise<AcceptedDelivery> {
+    const { id, webhook, eventType, eventId } = delivery;
+    await this.repository.insert(tx, delivery);
+    await this.audit.add(tx, caller, action, resourceOf(webhook), { deliveryId: id, event: eventType, eventId });
+    tx.afterCommit(() => this.sweeper.wake());
+    return { message, delivery: { id, webhookId: webhook.id, status: 'pending', event: eventType, attempt: 0 } };
+  }
+}

@@ -1,0 +1,9 @@
+import { IsName, IsOpenObject } from '@rmm/service-kit';
+
+export class TestWebhookDto {
+  @IsName({ optional: true, description: 'A known event type; webhook.test by default' })
+  event?: string;
+
+  @IsOpenObject({ optional: true, description: 'Becomes `data` of the body' })
+  payload?: Record<string, unknown>;
+}

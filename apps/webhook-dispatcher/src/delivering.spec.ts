@@ -1,0 +1,277 @@
+import { randomUUID } from 'node:crypto';
+import type { INestApplication } from '@nestjs/common';
+import { eventually } from '@rmm/testing-services';
+import { createWebhook, DispatcherWorld, organizationCaller, type Organization } from '../test/dispatcher.js';
+import { isSignedWith, Receiver } from '../test/receiver.js';
+import { DeliveriesService } from './deliveries/deliveries.service.js';
+import { WebhooksService } from './webhooks/webhooks.service.js';
+
+describe('delivering', () => {
+  let world: DispatcherWorld;
+  let app: INestApplication;
+  let receiver: Receiver;
+  let organization: Organization;
+
+  beforeAll(async () => {
+    world = await DispatcherWorld.open();
+    app = await world.start({ WEBHOOK_TIMEOUT_MS: '1000' });
+  }, 60_000);
+
+  beforeEach(async () => {
+    receiver = await Receiver.start();
+    organization = await world.organization();
+  });
+
+  afterEach(() => receiver.stop());
+  afterAll(() => world.close(), 30_000);
+
+  const delivered = (webhookId: string, count = 1) =>
+    eventually(async () => {
+      const rows = await world.deliveries(webhookId);
+      expect(rows.filter(({ status }) => status === 'delivered')).toHaveLength(count);
+      return rows;
+    });
+
+  it('sends an event to the webhook that is subscribed to it, signed', async () => {
+    const webhook = await createWebhook(app, organization, receiver.url, {
+      secret: 'top secret',
+      headers: [{ key: 'X-Environment', value: 'spec' }],
+    });
+    const data = { deviceId: 'd-1', hostname: 'höst' };
+    const eventId = await world.emit(organization, 'device.enrolled', { timestamp: '2026-11-20T10:00:00.000Z', data });
+    const [row] = await delivered(webhook.id);
+    const [received] = receiver.received;
+    if (!received || !row) throw new Error('nothing came');
+    expect(isSignedWith('top secret', received)).toBe(true);
+    expect(received.body).toBe(
+      JSON.stringify({
+        id: eventId,
+        type: 'device.enrolled',
+        timestamp: '2026-11-20T10:00:00.000Z',
+        orgId: organization.orgId,
+        data,
+      }),
+    );
+    expect(received.headers).toMatchObject({
+      'content-type': 'application/json',
+      'user-agent': 'Service-Webhooks/1.0',
+      'x-service-delivery-id': row.id,
+      'x-service-event-id': eventId,
+      'x-service-event-type': 'device.enrolled',
+      'x-environment': 'spec',
+    });
+    expect(received.headers['x-service-timestamp']).toBe(received.headers['x-service-signature-timestamp']);
+    expect(Math.abs(Number(received.headers['x-service-timestamp']) - received.atMs)).toBeLessThan(5_000);
+    const shown = await app.get(DeliveriesService).list(organizationCaller(organization), webhook.id, {
+      page: 1,
+      limit: 50,
+    });
+    expect(shown.pagination.total).toBe(1);
+    expect(shown.data[0]).toMatchObject({
+      status: 'delivered',
+      event: 'device.enrolled',
+      eventId,
+      payload: { id: eventId, data },
+      responseStatus: 200,
+      responseBody: 'ok',
+      errorMessage: null,
+      attempt: 1,
+      maxAttempts: 6,
+      nextAttemptAt: null,
+    });
+    const stats = await app.get(WebhooksService).get(organizationCaller(organization), webhook.id);
+    expect(stats).toMatchObject({
+      successCount: 1,
+      failureCount: 0,
+      deliveryStats: { total: 1, pending: 0, delivered: 1, failed: 0, retrying: 0 },
+    });
+    expect(stats.lastDeliveryAt).not.toBeNull();
+  });
+
+  it('does not sign without a secret', async () => {
+    const webhook = await createWebhook(app, organization, receiver.url);
+    await world.emit(organization);
+    await delivered(webhook.id);
+    expect(receiver.received[0]?.headers).not.toHaveProperty('x-service-signature');
+  });
+
+  it('gives a webhook the first event after its creation', async () => {
+    for (let i = 0; i < 10; i += 1) {
+      const webhook = await createWebhook(app, organization, `${receiver.url}/${i}`, { events: ['user.login'] });
+      await world.emit(organization, 'user.login');
+      await delivered(webhook.id);
+      await app.get(WebhooksService).delete(organizationCaller(organization), webhook.id);
+    }
+    expect(receiver.received.map(({ path }) => path)).toEqual(Array.from({ length: 10 }, (_, i) => `/hook/${i}`));
+  });
+
+  it('sends nothing to other tenants, other types and paused webhooks', async () => {
+    const other = await world.organization(organization.partnerId);
+    const mine = await createWebhook(app, organization, receiver.url);
+    const theirs = await createWebhook(app, other, receiver.url);
+    const otherType = await createWebhook(app, organization, receiver.url, { events: ['alert.*'] });
+    const paused = await createWebhook(app, organization, receiver.url);
+    await app.get(WebhooksService).update(organizationCaller(organization), paused.id, { status: 'paused' });
+    await world.emit(organization);
+    await delivered(mine.id);
+    expect(receiver.received).toHaveLength(1);
+    for (const { id } of [theirs, otherType, paused]) expect(await world.deliveries(id)).toEqual([]);
+  });
+
+  it('makes one delivery of an event that comes twice, also with another time', async () => {
+    const webhook = await createWebhook(app, organization, receiver.url);
+    const id = randomUUID();
+    const timestamp = new Date().toISOString();
+    await world.emit(organization, 'device.online', { id, timestamp });
+    await world.emit(organization, 'device.online', { id, timestamp });
+    await delivered(webhook.id);
+    await world.emit(organization, 'device.online', { id, timestamp: new Date().toISOString() });
+    await world.emit(organization, 'device.offline');
+    await delivered(webhook.id, 2);
+    expect(receiver.received.filter(({ headers }) => headers['x-service-event-id'] === id)).toHaveLength(1);
+  });
+
+  it('fans one event out, storing its body once', async () => {
+    const hooks = await Promise.all(
+      [1, 2, 3, 4, 5].map((i) => createWebhook(app, organization, `${receiver.url}/${i}`, { secret: `s${i}` })),
+    );
+    const eventId = await world.emit(organization);
+    await Promise.all(hooks.map(({ id }) => delivered(id)));
+    expect(receiver.received).toHaveLength(5);
+    for (const received of receiver.received) expect(isSignedWith(`s${received.path.at(-1)}`, received)).toBe(true);
+    expect(await world.rows('select 1 from event_body where event_id = $1', [eventId])).toHaveLength(1);
+  });
+
+  it('tries again after a 503, with the same id, and delivers on the third attempt', async () => {
+    let attempts = 0;
+    receiver.answer = (response) => response.writeHead(++attempts <= 2 ? 503 : 204).end();
+    const webhook = await createWebhook(app, organization, receiver.url, { secret: 'x' });
+    await world.emit(organization);
+    const [row] = await delivered(webhook.id);
+    expect(row?.attempt).toBe(3);
+    expect(receiver.of(row?.id ?? '')).toHaveLength(3);
+    expect(receiver.received.every((received) => isSignedWith('x', received))).toBe(true);
+    const [first, second, third] = receiver.received.map(({ atMs }) => atMs) as [number, number, number];
+    expect(second - first).toBeGreaterThanOrEqual(990);
+    expect(third - second).toBeGreaterThanOrEqual(1_990);
+    const { deliveryStats } = await app.get(WebhooksService).get(organizationCaller(organization), webhook.id);
+    expect(deliveryStats).toMatchObject({ total: 1, delivered: 1, retrying: 0, pending: 0 });
+  }, 20_000);
+
+  it('waits as long as a receiver asks for', async () => {
+    let attempts = 0;
+    receiver.answer = (response) =>
+      ++attempts === 1 ? response.writeHead(429, { 'retry-after': '3' }).end() : response.end();
+    const webhook = await createWebhook(app, organization, receiver.url);
+    await world.emit(organization);
+    await delivered(webhook.id);
+    const [first, second] = receiver.received.map(({ atMs }) => atMs) as [number, number];
+    expect(second - first).toBeGreaterThanOrEqual(2_990);
+  }, 20_000);
+
+  it('gives up when the retries are used up: failed, dead letter, and a manual retry is a new delivery', async () => {
+    receiver.answer = (response) => response.writeHead(500).end('no\u0000pe');
+    const webhook = await createWebhook(app, organization, receiver.url);
+    await world.rows(`update webhook set retry_policy = '{"maxRetries":1,"initialDelayMs":50}' where id = $1`, [
+      webhook.id,
+    ]);
+    const eventId = await world.emit(organization);
+    const [failed] = await eventually(async () => {
+      const rows = await world.deliveries(webhook.id);
+      expect(rows).toMatchObject([
+        { status: 'failed', attempt: 2, error_message: 'HTTP 500: nope', lease_owner: null },
+      ]);
+      return rows;
+    });
+    expect(await world.rows('select attempts, event_id from dead_letter where webhook_id = $1', [webhook.id])).toEqual([
+      { attempts: 2, event_id: eventId },
+    ]);
+    const caller = organizationCaller(organization);
+    expect(await app.get(WebhooksService).get(caller, webhook.id)).toMatchObject({
+      failureCount: 1,
+      deliveryStats: { total: 1, failed: 1, retrying: 0, pending: 0 },
+    });
+    receiver.answer = (response) => response.end();
+    const accepted = await app.get(DeliveriesService).retry(caller, webhook.id, failed?.id ?? '');
+    expect(accepted.delivery).toMatchObject({ status: 'pending', attempt: 0, webhookId: webhook.id });
+    expect(accepted.delivery.id).not.toBe(failed?.id);
+    await delivered(webhook.id);
+    const [again] = receiver.of(accepted.delivery.id);
+    expect(again?.headers['x-service-event-id']).toBe(eventId);
+    expect(again?.body).toBe(receiver.received[0]?.body);
+    expect((await world.deliveries(webhook.id))[0]).toMatchObject({ id: failed?.id, status: 'failed' });
+    await expect(app.get(DeliveriesService).retry(caller, webhook.id, accepted.delivery.id)).rejects.toMatchObject({
+      code: 'delivery_not_failed',
+    });
+  }, 20_000);
+
+  it('ends an attempt that takes too long, dripping or silent', async () => {
+    receiver.answer = (response) => {
+      const timer = setInterval(() => response.write('x'), 50);
+      response.once('close', () => clearInterval(timer));
+    };
+    const webhook = await createWebhook(app, organization, receiver.url);
+    await world.emit(organization);
+    await eventually(async () => {
+      expect(await world.deliveries(webhook.id)).toMatchObject([
+        { status: 'retrying', attempt: 1, error_message: 'Timeout after 1000 ms' },
+      ]);
+    });
+    await app.get(WebhooksService).delete(organizationCaller(organization), webhook.id);
+  });
+
+  it('sends nothing to a URL that has become unsafe, and counts the attempt', async () => {
+    const webhook = await createWebhook(app, organization, receiver.url);
+    const strict = await world.start({ OUTBOUND_EXTRA_ALLOWED_CIDRS: '' });
+    await world.stop(app);
+    await world.emit(organization);
+    await eventually(async () => {
+      expect(await world.deliveries(webhook.id)).toMatchObject([
+        { status: 'retrying', error_message: 'Unsafe webhook URL: the host is in a blocked address range' },
+      ]);
+    });
+    expect(receiver.received).toHaveLength(0);
+    await world.stop(strict);
+    app = await world.start({ WEBHOOK_TIMEOUT_MS: '1000' });
+  }, 30_000);
+
+  it('uses the new URL and secret from the next attempt on, and drops what a deleted webhook had waiting', async () => {
+    receiver.answer = (response) => response.writeHead(500).end();
+    const webhook = await createWebhook(app, organization, `${receiver.url}/old`, { secret: 'old' });
+    await world.emit(organization);
+    await eventually(() => expect(receiver.received).toHaveLength(1));
+    receiver.answer = (response) => response.end();
+    await app
+      .get(WebhooksService)
+      .update(organizationCaller(organization), webhook.id, { url: `${receiver.url}/new`, secret: 'new' });
+    await delivered(webhook.id);
+    expect(receiver.received[1]?.path).toBe('/hook/new');
+    expect(isSignedWith('new', receiver.received[1] as never)).toBe(true);
+    await app.get(WebhooksService).delete(organizationCaller(organization), webhook.id);
+    expect(await world.deliveries(webhook.id)).toEqual([]);
+  });
+
+  it('fails what is due for a paused webhook without sending', async () => {
+    receiver.answer = (response) => response.writeHead(500).end();
+    const webhook = await createWebhook(app, organization, receiver.url);
+    await world.emit(organization);
+    await eventually(() => expect(receiver.received).toHaveLength(1));
+    await app.get(WebhooksService).update(organizationCaller(organization), webhook.id, { status: 'paused' });
+    await eventually(async () => {
+      expect(await world.deliveries(webhook.id)).toMatchObject([
+        { status: 'failed', attempt: 1, error_message: 'Webhook is not active' },
+      ]);
+    });
+    expect(receiver.received).toHaveLength(1);
+    expect(await world.rows('select 1 from dead_letter where webhook_id = $1', [webhook.id])).toEqual([]);
+  });
+
+  it('refuses events nobody knows and goes on', async () => {
+    const webhook = await createWebhook(app, organization, receiver.url, { events: ['*'] });
+    await world.emit(organization, 'device.exploded');
+    await world.emit(organization, 'webhook.test');
+    await world.emit(organization, 'patch.failed');
+    const rows = await delivered(webhook.id);
+    expect(rows).toHaveLength(1);
+  });
+});

@@ -1,0 +1,58 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { Outbound } from '@rmm/outbound';
+import { FLEET_CONFIG, type FleetConfig } from '@rmm/service-kit';
+import { Retention } from './deliveries/retention.js';
+import { EventIntake } from './intake/event-intake.js';
+import { InstanceLease } from './sending/instance-lease.js';
+import { OutcomeWriter } from './sending/outcome-writer.js';
+import { RetryFlow } from './sending/retry-flow.js';
+import { Sender } from './sending/sender.js';
+import { Sweeper } from './sending/sweeper.js';
+import { SubscriptionFeed } from './subscriptions/subscription-feed.js';
+
+/** The part of the grace time that attempts in flight may use; the rest is for writing and handing back. */
+const DRAIN_SHARE = 0.6;
+const CLOSE_MS = 1_000;
+
+/** Starts and stops the parts in the order that loses nothing. */
+@Injectable()
+export class DispatcherLifecycle implements OnApplicationBootstrap, OnModuleDestroy {
+  #isRunning = false;
+
+  constructor(
+    @Inject(FLEET_CONFIG) private readonly fleet: FleetConfig,
+    private readonly retention: Retention,
+    private readonly feed: SubscriptionFeed,
+    private readonly lease: InstanceLease,
+    private readonly retries: RetryFlow,
+    private readonly sweeper: Sweeper,
+    private readonly intake: EventIntake,
+    private readonly sender: Sender,
+    private readonly outcomes: OutcomeWriter,
+    private readonly outbound: Outbound,
+  ) {}
+
+  async onApplicationBootstrap(): Promise<void> {
+    await this.retention.start();
+    await this.feed.start();
+    await this.lease.start(() => this.sender.dropQueued());
+    this.retries.start();
+    this.sweeper.start();
+    this.intake.start();
+    this.#isRunning = true;
+  }
+
+  /** Database, Redis and NATS are still there: nothing new is taken, what is in flight ends, the rest is handed back. */
+  async onModuleDestroy(): Promise<void> {
+    if (!this.#isRunning) return;
+    this.#isRunning = false;
+    const drainMs = this.fleet.shutdownGraceSeconds * 1_000 * DRAIN_SHARE;
+    // All at once: a batch that waits for room in the sender must not keep the sender from stopping.
+    await Promise.all([this.sender.stop(drainMs), this.intake.stop(), this.retries.stopTaking(), this.sweeper.stop()]);
+    await this.outcomes.flush();
+    await this.lease.release();
+    await this.retries.close();
+    await Promise.race([this.outbound.close(), sleep(CLOSE_MS, undefined, { ref: false })]);
+  }
+}

@@ -1,0 +1,72 @@
+import { Injectable } from '@nestjs/common';
+import { MetricsRegistry } from '@rmm/service-kit';
+import type { Outcome } from './sending/outcome.js';
+
+/** What an operator and an autoscaler look at. */
+@Injectable()
+export class DispatcherMetrics {
+  readonly #events;
+  readonly #outcomes;
+  readonly #lost;
+  readonly #duration;
+  readonly #freed;
+
+  constructor(private readonly registry: MetricsRegistry) {
+    this.#events = registry.counter({
+      name: 'rmm_webhook_events_total',
+      help: 'Events taken from the stream',
+      labelNames: ['result'],
+    });
+    this.#outcomes = registry.counter({
+      name: 'rmm_webhook_outcomes_total',
+      help: 'Outcomes written',
+      labelNames: ['status'],
+    });
+    this.#lost = registry.counter({
+      name: 'rmm_webhook_outcomes_lost_total',
+      help: 'Outcomes that came after the lease of their delivery was lost',
+    });
+    this.#freed = registry.counter({
+      name: 'rmm_webhook_leases_freed_total',
+      help: 'Deliveries taken from processes that stopped renewing',
+    });
+    this.#duration = registry.histogram({
+      name: 'rmm_webhook_attempt_seconds',
+      help: 'Time of an attempt',
+      buckets: [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+    });
+  }
+
+  /** `depth` is asked for at each scrape. */
+  observeQueue(depth: { queued: () => number; inFlight: () => number; subscriptions: () => number }): void {
+    const gauge = (name: string, help: string, read: () => number) =>
+      this.registry.gauge({
+        name,
+        help,
+        collect() {
+          this.set(read());
+        },
+      });
+    gauge('rmm_webhook_queue_depth', 'Deliveries held by this process and not yet begun', depth.queued);
+    gauge('rmm_webhook_in_flight', 'Attempts under way', depth.inFlight);
+    gauge('rmm_webhook_subscriptions', 'Active webhooks in the index', depth.subscriptions);
+  }
+
+  countEvents(matched: number, unmatched: number, refused: number): void {
+    this.#events.inc({ result: 'matched' }, matched);
+    this.#events.inc({ result: 'unmatched' }, unmatched);
+    this.#events.inc({ result: 'refused' }, refused);
+  }
+
+  countOutcomes(outcomes: readonly Outcome[], lost: number): void {
+    for (const { status, responseTimeMs } of outcomes) {
+      this.#outcomes.inc({ status });
+      if (responseTimeMs !== null) this.#duration.observe(responseTimeMs / 1_000);
+    }
+    if (lost > 0) this.#lost.inc(lost);
+  }
+
+  countFreed(deliveries: number): void {
+    if (deliveries > 0) this.#freed.inc(deliveries);
+  }
+}

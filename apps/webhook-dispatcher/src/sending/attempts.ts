@@ -1,0 +1,89 @@
+import { Injectable } from '@nestjs/common';
+import { Outbound, type OutboundResponse, OutboundTimeout, UnsafeAddress } from '@rmm/outbound';
+import { Clock } from '@rmm/service-kit';
+import { DispatcherConfig } from '../config.js';
+import { SubscriptionIndex } from '../subscriptions/subscription-index.js';
+import type { Subscription } from '../subscriptions/subscription.js';
+import { deliveryHeaders } from './delivery-request.js';
+import type { HeldDelivery } from './held-delivery.js';
+import { ERROR_BODY_CHARACTERS, keptText, RESPONSE_BODY_CHARACTERS } from './kept-text.js';
+import { type AttemptResult, notActive, NO_RESULT, type Outcome } from './outcome.js';
+import { retryAfterMs } from './retry-after.js';
+import { DEFAULT_RETRY_POLICY, retryDelayMs, type RetryPolicy } from './retry-delay.js';
+
+/** CONTRACT 4.9: at most this much of an answer is read, in bytes. */
+const MAX_RESPONSE_BYTES = 64 * 1024;
+
+type Tried = AttemptResult & { isSuccess: boolean; retryAfterMs: number | null };
+
+/** Makes one attempt at a delivery and says what becomes of it. Never throws. */
+@Injectable()
+export class Attempts {
+  constructor(
+    private readonly outbound: Outbound,
+    private readonly index: SubscriptionIndex,
+    private readonly clock: Clock,
+    private readonly config: DispatcherConfig,
+  ) {}
+
+  /** The webhook is taken as it is now: a new URL or secret counts from the next attempt on. */
+  async make(delivery: HeldDelivery): Promise<Outcome> {
+    const subscription = this.index.find(delivery.webhookId);
+    if (subscription) {
+      const tried = await this.#try(subscription, delivery);
+      return outcomeOf(delivery, tried, subscription.retryPolicy);
+    }
+    if (!this.index.isBroken(delivery.webhookId)) return notActive(delivery);
+    return outcomeOf(delivery, failure('Webhook settings cannot be read'), DEFAULT_RETRY_POLICY);
+  }
+
+  async #try(subscription: Subscription, delivery: HeldDelivery): Promise<Tried> {
+    const { body } = delivery;
+    if (body === null) return failure('The payload is no longer kept');
+    const startedMs = this.clock.nowMs();
+    try {
+      const response = await this.outbound.post({
+        url: subscription.url,
+        headers: deliveryHeaders(subscription, delivery, body, startedMs),
+        body,
+        timeoutMs: this.config.timeoutMs,
+        maxResponseBytes: MAX_RESPONSE_BYTES,
+      });
+      return this.#answered(response, this.clock.nowMs() - startedMs);
+    } catch (error) {
+      // Nothing was sent for an unsafe URL, so there is no time an answer took.
+      const responseTimeMs = error instanceof UnsafeAddress ? null : this.clock.nowMs() - startedMs;
+      return { ...failure(messageOf(error)), responseTimeMs };
+    }
+  }
+
+  #answered({ status, headers, body }: OutboundResponse, responseTimeMs: number): Tried {
+    const isSuccess = status >= 200 && status < 300;
+    const text = keptText(body, RESPONSE_BODY_CHARACTERS);
+    return {
+      isSuccess,
+      responseStatus: status,
+      responseBody: text,
+      responseTimeMs,
+      errorMessage: isSuccess ? null : `HTTP ${status}: ${keptText(body, ERROR_BODY_CHARACTERS)}`,
+      retryAfterMs: retryAfterMs(status, headers['retry-after'], this.clock.nowMs(), this.config.retryAfterCapSeconds),
+    };
+  }
+}
+
+function outcomeOf(delivery: HeldDelivery, tried: Tried, policy: RetryPolicy): Outcome {
+  const { isSuccess, retryAfterMs: askedMs, ...result } = tried;
+  const base = { ...result, delivery, attempted: true };
+  if (isSuccess) return { ...base, status: 'delivered' };
+  const delayMs = retryDelayMs(policy, delivery.attempt);
+  if (delayMs === null) return { ...base, status: 'failed', isDeadLetter: true };
+  return { ...base, status: 'retrying', delayMs: Math.max(delayMs, askedMs ?? 0) };
+}
+
+const failure = (errorMessage: string): Tried => ({ ...NO_RESULT, errorMessage, isSuccess: false, retryAfterMs: null });
+
+function messageOf(error: unknown): string {
+  if (error instanceof UnsafeAddress) return `Unsafe webhook URL: ${error.message}`;
+  if (error instanceof OutboundTimeout) return error.message;
+  return error instanceof Error ? error.message : 'Network error';
+}

@@ -1,0 +1,123 @@
+import { Injectable } from '@nestjs/common';
+import { WorkerDatabase } from '@rmm/persistence';
+import type { HeldDelivery } from './held-delivery.js';
+import { InstanceLease } from './instance-lease.js';
+
+/** The key of a delivery row. */
+export interface DeliveryKey {
+  id: string;
+  createdAt: Date;
+}
+
+interface ClaimedRow {
+  id: string;
+  created_at: Date;
+  webhook_id: string;
+  org_id: string;
+  event_id: string;
+  event_type: string;
+  attempt: number;
+  body: string | null;
+}
+
+/** No delivery that has not ended is older than this: spares looking into every partition of the history. */
+const OPEN_DAYS = 9;
+
+/** @param picked  a query of (id, created_at), locking what it picks and skipping what others hold */
+const claim = (picked: string) => `
+  with picked as (${picked}), taken as (
+    update delivery d set lease_owner = $1 from picked p where d.id = p.id and d.created_at = p.created_at
+    returning d.id, d.created_at, d.webhook_id, d.org_id, d.event_id, d.event_type, d.attempt
+  )
+  select t.*, b.body from taken t
+    left join event_body b on b.event_id = t.event_id and b.org_id = t.org_id and b.created_at = t.created_at`;
+
+const WAITING = `d.lease_owner is null and d.status in ('pending', 'retrying')`;
+
+const CLAIM_NAMED = claim(`
+  select d.id, d.created_at
+    from unnest($2::uuid[], $3::timestamptz[]) as k(id, created_at)
+    join delivery d on d.id = k.id and d.created_at = k.created_at
+   where ${WAITING} and d.due_at <= now()
+     for update of d skip locked`);
+
+const CLAIM_DUE = claim(`
+  select d.id, d.created_at from delivery d
+   where ${WAITING} and d.created_at > now() - interval '${OPEN_DAYS} days'
+     and d.due_at <= now() and (d.status = 'pending' or d.due_at <= now() - $3 * interval '1 millisecond')
+   order by d.due_at limit $2
+     for update skip locked`);
+
+/** Taking deliveries that nobody holds. */
+@Injectable()
+export class ClaimsRepository {
+  constructor(
+    private readonly worker: WorkerDatabase,
+    private readonly lease: InstanceLease,
+  ) {}
+
+  /** Those of the named ones that are due and free. */
+  async claim(keys: readonly DeliveryKey[]): Promise<HeldDelivery[]> {
+    const { owner } = this.lease;
+    const rows = await this.worker.query<ClaimedRow>(CLAIM_NAMED, [
+      owner,
+      keys.map(({ id }) => id),
+      keys.map(({ createdAt }) => createdAt.toISOString()),
+    ]);
+    return rows.map((row) => toHeld(row, owner));
+  }
+
+  /**
+   * Whatever is due, oldest first.
+   * @param overdueMs  a retry is left alone for so long after its time: its job in Redis comes first
+   */
+  async claimDue(limit: number, overdueMs: number): Promise<HeldDelivery[]> {
+    const { owner } = this.lease;
+    const rows = await this.worker.query<ClaimedRow>(CLAIM_DUE, [owner, limit, overdueMs]);
+    return rows.map((row) => toHeld(row, owner));
+  }
+
+  /** Hands some back that were claimed and not begun. */
+  async release(deliveries: readonly HeldDelivery[]): Promise<void> {
+    if (deliveries.length === 0) return;
+    await this.worker.query(
+      `update delivery d set lease_owner = null
+         from unnest($1::uuid[], $2::timestamptz[], $3::uuid[]) as k(id, created_at, owner)
+        where d.id = k.id and d.created_at = k.created_at and d.lease_owner = k.owner`,
+      [
+        deliveries.map(({ id }) => id),
+        deliveries.map(({ createdAt }) => createdAt.toISOString()),
+        deliveries.map(({ owner }) => owner),
+      ],
+    );
+  }
+
+  /**
+   * Frees what processes hold that stopped renewing.
+   * @returns how many deliveries may be claimed again
+   */
+  async freeLapsed(): Promise<number> {
+    await this.worker.query('delete from dispatcher_instance where lease_until < now() and id <> $1', [
+      this.lease.owner,
+    ]);
+    const freed = await this.worker.query(
+      `update delivery d set lease_owner = null, due_at = least(d.due_at, now())
+        where d.lease_owner is not null and d.created_at > now() - interval '${OPEN_DAYS} days'
+          and not exists (select from dispatcher_instance i where i.id = d.lease_owner)
+        returning d.id`,
+    );
+    return freed.length;
+  }
+}
+
+const toHeld = (row: ClaimedRow, owner: string): HeldDelivery => ({
+  id: row.id,
+  createdAt: row.created_at,
+  webhookId: row.webhook_id,
+  orgId: row.org_id,
+  eventId: row.event_id,
+  eventType: row.event_type,
+  body: row.body,
+  attempt: row.attempt,
+  owner,
+});

@@ -1,0 +1,97 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Injectable } from '@nestjs/common';
+import { Logger } from '@rmm/service-kit';
+import { DispatcherMetrics } from '../dispatcher.metrics.js';
+import type { Outcome } from './outcome.js';
+import { OutcomesRepository } from './outcomes.repository.js';
+
+const FLUSH_ROWS = 500;
+const FLUSH_MS = 20;
+/** So many unwritten outcomes mean that the database cannot follow: no new attempt begins. */
+const FULL_ROWS = 5_000;
+const RETRY_MS = [100, 250, 500, 1_000, 2_000];
+
+export interface OutcomeListener {
+  /** A set that now stands in the database. */
+  written(outcomes: Outcome[]): void;
+  /** There is room again. */
+  drained(): void;
+}
+
+/**
+ * Writes outcomes in sets: each 20 ms, or as soon as 500 have come together.
+ * A set that cannot be written is kept and tried again; what waits behind it grows until `isFull` stops the senders.
+ */
+@Injectable()
+export class OutcomeWriter {
+  #waiting: Outcome[] = [];
+  #inHand = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> = Promise.resolve();
+  #isRunning = false;
+  #listener: OutcomeListener | undefined;
+
+  constructor(
+    private readonly repository: OutcomesRepository,
+    private readonly metrics: DispatcherMetrics,
+    private readonly logger: Logger,
+  ) {}
+
+  listen(listener: OutcomeListener): void {
+    this.#listener = listener;
+  }
+
+  get isFull(): boolean {
+    return this.#waiting.length + this.#inHand >= FULL_ROWS;
+  }
+
+  add(outcome: Outcome): void {
+    this.#waiting.push(outcome);
+    if (this.#isRunning) return;
+    if (this.#waiting.length >= FLUSH_ROWS) this.#begin();
+    else this.#timer ??= setTimeout(() => this.#begin(), FLUSH_MS);
+  }
+
+  /** Ends when everything that was added before has been written. */
+  async flush(): Promise<void> {
+    if (!this.#isRunning && this.#waiting.length > 0) this.#begin();
+    await this.#running;
+  }
+
+  #begin(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#isRunning = true;
+    this.#running = this.#writeAll().finally(() => {
+      this.#isRunning = false;
+    });
+  }
+
+  /** One set after the other; what comes meanwhile makes the next set. */
+  async #writeAll(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const set = this.#waiting.splice(0, FLUSH_ROWS);
+      const wasFull = this.isFull;
+      this.#inHand = set.length;
+      const written = await this.#write(set);
+      this.#inHand = 0;
+      const standing = set.filter(({ delivery }) => written.has(delivery.id));
+      this.metrics.countOutcomes(standing, set.length - standing.length);
+      this.#listener?.written(standing);
+      if (wasFull && !this.isFull) this.#listener?.drained();
+    }
+  }
+
+  async #write(set: Outcome[]): Promise<Set<string>> {
+    for (let failures = 0; ; failures += 1) {
+      try {
+        const untried = set.filter(({ attempted }) => !attempted);
+        if (untried.length > 0) await this.repository.dropOrphans(untried);
+        return await this.repository.write(set);
+      } catch (err) {
+        this.logger.warn({ err, outcomes: set.length }, 'Outcomes cannot be written yet');
+        await sleep(RETRY_MS[Math.min(failures, RETRY_MS.length - 1)], undefined, { ref: false });
+      }
+    }
+  }
+}

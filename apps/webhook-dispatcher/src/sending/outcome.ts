@@ -1,0 +1,33 @@
+import type { HeldDelivery } from './held-delivery.js';
+
+/** What the other side answered, as it is kept. */
+export interface AttemptResult {
+  responseStatus: number | null;
+  responseBody: string | null;
+  responseTimeMs: number | null;
+  errorMessage: string | null;
+}
+
+/** What becomes of a held delivery. */
+export type Outcome = AttemptResult & {
+  delivery: HeldDelivery;
+  /** False when it failed without an attempt being made. */
+  attempted: boolean;
+} & ({ status: 'delivered' } | { status: 'retrying'; delayMs: number } | { status: 'failed'; isDeadLetter: boolean });
+
+export const NO_RESULT: AttemptResult = {
+  responseStatus: null,
+  responseBody: null,
+  responseTimeMs: null,
+  errorMessage: null,
+};
+
+/** The webhook was paused, failed or deleted before the delivery was due. @see CONTRACT.md 4.9 */
+export const notActive = (delivery: HeldDelivery): Outcome => ({
+  ...NO_RESULT,
+  delivery,
+  attempted: false,
+  status: 'failed',
+  isDeadLetter: false,
+  errorMessage: 'Webhook is not active',
+});

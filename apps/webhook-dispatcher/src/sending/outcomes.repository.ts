@@ -1,0 +1,86 @@
+import { Injectable } from '@nestjs/common';
+import { WorkerDatabase } from '@rmm/persistence';
+import type { Outcome } from './outcome.js';
+
+/**
+ * Outcomes that were written; the others' leases were lost meanwhile, and somebody else has their deliveries.
+ * One statement: deliveries, dead letters and counters stay together. Rows are locked in the order of their ids, so
+ * that two writers never wait for each other in a circle.
+ */
+const WRITE = `
+  with outcome as materialized (
+    select * from unnest($1::uuid[], $2::timestamptz[], $3::uuid[], $4::text[], $5::int[], $6::int[], $7::float8[],
+                         $8::int[], $9::text[], $10::int[], $11::text[], $12::bool[])
+      as o(id, created_at, owner, status, attempt_before, attempt, delay_ms,
+           response_status, response_body, response_time_ms, error_message, is_dead_letter)
+  ), written as (
+    update delivery d
+       set status = o.status, attempt = o.attempt, lease_owner = null,
+           due_at = now() + o.delay_ms * interval '1 millisecond',
+           response_status = o.response_status, response_body = o.response_body,
+           response_time_ms = o.response_time_ms, error_message = o.error_message,
+           delivered_at = case when o.status = 'delivered' then now() end
+      from outcome o
+     where d.id = o.id and d.created_at = o.created_at and d.lease_owner = o.owner and d.attempt = o.attempt_before
+    returning d.id, d.created_at, d.partner_id, d.org_id, d.webhook_id, d.event_type, d.event_id, d.status, d.attempt,
+              d.response_status, d.error_message, o.attempt_before, o.is_dead_letter
+  ), letters as (
+    insert into dead_letter (delivery_id, failed_at, created_at, partner_id, org_id, webhook_id, event_type, event_id,
+                             attempts, response_status, error_message)
+    select id, now(), created_at, partner_id, org_id, webhook_id, event_type, event_id,
+           attempt, response_status, error_message
+      from written where is_dead_letter
+    on conflict do nothing
+  ), share as (
+    select webhook_id, bool_or(attempt > attempt_before) as attempted,
+           count(*) filter (where status = 'delivered') as delivered,
+           count(*) filter (where status = 'failed') as failed,
+           sum((status = 'retrying')::int - (attempt_before > 0)::int) as retrying
+      from written group by webhook_id
+  ), locked as (
+    select webhook_id from webhook_counter where webhook_id in (select webhook_id from share)
+     order by webhook_id for update
+  ), counted as (
+    update webhook_counter c
+       set delivered = c.delivered + s.delivered, failed = c.failed + s.failed, retrying = c.retrying + s.retrying,
+           last_delivery_at = case when s.attempted then now() else c.last_delivery_at end,
+           last_success_at = case when s.delivered > 0 then now() else c.last_success_at end
+      from share s join locked l using (webhook_id)
+     where c.webhook_id = s.webhook_id
+  )
+  select id from written`;
+
+@Injectable()
+export class OutcomesRepository {
+  constructor(private readonly worker: WorkerDatabase) {}
+
+  /** Rows that were inserted while their webhook was being deleted: nobody would ever see or delete them. */
+  async dropOrphans(outcomes: readonly Outcome[]): Promise<void> {
+    await this.worker.query(
+      `delete from delivery d using unnest($1::uuid[], $2::timestamptz[]) as k(id, created_at)
+        where d.id = k.id and d.created_at = k.created_at
+          and not exists (select from webhook w where w.id = d.webhook_id)`,
+      [outcomes.map(({ delivery }) => delivery.id), outcomes.map(({ delivery }) => delivery.createdAt.toISOString())],
+    );
+  }
+
+  /** @returns the ids of the deliveries whose outcome now stands */
+  async write(outcomes: readonly Outcome[]): Promise<Set<string>> {
+    const column = <T>(value: (outcome: Outcome) => T) => outcomes.map(value);
+    const rows = await this.worker.query<{ id: string }>(WRITE, [
+      column(({ delivery }) => delivery.id),
+      column(({ delivery }) => delivery.createdAt.toISOString()),
+      column(({ delivery }) => delivery.owner),
+      column(({ status }) => status),
+      column(({ delivery }) => delivery.attempt),
+      column(({ delivery, attempted }) => delivery.attempt + (attempted ? 1 : 0)),
+      column((outcome) => (outcome.status === 'retrying' ? outcome.delayMs : 0)),
+      column(({ responseStatus }) => responseStatus),
+      column(({ responseBody }) => responseBody),
+      column(({ responseTimeMs }) => (responseTimeMs === null ? null : Math.round(responseTimeMs))),
+      column(({ errorMessage }) => errorMessage),
+      column((outcome) => outcome.status === 'failed' && outcome.isDeadLetter),
+    ]);
+    return new Set(rows.map(({ id }) => id));
+  }
+}

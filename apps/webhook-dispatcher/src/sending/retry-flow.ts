@@ -1,0 +1,59 @@
+import { Injectable } from '@nestjs/common';
+import { SubscriptionIndex } from '../subscriptions/subscription-index.js';
+import { ClaimsRepository, type DeliveryKey } from './claims.repository.js';
+import { DeadLetterQueue } from './dead-letter-queue.js';
+import type { Outcome } from './outcome.js';
+import { OutcomeWriter } from './outcome-writer.js';
+import { RetryQueue } from './retry-queue.js';
+import { Sender } from './sender.js';
+import { Sweeper } from './sweeper.js';
+
+/** From a written outcome to the next attempt: into Redis, and back when its time has come. */
+@Injectable()
+export class RetryFlow {
+  constructor(
+    private readonly claims: ClaimsRepository,
+    private readonly index: SubscriptionIndex,
+    private readonly sender: Sender,
+    private readonly outcomes: OutcomeWriter,
+    private readonly retries: RetryQueue,
+    private readonly deadLetters: DeadLetterQueue,
+    private readonly sweeper: Sweeper,
+  ) {}
+
+  start(): void {
+    this.deadLetters.start();
+    this.retries.start((keys) => this.#due(keys));
+    this.outcomes.listen({
+      written: (outcomes) => void this.#schedule(outcomes),
+      drained: () => this.sweeper.wake(),
+    });
+  }
+
+  async stopTaking(): Promise<void> {
+    await this.retries.stopTaking();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.retries.close(), this.deadLetters.close()]);
+  }
+
+  async #due(keys: DeliveryKey[]): Promise<void> {
+    await this.sender.waitForRoom();
+    const deliveries = await this.claims.claim(keys);
+    if (deliveries.length > 0) await this.index.refresh();
+    this.sender.send(deliveries);
+  }
+
+  async #schedule(written: readonly Outcome[]): Promise<void> {
+    const retrying = written.flatMap((outcome) =>
+      outcome.status === 'retrying' ? [{ ...keyOf(outcome), delayMs: outcome.delayMs }] : [],
+    );
+    const dead = written.flatMap((outcome) =>
+      outcome.status === 'failed' && outcome.isDeadLetter ? [outcome.delivery] : [],
+    );
+    await Promise.all([this.retries.add(retrying), this.deadLetters.add(dead)]);
+  }
+}
+
+const keyOf = ({ delivery }: Outcome): DeliveryKey => ({ id: delivery.id, createdAt: delivery.createdAt });

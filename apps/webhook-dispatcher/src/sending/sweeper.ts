@@ -1,0 +1,97 @@
+import { Injectable } from '@nestjs/common';
+import { Logger } from '@rmm/service-kit';
+import { DispatcherMetrics } from '../dispatcher.metrics.js';
+import { SubscriptionIndex } from '../subscriptions/subscription-index.js';
+import { ClaimsRepository } from './claims.repository.js';
+import { Sender } from './sender.js';
+
+const SWEEP_MS = 1_000;
+/** Every how many sweeps the leases of others are looked at, and the index is rid of deleted webhooks. */
+const LEASES_EVERY = 10;
+const DELETED_EVERY = 60;
+const CLAIM_ROWS = 500;
+/** So long a retry is left to its job in Redis, in milliseconds. */
+const OVERDUE_MS = 1_000;
+
+/**
+ * The safety net under queue, stream and processes: sends whatever is due in the table and held by nobody. Deliveries
+ * that a request makes (test, retry) come through here as well, at once by `wake`.
+ */
+@Injectable()
+export class Sweeper {
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+  #isWanted = false;
+  #isStopped = false;
+  #sweeps = 0;
+
+  constructor(
+    private readonly claims: ClaimsRepository,
+    private readonly index: SubscriptionIndex,
+    private readonly sender: Sender,
+    private readonly metrics: DispatcherMetrics,
+    private readonly logger: Logger,
+  ) {}
+
+  start(): void {
+    this.#timer = setInterval(() => this.#tick(), SWEEP_MS);
+    this.wake();
+  }
+
+  /** Something may have become due just now. */
+  wake(): void {
+    this.#isWanted = true;
+    if (this.#isStopped || this.#running) return;
+    this.#running = this.#work().finally(() => {
+      this.#running = undefined;
+      // A wake that came in the last moment of the work would be forgotten.
+      if (this.#isWanted) this.wake();
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#isWanted = false;
+    clearInterval(this.#timer);
+    await this.#running;
+  }
+
+  #tick(): void {
+    this.#sweeps += 1;
+    this.wake();
+  }
+
+  async #work(): Promise<void> {
+    try {
+      while (this.#isWanted && !this.#isStopped) {
+        this.#isWanted = false;
+        await this.#tidy();
+        await this.#sweep();
+      }
+    } catch (err) {
+      this.logger.warn({ err }, 'The sweep failed and is repeated');
+      this.#isWanted = false;
+    }
+  }
+
+  async #tidy(): Promise<void> {
+    if (this.#sweeps === 0) return;
+    const sweeps = this.#sweeps;
+    if (sweeps % LEASES_EVERY === 0) this.metrics.countFreed(await this.claims.freeLapsed());
+    if (sweeps % DELETED_EVERY === 0) await this.index.forgetDeleted();
+  }
+
+  /** Until nothing more is due, or the sender has no room. */
+  async #sweep(): Promise<void> {
+    let claimed: number;
+    let limit: number;
+    do {
+      limit = Math.min(CLAIM_ROWS, this.sender.room);
+      if (limit === 0) return;
+      const deliveries = await this.claims.claimDue(limit, OVERDUE_MS);
+      claimed = deliveries.length;
+      if (claimed > 0) await this.index.refresh();
+      this.sender.send(deliveries);
+    } while (claimed === limit && !this.#isStopped);
+  }
+}

@@ -1,0 +1,26 @@
+import { Injectable } from '@nestjs/common';
+import { Broadcasts } from '@rmm/messaging';
+import { Logger } from '@rmm/service-kit';
+import { WEBHOOK_CHANGED, type WebhookChanged } from '../webhooks/webhook-changed.js';
+import { SubscriptionIndex } from './subscription-index.js';
+
+/** Hears of changed webhooks from every replica, so that waiting deliveries meet the webhook as it is now. */
+@Injectable()
+export class SubscriptionFeed {
+  constructor(
+    private readonly broadcasts: Broadcasts,
+    private readonly index: SubscriptionIndex,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Ends when the index is filled. */
+  async start(): Promise<void> {
+    this.broadcasts.subscribe(WEBHOOK_CHANGED, ({ data }) => this.#changed(data as WebhookChanged));
+    await this.index.refresh();
+  }
+
+  #changed({ webhookId, isDeleted }: WebhookChanged): void {
+    if (isDeleted) this.index.forget(webhookId);
+    else this.index.refresh().catch((err: unknown) => this.logger.warn({ err }, 'A changed webhook is not loaded yet'));
+  }
+}

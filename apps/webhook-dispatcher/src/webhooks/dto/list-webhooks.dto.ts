@@ -1,0 +1,10 @@
+import { IsOneOf, IsUuid, PageQueryDto } from '@rmm/service-kit';
+import { WEBHOOK_STATUSES, type WebhookStatus } from '../webhook-status.js';
+
+export class ListWebhooksDto extends PageQueryDto {
+  @IsUuid({ optional: true, description: 'Needed from partner and system callers' })
+  orgId?: string;
+
+  @IsOneOf(WEBHOOK_STATUSES, { optional: true })
+  status?: WebhookStatus;
+}

@@ -1,0 +1,27 @@
+import { IsName, IsNestedList, IsOneOf, IsText, IsWordList } from '@rmm/service-kit';
+import { WEBHOOK_STATUSES, type WebhookStatus } from '../webhook-status.js';
+import { WebhookHeaderDto } from './webhook-header.dto.js';
+
+export class UpdateWebhookDto {
+  @IsName({ optional: true, description: 'Shown in lists' })
+  name?: string;
+
+  @IsName({ max: 2_048, optional: true, description: 'The masked URL, sent back, keeps what is stored' })
+  url?: string;
+
+  @IsText({ min: 1, max: 255, optional: true, nullable: true, description: 'null removes it, ******** keeps it' })
+  secret?: string | null;
+
+  @IsWordList({ min: 1, max: 50, optional: true, description: 'Event types, `*`, or wildcards such as `device.*`' })
+  events?: string[];
+
+  @IsNestedList(() => WebhookHeaderDto, {
+    max: 20,
+    optional: true,
+    description: 'Replaces all; ******** keeps a value',
+  })
+  headers?: WebhookHeaderDto[];
+
+  @IsOneOf(WEBHOOK_STATUSES, { optional: true, description: 'Paused and failed webhooks receive nothing' })
+  status?: WebhookStatus;
+}

@@ -1,0 +1,105 @@
+import { Injectable } from '@nestjs/common';
+import { Outbound, UnsafeAddress } from '@rmm/outbound';
+import { ValidationError } from '@rmm/service-kit';
+import type { CreateWebhookDto } from './dto/create-webhook.dto.js';
+import type { UpdateWebhookDto } from './dto/update-webhook.dto.js';
+import { unsupportedEvents } from './event-patterns.js';
+import { InvalidWebhookUrl, UnsupportedEventType } from './webhook.errors.js';
+import { headerComplaints, type WebhookHeader } from './webhook-headers.js';
+import { MASK, maskHeaderValue, maskUrl } from './webhook-masking.js';
+import type { WebhookRow, WebhookSettings } from './webhook-row.js';
+import { WebhookSealing } from './webhook-sealing.js';
+import { toStoredStatus } from './webhook-status.js';
+
+/** What a caller sent, checked and sealed. */
+@Injectable()
+export class WebhookInput {
+  constructor(
+    private readonly outbound: Outbound,
+    private readonly sealing: WebhookSealing,
+  ) {}
+
+  /** Asks DNS: to be called outside of a transaction. @throws UnsupportedEventType, ValidationError, InvalidWebhookUrl */
+  async forCreate(id: string, dto: CreateWebhookDto): Promise<WebhookSettings> {
+    const headers = dto.headers ?? [];
+    assertEvents(dto.events);
+    assertHeaders(headers);
+    await this.#assertUrl(dto.url);
+    return {
+      name: dto.name,
+      urlSealed: this.sealing.sealUrl(id, dto.url),
+      secretSealed: dto.secret === undefined ? null : this.sealing.sealSecret(id, dto.secret),
+      headers: this.sealing.sealHeaders(id, headers),
+      events: dto.events,
+      status: 'active',
+    };
+  }
+
+  /** The checks of a patch that need the network; the stored row tells which URL is new. */
+  async checkForUpdate(stored: WebhookRow, dto: UpdateWebhookDto): Promise<void> {
+    const given = [dto.name, dto.url, dto.secret, dto.events, dto.headers, dto.status];
+    if (given.every((value) => value === undefined)) throw new ValidationError('Nothing to change');
+    if (dto.events) assertEvents(dto.events);
+    if (dto.headers) assertHeaders(dto.headers);
+    if (dto.url !== undefined && !this.#isStoredUrl(stored, dto.url)) await this.#assertUrl(dto.url);
+  }
+
+  /** The row with the patch laid over it: what came back masked stays as it is stored. */
+  forUpdate(stored: WebhookRow, dto: UpdateWebhookDto): WebhookSettings {
+    const { id } = stored;
+    const keepsUrl = dto.url === undefined || this.#isStoredUrl(stored, dto.url);
+    const keepsSecret = dto.secret === undefined || (dto.secret === MASK && stored.secretSealed !== null);
+    return {
+      name: dto.name ?? stored.name,
+      urlSealed: keepsUrl ? stored.urlSealed : this.sealing.sealUrl(id, dto.url ?? ''),
+      secretSealed: keepsSecret ? stored.secretSealed : sealOrNull(dto.secret, (s) => this.sealing.sealSecret(id, s)),
+      headers: dto.headers === undefined ? stored.headers : this.#mergeHeaders(stored, dto.headers),
+      events: dto.events ?? stored.events,
+      status: dto.status === undefined ? stored.status : toStoredStatus(dto.status),
+    };
+  }
+
+  #mergeHeaders(stored: WebhookRow, given: readonly WebhookHeader[]): WebhookHeader[] {
+    const sealed = new Map(stored.headers.map(({ key, value }) => [key.toLowerCase(), value]));
+    return given.map(({ key, value }, i) => {
+      const kept = value === MASK ? sealed.get(key.toLowerCase()) : undefined;
+      if (kept !== undefined) return { key, value: kept };
+      // A mask that hides nothing is a mistake of the caller, not a value.
+      if (value === MASK && maskHeaderValue(key, value) === MASK) {
+        throw ValidationError.of(`headers.${i}.value`, 'has no stored value to keep');
+      }
+      return this.sealing.sealHeaders(stored.id, [{ key, value }])[0] as WebhookHeader;
+    });
+  }
+
+  #isStoredUrl(stored: WebhookRow, url: string): boolean {
+    try {
+      const known = this.sealing.openUrl(stored.id, stored.urlSealed);
+      return url === known || url === maskUrl(known);
+    } catch {
+      return false;
+    }
+  }
+
+  async #assertUrl(url: string): Promise<void> {
+    try {
+      await this.outbound.assertAllowed(url);
+    } catch (error) {
+      if (error instanceof UnsafeAddress) throw new InvalidWebhookUrl(error.reasons);
+      throw error;
+    }
+  }
+}
+
+function assertEvents(events: readonly string[]): void {
+  const unknown = unsupportedEvents(events);
+  if (unknown.length > 0) throw new UnsupportedEventType(unknown);
+}
+
+function assertHeaders(headers: readonly WebhookHeader[]): void {
+  const fieldErrors = headerComplaints(headers);
+  if (Object.keys(fieldErrors).length > 0) throw new ValidationError(undefined, { fieldErrors });
+}
+
+const sealOrNull = (secret: string | null | undefined, seal: (secret: string) => string): string | null =>
+  secret === null || secret === undefined ? null : seal(secret);

@@ -1,0 +1,35 @@
+import type { WebhookHeader } from './webhook-headers.js';
+import type { StoredWebhookStatus } from './webhook-status.js';
+
+/** A row of `webhook` with its counters. */
+export interface WebhookRow {
+  id: string;
+  partnerId: string;
+  orgId: string;
+  name: string;
+  urlSealed: string;
+  secretSealed: string | null;
+  /** Values sealed. */
+  headers: WebhookHeader[];
+  events: string[];
+  status: StoredWebhookStatus;
+  createdBy: string | null;
+  createdAt: Date;
+  updatedAt: Date;
+  total: string;
+  delivered: string;
+  failed: string;
+  retrying: string;
+  lastDeliveryAt: Date | null;
+  lastSuccessAt: Date | null;
+}
+
+/** What a create writes and a patch may change. */
+export interface WebhookSettings {
+  name: string;
+  urlSealed: string;
+  secretSealed: string | null;
+  headers: WebhookHeader[];
+  events: string[];
+  status: StoredWebhookStatus;
+}

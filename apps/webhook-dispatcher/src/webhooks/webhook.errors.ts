@@ -1,0 +1,41 @@
+import { BadRequestError, ConflictError, NotFoundError } from '@rmm/service-kit';
+import { SUPPORTED_EVENTS } from './event-patterns.js';
+
+export class WebhookNotFound extends NotFoundError {
+  constructor() {
+    super('Webhook');
+  }
+}
+
+/** 400: a partner or system caller named no organisation. @see CONTRACT.md 1.4 */
+export class OrganizationContextRequired extends BadRequestError {
+  override code = 'organization_context_required';
+  override error = 'Organization context required';
+}
+
+/** 400: `message` carries the reasons. */
+export class InvalidWebhookUrl extends BadRequestError {
+  override code = 'invalid_webhook_url';
+  override error = 'Invalid webhook URL';
+
+  constructor(reasons: readonly string[]) {
+    super(undefined, { message: `Invalid webhook URL: ${reasons.join('; ')}` });
+  }
+}
+
+export class UnsupportedEventType extends BadRequestError {
+  override code = 'unsupported_event_type';
+  override error = 'Unsupported event type';
+
+  constructor(events: readonly string[], supportedEvents: readonly string[] = SUPPORTED_EVENTS) {
+    super(undefined, {
+      message: `Unsupported event type: ${events.join(', ')}`,
+      extras: { supportedEvents: [...supportedEvents] },
+    });
+  }
+}
+
+export class WebhookNotActive extends ConflictError {
+  override code = 'webhook_not_active';
+  override error = 'Webhook is not active';
+}

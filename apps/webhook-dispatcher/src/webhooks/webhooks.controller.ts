@@ -1,0 +1,63 @@
+import { Body, Controller, Delete, Get, Patch, Post, Query } from '@nestjs/common';
+import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { CurrentCaller, RequirePermission, type UserCaller } from '@rmm/access';
+import { type Paged, pagedOf, UuidParam } from '@rmm/service-kit';
+import { CreateWebhookDto } from './dto/create-webhook.dto.js';
+import { ListWebhooksDto } from './dto/list-webhooks.dto.js';
+import { UpdateWebhookDto } from './dto/update-webhook.dto.js';
+import { WebhookDto, WebhookWithStatsDto } from './dto/webhook.dto.js';
+import { EVENT_CATALOGUE } from './event-catalogue.js';
+import { WebhooksService } from './webhooks.service.js';
+
+const WebhookId = () => UuidParam('id', 'Webhook');
+
+/** @see SPEC.md 4.9, CONTRACT.md 4.9 */
+@ApiTags('Webhooks')
+@Controller('webhooks')
+export class WebhooksController {
+  constructor(private readonly webhooks: WebhooksService) {}
+
+  @Get()
+  @RequirePermission('organizations:read')
+  @ApiOkResponse({ type: pagedOf(WebhookDto) })
+  list(@CurrentCaller() caller: UserCaller, @Query() query: ListWebhooksDto): Promise<Paged<WebhookDto>> {
+    return this.webhooks.list(caller, query);
+  }
+
+  @Post()
+  @RequirePermission('organizations:write')
+  @ApiCreatedResponse({ type: WebhookDto })
+  create(@CurrentCaller() caller: UserCaller, @Body() dto: CreateWebhookDto): Promise<WebhookDto> {
+    return this.webhooks.create(caller, dto);
+  }
+
+  @Get('event-types')
+  @RequirePermission('organizations:read')
+  eventTypes(): typeof EVENT_CATALOGUE {
+    return EVENT_CATALOGUE;
+  }
+
+  @Get(':id')
+  @RequirePermission('organizations:read')
+  @ApiOkResponse({ type: WebhookWithStatsDto })
+  get(@CurrentCaller() caller: UserCaller, @WebhookId() id: string): Promise<WebhookWithStatsDto> {
+    return this.webhooks.get(caller, id);
+  }
+
+  @Patch(':id')
+  @RequirePermission('organizations:write')
+  @ApiOkResponse({ type: WebhookDto })
+  update(
+    @CurrentCaller() caller: UserCaller,
+    @WebhookId() id: string,
+    @Body() dto: UpdateWebhookDto,
+  ): Promise<WebhookDto> {
+    return this.webhooks.update(caller, id, dto);
+  }
+
+  @Delete(':id')
+  @RequirePermission('organizations:write')
+  delete(@CurrentCaller() caller: UserCaller, @WebhookId() id: string): Promise<{ success: true }> {
+    return this.webhooks.delete(caller, id);
+  }
+}

@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import type { UserCaller } from '@rmm/access';
+import { AuditTrail, Outbox } from '@rmm/messaging';
+import { Tenants } from '@rmm/persistence';
+import { type Paged, toPage } from '@rmm/service-kit';
+import type { CreateWebhookDto } from './dto/create-webhook.dto.js';
+import type { ListWebhooksDto } from './dto/list-webhooks.dto.js';
+import type { UpdateWebhookDto } from './dto/update-webhook.dto.js';
+import { toWebhookDto, toWebhookWithStatsDto, type WebhookDto, type WebhookWithStatsDto } from './dto/webhook.dto.js';
+import { NamedOrganization } from './named-organization.js';
+import { webhookChanged } from './webhook-changed.js';
+import { WebhookInput } from './webhook-input.js';
+import type { WebhookRow } from './webhook-row.js';
+import { WebhookSealing } from './webhook-sealing.js';
+import { toStoredStatus } from './webhook-status.js';
+import { WebhooksRepository } from './webhooks.repository.js';
+
+@Injectable()
+export class WebhooksService {
+  constructor(
+    private readonly tenants: Tenants,
+    private readonly repository: WebhooksRepository,
+    private readonly organizations: NamedOrganization,
+    private readonly input: WebhookInput,
+    private readonly sealing: WebhookSealing,
+    private readonly outbox: Outbox,
+    private readonly audit: AuditTrail,
+  ) {}
+
+  async list(caller: UserCaller, query: ListWebhooksDto): Promise<Paged<WebhookDto>> {
+    const { orgId } = await this.organizations.resolve(caller, query.orgId);
+    const { rows, total } = await this.repository.list(caller, {
+      orgId,
+      status: query.status === undefined ? null : toStoredStatus(query.status),
+      limit: query.limit,
+      offset: (query.page - 1) * query.limit,
+    });
+    return toPage(
+      query,
+      total,
+      rows.map((row) => toWebhookDto(row, this.sealing)),
+    );
+  }
+
+  async get(caller: UserCaller, id: string): Promise<WebhookWithStatsDto> {
+    return toWebhookWithStatsDto(await this.repository.get(caller, id), this.sealing);
+  }
+
+  async create(caller: UserCaller, dto: CreateWebhookDto): Promise<WebhookDto> {
+    const { orgId, partnerId } = await this.organizations.resolve(caller, dto.orgId);
+    const id = randomUUID();
+    const settings = await this.input.forCreate(id, dto);
+    return this.tenants.run(caller, async (tx) => {
+      const row = await this.repository.insert(tx, { ...settings, id, orgId, partnerId, createdBy: caller.userId });
+      await this.audit.add(tx, caller, 'webhook.create', resourceOf(row), { events: row.events });
+      await this.outbox.add(tx, webhookChanged(row));
+      return toWebhookDto(row, this.sealing);
+    });
+  }
+
+  async update(caller: UserCaller, id: string, dto: UpdateWebhookDto): Promise<WebhookDto> {
+    // The network is asked before the transaction; the row is read again, locked, inside.
+    await this.input.checkForUpdate(await this.repository.get(caller, id), dto);
+    return this.tenants.run(caller, async (tx) => {
+      const stored = await this.repository.lock(tx, id);
+      const row = await this.repository.update(tx, id, this.input.forUpdate(stored, dto));
+      await this.audit.add(tx, caller, 'webhook.update', resourceOf(row), { changed: changedFields(dto) });
+      await this.outbox.add(tx, webhookChanged(row));
+      return toWebhookDto(row, this.sealing);
+    });
+  }
+
+  /** The webhook and all its deliveries, in one transaction. */
+  async delete(caller: UserCaller, id: string): Promise<{ success: true }> {
+    await this.tenants.run(caller, async (tx) => {
+      const row = await this.repository.lock(tx, id);
+      await this.repository.delete(tx, id);
+      await this.audit.add(tx, caller, 'webhook.delete', resourceOf(row));
+      await this.outbox.add(tx, webhookChanged(row, true));
+    });
+    return { success: true };
+  }
+}
+
+export const resourceOf = ({ id, name, orgId, partnerId }: WebhookRow) => ({
+  type: 'webhook',
+  id,
+  name,
+  orgId,
+  partnerId,
+});
+
+const changedFields = (dto: UpdateWebhookDto): string[] =>
+  Object.entries(dto).flatMap(([name, value]) => (value === undefined ? [] : [name]));

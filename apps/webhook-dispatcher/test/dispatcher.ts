@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto';
+import type { INestApplication } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import type { UserCaller } from '@rmm/access';
+import { JetStreamServer, natsOptions } from '@rmm/messaging';
+import { configureApp, KitAdapter } from '@rmm/service-kit';
+import { startStores, type Stores, type TestDatabase, type TestNats } from '@rmm/testing-services';
+import { connect, type NatsConnection } from 'nats';
+import pg from 'pg';
+import { AppModule } from '../src/app.module.js';
+import { readWebhookDispatcherConfig, type WebhookDispatcherConfig } from '../src/config.js';
+import type { CreateWebhookDto } from '../src/webhooks/dto/create-webhook.dto.js';
+import type { WebhookDto } from '../src/webhooks/dto/webhook.dto.js';
+import { WebhooksService } from '../src/webhooks/webhooks.service.js';
+
+export const SCHEMA = 'webhook_dispatcher';
+
+export interface Organization {
+  orgId: string;
+  partnerId: string;
+}
+
+/** The dispatcher on stores of its own, with what a spec needs to drive it and to look behind it. */
+export class DispatcherWorld {
+  private readonly apps = new Set<INestApplication>();
+
+  private constructor(
+    readonly stores: Stores,
+    readonly database: TestDatabase<typeof SCHEMA>,
+    readonly nats: TestNats,
+    readonly admin: pg.Client,
+    private readonly publisher: NatsConnection,
+  ) {}
+
+  static async open(): Promise<DispatcherWorld> {
+    const stores = await startStores();
+    const [database, nats] = await Promise.all([stores.createDatabase([SCHEMA]), stores.nats()]);
+    const admin = new pg.Client({ connectionString: database.adminUrl, options: `-c search_path=${SCHEMA}` });
+    await admin.connect();
+    const publisher = await connect(natsOptions(nats.adminUrl, 'spec'));
+    return new DispatcherWorld(stores, database, nats, admin, publisher);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.apps].map((app) => app.close()));
+    await this.publisher.close();
+    await this.admin.end();
+    await this.stores.stop();
+  }
+
+  env(changes: Record<string, string> = {}): Record<string, string> {
+    const { owner, service, worker } = this.database.urls[SCHEMA];
+    return {
+      NODE_ENV: 'test',
+      LOG_LEVEL: 'error',
+      PORT: '0',
+      IS_HOSTED: 'false',
+      OUTBOUND_EXTRA_ALLOWED_CIDRS: '127.0.0.0/8',
+      DATABASE_URL: service,
+      WORKER_DATABASE_URL: worker,
+      MIGRATIONS_DATABASE_URL: owner,
+      REDIS_URL: this.stores.redisUrl,
+      NATS_URL: this.nats.adminUrl,
+      JWKS_URL: 'http://127.0.0.1:9/jwks.json',
+      SECRET_ENCRYPTION_KEY: 'a key for the specs of the webhook dispatcher',
+      SHUTDOWN_GRACE_SECONDS: '5',
+      ...changes,
+    };
+  }
+
+  /** A replica of the dispatcher, running. */
+  async start(changes: Record<string, string> = {}, imports: unknown[] = []): Promise<INestApplication> {
+    const config: WebhookDispatcherConfig = readWebhookDispatcherConfig(this.env(changes));
+    const module = await Test.createTestingModule({
+      imports: [AppModule.forRoot(config), ...(imports as [])],
+    }).compile();
+    const app = module.createNestApplication(new KitAdapter(), { bodyParser: false });
+    configureApp(app, { config, openApi: { title: 'spec', description: 'spec' } });
+    app.connectMicroservice({ strategy: app.get(JetStreamServer) });
+    await app.init();
+    this.apps.add(app);
+    return app;
+  }
+
+  async stop(app: INestApplication): Promise<void> {
+    this.apps.delete(app);
+    await app.close();
+  }
+
+  async organization(partnerId: string = randomUUID()): Promise<Organization> {
+    const orgId = randomUUID();
+    await this.admin.query(
+      `insert into organization_directory (org_id, partner_id, name, slug, status, version)
+       values ($1, $2, 'Org', 'org', 'active', 1)`,
+      [orgId, partnerId],
+    );
+    return { orgId, partnerId };
+  }
+
+  /** Publishes a domain event as another service would. @returns its id */
+  async emit(
+    { orgId, partnerId }: Organization,
+    type = 'device.enrolled',
+    changes: { id?: string; timestamp?: string; data?: object } = {},
+  ): Promise<string> {
+    const { id = randomUUID(), timestamp = new Date().toISOString(), data = { deviceId: 'd-1' } } = changes;
+    const message = JSON.stringify({ id, type, timestamp, orgId, partnerId, data });
+    await this.publisher.jetstream().publish(`rmm.events.${orgId}.${type}`, message);
+    return id;
+  }
+
+  async rows<Row = Record<string, unknown>>(sql: string, params: unknown[] = []): Promise<Row[]> {
+    const result = await this.admin.query(sql, params);
+    return result.rows as Row[];
+  }
+
+  deliveries(
+    webhookId: string,
+  ): Promise<{ id: string; status: string; attempt: number; error_message: string | null }[]> {
+    return this.rows(
+      'select id, status, attempt, error_message, lease_owner from delivery where webhook_id = $1 order by created_at, id',
+      [webhookId],
+    );
+  }
+}
+
+/** A partner member who reaches all organisations. */
+export function partnerCaller(partnerId: string): UserCaller {
+  const userId = randomUUID();
+  return userCaller({ userId, scope: 'partner', partnerId, orgId: null, orgAccess: 'all' });
+}
+
+export function organizationCaller({ orgId, partnerId }: Organization): UserCaller {
+  return userCaller({ userId: randomUUID(), scope: 'organization', partnerId, orgId, orgAccess: 'none' });
+}
+
+function userCaller(of: Pick<UserCaller, 'userId' | 'scope' | 'partnerId' | 'orgId' | 'orgAccess'>): UserCaller {
+  const { userId, scope, partnerId, orgId, orgAccess } = of;
+  return {
+    ...of,
+    kind: 'user',
+    actor: { type: 'user', id: userId, email: 'user@example.com' },
+    tenant: { scope, partnerId, orgId, orgAccess, orgIds: [], userId },
+    email: 'user@example.com',
+    sessionId: randomUUID(),
+    roleId: null,
+    orgIds: [],
+    siteIds: null,
+    deviceGroupIds: null,
+    permissions: new Set(['organizations:read', 'organizations:write'] as const),
+    mfa: true,
+    hasFactor: true,
+  };
+}
+
+export function createWebhook(
+  app: INestApplication,
+  organization: Organization,
+  url: string,
+  changes: Partial<CreateWebhookDto> = {},
+): Promise<WebhookDto> {
+  return app.get(WebhooksService).create(organizationCaller(organization), {
+    name: 'Hook',
+    url,
+    events: ['device.*'],
+    ...changes,
+  });
+}
