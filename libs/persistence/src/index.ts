@@ -1,4 +1,5 @@
 export * from './database/database-errors.js';
+export { DEFAULT_TIMEOUTS, type Timeouts } from './database/pool-options.js';
 export * from './database/sql-executor.js';
 export { loginRoles, type LoginRoles } from './migrations/login-roles.js';
 export * from './migrations/migrations-runner.js';

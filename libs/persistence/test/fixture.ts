@@ -80,11 +80,14 @@ export interface Fleet {
 }
 
 /** Both runtime logins go through the gate. */
-export async function startFleet(pools = { serviceMax: 3, workerMax: 2 }): Promise<Fleet> {
+export async function startFleet(
+  pools = { serviceMax: 3, workerMax: 2 },
+  timeouts?: PersistenceOptions['timeouts'],
+): Promise<Fleet> {
   const stores = await startStores();
   const database = await stores.createDatabase([SCHEMA]);
   const gate = await stores.gate(database.adminUrl);
-  const options = optionsFor(database, { pools });
+  const options = { ...optionsFor(database, { pools }), timeouts };
   options.config.databaseUrl = through(gate, options.config.databaseUrl);
   options.config.workerDatabaseUrl = through(gate, options.config.workerDatabaseUrl);
   const databases = await Databases.open(options);

@@ -13,7 +13,7 @@ describe('without its database', () => {
   const read = () => fleet.tenants.read(me, 'select name from device order by name');
 
   beforeAll(async () => {
-    fleet = await startFleet();
+    fleet = await startFleet(undefined, { acquireMs: 1_500, statementMs: 1_000 });
   });
   afterEach(() => fleet.gate.open());
   afterAll(() => fleet.stop());
@@ -81,11 +81,21 @@ describe('without its database', () => {
 
   it('answers 503 when a statement takes too long, and keeps the connection', async () => {
     const work = fleet.tenants.run(me, async (tx) => {
-      await tx.query(`set local statement_timeout = 50`);
-      await tx.query('select pg_sleep(5)');
+      await tx.query('select pg_sleep(30)');
     });
     await expect(work).rejects.toThrow(DatabaseTooBusy);
     expect(await read()).toHaveLength(2);
+  });
+
+  it('gives a server up that hangs, and comes back when it does', async () => {
+    await read();
+    fleet.gate.stall();
+    const started = performance.now();
+    await expect(read()).rejects.toThrow(DatabaseConnectionLost);
+    expect(performance.now() - started).toBeLessThan(4_500);
+    await fleet.gate.shut();
+    await fleet.gate.open();
+    expect(await eventually(read)).toHaveLength(2);
   });
 
   it('gives every statement, lock and idle transaction an end', async () => {
@@ -94,7 +104,7 @@ describe('without its database', () => {
     const expected = [
       { name: 'idle_in_transaction_session_timeout', ms: 30_000 },
       { name: 'lock_timeout', ms: 5_000 },
-      { name: 'statement_timeout', ms: 10_000 },
+      { name: 'statement_timeout', ms: 1_000 },
     ];
     expect(await fleet.tenants.read(me, sql, [settings])).toEqual(expected);
     expect(await fleet.worker.query(sql, [settings])).toEqual(expected);

@@ -1,26 +1,49 @@
 import type { ClientBase, PoolConfig } from 'pg';
 
-export const STATEMENT_TIMEOUT_MS = 10_000;
-const ACQUIRE_TIMEOUT_MS = 5_000;
-const LOCK_TIMEOUT_MS = 5_000;
-const IDLE_IN_TRANSACTION_MS = 30_000;
+/** How long is waited for what, in milliseconds. */
+export interface Timeouts {
+  /** For a connection of the pool. */
+  acquireMs: number;
+  statementMs: number;
+  lockMs: number;
+  /** Until the server ends a transaction in which nothing happens. */
+  idleInTransactionMs: number;
+}
+
+export const DEFAULT_TIMEOUTS: Readonly<Timeouts> = {
+  acquireMs: 5_000,
+  statementMs: 10_000,
+  lockMs: 5_000,
+  idleInTransactionMs: 30_000,
+};
+
+/** What the server has beyond a statement's time to say itself that it took too long. */
+const ANSWER_MARGIN_MS = 2_000;
+
+export interface RuntimePool {
+  url: string;
+  schema: string;
+  max: number;
+  applicationName: string;
+  timeouts?: Partial<Timeouts>;
+}
 
 /**
  * The options of a runtime pool (service or worker login). Nothing waits for ever: getting a connection, a lock, a
- * statement and an idle transaction each have an end. A statement that the server does not even answer is given up by
- * the client shortly after the server should have done so.
+ * statement and an idle transaction each have an end. A server that does not even answer is given up by the client.
  */
-export function poolOptions(url: string, schema: string, max: number, applicationName: string): PoolConfig {
+export function poolOptions({ url, schema, max, applicationName, timeouts }: RuntimePool): PoolConfig {
+  const { acquireMs, statementMs, lockMs, idleInTransactionMs } = { ...DEFAULT_TIMEOUTS, ...timeouts };
   return {
     connectionString: url,
     max,
     application_name: applicationName,
     pipeline: true, // queries of one tick leave together: BEGIN and the tenant context cost one round trip
-    connectionTimeoutMillis: ACQUIRE_TIMEOUT_MS,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
-    query_timeout: STATEMENT_TIMEOUT_MS + 2_000,
-    lock_timeout: LOCK_TIMEOUT_MS,
-    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+    connectionTimeoutMillis: acquireMs,
+    statement_timeout: statementMs,
+    query_timeout: statementMs + ANSWER_MARGIN_MS,
+    lock_timeout: lockMs,
+    idle_in_transaction_session_timeout: idleInTransactionMs,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
     options: sessionOptions({ search_path: schema, timezone: 'UTC' }),

@@ -1,8 +1,8 @@
 import type { FleetConfig } from '@rmm/service-kit';
-import pg, { type Pool } from 'pg';
+import pg, { type Pool, type PoolConfig } from 'pg';
 import { DataSource, type ObjectLiteral } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
-import { poolOptions } from '../database/pool-options.js';
+import { poolOptions, type Timeouts } from '../database/pool-options.js';
 import { roleOf } from '../migrations/login-roles.js';
 import { type MigrationClass, missingMigrations, runMigrations } from '../migrations/migrations-runner.js';
 import { loginProblems } from './login-problems.js';
@@ -19,6 +19,8 @@ export interface PersistenceOptions {
   entities: readonly (new () => ObjectLiteral)[];
   /** Oldest first, as classes. */
   migrations: readonly MigrationClass[];
+  /** Those not given are DEFAULT_TIMEOUTS. */
+  timeouts?: Partial<Timeouts>;
 }
 
 /** The start is refused: the message lists every reason. */
@@ -41,10 +43,7 @@ export class Databases {
    * @throws StartRefused; the driver's error when the database cannot be reached
    */
   static async open(options: PersistenceOptions): Promise<Databases> {
-    const { config, schema } = options;
-    const workerPool = new pg.Pool(
-      poolOptions(config.workerDatabaseUrl, schema, config.pools.workerMax, `${config.service}-worker`),
-    );
+    const workerPool = new pg.Pool(runtimePool(options, 'worker'));
     workerPool.on('error', () => undefined); // an idle connection was lost; the next use makes a new one
     const dataSource = serviceDataSource(options);
     try {
@@ -90,7 +89,8 @@ export class Databases {
   }
 }
 
-function serviceDataSource({ config, schema, entities }: PersistenceOptions): DataSource {
+function serviceDataSource(options: PersistenceOptions): DataSource {
+  const { config, schema, entities } = options;
   return new DataSource({
     type: 'postgres',
     url: config.databaseUrl,
@@ -98,7 +98,20 @@ function serviceDataSource({ config, schema, entities }: PersistenceOptions): Da
     entities: [...entities],
     installExtensions: false,
     uuidExtension: 'pgcrypto', // gen_random_uuid(), which is built in
-    extra: poolOptions(config.databaseUrl, schema, config.pools.serviceMax, config.service),
+    extra: runtimePool(options, 'service'),
     poolErrorHandler: () => undefined, // an idle connection was lost; the next use makes a new one
   });
+}
+
+function runtimePool({ config, schema, timeouts }: PersistenceOptions, login: 'service' | 'worker'): PoolConfig {
+  const { service, databaseUrl, workerDatabaseUrl, pools } = config;
+  return login === 'service'
+    ? poolOptions({ url: databaseUrl, schema, max: pools.serviceMax, applicationName: service, timeouts })
+    : poolOptions({
+        url: workerDatabaseUrl,
+        schema,
+        max: pools.workerMax,
+        applicationName: `${service}-worker`,
+        timeouts,
+      });
 }

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { HealthRegistry } from '@rmm/service-kit';
-import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
+import { eventually, startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import { optionsFor, partner, partnerA, query, SCHEMA } from '../../test/fixture.js';
 import { Tenants } from '../tenants/tenants.js';
 import { WorkerDatabase } from '../worker/worker-database.js';
@@ -41,8 +41,7 @@ describe('PersistenceModule', () => {
     const health = moduleRef.get(HealthRegistry);
     expect((await health.readiness()).body.checks).toEqual({ database: 'up' });
     await gate.shut();
-    await new Promise((resolve) => setTimeout(resolve, 600)); // the registry gives the same answer for half a second
-    expect((await health.readiness()).body.checks).toEqual({ database: 'down' });
+    await eventually(async () => expect((await health.readiness()).body.checks).toEqual({ database: 'down' }));
     await gate.open();
     await moduleRef.close();
 

@@ -1,0 +1,18 @@
+import { DEFAULT_TIMEOUTS, poolOptions, sessionOptions } from './pool-options.js';
+
+describe('poolOptions', () => {
+  const pool = { url: 'postgres://a@127.0.0.1/b', schema: 'identity', max: 8, applicationName: 'identity' };
+
+  it('ends every statement within 10 s unless told otherwise, and waits a little longer for the answer', () => {
+    expect(DEFAULT_TIMEOUTS.statementMs).toBe(10_000);
+    expect(poolOptions(pool)).toMatchObject({ statement_timeout: 10_000, query_timeout: 12_000, lock_timeout: 5_000 });
+    expect(poolOptions({ ...pool, timeouts: { statementMs: 50 } })).toMatchObject({
+      statement_timeout: 50,
+      lock_timeout: 5_000,
+    });
+  });
+
+  it('escapes what would end a value of the connection options', () => {
+    expect(sessionOptions({ a: 'x y\\z', b: '1' })).toBe('-c a=x\\ y\\\\z -c b=1');
+  });
+});
