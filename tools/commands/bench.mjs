@@ -15,7 +15,7 @@ export default async function bench([name, ...args]) {
   const script = path.join(BENCHES, `${name}.mjs`);
   if (!name || !fs.existsSync(script)) throw new Failure(`Which benchmark? ${names().join(', ')}`);
   await quietly(async () => {
-    await installDependencies(step);
+    await installDependencies(step, { everything: true });
     await buildServices(step);
   });
   const stores = await startThrowawayStores((line) => console.error(line));

@@ -18,7 +18,7 @@ const PARTS = { format, types, lint, unit, setup, launcher, e2e };
 /** `fleet test [part | project ...] [-- jest arguments]`: exit code 0 only when everything passed. */
 export default async function test(args) {
   const { parts, projects, jestArgs } = chosen(args);
-  await installDependencies(step);
+  await installDependencies(step, { everything: true });
   const dir = temporaryDir('test');
   const context = { dir, projects, jestArgs, stores: null, env: {} };
   const clean = async () => {
