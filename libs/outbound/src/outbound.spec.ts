@@ -115,7 +115,7 @@ describe('Outbound', () => {
   });
 
   it.each([
-    ['never answers', (_response: ServerResponse) => undefined],
+    ['never answers', () => undefined],
     [
       'drips its body',
       (response: ServerResponse) => {

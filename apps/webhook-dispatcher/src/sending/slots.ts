@@ -99,7 +99,7 @@ export class Slots<T> {
   }
 
   #begin(lane: Lane<T>): void {
-    const item = lane.items[lane.head] as T;
+    const item = lane.items[lane.head];
     lane.head += 1;
     this.#queued -= 1;
     this.#active += 1;

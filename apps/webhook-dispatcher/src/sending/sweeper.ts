@@ -24,6 +24,7 @@ export class Sweeper {
   #isWanted = false;
   #isStopped = false;
   #sweeps = 0;
+  #tidied = -1;
 
   constructor(
     private readonly claims: ClaimsRepository,
@@ -75,8 +76,9 @@ export class Sweeper {
   }
 
   async #tidy(): Promise<void> {
-    if (this.#sweeps === 0) return;
     const sweeps = this.#sweeps;
+    if (sweeps === this.#tidied) return; // woken between two ticks
+    this.#tidied = sweeps;
     if (sweeps % LEASES_EVERY === 0) this.metrics.countFreed(await this.claims.freeLapsed());
     if (sweeps % DELETED_EVERY === 0) await this.index.forgetDeleted();
   }

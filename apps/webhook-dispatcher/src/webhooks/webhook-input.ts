@@ -68,7 +68,7 @@ export class WebhookInput {
       if (value === MASK && maskHeaderValue(key, value) === MASK) {
         throw ValidationError.of(`headers.${i}.value`, 'has no stored value to keep');
       }
-      return this.sealing.sealHeaders(stored.id, [{ key, value }])[0] as WebhookHeader;
+      return this.sealing.sealHeaders(stored.id, [{ key, value }])[0];
     });
   }
 

@@ -1,0 +1,140 @@
+import { eventually } from '@rmm/testing-services';
+import { createWebhook, DispatcherWorld, organizationCaller, type Organization } from '../test/dispatcher.js';
+import { buildService, ServiceProcess } from '../test/service-process.js';
+import { Receiver } from '../test/receiver.js';
+import { DeliveriesService } from './deliveries/deliveries.service.js';
+
+describe('surviving', () => {
+  let world: DispatcherWorld;
+  let receiver: Receiver;
+  let organization: Organization;
+
+  beforeAll(async () => {
+    buildService();
+    world = await DispatcherWorld.open();
+  }, 240_000);
+
+  beforeEach(async () => {
+    receiver = await Receiver.start();
+  });
+
+  afterEach(() => receiver.stop());
+  afterAll(() => world.close(), 30_000);
+
+  const delivered = (webhookId: string, count: number) =>
+    eventually(
+      async () => {
+        const rows = await world.deliveries(webhookId);
+        expect(rows.map(({ status }) => status)).toEqual(Array<string>(count).fill('delivered'));
+        return rows;
+      },
+      { timeoutMs: 20_000 },
+    );
+
+  it('sends what a killed process had in flight again, under the same id', async () => {
+    let app = await world.start();
+    organization = await world.organization();
+    const webhook = await createWebhook(app, organization, receiver.url);
+    await world.stop(app);
+
+    const killed = await ServiceProcess.start(world.env());
+    receiver.answer = () => undefined;
+    await world.emit(organization);
+    await eventually(() => expect(receiver.received).toHaveLength(1), { timeoutMs: 20_000 });
+    await killed.kill('SIGKILL');
+    const [held] = await world.deliveries(webhook.id);
+    expect(held).toMatchObject({ status: 'pending', attempt: 0, lease_owner: expect.any(String) });
+
+    receiver.answer = (response) => response.end();
+    app = await world.start();
+    // The lease still stands: nobody takes it away from a process that may be alive.
+    expect(receiver.received).toHaveLength(1);
+    await world.rows(`update dispatcher_instance set lease_until = now() - interval '1 second' where id = $1`, [
+      (held as unknown as { lease_owner: string }).lease_owner,
+    ]);
+    await delivered(webhook.id, 1);
+    expect(receiver.of(held?.id ?? '')).toHaveLength(2);
+    await world.stop(app);
+  }, 90_000);
+
+  it('ends cleanly on SIGTERM, and is ready under real Node before', async () => {
+    const service = await ServiceProcess.start(world.env());
+    expect(await service.kill('SIGTERM')).toBe(0);
+  }, 60_000);
+
+  it('sends and retries while Redis is away', async () => {
+    const app = await world.start();
+    organization = await world.organization();
+    const webhook = await createWebhook(app, organization, receiver.url);
+    await world.stores.redis.stop();
+    try {
+      receiver.answer = (response) => response.writeHead(receiver.received.length === 1 ? 503 : 200).end();
+      await world.emit(organization);
+      const [row] = await delivered(webhook.id, 1);
+      expect(row?.attempt).toBe(2);
+      const accepted = await app.get(DeliveriesService).test(organizationCaller(organization), webhook.id, {});
+      expect(accepted.delivery.status).toBe('pending');
+      await delivered(webhook.id, 2);
+    } finally {
+      await world.stores.redis.start();
+    }
+    await world.stop(app);
+  }, 60_000);
+
+  it('hands back what it has not begun when it stops, and finishes what is in flight', async () => {
+    let app = await world.start({ WEBHOOK_ORIGIN_CONCURRENCY: '1' });
+    organization = await world.organization();
+    const webhook = await createWebhook(app, organization, receiver.url);
+    receiver.answer = (response) => void setTimeout(() => response.end(), 300);
+    for (let i = 0; i < 5; i += 1) await world.emit(organization);
+    await eventually(() => expect(receiver.received.length).toBeGreaterThan(0));
+    await eventually(async () => expect(await world.deliveries(webhook.id)).toHaveLength(5));
+    await world.stop(app);
+    const rows = await world.deliveries(webhook.id);
+    const begun = receiver.received.length;
+    expect(rows.filter(({ status }) => status === 'delivered')).toHaveLength(begun);
+    expect(begun).toBeLessThan(5);
+    expect(rows.every((row) => (row as unknown as { lease_owner: unknown }).lease_owner === null)).toBe(true);
+    app = await world.start();
+    await delivered(webhook.id, 5);
+    expect(receiver.received).toHaveLength(5);
+    await world.stop(app);
+  }, 60_000);
+
+  it('shares the work of several replicas without doing any of it twice', async () => {
+    const replicas = await Promise.all([world.start(), world.start()]);
+    organization = await world.organization();
+    const webhook = await createWebhook(replicas[0], organization, receiver.url);
+    receiver.answer = (response, { headers }) =>
+      response.writeHead(receiver.of(String(headers['x-service-delivery-id'])).length === 1 ? 500 : 200).end();
+    await Promise.all(Array.from({ length: 40 }, () => world.emit(organization)));
+    const rows = await delivered(webhook.id, 40);
+    expect(rows.every(({ attempt }) => attempt === 2)).toBe(true);
+    for (const { id } of rows) expect(receiver.of(id)).toHaveLength(2);
+    const [counter] = await world.rows('select total, delivered, retrying from webhook_counter where webhook_id = $1', [
+      webhook.id,
+    ]);
+    expect(counter).toEqual({ total: '40', delivered: '40', retrying: '0' });
+    await Promise.all(replicas.map((app) => world.stop(app)));
+  }, 60_000);
+
+  it('keeps outcomes while the database is away, and sends nothing twice', async () => {
+    const gate = await world.stores.gate(world.database.urls.webhook_dispatcher.worker);
+    const app = await world.start({ WORKER_DATABASE_URL: gate.url });
+    organization = await world.organization();
+    const webhook = await createWebhook(app, organization, receiver.url);
+    let answerLate: () => void = () => undefined;
+    receiver.answer = (response) => {
+      answerLate = () => response.end();
+    };
+    await world.emit(organization);
+    await eventually(() => expect(receiver.received).toHaveLength(1));
+    gate.shut();
+    answerLate();
+    await eventually(async () => expect(await world.deliveries(webhook.id)).toMatchObject([{ status: 'pending' }]));
+    gate.open();
+    await delivered(webhook.id, 1);
+    expect(receiver.received).toHaveLength(1);
+    await world.stop(app);
+  }, 60_000);
+});

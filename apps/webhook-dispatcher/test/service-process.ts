@@ -1,0 +1,58 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { resolve } from 'node:path';
+import { eventually } from '@rmm/testing-services';
+
+const APP = resolve(__dirname, '..');
+const TSC = resolve(APP, '../../node_modules/typescript/bin/tsc');
+
+/** Brings `dist` up to date: what runs in production is ESM under Node, which Jest does not run. */
+export function buildService(): void {
+  execFileSync(process.execPath, [TSC, '-b', 'tsconfig.app.json'], { cwd: APP, stdio: 'pipe' });
+}
+
+/** The built service in a process of its own. */
+export class ServiceProcess {
+  private constructor(private readonly child: ChildProcess) {}
+
+  /** Ends when it is ready. @throws with its output when it does not become so */
+  static async start(env: Record<string, string>): Promise<ServiceProcess> {
+    const port = await freePort();
+    const output: Buffer[] = [];
+    const child = spawn(process.execPath, ['dist/main.js'], {
+      cwd: APP,
+      env: { PATH: process.env['PATH'], ...env, PORT: String(port) },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    child.stdout.on('data', (chunk: Buffer) => output.push(chunk));
+    child.stderr.on('data', (chunk: Buffer) => output.push(chunk));
+    await eventually(
+      async () => {
+        const ready = await fetch(`http://127.0.0.1:${port}/health/ready`).catch(() => null);
+        if (ready?.status !== 200) throw new Error(`not ready:\n${Buffer.concat(output).toString()}`);
+      },
+      { timeoutMs: 30_000, everyMs: 100 },
+    ).catch((error: unknown) => {
+      child.kill('SIGKILL');
+      throw error;
+    });
+    return new ServiceProcess(child);
+  }
+
+  /** @returns the exit code, null when the signal ended it */
+  async kill(signal: NodeJS.Signals): Promise<number | null> {
+    const exited = once(this.child, 'exit') as Promise<[number | null]>;
+    this.child.kill(signal);
+    const [code] = await exited;
+    return code;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((closed) => server.close(closed));
+  return port;
+}
