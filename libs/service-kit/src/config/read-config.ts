@@ -15,9 +15,8 @@ export function readConfig<T>(env: NodeJS.ProcessEnv, define: (reader: ConfigRea
 }
 
 function freeze<T>(value: T): T {
-  const plain =
-    Array.isArray(value) || (typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype);
-  if (!plain || value === null || Object.isFrozen(value)) return value;
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  if (!Array.isArray(value) && Object.getPrototypeOf(value) !== Object.prototype) return value;
   Object.values(value).forEach(freeze);
   return Object.freeze(value);
 }
