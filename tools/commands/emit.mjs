@@ -53,7 +53,7 @@ async function partnerOf(orgId, databaseUrl) {
   const client = postgresClient(databaseUrl);
   await client.connect();
   try {
-    const { rows } = await client.query('select partner_id from provisioning.organizations where id = $1', [orgId]);
+    const { rows } = await client.query('select partner_id from provisioning.organization where id = $1', [orgId]);
     if (!rows[0]) throw new Failure(`There is no organisation ${orgId}.`);
     return rows[0].partner_id;
   } finally {

@@ -78,7 +78,7 @@ export class Keeper {
 }
 
 /** The last lines of a log, indented, for an error message. */
-export function tailOf(file, lines = 12) {
+export function tailOf(file, lines = 25) {
   try {
     const text = fs.readFileSync(file, 'utf8').trimEnd();
     return text

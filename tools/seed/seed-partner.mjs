@@ -77,7 +77,7 @@ async function invite(client, people, { plan, password, query = '', bodyOf }) {
 async function enrolDevices(client, organizations) {
   let count = 0;
   for (const { id: orgId, name, sites } of organizations) {
-    const { key: enrollmentKey } = await client.post('/enrollment-keys', { orgId, name: 'Roll-out' });
+    const { key: enrollmentKey } = await client.post('/enrollment-keys', { orgId, name: 'Roll-out', maxUsage: 500 });
     const prefix = name.toLowerCase().replace(/[^a-z]+/g, '-');
     for (const [i, device] of DEVICES.entries()) {
       const hostname = `${prefix}-${device.hostname}`;
