@@ -1,9 +1,9 @@
-import { eventually } from '@rmm/testing-services';
 import type { ApiAnswer, ApiClient } from '@rmm/testing';
 
 /** The answer's body when the status fits; else an error that shows both. */
 export function must(answer: ApiAnswer, status: number): ApiAnswer['body'] {
-  if (answer.status !== status) throw new Error(`${answer.status} instead of ${status}: ${JSON.stringify(answer.body)}`);
+  if (answer.status !== status)
+    throw new Error(`${answer.status} instead of ${status}: ${JSON.stringify(answer.body)}`);
   return answer.body;
 }
 
@@ -19,7 +19,11 @@ export async function makeWebhook(client: ApiClient, orgId: string, more: object
 }
 
 /** Waits until the history holds a delivery of that status; newest first. */
-export const deliveriesOf = (client: ApiClient, webhookId: string, status: string): Promise<Record<string, unknown>[]> =>
+export const deliveriesOf = (
+  client: ApiClient,
+  webhookId: string,
+  status: string,
+): Promise<Record<string, unknown>[]> =>
   eventually(async () => {
     const page = must(await client.get(`/webhooks/${webhookId}/deliveries?status=${status}`), 200);
     if (!page.data.length) throw new Error(`no delivery is ${status} yet`);

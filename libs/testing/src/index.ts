@@ -4,3 +4,4 @@ export * from './mailbox-client.js';
 export * from './people.js';
 export * from './totp.js';
 export * from './webhook-receiver.js';
+export { eventually } from '@rmm/testing-services';

@@ -48,10 +48,16 @@ export async function registerPartner(fleet: FleetHandle, companyName = `Partner
 }
 
 /** Sets up TOTP through the API; the answered session has satisfied MFA. */
-export async function enrolTotp(client: ApiClient): Promise<{ client: ApiClient; secret: string; recoveryCodes: string[] }> {
+export async function enrolTotp(
+  client: ApiClient,
+): Promise<{ client: ApiClient; secret: string; recoveryCodes: string[] }> {
   const setup = expectStatus(await client.post('/auth/mfa/setup'), 200, 'mfa setup').body;
   const secret = setup.secret as string;
-  const enabled = expectStatus(await client.post('/auth/mfa/enable', { code: totpCode(secret) }), 200, 'mfa enable').body;
+  const enabled = expectStatus(
+    await client.post('/auth/mfa/enable', { code: totpCode(secret) }),
+    200,
+    'mfa enable',
+  ).body;
   return {
     client: client.as({ bearer: enabled.tokens.accessToken as string }),
     secret,
@@ -76,7 +82,11 @@ export async function inviteAndAccept(
   expectStatus(await inviter.post('/users/invite', { email, name: 'Robin Person', ...invite }), 201, 'invite');
   const token = await new MailboxClient(fleet.mailboxUrl).token(email);
   const anonymous = new ApiClient(fleet.baseUrl);
-  const body = expectStatus(await anonymous.post('/auth/accept-invite', { token, password: PASSWORD }), 200, 'accept').body;
+  const body = expectStatus(
+    await anonymous.post('/auth/accept-invite', { token, password: PASSWORD }),
+    200,
+    'accept',
+  ).body;
   return {
     client: anonymous.as({ bearer: body.tokens.accessToken as string }),
     email,
@@ -88,7 +98,11 @@ export async function inviteAndAccept(
 
 /** A new organisation of the caller's partner with one site, known to every service. */
 export async function makeOrganization(client: ApiClient): Promise<{ orgId: string; siteId: string }> {
-  const organization = expectStatus(await client.post('/orgs/organizations', { name: `Org ${suffix()}` }), 201, 'org').body;
+  const organization = expectStatus(
+    await client.post('/orgs/organizations', { name: `Org ${suffix()}` }),
+    201,
+    'org',
+  ).body;
   const orgId = organization.id as string;
   const site = expectStatus(await client.post('/orgs/sites', { orgId, name: 'Head Office' }), 201, 'site').body;
   return { orgId, siteId: site.id as string };

@@ -1,5 +1,4 @@
-import { ApiClient, enrolment, fleetUnderTest, makeOrganization, partnerWithMfa } from '@rmm/testing';
-import { eventually } from '@rmm/testing-services';
+import { ApiClient, enrolment, fleetUnderTest, makeOrganization, partnerWithMfa, eventually } from '@rmm/testing';
 import { enrollmentKey, must } from '../steps.js';
 
 describe('an enrollment key', () => {

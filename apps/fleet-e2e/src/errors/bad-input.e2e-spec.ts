@@ -56,12 +56,16 @@ describe('bad input', () => {
     expect({ ...unknown.body, requestId: '' }).toEqual({ ...malformed.body, requestId: '' });
   });
 
-  it.each(['/auth/nowhere', '/api-keys/a/b/c', '/orgs/nowhere', '/webhooks/a/b/c/d', '/partner-api/nowhere', '/nowhere'])(
-    'an unknown route is 404: %s',
-    async (path) => {
-      expectError(await client.get(path), 404, 'not_found');
-    },
-  );
+  it.each([
+    '/auth/nowhere',
+    '/api-keys/a/b/c',
+    '/orgs/nowhere',
+    '/webhooks/a/b/c/d',
+    '/partner-api/nowhere',
+    '/nowhere',
+  ])('an unknown route is 404: %s', async (path) => {
+    expectError(await client.get(path), 404, 'not_found');
+  });
 
   it('a request id of the caller is taken over, a bad one is replaced', async () => {
     const given = await client.as({ headers: { 'x-request-id': 'walk-1' } }).get('/config');

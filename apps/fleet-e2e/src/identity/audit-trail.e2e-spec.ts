@@ -1,5 +1,4 @@
-import { fleetUnderTest, makeOrganization, partnerWithMfa, registerPartner } from '@rmm/testing';
-import { eventually } from '@rmm/testing-services';
+import { fleetUnderTest, makeOrganization, partnerWithMfa, registerPartner, eventually } from '@rmm/testing';
 import { must } from '../steps.js';
 
 describe('the audit trail', () => {

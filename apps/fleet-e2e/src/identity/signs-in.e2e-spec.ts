@@ -30,7 +30,12 @@ describe('a partner admin', () => {
     const verified = must(await anonymous().post('/auth/mfa/verify', { code, tempToken: login.tempToken }), 200);
 
     expect(verified).toMatchObject({ mfaRequired: false, user: { email } });
-    const me = must(await anonymous().as({ bearer: verified.tokens.accessToken as string }).get('/auth/me'), 200);
+    const me = must(
+      await anonymous()
+        .as({ bearer: verified.tokens.accessToken as string })
+        .get('/auth/me'),
+      200,
+    );
     expect(me).toMatchObject({ user: { email, mfaEnabled: true }, memberships: [{ scope: 'partner', current: true }] });
     const replayed = await anonymous().post('/auth/mfa/verify', { code, tempToken: login.tempToken });
     expect(replayed.status).toBe(401);
@@ -79,9 +84,7 @@ describe('a session', () => {
     return { client, cookies: login.cookies, accessToken: login.body.tokens.accessToken as string };
   }
   const refresh = (client: ApiClient, cookies: Record<string, string>) =>
-    client
-      .as({ cookies, headers: { 'x-service-csrf': cookies['service_csrf_token'] ?? '' } })
-      .post('/auth/refresh');
+    client.as({ cookies, headers: { 'x-service-csrf': cookies['service_csrf_token'] ?? '' } }).post('/auth/refresh');
 
   it('is refreshed by its cookie with the CSRF header, and not without', async () => {
     const { client, cookies } = await session();
@@ -116,7 +119,12 @@ describe('a session', () => {
     const none = Buffer.from('{"alg":"none","typ":"JWT"}').toString('base64url');
     const claims = JSON.parse(Buffer.from(payload ?? '', 'base64url').toString()) as Record<string, unknown>;
     const system = Buffer.from(JSON.stringify({ ...claims, scope: 'system', partnerId: null })).toString('base64url');
-    for (const forged of [`${none}.${payload}.`, `${header}.${system}.${signature}`, `${header}.${payload}.AAAA`, 'x']) {
+    for (const forged of [
+      `${none}.${payload}.`,
+      `${header}.${system}.${signature}`,
+      `${header}.${payload}.AAAA`,
+      'x',
+    ]) {
       const answer = await client.as({ bearer: forged }).get('/orgs/organizations');
       expect([answer.status, answer.body.code]).toEqual([401, 'unauthenticated']);
     }

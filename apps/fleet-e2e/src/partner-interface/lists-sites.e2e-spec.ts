@@ -1,12 +1,14 @@
-import { ApiClient, fleetUnderTest, makeOrganization, partnerWithMfa, untilStatus } from '@rmm/testing';
-import { eventually } from '@rmm/testing-services';
+import { ApiClient, fleetUnderTest, makeOrganization, partnerWithMfa, untilStatus, eventually } from '@rmm/testing';
 import { must } from '../steps.js';
 
 describe('GET /partner-api/sites', () => {
   const fleet = fleetUnderTest();
 
   async function principalKey(client: ApiClient, scopes?: string[]) {
-    const { data } = must(await client.post('/partner-service-principals', { name: `P ${Math.random()}`, scopes }), 201);
+    const { data } = must(
+      await client.post('/partner-service-principals', { name: `P ${Math.random()}`, scopes }),
+      201,
+    );
     const issued = must(await client.post(`/partner-service-principals/${data.id}/keys`, { name: 'First' }), 201);
     return { principalId: data.id as string, keyId: issued.keyId as string, key: issued.key as string };
   }
@@ -63,6 +65,8 @@ describe('GET /partner-api/sites', () => {
     const machine = new ApiClient(fleet.baseUrl, { apiKey: key });
     await untilStatus(() => machine.get('/partner-api/sites'), 200);
     must(await client.delete(`/partner-service-principals/${principalId}/keys/${keyId}`), 200);
-    await eventually(async () => expect((await machine.get('/partner-api/sites')).status).toBe(401), { timeoutMs: 3_000 });
+    await eventually(async () => expect((await machine.get('/partner-api/sites')).status).toBe(401), {
+      timeoutMs: 3_000,
+    });
   });
 });

@@ -38,7 +38,10 @@ describe('organisations', () => {
 
   it('are created and read; a slug is taken once', async () => {
     const created = must(await ours.post('/orgs/organizations', { name: 'Acme', slug: 'acme' }), 201);
-    expect(must(await ours.get(`/orgs/organizations/${created.id}`), 200)).toMatchObject({ name: 'Acme', slug: 'acme' });
+    expect(must(await ours.get(`/orgs/organizations/${created.id}`), 200)).toMatchObject({
+      name: 'Acme',
+      slug: 'acme',
+    });
     const again = await ours.post('/orgs/organizations', { name: 'Acme two', slug: 'acme' });
     expect([again.status, again.body.code]).toEqual([409, 'organization_slug_conflict']);
     expect((await theirs.get(`/orgs/organizations/${created.id}`)).status).toBe(404);
@@ -65,7 +68,11 @@ describe('organisations', () => {
 
     expect(commit.errors).toEqual([]);
     expect(commit.imported).toHaveLength(100);
-    expect(commit.imported[0]).toMatchObject({ organization: 'Customer 1', siteName: 'Main Office', createdLink: true });
+    expect(commit.imported[0]).toMatchObject({
+      organization: 'Customer 1',
+      siteName: 'Main Office',
+      createdLink: true,
+    });
     expect(must(await client.get('/orgs/organizations'), 200).pagination.total).toBe(101);
     const again = must(await client.post('/orgs/import', { rows: rows(100) }), 200);
     expect(again.imported).toEqual([]);

@@ -1,0 +1,37 @@
+import { ApiClient, fleetUnderTest } from '@rmm/testing';
+import { must } from '../steps.js';
+
+const ONE_OF_EACH = [
+  '/api/v1/auth/login',
+  '/api/v1/api-keys',
+  '/api/v1/partner-api/sites',
+  '/api/v1/orgs/import',
+  '/api/v1/webhooks',
+];
+
+describe('the docs of the fleet', () => {
+  const fleet = fleetUnderTest();
+  const client = new ApiClient(fleet.baseUrl);
+
+  it('are one OpenAPI document of all five services', async () => {
+    const document = must(await client.get('//openapi.json'), 200);
+    expect(document.openapi).toMatch(/^3\./);
+    expect(Object.keys(document.paths as object)).toEqual(expect.arrayContaining(ONE_OF_EACH));
+    const login = document.paths['/api/v1/auth/login'].post;
+    expect(login.requestBody.content['application/json'].schema).toBeDefined();
+  });
+
+  it('are a page that loads nothing from elsewhere', async () => {
+    const page = await client.get('//docs');
+    expect(page.status).toBe(200);
+    const html = String(page.body);
+    const loaded = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1] ?? '');
+    expect(loaded.length).toBeGreaterThan(1);
+    expect(loaded.filter((url) => /^(https?:)?\/\//.test(url))).toEqual([]);
+    for (const url of loaded.filter((each) => /\.(js|css)$/.test(each))) {
+      const path = new URL(url, `${fleet.baseUrl}/docs/`).pathname;
+      expect([path, (await client.get(`/${path}`)).status]).toEqual([path, 200]);
+    }
+    expect(page.headers.get('content-security-policy')).not.toContain('http:');
+  });
+});

@@ -1,0 +1,26 @@
+import { ApiClient, fleetUnderTest } from '@rmm/testing';
+import { must } from '../steps.js';
+
+describe('a service on its own port', () => {
+  const fleet = fleetUnderTest();
+  const own = (port: number) => new ApiClient(`http://127.0.0.1:${port}`);
+
+  it.each(fleet.services)('$name is live and ready, with metrics and an OpenAPI document', async ({ name, port }) => {
+    expect(must(await own(port).get('//health/live'), 200)).toEqual({ status: 'ok' });
+    expect(must(await own(port).get('//health/ready'), 200)).toEqual({
+      status: 'ok',
+      checks: { database: 'up', redis: 'up', nats: 'up' },
+    });
+    const metrics = await own(port).get('//metrics');
+    expect(metrics.headers.get('content-type')).toContain('text/plain');
+    expect(String(metrics.body)).toMatch(/^# TYPE \S*http\S* histogram$/m);
+    if (name !== 'partner-gateway') expect(must(await own(port).get('//openapi.json'), 200).openapi).toMatch(/^3\./);
+  });
+
+  it('does not answer these through the edge, which has a health of its own', async () => {
+    const edge = new ApiClient(fleet.baseUrl);
+    expect((await edge.get('//metrics')).status).toBe(404);
+    expect(must(await edge.get('//health/live'), 200)).toEqual({ status: 'ok' });
+    expect(must(await edge.get('//health/ready'), 200)).toMatchObject({ status: 'ok' });
+  });
+});
