@@ -1,14 +1,17 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { BadRequestError } from '../errors/errors.js';
 import { toErrorBody } from '../errors/error-body.js';
 import type { KitRequest, KitResponse } from '../http/kit-request.js';
 
 type Listener = (request: KitRequest, response: KitResponse) => void;
+/** Express; `done` hears of what no route took. */
+type ExpressHandler = (request: KitRequest, response: KitResponse, done?: (error?: unknown) => void) => void;
 
 /** Idle connections outlive those of the proxies before us, so that no request meets a closing one; in milliseconds. */
 const KEEP_ALIVE_MS = 75_000;
 const HEADERS_TIMEOUT_MS = 20_000;
+const IDLE_SWEEP_MS = 20;
 
 /**
  * Express behind our own listener: the pipeline runs before Express, and plain JSON answers leave without its help.
@@ -27,8 +30,8 @@ export class KitAdapter extends ExpressAdapter {
   }
 
   /** Express, as a listener. */
-  get express(): Listener {
-    return this.getInstance<Listener>();
+  get express(): ExpressHandler {
+    return this.getInstance<ExpressHandler>();
   }
 
   override initHttpServer(): void {
@@ -46,6 +49,18 @@ export class KitAdapter extends ExpressAdapter {
       );
     });
     this.httpServer = server;
+  }
+
+  /** Waits for answers that are under way; connections kept alive for a next request end as soon as they are idle. */
+  override async close(): Promise<void> {
+    const server = this.httpServer as Server;
+    const sweeper = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS);
+    await new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      server.closeIdleConnections();
+    });
+    clearInterval(sweeper);
+    server.closeAllConnections();
   }
 
   /** Objects as JSON without Express's detours; everything else, and nothing after a timeout has answered. */

@@ -4,6 +4,9 @@ import { HealthRegistry } from '../health/health-registry.js';
 import type { InFlightRequests } from '../http/in-flight-requests.js';
 import { Logger } from '../logging/logger.js';
 
+/** Of the grace time; the rest is for consumers, the outbox and connections. */
+const DRAIN_SHARE = 0.7;
+
 /** Stops a service: not ready first, then what is in flight is finished, then connections close. */
 export class Shutdown {
   private readonly logger: Logger;
@@ -47,13 +50,13 @@ export class Shutdown {
     return this.stopping;
   }
 
+  /** Balancers need a moment to look elsewhere: new requests are served until the last one is, on connections that end. */
   private async drainAndClose(): Promise<void> {
     this.app.get(HealthRegistry).state = 'draining';
+    await Promise.race([this.inFlight.whenIdle(), wait(this.graceMs * DRAIN_SHARE)]);
+    this.inFlight.stop();
     const server = this.app.getHttpServer() as Server;
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    server.closeIdleConnections();
-    await Promise.race([this.inFlight.whenIdle(), wait(this.graceMs * 0.8)]);
-    this.inFlight.stop();
     server.closeAllConnections();
     await closed;
     await this.app.close();

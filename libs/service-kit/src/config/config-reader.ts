@@ -113,7 +113,7 @@ export class ConfigReader {
       }
       const complaint = options?.check?.(value);
       return complaint ? complaint : { value: value as T };
-    }) as T | undefined;
+    });
   }
 
   /** Comma-separated address ranges; a bare address is a range of one. */
@@ -140,7 +140,7 @@ export class ConfigReader {
       return common?.default as Read<T, O>;
     }
     const parsed = parse(raw);
-    if (typeof parsed !== 'string') return parsed.value as Read<T, O>;
+    if (typeof parsed !== 'string') return parsed.value;
     this.problem(`${name} ${parsed}`);
     return common?.default as Read<T, O>;
   }

@@ -87,7 +87,7 @@ export function IsCidrList(options: ListOptions = {}): PropertyDecorator {
   );
 }
 
-/** An object with a DTO class of its own. */
+/** An object with a DTO class of its own. Nest knows a lazy type by the name of the function, hence `type: () => type()`. */
 export function IsNested(type: () => Type<object>, options: FieldOptions = {}): PropertyDecorator {
   return applyDecorators(
     NestedType(type),
@@ -97,7 +97,7 @@ export function IsNested(type: () => Type<object>, options: FieldOptions = {}): 
       name: 'isNested',
       check: (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
       text: 'must be an object',
-      api: { type } as never,
+      api: { type: () => type() },
     }),
   );
 }
@@ -114,7 +114,7 @@ export function IsNestedList(type: () => Type<object>, options: ListOptions = {}
       name: 'isNestedList',
       check: (value) => Array.isArray(value) && value.length >= min && value.length <= max,
       text: `must be a list of ${min} to ${max} items`,
-      api: { type, isArray: true, minItems: min, maxItems: max } as never,
+      api: { type: () => type(), isArray: true, minItems: min, maxItems: max },
     }),
   );
 }

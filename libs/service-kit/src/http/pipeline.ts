@@ -41,7 +41,7 @@ interface Parts {
   endpoints: ServiceEndpoints;
 }
 
-type Handler = (request: KitRequest, response: KitResponse) => void;
+type Handler = (request: KitRequest, response: KitResponse, done: (error?: unknown) => void) => void;
 
 /** @see CONTRACT.md 1.7 */
 const DEFAULT_TIMEOUT_MS = 10_000;
@@ -87,10 +87,10 @@ export class Pipeline {
   /** The listener of the HTTP server. */
   handle(request: KitRequest, response: KitResponse): void {
     this.receive(request, response);
-    if (this.parts.endpoints.answer(request, response)) return;
     const { state } = this.parts.health;
-    if (state === 'starting') return this.refuse(response, new UnavailableError());
     if (state === 'draining') response.setHeader('Connection', 'close');
+    if (this.parts.endpoints.answer(request, response)) return;
+    if (state === 'starting') return this.refuse(response, new UnavailableError());
     if (this.redirectTo !== undefined && !request.secure) return this.redirect(request, response);
     const complaint = decodes(request.pathname) ? this.bodies.complaint(request) : new NotFoundError();
     if (complaint) return this.refuseUnread(request, response, complaint);
@@ -129,7 +129,12 @@ export class Pipeline {
   private dispatch(request: KitRequest, response: KitResponse): void {
     const timeoutMs = this.timeouts.find(request.pathname)?.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     if (response.inFlight) response.inFlight.deadlineAt = performance.now() + timeoutMs;
-    runInContext(contextOf(request), () => this.next(request, response));
+    runInContext(contextOf(request), () => {
+      // only what lies outside /api/v1 comes back: Nest answers unknown routes inside
+      this.next(request, response, (error) =>
+        this.refuse(response, error ? toDomainError(error) : new NotFoundError()),
+      );
+    });
   }
 
   private redirect(request: KitRequest, response: KitResponse): void {
@@ -164,7 +169,7 @@ export class Pipeline {
     const { request, startedAt } = inFlight;
     const durationMs = performance.now() - startedAt;
     const status = response.writableFinished ? response.statusCode : 499;
-    const route = typeof request.route?.path === 'string' ? request.route.path : undefined;
+    const route = routeOf(request);
     if (this.parts.endpoints.serves(request.pathname)) return;
     this.parts.times.observe(request.method ?? '', route ?? 'none', status, durationMs / 1_000);
     this.accessLog.write(request, route, status, durationMs);
@@ -191,4 +196,10 @@ function decodes(pathname: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** The pattern of the matched route; the handler of unknown paths is none. */
+function routeOf({ route }: KitRequest): string | undefined {
+  const path = route?.path;
+  return typeof path === 'string' && !path.includes('*') ? path : undefined;
 }

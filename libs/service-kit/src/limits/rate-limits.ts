@@ -28,10 +28,14 @@ export interface WindowVerdict {
   retryAfterMs: number;
 }
 
+/** After a failure Redis is left alone this long, so that one that hangs does not hold up every request; in milliseconds. */
+const AWAY_MS = 500;
+
 /** Sliding windows shared by the whole fleet, counted by the clock of Redis. `RATE_LIMITS_ENABLED=false` turns them off. */
 @Injectable()
 export class RateLimits {
   private readonly memory: MemoryWindows;
+  private awayUntil = 0;
 
   constructor(
     private readonly redis: RedisConnections,
@@ -72,9 +76,11 @@ export class RateLimits {
   private async attempt(limit: RateLimit, key: string): Promise<WindowVerdict> {
     const name = windowKey(limit, key);
     try {
+      if (performance.now() < this.awayUntil) throw new Error('Redis did not answer a moment ago');
       const refused = limit.countRefused ? 1 : 0;
       return verdictOf(await this.command()(name, limit.limit, limit.windowSeconds * 1_000, refused));
     } catch (cause) {
+      if (performance.now() >= this.awayUntil) this.awayUntil = performance.now() + AWAY_MS;
       if (limit.onRedisDown === 'refuse')
         throw new UnavailableError(undefined, { cause, logDetails: { limit: limit.name } });
       if (limit.onRedisDown === 'memory') return this.memory.attempt(limit, name);

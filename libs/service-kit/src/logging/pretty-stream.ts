@@ -15,7 +15,7 @@ export function prettyStream(out: { write(text: string): unknown }): LogSink {
       const stack = err ? `\n${(err as { stack?: string }).stack ?? JSON.stringify(err)}` : '';
       const at = String(time).slice(11, 23);
       out.write(
-        `${DIM}${at}${OFF} ${COLOURS[word] ?? ''}${word.padEnd(5)}${OFF} ${String(service)} ${String(msg ?? '')}${fields}${id}${stack}\n`,
+        `${DIM}${at}${OFF} ${COLOURS[word] ?? ''}${word.padEnd(5)}${OFF} ${String(service)} ${typeof msg === 'string' ? msg : ''}${fields}${id}${stack}\n`,
       );
     },
   };

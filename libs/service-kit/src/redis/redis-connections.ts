@@ -9,6 +9,7 @@ import type { Logger } from '../logging/logger.js';
 /** A command that Redis does not answer within this fails, in milliseconds. */
 const COMMAND_TIMEOUT_MS = 2_000;
 const CONNECT_TIMEOUT_MS = 2_000;
+const DISCONNECT_TIMEOUT_MS = 100;
 
 /** Redis of this process: one shared connection that fails fast, and duplicates for those that block. */
 @Injectable()
@@ -67,6 +68,7 @@ export class RedisConnections implements OnModuleInit, OnApplicationShutdown {
   private open(options: RedisOptions): Redis {
     const redis = new Redis(this.config.redisUrl, {
       connectTimeout: CONNECT_TIMEOUT_MS,
+      disconnectTimeout: DISCONNECT_TIMEOUT_MS,
       retryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 6), 2_000),
       ...options,
     });
@@ -90,11 +92,11 @@ function becomesReady(redis: Redis, withinMs: number): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       clearTimeout(timer);
-      redis.off('ready', done);
+      redis.off('ready', done).off('close', done);
       resolve();
     };
     const timer = setTimeout(done, withinMs);
-    redis.on('ready', done);
+    redis.on('ready', done).on('close', done);
   });
 }
 

@@ -1,0 +1,136 @@
+import { Agent, get as httpGet } from 'node:http';
+import type { AddressInfo, Server } from 'node:net';
+import { Controller, Get, Injectable, Module, type OnModuleInit } from '@nestjs/common';
+import { eventually } from '@rmm/testing-services';
+import { configOf } from '../../test/tiny-app.js';
+import { ServiceKitModule } from '../service-kit.module.js';
+import { Shutdown } from './shutdown.js';
+import { startService } from './start-service.js';
+
+const CHANGES = { RATE_LIMITS_ENABLED: 'false', LOG_LEVEL: 'error', SHUTDOWN_GRACE_SECONDS: '2' };
+
+interface Answer {
+  status: number;
+  connection?: string;
+  body: string;
+}
+
+function get(port: number, path: string, agent?: Agent): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    httpGet({ port, path, host: '127.0.0.1', agent: agent ?? false }, (answer) => {
+      let body = '';
+      answer.on('data', (chunk: Buffer) => (body += chunk.toString()));
+      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, connection: answer.headers.connection, body }));
+    }).on('error', reject);
+  });
+}
+
+/** A service whose initialisation and whose answers are let go by the spec. */
+async function startSlowService() {
+  const nothing = () => undefined;
+  const gates: Record<'initialise' | 'answer', () => void> = { initialise: nothing, answer: nothing };
+  const asked = { count: 0 };
+  const events: string[] = [];
+
+  @Controller('slow')
+  class SlowController {
+    @Get()
+    slow(): Promise<object> {
+      asked.count++;
+      return new Promise((resolve) => (gates.answer = () => resolve({ done: true })));
+    }
+  }
+  @Injectable()
+  class Initialiser implements OnModuleInit {
+    onModuleInit(): Promise<void> {
+      return new Promise((resolve) => (gates.initialise = resolve));
+    }
+    onApplicationShutdown(): void {
+      events.push('connections closed');
+    }
+  }
+  const config = configOf({ ...CHANGES, PORT: String(await freePort()) });
+  @Module({
+    imports: [ServiceKitModule.forRoot(config, 'provisioning')],
+    controllers: [SlowController],
+    providers: [Initialiser],
+  })
+  class SlowModule {}
+  const on = jest.spyOn(Shutdown.prototype, 'onSignals').mockReturnValue(undefined);
+  const starting = startService({
+    service: 'provisioning',
+    module: SlowModule,
+    config,
+    openApi: { title: 'Slow', description: 'For specs' },
+    microservices: () => void events.push('consumers connected'),
+  });
+  const stop = () => (on.mock.contexts[0] as Shutdown).stop();
+  return { port: config.port, starting, gates, asked, events, stop };
+}
+
+async function freePort(): Promise<number> {
+  const { createServer } = await import('node:net');
+  const server: Server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+describe('a service', () => {
+  afterEach(() => jest.restoreAllMocks());
+
+  it('is live before it is ready, and drains before it goes', async () => {
+    const { port, starting, gates, asked, events, stop } = await startSlowService();
+    await eventually(async () => expect((await get(port, '/health/live')).status).toBe(200));
+    expect((await get(port, '/health/ready')).body).toContain('"state":"starting"');
+    expect((await get(port, '/api/v1/slow')).status).toBe(503);
+    gates.initialise();
+    await starting;
+    expect(events).toEqual(['consumers connected']);
+
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    expect((await get(port, '/health/live', agent)).connection).toBe('keep-alive');
+    const answer = get(port, '/api/v1/slow');
+    await eventually(() => expect(asked.count).toBe(1));
+    const stopped = stop();
+    const ready = await get(port, '/health/ready', agent);
+    expect(ready).toMatchObject({ status: 503, connection: 'close' });
+    expect(ready.body).toContain('"state":"draining"');
+    expect(events).toHaveLength(1);
+    gates.answer();
+    expect(await answer).toMatchObject({ status: 200, body: '{"done":true}' });
+    await stopped;
+    await expect(get(port, '/health/live')).rejects.toThrow('ECONNREFUSED');
+    expect(events).toEqual(['consumers connected', 'connections closed']);
+    agent.destroy();
+  });
+
+  it('goes when the grace time is over, whoever still waits', async () => {
+    const { port, starting, gates, asked, stop } = await startSlowService();
+    await eventually(() => get(port, '/health/live'));
+    gates.initialise();
+    await starting;
+    const answer = get(port, '/api/v1/slow').catch((error: { code: string }) => error.code);
+    await eventually(() => expect(asked.count).toBe(1));
+    await stop();
+    expect(await answer).toBe('ECONNRESET');
+  });
+
+  it('leaves no open port behind when it cannot start', async () => {
+    @Injectable()
+    class Broken implements OnModuleInit {
+      onModuleInit(): void {
+        throw new Error('the schema is behind');
+      }
+    }
+    const config = configOf({ ...CHANGES, PORT: String(await freePort()) });
+    @Module({ imports: [ServiceKitModule.forRoot(config, 'provisioning')], providers: [Broken] })
+    class BrokenModule {}
+    const openApi = { title: 'Broken', description: 'For specs' };
+    await expect(startService({ service: 'provisioning', module: BrokenModule, config, openApi })).rejects.toThrow(
+      'the schema is behind',
+    );
+    await expect(get(config.port, '/health/live')).rejects.toThrow('ECONNREFUSED');
+  });
+});

@@ -1,0 +1,182 @@
+import type { Server } from 'node:http';
+import { Body, Controller, Delete, Get, Module, Post, Query, Res } from '@nestjs/common';
+import type { INestApplication } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import {
+  type AppOptions,
+  ConflictError,
+  configureApp,
+  currentContext,
+  type FleetConfig,
+  HealthRegistry,
+  IsInteger,
+  IsIsoDateTime,
+  IsName,
+  IsNestedList,
+  IsUuid,
+  IsWordList,
+  KitAdapter,
+  Logger,
+  PageQueryDto,
+  type RateLimit,
+  RateLimits,
+  readConfig,
+  readFleetConfig,
+  ServiceKitModule,
+  UuidParam,
+} from '../src/index.js';
+
+export const GUESSES: RateLimit = {
+  name: 'guesses',
+  limit: 2,
+  windowSeconds: 60,
+  onRedisDown: 'refuse',
+  countRefused: true,
+};
+
+class RowDto {
+  @IsName({ max: 5 })
+  timezone: string;
+}
+
+class ThingDto {
+  @IsName()
+  name: string;
+  @IsInteger({ min: 1, max: 10, optional: true })
+  size?: number;
+  @IsIsoDateTime({ optional: true, nullable: true })
+  expiresAt?: Date | null;
+  @IsWordList({ values: ['read', 'write'], optional: true })
+  scopes?: string[];
+  @IsNestedList(() => RowDto, { optional: true })
+  rows?: RowDto[];
+}
+
+class ThingQueryDto extends PageQueryDto {
+  @IsUuid({ optional: true })
+  orgId?: string;
+}
+
+class ThingTaken extends ConflictError {
+  override code = 'thing_taken';
+  override error = 'Thing taken';
+}
+
+@Controller('things')
+class ThingsController {
+  constructor(private readonly limits: RateLimits) {}
+
+  @Get()
+  list(@Query() query: ThingQueryDto): object {
+    return { ...query };
+  }
+
+  @Post()
+  create(@Body() dto: ThingDto): ThingDto {
+    return dto;
+  }
+
+  @Post('import')
+  import(@Body() dto: ThingDto): object {
+    return { length: dto.name.length };
+  }
+
+  @Get('context')
+  context(): object {
+    return { ...currentContext() };
+  }
+
+  @Get('taken')
+  taken(): never {
+    throw new ThingTaken(undefined, { extras: { count: 3, code: 'not this' }, message: 'Take another.' });
+  }
+
+  @Get('crash')
+  crash(): never {
+    throw new Error('select * from secret_table');
+  }
+
+  @Get('guess')
+  async guess(): Promise<object> {
+    await this.limits.hit(GUESSES, 'somebody');
+    return {};
+  }
+
+  @Get('slow')
+  slow(): Promise<object> {
+    return new Promise((resolve) => slowRequests.push(() => resolve({ done: true })));
+  }
+
+  @Get('begun')
+  begun(@Res() response: { write(text: string): void }): never {
+    response.write('half an ');
+    throw new Error('too late');
+  }
+
+  @Get(':id')
+  get(@UuidParam('id', 'Thing') id: string): object {
+    return { id };
+  }
+
+  @Delete(':id')
+  remove(@UuidParam('id', 'Thing') id: string, @Body() body: unknown): object {
+    return { id, body };
+  }
+}
+
+/** Calls that end the waiting requests of `/things/slow`. */
+export const slowRequests: (() => void)[] = [];
+
+export const ENVIRONMENT = {
+  NODE_ENV: 'test',
+  LOG_LEVEL: 'trace',
+  PORT: '0',
+  DATABASE_URL: 'postgres://service@127.0.0.1/none',
+  WORKER_DATABASE_URL: 'postgres://worker@127.0.0.1/none',
+  NATS_URL: 'nats://127.0.0.1:1',
+  REDIS_URL: 'redis://127.0.0.1:1',
+  PUBLIC_API_URL: 'https://api.fleet.example',
+  PUBLIC_APP_URL: 'https://app.fleet.example',
+};
+
+export const configOf = (changes: Record<string, string> = {}): Readonly<FleetConfig> =>
+  readConfig({ ...ENVIRONMENT, ...changes }, (v) => readFleetConfig(v, 'provisioning'));
+
+export interface TinyApp {
+  app: INestApplication;
+  server: Server;
+  /** Everything that was logged, as objects. */
+  logged: Record<string, unknown>[];
+  pipeline: ReturnType<typeof configureApp>;
+  close(): Promise<void>;
+}
+
+/** A module for `startService`. */
+export function tinyModule(config: FleetConfig) {
+  @Module({ imports: [ServiceKitModule.forRoot(config, 'provisioning')], controllers: [ThingsController] })
+  class TinyModule {}
+  return TinyModule;
+}
+
+/** A service with one controller, listening nowhere: supertest takes its server. */
+export async function startTinyApp(
+  changes: Record<string, string> = {},
+  options: Partial<AppOptions> = {},
+): Promise<TinyApp> {
+  const config = configOf(changes);
+  const logged: Record<string, unknown>[] = [];
+  const logger = Logger.create({
+    service: 'provisioning',
+    level: 'trace',
+    sink: { write: (line) => void logged.push(JSON.parse(line) as Record<string, unknown>) },
+  });
+  const testing = await Test.createTestingModule({ imports: [tinyModule(config)] })
+    .overrideProvider(Logger)
+    .useValue(logger)
+    .compile();
+  const app = testing.createNestApplication(new KitAdapter(), { bodyParser: false });
+  const pipeline = configureApp(app, { config, openApi: { title: 'Tiny', description: 'For specs' }, ...options });
+  await app.init();
+  app.get(HealthRegistry).state = 'ready';
+  return { app, server: app.getHttpServer() as Server, logged, pipeline, close: () => app.close() };
+}
