@@ -266,6 +266,39 @@ describe('delivering', () => {
     expect(await world.rows('select 1 from dead_letter where webhook_id = $1', [webhook.id])).toEqual([]);
   });
 
+  it('skips a webhook that cannot be opened, and serves the others', async () => {
+    const broken = await createWebhook(app, organization, receiver.url);
+    const fine = await createWebhook(app, organization, receiver.url);
+    await world.rows(`update webhook set url_sealed = 'v1.gone.AAAA' where id = $1`, [broken.id]);
+    await world.emit(organization);
+    await delivered(fine.id);
+    expect(await world.deliveries(broken.id)).toEqual([]);
+    const shown = await app.get(WebhooksService).get(organizationCaller(organization), broken.id);
+    expect(shown.url).toBe('********');
+    await app.get(WebhooksService).delete(organizationCaller(organization), broken.id);
+  });
+
+  it('keeps a reserved header out that was written past the API', async () => {
+    const webhook = await createWebhook(app, organization, receiver.url, {
+      secret: 'real',
+      headers: [{ key: 'X-Fine', value: '1' }],
+    });
+    await world.rows(
+      `update webhook set headers = headers || jsonb_build_array(
+         jsonb_build_object('key', 'x-service-SIGNATURE', 'value', headers->0->>'value'),
+         jsonb_build_object('key', 'x-FINE', 'value', headers->0->>'value'))
+        where id = $1`,
+      [webhook.id],
+    );
+    await world.emit(organization);
+    await delivered(webhook.id);
+    const [received] = receiver.received;
+    if (!received) throw new Error('nothing came');
+    expect(isSignedWith('real', received)).toBe(true);
+    const names = received.rawHeaders.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase());
+    expect(new Set(names).size).toBe(names.length);
+  });
+
   it('refuses events nobody knows and goes on', async () => {
     const webhook = await createWebhook(app, organization, receiver.url, { events: ['*'] });
     await world.emit(organization, 'device.exploded');

@@ -3,6 +3,7 @@ import { createWebhook, DispatcherWorld, organizationCaller, type Organization }
 import { buildService, ServiceProcess } from '../test/service-process.js';
 import { Receiver } from '../test/receiver.js';
 import { DeliveriesService } from './deliveries/deliveries.service.js';
+import { WebhooksService } from './webhooks/webhooks.service.js';
 
 describe('surviving', () => {
   let world: DispatcherWorld;
@@ -118,6 +119,21 @@ describe('surviving', () => {
     await Promise.all(replicas.map((app) => world.stop(app)));
   }, 60_000);
 
+  it('gives a webhook made on one replica its first event, whichever replica takes that', async () => {
+    const replicas = await Promise.all([world.start(), world.start()]);
+    organization = await world.organization();
+    for (let i = 0; i < 20; i += 1) {
+      const webhook = await createWebhook(replicas[i % 2] as never, organization, receiver.url, {
+        events: ['patch.*'],
+      });
+      await world.emit(organization, 'patch.failed');
+      await delivered(webhook.id, 1);
+      await replicas[0].get(WebhooksService).delete(organizationCaller(organization), webhook.id);
+    }
+    expect(receiver.received).toHaveLength(20);
+    await Promise.all(replicas.map((app) => world.stop(app)));
+  }, 60_000);
+
   it('keeps outcomes while the database is away, and sends nothing twice', async () => {
     const gate = await world.stores.gate(world.database.urls.webhook_dispatcher.worker);
     const app = await world.start({ WORKER_DATABASE_URL: gate.url });
@@ -129,10 +145,10 @@ describe('surviving', () => {
     };
     await world.emit(organization);
     await eventually(() => expect(receiver.received).toHaveLength(1));
-    gate.shut();
+    await gate.shut();
     answerLate();
     await eventually(async () => expect(await world.deliveries(webhook.id)).toMatchObject([{ status: 'pending' }]));
-    gate.open();
+    await gate.open();
     await delivered(webhook.id, 1);
     expect(receiver.received).toHaveLength(1);
     await world.stop(app);

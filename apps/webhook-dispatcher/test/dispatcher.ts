@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { INestApplication } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import type { UserCaller } from '@rmm/access';
+import { type AuditEntry, STREAMS } from '@rmm/contracts';
 import { JetStreamServer, natsOptions } from '@rmm/messaging';
-import { configureApp, KitAdapter } from '@rmm/service-kit';
+import { configureApp, HealthRegistry, KitAdapter } from '@rmm/service-kit';
 import { startStores, type Stores, type TestDatabase, type TestNats } from '@rmm/testing-services';
 import { connect, type NatsConnection } from 'nats';
 import pg from 'pg';
@@ -78,6 +79,7 @@ export class DispatcherWorld {
     configureApp(app, { config, openApi: { title: 'spec', description: 'spec' } });
     app.connectMicroservice({ strategy: app.get(JetStreamServer) });
     await app.init();
+    app.get(HealthRegistry).state = 'ready';
     this.apps.add(app);
     return app;
   }
@@ -107,6 +109,20 @@ export class DispatcherWorld {
     const message = JSON.stringify({ id, type, timestamp, orgId, partnerId, data });
     await this.publisher.jetstream().publish(`rmm.events.${orgId}.${type}`, message);
     return id;
+  }
+
+  /** The audit rows about a resource that have left the outbox, in order. @throws while there are none */
+  async audited(resourceId: string): Promise<{ data: AuditEntry }[]> {
+    const manager = await this.publisher.jetstreamManager();
+    const found: { data: AuditEntry }[] = [];
+    const { state } = await manager.streams.info(STREAMS.audit.name);
+    for (let seq = state.first_seq; seq <= state.last_seq; seq += 1) {
+      const message = await manager.streams.getMessage(STREAMS.audit.name, { seq });
+      const entry = message.json<{ data: AuditEntry }>();
+      if (entry.data.resourceId === resourceId) found.push(entry);
+    }
+    if (found.length === 0) throw new Error('no audit row has left the outbox');
+    return found;
   }
 
   async rows<Row = Record<string, unknown>>(sql: string, params: unknown[] = []): Promise<Row[]> {
