@@ -1,0 +1,65 @@
+import { catalogueProblems, revertMigrations, runMigrations, type SqlExecutor } from '@rmm/persistence';
+import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
+import pg from 'pg';
+import { MIGRATIONS } from './index.js';
+
+describe('the schema of provisioning', () => {
+  let stores: Stores;
+  let database: TestDatabase<'provisioning'>;
+  let admin: pg.Client;
+
+  beforeAll(async () => {
+    stores = await startStores();
+    database = await stores.createDatabase(['provisioning']);
+    admin = new pg.Client({ connectionString: database.adminUrl, options: '-c search_path=provisioning' });
+    await admin.connect();
+    await runMigrations(target());
+  }, 60_000);
+
+  afterAll(async () => {
+    await admin?.end();
+    await stores?.stop();
+  });
+
+  const target = () => {
+    const { owner, service, worker } = database.urls.provisioning;
+    return {
+      schema: 'provisioning',
+      migrationsDatabaseUrl: owner,
+      databaseUrl: service,
+      workerDatabaseUrl: worker,
+      migrations: MIGRATIONS,
+    };
+  };
+  const executor: SqlExecutor = {
+    query: async (sql, params) => (await admin.query(sql, params as unknown[])).rows as never,
+  };
+
+  it('has row-level security, policies and grants on every table', async () => {
+    expect(await catalogueProblems(executor, 'provisioning')).toEqual([]);
+  });
+
+  it('ties organisation and partner together: no site, link or device under a foreign partner', async () => {
+    const { rows } = await admin.query(
+      `insert into organization (partner_id, name, name_key, slug) values (gen_random_uuid(), 'A', 'a', 'a') returning id`,
+    );
+    const foreign = (table: string, columns: string, values: string) =>
+      admin.query(`insert into ${table} (partner_id, org_id, ${columns}) values (gen_random_uuid(), $1, ${values})`, [
+        rows[0].id,
+      ]);
+    await expect(foreign('site', 'name, name_key', `'S', 's'`)).rejects.toMatchObject({ code: '23503' });
+    await expect(foreign('external_link', 'system, external_id', `'csv', '1'`)).rejects.toMatchObject({
+      code: '23503',
+    });
+    await expect(foreign('device', 'hostname, os_type, status', `'h', 'linux', 'offline'`)).rejects.toMatchObject({
+      code: '23503',
+    });
+  });
+
+  it('goes down and up again over seeded rows', async () => {
+    await revertMigrations(target(), MIGRATIONS.length);
+    expect(await runMigrations(target())).toEqual(MIGRATIONS.map((migration) => migration.name));
+    expect(await catalogueProblems(executor, 'provisioning')).toEqual([]);
+    expect((await admin.query('select * from organization')).rows).toEqual([]);
+  });
+});

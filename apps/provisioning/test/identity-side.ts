@@ -1,0 +1,129 @@
+import {
+  ACCESS_HEARTBEAT,
+  IDENTITY_ACCESS_RESOLVE,
+  type AccessResolveRequest,
+  type AccessScope,
+  type AccessSnapshot,
+} from '@rmm/contracts';
+import { Broadcasts, NatsLink } from '@rmm/messaging';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { randomUUID } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+const KID = 'spec';
+const HEARTBEAT_MS = 500;
+
+/** Who signs in; what is left out is a partner member who may do everything, with a verified factor. */
+export interface Person {
+  scope?: AccessScope;
+  partnerId?: string | null;
+  orgId?: string | null;
+  orgAccess?: AccessSnapshot['orgAccess'];
+  orgIds?: string[];
+  siteIds?: string[] | null;
+  permissions?: string[];
+  mfa?: boolean;
+}
+
+/** Identity as provisioning meets it: public keys over HTTP, snapshots and heartbeats over NATS. */
+export class IdentitySide {
+  private readonly people = new Map<string, AccessSnapshot>();
+  private sequence = 0;
+  private beating?: NodeJS.Timeout;
+
+  private constructor(
+    readonly link: NatsLink,
+    private readonly server: Server,
+    private readonly key: Awaited<ReturnType<typeof generateKeyPair>>['privateKey'],
+  ) {}
+
+  static async start(natsUrl: string): Promise<IdentitySide> {
+    const { publicKey, privateKey } = await generateKeyPair('ES256');
+    const jwk = { ...(await exportJWK(publicKey)), kid: KID, alg: 'ES256', use: 'sig' };
+    const server = createServer((_, response) => {
+      response.setHeader('Content-Type', 'application/json').end(JSON.stringify({ keys: [jwk] }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const link = new NatsLink({ url: natsUrl, name: 'identity-side' });
+    await link.open();
+    const side = new IdentitySide(link, server, privateKey);
+    side.serve();
+    return side;
+  }
+
+  get jwksUrl(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/`;
+  }
+
+  /** @returns a bearer token */
+  async signIn(person: Person = {}): Promise<string> {
+    const { scope = 'partner', partnerId = null, orgId = null, mfa = true } = person;
+    const [userId, sessionId] = [randomUUID(), randomUUID()];
+    const email = `${userId}@example.com`;
+    this.people.set(sessionId, snapshotOf(person, { userId, sessionId, email, scope, partnerId, orgId }));
+    const claims = {
+      email,
+      type: 'access',
+      scope,
+      partnerId,
+      orgId,
+      roleId: null,
+      mfa,
+      aep: 1,
+      mep: 1,
+      sid: sessionId,
+    };
+    return new SignJWT(claims)
+      .setProtectedHeader({ alg: 'ES256', kid: KID, typ: 'JWT' })
+      .setSubject(userId)
+      .setIssuer('service-identity')
+      .setAudience('service-api')
+      .setIssuedAt()
+      .setExpirationTime('15m')
+      .sign(this.key);
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.beating);
+    await this.link.close();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  private serve(): void {
+    this.link.connection.subscribe(IDENTITY_ACCESS_RESOLVE.subject, {
+      callback: (_, message) => {
+        const { sessionId } = message.json<AccessResolveRequest>();
+        message.respond(JSON.stringify({ value: this.people.get(sessionId) ?? null }));
+      },
+    });
+    const broadcasts = new Broadcasts(this.link);
+    const beat = () =>
+      broadcasts.publishNow(ACCESS_HEARTBEAT, { publisher: KID, sequence: ++this.sequence, intervalMs: HEARTBEAT_MS });
+    this.beating = setInterval(beat, HEARTBEAT_MS);
+  }
+}
+
+type Session = Pick<AccessSnapshot, 'userId' | 'sessionId' | 'email' | 'scope' | 'partnerId' | 'orgId'>;
+
+const snapshotOf = (person: Person, session: Session): AccessSnapshot => ({
+  ...session,
+  userStatus: 'active',
+  sessionRevoked: false,
+  authEpoch: 1,
+  mfaEpoch: 1,
+  passwordChangedAt: null,
+  membershipExists: true,
+  partnerStatus: session.scope === 'system' ? null : 'active',
+  roleId: null,
+  orgAccess: person.orgAccess ?? (session.scope === 'partner' ? 'all' : 'none'),
+  orgIds: person.orgIds ?? [],
+  siteIds: person.siteIds ?? null,
+  deviceGroupIds: null,
+  permissions: person.permissions ?? ['*:*'],
+  hasFactor: true,
+  mfaEnrollmentRequired: false,
+  allowedMfaMethods: ['totp'],
+  ipAllowlist: [],
+  version: 1,
+});

@@ -1,0 +1,177 @@
+import { subjects, type Envelope, type PartnerFact, type RpcContract } from '@rmm/contracts';
+import { startService } from '@rmm/service-kit';
+import { eventually, startStores, type Stores, type TestNats } from '@rmm/testing-services';
+import type { INestApplication } from '@nestjs/common';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import request from 'supertest';
+import { readProvisioningConfig } from '../src/config.js';
+import { serviceOptions } from '../src/service-options.js';
+import { CredentialsSide } from './credentials-side.js';
+import { IdentitySide, type Person } from './identity-side.js';
+
+const PEPPER = 'pepper of the spec';
+
+export interface PartnerCaps {
+  maxOrganizations?: number | null;
+  maxDevices?: number | null;
+  status?: PartnerFact['status'];
+  makeFirstOrganization?: boolean;
+}
+
+/** The real service on real stores, with identity and credentials played over the real NATS. */
+export class ProvisioningUnderTest {
+  /** Every event, fact and audit row that left the outbox. */
+  readonly heard: Envelope[] = [];
+
+  private constructor(
+    readonly stores: Stores,
+    readonly nats: TestNats,
+    readonly identity: IdentitySide,
+    readonly credentials: CredentialsSide,
+    readonly admin: pg.Client,
+    readonly app: INestApplication,
+    readonly env: NodeJS.ProcessEnv,
+  ) {
+    for (const subject of ['rmm.events.>', 'rmm.internal.provisioning.>', 'rmm.audit.>']) {
+      identity.link.connection.subscribe(subject, {
+        callback: (_, message) => void this.heard.push(message.json<Envelope>()),
+      });
+    }
+  }
+
+  static async start(extra: NodeJS.ProcessEnv = {}): Promise<ProvisioningUnderTest> {
+    const stores = await startStores();
+    const [database, nats] = await Promise.all([stores.createDatabase(['provisioning']), stores.nats()]);
+    const identity = await IdentitySide.start(nats.adminUrl);
+    const credentials = new CredentialsSide(identity.link, PEPPER);
+    const { owner, service, worker } = database.urls.provisioning;
+    const env = {
+      NODE_ENV: 'test',
+      LOG_LEVEL: 'error',
+      PORT: '0',
+      DATABASE_URL: service,
+      MIGRATIONS_DATABASE_URL: owner,
+      WORKER_DATABASE_URL: worker,
+      REDIS_URL: stores.redisUrl,
+      NATS_URL: nats.url,
+      JWKS_URL: identity.jwksUrl,
+      ENROLLMENT_KEY_PEPPER: PEPPER,
+      JWT_SECRET: 'a legacy pepper',
+      TRUSTED_PROXY_CIDRS: '127.0.0.0/8',
+      ...extra,
+    };
+    await streams(nats.adminUrl);
+    const admin = new pg.Client({ connectionString: database.adminUrl, options: '-c search_path=provisioning' });
+    await admin.connect();
+    const app = await startService(serviceOptions(readProvisioningConfig(env)));
+    return new ProvisioningUnderTest(stores, nats, identity, credentials, admin, app, env);
+  }
+
+  async stop(): Promise<void> {
+    await this.app.close();
+    await this.identity.stop();
+    await this.admin.end();
+    await this.stores.stop();
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${((this.app.getHttpServer() as Server).address() as AddressInfo).port}/api/v1`;
+  }
+
+  /** A client with its own address, so that limits per address do not mix specs. */
+  client(token?: string, address = randomAddress()) {
+    const send = (method: 'get' | 'post' | 'patch', path: string) => {
+      const call = request(this.url)[method](path).set('X-Forwarded-For', address);
+      return token === undefined ? call : call.set('Authorization', `Bearer ${token}`);
+    };
+    return {
+      get: (path: string) => send('get', path),
+      post: (path: string, body: string | object = {}) => send('post', path).send(body),
+      patch: (path: string, body: object) => send('patch', path).send(body),
+    };
+  }
+
+  async as(person: Person) {
+    return this.client(await this.identity.signIn(person));
+  }
+
+  /** Tells the fact of a new partner and waits until it was taken in. */
+  async partner(caps: PartnerCaps = {}): Promise<string> {
+    const partnerId = randomUUID();
+    await this.partnerFact('partner.created', partnerId, 1, caps);
+    return partnerId;
+  }
+
+  async partnerFact(type: string, partnerId: string, version: number, caps: PartnerCaps = {}): Promise<void> {
+    const data: PartnerFact = {
+      partnerId,
+      name: `Partner ${partnerId.slice(0, 8)}`,
+      slug: `partner-${partnerId.slice(0, 8)}`,
+      status: 'active',
+      maxOrganizations: null,
+      maxDevices: null,
+      timezone: 'UTC',
+      settings: {},
+      version,
+      ...caps,
+    };
+    await this.tell({ type, partnerId, aggregateVersion: version, data });
+    await eventually(async () => {
+      const { rows } = await this.admin.query('select 1 from inbox where message_id = $1', [this.lastTold]);
+      expect(rows).toHaveLength(1);
+    });
+  }
+
+  private lastTold = '';
+
+  async tell(message: { type: string; partnerId: string; aggregateVersion: number; data: object; id?: string }) {
+    const { type, partnerId, aggregateVersion, data, id = randomUUID() } = message;
+    this.lastTold = id;
+    const envelope: Envelope = {
+      id,
+      type,
+      schemaVersion: 1,
+      timestamp: new Date().toISOString(),
+      partnerId,
+      orgId: null,
+      aggregateId: partnerId,
+      aggregateVersion,
+      data,
+    };
+    await this.identity.link.connection
+      .jetstream()
+      .publish(subjects.internal('identity', type), JSON.stringify(envelope), { msgID: randomUUID() });
+  }
+
+  /** Asks as another service does. */
+  async ask<Q, R>(contract: RpcContract<Q, R>, question: Q): Promise<R> {
+    const answer = await this.identity.link.connection.request(contract.subject, JSON.stringify(question), {
+      timeout: 10_000,
+    });
+    const { value, error } = answer.json<{ value?: R; error?: unknown }>();
+    if (error) throw new Error(JSON.stringify(error));
+    return value as R;
+  }
+
+  /** What left the outbox under a type about an organisation or partner, once it is there. */
+  hears(type: string, match: (envelope: Envelope) => boolean = () => true): Promise<Envelope> {
+    return eventually(() => {
+      const found = this.heard.find((envelope) => envelope.type === type && match(envelope));
+      if (!found) throw new Error(`nothing of type ${type} was heard`);
+      return found;
+    });
+  }
+}
+
+let addresses = 0;
+const randomAddress = () => `198.18.${(addresses += 1) >> 8}.${addresses & 255}`;
+
+async function streams(adminUrl: string): Promise<void> {
+  const { ensureStreams, NatsLink } = await import('@rmm/messaging');
+  const link = new NatsLink({ url: adminUrl, name: 'streams' });
+  await ensureStreams(await link.open());
+  await link.close();
+}
