@@ -15,6 +15,7 @@ const example = new Set([...read('.env.example').matchAll(/^([A-Z][A-Z0-9_]*)=/g
 const NEEDED = ['PORT', 'DATABASE_URL', 'WORKER_DATABASE_URL', 'MIGRATIONS_DATABASE_URL', 'REDIS_URL', 'NATS_URL'];
 const NEEDED_BY_SOME = {
   credentials: ['JWKS_URL'],
+  'partner-gateway': ['OPENAPI_SOURCES'],
   provisioning: ['JWKS_URL'],
   'webhook-dispatcher': ['JWKS_URL'],
 };

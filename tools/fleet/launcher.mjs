@@ -128,7 +128,7 @@ export class Launcher {
       natsUrlOf: (service) => urls[service],
       baseUrl: this.edge.url,
       edgePort: this.edge.port,
-      identityPort: this.supervisor.portOf('identity'),
+      portOf: (service) => this.supervisor.portOf(service),
       localReceivers: this.localReceivers,
     };
   }

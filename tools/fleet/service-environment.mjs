@@ -1,4 +1,5 @@
 import { MAILBOX_DIR } from './layout.mjs';
+import { serviceNames } from './services.mjs';
 
 /** What the launcher decides itself, and npm's own; nothing of these is passed on from the shell. */
 const RESERVED =
@@ -8,7 +9,7 @@ const LOOPBACK = '127.0.0.0/8,::1/128';
 /**
  * The environment of one service.
  * @param {{ secrets: object, database: object, redisUrl: string, natsUrlOf: (service: string) => string, baseUrl: string,
- *   edgePort: number, identityPort: number, localReceivers: boolean }} fleet
+ *   edgePort: number, portOf: (service: string) => number, localReceivers: boolean }} fleet
  */
 export function environmentOf(service, fleet) {
   const { owner, service: login, worker } = fleet.database.urls[service];
@@ -38,8 +39,8 @@ function defaultsForAll({ secrets, baseUrl, edgePort }) {
   };
 }
 
-function defaultsFor(service, { secrets, identityPort, localReceivers }) {
-  const jwks = { JWKS_URL: `http://127.0.0.1:${identityPort}/api/v1/auth/.well-known/jwks.json` };
+function defaultsFor(service, { secrets, portOf, localReceivers }) {
+  const jwks = { JWKS_URL: `http://127.0.0.1:${portOf('identity')}/api/v1/auth/.well-known/jwks.json` };
   const pepper = { ENROLLMENT_KEY_PEPPER: secrets.enrollmentPepper };
   const receivers = localReceivers ? { OUTBOUND_EXTRA_ALLOWED_CIDRS: LOOPBACK } : {};
   switch (service) {
@@ -55,7 +56,7 @@ function defaultsFor(service, { secrets, identityPort, localReceivers }) {
     case 'credentials':
       return { ...jwks, ...pepper };
     case 'partner-gateway':
-      return { ...jwks, PARTNER_API_CURSOR_SIGNING_KEY: secrets.cursorKey };
+      return { PARTNER_API_CURSOR_SIGNING_KEY: secrets.cursorKey, OPENAPI_SOURCES: openApiSources(portOf) };
     case 'provisioning':
       return { ...jwks, ...pepper, ...receivers };
     case 'webhook-dispatcher':
@@ -64,6 +65,10 @@ function defaultsFor(service, { secrets, identityPort, localReceivers }) {
       return {};
   }
 }
+
+/** Where the documents are that the gateway merges into one. */
+const openApiSources = (portOf) =>
+  serviceNames.map((name) => `${name}=http://127.0.0.1:${portOf(name)}/openapi.json`).join(',');
 
 /** What the person set in the shell reaches every service: `DEVICE_OFFLINE_AFTER_SECONDS=60 ./fleet up`. */
 function fromShell() {
