@@ -1,0 +1,41 @@
+import { readPartnerGatewayConfig } from './config.js';
+
+const ENVIRONMENT = {
+  DATABASE_URL: 'postgres://service@127.0.0.1/none',
+  WORKER_DATABASE_URL: 'postgres://worker@127.0.0.1/none',
+  NATS_URL: 'nats://127.0.0.1:4222',
+  REDIS_URL: 'redis://:secret@127.0.0.1:6379',
+  PUBLIC_API_URL: 'https://api.fleet.example',
+  PUBLIC_APP_URL: 'https://app.fleet.example',
+};
+
+describe('the configuration of partner-gateway', () => {
+  it('refuses production without a cursor key, and a short key anywhere', () => {
+    expect(() => readPartnerGatewayConfig({ ...ENVIRONMENT, NODE_ENV: 'production' })).toThrow(
+      'PARTNER_API_CURSOR_SIGNING_KEY is required',
+    );
+    const short = { ...ENVIRONMENT, PARTNER_API_CURSOR_SIGNING_KEY: 'x'.repeat(31) };
+    expect(() => readPartnerGatewayConfig(short)).toThrow('PARTNER_API_CURSOR_SIGNING_KEY must have 32 bytes or more');
+    expect(() => readPartnerGatewayConfig(short)).not.toThrow('xxxx');
+  });
+
+  it('makes a key outside production', () => {
+    const { cursorSigningKey } = readPartnerGatewayConfig(ENVIRONMENT);
+    expect(Buffer.byteLength(cursorSigningKey)).toBeGreaterThanOrEqual(32);
+    expect(readPartnerGatewayConfig(ENVIRONMENT).cursorSigningKey).not.toBe(cursorSigningKey);
+  });
+
+  it('reads where the documents of the other services are', () => {
+    const OPENAPI_SOURCES =
+      'identity=http://127.0.0.1:4001/openapi.json, credentials=http://127.0.0.1:4002/openapi.json?a=b';
+    expect(readPartnerGatewayConfig({ ...ENVIRONMENT, OPENAPI_SOURCES }).openApiSources).toEqual([
+      { name: 'identity', url: 'http://127.0.0.1:4001/openapi.json' },
+      { name: 'credentials', url: 'http://127.0.0.1:4002/openapi.json?a=b' },
+    ]);
+    for (const bad of ['identity', '=http://x', 'identity=file:///etc/passwd']) {
+      expect(() => readPartnerGatewayConfig({ ...ENVIRONMENT, OPENAPI_SOURCES: bad })).toThrow(
+        'OPENAPI_SOURCES must list',
+      );
+    }
+  });
+});

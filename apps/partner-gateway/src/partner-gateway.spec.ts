@@ -1,0 +1,249 @@
+import { createHash, randomUUID } from 'node:crypto';
+import type { Server } from 'node:http';
+import type { INestApplication } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import { type ExportRequest, CREDENTIALS_KEYS_RESOLVE, PROVISIONING_EXPORT_SITES } from '@rmm/contracts';
+import { NatsLink } from '@rmm/messaging';
+import { catalogueProblems } from '@rmm/persistence';
+import { configureApp, ForbiddenError, HealthRegistry, KitAdapter, serializeError } from '@rmm/service-kit';
+import { eventually, type Stores, startStores, type TestDatabase } from '@rmm/testing-services';
+import pg from 'pg';
+import request from 'supertest';
+import { AppModule } from './app.module.js';
+import { readPartnerGatewayConfig } from './config.js';
+
+const key = `svc_sp_${'k'.repeat(43)}`;
+const snapshot = new Date().toISOString();
+const [partnerId, principalId, keyId, orgId] = Array.from({ length: 4 }, () => randomUUID());
+
+class AccessDenied extends ForbiddenError {
+  override code = 'organization_access_denied';
+}
+
+/** The other services are what they say on NATS; stores and NATS are real. */
+describe('partner-gateway', () => {
+  let stores: Stores;
+  let database: TestDatabase<'partner_gateway'>;
+  let app: INestApplication;
+  let server: Server;
+  let beat: NodeJS.Timeout;
+  const audited: Record<string, unknown>[] = [];
+  const exportRequests: ExportRequest[] = [];
+  let answerExport: (asked: ExportRequest) => object;
+
+  const siteOf = (n: number) => ({
+    id: `00000000-0000-4000-8000-00000000000${n}`,
+    siteId: `00000000-0000-4000-8000-00000000000${n}`,
+    orgId,
+    sourceUpdatedAt: '2026-03-01T12:00:00.000Z',
+    name: `Site ${n}`,
+    timezone: 'UTC',
+    address: null,
+    contact: null,
+  });
+
+  const threeSites = ({ snapshotAt, after, limit }: ExportRequest) => {
+    const from = after === null ? 1 : Number(after.id.at(-1)) + 1;
+    const records = [1, 2, 3]
+      .filter((n) => n >= from)
+      .slice(0, limit)
+      .map(siteOf);
+    return {
+      value: {
+        snapshotAt: snapshotAt ?? snapshot,
+        records,
+        hasMore: (records.at(-1)?.name ?? 'Site 3') !== 'Site 3',
+      },
+    };
+  };
+
+  beforeAll(async () => {
+    answerExport = threeSites;
+    stores = await startStores();
+    database = await stores.createDatabase(['partner_gateway']);
+    const nats = await stores.nats();
+    const urls = database.urls.partner_gateway;
+    const config = readPartnerGatewayConfig({
+      NODE_ENV: 'test',
+      LOG_LEVEL: 'error',
+      DATABASE_URL: urls.service,
+      MIGRATIONS_DATABASE_URL: urls.owner,
+      WORKER_DATABASE_URL: urls.worker,
+      REDIS_URL: stores.redisUrl,
+      NATS_URL: nats.url,
+      PUBLIC_API_URL: 'https://api.fleet.example',
+      PARTNER_API_CURSOR_SIGNING_KEY: 'x'.repeat(32),
+    });
+    const testing = await Test.createTestingModule({ imports: [AppModule.forRoot(config)] }).compile();
+    app = testing.createNestApplication(new KitAdapter(), { bodyParser: false });
+    configureApp(app, {
+      config,
+      openApi: { title: 'Partner gateway', description: 'For specs' },
+      unprefixed: ['docs', 'docs/:asset', 'openapi.json'],
+    });
+    actAsOtherServices(app.get(NatsLink));
+    await app.init();
+    app.get(HealthRegistry).state = 'ready';
+    server = app.getHttpServer() as Server;
+    await eventually(async () => expect((await get('/api/v1/partner-api/sites')).status).toBe(200));
+  }, 60_000);
+
+  afterAll(async () => {
+    clearInterval(beat);
+    await app.close();
+    await stores.stop();
+  });
+
+  function actAsOtherServices({ connection }: NatsLink): void {
+    const keyHash = createHash('sha256').update(key).digest('hex');
+    const record = {
+      kind: 'partner_key',
+      keyId,
+      principalId,
+      partnerId,
+      scopes: ['sites:read'],
+      rateLimit: 1_000,
+      expiresAt: null,
+      sourceCidrs: [],
+      status: 'active',
+    };
+    connection.subscribe(CREDENTIALS_KEYS_RESOLVE.subject, {
+      callback: (_, message) =>
+        void message.respond(
+          JSON.stringify({ value: message.json<{ keyHash: string }>().keyHash === keyHash ? record : null }),
+        ),
+    });
+    connection.subscribe(PROVISIONING_EXPORT_SITES.subject, {
+      callback: (_, message) => {
+        const asked = message.json<ExportRequest>();
+        exportRequests.push(asked);
+        message.respond(JSON.stringify(answerExport(asked)));
+      },
+    });
+    connection.subscribe('rmm.audit.>', { callback: (_, message) => void audited.push(message.json()) });
+    let sequence = 0;
+    beat = setInterval(() => {
+      sequence++;
+      for (const type of ['access.heartbeat', 'credential.heartbeat']) {
+        const data = { publisher: 'spec', sequence, intervalMs: 100 };
+        const envelope = {
+          id: randomUUID(),
+          type,
+          schemaVersion: 1,
+          timestamp: new Date().toISOString(),
+          partnerId: null,
+          orgId: null,
+          aggregateId: 'spec',
+          aggregateVersion: 0,
+          data,
+        };
+        connection.publish(`rmm.broadcast.${type}`, JSON.stringify(envelope));
+      }
+    }, 100);
+  }
+
+  beforeEach(() => {
+    answerExport = threeSites;
+  });
+
+  /** The audit row of a request, once it has come through the outbox. */
+  const auditedAs = ({ headers }: { headers: Record<string, string> }) =>
+    eventually(() => {
+      const row = audited.find(({ correlationId }) => correlationId === headers['x-request-id']);
+      if (row === undefined) throw new Error('not audited yet');
+      return row;
+    });
+  const get = (path: string) => request(server).get(path).set('X-API-Key', key);
+
+  it('walks in pages of one snapshot and audits each', async () => {
+    const first = await get('/api/v1/partner-api/sites?limit=2');
+    expect(first.body).toMatchObject({ schemaVersion: '1', snapshotAt: snapshot, hasMore: true });
+    expect(first.body.data.map(({ name }: { name: string }) => name)).toEqual(['Site 1', 'Site 2']);
+    expect(first.body).not.toHaveProperty('blocked');
+    const second = await get(`/api/v1/partner-api/sites?limit=3&cursor=${first.body.nextCursor}`);
+    expect(second.body).toMatchObject({ hasMore: false, nextCursor: null, snapshotAt: first.body.snapshotAt });
+    expect(second.body.data).toEqual([
+      expect.objectContaining({ name: 'Site 3', revision: expect.stringMatching(/^[0-9a-f]{64}$/) }),
+    ]);
+    expect(exportRequests.at(-1)).toEqual({
+      partnerId,
+      orgId: null,
+      updatedSince: null,
+      snapshotAt: first.body.snapshotAt,
+      after: { id: siteOf(2).id, orgId, updatedAt: siteOf(2).sourceUpdatedAt },
+      limit: 3,
+    });
+    await auditedAs(second);
+    expect(await auditedAs(first)).toMatchObject({
+      type: 'partner_api.export',
+      partnerId,
+      actor: { type: 'api_key', id: principalId },
+      data: {
+        result: 'success',
+        details: { resource: 'sites', count: 2, filters: { orgId: null, updatedSince: null } },
+      },
+    });
+  });
+
+  it('passes on that an organisation is not reachable, without repeating it in the audit', async () => {
+    answerExport = () => ({ error: serializeError(new AccessDenied('Access to this organization denied')) });
+    const foreign = randomUUID();
+    const answer = await get(`/api/v1/partner-api/sites?orgId=${foreign}`);
+    expect([answer.status, answer.body.code]).toEqual([403, 'organization_access_denied']);
+    expect(await auditedAs(answer)).toMatchObject({ data: { result: 'denied', details: { resource: 'sites' } } });
+    expect(JSON.stringify(audited)).not.toContain(foreign);
+  });
+
+  it('calls the unexpected partner_export_failed and tells nothing of it', async () => {
+    answerExport = () => ({ value: { snapshotAt: 'x', records: [{ ...siteOf(1), name: undefined }], hasMore: false } });
+    const answer = await get('/api/v1/partner-api/sites');
+    expect(answer.status).toBe(500);
+    expect(answer.body).toMatchObject({ error: 'Partner export failed', code: 'partner_export_failed' });
+  });
+
+  it('is 503 when the owner of the data cannot be reached', async () => {
+    answerExport = () => ({
+      error: { kind: 'unavailable', code: 'service_unavailable', error: 'Service temporarily unavailable' },
+    });
+    const answer = await get('/api/v1/partner-api/sites');
+    expect([answer.status, answer.headers['retry-after']]).toEqual([503, '1']);
+  });
+
+  it('asks for the credential and the scope before it reads the query', async () => {
+    const anonymous = await request(server).get('/api/v1/partner-api/sites?colour=blue');
+    expect([anonymous.status, anonymous.body.code]).toEqual([401, 'partner_api_auth_required']);
+    const scope = await get('/api/v1/partner-api/organizations?colour=blue');
+    expect([scope.status, scope.body.code, scope.body.required]).toEqual([
+      403,
+      'partner_api_scope_required',
+      ['organizations:read'],
+    ]);
+    const query = await get('/api/v1/partner-api/sites?colour=blue');
+    expect([query.status, query.body.code]).toEqual([400, 'invalid_partner_export_query']);
+    expect(query.headers['x-ratelimit-limit']).toBe('1000');
+  });
+
+  it('shows the docs outside /api/v1, under a policy that lets nothing else in', async () => {
+    const page = await request(server).get('/docs');
+    expect(page.headers['content-type']).toMatch('text/html');
+    expect(page.headers['content-security-policy']).toMatch(/default-src 'none'.*script-src 'self'/);
+    const script = await request(server).get('/docs/swagger-ui-bundle.js');
+    expect([script.status, script.headers['content-type']]).toEqual([200, 'text/javascript; charset=utf-8']);
+    expect((await request(server).get('/docs/..%2Fpackage.json')).status).toBe(404);
+    const { body } = await request(server).get('/openapi.json');
+    expect(body.paths['/api/v1/partner-api/sites'].get).toMatchObject({
+      security: [{ apiKey: [] }],
+      'x-door': { kind: 'partner-key', scopes: ['sites:read'] },
+    });
+    expect((await request(server).get('/api/v1/docs')).status).toBe(404);
+  });
+
+  it('has no table a tenant could look into', async () => {
+    const admin = new pg.Client({ connectionString: database.adminUrl });
+    await admin.connect();
+    const query = async (sql: string, params?: readonly unknown[]) =>
+      (await admin.query(sql, params as unknown[])).rows as never[];
+    const problems = await catalogueProblems({ query }, 'partner_gateway').finally(() => admin.end());
+    expect(problems).toEqual([]);
+  });
+});
