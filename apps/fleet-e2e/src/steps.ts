@@ -1,4 +1,4 @@
-import type { ApiAnswer, ApiClient } from '@rmm/testing';
+import { eventually, type ApiAnswer, type ApiClient } from '@rmm/testing';
 
 /** The answer's body when the status fits; else an error that shows both. */
 export function must(answer: ApiAnswer, status: number): ApiAnswer['body'] {
