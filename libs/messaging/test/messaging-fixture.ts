@@ -79,7 +79,7 @@ export async function startFixture(): Promise<Fixture> {
     admin,
     connection,
     service: async (options = {}) => {
-      const app = await startApp(fleetConfig(urls, nats.url), options);
+      const app = await startApp(fleetConfig(urls, nats.url, stores.redisUrl), options);
       apps.push(app);
       return app;
     },
@@ -92,13 +92,13 @@ export async function startFixture(): Promise<Fixture> {
   };
 }
 
-function fleetConfig(urls: SchemaUrls, natsUrl: string): FleetConfig {
+function fleetConfig(urls: SchemaUrls, natsUrl: string, redisUrl: string): FleetConfig {
   const env = {
     NODE_ENV: 'test',
     LOG_LEVEL: 'error',
     DATABASE_URL: urls.service,
     WORKER_DATABASE_URL: urls.worker,
-    REDIS_URL: 'redis://127.0.0.1:1',
+    REDIS_URL: redisUrl,
     NATS_URL: natsUrl,
   };
   return readConfig(env, (v) => readFleetConfig(v, SERVICE));

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { connect, Events, type NatsConnection } from 'nats';
+import { connect, Events, type NatsConnection, type Status } from 'nats';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { natsOptions } from './nats-options.js';
 
@@ -17,6 +17,7 @@ export class NatsLink {
   private readonly logger = new Logger('NATS');
   private readonly disconnected = new Set<() => void>();
   private readonly reconnected = new Set<() => void>();
+  private readonly forbidden = new Set<(subject: string) => void>();
   private nc?: NatsConnection;
   private opening?: Promise<NatsConnection>;
   private alive = false;
@@ -51,6 +52,11 @@ export class NatsLink {
 
   onReconnect(listener: () => void): void {
     this.reconnected.add(listener);
+  }
+
+  /** The server refused to take a message on this subject from our login. */
+  onForbiddenPublish(listener: (subject: string) => void): void {
+    this.forbidden.add(listener);
   }
 
   /** For the readiness probe. @throws Error  when the server does not answer within a second */
@@ -98,13 +104,15 @@ export class NatsLink {
         this.logger.log('NATS connection is back');
         for (const listener of this.reconnected) listener();
       } else if (status.type === Events.Error) {
-        this.logger.error({
-          message: 'NATS reported an error',
-          code: String(status.data),
-          permission: status.permissionContext,
-        });
+        this.report(status);
       }
     }
     this.alive = false;
+  }
+
+  private report({ data, permissionContext }: Status): void {
+    this.logger.error({ message: 'NATS reported an error', code: String(data), permission: permissionContext });
+    if (permissionContext?.operation !== 'publish') return;
+    for (const listener of this.forbidden) listener(permissionContext.subject);
   }
 }

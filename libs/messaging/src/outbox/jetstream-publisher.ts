@@ -12,6 +12,7 @@ export class NatsUnreachable extends Error {
 }
 
 interface Pending {
+  subject: string;
   sentAt: number;
   resolve(): void;
   reject(error: Error): void;
@@ -36,6 +37,7 @@ export class JetStreamPublisher {
 
   constructor(private readonly link: NatsLink) {
     link.onDisconnect(() => this.failAll(new NatsUnreachable('The NATS connection was lost')));
+    link.onForbiddenPublish((subject) => this.refuse(subject));
   }
 
   /** @throws PublishRefused, NatsUnreachable */
@@ -46,7 +48,7 @@ export class JetStreamPublisher {
     const sent = headers();
     sent.set('Nats-Msg-Id', messageId);
     return new Promise((resolve, reject) => {
-      this.pending.set(token, { sentAt: performance.now(), resolve, reject });
+      this.pending.set(token, { subject, sentAt: performance.now(), resolve, reject });
       try {
         connection.publish(subject, payload, { reply: this.inbox + token, headers: sent });
       } catch (error) {
@@ -112,6 +114,14 @@ export class JetStreamPublisher {
       if (waiting.sentAt > oldest) return;
       this.pending.delete(token);
       waiting.reject(new NatsUnreachable('The stream did not acknowledge in time'));
+    }
+  }
+
+  private refuse(subject: string): void {
+    for (const [token, waiting] of this.pending) {
+      if (waiting.subject !== subject) continue;
+      this.pending.delete(token);
+      waiting.reject(new PublishRefused(`This login may not publish on ${subject}`));
     }
   }
 

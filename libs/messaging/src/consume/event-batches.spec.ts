@@ -1,0 +1,95 @@
+import type { INestApplication } from '@nestjs/common';
+import type { Envelope } from '@rmm/contracts';
+import { eventually } from '@rmm/testing-services';
+import { randomUUID } from 'node:crypto';
+import { startFixture, type Fixture } from '../../test/messaging-fixture.js';
+import { EventBatches, ParkedMessages, type BatchMessage } from '../index.js';
+
+describe('EventBatches', () => {
+  let fixture: Fixture;
+  let app: INestApplication;
+  const orgId = randomUUID();
+
+  beforeAll(async () => {
+    fixture = await startFixture();
+    app = await fixture.service();
+  }, 60_000);
+  afterAll(() => fixture.stop(), 30_000);
+
+  async function publish(count: number, type = 'device.online'): Promise<string[]> {
+    const ids: string[] = [];
+    for (let i = 0; i < count; i++) {
+      const id = randomUUID();
+      const body = { id, type, timestamp: new Date().toISOString(), orgId, partnerId: null, data: { i } };
+      await fixture.connection.jetstream().publish(`rmm.events.${orgId}.${type}`, JSON.stringify(body));
+      ids.push(id);
+    }
+    return ids;
+  }
+  const unsettled = async (durable: string) => {
+    const manager = await fixture.connection.jetstreamManager();
+    const { num_pending, num_ack_pending } = await manager.consumers.info('RMM_EVENTS', durable);
+    return num_pending + num_ack_pending;
+  };
+  const subscribe = (durable: string, type: string, handler: (batch: BatchMessage[]) => Promise<void>) =>
+    app.get(EventBatches).subscribeBatch(
+      {
+        stream: 'events',
+        durable,
+        subjects: [`rmm.events.*.${type}`],
+        maxMessages: 10,
+        lingerMs: 30,
+        policy: { maxDeliveries: 3, backoffMs: [10] },
+      },
+      handler,
+    );
+
+  it('hands full sets over in the order of the stream, one at a time, and a rest after the linger', async () => {
+    const ids = await publish(25);
+    const batches: Envelope[][] = [];
+    let open = 0;
+    const subscription = subscribe('batches-a', 'device.online', async (batch) => {
+      expect(++open).toBe(1);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      batches.push(batch.map(({ envelope }) => envelope));
+      open -= 1;
+    });
+    await eventually(() => expect(batches.flat().map(({ id }) => id)).toEqual(ids));
+    expect(Math.max(...batches.map(({ length }) => length))).toBe(10);
+    await eventually(async () => expect(await unsettled('batches-a')).toBe(0));
+    await subscription.stop();
+  });
+
+  it('acknowledges, tries again and terminates single messages of a set', async () => {
+    const [acked, naked, termed] = await publish(3, 'device.offline');
+    const deliveries: Record<string, number[]> = {};
+    const subscription = subscribe('batches-b', 'device.offline', async (batch) => {
+      for (const message of batch) {
+        (deliveries[message.envelope.id] ??= []).push(message.deliveries);
+        if (message.envelope.id === naked && message.deliveries === 1) message.nak();
+        else if (message.envelope.id === termed) message.term('unwanted');
+        else message.ack();
+      }
+      throw new Error('what was settled stays settled');
+    });
+    await eventually(() => expect(deliveries).toEqual({ [acked]: [1], [naked]: [1, 2], [termed]: [1] }));
+    await eventually(async () => expect(await unsettled('batches-b')).toBe(0));
+    await subscription.stop();
+  });
+
+  it('parks what a set keeps failing on, and replays it alone', async () => {
+    const [id] = await publish(1, 'device.updated');
+    let broken = true;
+    const handled: string[] = [];
+    const subscription = subscribe('batches-c', 'device.updated', async (batch) => {
+      if (broken) throw new Error('no');
+      handled.push(...batch.map(({ envelope }) => envelope.id));
+    });
+    const parked = app.get(ParkedMessages);
+    await eventually(async () => expect(await parked.count()).toBe(1));
+    broken = false;
+    expect(await parked.replay({ consumer: 'batches-c' })).toEqual({ replayed: 1, failed: 0 });
+    expect(handled).toEqual([id]);
+    await subscription.stop();
+  });
+});
