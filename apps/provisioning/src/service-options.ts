@@ -10,12 +10,12 @@ const IMPORT_LIMIT_BYTES = 8 * 1024 * 1024;
 /** What makes this process the provisioning service; shared by `main.ts` and the specs that boot it. */
 export const serviceOptions = (config: ProvisioningConfig): ServiceOptions => ({
   service: 'provisioning',
-  module: AppModule.forRoot(config) as unknown as ServiceOptions['module'],
+  module: AppModule.forRoot(config),
   config,
   openApi: {
     title: 'Provisioning',
     description: 'Organizations, sites, devices and their agents; imports; records for export.',
   },
-  bodyLimits: [{ path: '/api/v1/orgs/import', limitBytes: IMPORT_LIMIT_BYTES }],
+  bodyLimits: [{ path: '/orgs/import', limitBytes: IMPORT_LIMIT_BYTES }],
   microservices: (app) => void app.connectMicroservice({ strategy: app.get(JetStreamServer) }),
 });

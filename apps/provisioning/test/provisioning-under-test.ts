@@ -1,4 +1,5 @@
 import { subjects, type Envelope, type PartnerFact, type RpcContract } from '@rmm/contracts';
+import { ensureStreams } from '@rmm/messaging';
 import { startService } from '@rmm/service-kit';
 import { eventually, startStores, type Stores, type TestNats } from '@rmm/testing-services';
 import type { INestApplication } from '@nestjs/common';
@@ -31,6 +32,7 @@ export class ProvisioningUnderTest {
     readonly nats: TestNats,
     readonly identity: IdentitySide,
     readonly credentials: CredentialsSide,
+    readonly adminUrl: string,
     readonly admin: pg.Client,
     readonly app: INestApplication,
     readonly env: NodeJS.ProcessEnv,
@@ -44,8 +46,12 @@ export class ProvisioningUnderTest {
 
   static async start(extra: NodeJS.ProcessEnv = {}): Promise<ProvisioningUnderTest> {
     const stores = await startStores();
-    const [database, nats] = await Promise.all([stores.createDatabase(['provisioning']), stores.nats()]);
+    const [database, nats] = await Promise.all([
+      stores.createDatabase(['provisioning']),
+      stores.nats({ logins: true }),
+    ]);
     const identity = await IdentitySide.start(nats.adminUrl);
+    await ensureStreams(identity.link.connection);
     const credentials = new CredentialsSide(identity.link, PEPPER);
     const { owner, service, worker } = database.urls.provisioning;
     const env = {
@@ -56,18 +62,17 @@ export class ProvisioningUnderTest {
       MIGRATIONS_DATABASE_URL: owner,
       WORKER_DATABASE_URL: worker,
       REDIS_URL: stores.redisUrl,
-      NATS_URL: nats.url,
+      NATS_URL: nats.urlFor('provisioning'),
       JWKS_URL: identity.jwksUrl,
       ENROLLMENT_KEY_PEPPER: PEPPER,
       JWT_SECRET: 'a legacy pepper',
       TRUSTED_PROXY_CIDRS: '127.0.0.0/8',
       ...extra,
     };
-    await streams(nats.adminUrl);
     const admin = new pg.Client({ connectionString: database.adminUrl, options: '-c search_path=provisioning' });
     await admin.connect();
     const app = await startService(serviceOptions(readProvisioningConfig(env)));
-    return new ProvisioningUnderTest(stores, nats, identity, credentials, admin, app, env);
+    return new ProvisioningUnderTest(stores, nats, identity, credentials, database.adminUrl, admin, app, env);
   }
 
   async stop(): Promise<void> {
@@ -89,7 +94,7 @@ export class ProvisioningUnderTest {
     };
     return {
       get: (path: string) => send('get', path),
-      post: (path: string, body: string | object = {}) => send('post', path).send(body),
+      post: (path: string, body: string | object = {}) => send('post', path).type('json').send(body),
       patch: (path: string, body: object) => send('patch', path).send(body),
     };
   }
@@ -168,10 +173,3 @@ export class ProvisioningUnderTest {
 
 let addresses = 0;
 const randomAddress = () => `198.18.${(addresses += 1) >> 8}.${addresses & 255}`;
-
-async function streams(adminUrl: string): Promise<void> {
-  const { ensureStreams, NatsLink } = await import('@rmm/messaging');
-  const link = new NatsLink({ url: adminUrl, name: 'streams' });
-  await ensureStreams(await link.open());
-  await link.close();
-}

@@ -90,7 +90,7 @@ export class ImportDraft {
       writes.links.push({ orgId: organization.id, ...group.link, moved: group.matchedBy === 'link' });
     }
     const byKey = new Map(sites.map((site) => [site.nameKey, site]));
-    const siteOfRow = (row: ImportRow) => rowSite(byKey, row) ?? (sites[0] as DraftSite);
+    const siteOfRow = (row: ImportRow) => rowSite(byKey, row) ?? sites[0];
     return { writes, organizationId: organization.id, siteOfRow };
   }
 

@@ -77,7 +77,7 @@ class KnownNames {
 }
 
 function annotate(rows: ImportRow[], known: KnownNames): PlannedGroup {
-  const first = rows[0] as ImportRow;
+  const first = rows[0];
   const key = nameKey(first.organization);
   const link = first.externalId === null ? null : { system: first.externalSystem, externalId: first.externalId };
   const group: PlannedGroup = {

@@ -3,7 +3,7 @@ import { DEVICE_STATUSES, type DeviceStatus } from '../device.entity.js';
 
 export class ListDevicesDto extends PageQueryDto {
   @IsInteger({ min: 1, max: 1_000, optional: true, description: 'Records a page' })
-  override limit: number = 500;
+  override limit = 500;
 
   @IsUuid({ optional: true })
   orgId?: string;
@@ -18,5 +18,5 @@ export class ListDevicesDto extends PageQueryDto {
   search?: string;
 
   @IsFlag({ optional: true })
-  includeDecommissioned: boolean = false;
+  includeDecommissioned = false;
 }

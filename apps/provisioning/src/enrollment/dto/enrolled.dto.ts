@@ -10,19 +10,19 @@ export class EnrolledDto {
   @ApiProperty({ example: 'agt_…' })
   authToken: string;
   @ApiProperty({ type: String, nullable: true })
-  watchdogAuthToken: null = null;
+  watchdogAuthToken = null;
   @ApiProperty({ type: String, nullable: true })
-  helperAuthToken: null = null;
+  helperAuthToken = null;
   @ApiProperty({ format: 'uuid' })
   orgId: string;
   @ApiProperty({ type: String, format: 'uuid', nullable: true })
   siteId: string | null;
   @ApiProperty({ type: String, nullable: true })
-  backupServerUrl: null = null;
+  backupServerUrl = null;
   @ApiProperty({ type: 'object', additionalProperties: true })
   config = AGENT_CONFIG;
   @ApiProperty({ type: 'object', nullable: true, additionalProperties: true })
-  mtls: null = null;
+  mtls = null;
   @ApiProperty({ type: [String] })
   manifestTrustKeys: string[] = [];
   @ApiProperty({ type: [String] })
