@@ -4,18 +4,21 @@ import { ROOT } from '../paths.mjs';
 import { runInForeground } from '../processes/foreground.mjs';
 
 /** Runs the command of an installed package (`node_modules/.bin`); counts as one test. */
-async function tool(name, args, env = {}) {
+async function tool(name, args, options = {}) {
   const bin = path.join(ROOT, 'node_modules/.bin', name);
-  const code = await runInForeground(bin, args, { cwd: ROOT, env: { ...process.env, ...env } });
+  const code = await runInForeground(bin, args, { cwd: ROOT, env: { ...process.env, NX_DAEMON: 'false' }, ...options });
   return code === 0;
 }
 
 const counted = (ok) => ({ ok, passed: ok ? 1 : 0, failed: ok ? 0 : 1 });
 
-/** Boundaries, types and manifests of the projects through nx, and the tools, which are no project. */
+/**
+ * Everything in one process, which finds what `nx run-many -t lint` finds in a third of its time. The rules about
+ * boundaries read the project graph that nx keeps, so nx is asked first, to bring it up to date.
+ */
 export async function lint() {
-  const projects = await tool('nx', ['run-many', '-t', 'lint', '--outputStyle=static'], { NX_TUI: 'false' });
-  return counted((await tool('eslint', ['tools', '*.mjs'])) && projects);
+  const graph = await tool('nx', ['show', 'projects'], { stdio: ['ignore', 'ignore', 'inherit'] });
+  return counted(graph && (await tool('eslint', ['apps', 'libs', 'tools', '*.mjs'])));
 }
 
 export const format = async () => counted(await tool('prettier', ['--check', '--log-level=warn', '.']));
