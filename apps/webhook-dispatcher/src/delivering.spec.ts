@@ -13,7 +13,7 @@ describe('delivering', () => {
   let organization: Organization;
 
   beforeAll(async () => {
-    world = await DispatcherWorld.open();
+    world = await DispatcherWorld.open({ logins: true });
     app = await world.start({ WEBHOOK_TIMEOUT_MS: '1000' });
   }, 60_000);
 

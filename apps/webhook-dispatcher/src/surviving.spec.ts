@@ -12,7 +12,7 @@ describe('surviving', () => {
 
   beforeAll(async () => {
     buildService();
-    world = await DispatcherWorld.open();
+    world = await DispatcherWorld.open({ logins: true });
   }, 240_000);
 
   beforeEach(async () => {

@@ -3,9 +3,9 @@ import type { INestApplication } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import type { UserCaller } from '@rmm/access';
 import { type AuditEntry, STREAMS } from '@rmm/contracts';
-import { JetStreamServer, natsOptions } from '@rmm/messaging';
+import { ensureStreams, JetStreamServer, natsOptions } from '@rmm/messaging';
 import { configureApp, HealthRegistry, KitAdapter } from '@rmm/service-kit';
-import { startStores, type Stores, type TestDatabase, type TestNats } from '@rmm/testing-services';
+import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import { connect, type NatsConnection } from 'nats';
 import pg from 'pg';
 import { AppModule } from '../src/app.module.js';
@@ -28,18 +28,20 @@ export class DispatcherWorld {
   private constructor(
     readonly stores: Stores,
     readonly database: TestDatabase<typeof SCHEMA>,
-    readonly nats: TestNats,
-    readonly admin: pg.Client,
+    private readonly natsUrl: string,
+    readonly admin: pg.Pool,
     private readonly publisher: NatsConnection,
   ) {}
 
-  static async open(): Promise<DispatcherWorld> {
+  /** @param logins  the dispatcher may use its own subjects only, as in production */
+  static async open({ logins = false } = {}): Promise<DispatcherWorld> {
     const stores = await startStores();
-    const [database, nats] = await Promise.all([stores.createDatabase([SCHEMA]), stores.nats()]);
-    const admin = new pg.Client({ connectionString: database.adminUrl, options: `-c search_path=${SCHEMA}` });
-    await admin.connect();
+    const [database, nats] = await Promise.all([stores.createDatabase([SCHEMA]), stores.nats({ logins })]);
+    const admin = new pg.Pool({ connectionString: database.adminUrl, options: `-c search_path=${SCHEMA}`, max: 4 });
     const publisher = await connect(natsOptions(nats.adminUrl, 'spec'));
-    return new DispatcherWorld(stores, database, nats, admin, publisher);
+    await ensureStreams(publisher);
+    const natsUrl = logins ? nats.urlFor('webhook-dispatcher') : nats.adminUrl;
+    return new DispatcherWorld(stores, database, natsUrl, admin, publisher);
   }
 
   async close(): Promise<void> {
@@ -61,7 +63,7 @@ export class DispatcherWorld {
       WORKER_DATABASE_URL: worker,
       MIGRATIONS_DATABASE_URL: owner,
       REDIS_URL: this.stores.redisUrl,
-      NATS_URL: this.nats.adminUrl,
+      NATS_URL: this.natsUrl,
       JWKS_URL: 'http://127.0.0.1:9/jwks.json',
       SECRET_ENCRYPTION_KEY: 'a key for the specs of the webhook dispatcher',
       SHUTDOWN_GRACE_SECONDS: '5',

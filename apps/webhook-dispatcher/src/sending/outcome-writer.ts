@@ -62,16 +62,14 @@ export class OutcomeWriter {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#isRunning = true;
-    this.#running = this.#writeAll().finally(() => {
-      this.#isRunning = false;
-    });
+    this.#running = this.#writeAll();
   }
 
   /** One set after the other; what comes meanwhile makes the next set. */
   async #writeAll(): Promise<void> {
     while (this.#waiting.length > 0) {
-      const set = this.#waiting.splice(0, FLUSH_ROWS);
       const wasFull = this.isFull;
+      const set = this.#waiting.splice(0, FLUSH_ROWS);
       this.#inHand = set.length;
       const written = await this.#write(set);
       this.#inHand = 0;
@@ -80,6 +78,8 @@ export class OutcomeWriter {
       this.#listener?.written(standing);
       if (wasFull && !this.isFull) this.#listener?.drained();
     }
+    // In the same turn as the last look: an outcome added after it must start the next run.
+    this.#isRunning = false;
   }
 
   async #write(set: Outcome[]): Promise<Set<string>> {
