@@ -16,10 +16,10 @@ export type IdentityConfig = Readonly<FleetConfig> & {
   refreshTokenTtlDays: number;
   refreshFamilyAbsoluteTtlDays: number;
   refreshRotationGraceSeconds: number;
-  /** Private P-256 JWKs by the operator; null means one is made and kept sealed in the database. */
-  signing: { keys: Record<string, unknown>[]; activeKid: string } | null;
+  /** Private P-256 JWKs by the operator; without them one is made and kept sealed in the database. */
+  signing?: { keys: Record<string, unknown>[]; activeKid: string };
   authCookie: { sameSite: 'lax' | 'strict' | 'none'; forceSecure: boolean };
-  bootstrapAdmin: { email: string; password: string } | null;
+  bootstrapAdmin?: { email: string; password: string };
   registrationEnabled: boolean;
   businessEmail: { required: boolean; allowlist: readonly string[] };
   mfa: { enabled: boolean; forceByRole: boolean; recoveryCodePepper: string; issuer: string };
@@ -27,7 +27,7 @@ export type IdentityConfig = Readonly<FleetConfig> & {
   lockout: { max: number; windowSeconds: number };
   argon2: Argon2Cost;
   hashing: HashingBudget;
-  mail: { smtpUrl: string | null; from: string; mailboxDir: string | null };
+  mail: { smtpUrl?: string; from: string; mailboxDir?: string };
 };
 
 /** Every variable of identity, read once. @throws ConfigError listing every problem. @see CONTRACT.md 10 */
@@ -66,9 +66,9 @@ function define(v: ConfigReader): IdentityConfig {
     argon2: argon2Cost(v, fleet),
     hashing: { concurrency: availableParallelism(), queue: availableParallelism() * QUEUE_PER_CORE },
     mail: {
-      smtpUrl: v.url('SMTP_URL', { protocols: ['smtp', 'smtps'], secret: true }) ?? null,
+      smtpUrl: v.url('SMTP_URL', { protocols: ['smtp', 'smtps'], secret: true }),
       from: v.string('MAIL_FROM', { default: 'no-reply@localhost' }),
-      mailboxDir: fleet.isProduction ? null : (v.string('MAILBOX_DIR') ?? null),
+      mailboxDir: fleet.isProduction ? undefined : v.string('MAILBOX_DIR'),
     },
   };
 }
@@ -85,7 +85,7 @@ function refreshTtls(v: ConfigReader) {
 function signing(v: ConfigReader): IdentityConfig['signing'] {
   const activeKid = v.string('JWT_ACTIVE_KID');
   const ring = v.json<{ keys: Record<string, unknown>[] }>('JWT_SIGNING_KEYRING', { check: jwkSetComplaint });
-  if (!ring) return null;
+  if (!ring) return undefined;
   if (activeKid === undefined || !ring.keys.some((key) => key.kid === activeKid)) {
     v.problem('JWT_ACTIVE_KID must name a key of JWT_SIGNING_KEYRING');
   }
@@ -108,7 +108,7 @@ function bootstrapAdmin(v: ConfigReader): IdentityConfig['bootstrapAdmin'] {
   if ((email === undefined) !== (password === undefined)) {
     v.problem('BOOTSTRAP_ADMIN_EMAIL and BOOTSTRAP_ADMIN_PASSWORD must both be set, or neither');
   }
-  return email !== undefined && password !== undefined ? { email, password } : null;
+  return email !== undefined && password !== undefined ? { email, password } : undefined;
 }
 
 function recoveryCodePepper(v: ConfigReader, { isProduction }: FleetConfig): string {

@@ -30,8 +30,8 @@ export class AuditRepository {
     const sorted = [...new Set(chains)].sort();
     await tx.query(
       `insert into audit_head (chain, partner_id, sequence, checksum)
-       select c, case when c = '${PLATFORM_CHAIN}' then null else c::uuid end, 0, $2 from unnest($1::text[]) c
-       order by c on conflict (chain) do nothing`,
+       select n.chain, case when n.chain = '${PLATFORM_CHAIN}' then null else n.chain::uuid end, 0, $2
+       from unnest($1::text[]) as n(chain) order by n.chain on conflict (chain) do nothing`,
       [sorted, EMPTY_CHAIN.checksum],
     );
     const heads = await tx.query<{ chain: string; sequence: string; checksum: string }>(

@@ -38,11 +38,13 @@ export class MailOutbox {
     private readonly keyRing: KeyRing,
     private readonly logger: Logger,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
-  ) {}
+  ) {
+    queue.on('error', () => undefined); // RedisConnections has logged it
+  }
 
   /** True when mails leave this installation, or land in the mailbox of development. */
   get canSend(): boolean {
-    return this.config.mail.smtpUrl !== null || this.config.mail.mailboxDir !== null;
+    return this.config.mail.smtpUrl !== undefined || this.config.mail.mailboxDir !== undefined;
   }
 
   /** Nothing is stored where mail cannot be sent. */

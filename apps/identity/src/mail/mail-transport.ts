@@ -20,10 +20,10 @@ export class MailTransport {
   /** @throws when the server refuses or cannot be reached */
   async send(to: string, mail: RenderedMail): Promise<void> {
     const { smtpUrl, mailboxDir, from } = this.config.mail;
-    if (smtpUrl !== null) {
+    if (smtpUrl !== undefined) {
       this.smtp ??= nodemailer.createTransport(smtpUrl);
       await this.smtp.sendMail({ from, to, ...mail });
-    } else if (mailboxDir !== null) {
+    } else if (mailboxDir !== undefined) {
       await this.drop(mailboxDir, to, mail);
     }
   }

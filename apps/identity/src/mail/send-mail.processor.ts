@@ -1,4 +1,4 @@
-import { Processor, WorkerHost } from '@nestjs/bullmq';
+import { OnWorkerEvent, Processor, WorkerHost } from '@nestjs/bullmq';
 import { runJob } from '@rmm/messaging';
 import { KeyRing } from '@rmm/secrets';
 import { Logger } from '@rmm/service-kit';
@@ -22,6 +22,12 @@ export class SendMailProcessor extends WorkerHost {
 
   override process({ data }: Job<MailJob>): Promise<void> {
     return runJob(data, () => this.send(data.mailId));
+  }
+
+  /** Without a listener BullMQ writes to the console. RedisConnections has logged that Redis is away. */
+  @OnWorkerEvent('error')
+  onError(): void {
+    this.logger.debug('The mail worker lost Redis');
   }
 
   private async send(mailId: string): Promise<void> {

@@ -280,8 +280,8 @@ export const AUDIT_INDEXES: readonly string[] = [
   `create index audit_entry_all_idx on audit_entry (timestamp desc, id desc)`,
 ];
 
-/** For `down`, children before parents. */
-export const DROP_ORDER: readonly string[] = [
+/** For `down`. */
+export const OWN_TABLES: readonly string[] = [
   'audit_entry',
   'audit_head',
   'mail',

@@ -1,0 +1,122 @@
+import { expectStatus, IdentityFleet, PASSWORD, totpCode, type Answer, type RunningIdentity } from '../../test/identity-fleet.js';
+import { enrolTotp, registerPartner, sessionOf } from '../../test/people.js';
+
+describe('TOTP', () => {
+  let fleet: IdentityFleet;
+  let identity: RunningIdentity;
+
+  beforeAll(async () => {
+    fleet = await IdentityFleet.start();
+    identity = await fleet.run();
+  }, 120_000);
+  afterAll(() => fleet.stop());
+
+  const login = (email: string) => identity.post('/auth/login', { email, password: PASSWORD });
+  const verify = (tempToken: string, code: string) => identity.post('/auth/mfa/verify', { tempToken, code });
+  const mfaClaim = (answer: Answer) =>
+    JSON.parse(Buffer.from(sessionOf(answer).bearer.split('.')[1] ?? '', 'base64url').toString()).mfa as boolean;
+  const enrolled = async () => {
+    const partner = await registerPartner(identity);
+    return { ...partner, ...(await enrolTotp(identity, partner.bearer)) };
+  };
+
+  it('is set up once, ends the older session and answers the codes of setup', async () => {
+    const partner = await registerPartner(identity);
+    const setup = expectStatus(await identity.post('/auth/mfa/setup', undefined, { bearer: partner.bearer }), 200);
+    expect(setup.body).toEqual({
+      secret: expect.stringMatching(/^[A-Z2-7]{32}$/),
+      otpAuthUrl: expect.stringContaining('otpauth://totp/'),
+      qrCodeDataUrl: expect.stringMatching(/^data:image\/png;base64,/),
+      recoveryCodes: expect.any(Array),
+    });
+    const wrong = await identity.post('/auth/mfa/enable', { code: '000000' }, { bearer: partner.bearer });
+    expect(wrong).toMatchObject({ status: 400, body: { code: 'mfa_code_invalid' } });
+
+    const code = totpCode(setup.body.secret as string);
+    const enabled = expectStatus(await identity.post('/auth/mfa/enable', { code }, { bearer: partner.bearer }), 200);
+    expect(enabled.body.recoveryCodes).toEqual(setup.body.recoveryCodes);
+    expect(mfaClaim(enabled)).toBe(true);
+    expect((await identity.get('/auth/me', { bearer: partner.bearer })).status).toBe(401);
+    const me = expectStatus(await identity.get('/auth/me', { bearer: sessionOf(enabled).bearer }), 200);
+    expect(me.body.user).toMatchObject({ mfaEnabled: true, mfaMethod: 'totp', recoveryCodesLeft: 10 });
+    const again = await identity.post('/auth/mfa/setup', undefined, { bearer: sessionOf(enabled).bearer });
+    expect(again).toMatchObject({ status: 400, body: { code: 'mfa_already_enabled' } });
+  }, 30_000);
+
+  it('confirms a setup through verify too, and only in the session that asked', async () => {
+    const partner = await registerPartner(identity);
+    const setup = await identity.post('/auth/mfa/setup', undefined, { bearer: partner.bearer });
+    const other = sessionOf(await login(partner.email));
+    const code = totpCode(setup.body.secret as string);
+    const elsewhere = await identity.post('/auth/mfa/verify', { code }, { bearer: other.bearer });
+    expect(elsewhere).toMatchObject({ status: 400, body: { code: 'mfa_setup_not_pending' } });
+    expect((await identity.post('/auth/mfa/verify', { code })).status).toBe(401);
+    const confirmed = await identity.post('/auth/mfa/verify', { code }, { bearer: partner.bearer });
+    expect(confirmed).toMatchObject({ status: 200, body: { success: true } });
+    expect(mfaClaim(confirmed)).toBe(true);
+  }, 30_000);
+
+  it('is asked for at login, without a cookie before it is answered', async () => {
+    const person = await enrolled();
+    const challenge = await login(person.email);
+    expect(challenge.status).toBe(200);
+    expect(challenge.body).toEqual({
+      mfaRequired: true,
+      tempToken: expect.stringMatching(/^[A-Za-z0-9]{32}$/),
+      mfaMethod: 'totp',
+      passkeyAvailable: false,
+      phoneLast4: null,
+      user: null,
+      tokens: null,
+    });
+    expect(challenge.headers['set-cookie']).toBeUndefined();
+    const { tempToken } = challenge.body as { tempToken: string };
+    expect((await identity.get('/users/me', { bearer: tempToken })).status).toBe(401);
+
+    const session = expectStatus(await verify(tempToken, totpCode(person.secret)), 200);
+    expect(session.body).toMatchObject({ mfaRequired: false, user: { email: person.email, mfaEnabled: true } });
+    expect(mfaClaim(session)).toBe(true);
+    const replay = await verify(tempToken, totpCode(person.secret, 1));
+    expect(replay).toMatchObject({ status: 401, body: { code: 'mfa_session_invalid' } });
+  }, 30_000);
+
+  it('lets a code through once, however many try it at once', async () => {
+    const person = await enrolled();
+    const tokens = await Promise.all([1, 2, 3, 4].map(async () => (await login(person.email)).body.tempToken as string));
+    const answers = await Promise.all(tokens.map((token) => verify(token, totpCode(person.secret))));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400]);
+  }, 30_000);
+
+  it('counts guesses per person, not per temporary token', async () => {
+    const person = await enrolled();
+    const statuses: number[] = [];
+    for (let n = 0; n < 6; n += 1) {
+      const { tempToken } = (await login(person.email)).body as { tempToken: string };
+      statuses.push((await verify(tempToken, '000000')).status);
+    }
+    expect(statuses).toEqual([400, 400, 400, 400, 400, 429]);
+  }, 30_000);
+
+  it('accepts each recovery code once, also when two come at the same moment', async () => {
+    const person = await enrolled();
+    const [code = ''] = person.recoveryCodes;
+    const tokens = await Promise.all([1, 2].map(async () => (await login(person.email)).body.tempToken as string));
+    const answers = await Promise.all(tokens.map((token) => verify(token, code.toLowerCase())));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 400]);
+    const winner = answers.find(({ status }) => status === 200)!;
+    const me = await identity.get('/auth/me', { bearer: sessionOf(winner).bearer });
+    expect(me.body.user.recoveryCodesLeft).toBe(9);
+  }, 30_000);
+
+  it('stores neither secret nor code in clear', async () => {
+    const person = await enrolled();
+    const [row] = await fleet.query<{ secret: string; codes: string }>(
+      `select secret_sealed as secret, (select string_agg(encode(code_hash, 'hex'), ' ') from recovery_code where user_id = $1) as codes
+       from totp_factor where user_id = $1`,
+      [person.userId],
+    );
+    expect(row?.secret).toMatch(/^v1\./);
+    expect(row?.secret).not.toContain(person.secret);
+    expect(row?.codes.split(' ')).toHaveLength(10);
+  }, 30_000);
+});

@@ -1,0 +1,69 @@
+import { catalogueProblems, revertMigrations, runMigrations, type MigrationTarget } from '@rmm/persistence';
+import { startStores, type Stores } from '@rmm/testing-services';
+import pg from 'pg';
+import { MIGRATIONS } from './index.js';
+
+describe('the migrations of identity', () => {
+  let stores: Stores;
+  let target: MigrationTarget;
+  let admin: pg.Client;
+
+  beforeAll(async () => {
+    stores = await startStores();
+    const { adminUrl, urls } = await stores.createDatabase(['identity'] as const);
+    const { owner, service, worker } = urls.identity;
+    target = {
+      schema: 'identity',
+      migrationsDatabaseUrl: owner,
+      databaseUrl: service,
+      workerDatabaseUrl: worker,
+      migrations: MIGRATIONS,
+    };
+    admin = new pg.Client({ connectionString: adminUrl, options: '-c search_path=identity' });
+    await admin.connect();
+  }, 60_000);
+
+  afterAll(async () => {
+    await admin.end();
+    await stores.stop();
+  });
+
+  const executor = { query: async <Row>(sql: string, params?: readonly unknown[]) => (await admin.query(sql, params as unknown[])).rows as Row[] };
+  const tables = async () =>
+    (await executor.query<{ name: string }>(
+      `select tablename as name from pg_tables where schemaname = 'identity' and tablename not like 'rmm_%' order by 1`,
+    )).map(({ name }) => name);
+
+  it('run once when two replicas start together', async () => {
+    const ran = await Promise.all([runMigrations(target), runMigrations(target)]);
+    expect(ran.map((names) => names.length).sort()).toEqual([0, MIGRATIONS.length]);
+    expect(await tables()).toEqual(expect.arrayContaining(['partner', 'user_account', 'audit_entry', 'outbox']));
+  });
+
+  it('leave no table, grant or policy by which a tenant could see another', async () => {
+    expect(await catalogueProblems(executor, 'identity')).toEqual([]);
+  });
+
+  it('let nobody change or remove an audit row', async () => {
+    for (const url of [target.databaseUrl, target.workerDatabaseUrl]) {
+      const client = new pg.Client({ connectionString: url, options: '-c search_path=identity' });
+      await client.connect();
+      for (const sql of ['update audit_entry set action = $$x$$', 'delete from audit_entry', 'truncate audit_entry']) {
+        await expect(client.query(sql)).rejects.toMatchObject({ code: '42501' });
+      }
+      await client.end();
+    }
+  });
+
+  it('go down and up again over rows', async () => {
+    await admin.query(`insert into partner (name, slug) values ('Acme', 'acme')`);
+    await admin.query(
+      `insert into audit_entry (id, sequence, timestamp, actor_type, action, resource_type, result, canonical, checksum, previous_checksum)
+       values (gen_random_uuid(), 1, now(), 'system', 'x', 'y', 'success', '{}', 'a', 'b')`,
+    );
+    await revertMigrations(target, MIGRATIONS.length);
+    expect(await tables()).toEqual([]);
+    await runMigrations(target);
+    expect(await catalogueProblems(executor, 'identity')).toEqual([]);
+  });
+});
