@@ -111,7 +111,7 @@ export class NatsLink {
   }
 
   private report({ data, permissionContext }: Status): void {
-    this.logger.error({ message: 'NATS reported an error', code: String(data), permission: permissionContext });
+    this.logger.error({ message: 'NATS reported an error', code: data, permission: permissionContext });
     if (permissionContext?.operation !== 'publish') return;
     for (const listener of this.forbidden) listener(permissionContext.subject);
   }

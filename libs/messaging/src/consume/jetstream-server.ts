@@ -97,7 +97,7 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
   }
 
   override unwrap<T>(): T {
-    return this.link.connection as NatsConnection as T;
+    return this.link.connection as T;
   }
 
   private consumers(): ConsumerOptions[] {
