@@ -258,6 +258,28 @@ describe('POST /agents/enroll', () => {
     await eventually(async () => expect((await enroll(agent('0'.repeat(64)))).status).toBe(401));
   });
 
+  it('leaves a use to be settled when the connection is lost at the commit', async () => {
+    const { orgId, partnerId } = await customer();
+    const key = service.credentials.mint({ orgId, partnerId });
+    await service.admin.query(`
+      create function lose_connection() returns trigger language plpgsql security definer as $$
+      begin perform pg_terminate_backend(pg_backend_pid()); return null; end $$`);
+    await service.admin.query(`
+      create constraint trigger lose_connection after insert on device deferrable initially deferred
+      for each row execute function lose_connection()`);
+    try {
+      const refused = await enroll(agent(key));
+      expect([refused.status, refused.body.code]).toEqual([503, 'service_unavailable']);
+    } finally {
+      await service.admin.query('drop trigger lose_connection on device; drop function lose_connection()');
+    }
+    const [reservation] = [...service.credentials.reserved.keys()].slice(-1);
+    expect(service.credentials.released).not.toContain(reservation);
+    expect(service.credentials.confirmed).not.toContain(reservation);
+    expect(await service.ask(PROVISIONING_DEVICES_EXISTING, { deviceIds: [reservation] })).toEqual({ existing: [] });
+    expect((await enroll(agent(key))).status).toBe(201);
+  });
+
   it('is 503 while credentials cannot be asked, and heals', async () => {
     const { orgId, partnerId } = await customer();
     const key = service.credentials.mint({ orgId, partnerId });
