@@ -46,6 +46,8 @@ export interface CallOptions {
 
 /** One running identity on real stores. */
 export class RunningIdentity {
+  private stopping?: Promise<void>;
+
   constructor(
     readonly app: INestApplication,
     private readonly mailbox: string,
@@ -63,11 +65,22 @@ export class RunningIdentity {
     return this.call('patch', path, body, options);
   }
 
-  async call(method: 'get' | 'post' | 'patch' | 'delete', path: string, body: object | undefined, options: CallOptions): Promise<Answer> {
+  async call(
+    method: 'get' | 'post' | 'patch' | 'delete',
+    path: string,
+    body: object | undefined,
+    options: CallOptions,
+  ): Promise<Answer> {
     const { bearer, cookies, headers = {}, from = freshAddress() } = options;
-    const request = supertest(this.app.getHttpServer() as never)[method](`/api/v1${path}`).set('X-Forwarded-For', from);
+    const request = supertest(this.app.getHttpServer() as never)
+      [method](`/api/v1${path}`)
+      .set('X-Forwarded-For', from);
     if (bearer) request.set('Authorization', `Bearer ${bearer}`);
-    if (cookies) request.set('Cookie', Object.entries(cookies).map(([name, value]) => `${name}=${value}`));
+    if (cookies)
+      request.set(
+        'Cookie',
+        Object.entries(cookies).map(([name, value]) => `${name}=${value}`),
+      );
     for (const [name, value] of Object.entries(headers)) request.set(name, value);
     return (await (body === undefined ? request : request.send(body))) as unknown as Answer;
   }
@@ -75,21 +88,24 @@ export class RunningIdentity {
   /** All mails to an address, newest first. */
   async mails(to: string): Promise<Mail[]> {
     const files = (await readdir(this.mailbox)).filter((name) => name.endsWith('.json'));
-    const mails = await Promise.all(files.map(async (name) => JSON.parse(await readFile(join(this.mailbox, name), 'utf8')) as Mail));
+    const mails = await Promise.all(
+      files.map(async (name) => JSON.parse(await readFile(join(this.mailbox, name), 'utf8')) as Mail),
+    );
     return mails.filter((mail) => mail.to === to).sort((a, b) => (a.sentAt < b.sentAt ? 1 : -1));
   }
 
-  /** The token of the newest mail to an address that has one. */
-  mailedToken(to: string): Promise<string> {
+  /** The token of the newest mail to an address, once it has so many that carry one. */
+  mailedToken(to: string, count = 1): Promise<string> {
     return eventually(async () => {
-      const token = (await this.mails(to)).map(({ text }) => /token=([A-Za-z0-9_-]+)/.exec(text)?.[1]).find(Boolean);
-      if (!token) throw new Error(`no mail with a token for ${to}`);
+      const tokens = (await this.mails(to)).flatMap(({ text }) => /token=([A-Za-z0-9_-]+)/.exec(text)?.[1] ?? []);
+      const [token] = tokens;
+      if (!token || tokens.length < count) throw new Error(`no mail with a token for ${to}`);
       return token;
     });
   }
 
   stop(): Promise<void> {
-    return this.app.close();
+    return (this.stopping ??= this.app.close());
   }
 }
 

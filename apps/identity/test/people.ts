@@ -1,4 +1,13 @@
-import { ADMIN, cookiesOf, expectStatus, freshEmail, PASSWORD, totpCode, type Answer, type RunningIdentity } from './identity-fleet.js';
+import {
+  ADMIN,
+  cookiesOf,
+  expectStatus,
+  freshEmail,
+  PASSWORD,
+  totpCode,
+  type Answer,
+  type RunningIdentity,
+} from './identity-fleet.js';
 
 export interface Somebody {
   email: string;

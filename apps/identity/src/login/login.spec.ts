@@ -1,4 +1,12 @@
-import { ADMIN, cookiesOf, freshAddress, freshEmail, IdentityFleet, PASSWORD, type RunningIdentity } from '../../test/identity-fleet.js';
+import {
+  ADMIN,
+  cookiesOf,
+  freshAddress,
+  freshEmail,
+  IdentityFleet,
+  PASSWORD,
+  type RunningIdentity,
+} from '../../test/identity-fleet.js';
 import { eventually } from '@rmm/testing-services';
 import { registerPartner, signInAdmin } from '../../test/people.js';
 
@@ -39,7 +47,11 @@ describe('password login', () => {
     expect(refresh).toMatch(/Path=\/api\/v1\/auth; HttpOnly; SameSite=Lax; Max-Age=604800$/);
 
     const me = await identity.get('/users/me', { bearer: answer.body.tokens.accessToken });
-    expect(me.body).toMatchObject({ email: ADMIN.email, scope: 'system', permissions: [{ resource: '*', action: '*' }] });
+    expect(me.body).toMatchObject({
+      email: ADMIN.email,
+      scope: 'system',
+      permissions: [{ resource: '*', action: '*' }],
+    });
   });
 
   it('signs with a key that stands in the JWKS', async () => {
@@ -96,7 +108,6 @@ describe('password login', () => {
     expect(locked.body.code).toBe('login_failed');
     const mails = await identity.mails(partner.email);
     expect(mails.filter(({ subject }) => subject.includes('paused'))).toHaveLength(1);
-
   }, 30_000);
 
   it('writes the true reason of a refusal into the audit trail', async () => {

@@ -1,4 +1,11 @@
-import { expectStatus, IdentityFleet, PASSWORD, totpCode, type Answer, type RunningIdentity } from '../../test/identity-fleet.js';
+import {
+  expectStatus,
+  IdentityFleet,
+  PASSWORD,
+  totpCode,
+  type Answer,
+  type RunningIdentity,
+} from '../../test/identity-fleet.js';
 import { enrolTotp, registerPartner, sessionOf } from '../../test/people.js';
 
 describe('TOTP', () => {
@@ -82,7 +89,9 @@ describe('TOTP', () => {
 
   it('lets a code through once, however many try it at once', async () => {
     const person = await enrolled();
-    const tokens = await Promise.all([1, 2, 3, 4].map(async () => (await login(person.email)).body.tempToken as string));
+    const tokens = await Promise.all(
+      [1, 2, 3, 4].map(async () => (await login(person.email)).body.tempToken as string),
+    );
     const answers = await Promise.all(tokens.map((token) => verify(token, totpCode(person.secret))));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400]);
   }, 30_000);

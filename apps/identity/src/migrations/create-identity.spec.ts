@@ -28,11 +28,16 @@ describe('the migrations of identity', () => {
     await stores.stop();
   });
 
-  const executor = { query: async <Row>(sql: string, params?: readonly unknown[]) => (await admin.query(sql, params as unknown[])).rows as Row[] };
+  const executor = {
+    query: async <Row>(sql: string, params?: readonly unknown[]) =>
+      (await admin.query(sql, params as unknown[])).rows as Row[],
+  };
   const tables = async () =>
-    (await executor.query<{ name: string }>(
-      `select tablename as name from pg_tables where schemaname = 'identity' and tablename not like 'rmm_%' order by 1`,
-    )).map(({ name }) => name);
+    (
+      await executor.query<{ name: string }>(
+        `select tablename as name from pg_tables where schemaname = 'identity' and tablename not like 'rmm_%' order by 1`,
+      )
+    ).map(({ name }) => name);
 
   it('run once when two replicas start together', async () => {
     const ran = await Promise.all([runMigrations(target), runMigrations(target)]);

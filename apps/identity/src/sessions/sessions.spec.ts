@@ -1,4 +1,11 @@
-import { ADMIN, cookiesOf, expectStatus, IdentityFleet, PASSWORD, type RunningIdentity } from '../../test/identity-fleet.js';
+import {
+  ADMIN,
+  cookiesOf,
+  expectStatus,
+  IdentityFleet,
+  PASSWORD,
+  type RunningIdentity,
+} from '../../test/identity-fleet.js';
 import { registerPartner, sessionOf, signInAdmin } from '../../test/people.js';
 
 describe('sessions', () => {
@@ -13,17 +20,28 @@ describe('sessions', () => {
 
   const signIn = async () => {
     const partner = await registerPartner(identity);
-    return { ...partner, ...sessionOf(await identity.post('/auth/login', { email: partner.email, password: PASSWORD })) };
+    return {
+      ...partner,
+      ...sessionOf(await identity.post('/auth/login', { email: partner.email, password: PASSWORD })),
+    };
   };
-  const refresh = (cookies: Record<string, string>, headers: Record<string, string> = { 'x-service-csrf': cookies.service_csrf_token ?? '' }) =>
-    identity.post('/auth/refresh', undefined, { cookies, headers });
+  const refresh = (
+    cookies: Record<string, string>,
+    headers: Record<string, string> = { 'x-service-csrf': cookies.service_csrf_token ?? '' },
+  ) => identity.post('/auth/refresh', undefined, { cookies, headers });
   const ageRotation = (userId: string, seconds: number) =>
-    fleet.query(`update refresh_token set rotated_at = rotated_at - make_interval(secs => $2) where user_id = $1 and rotated_at is not null`, [userId, seconds]);
+    fleet.query(
+      `update refresh_token set rotated_at = rotated_at - make_interval(secs => $2) where user_id = $1 and rotated_at is not null`,
+      [userId, seconds],
+    );
 
   it('rotate: new cookies, a token that works, and the old one is done', async () => {
     const person = await signIn();
     const first = expectStatus(await refresh(person.cookies), 200);
-    expect(first.body).toEqual({ tokens: { accessToken: expect.any(String), expiresInSeconds: 900 }, csrfToken: expect.any(String) });
+    expect(first.body).toEqual({
+      tokens: { accessToken: expect.any(String), expiresInSeconds: 900 },
+      csrfToken: expect.any(String),
+    });
     expect(cookiesOf(first).service_refresh_token).not.toBe(person.cookies.service_refresh_token);
     expect((await identity.get('/auth/me', { bearer: sessionOf(first).bearer })).status).toBe(200);
     expect((await refresh(cookiesOf(first))).status).toBe(200);
@@ -54,7 +72,11 @@ describe('sessions', () => {
 
   it('refuse a forged refresh, and keep the session', async () => {
     const person = await signIn();
-    for (const headers of [{}, { 'x-service-csrf': '1' }, { 'x-service-csrf': person.cookies.service_csrf_token!, origin: 'https://evil.test' }]) {
+    for (const headers of [
+      {},
+      { 'x-service-csrf': '1' },
+      { 'x-service-csrf': person.cookies.service_csrf_token!, origin: 'https://evil.test' },
+    ]) {
       const refused = await refresh(person.cookies, headers as Record<string, string>);
       expect(refused).toMatchObject({ status: 403, body: { code: 'csrf_rejected' } });
       expect(refused.headers['set-cookie']).toBeUndefined();
@@ -65,7 +87,10 @@ describe('sessions', () => {
 
   it('serve clients that keep the token themselves, without cookies', async () => {
     const person = await signIn();
-    const answer = expectStatus(await identity.post('/auth/refresh', { refreshToken: person.cookies.service_refresh_token }), 200);
+    const answer = expectStatus(
+      await identity.post('/auth/refresh', { refreshToken: person.cookies.service_refresh_token }),
+      200,
+    );
     expect(answer.body.refreshToken).toMatch(/^[A-Za-z0-9_-]{43}$/);
     expect(answer.headers['set-cookie']).toBeUndefined();
     const asRefresh = await identity.post('/auth/refresh', { refreshToken: person.bearer });
@@ -90,13 +115,34 @@ describe('sessions', () => {
 
   it('end everywhere when the password changes, which the wrong current one does not do', async () => {
     const bearer = await signInAdmin(identity);
-    const wrong = await identity.post('/auth/change-password', { currentPassword: 'nope', newPassword: 'violet umbrella tango' }, { bearer });
-    expect(wrong).toMatchObject({ status: 400, body: { code: 'invalid_credentials', message: 'Current password is incorrect' } });
-    const weak = await identity.post('/auth/change-password', { currentPassword: ADMIN.password, newPassword: 'password' }, { bearer });
+    const wrong = await identity.post(
+      '/auth/change-password',
+      { currentPassword: 'nope', newPassword: 'violet umbrella tango' },
+      { bearer },
+    );
+    expect(wrong).toMatchObject({
+      status: 400,
+      body: { code: 'invalid_credentials', message: 'Current password is incorrect' },
+    });
+    const weak = await identity.post(
+      '/auth/change-password',
+      { currentPassword: ADMIN.password, newPassword: 'password' },
+      { bearer },
+    );
     expect(weak).toMatchObject({ status: 400, body: { code: 'weak_password' } });
-    expectStatus(await identity.post('/auth/change-password', { currentPassword: ADMIN.password, newPassword: 'violet umbrella tango' }, { bearer }), 200);
+    expectStatus(
+      await identity.post(
+        '/auth/change-password',
+        { currentPassword: ADMIN.password, newPassword: 'violet umbrella tango' },
+        { bearer },
+      ),
+      200,
+    );
     expect((await identity.get('/users/me', { bearer })).status).toBe(401);
-    const login = expectStatus(await identity.post('/auth/login', { email: ADMIN.email, password: 'violet umbrella tango' }), 200);
+    const login = expectStatus(
+      await identity.post('/auth/login', { email: ADMIN.email, password: 'violet umbrella tango' }),
+      200,
+    );
     expect(login.body.requiresSetup).toBe(false);
   }, 30_000);
 
@@ -105,10 +151,18 @@ describe('sessions', () => {
     const foreign = await registerPartner(identity);
     const refused = await identity.post('/auth/switch', { partnerId: foreign.partnerId }, { bearer: person.bearer });
     expect(refused.status).toBe(404);
-    const same = expectStatus(await identity.post('/auth/switch', { partnerId: person.partnerId }, { bearer: person.bearer }), 200);
+    const same = expectStatus(
+      await identity.post('/auth/switch', { partnerId: person.partnerId }, { bearer: person.bearer }),
+      200,
+    );
     expect((await identity.get('/auth/me', { bearer: person.bearer })).status).toBe(401);
     expect((await identity.get('/auth/me', { bearer: sessionOf(same).bearer })).body.memberships).toEqual([
-      expect.objectContaining({ partnerId: person.partnerId, scope: 'partner', current: true, roleName: 'Partner Admin' }),
+      expect.objectContaining({
+        partnerId: person.partnerId,
+        scope: 'partner',
+        current: true,
+        roleName: 'Partner Admin',
+      }),
     ]);
   }, 30_000);
 });
