@@ -2,7 +2,7 @@ import { Controller, Get, Header, Inject, Param, Res, StreamableFile } from '@ne
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { Public } from '@rmm/access';
-import type { Response } from 'express';
+import type { KitResponse } from '@rmm/service-kit';
 import { PARTNER_GATEWAY_CONFIG } from '../config.js';
 import type { PartnerGatewayConfig } from '../config.js';
 import { DocsAssets } from './docs-assets.js';
@@ -37,7 +37,7 @@ export class DocsController {
 
   @Get('docs/:asset')
   @Public()
-  asset(@Param('asset') name: string, @Res({ passthrough: true }) response: Response): StreamableFile | string {
+  asset(@Param('asset') name: string, @Res({ passthrough: true }) response: KitResponse): StreamableFile | string {
     const { type, content } = this.assets.open(name);
     response.setHeader('Content-Type', type);
     response.setHeader('Cache-Control', 'public, max-age=3600');
