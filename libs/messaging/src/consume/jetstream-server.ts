@@ -1,6 +1,6 @@
 import { BaseRpcContext, Server, type CustomTransportStrategy, type MessageHandler } from '@nestjs/microservices';
 import { STREAMS, type Envelope, type StreamKind } from '@rmm/contracts';
-import type { JsMsg, NatsConnection } from 'nats';
+import type { JsMsg } from 'nats';
 import { isObservable, lastValueFrom } from 'rxjs';
 import type { NatsLink } from '../connection/nats-link.js';
 import { withMessageContext } from '../context/message-context.js';
