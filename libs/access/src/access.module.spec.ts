@@ -40,7 +40,7 @@ import {
 } from './doors/doors.js';
 import { AccessFeeds } from './feed/access-feeds.js';
 
-jest.setTimeout(30_000);
+jest.setTimeout(60_000);
 
 const key = signingKey();
 const apiKey = mintApiKey();

@@ -99,8 +99,13 @@ export class SpecFleet {
     const app = module.createNestApplication(new KitAdapter(), { bodyParser: false, logger: false });
     configureApp(app, { config, openApi: { title: service, description: service } });
     app.connectMicroservice({ strategy: app.get(JetStreamServer) });
-    await app.init();
-    await app.startAllMicroservices();
+    try {
+      await app.init();
+      await app.startAllMicroservices();
+    } catch (error) {
+      await app.close();
+      throw error;
+    }
     app.get(HealthRegistry).state = 'ready';
     this.apps.push(app);
     return app;
