@@ -6,6 +6,9 @@ import { isSignedWith, Receiver } from '../test/receiver.js';
 import { DeliveriesService } from './deliveries/deliveries.service.js';
 import { WebhooksService } from './webhooks/webhooks.service.js';
 
+// Real stores on a busy machine: time is not what these specs are about.
+jest.setTimeout(60_000);
+
 describe('delivering', () => {
   let world: DispatcherWorld;
   let app: INestApplication;

@@ -1,9 +1,13 @@
 import { eventually } from '@rmm/testing-services';
+import { Redis } from 'ioredis';
 import { createWebhook, DispatcherWorld, organizationCaller, type Organization } from '../test/dispatcher.js';
 import { buildService, ServiceProcess } from '../test/service-process.js';
 import { Receiver } from '../test/receiver.js';
 import { DeliveriesService } from './deliveries/deliveries.service.js';
 import { WebhooksService } from './webhooks/webhooks.service.js';
+
+// Real stores on a busy machine: time is not what these specs are about.
+jest.setTimeout(60_000);
 
 describe('surviving', () => {
   let world: DispatcherWorld;
@@ -79,6 +83,22 @@ describe('surviving', () => {
     } finally {
       await world.stores.redis.start();
     }
+    await world.stop(app);
+  }, 60_000);
+
+  it('sends retries whose jobs were lost with everything else in Redis', async () => {
+    const app = await world.start();
+    organization = await world.organization();
+    const webhook = await createWebhook(app, organization, receiver.url);
+    receiver.answer = (response) => response.writeHead(receiver.received.length === 1 ? 503 : 200).end();
+    await world.emit(organization);
+    await eventually(async () => expect(await world.deliveries(webhook.id)).toMatchObject([{ status: 'retrying' }]));
+    const redis = new Redis(world.stores.redisUrl);
+    await eventually(async () => expect(await redis.keys('*webhook-retries*')).not.toEqual([]));
+    await redis.flushall();
+    await redis.quit();
+    await delivered(webhook.id, 1);
+    expect(receiver.received).toHaveLength(2);
     await world.stop(app);
   }, 60_000);
 

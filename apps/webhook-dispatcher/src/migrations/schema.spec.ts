@@ -5,6 +5,9 @@ import { MIGRATIONS } from './migrations.js';
 
 const SCHEMA = 'webhook_dispatcher';
 
+// Real stores on a busy machine: time is not what these specs are about.
+jest.setTimeout(60_000);
+
 describe('the schema', () => {
   let stores: Stores;
   let database: TestDatabase<typeof SCHEMA>;

@@ -7,6 +7,9 @@ import { SubscriptionIndex } from './subscription-index.js';
 
 const URL_A = 'http://127.0.0.1:9/a';
 
+// Real stores on a busy machine: time is not what these specs are about.
+jest.setTimeout(60_000);
+
 describe('SubscriptionIndex', () => {
   let world: DispatcherWorld;
   let here: INestApplication;

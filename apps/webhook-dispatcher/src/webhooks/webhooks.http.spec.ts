@@ -9,6 +9,9 @@ import { MASK } from './webhook-masking.js';
 
 const ALL = ['organizations:read', 'organizations:write'];
 
+// Real stores on a busy machine: time is not what these specs are about.
+jest.setTimeout(60_000);
+
 describe('/webhooks', () => {
   const signedIn = new SignedIn();
   let world: DispatcherWorld;
