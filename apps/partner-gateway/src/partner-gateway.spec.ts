@@ -2,10 +2,15 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { Server } from 'node:http';
 import type { INestApplication } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
-import { type ExportRequest, CREDENTIALS_KEYS_RESOLVE, PROVISIONING_EXPORT_SITES } from '@rmm/contracts';
+import {
+  type ExportRequest,
+  CREDENTIALS_KEYS_RESOLVE,
+  PROVISIONING_EXPORT_SITES,
+  PROVISIONING_ORGANIZATIONS_GET,
+} from '@rmm/contracts';
 import { NatsLink } from '@rmm/messaging';
 import { catalogueProblems } from '@rmm/persistence';
-import { configureApp, ForbiddenError, HealthRegistry, KitAdapter, serializeError } from '@rmm/service-kit';
+import { configureApp, HealthRegistry, KitAdapter } from '@rmm/service-kit';
 import { eventually, type Stores, startStores, type TestDatabase } from '@rmm/testing-services';
 import pg from 'pg';
 import request from 'supertest';
@@ -14,11 +19,7 @@ import { readPartnerGatewayConfig } from './config.js';
 
 const key = `svc_sp_${'k'.repeat(43)}`;
 const snapshot = new Date().toISOString();
-const [partnerId, principalId, keyId, orgId] = Array.from({ length: 4 }, () => randomUUID());
-
-class AccessDenied extends ForbiddenError {
-  override code = 'organization_access_denied';
-}
+const [partnerId, principalId, keyId, orgId, foreignOrgId] = Array.from({ length: 5 }, () => randomUUID());
 
 /** The other services are what they say on NATS; stores and NATS are real. */
 describe('partner-gateway', () => {
@@ -120,6 +121,17 @@ describe('partner-gateway', () => {
         message.respond(JSON.stringify(answerExport(asked)));
       },
     });
+    connection.subscribe(PROVISIONING_ORGANIZATIONS_GET.subject, {
+      callback: (_, message) => {
+        const { orgIds } = message.json<{ orgIds: string[] }>();
+        const known = { name: 'O', slug: 'o', status: 'active', deleted: false, version: 1 };
+        const all = [
+          { ...known, orgId, partnerId },
+          { ...known, orgId: foreignOrgId, partnerId: randomUUID() },
+        ];
+        message.respond(JSON.stringify({ value: { organizations: all.filter((one) => orgIds.includes(one.orgId)) } }));
+      },
+    });
     connection.subscribe('rmm.audit.>', { callback: (_, message) => void audited.push(message.json()) });
     let sequence = 0;
     beat = setInterval(() => {
@@ -185,13 +197,23 @@ describe('partner-gateway', () => {
     });
   });
 
-  it('passes on that an organisation is not reachable, without repeating it in the audit', async () => {
-    answerExport = () => ({ error: serializeError(new AccessDenied('Access to this organization denied')) });
-    const foreign = randomUUID();
-    const answer = await get(`/api/v1/partner-api/sites?orgId=${foreign}`);
+  it('keeps to an organisation that is named', async () => {
+    const answer = await get(`/api/v1/partner-api/sites?orgId=${orgId.toUpperCase()}`);
+    expect(answer.status).toBe(200);
+    expect(exportRequests.at(-1)).toMatchObject({ orgId });
+    expect(await auditedAs(answer)).toMatchObject({ orgId, data: { details: { filters: { orgId } } } });
+  });
+
+  it.each([
+    ['unknown', () => randomUUID()],
+    ["another partner's", () => foreignOrgId],
+  ])('refuses an organisation that is %s, without repeating it in the audit', async (_, idOf) => {
+    const id = idOf();
+    const answer = await get(`/api/v1/partner-api/sites?orgId=${id}`);
     expect([answer.status, answer.body.code]).toEqual([403, 'organization_access_denied']);
-    expect(await auditedAs(answer)).toMatchObject({ data: { result: 'denied', details: { resource: 'sites' } } });
-    expect(JSON.stringify(audited)).not.toContain(foreign);
+    const row = await auditedAs(answer);
+    expect(row).toMatchObject({ data: { result: 'denied', details: { resource: 'sites' } } });
+    expect(JSON.stringify(row)).not.toContain(id);
   });
 
   it('calls the unexpected partner_export_failed and tells nothing of it', async () => {

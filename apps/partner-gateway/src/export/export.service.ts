@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { PartnerKeyCaller } from '@rmm/access';
+import { OrganizationDirectory } from '@rmm/access';
 import { RpcClient } from '@rmm/messaging';
 import { Clock, ForbiddenError } from '@rmm/service-kit';
 import { ExportAudit } from './export-audit.js';
@@ -22,13 +23,14 @@ export class ExportService {
   constructor(
     private readonly rpc: RpcClient,
     private readonly cursors: ExportCursors,
+    private readonly organizations: OrganizationDirectory,
     private readonly audit: ExportAudit,
     private readonly clock: Clock,
   ) {}
 
   /**
-   * @throws InvalidExportQuery, InvalidExportPagination, InvalidExportCursor 400; what the owner of the data refuses
-   * (403 `organization_access_denied`); UnavailableError when it cannot be reached
+   * @throws InvalidExportQuery, InvalidExportPagination, InvalidExportCursor 400; OrganizationAccessDenied 403 for an
+   * organisation that is unknown, not alive or another partner's; UnavailableError when the owner cannot be reached
    */
   async page<T>(
     caller: PartnerKeyCaller,
@@ -42,7 +44,7 @@ export class ExportService {
       orgId: query.orgId,
       updatedSince: query.updatedSince,
     };
-    const page = await this.read(resource, walk, query).catch(async (error: unknown) => {
+    const page = await this.read(caller, resource, walk, query).catch(async (error: unknown) => {
       if (error instanceof ForbiddenError) await this.audit.denied(caller, resource.name);
       throw error;
     });
@@ -50,9 +52,15 @@ export class ExportService {
     return page;
   }
 
-  private async read<T>(resource: ExportResource<T>, walk: Walk, { cursor, limit }: ExportQuery): Promise<ExportPage> {
+  private async read<T>(
+    caller: PartnerKeyCaller,
+    resource: ExportResource<T>,
+    walk: Walk,
+    { cursor, limit }: ExportQuery,
+  ): Promise<ExportPage> {
     const position = cursor === null ? null : this.cursors.decode(cursor, walk);
     const { partnerId, orgId, updatedSince } = walk;
+    if (orgId !== null) await this.organizations.assertReachable(caller, orgId);
     const reply = await this.rpc.call(resource.contract, {
       partnerId,
       orgId,
