@@ -2,9 +2,12 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { poll } from '../processes/wait.mjs';
+import { poll, sleep } from '../processes/wait.mjs';
 import { postgresClient } from '../stores/probe-postgres.mjs';
 import { FleetFixture, stillAlive } from './support/fleet-fixture.mjs';
+
+/** These look into /proc. */
+const onLinux = { skip: process.platform !== 'linux' };
 
 describe('the launcher', () => {
   const fixture = new FleetFixture({ port: 28_080 });
@@ -134,7 +137,7 @@ describe('the launcher', () => {
     await query(databaseUrl, 'select id from public.kept');
   });
 
-  it('clears what is left when the watchdog was killed too', async () => {
+  it('clears what is left when the watchdog was killed too', onLinux, async () => {
     const processes = fixture.processes();
     killWatchdog(processes[0].pid);
     process.kill(processes[0].pid, 'SIGKILL');
@@ -165,6 +168,19 @@ describe('the launcher', () => {
     assert.equal(fs.existsSync(path.join(fixture.dir, 'data/dev/lock.json')), false);
   });
 
+  it('leaves nothing running, and no lock, whenever Ctrl-C comes in a first start', onLinux, async () => {
+    for (const delayMs of [300, 600, 900, 1_200, 1_500]) {
+      const fresh = new FleetFixture({ port: 28_080 });
+      const child = fresh.up();
+      await sleep(delayMs);
+      child.kill('SIGINT');
+      await new Promise((resolve) => child.once('exit', resolve));
+      assert.deepEqual(commandsNaming(fresh.dir), [], `after ${delayMs} ms`);
+      assert.equal(fs.existsSync(path.join(fresh.dir, 'data/dev/lock.json')), false);
+      await fresh.remove();
+    }
+  });
+
   it('names the variable when a server it was told to use does not answer', async () => {
     const env = { ...fixture.env, REDIS_URL: 'redis://127.0.0.1:1' };
     const refused = await Object.assign(Object.create(FleetFixture.prototype), { ...fixture, env }).fleet('up');
@@ -192,4 +208,17 @@ function killWatchdog(launcher) {
   for (const pid of fs.readFileSync(`/proc/${launcher}/task/${launcher}/children`, 'utf8').trim().split(' ')) {
     if (fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('watchdog.mjs')) process.kill(Number(pid), 'SIGKILL');
   }
+}
+
+/** Whatever still runs with this folder in its command line. */
+function commandsNaming(dir) {
+  const pids = fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  const commands = pids.map((pid) => {
+    try {
+      return fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+    } catch {
+      return ''; // gone meanwhile
+    }
+  });
+  return commands.filter((command) => command.includes(dir));
 }

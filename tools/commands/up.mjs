@@ -6,7 +6,7 @@ import { serviceNames } from '../fleet/services.mjs';
 import { runningState } from '../fleet/state.mjs';
 import { summaryText } from '../fleet/summary.mjs';
 import { startOf } from '../processes/identity.mjs';
-import { endRunning } from '../processes/run.mjs';
+import { endRunningAndWait } from '../processes/run.mjs';
 import { readOptions } from './options.mjs';
 
 /** `fleet up [--detach] [--local-receivers] [--replicas service=N]` */
@@ -27,8 +27,9 @@ export default async function up(args) {
     const summary = await launcher.start();
     console.log(summaryText(summary, secondsSinceStart()));
   } catch (error) {
+    const asked = launcher.isClosing;
     await launcher.close();
-    throw error;
+    if (!asked) throw error; // what fails because it is being stopped is no news
   }
   return stopped;
 }
@@ -67,7 +68,7 @@ function stopOnSignal(launcher) {
   return new Promise((resolve) => {
     const end = async (signal, code) => {
       say('stopping');
-      endRunning();
+      await endRunningAndWait();
       await launcher.close().catch((error) => console.error(error));
       resolve(code);
       process.exit(code); // a start that was under way when the signal came holds handles of its own

@@ -56,6 +56,10 @@ export class Launcher {
     return this.#state.summary;
   }
 
+  get isClosing() {
+    return this.#closing !== null;
+  }
+
   /** Stops everything, services before stores. Calling it twice waits for the first. */
   close() {
     this.#closing ??= this.#stopEverything();

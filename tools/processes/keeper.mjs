@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
+import { Failure } from '../failure.mjs';
 import { startOf } from './identity.mjs';
 import { stopAll } from './stop.mjs';
 
@@ -13,6 +14,7 @@ export class Keeper {
   #watchdog;
   /** @type {Map<number, { name: string, pid: number, start: string, signal: string }>} */
   #records = new Map();
+  #released = false;
 
   /** @param {{ removeAtEnd?: string[] }} options  folders the watchdog deletes if it has to do the cleaning */
   constructor({ removeAtEnd = [] } = {}) {
@@ -39,6 +41,7 @@ export class Keeper {
    *   `ended` says how it ended, null while it runs
    */
   start({ name, command, args, logFile, env = {}, cwd = '/', user = null, signal = 'SIGTERM', append = false }) {
+    if (this.#released) throw new Failure(`${name} was not started: everything is being stopped.`);
     const log = fs.openSync(logFile, append ? 'a' : 'w', 0o600);
     const child = spawn(command, args, {
       cwd,
@@ -66,8 +69,9 @@ export class Keeper {
     return [...this.#records.values()];
   }
 
-  /** Ends the watchdog's duty; call it when everything has been stopped. */
+  /** Stops what still runs, lets nothing start any more, and ends the watchdog's duty. */
   async release(graceMs) {
+    this.#released = true;
     await stopAll(this.records, graceMs);
     this.#tell({ bye: true });
   }

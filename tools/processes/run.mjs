@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process';
+import { poll } from './wait.mjs';
 
 /** Children of this process that run to their end; they must not outlive it. */
 const running = new Set();
+let isEnding = false;
 
 /**
  * Runs a command to its end and gathers what it says.
@@ -10,6 +12,8 @@ const running = new Set();
  */
 export function run(command, args, { timeoutMs, ...options } = {}) {
   return new Promise((resolve) => {
+    if (isEnding)
+      return resolve({ status: null, stdout: '', stderr: '', error: new Error('everything is being stopped') });
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], timeout: timeoutMs, ...options });
     running.add(child);
     const said = { stdout: '', stderr: '' };
@@ -24,9 +28,16 @@ export function run(command, args, { timeoutMs, ...options } = {}) {
   });
 }
 
-/** Ends the commands that still run; called when this process ends for whatever reason. */
+/** Ends the commands that still run and lets no other begin; called when this process ends for whatever reason. */
 export function endRunning() {
+  isEnding = true;
   for (const child of running) child.kill('SIGTERM');
+}
+
+/** The same, and waits until they are gone. */
+export async function endRunningAndWait() {
+  endRunning();
+  await poll(() => running.size === 0, { timeoutMs: 5_000 });
 }
 
 /** The first line that says what went wrong. */

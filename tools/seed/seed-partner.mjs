@@ -81,15 +81,13 @@ async function enrolDevices(client, organizations) {
     const prefix = name.toLowerCase().replace(/[^a-z]+/g, '-');
     for (const [i, device] of DEVICES.entries()) {
       const hostname = `${prefix}-${device.hostname}`;
-      await client
-        .as(null)
-        .post('/agents/enroll', {
-          ...device,
-          hostname,
-          enrollmentKey,
-          siteId: sites[i % sites.length],
-          agentVersion: '1.0.0',
-        });
+      await client.as(null).post('/agents/enroll', {
+        ...device,
+        hostname,
+        enrollmentKey,
+        siteId: sites[i % sites.length],
+        agentVersion: '1.0.0',
+      });
       count += 1;
     }
   }

@@ -21,14 +21,15 @@ export async function lint() {
   return counted(graph && (await tool('eslint', ['apps', 'libs', 'tools', '*.mjs'])));
 }
 
-export const format = async () => counted(await tool('prettier', ['--check', '--log-level=warn', '.']));
+export const format = async () =>
+  counted(await tool('prettier', ['--check', '--cache', '--cache-strategy=content', '--log-level=warn', '.']));
 
 export const types = async () => counted(await tool('tsc', ['-b']));
 
-/** The checks of the launcher, the edge and the compose file, run by Node's own test runner. */
+/** The checks of the launcher, the edge, the lint rules and the compose file (every `.test.mjs` below `tools`), run by Node's own test runner. */
 export async function launcher({ dir, env }) {
-  const checks = path.join(ROOT, 'tools/checks');
-  const files = fs.readdirSync(checks).filter((name) => name.endsWith('.test.mjs'));
+  const tools = path.join(ROOT, 'tools');
+  const files = fs.readdirSync(tools, { recursive: true }).filter((name) => name.endsWith('.test.mjs'));
   const report = path.join(dir, 'launcher.tap');
   const reporters = [
     '--test-reporter=spec',
@@ -36,7 +37,7 @@ export async function launcher({ dir, env }) {
     '--test-reporter=tap',
     `--test-reporter-destination=${report}`,
   ];
-  const args = ['--test', '--test-concurrency=2', ...reporters, ...files.map((name) => path.join(checks, name))];
+  const args = ['--test', '--test-concurrency=2', ...reporters, ...files.map((name) => path.join(tools, name))];
   const code = await runInForeground(process.execPath, args, { cwd: ROOT, env: { ...process.env, ...env } });
   const count = (word) => Number(new RegExp(`^# ${word} (\\d+)`, 'm').exec(fs.readFileSync(report, 'utf8'))?.[1] ?? 0);
   return { ok: code === 0, passed: count('pass'), failed: Math.max(count('fail'), code === 0 ? 0 : 1) };
