@@ -13,6 +13,7 @@ export * from './partitions/partitioned-by-time.js';
 export { catalogueProblems } from './rls/catalogue-problems.js';
 export * from './rls/rules.js';
 export * from './rls/tenant-table.js';
+export { workerFunction } from './rls/worker-function.js';
 export * from './tenants/tenant-context.js';
 export { TenantTransaction } from './tenants/tenant-transaction.js';
 export { Tenants } from './tenants/tenants.js';

@@ -1,7 +1,6 @@
 import { SERVICES, type ServiceName, type StreamKind } from '@rmm/contracts';
-import { eventually } from '@rmm/testing-services';
+import { eventually, startStores, type Stores, type TestNats } from '@rmm/testing-services';
 import { connect, Events, type NatsConnection } from 'nats';
-import { startLimitedNats, type LimitedNats } from '../../test/limited-nats.js';
 import { DurableSource } from '../consume/durable-source.js';
 import { ensureStreams, NatsLink, natsOptions, verifyStreams } from '../index.js';
 import { JetStreamPublisher, PublishRefused } from '../outbox/jetstream-publisher.js';
@@ -9,13 +8,15 @@ import { JetStreamPublisher, PublishRefused } from '../outbox/jetstream-publishe
 type Attempt = [login: ServiceName, what: string];
 
 describe('the NATS login of a service', () => {
-  let nats: LimitedNats;
+  let stores: Stores;
+  let nats: TestNats;
   const connections = new Map<string, NatsConnection>();
   const violations = new Map<string, string[]>();
   const links: NatsLink[] = [];
 
   beforeAll(async () => {
-    nats = await startLimitedNats();
+    stores = await startStores();
+    nats = await stores.nats({ logins: true });
     for (const login of ['fleet', ...SERVICES]) {
       const connection = await connect(natsOptions(nats.urlFor(login), login));
       connections.set(login, connection);
@@ -31,7 +32,7 @@ describe('the NATS login of a service', () => {
   }, 60_000);
   afterAll(async () => {
     await Promise.all([...links.map((link) => link.close()), ...[...connections.values()].map((each) => each.close())]);
-    await nats.stop();
+    await stores.stop();
   });
 
   async function linkFor(login: string): Promise<NatsLink> {

@@ -1,4 +1,4 @@
-import { loginRoles } from '@rmm/persistence';
+import { workerFunction } from '@rmm/persistence';
 import type { QueryRunner } from 'typeorm';
 
 /**
@@ -6,7 +6,6 @@ import type { QueryRunner } from 'typeorm';
  * published, and this function, which the worker login calls and the owner runs, drops the days that stand empty.
  */
 export async function dropEmptyOutboxPartitions(q: QueryRunner): Promise<void> {
-  const { worker } = await loginRoles(q);
   const [{ schema }] = (await q.query('select quote_ident(current_schema()) as schema')) as [{ schema: string }];
   await q.query(`
     create or replace function rmm_drop_empty_outbox_partitions() returns integer
@@ -36,6 +35,5 @@ export async function dropEmptyOutboxPartitions(q: QueryRunner): Promise<void> {
       return dropped;
     end
     $body$`);
-  await q.query('revoke all on function rmm_drop_empty_outbox_partitions() from public');
-  await q.query(`grant execute on function rmm_drop_empty_outbox_partitions() to "${worker.replaceAll('"', '""')}"`);
+  await workerFunction(q, 'rmm_drop_empty_outbox_partitions');
 }

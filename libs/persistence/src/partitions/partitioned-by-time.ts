@@ -1,6 +1,6 @@
 import type { QueryRunner } from 'typeorm';
-import { loginRoles } from '../migrations/login-roles.js';
 import { quoteIdentifier as id } from '../rls/quote.js';
+import { workerFunction } from '../rls/worker-function.js';
 import { RULE_TABLE, upkeepAt, upkeepNow } from './upkeep-functions.js';
 
 export interface TimePartitions {
@@ -37,12 +37,11 @@ export async function noLongerPartitioned(q: QueryRunner, table: string): Promis
 }
 
 async function ensureUpkeep(q: QueryRunner): Promise<void> {
-  const { worker } = await loginRoles(q);
   const schema = id(await q.getCurrentSchema().then(String));
   await q.query(RULE_TABLE);
   await q.query(`comment on table rmm_partition_rule is 'rmm:worker-only'`);
   await q.query(upkeepAt(schema));
   await q.query(upkeepNow(schema));
-  await q.query('revoke all on function rmm_partition_upkeep_at(timestamptz), rmm_partition_upkeep() from public');
-  await q.query(`grant execute on function rmm_partition_upkeep() to ${id(worker)}`);
+  await q.query('revoke all on function rmm_partition_upkeep_at(timestamptz) from public');
+  await workerFunction(q, 'rmm_partition_upkeep');
 }

@@ -1,10 +1,7 @@
 import type { SqlExecutor } from '../database/sql-executor.js';
 import { type Catalogue, type CataloguePolicy, type CatalogueRelation, readCatalogue } from './catalogue.js';
-import { GLOBAL, WORKER_ONLY } from './table-markers.js';
+import { GLOBAL, WORKER_FUNCTION, WORKER_ONLY } from './table-markers.js';
 import { PRIVILEGES, type Privilege } from './tenant-table.js';
-
-/** The function the worker may call with its owner's rights. */
-const ALLOWED_DEFINER = 'rmm_partition_upkeep';
 
 /**
  * Walks a schema for whatever would let a tenant's row be seen or written by another: a table without row-level
@@ -118,7 +115,7 @@ function roleProblems({ roles, policies }: Catalogue, schema: string): string[] 
 
 function definerProblems({ definers }: Catalogue, workers: Set<string>): string[] {
   return definers
-    .filter(({ name, grantee }) => name !== ALLOWED_DEFINER || grantee === null || !workers.has(grantee))
+    .filter(({ marker, grantee }) => marker !== WORKER_FUNCTION || grantee === null || !workers.has(grantee))
     .map(({ name, grantee }) => `${name}(): ${grantee ?? 'PUBLIC'} may call it with its owner's rights`);
 }
 

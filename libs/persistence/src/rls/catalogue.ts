@@ -44,6 +44,8 @@ export interface CatalogueRole {
 export interface CatalogueFunction {
   name: string;
   grantee: string | null;
+  /** Its comment. */
+  marker: string | null;
 }
 
 export interface Catalogue {
@@ -106,7 +108,8 @@ const ROLES = `
    order by 1`;
 
 const DEFINERS = `
-  select p.proname as name, nullif(acl.grantee, 0)::regrole::text as grantee
+  select p.proname as name, nullif(acl.grantee, 0)::regrole::text as grantee,
+         obj_description(p.oid, 'pg_proc') as marker
     from pg_proc p
    cross join lateral aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) acl
    where p.pronamespace = to_regnamespace(quote_ident($1)) and p.prosecdef and acl.grantee <> p.proowner

@@ -5,3 +5,6 @@
  */
 export const WORKER_ONLY = 'rmm:worker-only';
 export const GLOBAL = 'rmm:global';
+
+/** The comment of a SECURITY DEFINER function that the worker login may call. @see workerFunction */
+export const WORKER_FUNCTION = 'rmm:worker-function';
