@@ -19,7 +19,7 @@ describe('identity among others, and without them', () => {
       `select count(distinct r.id)::int as roles, count(rp.permission_id)::int as grants
        from role r join role_permission rp on rp.role_id = r.id where r.partner_id is null`,
     );
-    expect(seeded[0]!.roles).toBe(11);
+    expect(seeded[0].roles).toBe(11);
     const bearer = await signInAdmin(replicas[0]);
     expect((await replicas[1].get('/users/me', { bearer })).status).toBe(200);
   }, 30_000);
@@ -84,7 +84,7 @@ describe('identity among others, and without them', () => {
     expect((await replicas[0].get('/auth/me', { bearer: person.bearer })).status).toBe(200);
     const refreshed = await replicas[0].post('/auth/refresh', undefined, {
       cookies: person.cookies,
-      headers: { 'x-service-csrf': person.cookies.service_csrf_token! },
+      headers: { 'x-service-csrf': person.cookies.service_csrf_token },
     });
     expect(refreshed.status).toBe(200);
 

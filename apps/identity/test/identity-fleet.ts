@@ -82,7 +82,7 @@ export class RunningIdentity {
         Object.entries(cookies).map(([name, value]) => `${name}=${value}`),
       );
     for (const [name, value] of Object.entries(headers)) request.set(name, value);
-    return (await (body === undefined ? request : request.send(body))) as unknown as Answer;
+    return await (body === undefined ? request : request.send(body));
   }
 
   /** All mails to an address, newest first. */
@@ -206,4 +206,11 @@ async function makeStreams(adminUrl: string): Promise<void> {
   const connection = await connect(natsOptions(adminUrl, 'identity-spec'));
   await ensureStreams(connection);
   await connection.close();
+}
+
+/** The one of several answers with a status. */
+export function withStatus(answers: readonly Answer[], status: number): Answer {
+  const found = answers.find((answer) => answer.status === status);
+  if (!found) throw new Error(`no ${status} among ${answers.map((answer) => answer.status).join(', ')}`);
+  return found;
 }

@@ -42,13 +42,13 @@ describe('the audit chain', () => {
 
   it('finds a changed column', () => {
     const rows = chain();
-    rows[1] = { ...rows[1]!, result: 'failure' };
+    rows[1] = { ...rows[1], result: 'failure' };
     expect(firstBreak(EMPTY_CHAIN, rows)).toEqual({ sequence: 2, id: 'b', kind: 'changed' });
   });
 
   it('finds a row whose bytes were rewritten too', () => {
     const rows = chain();
-    const forged = sealRows({ sequence: 1, checksum: rows[1]!.previousChecksum }, [row('b', { forged: true })]);
+    const forged = sealRows({ sequence: 1, checksum: rows[1].previousChecksum }, [row('b', { forged: true })]);
     rows[1] = forged.sealed[0]!;
     expect(firstBreak(EMPTY_CHAIN, rows)).toEqual({ sequence: 3, id: 'c', kind: 'reordered' });
   });

@@ -33,9 +33,9 @@ export class AuditSealer implements OnApplicationBootstrap {
   /** One transaction for all rows of a batch; a row that is no audit row is put aside and holds nobody up. */
   private async take(batch: BatchMessage[]): Promise<void> {
     const rows: Omit<AuditRow, 'sequence'>[] = [];
-    for (const { envelope, term } of batch) {
-      if (isAuditEnvelope(envelope)) rows.push(toRow(envelope));
-      else term('not an audit row');
+    for (const message of batch) {
+      if (isAuditEnvelope(message.envelope)) rows.push(toRow(message.envelope));
+      else message.term('not an audit row');
     }
     await this.seal(rows);
   }

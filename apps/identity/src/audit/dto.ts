@@ -29,7 +29,7 @@ export class ListAuditLogsDto {
   cursor?: string;
 
   @IsInteger({ optional: true, min: 1, max: 100 })
-  limit: number = 50;
+  limit = 50;
 }
 
 export class VerifyAuditLogsDto {

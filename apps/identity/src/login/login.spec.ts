@@ -110,6 +110,23 @@ describe('password login', () => {
     expect(mails.filter(({ subject }) => subject.includes('paused'))).toHaveLength(1);
   }, 30_000);
 
+  it("keeps people out whose address is not on the partner's list", async () => {
+    const partner = await registerPartner(identity);
+    const settings = JSON.stringify({ security: { ipAllowlist: ['198.51.100.0/24'] } });
+    await fleet.query('update partner set settings = $2 where id = $1', [partner.partnerId, settings]);
+    const from = (address: string) =>
+      identity.post('/auth/login', { email: partner.email, password: PASSWORD }, { from: address });
+    expect(await from('203.0.113.200')).toMatchObject({ status: 403, body: { code: 'ip_not_allowed' } });
+    expect((await from('198.51.100.7')).status).toBe(200);
+  }, 20_000);
+
+  it('lets nobody in whose partner is suspended, and says no more than for a wrong password', async () => {
+    const partner = await registerPartner(identity);
+    await fleet.query(`update partner set status = 'suspended' where id = $1`, [partner.partnerId]);
+    const answer = await identity.post('/auth/login', { email: partner.email, password: PASSWORD });
+    expect(answer).toMatchObject({ status: 401, body: { code: 'login_failed' } });
+  }, 20_000);
+
   it('writes the true reason of a refusal into the audit trail', async () => {
     const email = freshEmail();
     await identity.post('/auth/login', { email, password: PASSWORD });

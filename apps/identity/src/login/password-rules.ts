@@ -33,7 +33,7 @@ function loadEstimator(): Promise<Estimator> {
       import('@zxcvbn-ts/language-common'),
     ]);
     const zxcvbn: ZxcvbnFactory = new Factory({ dictionary, graphs: adjacencyGraphs });
-    const common = new Set((dictionary['passwords-common'] as string[]).map((word) => word.toLowerCase()));
+    const common = new Set(dictionary['passwords-common'].map((word) => word.toLowerCase()));
     return {
       score: (password, context) => zxcvbn.check(password, context).score,
       isCommon: (password) => common.has(password.toLowerCase()),
@@ -52,15 +52,15 @@ export async function assertStrongPassword(password: string, owner: PasswordOwne
   if (length < MIN_LENGTH) throw new WeakPassword(`Password must have at least ${MIN_LENGTH} characters`);
   if (length > MAX_LENGTH) throw new WeakPassword(`Password must have at most ${MAX_LENGTH} characters`);
 
-  const { isCommon, score } = await loadEstimator();
-  if (isCommon(password)) throw new WeakPassword('Password is too common');
+  const estimate = await loadEstimator();
+  if (estimate.isCommon(password)) throw new WeakPassword('Password is too common');
 
   const context = contextWords(owner);
   const lower = password.toLowerCase();
   if (context.some((word) => lower === word || (word.length * 2 > lower.length && lower.includes(word)))) {
     throw new WeakPassword('Password must not be your e-mail address or name');
   }
-  if (score(password, context) < MIN_SCORE) throw new WeakPassword('Password is too easy to guess');
+  if (estimate.score(password, context) < MIN_SCORE) throw new WeakPassword('Password is too easy to guess');
 }
 
 /** The words of the owner a password may not consist of, lower-cased. */

@@ -5,6 +5,7 @@ import {
   totpCode,
   type Answer,
   type RunningIdentity,
+  withStatus,
 } from '../../test/identity-fleet.js';
 import { enrolTotp, registerPartner, sessionOf } from '../../test/people.js';
 
@@ -112,10 +113,58 @@ describe('TOTP', () => {
     const tokens = await Promise.all([1, 2].map(async () => (await login(person.email)).body.tempToken as string));
     const answers = await Promise.all(tokens.map((token) => verify(token, code.toLowerCase())));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 400]);
-    const winner = answers.find(({ status }) => status === 200)!;
+    const winner = withStatus(answers, 200);
     const me = await identity.get('/auth/me', { bearer: sessionOf(winner).bearer });
     expect(me.body.user.recoveryCodesLeft).toBe(9);
   }, 30_000);
+
+  it('is demanded by the partner at once, with the way to it left open', async () => {
+    const partner = await registerPartner(identity);
+    const settings = JSON.stringify({ security: { requireMfa: true, allowedMfaMethods: { sms: false } } });
+    await fleet.query('update partner set settings = $2 where id = $1', [partner.partnerId, settings]);
+    const login1 = expectStatus(await login(partner.email), 200);
+    expect(login1.body).toMatchObject({
+      mfaEnrollmentRequired: true,
+      enrollUrl: '/auth/mfa/setup',
+      mfaEnrollmentDeadline: null,
+    });
+    const { bearer } = sessionOf(login1);
+    expect(await identity.get('/users', { bearer })).toMatchObject({
+      status: 428,
+      body: { code: 'mfa_enrollment_required', enrollUrl: '/auth/mfa/setup', allowedMethods: ['totp', 'passkey'] },
+    });
+    expect((await identity.get('/users/me', { bearer })).status).toBe(200);
+    const enrolledSession = await enrolTotp(identity, bearer);
+    expect((await identity.get('/users', { bearer: enrolledSession.bearer })).status).toBe(200);
+  }, 30_000);
+
+  it('is demanded by a role after a window that opens once', async () => {
+    const strict = await fleet.run({ MFA_FORCE_FOR_PARTNER_ADMIN: 'true' });
+    const partner = await registerPartner(strict);
+    const signIn = () => strict.post('/auth/login', { email: partner.email, password: PASSWORD });
+    const first = expectStatus(await signIn(), 200);
+    const deadline = new Date(first.body.mfaEnrollmentDeadline as string).getTime();
+    expect(Math.round((deadline - Date.now()) / 86_400_000)).toBe(14);
+    expect((await strict.get('/users', { bearer: sessionOf(first).bearer })).body.data[0].mfaStatus).toBe('pending');
+    expect((await signIn()).body.mfaEnrollmentDeadline).toBe(first.body.mfaEnrollmentDeadline);
+
+    await fleet.query(
+      `update user_account set mfa_grace_granted_at = now() - interval '15 days', mfa_enrollment_deadline = now() - interval '1 day' where id = $1`,
+      [partner.userId],
+    );
+    const late = expectStatus(await signIn(), 200);
+    expect(late.body).toMatchObject({ mfaEnrollmentRequired: true, mfaEnrollmentDeadline: null });
+    expect((await strict.get('/users', { bearer: sessionOf(late).bearer })).status).toBe(428);
+  }, 60_000);
+
+  it('does not exist while two-factor is off', async () => {
+    const off = await fleet.run({ ENABLE_2FA: 'false' });
+    const partner = await registerPartner(off);
+    expect((await off.post('/auth/mfa/setup', undefined, { bearer: partner.bearer })).status).toBe(404);
+    expect((await off.post('/auth/mfa/verify', { code: '123456', tempToken: 'x' })).status).toBe(404);
+    expect((await off.get('/config')).body.mfa).toEqual({ enabled: false });
+    expect(mfaClaim(await off.post('/auth/login', { email: partner.email, password: PASSWORD }))).toBe(true);
+  }, 60_000);
 
   it('stores neither secret nor code in clear', async () => {
     const person = await enrolled();

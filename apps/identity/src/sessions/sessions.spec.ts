@@ -5,6 +5,7 @@ import {
   IdentityFleet,
   PASSWORD,
   type RunningIdentity,
+  withStatus,
 } from '../../test/identity-fleet.js';
 import { registerPartner, sessionOf, signInAdmin } from '../../test/people.js';
 
@@ -51,11 +52,11 @@ describe('sessions', () => {
     const person = await signIn();
     const answers = await Promise.all([refresh(person.cookies), refresh(person.cookies)]);
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
-    const loser = answers.find(({ status }) => status === 409)!;
+    const loser = withStatus(answers, 409);
     expect(loser.body.code).toBe('refresh_raced');
     expect(loser.headers['retry-after']).toBe('1');
     expect(loser.headers['set-cookie']).toBeUndefined();
-    const winner = answers.find(({ status }) => status === 200)!;
+    const winner = withStatus(answers, 200);
     expect((await refresh(cookiesOf(winner))).status).toBe(200);
   }, 30_000);
 
@@ -75,7 +76,7 @@ describe('sessions', () => {
     for (const headers of [
       {},
       { 'x-service-csrf': '1' },
-      { 'x-service-csrf': person.cookies.service_csrf_token!, origin: 'https://evil.test' },
+      { 'x-service-csrf': person.cookies.service_csrf_token, origin: 'https://evil.test' },
     ]) {
       const refused = await refresh(person.cookies, headers as Record<string, string>);
       expect(refused).toMatchObject({ status: 403, body: { code: 'csrf_rejected' } });
@@ -106,7 +107,7 @@ describe('sessions', () => {
     expect((await refresh(person.cookies)).status).toBe(401);
 
     const other = await signIn();
-    const headers = { 'x-service-csrf': other.cookies.service_csrf_token! };
+    const headers = { 'x-service-csrf': other.cookies.service_csrf_token };
     expect((await identity.post('/auth/logout', undefined, { cookies: other.cookies })).status).toBe(403);
     expect((await identity.post('/auth/logout', undefined, { cookies: other.cookies, headers })).status).toBe(200);
     expect((await identity.get('/auth/me', { bearer: other.bearer })).status).toBe(401);

@@ -1,6 +1,7 @@
-import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Post, Req, Res } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { Public } from '@rmm/access';
+import { GoneError } from '@rmm/service-kit';
 import { clientOf, noStore, type HttpRequest, type HttpResponse } from '../sessions/http.js';
 import { SessionCookies } from '../sessions/session-cookies.js';
 import { AcceptInviteDto, PreviewInviteDto } from './dto.js';
@@ -25,6 +26,14 @@ export class InvitesController {
   ) {
     noStore(response);
     return this.invites.preview(token, clientOf(request));
+  }
+
+  /** Tokens do not belong into paths, which end up in logs. */
+  @Get('invite/preview/:token')
+  @Public()
+  @ApiOperation({ summary: 'Gone: send the token in the body of a POST', deprecated: true })
+  previewByPath(): never {
+    throw new GoneError();
   }
 
   @Post('accept-invite')

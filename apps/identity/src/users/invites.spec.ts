@@ -1,4 +1,11 @@
-import { expectStatus, freshEmail, IdentityFleet, PASSWORD, type RunningIdentity } from '../../test/identity-fleet.js';
+import {
+  expectStatus,
+  freshEmail,
+  IdentityFleet,
+  PASSWORD,
+  type RunningIdentity,
+  withStatus,
+} from '../../test/identity-fleet.js';
 import { inviteAndAccept, registerPartner, roleId, sessionOf, signInAdmin, type Somebody } from '../../test/people.js';
 
 describe('users and invitations', () => {
@@ -22,7 +29,7 @@ describe('users and invitations', () => {
        values (gen_random_uuid(), $1, 'Customer', 'customer-' || gen_random_uuid(), 'active', 1) returning org_id as id`,
       [partnerId],
     );
-    return row!.id;
+    return row.id;
   };
 
   it('invite by mail, preview, and accept once', async () => {
@@ -53,12 +60,12 @@ describe('users and invitations', () => {
       [1, 2].map(() => identity.post('/auth/accept-invite', { token, password: PASSWORD })),
     );
     expect(accepts.map(({ status }) => status).sort()).toEqual([200, 400]);
-    expect(accepts.find(({ status }) => status === 400)!.body.code).toBe('invite_invalid');
+    expect(withStatus(accepts, 400).body.code).toBe('invite_invalid');
     expect(await identity.post('/auth/invite/preview', { token })).toMatchObject({
       status: 410,
       body: { code: 'invite_accepted' },
     });
-    const { bearer } = sessionOf(accepts.find(({ status }) => status === 200)!);
+    const { bearer } = sessionOf(withStatus(accepts, 200));
     expect((await identity.get('/users/me', { bearer })).body).toMatchObject({
       status: 'active',
       partnerId: acme.partnerId,
@@ -73,7 +80,7 @@ describe('users and invitations', () => {
     const [dump] = await fleet.query<{ rows: string }>(
       `select (select json_agg(t)::text from link_token t) || (select json_agg(m)::text from mail m) as rows`,
     );
-    expect(dump!.rows).not.toContain(token);
+    expect(dump.rows).not.toContain(token);
   }, 30_000);
 
   it('show a partner its own people and nobody else', async () => {
