@@ -1,5 +1,7 @@
 import http from 'node:http';
 
+const MAX_DISCARDED_BYTES = 32 * 1024 * 1024;
+
 /** Headers that belong to one connection and are not handed on. */
 const HOP_BY_HOP = new Set([
   'connection',
@@ -52,8 +54,9 @@ export function forward({ request, response, instance, agent, requestId }) {
 
 function passBack(answer, { request, response, upstream }) {
   const headers = keptPairs(answer.rawHeaders);
-  // An answer before the end of the body (413, say): the rest of the body is of no use to anybody.
-  if (!request.complete) headers.push('connection', 'close');
+  // An answer before the end of the body (413, say): what is left is thrown away, unless that would take too long.
+  const rest = Number(request.headers['content-length'] ?? Infinity);
+  if (!request.complete && !hasNoBody(request) && rest > MAX_DISCARDED_BYTES) headers.push('connection', 'close');
   response.writeHead(answer.statusCode, answer.statusMessage, headers);
   answer.pipe(response);
   answer.once('error', () => response.destroy());

@@ -7,7 +7,6 @@ export { Databases, type PersistenceConfig, type PersistenceOptions, StartRefuse
 export { PersistenceModule } from './module/persistence.module.js';
 export * from './paging/cursors.js';
 export * from './paging/keyset-page.js';
-export * from './paging/page-of.js';
 export { PartitionUpkeep } from './partitions/partition-upkeep.js';
 export * from './partitions/partitioned-by-time.js';
 export { catalogueProblems } from './rls/catalogue-problems.js';

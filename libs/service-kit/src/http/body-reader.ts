@@ -57,7 +57,7 @@ export class BodyReader {
   }
 }
 
-function hasBody({ headers }: KitRequest): boolean {
+export function hasBody({ headers }: KitRequest): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }
 

@@ -12,7 +12,7 @@ import type { RateLimits } from '../limits/rate-limits.js';
 import { AccessLog } from '../logging/access-log.js';
 import type { Logger } from '../logging/logger.js';
 import type { RequestTimes } from '../metrics/request-times.js';
-import { BodyReader, type BodyRule } from './body-reader.js';
+import { BodyReader, type BodyRule, hasBody } from './body-reader.js';
 import { Cors } from './cors.js';
 import { GlobalLimit } from './global-limit.js';
 import { InFlightRequests } from './in-flight-requests.js';
@@ -45,6 +45,7 @@ type Handler = (request: KitRequest, response: KitResponse, done: (error?: unkno
 
 /** @see CONTRACT.md 1.7 */
 const DEFAULT_TIMEOUT_MS = 10_000;
+const MAX_DISCARDED_BYTES = 32 * 1024 * 1024;
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
@@ -150,9 +151,13 @@ export class Pipeline {
     writeError(response, error, request.requestId);
   }
 
-  /** The rest of the body is thrown away, and the connection with it. */
+  /**
+   * The rest of the body is thrown away. Closing while a client still sends resets its connection, and it may never
+   * read why; so only what is too long to be read to its end, or does not tell its length, loses the connection.
+   */
   private refuseUnread(request: KitRequest, response: KitResponse, error: DomainError): void {
-    if (!request.complete && request.headers['content-length'] !== '0') response.setHeader('Connection', 'close');
+    const rest = Number(request.headers['content-length'] ?? Infinity);
+    if (!request.complete && hasBody(request) && rest > MAX_DISCARDED_BYTES) response.setHeader('Connection', 'close');
     request.resume();
     this.refuse(response, error);
   }

@@ -7,20 +7,26 @@ export class NestLogger implements LoggerService {
 
   log(message: unknown, ...rest: unknown[]): void {
     const context = contextOf(rest);
-    this.logger[context !== undefined && CHATTER.has(context) ? 'debug' : 'info']({ context }, text(message));
+    this.logger[context !== undefined && CHATTER.has(context) ? 'debug' : 'info'](
+      { context, ...fieldsOf(message) },
+      text(message),
+    );
   }
   error(message: unknown, ...rest: unknown[]): void {
     if (message instanceof Error) this.logger.error({ context: contextOf(rest), err: message }, message.message);
-    else this.logger.error({ context: contextOf(rest), detail: rest.length > 1 ? rest[0] : undefined }, text(message));
+    else {
+      const detail = rest.length > 1 ? rest[0] : undefined;
+      this.logger.error({ context: contextOf(rest), detail, ...fieldsOf(message) }, text(message));
+    }
   }
   warn(message: unknown, ...rest: unknown[]): void {
-    this.logger.warn({ context: contextOf(rest) }, text(message));
+    this.logger.warn({ context: contextOf(rest), ...fieldsOf(message) }, text(message));
   }
   debug(message: unknown, ...rest: unknown[]): void {
-    this.logger.debug({ context: contextOf(rest) }, text(message));
+    this.logger.debug({ context: contextOf(rest), ...fieldsOf(message) }, text(message));
   }
   verbose(message: unknown, ...rest: unknown[]): void {
-    this.logger.trace({ context: contextOf(rest) }, text(message));
+    this.logger.trace({ context: contextOf(rest), ...fieldsOf(message) }, text(message));
   }
 }
 
@@ -31,6 +37,14 @@ function contextOf(rest: unknown[]): string | undefined {
   return typeof last === 'string' ? last : undefined;
 }
 
+/** `logger.warn({ message, err, ... })`: the fields beside the message stay fields. */
+function fieldsOf(message: unknown): Record<string, unknown> {
+  if (typeof message !== 'object' || message === null || Array.isArray(message)) return {};
+  return Object.fromEntries(Object.entries(message).filter(([name]) => name !== 'message'));
+}
+
 function text(message: unknown): string {
-  return typeof message === 'string' ? message : JSON.stringify(message);
+  if (typeof message === 'string') return message;
+  const inner = (message as { message?: unknown } | null)?.message;
+  return typeof inner === 'string' ? inner : JSON.stringify(message);
 }
