@@ -1,9 +1,7 @@
 import { JetStreamServer } from '@rmm/messaging';
-import type { startService } from '@rmm/service-kit';
+import type { ServiceOptions } from '@rmm/service-kit';
 import { AppModule } from './app.module.js';
 import type { ProvisioningConfig } from './config.js';
-
-type ServiceOptions = Parameters<typeof startService>[0];
 
 const IMPORT_LIMIT_BYTES = 8 * 1024 * 1024;
 

@@ -1,7 +1,9 @@
 import {
+  ACCESS_CHANGED,
   ORGANIZATION_CREATED,
   ORGANIZATION_DELETED,
   ORGANIZATION_UPDATED,
+  type AccessChanged,
   type Actor,
   type OrganizationFact,
   type OrganizationStatus,
@@ -49,3 +51,13 @@ export function organizationMessage(type: OrganizationFactType, row: Organizatio
     data: fact,
   };
 }
+
+/** An organisation went out of business or came back: whoever remembers its members and keys must look again. */
+export const organizationAccessChanged = (row: OrganizationRow): OutgoingMessage => ({
+  stream: 'broadcast',
+  type: ACCESS_CHANGED,
+  aggregateId: row.id,
+  partnerId: row.partnerId,
+  orgId: row.id,
+  data: { orgIds: [row.id], reason: `organization is ${row.status}` } satisfies AccessChanged,
+});

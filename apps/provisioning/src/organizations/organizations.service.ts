@@ -13,7 +13,7 @@ import type { ListOrganizationsDto } from './dto/list-organizations.dto.js';
 import type { UpdateOrganizationDto } from './dto/update-organization.dto.js';
 import type { BillingContact } from './organization.entity.js';
 import { OrganizationLimitReached, OrganizationSlugConflict, PartnerAccessDenied } from './organization.errors.js';
-import { organizationMessage, type OrganizationRow } from './organization-facts.js';
+import { organizationAccessChanged, organizationMessage, type OrganizationRow } from './organization-facts.js';
 import { OrganizationsRepository, type OrganizationChange, type OrganizationView } from './organizations.repository.js';
 import { mergeSettings } from './settings.js';
 import { freeSlug, slugBases, slugFor } from './slug.js';
@@ -78,6 +78,7 @@ export class OrganizationsService {
       if (!stored) throw new NotFoundError('Organization');
       const row = await this.orSlugConflict(this.organizations.update(tx, id, changeOf(dto, stored.settings)));
       await this.tell(tx, caller, 'update', row, { fields });
+      if (row.status !== stored.status) await this.outbox.add(tx, organizationAccessChanged(row));
       return this.view(tx, id);
     });
   }

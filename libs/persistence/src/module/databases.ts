@@ -1,4 +1,4 @@
-import type { FleetConfig } from '@rmm/service-kit';
+import { type FleetConfig, StartRefusal } from '@rmm/service-kit';
 import pg, { type Pool, type PoolConfig } from 'pg';
 import { DataSource, type ObjectLiteral } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
@@ -24,7 +24,7 @@ export interface PersistenceOptions {
 }
 
 /** The start is refused: the message lists every reason. */
-export class StartRefused extends Error {
+export class StartRefused extends StartRefusal {
   constructor(problems: readonly string[]) {
     super(`The database is not fit to start on:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
   }
