@@ -134,4 +134,6 @@ async function retentionFunction(q: QueryRunner): Promise<void> {
     $body$`);
   await q.query('revoke all on function set_delivery_retention(integer) from public');
   await q.query(`grant execute on function set_delivery_retention(integer) to "${worker.replaceAll('"', '""')}"`);
+  // What `workerFunction` of persistence writes on functions without arguments.
+  await q.query(`comment on function set_delivery_retention(integer) is 'rmm:worker-function'`);
 }
