@@ -93,7 +93,7 @@ export class MfaSetupService {
       await this.access.announce(tx, { userIds: [person.id], reason: 'mfa_change' });
       const self = { type: 'user', id: person.id, name: person.name };
       await this.audit.add(tx, caller, 'auth.mfa.enable', self, { method: 'totp' });
-      const options = { method: 'password', mfa: true, factorProven: true } as const;
+      const options = { method: 'password', mfa: true, factorProven: true, replaces: caller.sessionId } as const;
       return this.opener.open(tx, { ...person, ...epochs }, membership, options);
     });
     return this.opener.issue(opened);

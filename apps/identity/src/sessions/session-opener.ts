@@ -15,6 +15,8 @@ export interface SessionOptions {
   mfa: boolean;
   factorProven?: boolean;
   passwordProven?: boolean;
+  /** The family this one replaces: its end, method and proofs are taken over. */
+  replaces?: string;
 }
 
 /** A session that is stored; its access token is signed after the commit. */
@@ -68,6 +70,7 @@ export class SessionOpener {
       factorProven: options.factorProven ?? false,
       passwordProven: options.passwordProven ?? false,
     });
+    if (options.replaces) await this.repository.inherit(tx, options.replaces, id);
     const refreshToken = await this.addToken(tx, id, person.id);
     return { refreshToken, csrfToken: newCsrfToken(), claims: claimsOf(person, membership, id, mfa), storedAt };
   }

@@ -82,6 +82,18 @@ export class SessionsRepository {
     return row?.now ?? new Date();
   }
 
+  /** A re-issued session keeps how and when its person signed in: its end is not pushed out, its proofs do not get older. */
+  async inherit(tx: SqlExecutor, fromFamilyId: string, toFamilyId: string): Promise<void> {
+    await tx.query(
+      `update session_family n
+       set method = o.method, absolute_expires_at = least(n.absolute_expires_at, o.absolute_expires_at),
+         password_proof_at = greatest(n.password_proof_at, o.password_proof_at),
+         factor_proof_at = greatest(n.factor_proof_at, o.factor_proof_at)
+       from session_family o where n.id = $2 and o.id = $1 and o.user_id = n.user_id`,
+      [fromFamilyId, toFamilyId],
+    );
+  }
+
   /** A token never outlives its family. */
   async insertToken(tx: SqlExecutor, familyId: string, userId: string, hash: Buffer, ttlDays: number): Promise<void> {
     await tx.query(

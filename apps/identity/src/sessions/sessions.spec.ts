@@ -156,6 +156,11 @@ describe('sessions', () => {
       await identity.post('/auth/switch', { partnerId: person.partnerId }, { bearer: person.bearer }),
       200,
     );
+    const ends = await fleet.query<{ ends: Date }>(
+      `select distinct absolute_expires_at as ends from session_family where user_id = $1 and method = 'password'`,
+      [person.userId],
+    );
+    expect(ends).toHaveLength(1);
     expect((await identity.get('/auth/me', { bearer: person.bearer })).status).toBe(401);
     expect((await identity.get('/auth/me', { bearer: sessionOf(same).bearer })).body.memberships).toEqual([
       expect.objectContaining({

@@ -47,7 +47,11 @@ export class SwitchService {
         { type: 'user', id: person.id, name: person.name },
         { to },
       );
-      return this.opener.open(tx, person, membership, { method: 'password', mfa: caller.mfa });
+      return this.opener.open(tx, person, membership, {
+        method: 'password',
+        mfa: caller.mfa,
+        replaces: caller.sessionId,
+      });
     });
     return { user: toLoginUser(person), session: await this.opener.issue(opened) };
   }
