@@ -7,7 +7,7 @@ describe('a service on its own port', () => {
 
   it.each(fleet.services)('$name is live and ready, with metrics and an OpenAPI document', async ({ name, port }) => {
     expect(must(await own(port).get('//health/live'), 200)).toEqual({ status: 'ok' });
-    expect(must(await own(port).get('//health/ready'), 200)).toEqual({
+    expect(must(await own(port).get('//health/ready'), 200)).toMatchObject({
       status: 'ok',
       checks: { database: 'up', redis: 'up', nats: 'up' },
     });

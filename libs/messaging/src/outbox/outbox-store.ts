@@ -63,10 +63,10 @@ export class OutboxStore {
   lease(batchSize: number, leaseMs: number): Promise<LeasedBatch> {
     const leaseId = randomUUID();
     return this.worker.run(async (tx) => {
+      // sent together; both are listened to, or a lost connection would reject one with nobody there
       const lock = tx.query(LEASE_LOCK);
       const head = tx.query<OutboxRow>(LEASE, [batchSize, leaseId, leaseMs / 1_000]);
-      await lock;
-      const rows = await head;
+      const [, rows] = await Promise.all([lock, head]);
       return { leaseId, rows, full: rows.length >= batchSize, expiresAt: performance.now() + leaseMs };
     });
   }
