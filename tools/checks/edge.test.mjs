@@ -138,6 +138,15 @@ describe('the edge', () => {
     assert.equal(status, 413);
   });
 
+  it('reads the rest of a refused body, so that the caller sees the refusal and can go on', async () => {
+    const body = Buffer.alloc(1_100_000);
+    for (let i = 0; i < 50; i++) {
+      const refused = await fetch(`${edge.url}/api/v1/one/early`, { method: 'POST', body });
+      assert.deepEqual([refused.status, await refused.text()], [413, 'too large']);
+    }
+    assert.equal((await get('/api/v1/one')).status, 200);
+  });
+
   it('streams: the first part arrives before the last is sent', async () => {
     const answer = await get('/api/v1/one/stream');
     const { value } = await answer.body.getReader().read();

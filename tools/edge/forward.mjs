@@ -1,5 +1,6 @@
 import http from 'node:http';
 
+/** A refused body up to this length is read to its end. */
 const MAX_DISCARDED_BYTES = 32 * 1024 * 1024;
 
 /** Headers that belong to one connection and are not handed on. */
@@ -29,6 +30,7 @@ export function forward({ request, response, instance, agent, requestId }) {
       path: request.url,
       headers: headersFor(request, requestId),
     });
+    let answer = null;
     let sending = false;
     const send = () => {
       sending = true;
@@ -37,14 +39,16 @@ export function forward({ request, response, instance, agent, requestId }) {
     const abandon = () => response.writableFinished || upstream.destroy();
 
     upstream.once('socket', (socket) => (socket.connecting ? socket.once('connect', send) : send()));
-    upstream.once('response', (answer) => {
+    upstream.once('response', (given) => {
+      answer = given;
       passBack(answer, { request, response, upstream });
       resolve('answered');
     });
     upstream.on('error', () => {
       request.unpipe(upstream);
+      request.resume();
       response.off('close', abandon);
-      if (response.headersSent) response.destroy();
+      if (answer && !answer.complete) response.destroy(); // cut off in the middle: the caller must see that
       const unused = !sending || (upstream.reusedSocket && hasNoBody(request));
       resolve(unused ? 'unreachable' : 'broken');
     });
@@ -52,18 +56,23 @@ export function forward({ request, response, instance, agent, requestId }) {
   });
 }
 
+/**
+ * An answer may come before the body has ended (413, say). What is left of the body is then read and thrown away here,
+ * so that the caller gets to read the answer; unless that would take too long. The connection to the service is of no
+ * further use: after a complete answer Node's client no longer says when it may be written to.
+ */
 function passBack(answer, { request, response, upstream }) {
   const headers = keptPairs(answer.rawHeaders);
-  // An answer before the end of the body (413, say): what is left is thrown away, unless that would take too long.
   const rest = Number(request.headers['content-length'] ?? Infinity);
   if (!request.complete && !hasNoBody(request) && rest > MAX_DISCARDED_BYTES) headers.push('connection', 'close');
   response.writeHead(answer.statusCode, answer.statusMessage, headers);
   answer.pipe(response);
   answer.once('error', () => response.destroy());
-  answer.once('aborted', () => response.destroy());
   answer.once('end', () => {
+    if (upstream.writableFinished) return;
     request.unpipe(upstream);
     request.resume();
+    upstream.destroy();
   });
 }
 
