@@ -75,16 +75,24 @@ export class RateLimits {
 
   private async attempt(limit: RateLimit, key: string): Promise<WindowVerdict> {
     const name = windowKey(limit, key);
+    if (performance.now() < this.awayUntil) return this.withoutRedis(limit, name);
     try {
-      if (performance.now() < this.awayUntil) throw new Error('Redis did not answer a moment ago');
       const refused = limit.countRefused ? 1 : 0;
       return verdictOf(await this.command()(name, limit.limit, limit.windowSeconds * 1_000, refused));
     } catch (cause) {
       if (performance.now() >= this.awayUntil) this.awayUntil = performance.now() + AWAY_MS;
-      if (limit.onRedisDown === 'refuse')
+      return this.withoutRedis(limit, name, cause);
+    }
+  }
+
+  private withoutRedis(limit: RateLimit, name: string, cause?: unknown): WindowVerdict {
+    switch (limit.onRedisDown) {
+      case 'refuse':
         throw new UnavailableError(undefined, { cause, logDetails: { limit: limit.name } });
-      if (limit.onRedisDown === 'memory') return this.memory.attempt(limit, name);
-      return { allowed: true, remaining: limit.limit, retryAfterMs: 0 };
+      case 'memory':
+        return this.memory.attempt(limit, name);
+      case 'allow':
+        return { allowed: true, remaining: limit.limit, retryAfterMs: 0 };
     }
   }
 }
