@@ -2,6 +2,7 @@ import nx from '@nx/eslint-plugin';
 import prettier from 'eslint-config-prettier';
 import jsoncParser from 'jsonc-eslint-parser';
 import tseslint from 'typescript-eslint';
+import rmm from './tools/eslint/index.mjs';
 
 const services = ['identity', 'credentials', 'partner-gateway', 'provisioning', 'webhook-dispatcher'];
 
@@ -34,6 +35,12 @@ export default [
     rules: {
       '@nx/enforce-module-boundaries': ['error', { enforceBuildableLibDependency: true, depConstraints }],
     },
+  },
+  {
+    files: ['apps/*/src/**/*.ts'],
+    ignores: ['**/*.spec.ts'],
+    plugins: { rmm },
+    rules: { 'rmm/one-door-per-route': 'error' },
   },
   {
     files: ['**/*.spec.ts', '**/test/**/*.ts', 'apps/fleet-e2e/**/*.ts', 'libs/testing/**/*.ts'],

@@ -14,6 +14,7 @@ const COMMANDS = [
   'seed',
   'emit',
   'receiver',
+  'replay',
   'totp',
   'mailbox',
   'test',

@@ -41,3 +41,21 @@ for (const [name, file, specifier, text] of FORBIDDEN) {
 test('lint lets a service import a platform lib', async () => {
   assert.deepEqual(await complaints('apps/identity/src/main.ts', '@rmm/persistence'), []);
 });
+
+test('lint refuses a route without a door', async () => {
+  const code = `import { Controller, Get } from '@nestjs/common';
+@Controller('open')
+export class OpenController {
+  @Get()
+  read(): string {
+    return 'anybody';
+  }
+}
+`;
+  const filePath = path.join(ROOT, 'apps/credentials/src/api-keys/api-keys.controller.ts');
+  const [result] = await eslint.lintText(code, { filePath });
+  assert.deepEqual(
+    result.messages.map((message) => message.ruleId),
+    ['rmm/one-door-per-route'],
+  );
+});

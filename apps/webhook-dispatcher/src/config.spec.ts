@@ -29,7 +29,6 @@ describe('readWebhookDispatcherConfig', () => {
       workerConcurrency: 1_000,
       organizationConcurrency: 100,
       retryAfterCapSeconds: 3_600,
-      autoFailAfterHours: 120,
       deliveryRetentionDays: 30,
     });
     expect(config.outboundExtraAllowedCidrs).toEqual([]);

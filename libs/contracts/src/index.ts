@@ -16,6 +16,7 @@ export * from './rpc/export.js';
 export * from './rpc/keys-resolve.js';
 export * from './rpc/mail-send.js';
 export * from './rpc/organizations.js';
+export * from './rpc/replay-parked.js';
 export * from './rpc/rpc-contract.js';
 export * from './services.js';
 export * from './subjects.js';

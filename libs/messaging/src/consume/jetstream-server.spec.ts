@@ -1,12 +1,12 @@
 import { Controller, type INestApplication } from '@nestjs/common';
 import { EventPattern, Payload } from '@nestjs/microservices';
-import { subjects, type Envelope } from '@rmm/contracts';
+import { replayParked, subjects, type Envelope } from '@rmm/contracts';
 import { currentContext, MetricsRegistry, UnavailableError } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
 import { randomUUID } from 'node:crypto';
 import { headers } from 'nats';
 import { startFixture, type Fixture } from '../../test/messaging-fixture.js';
-import { Inbox, ParkedMessages, RejectMessage } from '../index.js';
+import { Inbox, ParkedMessages, RejectMessage, RpcClient } from '../index.js';
 
 interface Fact {
   behaviour?: 'fail' | 'fail-once' | 'reject' | 'unavailable' | 'slow';
@@ -177,7 +177,8 @@ describe('JetStreamServer', () => {
 
     expect(await parked.replay()).toEqual({ replayed: 0, failed: 1 });
     healed.add(sent.id);
-    expect(await parked.replay({ consumer: 'provisioning-internal' })).toEqual({ replayed: 1, failed: 0 });
+    const asked = await app.get(RpcClient).call(replayParked('provisioning'), { consumer: 'provisioning-internal' });
+    expect(asked).toEqual({ replayed: 1, failed: 0, left: 0 });
     expect(seen.some(({ id }) => id === sent.id)).toBe(true);
     expect(await parked.count()).toBe(0);
   });

@@ -1,5 +1,13 @@
 import { BaseRpcContext, Server, type CustomTransportStrategy, type MessageHandler } from '@nestjs/microservices';
-import { STREAMS, type Envelope, type StreamKind } from '@rmm/contracts';
+import {
+  STREAMS,
+  type Envelope,
+  replayParked,
+  type ReplayParkedReply,
+  type ReplayParkedRequest,
+  type ServiceName,
+  type StreamKind,
+} from '@rmm/contracts';
 import type { JsMsg } from 'nats';
 import { isObservable, lastValueFrom } from 'rxjs';
 import type { NatsLink } from '../connection/nats-link.js';
@@ -24,7 +32,7 @@ export interface ConsumerOptions {
 }
 
 export interface JetStreamServerOptions {
-  service: string;
+  service: ServiceName;
   consumers?: readonly ConsumerOptions[];
   /** Messages handled side by side per stream. */
   concurrency?: number;
@@ -76,6 +84,7 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
         if (!handler.isEventHandler) this.rpc.serve(pattern, handler);
       }
       for (const consumer of this.consumers()) this.consume(consumer);
+      this.rpc.serve(replayParked(this.options.service).subject, this.replayParked);
       callback();
     } catch (error) {
       callback(error);
@@ -99,6 +108,13 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
   override unwrap<T>(): T {
     return this.link.connection as T;
   }
+
+  private readonly replayParked: MessageHandler<ReplayParkedRequest | null, unknown, ReplayParkedReply> = async (
+    request,
+  ) => {
+    const outcome = await this.parked.replay(request ?? {});
+    return { ...outcome, left: await this.parked.count() };
+  };
 
   private consumers(): ConsumerOptions[] {
     const patterns = [...this.messageHandlers]

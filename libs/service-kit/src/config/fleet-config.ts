@@ -31,7 +31,6 @@ export interface FleetConfig {
   rateLimitsEnabled: boolean;
   globalRateLimitPerMinute: number;
   shutdownGraceSeconds: number;
-  otel: { endpoint?: string };
   jwtIssuer: string;
   jwtAudience: string;
 }
@@ -78,7 +77,6 @@ export function readFleetConfig(v: ConfigReader, service: ServiceName): FleetCon
     rateLimitsEnabled: v.boolean('RATE_LIMITS_ENABLED', { default: true }),
     globalRateLimitPerMinute: v.integer('GLOBAL_RATE_LIMIT_PER_MINUTE', { min: 1, max: 100_000, default: 300 }),
     shutdownGraceSeconds: v.integer('SHUTDOWN_GRACE_SECONDS', { min: 1, max: 300, default: 20 }),
-    otel: { endpoint: v.url('OTEL_EXPORTER_OTLP_ENDPOINT', { protocols: HTTP }) },
     jwtIssuer: v.string('JWT_ISSUER', { default: 'service-identity' }),
     jwtAudience: v.string('JWT_AUDIENCE', { default: 'service-api' }),
   };
