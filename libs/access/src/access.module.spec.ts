@@ -14,7 +14,7 @@ import {
   type KeyUsageRequest,
   type ResolvedKey,
 } from '@rmm/contracts';
-import { Outbox } from '@rmm/messaging';
+import { NatsLink, Outbox } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
 import { mintAgentToken, mintApiKey, mintPartnerKey } from '@rmm/secrets';
 import { OpenApiDocuments, RedisConnections } from '@rmm/service-kit';
@@ -236,6 +236,7 @@ async function announce(app: INestApplication, type: string, data: AccessChanged
       .get(AccessFeeds)
       .hear<{ marker?: string }>(type, (change) => (change.marker === marker ? resolve() : undefined)),
   );
+  await dispatcher.get(NatsLink).connection.flush(); // the server knows that we listen before anything is said
   await app.get(WorkerDatabase).run((tx) =>
     app.get(Outbox).add(tx, {
       stream: 'broadcast',

@@ -114,6 +114,7 @@ describe('sign-up', () => {
   it('tells the fleet by a fact that asks for the first organisation, and the audit trail', async () => {
     const nats = await connect(natsOptions(fleet.nats.adminUrl, 'spec'));
     const facts = nats.subscribe(subjects.internal('identity', PARTNER_CREATED), { max: 1 });
+    await nats.flush();
     const partner = await registerPartner(identity, 'Told Everywhere');
     for await (const message of facts) {
       expect(message.json<Envelope<PartnerFact>>()).toMatchObject({
