@@ -7,13 +7,15 @@ import { buildServices } from '../prepare/build.mjs';
 import { installDependencies } from '../prepare/install.mjs';
 import { endForeground, onEnd, runInForeground } from '../processes/foreground.mjs';
 import { startThrowawayStores, storeVariables } from '../stores/throwaway.mjs';
+import { readOptions } from './options.mjs';
 
 const BENCHES = path.join(ROOT, 'tools/bench');
 
 /** `fleet bench <name> [--json]`: runs `tools/bench/<name>.mjs` with private throw-away stores. */
 export default async function bench([name, ...args]) {
+  if (!names().includes(name)) throw new Failure(`Which benchmark? ${names().join(', ')}`);
+  readOptions(args, { json: { type: 'boolean' } });
   const script = path.join(BENCHES, `${name}.mjs`);
-  if (!name || !fs.existsSync(script)) throw new Failure(`Which benchmark? ${names().join(', ')}`);
   await quietly(async () => {
     await installDependencies(step, { everything: true });
     await buildServices(step);
@@ -33,9 +35,13 @@ export default async function bench([name, ...args]) {
   }
 }
 
+/** A benchmark says so in its first line; the other files of the folder are its parts. */
 function names() {
-  const files = fs.existsSync(BENCHES) ? fs.readdirSync(BENCHES) : [];
-  return files.filter((file) => file.endsWith('.mjs')).map((file) => file.slice(0, -'.mjs'.length));
+  const files = fs.readdirSync(BENCHES).filter((file) => file.endsWith('.mjs'));
+  const candidates = files.map((file) => file.slice(0, -'.mjs'.length));
+  return candidates.filter((name) =>
+    fs.readFileSync(path.join(BENCHES, `${name}.mjs`), 'utf8').startsWith(`// ./fleet bench ${name}:`),
+  );
 }
 
 /** Standard output belongs to the benchmark: with --json it is one document. */

@@ -1,8 +1,10 @@
 import { Failure } from '../failure.mjs';
 import { runningState } from '../fleet/state.mjs';
+import { readOptions } from './options.mjs';
 
 /** `fleet env`: the addresses as shell variables, for `eval "$(./fleet env)"`, psql and the like. They hold passwords. */
-export default function env() {
+export default function env(args) {
+  readOptions(args, {});
   const summary = runningState()?.summary;
   if (!summary) throw new Failure('The fleet is not running. Start it with: fleet up');
   const variables = {

@@ -7,7 +7,7 @@ const COMMANDS = [
   ],
   ['down', 'stop everything'],
   ['status [--json]', 'what runs, and where'],
-  ['logs [service] [-f]', 'what the services say'],
+  ['logs [service] [-f] [-n lines]', 'what the services say, the last 40 lines of each'],
   ['restart <service>', 'build what changed, start the service again'],
   ['reset [--yes]', 'forget all data'],
   ['env', 'the addresses as shell variables'],

@@ -13,6 +13,9 @@ export default async function logs(args) {
     lines: { type: 'string', short: 'n', default: '40' },
   };
   const { values, positionals } = readOptions(args, options, { allowPositionals: true });
+  const lines = Number(values.lines);
+  if (!Number.isInteger(lines) || lines < 1)
+    throw new Failure(`-n wants a number of lines from 1, got "${values.lines}"`);
   const names = namesFor(positionals[0]);
   const width = Math.max(...names.map((name) => name.length));
   const print = (name, line) => console.log(names.length > 1 ? `${dim(name.padEnd(width))}  ${line}` : line);
@@ -20,7 +23,7 @@ export default async function logs(args) {
 
   for (const { name, read } of readers)
     read()
-      .slice(-Number(values.lines))
+      .slice(-lines)
       .forEach((line) => print(name, line));
   while (values.follow) {
     await sleep(250);

@@ -1,9 +1,11 @@
 import { Failure } from '../failure.mjs';
 import { dim } from '../fleet/reporter.mjs';
 import { runningState } from '../fleet/state.mjs';
+import { readOptions } from './options.mjs';
 
 /** `fleet mailbox [address]`: where the mailbox is, and what it holds. */
-export default async function mailbox([to]) {
+export default async function mailbox(args) {
+  const [to] = readOptions(args, {}, { allowPositionals: true }).positionals;
   const url = runningState()?.summary?.mailboxUrl;
   if (!url) throw new Failure('The fleet is not running. Start it with: fleet up');
   const query = to ? `?to=${encodeURIComponent(to)}` : '';

@@ -3,10 +3,13 @@ import { say, step } from '../fleet/reporter.mjs';
 import { serviceNames, usesOwnApps } from '../fleet/services.mjs';
 import { runningState } from '../fleet/state.mjs';
 import { buildServices } from '../prepare/build.mjs';
+import { readOptions } from './options.mjs';
 
 /** `fleet restart <service>`: builds what changed and starts the service again, replica by replica. */
-export default async function restart([service]) {
-  if (!serviceNames.includes(service)) throw new Failure(`Restart which service? ${serviceNames.join(', ')}`);
+export default async function restart(args) {
+  const [service, ...more] = readOptions(args, {}, { allowPositionals: true }).positionals;
+  if (!serviceNames.includes(service) || more.length)
+    throw new Failure(`Restart which service? ${serviceNames.join(', ')}`);
   const state = runningState();
   if (!state?.control) throw new Failure('The fleet is not running. Start it with: fleet up');
   if (!usesOwnApps) await buildServices(step);

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { startEdge } from '../edge/edge.mjs';
+import { Failure } from '../failure.mjs';
 import { startMailbox } from '../mailbox/mailbox.mjs';
 import { makeDir } from '../paths.mjs';
 import { buildServices } from '../prepare/build.mjs';
@@ -13,7 +14,7 @@ import { allOrFirstError } from '../processes/wait.mjs';
 import { startControl } from './control.mjs';
 import { prepareDatabase } from './database.mjs';
 import { FLEET_DIR, LOG_DIR, MAILBOX_DIR } from './layout.mjs';
-import { releaseLock, takeLock } from './lock.mjs';
+import { holdsLock, releaseLock, takeLock } from './lock.mjs';
 import { rotateLogs } from './logs.mjs';
 import { authorizationFor, natsUrls } from './nats-logins.mjs';
 import { prepareStreams } from './streams.mjs';
@@ -36,6 +37,7 @@ export class Launcher {
 
   /** @returns {Promise<object>} what `status --json` prints */
   async start() {
+    wishedPort(); // a wrong one is said at once
     takeLock();
     const earlier = readState();
     await this.#stopLeftOvers(earlier);
@@ -121,7 +123,7 @@ export class Launcher {
   }
 
   #wishedEdgePort() {
-    return Number(process.env.FLEET_PORT) || this.#state.ports.edge || 8080;
+    return wishedPort() ?? this.#state.ports.edge ?? 8080;
   }
 
   #environmentContext(stores, urls) {
@@ -166,8 +168,18 @@ export class Launcher {
     await this.supervisor?.stop();
     await Promise.all(this.#servers.map((server) => server.close()));
     await this.keeper?.release();
+    if (!holdsLock()) return; // refused, since another launcher runs: what is written down is its state
     const { ports, stores } = this.#state;
     writeState({ phase: 'stopped', ports, stores, records: [] });
     releaseLock();
   }
+}
+
+/** The port of the API that the person asked for, if any. */
+function wishedPort() {
+  const { FLEET_PORT: text } = process.env;
+  if (!text) return null;
+  const port = Number(text);
+  if (Number.isInteger(port) && port >= 1 && port <= 65_535) return port;
+  throw new Failure(`FLEET_PORT must be a port number, got "${text}"`);
 }

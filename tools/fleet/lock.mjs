@@ -27,8 +27,10 @@ export function takeLock() {
   throw new Failure(`Cannot take the lock ${LOCK_FILE}.`);
 }
 
+export const holdsLock = () => readJson(LOCK_FILE)?.pid === process.pid;
+
 export function releaseLock() {
-  if (readJson(LOCK_FILE)?.pid === process.pid) fs.rmSync(LOCK_FILE, { force: true });
+  if (holdsLock()) fs.rmSync(LOCK_FILE, { force: true });
 }
 
 function alreadyRunning(owner) {
