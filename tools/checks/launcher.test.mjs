@@ -3,7 +3,9 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { poll, sleep } from '../processes/wait.mjs';
-import { postgresClient } from '../stores/probe-postgres.mjs';
+import { probeNats } from '../stores/probe-nats.mjs';
+import { postgresClient, probePostgres } from '../stores/probe-postgres.mjs';
+import { probeRedis } from '../stores/probe-redis.mjs';
 import { FleetFixture, stillAlive } from './support/fleet-fixture.mjs';
 
 /** These look into /proc. */
@@ -108,6 +110,25 @@ describe('the launcher', () => {
       { timeoutMs: 15_000, everyMs: 100 },
     );
     assert.ok(healed);
+  });
+
+  it('starts a private store again that ended by itself, at its old address', async () => {
+    const { redisUrl, natsUrl, databaseUrl } = await fixture.status();
+    const stores = fixture.processes().filter(({ name }) => name.startsWith('store:'));
+    assert.equal(stores.length, 3);
+    for (const { pid } of stores) process.kill(pid, 'SIGKILL');
+    const answers = (probe, url) => probe(url).then(Boolean, () => false);
+    const healed = await poll(
+      async () =>
+        (await answers(probeRedis, redisUrl)) &&
+        (await answers(probeNats, natsUrl)) &&
+        (await answers(probePostgres, databaseUrl)),
+      { timeoutMs: 20_000, everyMs: 100 },
+    );
+    assert.ok(healed, fs.readFileSync(path.join(fixture.dir, 'data/dev/log/fleet.log'), 'utf8'));
+    const known = () => fixture.processes().filter(({ name }) => name.startsWith('store:'));
+    await poll(() => known().length === 3, { timeoutMs: 5_000 });
+    assert.equal(known().length, 3, 'what was started again is known to down');
   });
 
   it('restarts one service and leaves the others', async () => {

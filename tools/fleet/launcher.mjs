@@ -17,6 +17,7 @@ import { FLEET_DIR, LOG_DIR, MAILBOX_DIR } from './layout.mjs';
 import { holdsLock, releaseLock, takeLock } from './lock.mjs';
 import { rotateLogs } from './logs.mjs';
 import { authorizationFor, natsUrls } from './nats-logins.mjs';
+import { StoreRevival } from './store-revival.mjs';
 import { prepareStreams } from './streams.mjs';
 import { keptSecrets } from './secrets.mjs';
 import { environmentOf } from './service-environment.mjs';
@@ -44,7 +45,8 @@ export class Launcher {
     this.#state.ports = earlier.ports ?? {};
     for (const dir of [LOG_DIR, MAILBOX_DIR]) makeDir(dir, 0o700);
     rotateLogs();
-    this.keeper = new Keeper();
+    this.revival = new StoreRevival({ say: this.say, changed: () => this.#save() });
+    this.keeper = new Keeper({ onEnd: (name, how) => this.revival.noticeEnd(name, how) });
     this.secrets = keptSecrets();
     this.#save();
 
@@ -90,6 +92,7 @@ export class Launcher {
       find('redis'),
       find('nats', authorization),
     ]);
+    this.revival.watch(context, { postgres: [], redis: [], nats: [authorization] });
     for (const { title, version, from } of [postgres, redis, nats]) this.say(`${title} ${version} (${from})`);
     const addressOf = ({ url, isPrivate }) => ({ url, isPrivate });
     this.#state.stores = { postgres: addressOf(postgres), redis: addressOf(redis), nats: addressOf(nats) };

@@ -15,9 +15,14 @@ export class Keeper {
   /** @type {Map<number, { name: string, pid: number, start: string, signal: string }>} */
   #records = new Map();
   #released = false;
+  #onEnd;
 
-  /** @param {{ removeAtEnd?: string[] }} options  folders the watchdog deletes if it has to do the cleaning */
-  constructor({ removeAtEnd = [] } = {}) {
+  /**
+   * @param {{ removeAtEnd?: string[], onEnd?: (name: string, how: string) => void }} options  folders the watchdog
+   *   deletes if it has to do the cleaning; told about each process that ends before `release`
+   */
+  constructor({ removeAtEnd = [], onEnd = () => {} } = {}) {
+    this.#onEnd = onEnd;
     const script = path.join(import.meta.dirname, 'watchdog.mjs');
     this.#watchdog = spawn(process.execPath, ['--max-old-space-size=32', '--max-semi-space-size=1', script], {
       cwd: '/',
@@ -57,12 +62,17 @@ export class Keeper {
     child.once('exit', (code, killedBy) => {
       ended ??= killedBy ? `killed by ${killedBy}` : `exit code ${code}`;
       this.#records.delete(record.pid);
+      if (!this.#released) this.#onEnd(name, ended);
     });
     if (child.pid) {
       this.#records.set(record.pid, record);
       this.#tell({ watch: record });
     }
     return { record, child, ended: () => ended };
+  }
+
+  get isReleased() {
+    return this.#released;
   }
 
   get records() {

@@ -1,5 +1,6 @@
 import { atLeast, versionIn } from '../binaries/executables.mjs';
 import { Failure } from '../failure.mjs';
+import { givePortBack } from '../processes/ports.mjs';
 import { isListening } from './converse.mjs';
 import { startNats } from './nats.mjs';
 import { startPostgres } from './postgres.mjs';
@@ -75,6 +76,17 @@ export async function discover(kind, { context, dependencies, startArgs = [] }) 
   }
   const started = await store.start(context, ...startArgs);
   return { ...started, title: store.title, isPrivate: true, from: `private, ${started.from}` };
+}
+
+/**
+ * Starts a private store again that ended by itself, on the port it had: everybody knows it by that.
+ * @throws {Failure} when it does not start, or its port was taken meanwhile
+ */
+export async function startAgain(kind, port, { context, startArgs = [] }) {
+  if (await isListening('127.0.0.1', port)) throw new Failure(`something else listens on its port ${port} now`);
+  givePortBack(port);
+  context.ports[kind] = port;
+  await STORES[kind].start(context, ...startArgs);
 }
 
 async function useNamed(store, url, probe, say) {
