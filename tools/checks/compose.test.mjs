@@ -20,6 +20,25 @@ const NEEDED_BY_SOME = {
   'webhook-dispatcher': ['JWKS_URL'],
 };
 
+/** Listed for all, read by those that verify a token by identity's published keys. */
+const WITHOUT_JWKS = ['identity: JWKS_URL', 'partner-gateway: JWKS_URL'];
+const ONLY_CREDENTIALS = ['provisioning: ENROLLMENT_KEY_DEFAULT_TTL_MINUTES'];
+
+/** The parts of .env.example, each headed by the services it is for: `# --- C credentials, P provisioning ---`. */
+function sectionsOfExample() {
+  const parts = read('.env.example')
+    .split(/^(?=# --- )/m)
+    .slice(1);
+  const forServices = parts.filter((part) => !part.startsWith('# --- docker compose only'));
+  return forServices.map((part) => {
+    const heading = part.slice(0, part.indexOf('\n'));
+    const services = heading.includes('every service')
+      ? serviceNames
+      : serviceNames.filter((name) => heading.includes(name));
+    return { services, names: [...part.matchAll(/^([A-Z][A-Z0-9_]*)=/gm)].map(([, name]) => name) };
+  });
+}
+
 describe('docker-compose.yml', () => {
   it('runs the three stores and the five services', () => {
     const expected = ['postgres', 'valkey', 'nats', 'streams', ...serviceNames];
@@ -64,6 +83,15 @@ describe('docker-compose.yml', () => {
     const script = read('deploy/docker/init-database.sh');
     for (const name of serviceNames) assert.match(script, new RegExp(`\\b${name.replaceAll('-', '_')}\\b`));
     assert.match(script, /"\$\{schema\}_owner"[^\n]*"\$\{schema\}_service"[^\n]*"\$\{schema\}_worker"/);
+  });
+
+  it('hands every variable of .env.example to the services it is listed for', () => {
+    const missing = sectionsOfExample().flatMap(({ services, names }) =>
+      services.flatMap((service) =>
+        names.filter((name) => !(name in compose.services[service].environment)).map((name) => `${service}: ${name}`),
+      ),
+    );
+    assert.deepEqual(missing, [...WITHOUT_JWKS, ...ONLY_CREDENTIALS]);
   });
 
   it('uses no variable that .env.example does not explain', () => {
