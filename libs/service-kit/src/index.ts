@@ -23,6 +23,7 @@ export * from './tokens.js';
 export * from './dto/field.js';
 export * from './dto/list-fields.js';
 export * from './dto/page.js';
+export { isStorableText } from './dto/storable.js';
 export * from './dto/text-fields.js';
 export * from './dto/value-fields.js';
 export { OpenDocument } from './validation/field-kind.js';

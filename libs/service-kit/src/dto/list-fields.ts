@@ -5,6 +5,7 @@ import { parseCidr } from '../config/cidr.js';
 import { noteKind } from '../validation/field-kind.js';
 import { isUuid } from '../validation/parse-uuid-or-404.pipe.js';
 import { type FieldOptions, fieldOf } from './field.js';
+import { isStorableText } from './storable.js';
 
 interface ListOptions extends FieldOptions {
   min?: number;
@@ -66,7 +67,11 @@ export function IsWordList({
     {
       name: 'isWordList',
       check: (item) =>
-        typeof item === 'string' && item.length > 0 && item.length <= maxLength && (known?.has(item) ?? true),
+        typeof item === 'string' &&
+        item.length > 0 &&
+        item.length <= maxLength &&
+        isStorableText(item) &&
+        (known?.has(item) ?? true),
       text: values ? `must be one of ${values.join(', ')}` : `must be text of 1 to ${maxLength} characters`,
       api: values ? { type: 'string', enum: [...values] } : { type: 'string', maxLength },
     },

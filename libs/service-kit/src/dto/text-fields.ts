@@ -1,4 +1,5 @@
 import { type FieldOptions, fieldOf } from './field.js';
+import { isStorableText } from './storable.js';
 
 interface TextOptions extends FieldOptions {
   /** In characters, after trimming. */
@@ -12,7 +13,8 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 const EMAIL = /^[^\s@<>()[\],;:\\"]{1,64}@[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+$/;
 
 const trim = (value: unknown) => (typeof value === 'string' ? value.trim() : value);
-const lengthIn = (text: string, min: number, max: number) => text.length >= min && text.length <= max;
+const isTextOf = (value: unknown, min: number, max: number): value is string =>
+  typeof value === 'string' && value.length >= min && value.length <= max && isStorableText(value);
 
 /** A name: trimmed, without control characters, 1 to 255 characters unless said otherwise. */
 export function IsName({ min = 1, max = 255, pattern, ...options }: TextOptions = {}): PropertyDecorator {
@@ -20,19 +22,18 @@ export function IsName({ min = 1, max = 255, pattern, ...options }: TextOptions 
     ...options,
     name: 'isName',
     read: trim,
-    check: (value) =>
-      typeof value === 'string' && lengthIn(value, min, max) && !CONTROL.test(value) && (pattern?.test(value) ?? true),
+    check: (value) => isTextOf(value, min, max) && !CONTROL.test(value) && (pattern?.test(value) ?? true),
     text: `must be text of ${min} to ${max} characters${pattern ? ` matching ${pattern.source}` : ''}`,
     api: { type: String, minLength: min, maxLength: max, pattern: pattern?.source },
   });
 }
 
-/** Free text, kept as it is: descriptions, passwords, codes, tokens. */
+/** Free text, kept as it is: descriptions, passwords, codes, tokens. What no column can hold is refused. */
 export function IsText({ min = 0, max = 10_000, pattern, ...options }: TextOptions = {}): PropertyDecorator {
   return fieldOf({
     ...options,
     name: 'isText',
-    check: (value) => typeof value === 'string' && lengthIn(value, min, max) && (pattern?.test(value) ?? true),
+    check: (value) => isTextOf(value, min, max) && (pattern?.test(value) ?? true),
     text: `must be text of ${min} to ${max} characters${pattern ? ` matching ${pattern.source}` : ''}`,
     api: { type: String, minLength: min, maxLength: max, pattern: pattern?.source },
   });
@@ -44,7 +45,7 @@ export function IsEmailAddress(options: FieldOptions = {}): PropertyDecorator {
     ...options,
     name: 'isEmailAddress',
     read: (value) => (typeof value === 'string' ? value.trim().toLowerCase() : value),
-    check: (value) => typeof value === 'string' && value.length <= 255 && EMAIL.test(value),
+    check: (value) => typeof value === 'string' && value.length <= 255 && isStorableText(value) && EMAIL.test(value),
     text: 'must be an e-mail address of at most 255 characters',
     api: { type: String, format: 'email', maxLength: 255 },
   });

@@ -2,6 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { noteKind } from '../validation/field-kind.js';
 import { isUuid } from '../validation/parse-uuid-or-404.pipe.js';
 import { type FieldOptions, fieldOf } from './field.js';
+import { isStorableJson } from './storable.js';
 
 const ISO_WITH_OFFSET =
   /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])[Tt](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):?[0-5]\d)$/;
@@ -74,7 +75,7 @@ export function IsFlag(options: FieldOptions = {}): PropertyDecorator {
   );
 }
 
-/** An object of any fields (settings, custom data), at most `maxBytes` as JSON. */
+/** An object of any fields (settings, custom data), at most `maxBytes` as JSON, that a jsonb column can hold. */
 export function IsOpenObject({
   maxBytes = 65_536,
   ...options
@@ -86,6 +87,7 @@ export function IsOpenObject({
       typeof value === 'object' &&
       value !== null &&
       !Array.isArray(value) &&
+      isStorableJson(value) &&
       Buffer.byteLength(JSON.stringify(value)) <= maxBytes,
     text: `must be an object of at most ${maxBytes} bytes`,
     api: { type: 'object', additionalProperties: true },
