@@ -44,6 +44,13 @@ describe('parseImportRows', () => {
     ]);
   });
 
+  it('refuses half of a character, which no column can hold', () => {
+    const { problems } = parseImportRows([
+      { organization: 'a\ud800b', site: '😀', contact: { name: '\udc00' }, address: { line1: 'x\ud83d' } },
+    ]);
+    expect(Object.keys(problems)).toEqual(['rows.0.organization', 'rows.0.address.line1', 'rows.0.contact.name']);
+  });
+
   it('ignores unknown columns and says where they were', () => {
     const { rows, warnings, problems } = parseImportRows([
       { organization: 'A', phone: '1' },

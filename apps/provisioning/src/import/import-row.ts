@@ -1,3 +1,4 @@
+import { isStorableText } from '@rmm/service-kit';
 import { isEmail, isUUID } from 'class-validator';
 import { tidyName } from '../organizations/name-key.js';
 import { toSiteAddress, toSiteContact, type SiteAddress, type SiteContact } from '../sites/site-details.js';
@@ -134,6 +135,7 @@ class RowReader {
     const text = value.trim();
     if (text.length > max) this.refuse(field, `must be at most ${max} characters`);
     if (CONTROL_CHARACTERS.test(text)) this.refuse(field, 'must not contain control characters');
+    else if (!isStorableText(text)) this.refuse(field, 'must not contain halves of characters');
     return text === '' ? null : text;
   }
 
