@@ -48,7 +48,10 @@ export class WebhookInput {
   forUpdate(stored: WebhookRow, dto: UpdateWebhookDto): WebhookSettings {
     const { id } = stored;
     const keepsUrl = dto.url === undefined || this.#isStoredUrl(stored, dto.url);
-    const keepsSecret = dto.secret === undefined || (dto.secret === MASK && stored.secretSealed !== null);
+    const keepsSecret = dto.secret === undefined || dto.secret === MASK;
+    if (dto.secret === MASK && stored.secretSealed === null) {
+      throw ValidationError.of('secret', 'has no stored value to keep');
+    }
     return {
       name: dto.name ?? stored.name,
       urlSealed: keepsUrl ? stored.urlSealed : this.sealing.sealUrl(id, dto.url ?? ''),

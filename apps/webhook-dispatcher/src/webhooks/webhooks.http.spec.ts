@@ -266,6 +266,7 @@ describe('/webhooks', () => {
       ['a bad URL', { url: 'http://127.0.0.1.nope.local/' }, 'invalid_webhook_url'],
       ['an event type nobody knows', { events: ['x'] }, 'unsupported_event_type'],
       ['a mask that hides nothing', { headers: [{ key: 'X-Token', value: MASK }] }, 'validation_failed'],
+      ['a masked secret where there is none', { secret: MASK }, 'validation_failed'],
     ])('refuses %s', async (_, changes, code) => {
       const { body } = await call('patch', `/${await create()}`, member, changes).expect(400);
       expect(body.code).toBe(code);
