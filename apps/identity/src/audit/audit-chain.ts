@@ -1,28 +1,9 @@
 import { createHash } from 'node:crypto';
+import type { AuditLogDto } from './audit-log.dto.js';
+import type { ChainBreakDto } from './chain-verification.dto.js';
 
-/** One sealed row, in the names of CONTRACT 9. */
-export interface AuditRow {
-  id: string;
-  sequence: number;
-  partnerId: string | null;
-  orgId: string | null;
-  /** ISO 8601, milliseconds, Z. */
-  timestamp: string;
-  actorType: string;
-  actorId: string | null;
-  actorEmail: string | null;
-  action: string;
-  resourceType: string;
-  resourceId: string | null;
-  resourceName: string | null;
-  details: Record<string, unknown>;
-  ipAddress: string | null;
-  userAgent: string | null;
-  result: string;
-  errorMessage: string | null;
-  initiatedBy: string | null;
-  requestId: string | null;
-}
+/** A row before it is sealed, in the names of CONTRACT 9. */
+export type AuditRow = Omit<AuditLogDto, 'checksum' | 'previousChecksum'>;
 
 /** The last link of a chain. */
 export interface AuditHead {
@@ -31,11 +12,9 @@ export interface AuditHead {
   checksum: string;
 }
 
-export interface SealedAuditRow extends AuditRow {
+export interface SealedAuditRow extends AuditLogDto {
   /** The bytes that were hashed, kept as written. */
   canonical: string;
-  checksum: string;
-  previousChecksum: string;
 }
 
 export const EMPTY_CHAIN: AuditHead = { sequence: 0, checksum: '0'.repeat(64) };
@@ -73,17 +52,11 @@ export function sealRows(
   return { sealed, head: { sequence, checksum } };
 }
 
-export interface ChainBreak {
-  sequence: number;
-  id: string;
-  kind: 'changed' | 'missing' | 'reordered';
-}
-
 /**
  * Walks rows in order of sequence and finds the first one that does not follow from the one before.
  * @param from  the link before the first row given
  */
-export function firstBreak(from: AuditHead, rows: readonly SealedAuditRow[]): ChainBreak | null {
+export function firstBreak(from: AuditHead, rows: readonly SealedAuditRow[]): ChainBreakDto | null {
   let expected = from;
   for (const row of rows) {
     const { canonical, checksum, previousChecksum, ...columns } = row;

@@ -1,7 +1,9 @@
 import { Controller, Get, Query } from '@nestjs/common';
-import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, FullPartnerAccess, RequirePermission, type UserCaller } from '@rmm/access';
+import { AuditLogPageDto } from './audit-log.dto.js';
 import { AuditLogsService } from './audit-logs.service.js';
+import { ChainVerificationDto } from './chain-verification.dto.js';
 import { ListAuditLogsDto, VerifyAuditLogsDto } from './dto.js';
 
 @ApiTags('Audit')
@@ -12,7 +14,8 @@ export class AuditLogsController {
   @Get()
   @RequirePermission('audit:read')
   @ApiOperation({ summary: 'The audit trail, newest first' })
-  list(@CurrentCaller() caller: UserCaller, @Query() query: ListAuditLogsDto) {
+  @ApiOkResponse({ type: AuditLogPageDto })
+  list(@CurrentCaller() caller: UserCaller, @Query() query: ListAuditLogsDto): Promise<AuditLogPageDto> {
     return this.logs.list(caller, query);
   }
 
@@ -20,7 +23,8 @@ export class AuditLogsController {
   @RequirePermission('audit:manage')
   @FullPartnerAccess()
   @ApiOperation({ summary: 'Check the hash chain of a partner' })
-  verify(@CurrentCaller() caller: UserCaller, @Query() query: VerifyAuditLogsDto) {
+  @ApiOkResponse({ type: ChainVerificationDto })
+  verify(@CurrentCaller() caller: UserCaller, @Query() query: VerifyAuditLogsDto): Promise<ChainVerificationDto> {
     return this.logs.verify(caller, query);
   }
 }

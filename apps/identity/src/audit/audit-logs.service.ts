@@ -5,8 +5,10 @@ import { AuditTrail } from '@rmm/messaging';
 import { Cursors, keysetPage, Tenants, WorkerDatabase, type SortKey } from '@rmm/persistence';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { ContextRequired } from '../users/user-axis.js';
-import { EMPTY_CHAIN, firstBreak, type AuditHead, type ChainBreak } from './audit-chain.js';
+import { EMPTY_CHAIN, firstBreak, type AuditHead } from './audit-chain.js';
+import type { AuditLogDto, AuditLogPageDto } from './audit-log.dto.js';
 import { AuditRepository, PLATFORM_CHAIN } from './audit.repository.js';
+import type { ChainBreakDto, ChainVerificationDto } from './chain-verification.dto.js';
 import type { ListAuditLogsDto, VerifyAuditLogsDto } from './dto.js';
 
 const SELECT = `id, sequence, partner_id as "partnerId", org_id as "orgId", timestamp, actor_type as "actorType",
@@ -27,11 +29,7 @@ const SORT: readonly SortKey[] = [
 ];
 const VERIFY_PAGE = 1_000;
 
-interface AuditLogRow {
-  sequence: string;
-  timestamp: Date;
-  [column: string]: unknown;
-}
+type AuditLogRow = Omit<AuditLogDto, 'sequence' | 'timestamp'> & { sequence: string; timestamp: Date };
 
 /** Reading and checking the audit trail. */
 @Injectable()
@@ -55,7 +53,7 @@ export class AuditLogsService {
   }
 
   /** Newest first, inside the caller's reach, the same cost at any depth. */
-  async list(caller: UserCaller, { cursor, limit, ...filters }: ListAuditLogsDto) {
+  async list(caller: UserCaller, { cursor, limit, ...filters }: ListAuditLogsDto): Promise<AuditLogPageDto> {
     if (filters.orgId !== undefined) await this.directory.assertReachable(caller, filters.orgId);
     const { action } = filters;
     const prefix = action?.endsWith('.*') ? action.slice(0, -1) : null;
@@ -93,7 +91,7 @@ export class AuditLogsService {
   }
 
   /** Walks the chain of a partner (or the platform's) and names the first link that does not hold. */
-  async verify(caller: UserCaller, { partnerId: named, from, to }: VerifyAuditLogsDto) {
+  async verify(caller: UserCaller, { partnerId: named, from, to }: VerifyAuditLogsDto): Promise<ChainVerificationDto> {
     const partnerId = caller.scope === 'system' ? (named ?? null) : caller.partnerId;
     if (caller.scope === 'organization' || (caller.scope === 'partner' && partnerId === null))
       throw new ContextRequired();
@@ -138,7 +136,7 @@ export class AuditLogsService {
   }
 }
 
-const missingTail = (head: AuditHead | null): ChainBreak => ({
+const missingTail = (head: AuditHead | null): ChainBreakDto => ({
   sequence: head?.sequence ?? 0,
   id: '',
   kind: 'missing',

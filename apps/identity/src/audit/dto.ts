@@ -1,4 +1,5 @@
 import { IsInteger, IsIsoDateTime, IsName, IsOneOf, IsText, IsUuid } from '@rmm/service-kit';
+import { AUDIT_RESULTS } from './audit-log.dto.js';
 
 export class ListAuditLogsDto {
   @IsName({ optional: true })
@@ -22,7 +23,7 @@ export class ListAuditLogsDto {
   @IsIsoDateTime({ optional: true })
   to?: Date;
 
-  @IsOneOf(['success', 'failure', 'denied'], { optional: true })
+  @IsOneOf(AUDIT_RESULTS, { optional: true })
   result?: string;
 
   @IsText({ optional: true, max: 2048 })

@@ -1,9 +1,12 @@
 import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
-import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, Public, SignedIn, SkipTenantStatus, type UserCaller } from '@rmm/access';
+import { DoneWithMessageDto } from '../action.dto.js';
+import { ApiOkOneOf } from '../one-of-response.js';
 import { clientOf, noStore, type HttpRequest, type HttpResponse } from '../sessions/http.js';
 import { SessionCookies } from '../sessions/session-cookies.js';
 import { ChangePasswordDto, LoginDto } from './dto.js';
+import { LoginBodyDto, MfaChallengeDto } from './login-body.dto.js';
 import { LoginService } from './login.service.js';
 import { PasswordService } from './password.service.js';
 
@@ -20,11 +23,12 @@ export class LoginController {
   @Public()
   @HttpCode(200)
   @ApiOperation({ summary: 'Sign in with e-mail and password' })
+  @ApiOkOneOf(LoginBodyDto, MfaChallengeDto)
   async login(
     @Body() { email, password }: LoginDto,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: HttpResponse,
-  ) {
+  ): Promise<LoginBodyDto | MfaChallengeDto> {
     noStore(response);
     const { body, session } = await this.logins.login(email, password, clientOf(request));
     if (session) this.cookies.set(request, response, session.refreshToken, session.csrfToken);
@@ -36,12 +40,13 @@ export class LoginController {
   @SkipTenantStatus()
   @HttpCode(200)
   @ApiOperation({ summary: 'Change the own password; ends every session' })
+  @ApiOkResponse({ type: DoneWithMessageDto })
   async changePassword(
     @CurrentCaller() caller: UserCaller,
     @Body() dto: ChangePasswordDto,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: HttpResponse,
-  ) {
+  ): Promise<DoneWithMessageDto> {
     await this.passwords.change(caller, dto.currentPassword, dto.newPassword);
     this.cookies.clear(request, response);
     return { success: true, message: 'Password changed. Please sign in again.' };

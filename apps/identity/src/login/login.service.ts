@@ -10,22 +10,12 @@ import { PeopleRepository } from '../users/people.repository.js';
 import { tenantIsActive, type LiveMembership, type Person } from '../users/person.js';
 import { AccountLockout } from './account-lockout.js';
 import { withLatencyFloor } from './latency-floor.js';
+import type { MfaChallengeDto } from './login-body.dto.js';
 import { IpNotAllowed, LoginFailed, type LoginRefusal } from './login.errors.js';
 import { PasswordHasher } from './password-hasher.js';
 import { SessionStarter, type FinishedLogin } from './session-starter.js';
 
-/** The answer while a factor is missing. */
-export interface MfaChallenge {
-  mfaRequired: true;
-  tempToken: string;
-  mfaMethod: string;
-  passkeyAvailable: boolean;
-  phoneLast4: string | null;
-  user: null;
-  tokens: null;
-}
-
-export type LoginAnswer = FinishedLogin | { body: MfaChallenge; session: null };
+export type LoginAnswer = FinishedLogin | { body: MfaChallengeDto; session: null };
 
 /** Password login, in the order of CONTRACT 4.7. */
 @Injectable()

@@ -11,6 +11,7 @@ import {
   type SessionOptions,
 } from '../sessions/session-opener.js';
 import { toLoginUser, type LiveMembership, type Person } from '../users/person.js';
+import type { LoginBodyDto } from './login-body.dto.js';
 
 /** A login that is stored: `finish` makes the answer after the commit. */
 export interface StartedSession {
@@ -19,21 +20,9 @@ export interface StartedSession {
   verdict: MfaVerdict;
 }
 
-/** "The login body" of CONTRACT 4.7. */
-export interface LoginBody {
-  user: ReturnType<typeof toLoginUser>;
-  tokens: IssuedSession['tokens'];
-  csrfToken: string;
-  mfaRequired: false;
-  requiresSetup: boolean;
-  mfaEnrollmentRequired: boolean;
-  enrollUrl?: string;
-  mfaEnrollmentDeadline: string | null;
-}
-
 /** The answer to a client, and the session its cookies carry. */
 export interface FinishedLogin {
-  body: LoginBody;
+  body: LoginBodyDto;
   session: IssuedSession;
 }
 

@@ -1,5 +1,11 @@
 import type { AccessScope } from '@rmm/contracts';
 
+export const ACCESS_SCOPES = ['system', 'partner', 'organization'] as const satisfies readonly AccessScope[];
+
+/** What a partner member reaches of the partner's organisations. */
+export const ORG_ACCESS = ['all', 'selected', 'none'] as const;
+export type OrgAccess = (typeof ORG_ACCESS)[number];
+
 /** One way a person may act: system scope, a partner, or an organisation. */
 export interface Membership {
   scope: AccessScope;

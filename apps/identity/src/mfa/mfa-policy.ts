@@ -32,7 +32,8 @@ export interface MfaSwitches {
   forceByRole: boolean;
 }
 
-export type MfaStatus = 'enrolled' | 'pending' | 'overdue' | 'not_required';
+export const MFA_STATUSES = ['enrolled', 'pending', 'overdue', 'not_required'] as const;
+export type MfaStatus = (typeof MFA_STATUSES)[number];
 
 export interface MfaVerdict {
   status: MfaStatus;

@@ -14,6 +14,7 @@ import { PeopleRepository } from '../users/people.repository.js';
 import type { LiveMembership, Person } from '../users/person.js';
 import { CodeChecker } from './code-checker.js';
 import { FactorsRepository, totpSealContext } from './factors.repository.js';
+import type { MfaSetupStartedDto } from './mfa-answers.dto.js';
 import { MfaAlreadyEnabled, MfaCodeInvalid, MfaSetupNotPending } from './mfa.errors.js';
 import { newRecoveryCodes } from './recovery-codes.js';
 import { newTotpSecret, totpUrl } from './totp.js';
@@ -44,7 +45,7 @@ export class MfaSetupService {
   ) {}
 
   /** @throws MfaAlreadyEnabled */
-  async start(caller: UserCaller) {
+  async start(caller: UserCaller): Promise<MfaSetupStartedDto> {
     if ((await this.personOf(caller)).person.mfaEnabled) throw new MfaAlreadyEnabled();
     const setup: TotpSetup = { secret: newTotpSecret(), recoveryCodes: newRecoveryCodes() };
     await this.setups.start(caller.userId, caller.sessionId, setup);

@@ -1,5 +1,5 @@
 import { Body, Controller, HttpCode, Post, Req, Res, UseGuards } from '@nestjs/common';
-import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import {
   CurrentCaller,
   Public,
@@ -9,10 +9,14 @@ import {
   UserDoor,
   type UserCaller,
 } from '@rmm/access';
+import { LoginBodyDto } from '../login/login-body.dto.js';
+import { ApiOkOneOf } from '../one-of-response.js';
 import { noStore, type HttpRequest, type HttpResponse } from '../sessions/http.js';
 import { SessionCookies } from '../sessions/session-cookies.js';
 import type { IssuedSession } from '../sessions/session-opener.js';
+import type { SessionDto } from '../sessions/session.dto.js';
 import { MfaEnableDto, MfaSetupDto, MfaVerifyDto } from './dto.js';
+import { MfaEnabledDto, MfaEnabledWithCodesDto, MfaSetupStartedDto } from './mfa-answers.dto.js';
 import { MfaEnabledGuard } from './mfa-enabled.guard.js';
 import { MfaLoginService } from './mfa-login.service.js';
 import { MfaSetupService } from './mfa-setup.service.js';
@@ -34,11 +38,12 @@ export class MfaController {
   @SkipMfaEnrollment()
   @HttpCode(200)
   @ApiOperation({ summary: 'Begin to enrol an authenticator app; good for ten minutes' })
+  @ApiOkResponse({ type: MfaSetupStartedDto })
   setup(
     @CurrentCaller() caller: UserCaller,
     @Body() _body: MfaSetupDto,
     @Res({ passthrough: true }) response: HttpResponse,
-  ) {
+  ): Promise<MfaSetupStartedDto> {
     noStore(response);
     return this.setups.start(caller);
   }
@@ -48,11 +53,12 @@ export class MfaController {
   @Public()
   @HttpCode(200)
   @ApiOperation({ summary: 'Second step of a login, or confirm a setup' })
+  @ApiOkOneOf(LoginBodyDto, MfaEnabledDto)
   async verify(
     @Body() { code, tempToken, method }: MfaVerifyDto,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: HttpResponse,
-  ) {
+  ): Promise<LoginBodyDto | MfaEnabledDto> {
     noStore(response);
     if (tempToken !== undefined) {
       const { body, session } = await this.logins.verify(tempToken, code, method);
@@ -70,19 +76,24 @@ export class MfaController {
   @SkipMfaEnrollment()
   @HttpCode(200)
   @ApiOperation({ summary: 'Confirm a setup; answers the recovery codes once' })
+  @ApiOkResponse({ type: MfaEnabledWithCodesDto })
   async enable(
     @CurrentCaller() caller: UserCaller,
     @Body() { code }: MfaEnableDto,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: HttpResponse,
-  ) {
+  ): Promise<MfaEnabledWithCodesDto> {
     noStore(response);
     const { session, recoveryCodes } = await this.setups.confirm(caller, code);
     const issued = this.answerWith(session, request, response);
     return { success: true, recoveryCodes, message: 'MFA enabled', ...issued };
   }
 
-  private answerWith({ tokens, csrfToken, refreshToken }: IssuedSession, request: HttpRequest, response: HttpResponse) {
+  private answerWith(
+    { tokens, csrfToken, refreshToken }: IssuedSession,
+    request: HttpRequest,
+    response: HttpResponse,
+  ): SessionDto {
     this.cookies.set(request, response, refreshToken, csrfToken);
     return { tokens, csrfToken };
   }

@@ -1,5 +1,5 @@
 import { IsEmailAddress, IsInteger, IsName, IsNested, IsOneOf, IsOpenObject, PageQueryDto } from '@rmm/service-kit';
-import { PARTNER_TYPES, type PartnerType } from './partner.entity.js';
+import { PARTNER_STATUSES, PARTNER_TYPES, type PartnerType } from './partner.entity.js';
 
 const SLUG = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 const MAX_CAP = 2_147_483_647;
@@ -42,7 +42,7 @@ export class ListPartnersDto extends PageQueryDto {
   @IsName({ optional: true, description: 'Part of the name or slug' })
   search?: string;
 
-  @IsOneOf(['pending', 'active', 'suspended', 'churned', 'offboarding'], { optional: true })
+  @IsOneOf(PARTNER_STATUSES, { optional: true })
   status?: string;
 }
 

@@ -4,6 +4,14 @@ import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn, UpdateDateCol
 export const PARTNER_TYPES = ['msp', 'enterprise', 'internal'] as const;
 export type PartnerType = (typeof PARTNER_TYPES)[number];
 
+export const PARTNER_STATUSES = [
+  'pending',
+  'active',
+  'suspended',
+  'churned',
+  'offboarding',
+] as const satisfies readonly PartnerStatus[];
+
 const toNumber = { from: Number, to: (value: number) => value };
 
 @Entity('partner')

@@ -1,5 +1,5 @@
 import { Body, Controller, Get, Patch, Post, Query, Res } from '@nestjs/common';
-import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import {
   AllowScopes,
   CurrentCaller,
@@ -9,9 +9,10 @@ import {
   SkipTenantStatus,
   type UserCaller,
 } from '@rmm/access';
-import { UuidParam } from '@rmm/service-kit';
+import { type Paged, pagedOf, UuidParam } from '@rmm/service-kit';
 import { noStore, type HttpResponse } from '../sessions/http.js';
 import { CreatePartnerDto, ListPartnersDto, UpdateOwnPartnerDto } from './dto.js';
+import { CreatedPartnerDto, PartnerDto } from './partner.dto.js';
 import { PartnersService } from './partners.service.js';
 
 @ApiTags('Partners')
@@ -24,7 +25,8 @@ export class PartnersController {
   @AllowScopes('partner')
   @SkipTenantStatus()
   @ApiOperation({ summary: "The caller's partner" })
-  own(@CurrentCaller() caller: UserCaller) {
+  @ApiOkResponse({ type: PartnerDto })
+  own(@CurrentCaller() caller: UserCaller): Promise<PartnerDto> {
     return this.partners.get(caller, caller.partnerId ?? '');
   }
 
@@ -34,7 +36,8 @@ export class PartnersController {
   @FullPartnerAccess()
   @SkipTenantStatus()
   @ApiOperation({ summary: "Change the caller's partner" })
-  updateOwn(@CurrentCaller() caller: UserCaller, @Body() dto: UpdateOwnPartnerDto) {
+  @ApiOkResponse({ type: PartnerDto })
+  updateOwn(@CurrentCaller() caller: UserCaller, @Body() dto: UpdateOwnPartnerDto): Promise<PartnerDto> {
     return this.partners.updateOwn(caller, dto);
   }
 
@@ -42,7 +45,8 @@ export class PartnersController {
   @SignedIn()
   @AllowScopes('system')
   @ApiOperation({ summary: 'All partners' })
-  list(@CurrentCaller() caller: UserCaller, @Query() query: ListPartnersDto) {
+  @ApiOkResponse({ type: pagedOf(PartnerDto) })
+  list(@CurrentCaller() caller: UserCaller, @Query() query: ListPartnersDto): Promise<Paged<PartnerDto>> {
     return this.partners.list(caller, query);
   }
 
@@ -50,11 +54,12 @@ export class PartnersController {
   @SignedIn()
   @AllowScopes('system')
   @ApiOperation({ summary: 'Make a partner and invite its administrator' })
+  @ApiCreatedResponse({ type: CreatedPartnerDto })
   create(
     @CurrentCaller() caller: UserCaller,
     @Body() dto: CreatePartnerDto,
     @Res({ passthrough: true }) response: HttpResponse,
-  ) {
+  ): Promise<CreatedPartnerDto> {
     noStore(response);
     return this.partners.create(caller, dto);
   }
@@ -63,7 +68,8 @@ export class PartnersController {
   @SignedIn()
   @AllowScopes('system')
   @ApiOperation({ summary: 'One partner' })
-  get(@CurrentCaller() caller: UserCaller, @UuidParam('id', 'Partner') id: string) {
+  @ApiOkResponse({ type: PartnerDto })
+  get(@CurrentCaller() caller: UserCaller, @UuidParam('id', 'Partner') id: string): Promise<PartnerDto> {
     return this.partners.get(caller, id);
   }
 }

@@ -6,6 +6,7 @@ import { Tenants, WorkerDatabase, type TenantTransaction } from '@rmm/persistenc
 import { NotFoundError, toPage, ValidationError, type Paged } from '@rmm/service-kit';
 import { Inviter } from '../users/inviter.js';
 import type { CreatePartnerDto, ListPartnersDto, UpdateOwnPartnerDto } from './dto.js';
+import { toPartnerDto, type CreatedPartnerDto, type PartnerDto } from './partner.dto.js';
 import { Partner } from './partner.entity.js';
 import { PartnerMaker } from './partner-maker.js';
 import { isTimeZone } from './time-zone.js';
@@ -47,7 +48,7 @@ export class PartnersService {
   }
 
   /** A partner and the invitation of its first administrator, in one transaction. */
-  async create(caller: UserCaller, { admin, ...partner }: CreatePartnerDto) {
+  async create(caller: UserCaller, { admin, ...partner }: CreatePartnerDto): Promise<CreatedPartnerDto> {
     assertTimeZone(partner.timezone);
     const made = await this.worker.run(async (tx) => {
       const { id, name, slug, adminRoleId } = await this.maker.make(tx, {
@@ -111,26 +112,6 @@ export class PartnersService {
     return partner;
   }
 }
-
-/** What everybody may read of a partner, and nothing else. */
-export type PartnerDto = ReturnType<typeof toPartnerDto>;
-
-const toPartnerDto = (partner: Partner) => ({
-  id: partner.id,
-  name: partner.name,
-  slug: partner.slug,
-  type: partner.type,
-  plan: partner.plan,
-  status: partner.status,
-  settings: partner.settings,
-  maxOrganizations: partner.maxOrganizations,
-  maxDevices: partner.maxDevices,
-  timezone: partner.timezone,
-  billingEmail: partner.billingEmail,
-  currencyCode: partner.currencyCode,
-  createdAt: partner.createdAt.toISOString(),
-  updatedAt: partner.updatedAt.toISOString(),
-});
 
 const toPartnerFact = (partner: Partner): PartnerFact => ({
   partnerId: partner.id,

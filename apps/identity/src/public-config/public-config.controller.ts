@@ -1,7 +1,8 @@
 import { Controller, Get, Inject } from '@nestjs/common';
-import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { Public } from '@rmm/access';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
+import { PublicConfigDto } from './public-config.dto.js';
 
 @ApiTags('Configuration')
 @Controller('config')
@@ -11,7 +12,8 @@ export class PublicConfigController {
   @Get()
   @Public()
   @ApiOperation({ summary: 'What clients read before anybody signs in' })
-  read() {
+  @ApiOkResponse({ type: PublicConfigDto })
+  read(): PublicConfigDto {
     return {
       features: { billing: false, support: false },
       cfAccessLogin: { enabled: false },

@@ -1,13 +1,19 @@
 import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
-import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { Public } from '@rmm/access';
+import { DoneWithMessageDto } from '../action.dto.js';
+import { ApiOkOneOf } from '../one-of-response.js';
 import { clientOf, noStore, type HttpRequest, type HttpResponse } from '../sessions/http.js';
 import { SessionCookies } from '../sessions/session-cookies.js';
 import { RegisterDto, RegisterPartnerDto, VerifyEmailDto } from './dto.js';
 import { SignUpService } from './sign-up.service.js';
+import { SignInInsteadDto, VerifiedDto } from './verification.dto.js';
 import { VerificationService } from './verification.service.js';
 
-const CHECK_YOUR_MAIL = { success: true, message: 'If the address can be used, a mail is on its way.' };
+const CHECK_YOUR_MAIL: DoneWithMessageDto = {
+  success: true,
+  message: 'If the address can be used, a mail is on its way.',
+};
 
 @ApiTags('Registration')
 @Controller('auth')
@@ -22,7 +28,8 @@ export class RegistrationController {
   @Public()
   @HttpCode(200)
   @ApiOperation({ summary: 'Legacy; creates nothing', deprecated: true })
-  async register(@Body() dto: RegisterDto, @Req() request: HttpRequest) {
+  @ApiOkResponse({ type: DoneWithMessageDto })
+  async register(@Body() dto: RegisterDto, @Req() request: HttpRequest): Promise<DoneWithMessageDto> {
     await this.signUps.register(dto, clientOf(request));
     return CHECK_YOUR_MAIL;
   }
@@ -31,7 +38,8 @@ export class RegistrationController {
   @Public()
   @HttpCode(200)
   @ApiOperation({ summary: 'Step 1 of sign-up: sends a confirmation mail' })
-  async registerPartner(@Body() dto: RegisterPartnerDto, @Req() request: HttpRequest) {
+  @ApiOkResponse({ type: DoneWithMessageDto })
+  async registerPartner(@Body() dto: RegisterPartnerDto, @Req() request: HttpRequest): Promise<DoneWithMessageDto> {
     await this.signUps.registerPartner(dto, clientOf(request));
     return CHECK_YOUR_MAIL;
   }
@@ -40,11 +48,12 @@ export class RegistrationController {
   @Public()
   @HttpCode(200)
   @ApiOperation({ summary: 'Step 2 of sign-up: makes partner and account, and signs in' })
+  @ApiOkOneOf(VerifiedDto, SignInInsteadDto)
   async verify(
     @Body() { token }: VerifyEmailDto,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: HttpResponse,
-  ) {
+  ): Promise<VerifiedDto | SignInInsteadDto> {
     noStore(response);
     const verification = await this.verifications.verify(token, clientOf(request));
     if (!verification.verified) return verification;

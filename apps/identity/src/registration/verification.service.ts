@@ -11,13 +11,13 @@ import { PartnerMaker, type MadePartner } from '../partners/partner-maker.js';
 import { PeopleRepository } from '../users/people.repository.js';
 import { VerificationInvalid } from './registration.errors.js';
 import { RegistrationsRepository, type PendingRegistration } from './registrations.repository.js';
+import type { SignInInsteadDto } from './verification.dto.js';
 
 const LINK_TOKEN = /^[A-Za-z0-9_-]{48}$/;
 /** How long the answer waits for the first organisation; the event makes it otherwise. */
 const FIRST_ORGANIZATION_TIMEOUT_MS = 2_000;
 
-export type Verification =
-  { verified: false; status: 'sign_in' } | { verified: true; partner: MadePartner; login: FinishedLogin };
+export type Verification = SignInInsteadDto | { verified: true; partner: MadePartner; login: FinishedLogin };
 
 /** Step 2 of sign-up: one transaction makes partner, admin role, user, membership and session. @see CONTRACT.md 4.7 */
 @Injectable()

@@ -2,22 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { MAX_PARENT_DEPTH, type Permission } from '@rmm/permissions';
 import { Tenants, type HasTenant, type SqlExecutor } from '@rmm/persistence';
 import type { UserAxis } from '../users/user-axis.js';
+import type { RoleListItemDto } from './role.dto.js';
 
-export interface RoleRow {
-  id: string;
-  name: string;
-  description: string | null;
-  scope: string;
-  isSystem: boolean;
-  forceMfa: boolean;
-  partnerId: string | null;
-  orgId: string | null;
-  parentRoleId: string | null;
-  parentRoleName: string | null;
-  userCount: number;
-  createdAt: string;
-  updatedAt: string;
-}
+/** A role as it is listed; times are texts of PostgreSQL. */
+export type RoleRow = RoleListItemDto;
 
 /** A role as grants need it. */
 export interface GrantableRole {

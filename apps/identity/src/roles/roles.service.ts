@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
-import { toPage } from '@rmm/service-kit';
+import { toPage, type Paged } from '@rmm/service-kit';
 import type { ListRolesDto } from '../users/dto.js';
 import { UserAxes } from '../users/user-axis.js';
+import type { AssignableRoleDto, RoleListItemDto } from './role.dto.js';
 import { RolesRepository, type RoleRow } from './roles.repository.js';
 
 /** Roles as the caller's axis sees them. */
@@ -14,13 +15,13 @@ export class RolesService {
   ) {}
 
   /** With user counts inside the caller's reach. */
-  async list(caller: UserCaller, query: ListRolesDto) {
+  async list(caller: UserCaller, query: ListRolesDto): Promise<Paged<RoleListItemDto>> {
     const { total, rows } = await this.roles.page(caller, await this.axes.of(caller, query), query);
     return toPage(query, total, rows.map(toRoleListItem));
   }
 
   /** What may be chosen for a member. */
-  async listAssignable(caller: UserCaller, query: ListRolesDto) {
+  async listAssignable(caller: UserCaller, query: ListRolesDto): Promise<Paged<AssignableRoleDto>> {
     const { total, rows } = await this.roles.page(caller, await this.axes.of(caller, query), query);
     const items = rows.map(({ id, name, description, scope, isSystem }) => ({
       id,
@@ -33,7 +34,7 @@ export class RolesService {
   }
 }
 
-const toRoleListItem = (role: RoleRow) => ({
+const toRoleListItem = (role: RoleRow): RoleListItemDto => ({
   id: role.id,
   name: role.name,
   description: role.description,

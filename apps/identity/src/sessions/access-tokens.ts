@@ -5,6 +5,7 @@ import { Clock } from '@rmm/service-kit';
 import { SignJWT } from 'jose';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { SigningKeys } from '../signing-keys/signing-keys.service.js';
+import type { TokensDto } from './session.dto.js';
 
 /** What an access token says. @see CONTRACT.md 2.1 */
 export interface SessionClaims {
@@ -20,12 +21,6 @@ export interface SessionClaims {
   sid: string;
 }
 
-/** `tokens` of an answer. */
-export interface Tokens {
-  accessToken: string;
-  expiresInSeconds: number;
-}
-
 /** Signs access tokens. */
 @Injectable()
 export class AccessTokens {
@@ -36,7 +31,7 @@ export class AccessTokens {
   ) {}
 
   /** @param notBefore  the database clock when the session was stored: hosts' clocks differ, the token is never older */
-  async mint({ sub, ...claims }: SessionClaims, notBefore: Date): Promise<Tokens> {
+  async mint({ sub, ...claims }: SessionClaims, notBefore: Date): Promise<TokensDto> {
     const { kid, key } = this.keys.signing;
     const expiresInSeconds = this.config.accessTokenTtlSeconds;
     const issuedAt = Math.floor(Math.max(this.clock.nowMs(), notBefore.getTime()) / 1000);

@@ -5,8 +5,9 @@ import { mintOpaqueToken } from '@rmm/secrets';
 import { currentContext } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import type { LiveMembership, Person } from '../users/person.js';
-import { AccessTokens, type SessionClaims, type Tokens } from './access-tokens.js';
+import { AccessTokens, type SessionClaims } from './access-tokens.js';
 import { newCsrfToken } from './session-cookies.js';
+import type { SessionDto } from './session.dto.js';
 import { SessionsRepository, type SessionMethod } from './sessions.repository.js';
 
 export interface SessionOptions {
@@ -29,9 +30,7 @@ export interface OpenedSession {
 }
 
 /** What a client gets of a session. */
-export interface IssuedSession {
-  tokens: Tokens;
-  csrfToken: string;
+export interface IssuedSession extends SessionDto {
   refreshToken: string;
 }
 

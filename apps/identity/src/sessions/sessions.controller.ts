@@ -1,5 +1,5 @@
 import { Body, Controller, Get, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
-import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import {
   CurrentCaller,
   Public,
@@ -11,6 +11,8 @@ import {
 } from '@rmm/access';
 import { UnauthenticatedError } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
+import { DoneDto } from '../action.dto.js';
+import { AccountDto } from '../users/profile.dto.js';
 import { ProfileService } from '../users/profile.service.js';
 import { assertNoForgery } from './csrf.js';
 import { RefreshDto, SwitchDto } from './dto.js';
@@ -18,6 +20,7 @@ import { headerOf, noStore, type HttpRequest, type HttpResponse } from './http.j
 import { LogoutService } from './logout.service.js';
 import { RefreshService } from './refresh.service.js';
 import { CSRF_COOKIE, REFRESH_COOKIE, SessionCookies } from './session-cookies.js';
+import { RefreshedSessionDto, SessionDto, SwitchedSessionDto } from './session.dto.js';
 import { RefreshInvalid } from './sessions.errors.js';
 import { SwitchService } from './switch.service.js';
 
@@ -38,11 +41,12 @@ export class SessionsController {
   @Public()
   @HttpCode(200)
   @ApiOperation({ summary: 'Rotate the refresh token; the cookie needs the header x-service-csrf' })
+  @ApiOkResponse({ type: RefreshedSessionDto })
   async refresh(
     @Body() { refreshToken }: RefreshDto,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: HttpResponse,
-  ) {
+  ): Promise<RefreshedSessionDto> {
     noStore(response);
     return refreshToken === undefined ? this.refreshByCookie(request, response) : this.refreshes.rotate(refreshToken);
   }
@@ -51,7 +55,8 @@ export class SessionsController {
   @Public()
   @HttpCode(200)
   @ApiOperation({ summary: 'End every session of the user' })
-  async logout(@Req() request: HttpRequest, @Res({ passthrough: true }) response: HttpResponse) {
+  @ApiOkResponse({ type: DoneDto })
+  async logout(@Req() request: HttpRequest, @Res({ passthrough: true }) response: HttpResponse): Promise<DoneDto> {
     const person = await this.leaving(request, response);
     this.cookies.clear(request, response);
     await this.logouts.logout(person);
@@ -63,7 +68,8 @@ export class SessionsController {
   @SkipTenantStatus()
   @SkipMfaEnrollment()
   @ApiOperation({ summary: 'The signed-in user and its memberships' })
-  me(@CurrentCaller() caller: UserCaller) {
+  @ApiOkResponse({ type: AccountDto })
+  me(@CurrentCaller() caller: UserCaller): Promise<AccountDto> {
     return this.profiles.account(caller);
   }
 
@@ -73,19 +79,20 @@ export class SessionsController {
   @SkipMfaEnrollment()
   @HttpCode(200)
   @ApiOperation({ summary: 'Act in another membership' })
+  @ApiOkResponse({ type: SwitchedSessionDto })
   async switchTo(
     @CurrentCaller() caller: UserCaller,
     @Body() dto: SwitchDto,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: HttpResponse,
-  ) {
+  ): Promise<SwitchedSessionDto> {
     noStore(response);
     const { user, session } = await this.switches.switchTo(caller, dto);
     this.cookies.set(request, response, session.refreshToken, session.csrfToken);
     return { user, tokens: session.tokens, csrfToken: session.csrfToken };
   }
 
-  private async refreshByCookie(request: HttpRequest, response: HttpResponse) {
+  private async refreshByCookie(request: HttpRequest, response: HttpResponse): Promise<SessionDto> {
     const token = this.cookies.read(request, REFRESH_COOKIE);
     if (token === undefined) throw new RefreshInvalid();
     assertNoForgery(request, this.cookies.read(request, CSRF_COOKIE), this.config.corsOrigins);

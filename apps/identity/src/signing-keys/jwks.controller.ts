@@ -1,6 +1,7 @@
 import { Controller, Get, Header } from '@nestjs/common';
-import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { Public } from '@rmm/access';
+import { JwksDto } from './jwks.dto.js';
 import { SigningKeys } from './signing-keys.service.js';
 
 @ApiTags('Authentication')
@@ -12,7 +13,8 @@ export class JwksController {
   @Public()
   @Header('Cache-Control', 'max-age=300')
   @ApiOperation({ summary: 'Public keys of access tokens' })
-  jwks() {
+  @ApiOkResponse({ type: JwksDto })
+  jwks(): JwksDto {
     return this.keys.jwks;
   }
 }

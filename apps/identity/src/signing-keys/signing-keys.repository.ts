@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { WorkerDatabase } from '@rmm/persistence';
-import type { JWK } from 'jose';
+import type { PublicJwkDto } from './jwks.dto.js';
 
 export interface StoredSigningKey {
   kid: string;
   privateJwkSealed: string;
-  publicJwk: JWK;
+  publicJwk: PublicJwkDto;
   retiredAt: Date | null;
 }
 
@@ -27,7 +27,7 @@ export class SigningKeysRepository {
   }
 
   /** Stores a key unless another replica was first. Racing starts make one key. */
-  insertFirst(key: { kid: string; privateJwkSealed: string; publicJwk: JWK }): Promise<void> {
+  insertFirst(key: { kid: string; privateJwkSealed: string; publicJwk: PublicJwkDto }): Promise<void> {
     return this.worker.run(async (tx) => {
       await tx.query('select pg_advisory_xact_lock($1)', [FIRST_KEY_LOCK]);
       await tx.query(

@@ -4,6 +4,7 @@ import type { VerificationKeys } from '@rmm/access';
 import { KeyRing } from '@rmm/secrets';
 import { exportJWK, generateKeyPair, importJWK, type CryptoKey, type JWK } from 'jose';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
+import type { JwksDto, PublicJwkDto } from './jwks.dto.js';
 import { SigningKeysRepository, type StoredSigningKey } from './signing-keys.repository.js';
 
 const ALGORITHM = 'ES256';
@@ -21,7 +22,7 @@ interface ActiveKey {
 @Injectable()
 export class SigningKeys implements VerificationKeys, OnModuleInit {
   private active: ActiveKey | null = null;
-  private published: JWK[] = [];
+  private published: PublicJwkDto[] = [];
   private readonly verification = new Map<string, KeyObject>();
 
   constructor(
@@ -41,7 +42,7 @@ export class SigningKeys implements VerificationKeys, OnModuleInit {
   }
 
   /** Public keys for the JWKS, the active one first. */
-  get jwks(): { keys: JWK[] } {
+  get jwks(): JwksDto {
     return { keys: this.published };
   }
 
@@ -78,7 +79,7 @@ export class SigningKeys implements VerificationKeys, OnModuleInit {
     await this.repository.insertFirst({ kid, privateJwkSealed, publicJwk: publicPart(jwk) });
   }
 
-  private async use(kid: string, privateJwk: JWK, published: JWK[]): Promise<void> {
+  private async use(kid: string, privateJwk: JWK, published: PublicJwkDto[]): Promise<void> {
     this.active = { kid, key: (await importJWK(privateJwk, ALGORITHM)) as CryptoKey };
     this.published = published;
     for (const { kty, crv, x, y, kid: id } of published) {
@@ -89,5 +90,6 @@ export class SigningKeys implements VerificationKeys, OnModuleInit {
 
 const isActive = (key: StoredSigningKey): boolean => key.retiredAt === null;
 
-/** What may be shown: never `d`. */
-const publicPart = ({ kty, crv, x, y, kid }: JWK): JWK => ({ kty, crv, x, y, kid, alg: ALGORITHM, use: 'sig' });
+/** What may be shown: never `d`. Every key here is a whole P-256 key, made so or checked by the configuration. */
+const publicPart = ({ kty, crv, x, y, kid }: JWK): PublicJwkDto =>
+  ({ kty, crv, x, y, kid, alg: ALGORITHM, use: 'sig' }) as PublicJwkDto;

@@ -1,5 +1,7 @@
 import { IsEmailAddress, IsName, IsOneOf, IsText, IsUuid, IsUuidList, PageQueryDto } from '@rmm/service-kit';
 import { MAX_PASSWORD_INPUT } from '../login/dto.js';
+import { ORG_ACCESS, type OrgAccess } from '../memberships/membership.js';
+import { USER_STATUSES } from './person.js';
 
 export class AxisQueryDto {
   @IsUuid({ optional: true, description: "Manage this organisation's members" })
@@ -16,7 +18,7 @@ export class ListUsersDto extends PageQueryDto {
   @IsUuid({ optional: true })
   partnerId?: string;
 
-  @IsOneOf(['active', 'invited', 'disabled'], { optional: true })
+  @IsOneOf(USER_STATUSES, { optional: true })
   status?: string;
 
   @IsUuid({ optional: true })
@@ -44,8 +46,8 @@ export class InviteUserDto extends AxisQueryDto {
   @IsUuid()
   roleId: string;
 
-  @IsOneOf(['all', 'selected', 'none'], { optional: true, description: 'Of a partner member; all by default' })
-  orgAccess?: 'all' | 'selected' | 'none';
+  @IsOneOf(ORG_ACCESS, { optional: true, description: 'Of a partner member; all by default' })
+  orgAccess?: OrgAccess;
 
   @IsUuidList({ optional: true, max: 1000, description: 'With selected' })
   orgIds?: string[];

@@ -4,6 +4,7 @@ import { mintLinkToken } from '@rmm/secrets';
 import { AccessChanges } from '../access/access-changes.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { MailOutbox } from '../mail/mail-outbox.js';
+import type { InviteDeliveryDto } from './invite.dto.js';
 import { UserAlreadyExists } from './invites.errors.js';
 import { InvitesRepository, type InvitedAccount, type NewMembership } from './invites.repository.js';
 
@@ -12,13 +13,6 @@ export interface Invitation extends Omit<NewMembership, 'userId'> {
   name: string;
   /** What the mail calls the tenant. */
   tenantName: string;
-}
-
-/** How somebody was told. The link is answered only when no mail could be sent. */
-export interface InviteDelivery {
-  inviteEmailSent: boolean;
-  inviteUrl?: string;
-  warning?: string;
 }
 
 const NO_MAIL = 'Mail is not configured: hand the invitation link over yourself.';
@@ -39,7 +33,7 @@ export class Inviter {
     tx: OutboxTransaction,
     caller: AuditedCaller,
     invitation: Invitation,
-  ): Promise<{ account: InvitedAccount; delivery: InviteDelivery }> {
+  ): Promise<{ account: InvitedAccount; delivery: InviteDeliveryDto }> {
     const { axis, email, name, roleId } = invitation;
     const account = await this.repository.ensureAccount(tx, email, name);
     const joined = await this.repository.insertMembership(tx, { ...invitation, userId: account.id });
@@ -57,7 +51,7 @@ export class Inviter {
     tx: OutboxTransaction,
     account: InvitedAccount,
     { axis, tenantName }: Invitation,
-  ): Promise<InviteDelivery> {
+  ): Promise<InviteDeliveryDto> {
     const values = { name: account.name, tenantName };
     if (account.status !== 'invited') {
       if (account.status === 'active') {

@@ -1,10 +1,12 @@
 import { Body, Controller, Get, HttpCode, Post, Req, Res } from '@nestjs/common';
-import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiGoneResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { Public } from '@rmm/access';
 import { GoneError } from '@rmm/service-kit';
+import { LoginBodyDto } from '../login/login-body.dto.js';
 import { clientOf, noStore, type HttpRequest, type HttpResponse } from '../sessions/http.js';
 import { SessionCookies } from '../sessions/session-cookies.js';
 import { AcceptInviteDto, PreviewInviteDto } from './dto.js';
+import { InvitePreviewDto } from './invite.dto.js';
 import { InvitesService } from './invites.service.js';
 
 @ApiTags('Registration')
@@ -19,11 +21,12 @@ export class InvitesController {
   @Public()
   @HttpCode(200)
   @ApiOperation({ summary: 'What an invitation is for' })
+  @ApiOkResponse({ type: InvitePreviewDto })
   preview(
     @Body() { token }: PreviewInviteDto,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: HttpResponse,
-  ) {
+  ): Promise<InvitePreviewDto> {
     noStore(response);
     return this.invites.preview(token, clientOf(request));
   }
@@ -32,6 +35,7 @@ export class InvitesController {
   @Get('invite/preview/:token')
   @Public()
   @ApiOperation({ summary: 'Gone: send the token in the body of a POST', deprecated: true })
+  @ApiGoneResponse({ schema: { $ref: '#/components/schemas/ErrorBody' } })
   previewByPath(): never {
     throw new GoneError();
   }
@@ -40,11 +44,12 @@ export class InvitesController {
   @Public()
   @HttpCode(200)
   @ApiOperation({ summary: 'Accept an invitation with a password, and sign in' })
+  @ApiOkResponse({ type: LoginBodyDto })
   async accept(
     @Body() dto: AcceptInviteDto,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: HttpResponse,
-  ) {
+  ): Promise<LoginBodyDto> {
     noStore(response);
     const { body, session } = await this.invites.accept(dto, clientOf(request));
     this.cookies.set(request, response, session.refreshToken, session.csrfToken);

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { SqlExecutor } from '@rmm/persistence';
+import type { OrgAccess } from '../memberships/membership.js';
 import type { UserStatus } from './person.js';
 import type { UserAxis } from './user-axis.js';
 
@@ -15,7 +16,7 @@ export interface NewMembership {
   userId: string;
   roleId: string;
   invitedBy: string | null;
-  orgAccess: 'all' | 'selected' | 'none';
+  orgAccess: OrgAccess;
   orgIds: string[];
   siteIds: string[] | null;
   deviceGroupIds: string[] | null;

@@ -12,6 +12,7 @@ import { assertStrongPassword } from '../login/password-rules.js';
 import { SessionStarter, type FinishedLogin } from '../login/session-starter.js';
 import { Grants } from '../roles/grants.js';
 import type { AcceptInviteDto, InviteUserDto } from './dto.js';
+import type { InvitedUserDto, InvitePreviewDto } from './invite.dto.js';
 import { Inviter } from './inviter.js';
 import { InviteAlreadyAccepted, InviteInvalid, InviteNotFound } from './invites.errors.js';
 import { InvitesRepository, type InviteOffer } from './invites.repository.js';
@@ -42,7 +43,7 @@ export class InvitesService {
   ) {}
 
   /** @throws InvalidRoleScope, PermissionNotDelegable, UserAlreadyExists, OrganizationAccessDenied, RateLimitedError */
-  async invite(caller: UserCaller, dto: InviteUserDto) {
+  async invite(caller: UserCaller, dto: InviteUserDto): Promise<InvitedUserDto> {
     await this.limits.hit(this.config.limits.invite, caller.userId);
     const axis = await this.axes.of(caller, dto);
     const reach = await this.reachOf(caller, axis, dto);
@@ -71,7 +72,7 @@ export class InvitesService {
   }
 
   /** @throws InviteNotFound 404; InviteAlreadyAccepted 410 */
-  async preview(token: string, client: string) {
+  async preview(token: string, client: string): Promise<InvitePreviewDto> {
     await this.limits.hit(this.config.limits.previewInvite, client);
     const offer = await this.findOffer(token);
     if (offer?.used) throw new InviteAlreadyAccepted();

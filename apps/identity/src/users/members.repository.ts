@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { Tenants, type HasTenant } from '@rmm/persistence';
+import type { OrgAccess } from '../memberships/membership.js';
 import type { SecuritySettings } from '../mfa/mfa-policy.js';
 import type { ListUsersDto } from './dto.js';
+import type { UserStatus } from './person.js';
 import type { UserAxis } from './user-axis.js';
 
 /** A member of a tenant as it is listed. Times are ISO texts of PostgreSQL. */
@@ -9,7 +11,7 @@ export interface MemberRow {
   id: string;
   email: string;
   name: string;
-  status: string;
+  status: UserStatus;
   lastLoginAt: string | null;
   mfaEnabled: boolean;
   everHadFactor: boolean;
@@ -18,7 +20,7 @@ export interface MemberRow {
   roleId: string;
   roleName: string;
   roleForcesMfa: boolean;
-  orgAccess: 'all' | 'selected' | 'none' | null;
+  orgAccess: OrgAccess | null;
   orgIds: string[] | null;
   siteIds: string[] | null;
   deviceGroupIds: string[] | null;

@@ -1,8 +1,11 @@
 import type { SecuritySettings } from '../mfa/mfa-policy.js';
 import type { Membership } from '../memberships/membership.js';
+import type { LoginUserDto } from './login-user.dto.js';
 
-export type UserStatus = 'active' | 'invited' | 'disabled';
-export type MfaMethod = 'totp' | 'sms' | 'passkey';
+export const USER_STATUSES = ['active', 'invited', 'disabled'] as const;
+export type UserStatus = (typeof USER_STATUSES)[number];
+export const MFA_METHODS = ['totp', 'sms', 'passkey'] as const;
+export type MfaMethod = (typeof MFA_METHODS)[number];
 
 /** A person as login and sessions need one: everything that decides, read in one statement. */
 export interface Person {
@@ -59,8 +62,7 @@ export function tenantIsActive(membership: LiveMembership): boolean {
   return partnerStatus === 'active' && LIVE_ORGANIZATION.includes(orgStatus ?? '');
 }
 
-/** What `user` is in a login body. */
-export const toLoginUser = (person: Person) => ({
+export const toLoginUser = (person: Person): LoginUserDto => ({
   id: person.id,
   email: person.email,
   name: person.name,

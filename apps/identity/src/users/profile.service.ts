@@ -6,6 +6,7 @@ import { UnauthenticatedError } from '@rmm/service-kit';
 import { sameMembership } from '../memberships/membership.js';
 import { PeopleRepository } from './people.repository.js';
 import type { LiveMembership, Person } from './person.js';
+import type { AccountDto, MembershipDto, ProfileDto } from './profile.dto.js';
 
 const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
 
@@ -18,7 +19,7 @@ export class ProfileService {
   ) {}
 
   /** The body of GET /auth/me. */
-  async account(caller: UserCaller) {
+  async account(caller: UserCaller): Promise<AccountDto> {
     const person = await this.personOf(caller);
     const [codes] = await this.worker.query<{ left: number }>(
       'select count(*)::integer as left from recovery_code where user_id = $1',
@@ -36,7 +37,7 @@ export class ProfileService {
         phoneLast4: person.phoneNumber?.slice(-4) ?? null,
         status: person.status,
         lastLoginAt: iso(person.lastLoginAt),
-        createdAt: iso(person.createdAt),
+        createdAt: person.createdAt.toISOString(),
         hasPassword: person.passwordHash !== null,
         recoveryCodesLeft: codes?.left ?? 0,
       },
@@ -45,7 +46,7 @@ export class ProfileService {
   }
 
   /** The body of GET /users/me. */
-  async profile(caller: UserCaller) {
+  async profile(caller: UserCaller): Promise<ProfileDto> {
     const person = await this.personOf(caller);
     return {
       id: person.id,
@@ -56,7 +57,7 @@ export class ProfileService {
       mfaEnabled: person.mfaEnabled,
       mfaMethod: person.mfaMethod,
       isPlatformAdmin: person.isPlatformAdmin,
-      createdAt: iso(person.createdAt),
+      createdAt: person.createdAt.toISOString(),
       lastLoginAt: iso(person.lastLoginAt),
       setupCompletedAt: iso(person.setupCompletedAt),
       passwordChangedAt: iso(person.passwordChangedAt),
@@ -78,7 +79,7 @@ export class ProfileService {
   }
 }
 
-const toMembershipDto = (membership: LiveMembership, caller: UserCaller) => ({
+const toMembershipDto = (membership: LiveMembership, caller: UserCaller): MembershipDto => ({
   partnerId: membership.partnerId,
   partnerName: membership.partnerName,
   orgId: membership.orgId,

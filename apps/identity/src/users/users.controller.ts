@@ -1,5 +1,5 @@
 import { Body, Controller, Get, HttpCode, Post, Query, Res } from '@nestjs/common';
-import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import {
   CurrentCaller,
   FullPartnerAccess,
@@ -9,13 +9,18 @@ import {
   SkipTenantStatus,
   type UserCaller,
 } from '@rmm/access';
-import { UuidParam } from '@rmm/service-kit';
+import { type Paged, pagedOf, UuidParam } from '@rmm/service-kit';
+import { DoneDto } from '../action.dto.js';
+import { AssignableRoleDto } from '../roles/role.dto.js';
 import { RolesService } from '../roles/roles.service.js';
 import { noStore, type HttpResponse } from '../sessions/http.js';
 import { AssignRoleDto, AxisQueryDto, InviteUserDto, ListRolesDto, ListUsersDto } from './dto.js';
+import { InvitedUserDto } from './invite.dto.js';
 import { InvitesService } from './invites.service.js';
+import { ProfileDto } from './profile.dto.js';
 import { ProfileService } from './profile.service.js';
 import { RoleAssignmentService } from './role-assignment.service.js';
+import { UserDto } from './user.dto.js';
 import { UsersService } from './users.service.js';
 
 @ApiTags('Users')
@@ -34,7 +39,8 @@ export class UsersController {
   @SkipTenantStatus()
   @SkipMfaEnrollment()
   @ApiOperation({ summary: 'The own profile' })
-  me(@CurrentCaller() caller: UserCaller) {
+  @ApiOkResponse({ type: ProfileDto })
+  me(@CurrentCaller() caller: UserCaller): Promise<ProfileDto> {
     return this.profiles.profile(caller);
   }
 
@@ -42,7 +48,8 @@ export class UsersController {
   @RequirePermission('users:read')
   @FullPartnerAccess()
   @ApiOperation({ summary: 'Users in the current scope' })
-  list(@CurrentCaller() caller: UserCaller, @Query() query: ListUsersDto) {
+  @ApiOkResponse({ type: pagedOf(UserDto) })
+  list(@CurrentCaller() caller: UserCaller, @Query() query: ListUsersDto): Promise<Paged<UserDto>> {
     return this.users.list(caller, query);
   }
 
@@ -50,11 +57,12 @@ export class UsersController {
   @RequirePermission('users:invite')
   @FullPartnerAccess()
   @ApiOperation({ summary: 'Invite somebody to the partner or an organisation' })
+  @ApiCreatedResponse({ type: InvitedUserDto })
   invite(
     @CurrentCaller() caller: UserCaller,
     @Body() dto: InviteUserDto,
     @Res({ passthrough: true }) response: HttpResponse,
-  ) {
+  ): Promise<InvitedUserDto> {
     noStore(response);
     return this.invites.invite(caller, dto);
   }
@@ -63,7 +71,8 @@ export class UsersController {
   @RequirePermission('users:read')
   @FullPartnerAccess()
   @ApiOperation({ summary: 'Roles that can be given in the current scope' })
-  listRoles(@CurrentCaller() caller: UserCaller, @Query() query: ListRolesDto) {
+  @ApiOkResponse({ type: pagedOf(AssignableRoleDto) })
+  listRoles(@CurrentCaller() caller: UserCaller, @Query() query: ListRolesDto): Promise<Paged<AssignableRoleDto>> {
     return this.roles.listAssignable(caller, query);
   }
 
@@ -71,7 +80,12 @@ export class UsersController {
   @RequirePermission('users:read')
   @FullPartnerAccess()
   @ApiOperation({ summary: 'One user of the current scope' })
-  get(@CurrentCaller() caller: UserCaller, @UuidParam('id', 'User') id: string, @Query() query: AxisQueryDto) {
+  @ApiOkResponse({ type: UserDto })
+  get(
+    @CurrentCaller() caller: UserCaller,
+    @UuidParam('id', 'User') id: string,
+    @Query() query: AxisQueryDto,
+  ): Promise<UserDto> {
     return this.users.get(caller, id, query);
   }
 
@@ -80,11 +94,12 @@ export class UsersController {
   @FullPartnerAccess()
   @HttpCode(200)
   @ApiOperation({ summary: 'Give a member another role' })
+  @ApiOkResponse({ type: DoneDto })
   async assignRole(
     @CurrentCaller() caller: UserCaller,
     @UuidParam('id', 'User') id: string,
     @Body() dto: AssignRoleDto,
-  ) {
+  ): Promise<DoneDto> {
     await this.assignments.assign(caller, id, dto);
     return { success: true };
   }

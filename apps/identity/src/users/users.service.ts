@@ -2,28 +2,11 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { NotFoundError, toPage, type Paged } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { judgeMfa, type MfaStatus } from '../mfa/mfa-policy.js';
+import { judgeMfa } from '../mfa/mfa-policy.js';
 import type { AxisQueryDto, ListUsersDto } from './dto.js';
 import { MembersRepository, type MemberPage, type MemberRow } from './members.repository.js';
 import { UserAxes, type UserAxis } from './user-axis.js';
-
-/** A user as lists and single reads show one. */
-export interface UserDto {
-  id: string;
-  email: string;
-  name: string;
-  status: string;
-  lastLoginAt: string | null;
-  mfaEnabled: boolean;
-  mfaStatus: MfaStatus;
-  mfaEnrollmentDeadline: string | null;
-  roleId: string;
-  roleName: string;
-  orgAccess?: string | null;
-  orgIds?: string[] | null;
-  siteIds?: string[] | null;
-  deviceGroupIds?: string[] | null;
-}
+import type { UserDto } from './user.dto.js';
 
 /** Members of the caller's tenant. */
 @Injectable()

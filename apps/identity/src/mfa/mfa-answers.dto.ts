@@ -1,0 +1,27 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { SessionDto } from '../sessions/session.dto.js';
+
+/** An authenticator app that is shown but not yet confirmed. */
+export class MfaSetupStartedDto {
+  @ApiProperty({ description: 'Base32, for typing in' })
+  secret: string;
+  @ApiProperty({ example: 'otpauth://totp/...' })
+  otpAuthUrl: string;
+  @ApiProperty({ description: 'A PNG as a data URL' })
+  qrCodeDataUrl: string;
+  @ApiProperty({ type: [String], description: 'In force once the setup is confirmed' })
+  recoveryCodes: string[];
+}
+
+/** A confirmed factor, and the session that was issued anew for it. */
+export class MfaEnabledDto extends SessionDto {
+  @ApiProperty({ type: 'boolean', enum: [true] })
+  success: true;
+  @ApiProperty({ description: 'A sentence for people' })
+  message: string;
+}
+
+export class MfaEnabledWithCodesDto extends MfaEnabledDto {
+  @ApiProperty({ type: [String], description: 'Those of the setup' })
+  recoveryCodes: string[];
+}

@@ -1,0 +1,65 @@
+import { ApiProperty } from '@nestjs/swagger';
+import type { PartnerStatus } from '@rmm/contracts';
+import { InviteDeliveryDto } from '../users/invite.dto.js';
+import { PARTNER_STATUSES, PARTNER_TYPES, type Partner, type PartnerType } from './partner.entity.js';
+
+const cap = { type: 'integer', nullable: true, description: 'null: no cap' } as const;
+
+/** What everybody may read of a partner, and nothing else. @see CONTRACT.md 4.10.1 */
+export class PartnerDto {
+  @ApiProperty({ format: 'uuid' })
+  id: string;
+  @ApiProperty()
+  name: string;
+  @ApiProperty()
+  slug: string;
+  @ApiProperty({ enum: PARTNER_TYPES })
+  type: PartnerType;
+  @ApiProperty()
+  plan: string;
+  @ApiProperty({ enum: PARTNER_STATUSES })
+  status: PartnerStatus;
+  @ApiProperty({ type: 'object', additionalProperties: true })
+  settings: Record<string, unknown>;
+  @ApiProperty(cap)
+  maxOrganizations: number | null;
+  @ApiProperty(cap)
+  maxDevices: number | null;
+  @ApiProperty({ description: 'IANA name' })
+  timezone: string;
+  @ApiProperty({ type: String, format: 'email', nullable: true })
+  billingEmail: string | null;
+  @ApiProperty({ example: 'USD' })
+  currencyCode: string;
+  @ApiProperty({ format: 'date-time' })
+  createdAt: string;
+  @ApiProperty({ format: 'date-time' })
+  updatedAt: string;
+}
+
+export class PartnerInviteDto extends InviteDeliveryDto {
+  @ApiProperty({ format: 'uuid' })
+  userId: string;
+}
+
+export class CreatedPartnerDto extends PartnerDto {
+  @ApiProperty({ type: PartnerInviteDto, description: 'The invitation of its administrator' })
+  invite: PartnerInviteDto;
+}
+
+export const toPartnerDto = (partner: Partner): PartnerDto => ({
+  id: partner.id,
+  name: partner.name,
+  slug: partner.slug,
+  type: partner.type,
+  plan: partner.plan,
+  status: partner.status,
+  settings: partner.settings,
+  maxOrganizations: partner.maxOrganizations,
+  maxDevices: partner.maxDevices,
+  timezone: partner.timezone,
+  billingEmail: partner.billingEmail,
+  currencyCode: partner.currencyCode,
+  createdAt: partner.createdAt.toISOString(),
+  updatedAt: partner.updatedAt.toISOString(),
+});
