@@ -1,39 +1,166 @@
+import { eventually } from '@rmm/testing-services';
 import supertest from 'supertest';
-import { IdentityFleet } from '../test/identity-fleet.js';
+import {
+  cookiesOf,
+  expectStatus,
+  freshEmail,
+  IdentityFleet,
+  PASSWORD,
+  totpCode,
+  type Answer,
+  type RunningIdentity,
+} from '../test/identity-fleet.js';
+import { enrolTotp, inviteAndAccept, registerPartner, roleId, signInAdmin } from '../test/people.js';
+import { schemaMismatches, type Schema, type Schemas } from '../test/schema-mismatches.js';
 
 interface Operation {
+  name: string;
   summary?: string;
-  responses: Record<string, { content?: Record<string, { schema?: object }> }>;
+  responses: Record<string, { content?: Record<string, { schema?: Schema }> }>;
 }
 
 describe('the OpenAPI document of identity', () => {
   let fleet: IdentityFleet;
-  let operations: [name: string, operation: Operation][];
+  let identity: RunningIdentity;
+  let operations: Operation[];
+  let schemas: Schemas;
 
   beforeAll(async () => {
     fleet = await IdentityFleet.start();
-    const identity = await fleet.run();
+    identity = await fleet.run();
     const { body } = await supertest(identity.app.getHttpServer() as never).get('/openapi.json');
+    schemas = body.components.schemas as Schemas;
     operations = Object.entries(body.paths as Record<string, Record<string, Operation>>).flatMap(([path, methods]) =>
-      Object.entries(methods).map(([method, operation]): [string, Operation] => [`${method} ${path}`, operation]),
+      Object.entries(methods).map(([method, operation]) => ({
+        ...operation,
+        name: `${method} ${path.replace('/api/v1', '')}`,
+      })),
     );
   }, 120_000);
   afterAll(() => fleet.stop());
 
+  const schemaOf = ({ responses }: Operation, status: number | string) =>
+    responses[status]?.content?.['application/json']?.schema;
+
   it('says in a line what each operation is for', () => {
     expect(operations.length).toBeGreaterThan(25);
-    expect(operations.filter(([, { summary }]) => !summary?.trim()).map(([name]) => name)).toEqual([]);
+    expect(operations.filter(({ summary }) => !summary?.trim()).map(({ name }) => name)).toEqual([]);
   });
 
   it('has a schema for every body a success answers', () => {
-    const bare = operations.filter(([, { responses }]) => {
-      const statuses = Object.keys(responses).filter((status) => status !== 'default');
-      if (statuses.every((status) => status === '410')) return statuses.length === 0;
-      const answered = statuses.filter((status) => status.startsWith('2') && status !== '204');
-      const bodiless = statuses.some((status) => status === '204' || status.startsWith('3'));
-      const described = answered.every((status) => responses[status]?.content?.['application/json']?.schema);
-      return !described || (answered.length === 0 && !bodiless);
+    const bare = operations.filter((operation) => {
+      const statuses = Object.keys(operation.responses).filter((status) => status !== 'default');
+      const bodiless = statuses.filter((status) => ['204', '302', '410'].includes(status));
+      const successes = statuses.filter((status) => status.startsWith('2') && status !== '204');
+      if (successes.length === 0) return bodiless.length === 0;
+      return !successes.every((status) => schemaOf(operation, status));
     });
-    expect(bare.map(([name]) => name)).toEqual([]);
+    expect(bare.map(({ name }) => name)).toEqual([]);
   });
+
+  it('says what is truly answered, status and body', async () => {
+    const answers: { name: string; answer: Answer }[] = [];
+    const call = identity.call.bind(identity);
+    jest.spyOn(identity, 'call').mockImplementation(async (method, path, body, options) => {
+      const answer = await call(method, path, body, options);
+      answers.push({ name: nameOf(method, path), answer });
+      return answer;
+    });
+    const nameOf = (method: string, path: string) => {
+      const called = `${method} ${path.replace(/\?.*/, '')}`;
+      const literal = operations.find(({ name }) => name === called);
+      return (literal ?? operations.find(({ name }) => pattern(name).test(called)))?.name ?? called;
+    };
+    const pattern = (name: string) => new RegExp(`^${name.replace(/\{\w+\}/g, '[^/]+')}$`);
+
+    await visitEverything(identity);
+
+    const wrong = answers.flatMap(({ name, answer: { status, body } }) => {
+      if (status >= 400) return [];
+      const operation = operations.find((candidate) => candidate.name === name);
+      const schema = operation && schemaOf(operation, status);
+      return schema
+        ? schemaMismatches(schema, body, schemas).map((text) => `${name}: ${text}`)
+        : [`${name}: ${status} is not described`];
+    });
+    expect([...new Set(wrong)]).toEqual([]);
+    const visited = new Set(answers.filter(({ answer }) => answer.status < 400).map(({ name }) => name));
+    const missed = operations.filter(({ name, responses }) => !('410' in responses) && !visited.has(name));
+    expect(missed.map(({ name }) => name)).toEqual([]);
+  }, 60_000);
 });
+
+/** Calls every operation so that it succeeds, those with several shapes once for each. */
+async function visitEverything(identity: RunningIdentity): Promise<void> {
+  await identity.get('/config');
+  await identity.get('/auth/.well-known/jwks.json');
+  const newcomer = { email: freshEmail(), password: PASSWORD, name: 'Kim Hale' };
+  await identity.post('/auth/register', newcomer);
+
+  const root = await signInAdmin(identity);
+  for (const path of ['/users/me', '/auth/me', '/orgs/partners', '/audit-logs/verify']) {
+    await identity.get(path, { bearer: root });
+  }
+  const admin = { email: freshEmail(), name: 'Lou Marsh' };
+  const made = await identity.post('/orgs/partners', { name: 'Made MSP', admin }, { bearer: root });
+  await identity.get(`/orgs/partners/${made.body.id}`, { bearer: root });
+  await identity.post('/auth/invite/preview', { token: await identity.mailedToken(admin.email) });
+
+  const { email, partnerId, bearer: first } = await registerPartner(identity);
+  await registerTwice(identity);
+  const { bearer, secret, recoveryCodes } = await enrolTotp(identity, first);
+  await identity.get('/users/me', { bearer });
+  await identity.get('/auth/me', { bearer });
+  await identity.get('/orgs/partners/me', { bearer });
+  await identity.patch('/orgs/partners/me', { settings: { theme: 'dark' } }, { bearer });
+  await identity.get('/roles', { bearer });
+  const viewer = await roleId(identity, bearer, 'Partner Viewer');
+  const technician = await roleId(identity, bearer, 'Partner Technician');
+  const member = await inviteAndAccept(identity, bearer, { roleId: viewer });
+  await identity.get('/users', { bearer });
+  await identity.get(`/users/${member.userId}`, { bearer });
+  await eventually(async () => {
+    const { body } = await identity.get('/audit-logs', { bearer });
+    if (body.data.length === 0) throw new Error('no audit row is sealed yet');
+  });
+  await identity.get('/audit-logs/verify', { bearer });
+
+  const switched = await identity.post('/auth/switch', { partnerId }, member);
+  expectStatus(switched, 200);
+  await identity.post(`/users/${member.userId}/role`, { roleId: technician }, { bearer });
+  const cookies = cookiesOf(switched);
+  await identity.post(
+    '/auth/refresh',
+    {},
+    { cookies, headers: { 'x-service-csrf': cookies.service_csrf_token ?? '' } },
+  );
+  const again = await identity.post('/auth/login', { email: member.email, password: PASSWORD });
+  const { service_refresh_token: refreshToken } = cookiesOf(again);
+  const kept = await identity.post('/auth/refresh', { refreshToken });
+  const change = { currentPassword: PASSWORD, newPassword: 'another-horse-battery-8' };
+  await identity.post('/auth/change-password', change, { bearer: kept.body.tokens.accessToken as string });
+
+  for (const code of [recoveryCodes[0], totpCode(secret, 1)]) {
+    const { body } = await identity.post('/auth/login', { email, password: PASSWORD });
+    const verified = await identity.post('/auth/mfa/verify', { code, tempToken: body.tempToken });
+    expectStatus(verified, 200);
+  }
+  await identity.post('/auth/logout', undefined, { bearer: root });
+}
+
+/** Two sign-ups of one address: the second confirmation is told to sign in. */
+async function registerTwice(identity: RunningIdentity): Promise<void> {
+  const form = { companyName: 'Twice MSP', password: PASSWORD, name: 'Pat Morgan', acceptTerms: true };
+  const email = freshEmail();
+  await identity.post('/auth/register-partner', { ...form, email });
+  const first = await identity.mailedToken(email);
+  await identity.post('/auth/register-partner', { ...form, email });
+  const second = await identity.mailedToken(email, 2);
+  for (const token of [first, second]) expectStatus(await identity.post('/auth/verify-email', { token }), 200);
+  // Signed in, without a temporary token, a code confirms the setup.
+  const { body } = await identity.post('/auth/login', { email, password: PASSWORD });
+  const bearer = body.tokens.accessToken as string;
+  const setup = await identity.post('/auth/mfa/setup', undefined, { bearer });
+  const code = totpCode(setup.body.secret as string);
+  expectStatus(await identity.post('/auth/mfa/verify', { code }, { bearer }), 200);
+}
