@@ -6,6 +6,7 @@ import { poll, sleep } from '../processes/wait.mjs';
 import { probeNats } from '../stores/probe-nats.mjs';
 import { postgresClient, probePostgres } from '../stores/probe-postgres.mjs';
 import { probeRedis } from '../stores/probe-redis.mjs';
+import { shelterPath } from '../stores/unprivileged.mjs';
 import { FleetFixture, stillAlive } from './support/fleet-fixture.mjs';
 
 /** These look into /proc. */
@@ -198,6 +199,7 @@ describe('the launcher', () => {
       await new Promise((resolve) => child.once('exit', resolve));
       assert.deepEqual(commandsNaming(fresh.dir), [], `after ${delayMs} ms`);
       assert.equal(fs.existsSync(path.join(fresh.dir, 'data/dev/lock.json')), false);
+      assert.equal(fs.existsSync(shelterPath(path.join(fresh.dir, 'data/dev'))), false, 'nothing beside the data folder');
       await fresh.remove();
     }
   });

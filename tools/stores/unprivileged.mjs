@@ -23,6 +23,7 @@ export function unprivilegedUser() {
 export async function canReach(user, target) {
   const script = `require('fs').accessSync(${JSON.stringify(target)})`;
   const { status } = await run(process.execPath, ['-e', script], { uid: user.uid, gid: user.gid, cwd: '/' });
+  if (status === null) throw new Failure('PostgreSQL was not started: everything is being stopped.'); // no answer is no "no"
   return status === 0;
 }
 
