@@ -1,10 +1,16 @@
 import { Failure } from '../failure.mjs';
 import { postgresClient } from '../stores/probe-postgres.mjs';
+import { belongsToAnother } from './claim.mjs';
 import { SERVICES } from './services.mjs';
 
 export const DATABASE = 'rmm_fleet';
-/** Written on what we create. Without it, something of the same name is somebody else's and stays untouched. */
+/**
+ * Written on what we create. Without it, something of the same name is somebody else's and stays untouched. On the
+ * database the fleet that made it is added: the secrets its data are sealed with are kept in that fleet's folder.
+ */
 const MARK = 'made by the rmm fleet launcher';
+const markOf = ({ id, dir }) => `${MARK}: fleet ${id} of ${dir}`;
+const isMadeBy = (mark, { id }) => mark === MARK || Boolean(mark?.startsWith(`${MARK}: fleet ${id} `));
 
 /** The three logins of a service: owner for migrations, service, worker for work across tenants. */
 const loginsOf = (schema) => ({
@@ -19,11 +25,12 @@ const literal = (text) => `'${text.replaceAll("'", "''")}'`;
  * Creates the database, the logins and the schemas that are missing, and sets the passwords.
  * @param {string} adminUrl  a login that may create databases and roles
  * @param {Record<string, string>} passwords  by `<schema>.<owner|service|worker>`
+ * @param {{ id: string, dir: string }} fleet  whose database it is
  * @returns {Promise<{ url: string, urls: Record<string, { owner: string, service: string, worker: string }> }>}
  */
-export async function prepareDatabase(adminUrl, passwords) {
+export async function prepareDatabase(adminUrl, passwords, fleet) {
   await withClient(adminUrl, async (client) => {
-    await createDatabase(client);
+    await createDatabase(client, fleet);
     await createLogins(client, passwords);
   });
   const url = urlOf(adminUrl);
@@ -31,11 +38,12 @@ export async function prepareDatabase(adminUrl, passwords) {
   return { url, urls: serviceUrls(adminUrl, passwords) };
 }
 
-/** Drops what carries our mark, and nothing else. */
-export async function dropDatabase(adminUrl) {
+/** Drops what carries the mark of this fleet, and nothing else. */
+export async function dropDatabase(adminUrl, fleet) {
   await withClient(adminUrl, async (client) => {
     const marked = await markOfDatabase(client);
-    if (marked === MARK) await client.query(`drop database ${quoted(DATABASE)} with (force)`);
+    if (marked !== undefined && !isMadeBy(marked, fleet)) return; // then the logins are not ours either
+    if (marked !== undefined) await client.query(`drop database ${quoted(DATABASE)} with (force)`);
     for (const [name, mark] of await marksOfLogins(client)) {
       if (mark === MARK) await client.query(`drop role ${quoted(name)}`);
     }
@@ -52,12 +60,14 @@ async function withClient(url, work) {
   }
 }
 
-async function createDatabase(client) {
+async function createDatabase(client, fleet) {
   const mark = await markOfDatabase(client);
-  if (mark === undefined) {
-    await client.query(`create database ${quoted(DATABASE)} encoding 'UTF8' template template0`);
-    await client.query(`comment on database ${quoted(DATABASE)} is ${literal(MARK)}`);
-  } else if (mark !== MARK) {
+  if (mark === undefined) await client.query(`create database ${quoted(DATABASE)} encoding 'UTF8' template template0`);
+  if (mark === undefined || isMadeBy(mark, fleet)) {
+    await client.query(`comment on database ${quoted(DATABASE)} is ${literal(markOf(fleet))}`);
+  } else if (mark?.startsWith(MARK)) {
+    throw belongsToAnother(`The database "${DATABASE}"`, mark.slice(MARK.length + 2));
+  } else {
     throw new Failure(
       `There is a database "${DATABASE}" that this launcher did not make; it stays untouched.\n       Rename it, or start with FLEET_PRIVATE=1.`,
     );

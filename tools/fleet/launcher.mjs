@@ -11,6 +11,7 @@ import { stopAll } from '../processes/stop.mjs';
 import { StoreContext } from '../stores/context.mjs';
 import { discover } from '../stores/discover.mjs';
 import { allOrFirstError } from '../processes/wait.mjs';
+import { claimNats, claimRedis } from './claim.mjs';
 import { startControl } from './control.mjs';
 import { prepareDatabase } from './database.mjs';
 import { FLEET_DIR, LOG_DIR, MAILBOX_DIR } from './layout.mjs';
@@ -98,7 +99,10 @@ export class Launcher {
     this.#state.stores = { postgres: addressOf(postgres), redis: addressOf(redis), nats: addressOf(nats) };
     this.#save();
     await dependencies;
-    const database = await prepareDatabase(postgres.url, this.secrets.database);
+    const fleet = { id: this.secrets.fleetId, dir: FLEET_DIR };
+    if (!redis.isPrivate) await claimRedis(redis.url, fleet);
+    if (!nats.isPrivate) await claimNats(nats.url, fleet);
+    const database = await prepareDatabase(postgres.url, this.secrets.database, fleet);
     return { postgres, redis, nats, database };
   }
 

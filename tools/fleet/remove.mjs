@@ -1,34 +1,26 @@
-import { createRequire } from 'node:module';
-import path from 'node:path';
-import { ROOT } from '../paths.mjs';
+import { Failure } from '../failure.mjs';
+import { clearNats, clearRedis } from './claim.mjs';
 import { dropDatabase } from './database.mjs';
-import { natsOptions } from './nats-logins.mjs';
+import { FLEET_DIR } from './layout.mjs';
+import { keptSecrets } from './secrets.mjs';
 import { readState } from './state.mjs';
 
-const workspaceRequire = createRequire(path.join(ROOT, 'package.json'));
+const CLEAR = { postgres: dropDatabase, redis: clearRedis, nats: clearNats };
 
-/** Removes our data from servers that were there before us; private ones go with their folder. */
+/**
+ * Removes our data from servers that were there before us; private ones go with their folder.
+ * @throws {Failure} when one of them does not answer: what stays there could not be removed any more without the folder
+ */
 export async function removeFromOwnServers() {
-  const { stores } = readState();
-  if (stores && !stores.postgres.isPrivate) await dropDatabase(stores.postgres.url);
-  if (stores && !stores.redis.isPrivate) await deleteKeys(stores.redis.url);
-  if (stores && !stores.nats.isPrivate) await deleteStreams(stores.nats.url);
-}
-
-/** Only keys with our prefix; a queue's keys are hash-tagged. */
-async function deleteKeys(url) {
-  const { default: Redis } = workspaceRequire('ioredis');
-  const redis = new Redis(url);
-  for (const match of ['rmm:*', '{rmm:*']) {
-    for await (const keys of redis.scanStream({ match, count: 500 })) if (keys.length) await redis.unlink(...keys);
+  for (const [kind, { url, isPrivate }] of Object.entries(readState().stores ?? {})) {
+    if (isPrivate) continue;
+    try {
+      await CLEAR[kind](url, { id: keptSecrets().fleetId, dir: FLEET_DIR });
+    } catch (error) {
+      throw new Failure(
+        `The fleet's data on ${kind} at ${new URL(url).host} cannot be removed: ${error.message || error.code}\n` +
+          `       Start that server again; if it is gone for good, delete ${FLEET_DIR}`,
+      );
+    }
   }
-  await redis.quit();
-}
-
-async function deleteStreams(url) {
-  const connection = await workspaceRequire('nats').connect(natsOptions(url));
-  const manager = await connection.jetstreamManager();
-  for await (const { config } of manager.streams.list())
-    if (config.name.startsWith('RMM_')) await manager.streams.delete(config.name);
-  await connection.close();
 }

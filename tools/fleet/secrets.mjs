@@ -8,7 +8,7 @@ const token = (bytes = 18) => randomBytes(bytes).toString('base64url');
 
 /**
  * The random secrets of this fleet, made at the first start and kept, since the data they protect is kept too.
- * @returns {{ adminEmail: string, adminPassword: string, keyId: string, key: string, enrollmentPepper: string,
+ * @returns {{ fleetId: string, adminEmail: string, adminPassword: string, keyId: string, key: string, enrollmentPepper: string,
  *   recoveryCodePepper: string, cursorKey: string, database: Record<string, string>, nats: Record<string, string> }}
  */
 export function keptSecrets() {
@@ -23,6 +23,7 @@ export function keptSecrets() {
 function fresh() {
   const logins = SERVICES.flatMap(({ schema }) => ROLES.map((role) => [`${schema}.${role}`, token()]));
   return {
+    fleetId: token(6),
     adminEmail: process.env.BOOTSTRAP_ADMIN_EMAIL || 'admin@fleet.test',
     adminPassword: process.env.BOOTSTRAP_ADMIN_PASSWORD || `${token(12)}-Aa1`,
     keyId: 'dev-1',
