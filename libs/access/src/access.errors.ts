@@ -85,6 +85,12 @@ export class OrganizationAccessDenied extends ForbiddenError {
   override error = 'Access to this organization denied';
 }
 
+/** A foreign or unknown partner that a request names. */
+export class PartnerAccessDenied extends ForbiddenError {
+  override code = 'partner_access_denied';
+  override error = 'Access to this partner denied';
+}
+
 export class SiteAccessDenied extends ForbiddenError {
   override code = 'site_access_denied';
   override error = 'Access to this site denied';

@@ -1,4 +1,4 @@
-import type { Caller } from '@rmm/access';
+import { PartnerAccessDenied, type Caller } from '@rmm/access';
 import { Injectable } from '@nestjs/common';
 import { Outbox } from '@rmm/messaging';
 import { isUniqueViolation, Tenants, type TenantTransaction } from '@rmm/persistence';
@@ -6,7 +6,6 @@ import { DomainError, Logger, ValidationError } from '@rmm/service-kit';
 import { randomUUID } from 'node:crypto';
 import { partnerFor } from '../organizations/acting-partner.js';
 import { OrganizationsRepository } from '../organizations/organizations.repository.js';
-import { PartnerAccessDenied } from '../organizations/organization.errors.js';
 import { lockOrganizations } from '../partners/partner-locks.js';
 import { PartnersRepository } from '../partners/partners.repository.js';
 import { decide, refusedGroup, type GroupDecision, type ImportMode } from './decide.js';

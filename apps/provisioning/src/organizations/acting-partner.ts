@@ -1,6 +1,5 @@
-import type { Caller } from '@rmm/access';
+import { PartnerAccessDenied, type Caller } from '@rmm/access';
 import { ValidationError } from '@rmm/service-kit';
-import { PartnerAccessDenied } from './organization.errors.js';
 
 /**
  * The partner a caller acts for: a system caller names it, everybody else has one and may at most repeat it.

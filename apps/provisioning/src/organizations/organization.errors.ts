@@ -1,4 +1,4 @@
-import { ConflictError, ForbiddenError } from '@rmm/service-kit';
+import { ConflictError } from '@rmm/service-kit';
 
 export class OrganizationSlugConflict extends ConflictError {
   override code = 'organization_slug_conflict';
@@ -9,9 +9,4 @@ export class OrganizationSlugConflict extends ConflictError {
 export class OrganizationLimitReached extends ConflictError {
   override code = 'organization_limit_reached';
   override error = 'Organization limit reached';
-}
-
-export class PartnerAccessDenied extends ForbiddenError {
-  override code = 'partner_access_denied';
-  override error = 'Access to this partner denied';
 }

@@ -1,4 +1,4 @@
-import { ScopeNotAllowed, type Caller } from '@rmm/access';
+import { PartnerAccessDenied, ScopeNotAllowed, type Caller } from '@rmm/access';
 import { ORGANIZATION_CREATED, ORGANIZATION_UPDATED } from '@rmm/contracts';
 import { Injectable } from '@nestjs/common';
 import { AuditTrail, Outbox } from '@rmm/messaging';
@@ -12,7 +12,7 @@ import type { CreateOrganizationDto } from './dto/create-organization.dto.js';
 import type { ListOrganizationsDto } from './dto/list-organizations.dto.js';
 import type { UpdateOrganizationDto } from './dto/update-organization.dto.js';
 import type { BillingContact } from './organization.entity.js';
-import { OrganizationLimitReached, OrganizationSlugConflict, PartnerAccessDenied } from './organization.errors.js';
+import { OrganizationLimitReached, OrganizationSlugConflict } from './organization.errors.js';
 import { organizationAccessChanged, organizationMessage, type OrganizationRow } from './organization-facts.js';
 import { OrganizationsRepository, type OrganizationChange, type OrganizationView } from './organizations.repository.js';
 import { mergeSettings } from './settings.js';
