@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { OrganizationDirectory, type UserCaller } from '@rmm/access';
+import { OrganizationDirectory, SiteAccessDenied, type UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
 import { Tenants, WorkerDatabase } from '@rmm/persistence';
 import { hashKey } from '@rmm/secrets';
@@ -42,7 +42,7 @@ export class InvitesService {
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 
-  /** @throws InvalidRoleScope, PermissionNotDelegable, UserAlreadyExists, OrganizationAccessDenied, RateLimitedError */
+  /** @throws InvalidRoleScope, PermissionNotDelegable, UserAlreadyExists, OrganizationAccessDenied, SiteAccessDenied, RateLimitedError */
   async invite(caller: UserCaller, dto: InviteUserDto): Promise<InvitedUserDto> {
     await this.limits.hit(this.config.limits.invite, caller.userId);
     const axis = await this.axes.of(caller, dto);
@@ -114,6 +114,8 @@ export class InvitesService {
     if (axis.kind === 'organization') {
       if (dto.orgAccess !== undefined) throw ValidationError.of('orgAccess', 'is not for organization members');
       if (dto.orgIds !== undefined) throw ValidationError.of('orgIds', 'is not for organization members');
+      assertWithin(caller.siteIds, siteIds);
+      assertWithin(caller.deviceGroupIds, deviceGroupIds);
       return { orgAccess: 'none' as const, orgIds: [], siteIds, deviceGroupIds };
     }
     if (siteIds) throw ValidationError.of('siteIds', 'is not for partner members');
@@ -136,6 +138,11 @@ export class InvitesService {
     const [row] = await this.tenants.read<{ name: string }>(caller, sql, [axis.partnerId]);
     return row?.name ?? '';
   }
+}
+
+/** Nobody gives a wider reach than their own; null is a reach without limit. @throws SiteAccessDenied */
+function assertWithin(own: readonly string[] | null, given: readonly string[] | null): void {
+  if (own !== null && !given?.every((id) => own.includes(id))) throw new SiteAccessDenied();
 }
 
 /** The membership the invitation was for, else the first that is alive. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   expectStatus,
   freshEmail,
@@ -146,6 +147,20 @@ describe('users and invitations', () => {
     expect((await identity.get('/orgs/partners/me', { bearer: admin.bearer })).body.code).toBe('scope_not_allowed');
   }, 60_000);
 
+  it('never give a wider reach than that of an inviter who is confined to sites', async () => {
+    const orgId = await withOrganization(acme.partnerId);
+    const role = await roleId(identity, acme.bearer, 'Org Admin', `&orgId=${orgId}`);
+    const [site, elsewhere] = [randomUUID(), randomUUID()];
+    const confined = await inviteAndAccept(identity, acme.bearer, { roleId: role, orgId, siteIds: [site] });
+    for (const siteIds of [undefined, [elsewhere], [site, elsewhere]]) {
+      const refused = await invite(confined.bearer, { email: freshEmail(), name: 'Robin', roleId: role, siteIds });
+      expect(refused).toMatchObject({ status: 403, body: { code: 'site_access_denied' } });
+    }
+    for (const siteIds of [[site], []]) {
+      expectStatus(await invite(confined.bearer, { email: freshEmail(), name: 'Robin', roleId: role, siteIds }), 201);
+    }
+  }, 40_000);
+
   it('close administration to members with selected organisations', async () => {
     const orgId = await withOrganization(acme.partnerId);
     const role = await roleId(identity, acme.bearer, 'Partner Admin');
@@ -190,5 +205,12 @@ describe('users and invitations', () => {
     expect((await identity.get('/users', { bearer: root })).body.code).toBe('context_required');
     const list = expectStatus(await identity.get(`/users?partnerId=${acme.partnerId}`, { bearer: root }), 200);
     expect((list.body.data as { id: string }[]).map(({ id }) => id)).toContain(acme.userId);
+    const nobodys = { partnerId: randomUUID(), email: freshEmail(), name: 'Robin', roleId: randomUUID() };
+    for (const refused of [
+      await identity.get(`/users?partnerId=${nobodys.partnerId}`, { bearer: root }),
+      await invite(root, nobodys),
+    ]) {
+      expect(refused).toMatchObject({ status: 403, body: { code: 'partner_access_denied' } });
+    }
   }, 30_000);
 });

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { OrganizationAccessDenied, OrganizationDirectory, type UserCaller } from '@rmm/access';
+import { OrganizationAccessDenied, OrganizationDirectory, PartnerAccessDenied, type UserCaller } from '@rmm/access';
+import { Tenants } from '@rmm/persistence';
 import { ForbiddenError } from '@rmm/service-kit';
 
 export class ContextRequired extends ForbiddenError {
@@ -14,10 +15,14 @@ export type UserAxis =
 /** Works out whose members a caller manages. @see CONTRACT.md 4.5, "caller's axis" */
 @Injectable()
 export class UserAxes {
-  constructor(private readonly directory: OrganizationDirectory) {}
+  constructor(
+    private readonly directory: OrganizationDirectory,
+    private readonly tenants: Tenants,
+  ) {}
 
   /**
-   * @throws ContextRequired for a system caller that names neither; OrganizationAccessDenied for a foreign organisation
+   * @throws ContextRequired for a system caller that names neither; OrganizationAccessDenied for a foreign organisation;
+   *   PartnerAccessDenied for a partner that does not exist
    */
   async of(caller: UserCaller, named: { orgId?: string; partnerId?: string }): Promise<UserAxis> {
     if (caller.scope === 'organization') {
@@ -31,6 +36,12 @@ export class UserAxes {
     }
     const partnerId = caller.scope === 'system' ? named.partnerId : caller.partnerId;
     if (!partnerId) throw new ContextRequired();
+    if (partnerId !== caller.partnerId) await this.assertPartner(caller, partnerId);
     return { kind: 'partner', partnerId };
+  }
+
+  private async assertPartner(caller: UserCaller, partnerId: string): Promise<void> {
+    const known = await this.tenants.read(caller, 'select 1 from partner where id = $1', [partnerId]);
+    if (known.length === 0) throw new PartnerAccessDenied();
   }
 }
