@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { OrganizationDirectory, type UserCaller } from '@rmm/access';
+import { assertSite, OrganizationDirectory, type UserCaller } from '@rmm/access';
 import { PROVISIONING_SITES_GET, type Page } from '@rmm/contracts';
 import { AuditTrail, RpcClient } from '@rmm/messaging';
 import { Tenants } from '@rmm/persistence';
@@ -46,7 +46,9 @@ export class EnrollmentKeysService {
     const orgId = dto.orgId ?? caller.orgId;
     if (!orgId) throw ValidationError.of('orgId', 'is required');
     const organization = await this.directory.assertReachable(caller, orgId);
-    if (dto.siteId) await this.assertSite(orgId, dto.siteId);
+    // A key without site lets devices into any site of the organisation.
+    assertSite(caller, dto.siteId ?? null);
+    if (dto.siteId) await this.assertSiteOf(orgId, dto.siteId);
     const expiresAt = await this.expiry(caller, organization.partnerId, dto);
     const { key, keyHash } = mintEnrollmentKey(this.config.enrollmentPeppers.current);
     return this.tenants.run(caller, async (tx) => {
@@ -75,7 +77,7 @@ export class EnrollmentKeysService {
   }
 
   /** @throws ValidationError naming siteId */
-  private async assertSite(orgId: string, siteId: string): Promise<void> {
+  private async assertSiteOf(orgId: string, siteId: string): Promise<void> {
     const { site } = await this.rpc.call(PROVISIONING_SITES_GET, { orgId, siteId });
     if (!site || site.deleted) throw ValidationError.of('siteId', 'is not a site of this organisation');
   }
