@@ -1,5 +1,5 @@
 import { Test, type TestingModule } from '@nestjs/testing';
-import { PersistenceModule, WorkerDatabase } from '@rmm/persistence';
+import { PersistenceModule, Tenants, WorkerDatabase } from '@rmm/persistence';
 import { ServiceKitModule } from '@rmm/service-kit';
 import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import { readCredentialsConfig } from '../src/config.js';
@@ -9,6 +9,7 @@ export interface CredentialsDatabase {
   stores: Stores;
   database: TestDatabase<'credentials'>;
   worker: WorkerDatabase;
+  tenants: Tenants;
   close(): Promise<void>;
 }
 
@@ -38,6 +39,7 @@ export async function openCredentialsDatabase(): Promise<CredentialsDatabase> {
     stores,
     database,
     worker: module.get(WorkerDatabase),
+    tenants: module.get(Tenants),
     close: async () => {
       await module.close();
       await stores.stop();

@@ -16,6 +16,12 @@ const KEY_COLUMNS = `id, principal_id AS "principalId", partner_id AS "partnerId
 export class PartnerPrincipalsRepository {
   constructor(private readonly tenants: Tenants) {}
 
+  /** False for a foreign partner as for none. */
+  async seesPartner(caller: UserCaller, partnerId: string): Promise<boolean> {
+    const sql = 'SELECT 1 FROM partner_directory WHERE partner_id = $1';
+    return (await this.tenants.read(caller, sql, [partnerId])).length > 0;
+  }
+
   async list(
     caller: UserCaller,
     partnerId: string | null,

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { UserCaller } from '@rmm/access';
+import { PartnerAccessDenied, type UserCaller } from '@rmm/access';
 import type { Page } from '@rmm/contracts';
 import { AuditTrail } from '@rmm/messaging';
 import { DEFAULT_PARTNER_SCOPES, PARTNER_SCOPES } from '@rmm/permissions';
@@ -26,6 +26,7 @@ export class PartnerPrincipalsService {
     partnerId: string | undefined,
     page: PageQueryDto,
   ): Promise<Page<PartnerPrincipalDto>> {
+    if (partnerId) await this.assertPartner(caller, partnerId);
     const { rows, total } = await this.repository.list(caller, partnerId ?? null, page);
     const ids = rows.map((row) => row.id);
     const keys = ids.length ? await this.repository.listKeys(caller, ids) : [];
@@ -48,6 +49,7 @@ export class PartnerPrincipalsService {
   ): Promise<PartnerPrincipalDto> {
     const owner = caller.partnerId ?? partnerId;
     if (!owner) throw ValidationError.of('partnerId', 'is required');
+    if (partnerId) await this.assertPartner(caller, partnerId);
     const scopes = dto.scopes ?? [...DEFAULT_PARTNER_SCOPES];
     const unknown = scopes.filter((scope) => !Object.hasOwn(PARTNER_SCOPES, scope));
     if (unknown.length) throw ValidationError.of('scopes', `unknown scopes: ${unknown.join(', ')}`);
@@ -71,5 +73,11 @@ export class PartnerPrincipalsService {
       });
       return toPartnerPrincipalDto(row, []);
     });
+  }
+
+  /** @throws PartnerAccessDenied for a partner that is foreign to the caller or does not exist */
+  private async assertPartner(caller: UserCaller, partnerId: string): Promise<void> {
+    if (partnerId === caller.partnerId) return;
+    if (!(await this.repository.seesPartner(caller, partnerId))) throw new PartnerAccessDenied();
   }
 }
