@@ -199,7 +199,11 @@ describe('the launcher', () => {
       await new Promise((resolve) => child.once('exit', resolve));
       assert.deepEqual(commandsNaming(fresh.dir), [], `after ${delayMs} ms`);
       assert.equal(fs.existsSync(path.join(fresh.dir, 'data/dev/lock.json')), false);
-      assert.equal(fs.existsSync(shelterPath(path.join(fresh.dir, 'data/dev'))), false, 'nothing beside the data folder');
+      assert.equal(
+        fs.existsSync(shelterPath(path.join(fresh.dir, 'data/dev'))),
+        false,
+        'nothing beside the data folder',
+      );
       await fresh.remove();
     }
   });
