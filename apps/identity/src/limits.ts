@@ -24,13 +24,19 @@ const DEFAULTS = {
   loginNarrow: guarded('login-narrow', 5, 5 * MINUTE),
   refresh: lenient('refresh', 60, MINUTE),
   mfaVerify: guarded('mfa-verify', 5, 5 * MINUTE),
+  mfaStepUp: guarded('mfa-step-up', 5, 5 * MINUTE),
   currentPassword: guarded('current-password', 5, 5 * MINUTE),
+  forgotPassword: guarded('forgot-password', 3, HOUR),
+  resetPassword: guarded('reset-password', 10, HOUR),
   acceptInvite: guarded('accept-invite', 10, HOUR),
   previewInvite: guarded('preview-invite', 30, 10 * MINUTE),
   register: guarded('register', 5, HOUR),
   registerPartner: guarded('register-partner', 3, HOUR),
   verifyEmail: guarded('verify-email', 10, 5 * MINUTE),
+  resendVerificationMinute: guarded('resend-verification-minute', 1, MINUTE),
+  resendVerificationHour: guarded('resend-verification-hour', 5, HOUR),
   invite: lenient('invite', 60, HOUR),
+  auditExport: lenient('audit-export', 10, HOUR),
 };
 
 export type IdentityLimits = Record<keyof typeof DEFAULTS, RateLimit>;

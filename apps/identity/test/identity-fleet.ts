@@ -65,6 +65,10 @@ export class RunningIdentity {
     return this.call('patch', path, body, options);
   }
 
+  delete(path: string, options: CallOptions = {}): Promise<Answer> {
+    return this.call('delete', path, undefined, options);
+  }
+
   async call(
     method: 'get' | 'post' | 'patch' | 'delete',
     path: string,

@@ -1,25 +1,15 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
 import { Tenants, WorkerDatabase } from '@rmm/persistence';
-import { BadRequestError, RateLimits, UnauthenticatedError } from '@rmm/service-kit';
+import { UnauthenticatedError } from '@rmm/service-kit';
 import { AccessChanges } from '../access/access-changes.js';
-import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { MailOutbox } from '../mail/mail-outbox.js';
 import { SessionsRepository } from '../sessions/sessions.repository.js';
 import { PeopleRepository } from '../users/people.repository.js';
+import { CurrentPassword, CurrentPasswordWrong } from './current-password.js';
 import { PasswordHasher } from './password-hasher.js';
 import { assertStrongPassword } from './password-rules.js';
-
-export class CurrentPasswordWrong extends BadRequestError {
-  override code = 'invalid_credentials';
-  override error = 'Current password is incorrect';
-}
-
-export class PasswordNotSet extends BadRequestError {
-  override code = 'password_not_set';
-  override error = 'This account has no password';
-}
 
 /** Changing the own password. */
 @Injectable()
@@ -30,11 +20,10 @@ export class PasswordService {
     private readonly people: PeopleRepository,
     private readonly hasher: PasswordHasher,
     private readonly sessions: SessionsRepository,
-    private readonly limits: RateLimits,
+    private readonly currentPassword: CurrentPassword,
     private readonly audit: AuditTrail,
     private readonly access: AccessChanges,
     private readonly mail: MailOutbox,
-    @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 
   /**
@@ -42,14 +31,15 @@ export class PasswordService {
    * @throws CurrentPasswordWrong, PasswordNotSet, WeakPassword, RateLimitedError
    */
   async change(caller: UserCaller, currentPassword: string, newPassword: string): Promise<void> {
-    await this.limits.hit(this.config.limits.currentPassword, caller.userId);
     const person = await this.people.findById(this.worker, caller.userId);
     if (!person) throw new UnauthenticatedError();
-    if (person.passwordHash === null) throw new PasswordNotSet();
     const self = { type: 'user', id: person.id, name: person.name };
-    if (!(await this.hasher.verify(person.passwordHash, currentPassword))) {
+    try {
+      await this.currentPassword.prove(caller, person, currentPassword);
+    } catch (error) {
+      if (!(error instanceof CurrentPasswordWrong)) throw error;
       await this.audit.addDirect(caller, 'user.password.change', self, { reason: 'wrong_password' }, 'failure');
-      throw new CurrentPasswordWrong();
+      throw error;
     }
     await assertStrongPassword(newPassword, person);
     const newHash = await this.hasher.hash(newPassword);
@@ -68,6 +58,5 @@ export class PasswordService {
       await this.audit.add(tx, caller, 'user.password.change', self);
       await this.mail.add(tx, { to: person.email, template: 'password-changed', values: { name: person.name } });
     });
-    await this.limits.reset(this.config.limits.currentPassword, caller.userId);
   }
 }

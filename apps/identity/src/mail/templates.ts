@@ -56,6 +56,91 @@ const TEMPLATES = {
         'If it was not you, tell your administrator at once.',
       ],
     },
+    'password-reset': {
+      subject: 'Choose a new password',
+      paragraphs: [
+        'Hello {name},',
+        'somebody asked for a new password for your account. The link works for one hour, and only the newest one works.',
+        'If it was not you, you can ignore this mail: your password stays as it is.',
+      ],
+      action: 'Choose a new password',
+    },
+    'new-device': {
+      subject: 'New sign-in to your account',
+      paragraphs: [
+        'Hello {name},',
+        'your account was signed in to from a device we have not seen before: {device}, address {address}, at {time}.',
+        'If it was not you, change your password at once: that ends every session.',
+      ],
+    },
+    'verify-address': {
+      subject: 'Confirm your e-mail address',
+      paragraphs: ['Hello {name},', 'please confirm that this is your e-mail address. The link works for one hour.'],
+      action: 'Confirm address',
+    },
+    'email-change-confirm': {
+      subject: 'Confirm your new e-mail address',
+      paragraphs: [
+        'Hello {name},',
+        'please confirm that your account is to use this address from now on. The link works for one hour.',
+        'If you did not ask for it, you can ignore this mail.',
+      ],
+      action: 'Confirm new address',
+    },
+    'email-change-notice': {
+      subject: 'A new e-mail address was asked for',
+      paragraphs: [
+        'Hello {name},',
+        'a new address was asked for your account: {newEmail}. Nothing changes until it is confirmed.',
+        'If it was not you, change your password at once.',
+      ],
+    },
+    'email-changed': {
+      subject: 'The e-mail address of your account was changed',
+      paragraphs: [
+        'Hello {name},',
+        'your account now uses the address {newEmail}, and all sessions were signed out.',
+        'If it was not you, tell your administrator at once.',
+      ],
+    },
+    'mfa-enabled': {
+      subject: 'Two-step sign-in is on',
+      paragraphs: [
+        'Hello {name},',
+        'a second factor was added to your account.',
+        'If it was not you, tell your administrator at once.',
+      ],
+    },
+    'mfa-disabled': {
+      subject: 'Two-step sign-in is off',
+      paragraphs: [
+        'Hello {name},',
+        'the second factor of your account was removed.',
+        'If it was not you, tell your administrator at once.',
+      ],
+    },
+    'mfa-reset': {
+      subject: 'Your second factor was reset',
+      paragraphs: [
+        'Hello {name},',
+        'an administrator removed the second factor of your account and signed you out everywhere.',
+        'Set up a new one when you sign in next.',
+      ],
+    },
+    'mfa-grace-opened': {
+      subject: 'Please set up two-step sign-in',
+      paragraphs: [
+        'Hello {name},',
+        'your role needs a second factor. Please set one up before {deadline}; after that you cannot work without it.',
+      ],
+    },
+    'mfa-grace-ending': {
+      subject: 'Two-step sign-in: a few days left',
+      paragraphs: [
+        'Hello {name},',
+        'please set up a second factor before {deadline}; after that you cannot work without it.',
+      ],
+    },
   },
 } satisfies Record<string, Record<string, Template>>;
 

@@ -1,16 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
-import { Tenants, WorkerDatabase } from '@rmm/persistence';
+import { Tenants } from '@rmm/persistence';
 import { KeyRing } from '@rmm/secrets';
 import { RateLimits, UnauthenticatedError } from '@rmm/service-kit';
 import qrcode from 'qrcode';
 import { AccessChanges } from '../access/access-changes.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { sameMembership } from '../memberships/membership.js';
+import { OwnSession } from '../sessions/own-session.js';
 import { SessionOpener, type IssuedSession } from '../sessions/session-opener.js';
 import { SessionsRepository } from '../sessions/sessions.repository.js';
-import { PeopleRepository } from '../users/people.repository.js';
 import type { LiveMembership, Person } from '../users/person.js';
 import { CodeChecker } from './code-checker.js';
 import { FactorsRepository, totpSealContext } from './factors.repository.js';
@@ -30,8 +29,7 @@ export interface ConfirmedSetup {
 export class MfaSetupService {
   constructor(
     private readonly tenants: Tenants,
-    private readonly worker: WorkerDatabase,
-    private readonly people: PeopleRepository,
+    private readonly session: OwnSession,
     private readonly factors: FactorsRepository,
     private readonly setups: TotpSetups,
     private readonly codes: CodeChecker,
@@ -46,7 +44,7 @@ export class MfaSetupService {
 
   /** @throws MfaAlreadyEnabled */
   async start(caller: UserCaller): Promise<MfaSetupStartedDto> {
-    if ((await this.personOf(caller)).person.mfaEnabled) throw new MfaAlreadyEnabled();
+    if ((await this.session.personOf(caller)).person.mfaEnabled) throw new MfaAlreadyEnabled();
     const setup: TotpSetup = { secret: newTotpSecret(), recoveryCodes: newRecoveryCodes() };
     await this.setups.start(caller.userId, caller.sessionId, setup);
     await this.audit.addDirect(caller, 'auth.mfa.setup', { type: 'user', id: caller.userId }, { method: 'totp' });
@@ -68,7 +66,7 @@ export class MfaSetupService {
       await this.audit.addDirect(caller, 'auth.mfa.setup.failed', { type: 'user', id: userId }, {}, 'failure');
       throw new MfaCodeInvalid();
     }
-    const { person, membership } = await this.personOf(caller);
+    const { person, membership } = await this.session.personOf(caller);
     if (person.mfaEnabled) throw new MfaAlreadyEnabled();
     if (!(await this.setups.end(userId, sessionId))) throw new MfaSetupNotPending();
 
@@ -98,12 +96,5 @@ export class MfaSetupService {
       return this.opener.open(tx, { ...person, ...epochs }, membership, options);
     });
     return this.opener.issue(opened);
-  }
-
-  private async personOf(caller: UserCaller): Promise<{ person: Person; membership: LiveMembership }> {
-    const person = await this.people.findById(this.worker, caller.userId);
-    const membership = person?.memberships.find((m) => sameMembership(m, caller));
-    if (!person || !membership) throw new UnauthenticatedError();
-    return { person, membership };
   }
 }

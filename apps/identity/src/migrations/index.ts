@@ -1,4 +1,5 @@
 import { CreateIdentity1767225600000 } from './1767225600000-create-identity.js';
+import { CompletePeople1767312000000 } from './1767312000000-complete-people.js';
 
 /** Oldest first. */
-export const MIGRATIONS = [CreateIdentity1767225600000];
+export const MIGRATIONS = [CreateIdentity1767225600000, CompletePeople1767312000000];

@@ -6,7 +6,17 @@ export type SessionMethod = 'password' | 'passkey' | 'sso' | 'invite' | 'registr
 
 /** Why a family ended, as `revoked_reason` and audit rows say it. */
 export type RevokedReason =
-  'logout' | 'reuse_detected' | 'password_change' | 'mfa_change' | 'membership_gone' | 'switch';
+  | 'logout'
+  | 'reuse_detected'
+  | 'password_change'
+  | 'password_reset'
+  | 'email_change'
+  | 'mfa_change'
+  | 'mfa_reset'
+  | 'membership_gone'
+  | 'not_active'
+  | 'switch'
+  | 'ended_by_user';
 
 export interface SessionFamily extends MembershipKey {
   id: string;
@@ -33,6 +43,13 @@ export interface NewFamily extends MembershipKey {
   factorProven: boolean;
   /** The password was proven just now. */
   passwordProven: boolean;
+}
+
+/** When the person of a session last proved who it is, and the database clock. */
+export interface SessionProofs {
+  passwordProofAt: Date | null;
+  factorProofAt: Date | null;
+  now: Date;
 }
 
 /** A refresh token as it was presented, with its family. */
@@ -153,6 +170,16 @@ export class SessionsRepository {
       [userId, reason],
     );
     return rows.length;
+  }
+
+  /** Null when the family is not alive. */
+  async findProofs(db: SqlExecutor, familyId: string): Promise<SessionProofs | null> {
+    const [row] = await db.query<SessionProofs>(
+      `select password_proof_at as "passwordProofAt", factor_proof_at as "factorProofAt", now() as now
+       from session_family where id = $1 and revoked_at is null`,
+      [familyId],
+    );
+    return row ?? null;
   }
 
   /** Removes families whose end lies more than 30 days back, with their tokens. @returns how many */

@@ -43,7 +43,9 @@ const SELECT = `
     u.preferences, u.mfa_enabled as "mfaEnabled", u.mfa_method as "mfaMethod", u.phone_number as "phoneNumber",
     u.phone_verified as "phoneVerified", u.first_factor_at as "firstFactorAt",
     u.mfa_grace_granted_at as "graceGrantedAt", u.mfa_enrollment_deadline as "enrollmentDeadline",
-    u.auth_epoch as "authEpoch", u.mfa_epoch as "mfaEpoch", u.password_changed_at as "passwordChangedAt",
+    u.auth_epoch as "authEpoch", u.mfa_epoch as "mfaEpoch", u.reset_epoch as "resetEpoch",
+    u.email_epoch as "emailEpoch", u.email_verified_at as "emailVerifiedAt", u.pending_email as "pendingEmail",
+    u.pending_email_requested_at as "pendingEmailRequestedAt", u.password_changed_at as "passwordChangedAt",
     u.last_login_at as "lastLoginAt", u.created_at as "createdAt", now() as now,
     coalesce((
       select json_agg(json_build_object(

@@ -26,6 +26,12 @@ export interface Person {
   enrollmentDeadline: Date | null;
   authEpoch: number;
   mfaEpoch: number;
+  resetEpoch: number;
+  emailEpoch: number;
+  emailVerifiedAt: Date | null;
+  /** An address that is asked for and not yet confirmed. */
+  pendingEmail: string | null;
+  pendingEmailRequestedAt: Date | null;
   passwordChangedAt: Date | null;
   lastLoginAt: Date | null;
   createdAt: Date;

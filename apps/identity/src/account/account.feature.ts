@@ -1,0 +1,7 @@
+import type { Feature } from '../feature.js';
+
+/** What somebody does with its own account: profile, avatar, address. */
+export const accountFeature: Feature = {
+  controllers: [],
+  providers: [],
+};

@@ -1,0 +1,10 @@
+import type { Feature } from '../feature.js';
+import { PartnerMaker } from './partner-maker.js';
+import { PartnersController } from './partners.controller.js';
+import { PartnersService } from './partners.service.js';
+
+/** Partner records. */
+export const partnersFeature: Feature = {
+  controllers: [PartnersController],
+  providers: [PartnerMaker, PartnersService],
+};

@@ -1,0 +1,7 @@
+import type { Feature } from '../feature.js';
+
+/** Forgotten passwords. */
+export const passwordsFeature: Feature = {
+  controllers: [],
+  providers: [],
+};

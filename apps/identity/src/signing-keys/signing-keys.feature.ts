@@ -1,0 +1,11 @@
+import { VERIFICATION_KEYS } from '@rmm/access';
+import type { Feature } from '../feature.js';
+import { JwksController } from './jwks.controller.js';
+import { SigningKeysRepository } from './signing-keys.repository.js';
+import { SigningKeys } from './signing-keys.service.js';
+
+/** The keys behind access tokens. */
+export const signingKeysFeature: Feature = {
+  controllers: [JwksController],
+  providers: [SigningKeys, SigningKeysRepository, { provide: VERIFICATION_KEYS, useExisting: SigningKeys }],
+};
