@@ -3,6 +3,7 @@ import { JetStreamServer } from '@rmm/messaging';
 import type { ServiceOptions } from '@rmm/service-kit';
 import { AppModule } from './app.module.js';
 import type { IdentityConfig } from './config.js';
+import { readExamples } from './openapi-examples.js';
 
 /** How identity is started: by `main.ts`, and by the specs that boot it. */
 export const serviceOptions = (config: IdentityConfig): ServiceOptions => ({
@@ -12,6 +13,7 @@ export const serviceOptions = (config: IdentityConfig): ServiceOptions => ({
   openApi: {
     title: 'Identity',
     description: 'Partners, users, memberships, roles, sessions, MFA and the audit trail',
+    examples: readExamples,
   },
   microservices: (app) => {
     app.connectMicroservice<MicroserviceOptions>({ strategy: app.get(JetStreamServer) });

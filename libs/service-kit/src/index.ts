@@ -16,6 +16,7 @@ export * from './logging/logger.js';
 export * from './logging/redaction.js';
 export * from './metrics/metrics-registry.js';
 export * from './openapi/openapi-documents.js';
+export type { OperationExample, OperationExamples } from './openapi/operation-examples.js';
 export * from './redis/redis-connections.js';
 export * from './service-kit.module.js';
 export * from './time/clock.js';

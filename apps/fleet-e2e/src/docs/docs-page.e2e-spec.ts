@@ -19,6 +19,8 @@ describe('the docs of the fleet', () => {
     expect(Object.keys(document.paths as object)).toEqual(expect.arrayContaining(ONE_OF_EACH));
     const login = document.paths['/api/v1/auth/login'].post;
     expect(login.requestBody.content['application/json'].schema).toBeDefined();
+    expect(login.requestBody.content['application/json'].example).toMatchObject({ password: expect.any(String) });
+    expect(login.description).toContain('curl -X POST "$BASE_URL/api/v1/auth/login"');
   });
 
   it('are a page that loads nothing from elsewhere', async () => {

@@ -1,6 +1,8 @@
 import { type INestApplication, Injectable, type Type } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { API_PREFIX } from '../http/path-rules.js';
 import { addErrors, ERROR_BODY_SCHEMA } from './error-schema.js';
+import { addExamples, type OperationExamples } from './operation-examples.js';
 import { routesByOperationId } from './routes-by-operation-id.js';
 
 export type OpenApiOperation = NonNullable<OpenAPIObject['paths'][string]['get']> & Record<`x-${string}`, unknown>;
@@ -17,6 +19,8 @@ export type OperationDescriber = (operation: OpenApiOperation, route: OpenApiRou
 export interface OpenApiInfo {
   title: string;
   description: string;
+  /** Recorded calls; read when the document is built. */
+  examples?: () => OperationExamples;
 }
 
 /** Names of the security schemes a describer may refer to. */
@@ -58,14 +62,16 @@ export class OpenApiDocuments {
       .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT' }, BEARER_SCHEME)
       .addApiKey({ type: 'apiKey', in: 'header', name: 'X-API-Key' }, API_KEY_SCHEME)
       .build();
+    const examples = info.examples?.() ?? {};
     const routes = routesByOperationId(app);
     const document = SwaggerModule.createDocument(app, base, { operationIdFactory: routes.idOf });
     document.components = {
       ...document.components,
       schemas: { ErrorBody: ERROR_BODY_SCHEMA, ...document.components?.schemas },
     };
-    for (const operation of operationsOf(document)) {
+    for (const { operation, method, path } of operationsOf(document)) {
       addErrors(operation);
+      addExamples(operation, method, examples[`${method} ${path}`] ?? []);
       const route = routes.find(operation.operationId);
       if (route) for (const describe of this.describers) describe(operation, route);
     }
@@ -75,8 +81,18 @@ export class OpenApiDocuments {
 
 const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options'] as const;
 
-function operationsOf(document: OpenAPIObject): OpenApiOperation[] {
-  return Object.values(document.paths).flatMap((path) =>
-    METHODS.map((method) => path[method]).filter((operation) => operation !== undefined),
-  ) as OpenApiOperation[];
+interface NamedOperation {
+  operation: OpenApiOperation;
+  method: string;
+  /** Below /api/v1: `/users/{id}`. */
+  path: string;
+}
+
+function operationsOf(document: OpenAPIObject): NamedOperation[] {
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    METHODS.flatMap((method) => {
+      const operation = methods[method] as OpenApiOperation | undefined;
+      return operation ? [{ operation, method, path: path.replace(API_PREFIX, '') }] : [];
+    }),
+  );
 }

@@ -1,0 +1,77 @@
+import type { OperationExample, OperationExamples } from '@rmm/service-kit';
+import type { Answer, CallOptions } from './identity-fleet.js';
+
+/** A call of the walk through all operations. */
+export interface RecordedCall {
+  /** `post /auth/login` */
+  operation: string;
+  path: string;
+  body: object | undefined;
+  options: CallOptions;
+  answer: Answer;
+}
+
+const PER_OPERATION = 2;
+const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
+
+/** What changes from run to run, and what to show instead. In this order. */
+const STAND_INS: readonly [RegExp, string][] = [
+  [/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, '2026-11-21T09:00:00.000Z'],
+  [/eyJ[\w-]+\.[\w-]+\.[\w-]+/g, 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiI3ZDlmIn0.c2lnbmF0dXJl'],
+  [/^data:image\/png;base64,.*$/g, 'data:image/png;base64,iVBORw0KGgo='],
+  [/([a-z]+)-[0-9a-f]{10}@people\.test/g, '$1@people.test'],
+  [/^[0-9a-f]{64}$/g, 'a'.repeat(64)],
+  [/^[A-Za-z0-9_-]{43}$/g, 'A'.repeat(43)],
+  [/^[A-Za-z0-9_-]{48}$/g, 'A'.repeat(48)],
+  [/^[A-Za-z0-9]{32}$/g, 'A'.repeat(32)],
+  [/^[A-Z0-9]{4}-[A-Z0-9]{4}$/g, 'ABCD-2345'],
+  [/^\d{6}$/g, '123456'],
+  [/secret=[A-Z2-7]+/g, 'secret=JBSWY3DPEHPK3PXP'],
+  [/^[A-Z2-7]{16,64}$/g, 'JBSWY3DPEHPK3PXP'],
+  [/\?v=\w+/g, '?v=1'],
+];
+
+/** The first calls of each operation that succeeded, freed of everything that is only of its run. */
+export function examplesOf(calls: readonly RecordedCall[]): OperationExamples {
+  const examples: Record<string, OperationExample[]> = {};
+  for (const { operation, path, body, options, answer } of calls) {
+    const known = (examples[operation] ??= []);
+    if (answer.status >= 400 || known.length >= PER_OPERATION) continue;
+    const isJson = answer.headers['content-type']?.startsWith('application/json');
+    known.push(
+      settled({
+        path,
+        ...(options.bearer !== undefined && { credential: 'bearer' }),
+        ...(body !== undefined && { request: body }),
+        status: answer.status,
+        ...(isJson && { response: shortened(answer.body) }),
+      }),
+    );
+  }
+  const named = Object.entries(examples).filter(([, list]) => list.length > 0);
+  return Object.fromEntries(named.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Long lists show their beginning. */
+function shortened(value: unknown): unknown {
+  if (Array.isArray(value)) return value.slice(0, 2).map(shortened);
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, shortened(member)]));
+}
+
+function settled(example: OperationExample): OperationExample {
+  const ids = new Map<string, string>();
+  const standInFor = (uuid: string) => {
+    if (!ids.has(uuid)) ids.set(uuid, `7d9f2c1e-0000-4000-8000-${String(ids.size + 1).padStart(12, '0')}`);
+    return ids.get(uuid) ?? uuid;
+  };
+  const text = (value: string) =>
+    STAND_INS.reduce((settledText, [pattern, to]) => settledText.replace(pattern, to), value.replace(UUID, standInFor));
+  const walk = (value: unknown): unknown => {
+    if (typeof value === 'string') return text(value);
+    if (Array.isArray(value)) return value.map(walk);
+    if (value === null || typeof value !== 'object') return value;
+    return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, walk(member)]));
+  };
+  return walk(example) as OperationExample;
+}

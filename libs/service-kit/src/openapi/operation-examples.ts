@@ -1,0 +1,42 @@
+import type { OpenApiOperation } from './openapi-documents.js';
+
+/** One call of an operation and what was answered, as recorded from a real run. */
+export interface OperationExample {
+  /** With its query string, below the API's base address: `/users?limit=10`. */
+  path: string;
+  /** `bearer` where the call carried an access token. */
+  credential?: 'bearer';
+  request?: unknown;
+  status: number;
+  /** Absent where the answer is no JSON. */
+  response?: unknown;
+}
+
+/** By operation: `post /auth/login`. The first one of a status is shown. */
+export type OperationExamples = Readonly<Record<string, readonly OperationExample[]>>;
+
+/** Shows recorded calls with an operation: request body, answers, and the first as a line for the shell. */
+export function addExamples(operation: OpenApiOperation, method: string, examples: readonly OperationExample[]): void {
+  const [first] = examples;
+  if (!first) return;
+  const body = operation.requestBody && 'content' in operation.requestBody ? operation.requestBody : undefined;
+  const json = body?.content['application/json'];
+  if (json && first.request !== undefined) json.example = first.request;
+  for (const { status, response } of [...examples].reverse()) {
+    const answer = operation.responses[String(status)];
+    const content = answer && 'content' in answer ? answer.content?.['application/json'] : undefined;
+    if (content && response !== undefined) content.example = response;
+  }
+  operation.description = [operation.description, shellLine(method, first)].filter(Boolean).join('\n\n');
+}
+
+function shellLine(method: string, { path, credential, request }: OperationExample): string {
+  const parts = [
+    `curl -X ${method.toUpperCase()} "$BASE_URL/api/v1${path}"`,
+    ...(credential ? ['-H "Authorization: Bearer $TOKEN"'] : []),
+    ...(request === undefined
+      ? []
+      : ["-H 'Content-Type: application/json'", `-d '${JSON.stringify(request).replaceAll("'", "'\\''")}'`]),
+  ];
+  return ['```bash', parts.join(' \\\n  '), '```'].join('\n');
+}
