@@ -1,4 +1,4 @@
-import { BadRequestError, UnauthenticatedError } from '@rmm/service-kit';
+import { BadRequestError, ForbiddenError, UnauthenticatedError } from '@rmm/service-kit';
 
 /** Wrong TOTP or recovery code; never 401. */
 export class MfaCodeInvalid extends BadRequestError {
@@ -25,4 +25,14 @@ export class MfaAlreadyEnabled extends BadRequestError {
 export class MfaSetupNotPending extends BadRequestError {
   override code = 'mfa_setup_not_pending';
   override error = 'No MFA setup is pending';
+}
+
+/** An account with a factor, whose session proved one too long ago, and no good step-up grant. @see CONTRACT.md 4.7 */
+export class ExistingFactorStepUpRequired extends ForbiddenError {
+  override code = 'existing_factor_step_up_required';
+  override error = 'Confirm with an existing factor first';
+
+  constructor() {
+    super(undefined, { extras: { stepUpUrl: '/auth/mfa/step-up' } });
+  }
 }
