@@ -1,5 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { SqlExecutor } from '@rmm/persistence';
+import type { Person } from '../users/person.js';
+
+export type Epochs = Pick<Person, 'authEpoch' | 'mfaEpoch'>;
+
+const EPOCHS = `auth_epoch as "authEpoch", mfa_epoch as "mfaEpoch"`;
 
 /** TOTP secrets (sealed) and recovery codes (hashed) of one person. */
 @Injectable()
@@ -10,6 +15,10 @@ export class FactorsRepository {
       [userId],
     );
     return row?.sealed ?? null;
+  }
+
+  async hasTotp(tx: SqlExecutor, userId: string): Promise<boolean> {
+    return (await this.findTotp(tx, userId)) !== null;
   }
 
   /** False when a factor stands already. */
@@ -44,18 +53,46 @@ export class FactorsRepository {
   }
 
   /** Marks the account as protected and retires every session (`mep`). @returns the new epochs */
-  async markEnabled(
-    tx: SqlExecutor,
-    userId: string,
-    method: 'totp',
-  ): Promise<{ authEpoch: number; mfaEpoch: number } | null> {
-    const [row] = await tx.query<{ authEpoch: number; mfaEpoch: number }>(
+  async markEnabled(tx: SqlExecutor, userId: string, method: 'totp'): Promise<Epochs | null> {
+    const [row] = await tx.query<Epochs>(
       `update user_account
        set mfa_enabled = true, mfa_method = $2, mfa_epoch = mfa_epoch + 1,
          first_factor_at = coalesce(first_factor_at, now()), updated_at = now()
        where id = $1 and status = 'active'
-       returning auth_epoch as "authEpoch", mfa_epoch as "mfaEpoch"`,
+       returning ${EPOCHS}`,
       [userId, method],
+    );
+    return row ?? null;
+  }
+
+  /**
+   * Removes every factor with phone and recovery codes, and retires every session (`mep`). That a factor was once held
+   * stays known.
+   * @param mfaEpoch  as it was read: of two changes at once one wins
+   * @returns the new epochs, or null when the account was changed meanwhile
+   */
+  async clear(tx: SqlExecutor, userId: string, mfaEpoch: number): Promise<Epochs | null> {
+    const [row] = await tx.query<Epochs>(
+      `update user_account
+       set mfa_enabled = false, mfa_method = null, phone_number = null, phone_verified = false,
+         mfa_epoch = mfa_epoch + 1, updated_at = now()
+       where id = $1 and mfa_epoch = $2 and mfa_enabled
+       returning ${EPOCHS}`,
+      [userId, mfaEpoch],
+    );
+    if (!row) return null;
+    await tx.query('delete from totp_factor where user_id = $1', [userId]);
+    await tx.query('delete from recovery_code where user_id = $1', [userId]);
+    return row;
+  }
+
+  /** Retires every session of an account with a factor, as `clear` does. @returns the new epochs, or null */
+  async moveEpoch(tx: SqlExecutor, userId: string, mfaEpoch: number): Promise<Epochs | null> {
+    const [row] = await tx.query<Epochs>(
+      `update user_account set mfa_epoch = mfa_epoch + 1, updated_at = now()
+       where id = $1 and mfa_epoch = $2 and mfa_enabled
+       returning ${EPOCHS}`,
+      [userId, mfaEpoch],
     );
     return row ?? null;
   }

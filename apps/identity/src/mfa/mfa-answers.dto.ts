@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { SessionDto } from '../sessions/session.dto.js';
 
 /** An authenticator app that is shown but not yet confirmed. */
@@ -13,7 +13,7 @@ export class MfaSetupStartedDto {
   recoveryCodes: string[];
 }
 
-/** A confirmed factor, and the session that was issued anew for it. */
+/** A change of factors, and the session that was issued anew for it. */
 export class MfaEnabledDto extends SessionDto {
   @ApiProperty({ type: 'boolean', enum: [true] })
   success: true;
@@ -22,6 +22,18 @@ export class MfaEnabledDto extends SessionDto {
 }
 
 export class MfaEnabledWithCodesDto extends MfaEnabledDto {
-  @ApiProperty({ type: [String], description: 'Those of the setup' })
+  @ApiProperty({ type: [String], description: 'Shown this once' })
   recoveryCodes: string[];
+}
+
+export class MfaDisabledDto extends MfaEnabledDto {
+  @ApiPropertyOptional({ description: 'Only for clients that sent theirs in the body' })
+  refreshToken?: string;
+}
+
+export class StepUpGrantedDto {
+  @ApiProperty({ description: 'Good once, for the operation and session it was asked for' })
+  stepUpGrantId: string;
+  @ApiProperty({ type: 'integer', example: 300 })
+  expiresInSeconds: number;
 }

@@ -1,14 +1,7 @@
-import type { AccessScope } from '@rmm/contracts';
+import type { AccessScope, PartnerSecurity } from '@rmm/contracts';
 
-/** `settings.security` of a partner or an organisation, as far as it concerns factors. */
-export interface SecuritySettings {
-  requireMfa?: boolean;
-  allowedMfaMethods?: { totp?: boolean; sms?: boolean };
-  /** Only of a partner: 0 to 30 days. */
-  mfaEnrollmentGraceDays?: number;
-  /** Only of a partner: CIDRs, empty means off. */
-  ipAllowlist?: string[];
-}
+/** `settings.security` of a partner or an organisation. */
+export type SecuritySettings = PartnerSecurity;
 
 /** What the policy needs to know about one person in one membership. */
 export interface MfaFacts {
@@ -76,6 +69,23 @@ export function judgeMfa(facts: MfaFacts, switches: MfaSwitches): MfaVerdict {
   const deadline = graceEnd(facts, days);
   if (deadline === null) return verdict('pending', null, true);
   return facts.now < deadline ? verdict('pending', deadline) : verdict('overdue', deadline);
+}
+
+/**
+ * Would this membership ask for a factor if the person gave its own up? Asked before one is lost, so settings that
+ * nobody can make sense of count as a demand.
+ * @see CONTRACT.md 5.1, "settings unreadable"
+ */
+export function demandsFactor(facts: MfaFacts, switches: MfaSwitches): boolean {
+  const given = judgeMfa({ ...facts, hasFactor: false, everHadFactor: true }, switches);
+  const unreadable = [facts.partnerSecurity, facts.organizationSecurity].some(isUnreadable);
+  return given.enrollmentRequired || (unreadable && switches.enabled && facts.scope !== 'system');
+}
+
+function isUnreadable(settings: unknown): boolean {
+  if (settings === null) return false;
+  if (typeof settings !== 'object' || Array.isArray(settings)) return true;
+  return typeof ((settings as SecuritySettings).requireMfa ?? false) !== 'boolean';
 }
 
 /** 0 to 30; 14 when the partner says nothing. */

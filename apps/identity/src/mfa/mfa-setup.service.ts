@@ -5,16 +5,18 @@ import { Tenants } from '@rmm/persistence';
 import { KeyRing } from '@rmm/secrets';
 import { RateLimits, UnauthenticatedError } from '@rmm/service-kit';
 import qrcode from 'qrcode';
-import { AccessChanges } from '../access/access-changes.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
+import { MailOutbox } from '../mail/mail-outbox.js';
 import { OwnSession } from '../sessions/own-session.js';
 import { SessionOpener, type IssuedSession } from '../sessions/session-opener.js';
-import { SessionsRepository } from '../sessions/sessions.repository.js';
 import type { LiveMembership, Person } from '../users/person.js';
 import { CodeChecker } from './code-checker.js';
+import { ExistingFactor } from './existing-factor.js';
+import { FactorSession } from './factor-session.js';
 import { FactorsRepository, totpSealContext } from './factors.repository.js';
 import type { MfaSetupStartedDto } from './mfa-answers.dto.js';
-import { MfaAlreadyEnabled, MfaCodeInvalid, MfaSetupNotPending } from './mfa.errors.js';
+import { MfaGrace } from './mfa-grace.js';
+import { MfaAlreadyEnabled, MfaCodeInvalid, MfaMethodNotAllowed, MfaSetupNotPending } from './mfa.errors.js';
 import { newRecoveryCodes } from './recovery-codes.js';
 import { newTotpSecret, totpUrl } from './totp.js';
 import { TotpSetups, type TotpSetup } from './totp-setups.js';
@@ -33,18 +35,24 @@ export class MfaSetupService {
     private readonly factors: FactorsRepository,
     private readonly setups: TotpSetups,
     private readonly codes: CodeChecker,
-    private readonly sessions: SessionsRepository,
+    private readonly grace: MfaGrace,
+    private readonly existing: ExistingFactor,
+    private readonly factorSession: FactorSession,
     private readonly opener: SessionOpener,
     private readonly keyRing: KeyRing,
     private readonly limits: RateLimits,
     private readonly audit: AuditTrail,
-    private readonly access: AccessChanges,
+    private readonly mail: MailOutbox,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 
-  /** @throws MfaAlreadyEnabled */
-  async start(caller: UserCaller): Promise<MfaSetupStartedDto> {
-    if ((await this.session.personOf(caller)).person.mfaEnabled) throw new MfaAlreadyEnabled();
+  /**
+   * @param grantId  of a step-up, where the account has another factor; looked at, not used up
+   * @throws MfaAlreadyEnabled, MfaMethodNotAllowed, ExistingFactorStepUpRequired
+   */
+  async start(caller: UserCaller, grantId?: string): Promise<MfaSetupStartedDto> {
+    const { person } = await this.candidate(caller);
+    await this.existing.check(caller, person, grantId);
     const setup: TotpSetup = { secret: newTotpSecret(), recoveryCodes: newRecoveryCodes() };
     await this.setups.start(caller.userId, caller.sessionId, setup);
     await this.audit.addDirect(caller, 'auth.mfa.setup', { type: 'user', id: caller.userId }, { method: 'totp' });
@@ -54,25 +62,35 @@ export class MfaSetupService {
 
   /**
    * Makes the pending factor the account's. Every session ends; the caller's is issued anew with `mfa: true`, in the
-   * same transaction.
-   * @throws MfaSetupNotPending, MfaCodeInvalid, MfaAlreadyEnabled, RateLimitedError
+   * same transaction. A grant that is not good is refused before the code is looked at, and a wrong code burns none.
+   * @throws MfaSetupNotPending, MfaCodeInvalid, MfaAlreadyEnabled, MfaMethodNotAllowed, ExistingFactorStepUpRequired,
+   *   RateLimitedError
    */
-  async confirm(caller: UserCaller, code: string): Promise<ConfirmedSetup> {
+  async confirm(caller: UserCaller, code: string, stepUpGrantId?: string): Promise<ConfirmedSetup> {
     const { userId, sessionId } = caller;
     await this.limits.hit(this.config.limits.mfaVerify, userId);
     const setup = await this.setups.find(userId, sessionId);
     if (!setup) throw new MfaSetupNotPending();
+    const { person, membership } = await this.candidate(caller);
+    const grantId = await this.existing.check(caller, person, stepUpGrantId);
     if (!(await this.codes.checkSecret(userId, setup.secret, code))) {
       await this.audit.addDirect(caller, 'auth.mfa.setup.failed', { type: 'user', id: userId }, {}, 'failure');
       throw new MfaCodeInvalid();
     }
-    const { person, membership } = await this.session.personOf(caller);
-    if (person.mfaEnabled) throw new MfaAlreadyEnabled();
+    await this.existing.consume(grantId);
     if (!(await this.setups.end(userId, sessionId))) throw new MfaSetupNotPending();
 
     const session = await this.enable(caller, person, membership, setup);
     await this.limits.reset(this.config.limits.mfaVerify, userId);
     return { session, recoveryCodes: setup.recoveryCodes };
+  }
+
+  /** Somebody who has no TOTP yet and may have it. */
+  private async candidate(caller: UserCaller): Promise<{ person: Person; membership: LiveMembership }> {
+    const { person, membership } = await this.session.personOf(caller);
+    if (await this.factors.hasTotp(this.tenants.reader(caller), person.id)) throw new MfaAlreadyEnabled();
+    if (!this.grace.judge(person, membership).allowedMethods.includes('totp')) throw new MfaMethodNotAllowed();
+    return { person, membership };
   }
 
   private async enable(
@@ -88,12 +106,10 @@ export class MfaSetupService {
       if (!epochs) throw new UnauthenticatedError();
       if (!(await this.factors.insertTotp(tx, person.id, sealed))) throw new MfaAlreadyEnabled();
       await this.factors.replaceRecoveryCodes(tx, person.id, hashes);
-      await this.sessions.revokeAll(tx, person.id, 'mfa_change');
-      await this.access.announce(tx, { userIds: [person.id], reason: 'mfa_change' });
       const self = { type: 'user', id: person.id, name: person.name };
       await this.audit.add(tx, caller, 'auth.mfa.enable', self, { method: 'totp' });
-      const options = { method: 'password', mfa: true, factorProven: true, replaces: caller.sessionId } as const;
-      return this.opener.open(tx, { ...person, ...epochs }, membership, options);
+      await this.mail.add(tx, { to: person.email, template: 'mfa-enabled', values: { name: person.name } });
+      return this.factorSession.reissue(tx, caller, { ...person, ...epochs }, membership);
     });
     return this.opener.issue(opened);
   }

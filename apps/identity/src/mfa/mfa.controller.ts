@@ -3,6 +3,7 @@ import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import {
   CurrentCaller,
   Public,
+  RequireMfa,
   SignedIn,
   SkipMfaEnrollment,
   SkipTenantStatus,
@@ -12,14 +13,16 @@ import {
 import { LoginBodyDto } from '../login/login-body.dto.js';
 import { ApiOkOneOf } from '../one-of-response.js';
 import { noStore, type HttpRequest, type HttpResponse } from '../sessions/http.js';
-import { SessionCookies } from '../sessions/session-cookies.js';
+import { REFRESH_COOKIE, SessionCookies } from '../sessions/session-cookies.js';
 import type { IssuedSession } from '../sessions/session-opener.js';
 import type { SessionDto } from '../sessions/session.dto.js';
-import { MfaEnableDto, MfaSetupDto, MfaVerifyDto } from './dto.js';
-import { MfaEnabledDto, MfaEnabledWithCodesDto, MfaSetupStartedDto } from './mfa-answers.dto.js';
+import { MfaDisableDto, MfaEnableDto, MfaSetupDto, MfaVerifyDto, ReplaceRecoveryCodesDto } from './dto.js';
+import { MfaDisabledDto, MfaEnabledDto, MfaEnabledWithCodesDto, MfaSetupStartedDto } from './mfa-answers.dto.js';
+import { MfaDisableService } from './mfa-disable.service.js';
 import { MfaEnabledGuard } from './mfa-enabled.guard.js';
 import { MfaLoginService } from './mfa-login.service.js';
 import { MfaSetupService } from './mfa-setup.service.js';
+import { RecoveryCodesService } from './recovery-codes.service.js';
 
 @ApiTags('MFA')
 @Controller('auth/mfa')
@@ -28,6 +31,8 @@ export class MfaController {
   constructor(
     private readonly setups: MfaSetupService,
     private readonly logins: MfaLoginService,
+    private readonly disabling: MfaDisableService,
+    private readonly recoveryCodes: RecoveryCodesService,
     private readonly users: UserDoor,
     private readonly cookies: SessionCookies,
   ) {}
@@ -41,11 +46,11 @@ export class MfaController {
   @ApiOkResponse({ type: MfaSetupStartedDto })
   setup(
     @CurrentCaller() caller: UserCaller,
-    @Body() _body: MfaSetupDto,
+    @Body() { stepUpGrantId }: MfaSetupDto,
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<MfaSetupStartedDto> {
     noStore(response);
-    return this.setups.start(caller);
+    return this.setups.start(caller, stepUpGrantId);
   }
 
   /** The temporary token decides: with one this is the second step of a login, without one it confirms a setup. */
@@ -55,7 +60,7 @@ export class MfaController {
   @ApiOperation({ summary: 'Second step of a login, or confirm a setup' })
   @ApiOkOneOf(LoginBodyDto, MfaEnabledDto)
   async verify(
-    @Body() { code, tempToken, method }: MfaVerifyDto,
+    @Body() { code, tempToken, method, stepUpGrantId }: MfaVerifyDto,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<LoginBodyDto | MfaEnabledDto> {
@@ -66,7 +71,7 @@ export class MfaController {
       return body;
     }
     const caller = await this.users.identify(request, response);
-    const { session } = await this.setups.confirm(caller, code);
+    const { session } = await this.setups.confirm(caller, code, stepUpGrantId);
     return { success: true, message: 'MFA enabled', ...this.answerWith(session, request, response) };
   }
 
@@ -79,14 +84,54 @@ export class MfaController {
   @ApiOkResponse({ type: MfaEnabledWithCodesDto })
   async enable(
     @CurrentCaller() caller: UserCaller,
-    @Body() { code }: MfaEnableDto,
+    @Body() { code, stepUpGrantId }: MfaEnableDto,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<MfaEnabledWithCodesDto> {
     noStore(response);
-    const { session, recoveryCodes } = await this.setups.confirm(caller, code);
+    const { session, recoveryCodes } = await this.setups.confirm(caller, code, stepUpGrantId);
     const issued = this.answerWith(session, request, response);
     return { success: true, recoveryCodes, message: 'MFA enabled', ...issued };
+  }
+
+  @Post('disable')
+  @SignedIn()
+  @SkipTenantStatus()
+  @SkipMfaEnrollment()
+  @HttpCode(200)
+  @ApiOperation({ summary: 'Give the second factor up; ends every other session' })
+  @ApiOkResponse({ type: MfaDisabledDto })
+  async disable(
+    @CurrentCaller() caller: UserCaller,
+    @Body() { currentPassword, code, refreshToken: kept }: MfaDisableDto,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ): Promise<MfaDisabledDto> {
+    noStore(response);
+    const refreshToken = kept ?? this.cookies.read(request, REFRESH_COOKIE);
+    const session = await this.disabling.disable(caller, { currentPassword, code, refreshToken });
+    const issued = kept === undefined ? this.answerWith(session, request, response) : session;
+    return { success: true, message: 'MFA disabled', ...issued };
+  }
+
+  @Post('recovery-codes')
+  @SignedIn()
+  @RequireMfa()
+  @SkipTenantStatus()
+  @SkipMfaEnrollment()
+  @HttpCode(200)
+  @ApiOperation({ summary: 'Replace all recovery codes; the old ones die at once' })
+  @ApiOkResponse({ type: MfaEnabledWithCodesDto })
+  async replaceRecoveryCodes(
+    @CurrentCaller() caller: UserCaller,
+    @Body() _body: ReplaceRecoveryCodesDto,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ): Promise<MfaEnabledWithCodesDto> {
+    noStore(response);
+    const { session, recoveryCodes } = await this.recoveryCodes.replace(caller);
+    const issued = this.answerWith(session, request, response);
+    return { success: true, recoveryCodes, message: 'Recovery codes replaced', ...issued };
   }
 
   private answerWith(

@@ -1,0 +1,45 @@
+import { Injectable } from '@nestjs/common';
+import type { UserCaller } from '@rmm/access';
+import type { OutboxTransaction } from '@rmm/messaging';
+import { WorkerDatabase } from '@rmm/persistence';
+import { hashKey } from '@rmm/secrets';
+import { AccessChanges } from '../access/access-changes.js';
+import { SessionOpener, type OpenedSession } from '../sessions/session-opener.js';
+import { SessionsRepository } from '../sessions/sessions.repository.js';
+import type { LiveMembership, Person } from '../users/person.js';
+import type { Epochs } from './factors.repository.js';
+import { ReplacementSessionRequired } from './mfa.errors.js';
+
+/** The caller's own session through a change of its factors: all others end, this one is issued anew. */
+@Injectable()
+export class FactorSession {
+  constructor(
+    private readonly worker: WorkerDatabase,
+    private readonly sessions: SessionsRepository,
+    private readonly opener: SessionOpener,
+    private readonly access: AccessChanges,
+  ) {}
+
+  /**
+   * Can this client be given a new session? Only one that shows the living refresh token of the session it acts in.
+   * @throws ReplacementSessionRequired
+   */
+  async assertReplaceable({ sessionId }: UserCaller, refreshToken: string | undefined): Promise<void> {
+    const presented = refreshToken ? await this.sessions.findPresented(this.worker, hashKey(refreshToken)) : null;
+    const alive = presented && !presented.familyEnded && !presented.expired && !presented.rotated;
+    if (!alive || presented.id !== sessionId) throw new ReplacementSessionRequired();
+  }
+
+  /** In the transaction of the change, which moved the epochs. A factor was proven a moment ago. */
+  async reissue(
+    tx: OutboxTransaction,
+    caller: UserCaller,
+    person: Person & Epochs,
+    membership: LiveMembership,
+  ): Promise<OpenedSession> {
+    await this.sessions.revokeAll(tx, person.id, 'mfa_change');
+    await this.access.announce(tx, { userIds: [person.id], reason: 'mfa_change' });
+    const replaces = caller.sessionId;
+    return this.opener.open(tx, person, membership, { method: 'password', mfa: true, factorProven: true, replaces });
+  }
+}

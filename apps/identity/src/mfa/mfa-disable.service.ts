@@ -1,0 +1,103 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { UserCaller } from '@rmm/access';
+import { AuditTrail } from '@rmm/messaging';
+import { Tenants } from '@rmm/persistence';
+import { RateLimits } from '@rmm/service-kit';
+import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
+import { CurrentPassword, CurrentPasswordWrong } from '../login/current-password.js';
+import { MailOutbox } from '../mail/mail-outbox.js';
+import { OwnSession } from '../sessions/own-session.js';
+import { SessionOpener, type IssuedSession } from '../sessions/session-opener.js';
+import { mfaFactsOf } from '../users/mfa-facts.js';
+import type { LiveMembership, Person } from '../users/person.js';
+import { CodeChecker } from './code-checker.js';
+import { FactorSession } from './factor-session.js';
+import { FactorsRepository } from './factors.repository.js';
+import { demandsFactor } from './mfa-policy.js';
+import { MfaCodeInvalid, MfaNotEnabled, MfaRequiredByPolicy } from './mfa.errors.js';
+
+export interface DisableProofs {
+  currentPassword: string | undefined;
+  /** Of the authenticator app, or a recovery code. */
+  code: string;
+  /** Of the caller's own session, from the body or its cookie. */
+  refreshToken: string | undefined;
+}
+
+type Refusal = 'policy' | 'wrong_password' | 'wrong_code';
+
+/** Giving the second factor up. @see SPEC.md 5.6 */
+@Injectable()
+export class MfaDisableService {
+  constructor(
+    private readonly tenants: Tenants,
+    private readonly session: OwnSession,
+    private readonly currentPassword: CurrentPassword,
+    private readonly codes: CodeChecker,
+    private readonly factors: FactorsRepository,
+    private readonly factorSession: FactorSession,
+    private readonly opener: SessionOpener,
+    private readonly limits: RateLimits,
+    private readonly audit: AuditTrail,
+    private readonly mail: MailOutbox,
+    @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
+  ) {}
+
+  /**
+   * Clears secret, phone and recovery codes and ends every session, the caller's being issued anew, in one transaction.
+   * @throws MfaNotEnabled, MfaRequiredByPolicy, ReplacementSessionRequired, CurrentPasswordWrong, MfaCodeInvalid,
+   *   RateLimitedError; in this order
+   */
+  async disable(caller: UserCaller, proofs: DisableProofs): Promise<IssuedSession> {
+    const { person, membership } = await this.session.personOf(caller);
+    if (!person.mfaEnabled) throw new MfaNotEnabled();
+    if (this.isDemanded(person)) return this.refuse(caller, person, 'policy', new MfaRequiredByPolicy());
+    await this.factorSession.assertReplaceable(caller, proofs.refreshToken);
+    await this.provePassword(caller, person, proofs.currentPassword);
+    await this.limits.hit(this.config.limits.mfaVerify, person.id);
+    const rightTotp = await this.codes.checkTotp(this.tenants.reader(caller), person.id, proofs.code);
+    const session = await this.clear(caller, person, membership, rightTotp ? null : proofs.code);
+    await this.limits.reset(this.config.limits.mfaVerify, person.id);
+    return session;
+  }
+
+  /** The factor is the account's: one membership that demands it keeps it for all. */
+  private isDemanded(person: Person): boolean {
+    return person.memberships.some((membership) => demandsFactor(mfaFactsOf(person, membership), this.config.mfa));
+  }
+
+  private async provePassword(caller: UserCaller, person: Person, password: string | undefined): Promise<void> {
+    try {
+      await this.currentPassword.prove(caller, person, password);
+    } catch (error) {
+      if (error instanceof CurrentPasswordWrong) return this.refuse(caller, person, 'wrong_password', error);
+      throw error;
+    }
+  }
+
+  /** @param recoveryCode  to be used up by the change, where the app's code did not already prove it */
+  private async clear(
+    caller: UserCaller,
+    person: Person,
+    membership: LiveMembership,
+    recoveryCode: string | null,
+  ): Promise<IssuedSession> {
+    const opened = await this.tenants.run(caller, async (tx) => {
+      if (recoveryCode !== null && !(await this.codes.useRecoveryCode(tx, person.id, recoveryCode))) return null;
+      const epochs = await this.factors.clear(tx, person.id, person.mfaEpoch);
+      if (!epochs) throw new MfaNotEnabled();
+      const self = { type: 'user', id: person.id, name: person.name };
+      const proof = recoveryCode === null ? 'totp' : 'recovery';
+      await this.audit.add(tx, caller, 'auth.mfa.disable', self, { method: person.mfaMethod, proof });
+      await this.mail.add(tx, { to: person.email, template: 'mfa-disabled', values: { name: person.name } });
+      return this.factorSession.reissue(tx, caller, { ...person, ...epochs }, membership);
+    });
+    return opened ? this.opener.issue(opened) : this.refuse(caller, person, 'wrong_code', new MfaCodeInvalid());
+  }
+
+  private async refuse(caller: UserCaller, { id, name }: Person, reason: Refusal, error: Error): Promise<never> {
+    const result = reason === 'policy' ? 'denied' : 'failure';
+    await this.audit.addDirect(caller, 'auth.mfa.disable.failed', { type: 'user', id, name }, { reason }, result);
+    throw error;
+  }
+}

@@ -1,0 +1,47 @@
+import { Injectable } from '@nestjs/common';
+import type { UserCaller } from '@rmm/access';
+import { AuditTrail } from '@rmm/messaging';
+import { Tenants } from '@rmm/persistence';
+import { UnauthenticatedError } from '@rmm/service-kit';
+import { OwnSession } from '../sessions/own-session.js';
+import { SessionOpener } from '../sessions/session-opener.js';
+import { CodeChecker } from './code-checker.js';
+import { FactorSession } from './factor-session.js';
+import { FactorsRepository } from './factors.repository.js';
+import { MfaNotEnabled } from './mfa.errors.js';
+import type { ConfirmedSetup } from './mfa-setup.service.js';
+import { newRecoveryCodes } from './recovery-codes.js';
+
+/** Replacing the codes for a lost factor. @see SPEC.md 5.6 */
+@Injectable()
+export class RecoveryCodesService {
+  constructor(
+    private readonly tenants: Tenants,
+    private readonly session: OwnSession,
+    private readonly factors: FactorsRepository,
+    private readonly codes: CodeChecker,
+    private readonly factorSession: FactorSession,
+    private readonly opener: SessionOpener,
+    private readonly audit: AuditTrail,
+  ) {}
+
+  /**
+   * All old codes die at once, with every session; the caller's is issued anew. Of two calls at once one is answered.
+   * @throws MfaNotEnabled; UnauthenticatedError when the factors were changed meanwhile
+   */
+  async replace(caller: UserCaller): Promise<ConfirmedSetup> {
+    const { person, membership } = await this.session.personOf(caller);
+    if (!person.mfaEnabled) throw new MfaNotEnabled();
+    const recoveryCodes = newRecoveryCodes();
+    const hashes = recoveryCodes.map((code) => this.codes.hashRecoveryCode(person.id, code));
+    const opened = await this.tenants.run(caller, async (tx) => {
+      const epochs = await this.factors.moveEpoch(tx, person.id, person.mfaEpoch);
+      if (!epochs) throw new UnauthenticatedError();
+      await this.factors.replaceRecoveryCodes(tx, person.id, hashes);
+      const self = { type: 'user', id: person.id, name: person.name };
+      await this.audit.add(tx, caller, 'auth.mfa.recovery_codes.rotate', self, { count: hashes.length });
+      return this.factorSession.reissue(tx, caller, { ...person, ...epochs }, membership);
+    });
+    return { session: await this.opener.issue(opened), recoveryCodes };
+  }
+}
