@@ -29,6 +29,7 @@ interface AccessRow {
   partnerSecurity: SecuritySettings | null;
   organizationSecurity: SecuritySettings | null;
   permissions: string[];
+  isPlatformAdmin: boolean;
   version: string;
 }
 
@@ -47,7 +48,7 @@ const RESOLVE = `
     coalesce(r.force_mfa, false) as "roleForcesMfa", coalesce(m.org_access, 'none') as "orgAccess",
     coalesce(m.org_ids, '{}') as "orgIds", m.site_ids as "siteIds", m.device_group_ids as "deviceGroupIds",
     p.status as "partnerStatus", p.settings -> 'security' as "partnerSecurity",
-    o.settings -> 'security' as "organizationSecurity",
+    o.settings -> 'security' as "organizationSecurity", u.is_platform_admin as "isPlatformAdmin",
     coalesce((
       with recursive chain as (
         select role.id, role.parent_role_id, 0 as depth from role where role.id = m.role_id
@@ -120,6 +121,7 @@ export class DatabaseAccessSource implements AccessSource {
       mfaEnrollmentRequired: verdict.enrollmentRequired,
       allowedMfaMethods: verdict.allowedMethods,
       ipAllowlist: row.partnerSecurity?.ipAllowlist ?? [],
+      isPlatformAdmin: row.isPlatformAdmin,
       version: Number(row.version),
     };
   }

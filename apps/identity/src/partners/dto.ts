@@ -1,3 +1,4 @@
+import type { PartnerStatus } from '@rmm/contracts';
 import { IsEmailAddress, IsInteger, IsName, IsNested, IsOneOf, IsOpenObject, PageQueryDto } from '@rmm/service-kit';
 import { PARTNER_STATUSES, PARTNER_TYPES, type PartnerType } from './partner.entity.js';
 
@@ -50,7 +51,13 @@ export class UpdateOwnPartnerDto {
   @IsName({ optional: true })
   name?: string;
 
-  @IsOpenObject({ optional: true, description: 'Merged per key' })
+  @IsOpenObject({
+    optional: true,
+    description:
+      'Merged per key, null removes one. `security` needs a session with a factor: requireMfa, allowedMfaMethods ' +
+      '{ totp, sms }, sessionLifetimeHours, passwordMinLength, mfaEnrollmentGraceDays, ipAllowlist',
+    example: { security: { requireMfa: true, allowedMfaMethods: { sms: false } } },
+  })
   settings?: Record<string, unknown>;
 
   @IsName({ optional: true, max: 64, description: 'IANA name' })
@@ -61,4 +68,21 @@ export class UpdateOwnPartnerDto {
 
   @IsName({ optional: true, pattern: /^[A-Z]{3}$/, max: 3, example: 'USD' })
   currencyCode?: string;
+}
+
+export class UpdatePartnerDto extends UpdateOwnPartnerDto {
+  @IsOneOf(PARTNER_TYPES, { optional: true })
+  type?: PartnerType;
+
+  @IsName({ optional: true, max: 50 })
+  plan?: string;
+
+  @IsOneOf(PARTNER_STATUSES, { optional: true, description: 'Other than active: its people and keys are kept out' })
+  status?: PartnerStatus;
+
+  @IsInteger({ optional: true, nullable: true, max: MAX_CAP, description: 'null: no cap' })
+  maxOrganizations?: number | null;
+
+  @IsInteger({ optional: true, nullable: true, max: MAX_CAP, description: 'null: no cap' })
+  maxDevices?: number | null;
 }

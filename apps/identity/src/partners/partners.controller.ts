@@ -11,14 +11,18 @@ import {
 } from '@rmm/access';
 import { type Paged, pagedOf, UuidParam } from '@rmm/service-kit';
 import { noStore, type HttpResponse } from '../sessions/http.js';
-import { CreatePartnerDto, ListPartnersDto, UpdateOwnPartnerDto } from './dto.js';
+import { CreatePartnerDto, ListPartnersDto, UpdateOwnPartnerDto, UpdatePartnerDto } from './dto.js';
+import { PartnerChangesService } from './partner-changes.service.js';
 import { CreatedPartnerDto, PartnerDto } from './partner.dto.js';
 import { PartnersService } from './partners.service.js';
 
 @ApiTags('Partners')
 @Controller('orgs/partners')
 export class PartnersController {
-  constructor(private readonly partners: PartnersService) {}
+  constructor(
+    private readonly partners: PartnersService,
+    private readonly changes: PartnerChangesService,
+  ) {}
 
   @Get('me')
   @RequirePermission('organizations:read')
@@ -38,7 +42,7 @@ export class PartnersController {
   @ApiOperation({ summary: "Change the caller's partner" })
   @ApiOkResponse({ type: PartnerDto })
   updateOwn(@CurrentCaller() caller: UserCaller, @Body() dto: UpdateOwnPartnerDto): Promise<PartnerDto> {
-    return this.partners.updateOwn(caller, dto);
+    return this.changes.update(caller, caller.partnerId ?? '', dto);
   }
 
   @Get()
@@ -71,5 +75,18 @@ export class PartnersController {
   @ApiOkResponse({ type: PartnerDto })
   get(@CurrentCaller() caller: UserCaller, @UuidParam('id', 'Partner') id: string): Promise<PartnerDto> {
     return this.partners.get(caller, id);
+  }
+
+  @Patch(':id')
+  @SignedIn()
+  @AllowScopes('system')
+  @ApiOperation({ summary: 'Change a partner, its status and caps included' })
+  @ApiOkResponse({ type: PartnerDto })
+  update(
+    @CurrentCaller() caller: UserCaller,
+    @UuidParam('id', 'Partner') id: string,
+    @Body() dto: UpdatePartnerDto,
+  ): Promise<PartnerDto> {
+    return this.changes.update(caller, id, dto);
   }
 }

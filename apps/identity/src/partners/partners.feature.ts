@@ -1,4 +1,5 @@
 import type { Feature } from '../feature.js';
+import { PartnerChangesService } from './partner-changes.service.js';
 import { PartnerMaker } from './partner-maker.js';
 import { PartnersController } from './partners.controller.js';
 import { PartnersService } from './partners.service.js';
@@ -6,5 +7,5 @@ import { PartnersService } from './partners.service.js';
 /** Partner records. */
 export const partnersFeature: Feature = {
   controllers: [PartnersController],
-  providers: [PartnerMaker, PartnersService],
+  providers: [PartnerChangesService, PartnerMaker, PartnersService],
 };

@@ -1,15 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
-import { PARTNER_UPDATED, type PartnerFact } from '@rmm/contracts';
-import { AuditTrail, Outbox } from '@rmm/messaging';
+import { AuditTrail } from '@rmm/messaging';
 import { Tenants, WorkerDatabase, type TenantTransaction } from '@rmm/persistence';
-import { NotFoundError, toPage, ValidationError, type Paged } from '@rmm/service-kit';
+import { NotFoundError, toPage, type Paged } from '@rmm/service-kit';
 import { Inviter } from '../users/inviter.js';
-import type { CreatePartnerDto, ListPartnersDto, UpdateOwnPartnerDto } from './dto.js';
+import type { CreatePartnerDto, ListPartnersDto } from './dto.js';
 import { toPartnerDto, type CreatedPartnerDto, type PartnerDto } from './partner.dto.js';
 import { Partner } from './partner.entity.js';
 import { PartnerMaker } from './partner-maker.js';
-import { isTimeZone } from './time-zone.js';
+import { assertTimeZone } from './time-zone.js';
 
 /** Partners: all of them for system scope, its own for a partner. */
 @Injectable()
@@ -20,7 +19,6 @@ export class PartnersService {
     private readonly maker: PartnerMaker,
     private readonly inviter: Inviter,
     private readonly audit: AuditTrail,
-    private readonly outbox: Outbox,
   ) {}
 
   async list(caller: UserCaller, query: ListPartnersDto): Promise<Paged<PartnerDto>> {
@@ -74,58 +72,9 @@ export class PartnersService {
     return { ...(await this.get(caller, made.id)), invite: made.invite };
   }
 
-  /** The own partner's editable part; security settings belong to the policy and are not accepted here. */
-  async updateOwn(caller: UserCaller, dto: UpdateOwnPartnerDto): Promise<PartnerDto> {
-    const { settings, ...fields } = dto;
-    if (Object.keys(dto).length === 0) throw ValidationError.of('body', 'names no field to change');
-    if (settings && Object.hasOwn(settings, 'security')) throw ValidationError.of('settings.security', 'unknown field');
-    assertTimeZone(dto.timezone);
-    return this.tenants.run(caller, async (tx) => {
-      const partner = await this.load(tx, caller.partnerId ?? '', true);
-      const before = partner.version;
-      Object.assign(partner, fields, {
-        settings: { ...partner.settings, ...settings },
-        version: before + 1,
-      });
-      const saved = await tx.repository(Partner).save(partner);
-      await this.outbox.add(tx, {
-        stream: 'internal',
-        type: PARTNER_UPDATED,
-        aggregateId: saved.id,
-        aggregateVersion: saved.version,
-        partnerId: saved.id,
-        orgId: null,
-        actor: caller.actor,
-        data: toPartnerFact(saved),
-      });
-      const resource = { type: 'partner', id: saved.id, name: saved.name, orgId: null };
-      await this.audit.add(tx, caller, 'partner.update', resource, { fields: Object.keys(dto) });
-      return toPartnerDto(saved);
-    });
-  }
-
-  private async load(tx: TenantTransaction, id: string, lock = false): Promise<Partner> {
-    const partner = await tx
-      .repository(Partner)
-      .findOne({ where: { id }, ...(lock && { lock: { mode: 'pessimistic_write' as const } }) });
+  private async load(tx: TenantTransaction, id: string): Promise<Partner> {
+    const partner = await tx.repository(Partner).findOne({ where: { id } });
     if (!partner) throw new NotFoundError('Partner');
     return partner;
   }
-}
-
-const toPartnerFact = (partner: Partner): PartnerFact => ({
-  partnerId: partner.id,
-  name: partner.name,
-  slug: partner.slug,
-  status: partner.status,
-  maxOrganizations: partner.maxOrganizations,
-  maxDevices: partner.maxDevices,
-  timezone: partner.timezone,
-  settings: { enrollment: partner.settings.enrollment as PartnerFact['settings']['enrollment'] },
-  version: partner.version,
-});
-
-function assertTimeZone(timezone: string | undefined): void {
-  if (timezone !== undefined && !isTimeZone(timezone))
-    throw ValidationError.of('timezone', 'must be an IANA time zone');
 }

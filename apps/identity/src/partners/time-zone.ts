@@ -1,3 +1,5 @@
+import { ValidationError } from '@rmm/service-kit';
+
 /** Is this the name of a time zone, `Europe/Berlin` or `UTC`? Offsets are none. */
 export function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z]/.test(name)) return false;
@@ -7,4 +9,10 @@ export function isTimeZone(name: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** For an optional field. @throws ValidationError */
+export function assertTimeZone(timezone: string | undefined): void {
+  if (timezone !== undefined && !isTimeZone(timezone))
+    throw ValidationError.of('timezone', 'must be an IANA time zone');
 }

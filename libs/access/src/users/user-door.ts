@@ -87,7 +87,7 @@ export class UserDoor {
     if (ipAllowlist === null) throw new IpCheckFailed();
     const address = clientAddress(request);
     if (address !== undefined && cidrsContain(ipAllowlist, address)) return;
-    if (snapshot.scope !== 'system') throw new IpNotAllowed();
+    if (snapshot.scope !== 'system' && !snapshot.isPlatformAdmin) throw new IpNotAllowed();
     const route = routeOf(request);
     const action = 'ip_allowlist.bypass_platform_admin';
     this.denials.record({ caller, action, code: 'platform_admin', route, result: 'success' });

@@ -45,6 +45,8 @@ export interface AccessSnapshot {
   allowedMfaMethods: string[];
   /** CIDRs; empty means off. */
   ipAllowlist: string[];
+  /** Passes the list of addresses, also while acting as a member of the partner. */
+  isPlatformAdmin?: boolean;
   /** Rises with every change of this user's access. */
   version: number;
 }
