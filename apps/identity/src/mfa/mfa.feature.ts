@@ -6,11 +6,14 @@ import { FactorsRepository } from './factors.repository.js';
 import { MfaDisableService } from './mfa-disable.service.js';
 import { MfaGrace } from './mfa-grace.js';
 import { MfaLoginService } from './mfa-login.service.js';
+import { MfaResetController } from './mfa-reset.controller.js';
+import { MfaResetService } from './mfa-reset.service.js';
 import { MfaSetupService } from './mfa-setup.service.js';
 import { MfaController } from './mfa.controller.js';
 import { PendingLogins } from './pending-logins.js';
 import { RecoveryCodesService } from './recovery-codes.service.js';
 import { RedisOnce } from './redis-once.js';
+import { ResetTargets } from './reset-targets.js';
 import { StepUpGrants } from './step-up-grants.js';
 import { StepUpController } from './step-up.controller.js';
 import { StepUpService } from './step-up.service.js';
@@ -18,7 +21,7 @@ import { TotpSetups } from './totp-setups.js';
 
 /** Second factors. */
 export const mfaFeature: Feature = {
-  controllers: [MfaController, StepUpController],
+  controllers: [MfaController, MfaResetController, StepUpController],
   providers: [
     CodeChecker,
     ExistingFactor,
@@ -27,10 +30,12 @@ export const mfaFeature: Feature = {
     MfaDisableService,
     MfaGrace,
     MfaLoginService,
+    MfaResetService,
     MfaSetupService,
     PendingLogins,
     RecoveryCodesService,
     RedisOnce,
+    ResetTargets,
     StepUpGrants,
     StepUpService,
     TotpSetups,

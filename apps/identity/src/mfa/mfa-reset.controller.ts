@@ -1,0 +1,32 @@
+import { Body, Controller, HttpCode, Post, Query } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { CurrentCaller, FullPartnerAccess, RequireMfa, RequirePermission, type UserCaller } from '@rmm/access';
+import { UuidParam } from '@rmm/service-kit';
+import { DoneWithMessageDto } from '../action.dto.js';
+import { AxisQueryDto } from '../users/dto.js';
+import { MfaResetService } from './mfa-reset.service.js';
+
+/** Beside the MFA routes, since it works while `ENABLE_2FA` is false too. */
+@ApiTags('Users')
+@Controller('users')
+export class MfaResetController {
+  constructor(private readonly resets: MfaResetService) {}
+
+  @Post(':id/mfa/reset')
+  @RequirePermission('users:write')
+  @RequireMfa()
+  @FullPartnerAccess()
+  @HttpCode(200)
+  @ApiOperation({ summary: "Clear a member's second factor and end its sessions" })
+  @ApiOkResponse({ type: DoneWithMessageDto })
+  async reset(
+    @CurrentCaller() caller: UserCaller,
+    @UuidParam('id', 'User') id: string,
+    @Query() query: AxisQueryDto,
+    @Body() body: AxisQueryDto,
+  ): Promise<DoneWithMessageDto> {
+    const axis = { orgId: body.orgId ?? query.orgId, partnerId: body.partnerId ?? query.partnerId };
+    await this.resets.reset(caller, id, axis);
+    return { success: true, message: 'MFA was reset. The user enrols anew at the next sign-in.' };
+  }
+}
