@@ -1,7 +1,9 @@
 import type { Feature } from '../feature.js';
+import { AccountController } from './account.controller.js';
+import { ProfileService } from './profile.service.js';
 
 /** What somebody does with its own account: profile, avatar, address. */
 export const accountFeature: Feature = {
-  controllers: [],
-  providers: [],
+  controllers: [AccountController],
+  providers: [ProfileService],
 };

@@ -10,10 +10,10 @@ import {
   type UserCaller,
 } from '@rmm/access';
 import { UnauthenticatedError } from '@rmm/service-kit';
+import { AccountDto } from '../account/profile.dto.js';
+import { ProfileService } from '../account/profile.service.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { DoneDto } from '../action.dto.js';
-import { AccountDto } from '../users/profile.dto.js';
-import { ProfileService } from '../users/profile.service.js';
 import { assertNoForgery } from './csrf.js';
 import { RefreshDto, SwitchDto } from './dto.js';
 import { headerOf, noStore, type HttpRequest, type HttpResponse } from './http.js';

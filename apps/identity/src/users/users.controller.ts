@@ -1,14 +1,6 @@
 import { Body, Controller, Get, HttpCode, Post, Query, Res } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import {
-  CurrentCaller,
-  FullPartnerAccess,
-  RequirePermission,
-  SignedIn,
-  SkipMfaEnrollment,
-  SkipTenantStatus,
-  type UserCaller,
-} from '@rmm/access';
+import { CurrentCaller, FullPartnerAccess, RequirePermission, type UserCaller } from '@rmm/access';
 import { type Paged, pagedOf, UuidParam } from '@rmm/service-kit';
 import { DoneDto } from '../action.dto.js';
 import { AssignableRoleDto } from '../roles/role.dto.js';
@@ -17,8 +9,6 @@ import { noStore, type HttpResponse } from '../sessions/http.js';
 import { AssignRoleDto, AxisQueryDto, InviteUserDto, ListRolesDto, ListUsersDto } from './dto.js';
 import { InvitedUserDto } from './invite.dto.js';
 import { InvitesService } from './invites.service.js';
-import { ProfileDto } from './profile.dto.js';
-import { ProfileService } from './profile.service.js';
 import { RoleAssignmentService } from './role-assignment.service.js';
 import { UserDto } from './user.dto.js';
 import { UsersService } from './users.service.js';
@@ -31,18 +21,7 @@ export class UsersController {
     private readonly invites: InvitesService,
     private readonly roles: RolesService,
     private readonly assignments: RoleAssignmentService,
-    private readonly profiles: ProfileService,
   ) {}
-
-  @Get('me')
-  @SignedIn()
-  @SkipTenantStatus()
-  @SkipMfaEnrollment()
-  @ApiOperation({ summary: 'The own profile' })
-  @ApiOkResponse({ type: ProfileDto })
-  me(@CurrentCaller() caller: UserCaller): Promise<ProfileDto> {
-    return this.profiles.profile(caller);
-  }
 
   @Get()
   @RequirePermission('users:read')

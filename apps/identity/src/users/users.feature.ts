@@ -5,7 +5,6 @@ import { InvitesRepository } from './invites.repository.js';
 import { InvitesService } from './invites.service.js';
 import { MembersRepository } from './members.repository.js';
 import { PeopleRepository } from './people.repository.js';
-import { ProfileService } from './profile.service.js';
 import { RoleAssignmentService } from './role-assignment.service.js';
 import { UserAxes } from './user-axis.js';
 import { UsersController } from './users.controller.js';
@@ -20,7 +19,6 @@ export const usersFeature: Feature = {
     InvitesService,
     MembersRepository,
     PeopleRepository,
-    ProfileService,
     RoleAssignmentService,
     UserAxes,
     UsersService,

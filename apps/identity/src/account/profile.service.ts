@@ -4,8 +4,8 @@ import { parsePermission } from '@rmm/permissions';
 import { WorkerDatabase } from '@rmm/persistence';
 import { UnauthenticatedError } from '@rmm/service-kit';
 import { sameMembership } from '../memberships/membership.js';
-import { PeopleRepository } from './people.repository.js';
-import type { LiveMembership, Person } from './person.js';
+import { PeopleRepository } from '../users/people.repository.js';
+import type { LiveMembership, Person } from '../users/person.js';
 import type { AccountDto, MembershipDto, ProfileDto } from './profile.dto.js';
 
 const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
