@@ -4,7 +4,10 @@ import type { AccessResolveRequest, AccessSnapshot } from '@rmm/contracts';
 import { MAX_PARENT_DEPTH } from '@rmm/permissions';
 import { WorkerDatabase } from '@rmm/persistence';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
+import { sameMembership } from '../memberships/membership.js';
+import { MfaGrace } from '../mfa/mfa-grace.js';
 import { judgeMfa, type SecuritySettings } from '../mfa/mfa-policy.js';
+import { PeopleRepository } from '../users/people.repository.js';
 
 interface AccessRow {
   email: string;
@@ -83,13 +86,22 @@ const RESOLVE = `
 export class DatabaseAccessSource implements AccessSource {
   constructor(
     private readonly worker: WorkerDatabase,
+    private readonly people: PeopleRepository,
+    private readonly grace: MfaGrace,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 
   async resolve(request: AccessResolveRequest): Promise<AccessSnapshot | null> {
+    if (request.opensMfaGrace) await this.openGrace(request);
     const { userId, sessionId, scope, partnerId, orgId } = request;
     const [row] = await this.worker.query<AccessRow>(RESOLVE, [userId, sessionId, scope, partnerId, orgId]);
     return row ? this.toSnapshot(request, row) : null;
+  }
+
+  private async openGrace(request: AccessResolveRequest): Promise<void> {
+    const person = await this.people.findById(this.worker, request.userId);
+    const membership = person?.memberships.find((candidate) => sameMembership(candidate, request));
+    if (person && membership) await this.worker.run((tx) => this.grace.openIfDue(tx, person, membership));
   }
 
   private toSnapshot(
@@ -119,6 +131,7 @@ export class DatabaseAccessSource implements AccessSource {
       permissions: row.permissions,
       hasFactor: row.hasFactor,
       mfaEnrollmentRequired: verdict.enrollmentRequired,
+      mfaGraceDue: verdict.opensGrace,
       allowedMfaMethods: verdict.allowedMethods,
       ipAllowlist: row.partnerSecurity?.ipAllowlist ?? [],
       isPlatformAdmin: row.isPlatformAdmin,

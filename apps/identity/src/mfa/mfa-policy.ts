@@ -39,8 +39,8 @@ export interface MfaVerdict {
   allowedMethods: ('totp' | 'sms' | 'passkey')[];
 }
 
-const DEFAULT_GRACE_DAYS = 14;
-const MAX_GRACE_DAYS = 30;
+export const DEFAULT_GRACE_DAYS = 14;
+export const MAX_GRACE_DAYS = 30;
 const DAY_MS = 86_400_000;
 
 /**

@@ -6,6 +6,7 @@ import { FactorsRepository } from './factors.repository.js';
 import { MfaDisableService } from './mfa-disable.service.js';
 import { MfaGrace } from './mfa-grace.js';
 import { MfaLoginService } from './mfa-login.service.js';
+import { MfaReminders } from './mfa-reminders.js';
 import { MfaResetController } from './mfa-reset.controller.js';
 import { MfaResetService } from './mfa-reset.service.js';
 import { MfaSetupService } from './mfa-setup.service.js';
@@ -30,6 +31,7 @@ export const mfaFeature: Feature = {
     MfaDisableService,
     MfaGrace,
     MfaLoginService,
+    MfaReminders,
     MfaResetService,
     MfaSetupService,
     PendingLogins,

@@ -34,6 +34,11 @@ export class AccessSnapshots {
     return this.cache.peek(key) ?? (await this.cache.get(key, () => this.read(session)));
   }
 
+  /** Has identity open the enrolment window of this person. It announces that, which drops what is kept here. */
+  async openMfaGrace(session: AccessResolveRequest): Promise<void> {
+    await this.source().resolve({ ...session, opensMfaGrace: true });
+  }
+
   /** Drops everybody an `access.changed` speaks of, also from reads under way. */
   invalidate(change: AccessChanged): void {
     const means = matcherOf(change);

@@ -1,4 +1,4 @@
-import type { AccessSnapshot } from '@rmm/contracts';
+import type { AccessResolveRequest, AccessSnapshot } from '@rmm/contracts';
 import { type DomainError, FixedClock, UnavailableError } from '@rmm/service-kit';
 import { snapshot } from '../../test/callers.js';
 import { accessToken, AUDIENCE, ISSUER, signingKey } from '../../test/tokens.js';
@@ -30,6 +30,7 @@ let feed: InvalidationFeed;
 let known: AccessSnapshot | null;
 let organization: DirectoryOrganization | null | Error;
 let asked: number;
+let opened: AccessResolveRequest[];
 let recorded: Denial[];
 let snapshots: AccessSnapshots;
 let door: UserDoor;
@@ -41,7 +42,13 @@ beforeEach(() => {
   organization = ORG;
   asked = 0;
   recorded = [];
-  const source = { resolve: () => Promise.resolve((asked++, known)) };
+  opened = [];
+  const source = {
+    resolve: (request: AccessResolveRequest) => {
+      if (request.opensMfaGrace) opened.push(request);
+      return Promise.resolve((asked++, known));
+    },
+  };
   snapshots = new AccessSnapshots(() => source, feed, clock);
   const keys = { find: () => Promise.resolve(key.publicKey) };
   const verifier = new TokenVerifier({ keys, issuer: ISSUER, audience: AUDIENCE, clock });
@@ -56,11 +63,17 @@ interface Attempt {
   narrowing?: Narrowing;
   headers?: Record<string, string>;
   address?: string;
+  method?: string;
 }
 
-function enter({ claims, demand = null, narrowing = {}, headers, address = '203.0.113.9' }: Attempt = {}) {
+function enter({ claims, demand = null, narrowing = {}, headers, address, method = 'GET' }: Attempt = {}) {
   const authorization = `Bearer ${accessToken(key, NOW, claims)}`;
-  const request = { headers: headers ?? { authorization }, clientAddress: address, method: 'GET', path: '/x' };
+  const request = {
+    headers: headers ?? { authorization },
+    clientAddress: address ?? '203.0.113.9',
+    method,
+    path: '/x',
+  };
   return door.enter(request as unknown as AccessRequest, {} as AccessResponse, demand, narrowing);
 }
 
@@ -256,6 +269,43 @@ describe('the enrolment gate', () => {
     snapshots.flush();
     known = snapshot({ ...demanded, hasFactor: true });
     await expect(enter()).resolves.toBeDefined();
+  });
+});
+
+describe('an enrolment window that waits to be opened', () => {
+  beforeEach(() => (known = snapshot({ hasFactor: false, mfaGraceDue: true })));
+
+  it('is opened by a mutating request, for the session that makes it', async () => {
+    await enter({ method: 'POST' });
+    expect(opened).toEqual([
+      {
+        userId: 'user-1',
+        sessionId: 'session-1',
+        scope: 'partner',
+        partnerId: 'partner-1',
+        orgId: null,
+        opensMfaGrace: true,
+      },
+    ]);
+  });
+
+  it('is not opened by looking, nor on the way to a factor', async () => {
+    for (const method of ['GET', 'HEAD', 'OPTIONS']) await enter({ method });
+    await enter({ method: 'POST', narrowing: { skipMfaEnrollment: true } });
+    expect(opened).toEqual([]);
+  });
+
+  it('costs nobody else a question', async () => {
+    known = snapshot();
+    await enter({ method: 'POST' });
+    await enter({ method: 'POST' });
+    expect(asked).toBe(1);
+  });
+
+  it('keeps nobody out when it cannot be opened now', async () => {
+    await enter();
+    snapshots.openMfaGrace = () => Promise.reject(new UnavailableError());
+    await expect(enter({ method: 'DELETE' })).resolves.toMatchObject({ userId: 'user-1' });
   });
 });
 

@@ -32,6 +32,9 @@ import type { TenantGate } from './tenant-gate.js';
 /** What a route asks of a user: nothing, all of some permissions, or any of some. */
 export type Demand = { all: readonly Permission[] } | { any: readonly Permission[] } | null;
 
+/** A window is never opened by looking. */
+const READING = new Set(['GET', 'HEAD', 'OPTIONS']);
+
 /** The checks on a user token, in the order of CONTRACT.md 2.4 and 1.7. */
 export class UserDoor {
   constructor(
@@ -62,7 +65,10 @@ export class UserDoor {
     request.caller = caller;
     if (!narrowing.skipTenantStatus) await this.tenants.check(entry.snapshot);
     this.checkAddress(request, entry, caller);
-    if (!narrowing.skipMfaEnrollment) checkEnrolment(entry);
+    if (!narrowing.skipMfaEnrollment) {
+      checkEnrolment(entry);
+      if (entry.snapshot.mfaGraceDue && !READING.has(request.method ?? '')) await this.openGrace(entry);
+    }
     checkNarrowing(caller, demand, narrowing);
     return caller;
   }
@@ -80,6 +86,12 @@ export class UserDoor {
     });
     if (entry === null || !isAlive(entry, claims)) throw new DeadToken();
     return { entry, caller: entry.caller(claims.mfa) };
+  }
+
+  /** One call to identity in a person's life. Where it fails, the next mutating request makes it. */
+  private async openGrace({ snapshot }: AccessEntry): Promise<void> {
+    const { userId, sessionId, scope, partnerId, orgId } = snapshot;
+    await this.snapshots.openMfaGrace({ userId, sessionId, scope, partnerId, orgId }).catch(() => undefined);
   }
 
   private checkAddress(request: AccessRequest, { snapshot, ipAllowlist }: AccessEntry, caller: UserCaller): void {

@@ -9,6 +9,8 @@ export interface AccessResolveRequest {
   scope: AccessScope;
   partnerId: string | null;
   orgId: string | null;
+  /** A mutating request met somebody whose snapshot says `mfaGraceDue`: the window is opened before it is answered. */
+  opensMfaGrace?: true;
 }
 
 /**
@@ -42,6 +44,8 @@ export interface AccessSnapshot {
   hasFactor: boolean;
   /** True when the user must enrol a factor before anything else (428 gate of CONTRACT 5.2). */
   mfaEnrollmentRequired: boolean;
+  /** True when the enrolment window waits for the first mutating request (CONTRACT 5.3); never with a GET. */
+  mfaGraceDue?: boolean;
   allowedMfaMethods: string[];
   /** CIDRs; empty means off. */
   ipAllowlist: string[];
