@@ -35,6 +35,8 @@ const DEFAULTS = {
   verifyEmail: guarded('verify-email', 10, 5 * MINUTE),
   resendVerificationMinute: guarded('resend-verification-minute', 1, MINUTE),
   resendVerificationHour: guarded('resend-verification-hour', 5, HOUR),
+  emailChange: guarded('email-change', 5, HOUR),
+  avatarUpload: lenient('avatar-upload', 20, HOUR),
   invite: lenient('invite', 60, HOUR),
   auditExport: lenient('audit-export', 10, HOUR),
 };

@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import type { AccessScope } from '@rmm/contracts';
 import { ACCESS_SCOPES } from '../memberships/membership.js';
 import { MFA_METHODS, USER_STATUSES, type MfaMethod, type UserStatus } from '../users/person.js';
@@ -99,4 +99,14 @@ export class ProfileDto extends SelfDto {
   canManagePartnerWide: boolean;
   @ApiProperty({ description: 'The bootstrap administrator has yet to change its password' })
   requiresSetup: boolean;
+}
+
+/** The profile, and for a new address what becomes of it. @see CONTRACT.md 4.5 */
+export class UpdatedProfileDto extends ProfileDto {
+  @ApiPropertyOptional({ format: 'email' })
+  pendingEmail?: string;
+  @ApiPropertyOptional({ format: 'date-time' })
+  pendingEmailRequestedAt?: string;
+  @ApiPropertyOptional({ description: 'A link is on its way to the new address' })
+  verificationSent?: boolean;
 }

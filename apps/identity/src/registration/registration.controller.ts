@@ -1,13 +1,14 @@
 import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import { Public } from '@rmm/access';
+import { CurrentCaller, Public, SignedIn, SkipTenantStatus, type UserCaller } from '@rmm/access';
 import { DoneWithMessageDto } from '../action.dto.js';
 import { ApiOkOneOf } from '../one-of-response.js';
 import { clientOf, noStore, type HttpRequest, type HttpResponse } from '../sessions/http.js';
 import { SessionCookies } from '../sessions/session-cookies.js';
 import { RegisterDto, RegisterPartnerDto, VerifyEmailDto } from './dto.js';
+import { ResendVerificationService } from './resend-verification.service.js';
 import { SignUpService } from './sign-up.service.js';
-import { SignInInsteadDto, VerifiedDto } from './verification.dto.js';
+import { ConfirmedAddressDto, SignInInsteadDto, VerificationSentDto, VerifiedDto } from './verification.dto.js';
 import { VerificationService } from './verification.service.js';
 
 const CHECK_YOUR_MAIL: DoneWithMessageDto = {
@@ -21,6 +22,7 @@ export class RegistrationController {
   constructor(
     private readonly signUps: SignUpService,
     private readonly verifications: VerificationService,
+    private readonly resends: ResendVerificationService,
     private readonly cookies: SessionCookies,
   ) {}
 
@@ -47,16 +49,16 @@ export class RegistrationController {
   @Post('verify-email')
   @Public()
   @HttpCode(200)
-  @ApiOperation({ summary: 'Step 2 of sign-up: makes partner and account, and signs in' })
-  @ApiOkOneOf(VerifiedDto, SignInInsteadDto)
+  @ApiOperation({ summary: 'Step 2 of sign-up: makes partner and account, and signs in; also confirms an address' })
+  @ApiOkOneOf(VerifiedDto, SignInInsteadDto, ConfirmedAddressDto)
   async verify(
     @Body() { token }: VerifyEmailDto,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: HttpResponse,
-  ): Promise<VerifiedDto | SignInInsteadDto> {
+  ): Promise<VerifiedDto | SignInInsteadDto | ConfirmedAddressDto> {
     noStore(response);
     const verification = await this.verifications.verify(token, clientOf(request));
-    if (!verification.verified) return verification;
+    if (!('login' in verification)) return verification;
     const { login, partner } = verification;
     const { user, tokens, csrfToken, mfaEnrollmentRequired, enrollUrl } = login.body;
     this.cookies.set(request, response, login.session.refreshToken, login.session.csrfToken);
@@ -70,5 +72,16 @@ export class RegistrationController {
       mfaEnrollmentRequired,
       ...(enrollUrl && { enrollUrl }),
     };
+  }
+
+  @Post('resend-verification')
+  @SignedIn()
+  @SkipTenantStatus()
+  @HttpCode(200)
+  @ApiOperation({ summary: 'Mail a link that proves the own address, where it is not proven yet' })
+  @ApiOkResponse({ type: VerificationSentDto })
+  async resend(@CurrentCaller() caller: UserCaller): Promise<VerificationSentDto> {
+    await this.resends.resend(caller);
+    return { sent: true };
   }
 }

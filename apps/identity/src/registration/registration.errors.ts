@@ -14,6 +14,11 @@ export class BusinessEmailRequired extends BadRequestError {
   }
 }
 
+export class AlreadyVerified extends BadRequestError {
+  override code = 'already_verified';
+  override error = 'This address is verified already';
+}
+
 /** Unknown, used, expired, or anything else that keeps a confirmation from working. */
 export class VerificationInvalid extends BadRequestError {
   override code = 'verification_invalid';

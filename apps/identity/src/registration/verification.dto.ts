@@ -38,3 +38,18 @@ export class SignInInsteadDto {
   @ApiProperty({ enum: ['sign_in'] })
   status: 'sign_in';
 }
+
+/** An address of an existing account is proven; after a change of it every session is ended. */
+export class ConfirmedAddressDto {
+  @ApiProperty({ type: 'boolean', enum: [true] })
+  verified: true;
+  @ApiProperty({ enum: ['email_change', 'email_verification'] })
+  purpose: 'email_change' | 'email_verification';
+  @ApiProperty({ format: 'email', description: 'The one the account uses from now on' })
+  email: string;
+}
+
+export class VerificationSentDto {
+  @ApiProperty({ type: 'boolean', enum: [true] })
+  sent: true;
+}

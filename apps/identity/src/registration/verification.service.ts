@@ -10,21 +10,27 @@ import { SessionStarter, type FinishedLogin, type StartedSession } from '../logi
 import { PartnerMaker, type MadePartner } from '../partners/partner-maker.js';
 import { PeopleRepository } from '../users/people.repository.js';
 import { VerificationInvalid } from './registration.errors.js';
+import { AddressConfirmationService } from './address-confirmation.service.js';
 import { RegistrationsRepository, type PendingRegistration } from './registrations.repository.js';
-import type { SignInInsteadDto } from './verification.dto.js';
+import type { ConfirmedAddressDto, SignInInsteadDto } from './verification.dto.js';
 
 const LINK_TOKEN = /^[A-Za-z0-9_-]{48}$/;
 /** How long the answer waits for the first organisation; the event makes it otherwise. */
 const FIRST_ORGANIZATION_TIMEOUT_MS = 2_000;
 
-export type Verification = SignInInsteadDto | { verified: true; partner: MadePartner; login: FinishedLogin };
+export type Verification =
+  SignInInsteadDto | ConfirmedAddressDto | { verified: true; partner: MadePartner; login: FinishedLogin };
 
-/** Step 2 of sign-up: one transaction makes partner, admin role, user, membership and session. @see CONTRACT.md 4.7 */
+/**
+ * Followed links. Step 2 of sign-up: one transaction makes partner, admin role, user, membership and session. Links of
+ * existing accounts go to the confirmation of addresses. @see CONTRACT.md 4.7
+ */
 @Injectable()
 export class VerificationService {
   constructor(
     private readonly worker: WorkerDatabase,
     private readonly repository: RegistrationsRepository,
+    private readonly addresses: AddressConfirmationService,
     private readonly partners: PartnerMaker,
     private readonly people: PeopleRepository,
     private readonly starter: SessionStarter,
@@ -38,10 +44,10 @@ export class VerificationService {
   /** @throws VerificationInvalid for a link that is unknown, used or expired; RateLimitedError */
   async verify(token: string, client: string): Promise<Verification> {
     await this.limits.hit(this.config.limits.verifyEmail, client);
-    const made = await this.worker.run(async (tx) => {
-      const pending = LINK_TOKEN.test(token) ? await this.repository.take(tx, hashKey(token)) : null;
-      return pending && this.makePartner(tx, pending);
-    });
+    const tokenHash = LINK_TOKEN.test(token) ? hashKey(token) : null;
+    const made = tokenHash && (await this.signUp(tokenHash));
+    const confirmed = tokenHash && !made ? await this.addresses.confirm(tokenHash) : null;
+    if (confirmed) return confirmed;
     if (!made) {
       await this.audit.addDirect(stranger(), 'auth.email_verify_failed', { type: 'registration' }, {}, 'failure');
       throw new VerificationInvalid();
@@ -49,6 +55,13 @@ export class VerificationService {
     if (made === 'taken') return { verified: false, status: 'sign_in' };
     const [login] = await Promise.all([this.starter.finish(made.started), this.ensureFirstOrganization(made.partner)]);
     return { verified: true, partner: made.partner, login };
+  }
+
+  private signUp(tokenHash: Buffer) {
+    return this.worker.run(async (tx) => {
+      const pending = await this.repository.take(tx, tokenHash);
+      return pending && this.makePartner(tx, pending);
+    });
   }
 
   private async makePartner(

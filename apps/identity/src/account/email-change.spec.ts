@@ -1,0 +1,220 @@
+import { eventually } from '@rmm/testing-services';
+import {
+  expectStatus,
+  freshEmail,
+  IdentityFleet,
+  PASSWORD,
+  totpCode,
+  type RunningIdentity,
+  withStatus,
+} from '../../test/identity-fleet.js';
+import { enrolTotp, registerPartner, sessionOf, type Somebody } from '../../test/people.js';
+
+describe('another address', () => {
+  let fleet: IdentityFleet;
+  let identity: RunningIdentity;
+
+  beforeAll(async () => {
+    fleet = await IdentityFleet.start();
+    identity = await fleet.run();
+  }, 120_000);
+  afterAll(() => fleet.stop());
+
+  /** Signed in with the password just now. */
+  const freshlySignedIn = async (): Promise<Somebody> => {
+    const partner = await registerPartner(identity);
+    const login = await identity.post('/auth/login', { email: partner.email, password: PASSWORD });
+    return { ...partner, ...sessionOf(expectStatus(login, 200)) };
+  };
+  const ask = ({ bearer }: { bearer: string }, email: string, proofs: object = {}) =>
+    identity.patch('/users/me', { email, ...proofs }, { bearer });
+  const verify = (token: string) => identity.post('/auth/verify-email', { token });
+  const ageProofs = (userId: string) =>
+    fleet.query(
+      `update session_family set password_proof_at = password_proof_at - interval '10 minutes',
+         factor_proof_at = factor_proof_at - interval '10 minutes' where user_id = $1`,
+      [userId],
+    );
+  const account = async (userId: string) => {
+    const [row] = await fleet.query<{ email: string; pending: string | null; aep: number; mep: number }>(
+      `select email, pending_email as pending, auth_epoch as aep, mfa_epoch as mep from user_account where id = $1`,
+      [userId],
+    );
+    return row;
+  };
+
+  it('becomes the own one by the link mailed to it, and ends every session', async () => {
+    const person = await freshlySignedIn();
+    const email = freshEmail('new');
+    const profile = (await identity.get('/users/me', person)).body;
+    const asked = expectStatus(await ask(person, ` ${email.toUpperCase()} `), 200);
+    expect(asked.body).toEqual({
+      ...profile,
+      pendingEmail: email,
+      pendingEmailRequestedAt: expect.stringMatching(/Z$/),
+      verificationSent: true,
+    });
+    expect((await identity.get('/users/me', person)).body).toEqual(profile);
+    const notice = await eventually(async () => {
+      const [mail] = await identity.mails(person.email);
+      if (mail?.subject !== 'A new e-mail address was asked for') throw new Error('no notice yet');
+      return mail;
+    });
+    expect(notice.text).toContain(email);
+    expect(notice.text).not.toContain('token=');
+
+    const token = await identity.mailedToken(email);
+    const before = await account(person.userId);
+    const clicks = await Promise.all([verify(token), verify(token)]);
+    expect(withStatus(clicks, 200).body).toEqual({ verified: true, purpose: 'email_change', email });
+    expect(withStatus(clicks, 400).body.code).toBe('verification_invalid');
+    expect((await verify(token)).body.code).toBe('verification_invalid');
+    expect(await account(person.userId)).toEqual({
+      email,
+      pending: null,
+      aep: (before?.aep ?? 0) + 1,
+      mep: (before?.mep ?? 0) + 1,
+    });
+    expect((await identity.get('/users/me', person)).status).toBe(401);
+    const headers = { 'x-service-csrf': person.cookies.service_csrf_token ?? '' };
+    expect((await identity.post('/auth/refresh', undefined, { ...person, headers })).status).toBe(401);
+    expect((await identity.post('/auth/login', { email: person.email, password: PASSWORD })).status).toBe(401);
+    expectStatus(await identity.post('/auth/login', { email, password: PASSWORD }), 200);
+    await eventually(async () => {
+      const [mail] = await identity.mails(person.email);
+      expect(mail?.subject).toBe('The e-mail address of your account was changed');
+      const rows = await fleet.query<{ action: string; details: object }>(
+        `select action, details from audit_entry where resource_id = $1 and action like '%email.change%' order by sequence`,
+        [person.userId],
+      );
+      expect(rows).toEqual([
+        { action: 'user.email.change.requested', details: { newEmail: email } },
+        { action: 'auth.email.change.committed', details: { newEmail: email, oldEmail: person.email } },
+      ]);
+    });
+  }, 40_000);
+
+  it('needs the password again once the last proof is ten minutes old', async () => {
+    const person = await freshlySignedIn();
+    await ageProofs(person.userId);
+    const absent = await ask(person, freshEmail());
+    expect(absent).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
+    expect(absent.body.details.fieldErrors).toHaveProperty('currentPassword');
+    const wrong = await ask(person, freshEmail(), { currentPassword: 'wrong', name: 'Not Stored' });
+    expect(wrong).toMatchObject({ status: 400, body: { code: 'invalid_credentials' } });
+    expect((await account(person.userId))?.pending).toBeNull();
+    expect((await identity.get('/users/me', person)).body.name).toBe('Pat Morgan');
+    const right = expectStatus(await ask(person, freshEmail(), { currentPassword: PASSWORD, name: 'Pat Stored' }), 200);
+    expect(right.body).toMatchObject({ name: 'Pat Stored', verificationSent: true });
+    await eventually(async () => {
+      const rows = await fleet.query(
+        `select 1 from audit_entry where resource_id = $1 and action = 'user.email.change.requested'
+         and result = 'denied' and details ->> 'reason' = 'wrong_password'`,
+        [person.userId],
+      );
+      expect(rows).toHaveLength(1);
+    });
+  }, 30_000);
+
+  it('needs the second factor too where there is one: a grant for just this, used once', async () => {
+    const person = await freshlySignedIn();
+    const { secret, bearer } = await enrolTotp(identity, person.bearer);
+    expectStatus(await ask({ bearer }, freshEmail()), 200); // both proofs are recent
+    await ageProofs(person.userId);
+    const currentPassword = PASSWORD;
+    const email = freshEmail('granted');
+    expect(await ask({ bearer }, email, { currentPassword })).toMatchObject({
+      status: 403,
+      body: { code: 'existing_factor_step_up_required', stepUpUrl: '/auth/mfa/step-up' },
+    });
+    const grantFor = async (operation: string, steps: number) =>
+      expectStatus(
+        await identity.post(
+          '/auth/mfa/step-up',
+          { method: 'totp', operation, code: totpCode(secret, steps) },
+          { bearer },
+        ),
+        200,
+      ).body.stepUpGrantId as string;
+    const otherGrant = await grantFor('add_factor', 0);
+    expect((await ask({ bearer }, email, { currentPassword, stepUpGrantId: otherGrant })).status).toBe(403);
+    const stepUpGrantId = await grantFor('change_email', 1);
+    expect((await ask({ bearer }, email, { currentPassword: 'wrong', stepUpGrantId })).status).toBe(400);
+    const answers = await Promise.all([1, 2].map(() => ask({ bearer }, email, { currentPassword, stepUpGrantId })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 403]);
+  }, 40_000);
+
+  it('is refused to an account without a password', async () => {
+    const person = await freshlySignedIn();
+    await fleet.query('update user_account set password_hash = null where id = $1', [person.userId]);
+    for (const proofs of [{}, { currentPassword: PASSWORD }, { ssoReauthGrantId: 'made-up' }]) {
+      const refused = await ask(person, freshEmail(), proofs);
+      expect(refused).toMatchObject({ status: 400, body: { code: 'enrollment_grant_expired' } });
+    }
+  }, 30_000);
+
+  it('answers the same whether or not somebody has it, and stays with that somebody', async () => {
+    const owner = await registerPartner(identity);
+    const person = await freshlySignedIn();
+    const free = expectStatus(await ask(person, freshEmail()), 200);
+    const taken = expectStatus(await ask(person, owner.email), 200);
+    expect(Object.keys(taken.body as object)).toEqual(Object.keys(free.body as object));
+    const token = await identity.mailedToken(owner.email, 2);
+    expect(await verify(token)).toMatchObject({ status: 400, body: { code: 'verification_invalid' } });
+    expect((await account(person.userId))?.email).toBe(person.email);
+    expect((await identity.get('/users/me', person)).status).toBe(200);
+  }, 30_000);
+
+  it('goes to the first of two who want it, and the other stays as it was', async () => {
+    const email = freshEmail('wanted');
+    const people = [await freshlySignedIn(), await freshlySignedIn()];
+    const tokens: string[] = [];
+    for (const [index, person] of people.entries()) {
+      expectStatus(await ask(person, email), 200);
+      tokens.push(await identity.mailedToken(email, index + 1));
+    }
+    const answers = await Promise.all(tokens.map(verify));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 400]);
+    const loser = people[answers.findIndex(({ status }) => status === 400)];
+    expect(await account(loser?.userId ?? '')).toMatchObject({ email: loser?.email, pending: email });
+    expect((await identity.get('/users/me', loser)).status).toBe(200);
+  }, 40_000);
+
+  it('forgets older links when another is asked for, and all once the password changes', async () => {
+    const person = await freshlySignedIn();
+    const [first, second] = [freshEmail('first'), freshEmail('second')];
+    expectStatus(await ask(person, first), 200);
+    const old = await identity.mailedToken(first);
+    expectStatus(await ask(person, second), 200);
+    const newest = await identity.mailedToken(second);
+    expect((await verify(old)).body.code).toBe('verification_invalid');
+    const change = { currentPassword: PASSWORD, newPassword: 'another-horse-battery-8' };
+    expectStatus(await identity.post('/auth/change-password', change, person), 200);
+    expect((await verify(newest)).body.code).toBe('verification_invalid');
+    expect((await account(person.userId))?.email).toBe(person.email);
+  }, 30_000);
+
+  it('is not confirmed after an hour, nor for an account that was disabled', async () => {
+    const person = await freshlySignedIn();
+    const email = freshEmail();
+    expectStatus(await ask(person, email), 200);
+    const token = await identity.mailedToken(email);
+    await fleet.query(`update user_account set status = 'disabled' where id = $1`, [person.userId]);
+    expect((await verify(token)).body.code).toBe('verification_invalid');
+    await fleet.query(`update user_account set status = 'active' where id = $1`, [person.userId]);
+    await fleet.query(`update link_token set expires_at = now() where user_id = $1`, [person.userId]);
+    expect((await verify(token)).body.code).toBe('verification_invalid');
+    await fleet.query(`update link_token set expires_at = now() + interval '1 hour' where user_id = $1`, [
+      person.userId,
+    ]);
+    expectStatus(await verify(token), 200);
+  }, 30_000);
+
+  it('cannot be asked for often enough to flood a mailbox', async () => {
+    const person = await freshlySignedIn();
+    const victim = freshEmail('victim');
+    const answers = await Promise.all(Array.from({ length: 7 }, () => ask(person, victim)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(5);
+    expect(withStatus(answers, 429).body.code).toBe('rate_limited');
+  }, 30_000);
+});
