@@ -1,4 +1,4 @@
-import { allowedMfaMethods, judgeMfa, type MfaFacts } from './mfa-policy.js';
+import { allowedMfaMethods, demandsFactor, judgeMfa, type MfaFacts, type SecuritySettings } from './mfa-policy.js';
 
 const now = new Date('2026-11-20T12:00:00Z');
 const inDays = (days: number) => new Date(now.getTime() + days * 86_400_000);
@@ -68,4 +68,29 @@ describe('the MFA policy', () => {
       'passkey',
     ]);
   });
+
+  it('demands that a factor stays where it would be asked for at once, whatever window there was', () => {
+    const enrolled = { hasFactor: true, everHadFactor: true };
+    expect(demandsFactor(facts(enrolled), on)).toBe(false);
+    expect(demandsFactor(facts({ ...enrolled, organizationSecurity: { requireMfa: true } }), on)).toBe(true);
+    const forced = facts({
+      ...enrolled,
+      roleForcesMfa: true,
+      graceGrantedAt: inDays(0),
+      enrollmentDeadline: inDays(14),
+    });
+    expect(demandsFactor(forced, on)).toBe(true);
+    expect(demandsFactor(forced, { enabled: true, forceByRole: false })).toBe(false);
+    expect(demandsFactor(facts({ partnerSecurity: { requireMfa: true }, scope: 'system' }), on)).toBe(false);
+  });
+
+  it.each(['yes', [], { requireMfa: 'no' }, { requireMfa: 1 }])(
+    'takes settings that make no sense for a demand when a factor would be lost, and only then: %j',
+    (garbled) => {
+      const unreadable = facts({ partnerSecurity: garbled as unknown as SecuritySettings });
+      expect(demandsFactor(unreadable, on)).toBe(true);
+      expect(demandsFactor(unreadable, { enabled: false, forceByRole: true })).toBe(false);
+      expect(demandsFactor({ ...unreadable, scope: 'system' }, on)).toBe(false);
+    },
+  );
 });

@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process';
+import { createHmac } from 'node:crypto';
 import { generateSync } from 'otplib';
 import { matchTotpStep, newTotpSecret, totpUrl } from './totp.js';
 
@@ -12,9 +14,37 @@ const VECTORS: [number, string][] = [
   [20000000000, '353130'],
 ];
 
+const hasOathtool = spawnSync('oathtool', ['--version']).status === 0;
+const oathtool = (secret: string, seconds: number): string => {
+  const now = `${new Date(seconds * 1000).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+  return spawnSync('oathtool', ['--totp', '--base32', '--now', now, secret], { encoding: 'utf8' }).stdout.trim();
+};
+
+/** RFC 4226 by hand, for the ASCII secret of the vectors. */
+function byHand(seconds: number): string {
+  const counter = Buffer.alloc(8);
+  counter.writeBigUInt64BE(BigInt(Math.floor(seconds / 30)));
+  const mac = createHmac('sha1', '12345678901234567890').update(counter).digest();
+  const number = mac.readUInt32BE((mac[19] ?? 0) & 0xf) & 0x7fffffff;
+  return String(number % 1_000_000).padStart(6, '0');
+}
+
 describe('TOTP', () => {
   it.each(VECTORS)('agrees with RFC 6238 at %d seconds', (seconds, code) => {
     expect(matchTotpStep(SECRET, code, seconds * 1000)).toBe(Math.floor(seconds / 30));
+  });
+
+  it('agrees with an independent computation', () => {
+    for (let at = 1_700_000_000; at < 1_700_100_000; at += 997) {
+      expect(matchTotpStep(SECRET, byHand(at), at * 1000)).toBe(Math.floor(at / 30));
+    }
+  });
+
+  (hasOathtool ? it : it.skip)('agrees with oathtool', () => {
+    const secret = newTotpSecret();
+    for (const at of [1_700_000_010, 1_795_000_000, 2_000_000_000]) {
+      expect(matchTotpStep(secret, oathtool(secret, at), at * 1000)).toBe(Math.floor(at / 30));
+    }
   });
 
   it('accepts one step of drift and tells which step it was', () => {

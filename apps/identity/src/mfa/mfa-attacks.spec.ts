@@ -1,0 +1,298 @@
+import { hashKey } from '@rmm/secrets';
+import { RedisConnections } from '@rmm/service-kit';
+import {
+  expectStatus,
+  IdentityFleet,
+  PASSWORD,
+  totpCode,
+  type Answer,
+  type RunningIdentity,
+  withStatus,
+} from '../../test/identity-fleet.js';
+import { enrolTotp, inviteAndAccept, registerPartner, roleId, sessionOf } from '../../test/people.js';
+
+const invalid = { status: 400, body: { code: 'mfa_code_invalid' } };
+const ended = { status: 401, body: { code: 'mfa_session_invalid' } };
+
+/** What somebody with the password, but without the factor, might try. */
+describe('an attack on the second factor', () => {
+  let fleet: IdentityFleet;
+  let identity: RunningIdentity;
+  let twin: RunningIdentity;
+
+  beforeAll(async () => {
+    fleet = await IdentityFleet.start();
+    [identity, twin] = await Promise.all([fleet.run(), fleet.run()]);
+  }, 120_000);
+  afterAll(() => fleet.stop());
+
+  const enrolled = async () => {
+    const partner = await registerPartner(identity);
+    return { ...partner, ...(await enrolTotp(identity, partner.bearer)) };
+  };
+  const tempToken = async (email: string): Promise<string> => {
+    const { body } = expectStatus(await identity.post('/auth/login', { email, password: PASSWORD }), 200);
+    return body.tempToken as string;
+  };
+  const verify = (body: object, at = identity, bearer?: string) => at.post('/auth/mfa/verify', body, { bearer });
+  const redis = () => identity.app.get(RedisConnections, { strict: false }).shared;
+  const statuses = (answers: Answer[]) => answers.map(({ status }) => status).sort();
+  const secretOf = async (userId: string) => {
+    const [row] = await fleet.query<{ sealed: string }>(
+      'select secret_sealed as sealed from totp_factor where user_id = $1',
+      [userId],
+    );
+    return row?.sealed;
+  };
+
+  describe('with a temporary token', () => {
+    it('ends with its 300 seconds', async () => {
+      const person = await enrolled();
+      const token = await tempToken(person.email);
+      const key = `rmm:identity:mfa-login:{${hashKey(token).toString('hex')}}`;
+      const ttl = await redis().ttl(key);
+      expect(ttl).toBeGreaterThan(0);
+      expect(ttl).toBeLessThanOrEqual(300);
+      await redis().pexpire(key, 0);
+      expect(await verify({ tempToken: token, code: totpCode(person.secret) })).toMatchObject(ended);
+    }, 30_000);
+
+    it('ends with a password change, a disabled account and a lost membership, and stays ended', async () => {
+      const changes = [
+        (userId: string) => fleet.query('update user_account set auth_epoch = auth_epoch + 1 where id = $1', [userId]),
+        (userId: string) => fleet.query(`update user_account set status = 'disabled' where id = $1`, [userId]),
+        (userId: string) => fleet.query('delete from partner_membership where user_id = $1', [userId]),
+        (userId: string) => fleet.query('update user_account set mfa_epoch = mfa_epoch + 1 where id = $1', [userId]),
+        (userId: string) => fleet.query(`update user_account set mfa_method = 'sms' where id = $1`, [userId]),
+      ];
+      for (const change of changes) {
+        const person = await enrolled();
+        const token = await tempToken(person.email);
+        await change(person.userId);
+        const code = totpCode(person.secret);
+        expect(await verify({ tempToken: token, code })).toMatchObject(ended);
+        await fleet.query(`update user_account set status = 'active', mfa_method = 'totp' where id = $1`, [
+          person.userId,
+        ]);
+        expect(await verify({ tempToken: token, code })).toMatchObject(ended);
+      }
+    }, 60_000);
+
+    it('is let in once, however many replicas it is shown to at once', async () => {
+      const person = await enrolled();
+      const token = await tempToken(person.email);
+      const codes = [totpCode(person.secret, 0), totpCode(person.secret, 1), ...person.recoveryCodes.slice(0, 2)];
+      const answers = await Promise.all(
+        codes.map((code, n) => verify({ tempToken: token, code }, n % 2 ? twin : identity)),
+      );
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    }, 30_000);
+
+    it('opens nothing but the second step: neither as a bearer token nor for the account of another session', async () => {
+      const [person, other] = [await enrolled(), await registerPartner(identity)];
+      const token = await tempToken(person.email);
+      expect((await verify({ code: totpCode(person.secret) }, identity, token)).status).toBe(401);
+      expect((await identity.get('/auth/me', { bearer: token })).status).toBe(401);
+      const code = totpCode(person.secret);
+      const both = expectStatus(await verify({ tempToken: token, code }, identity, other.bearer), 200);
+      expect(both.body.user.id).toBe(person.userId);
+      expect((await identity.get('/auth/me', other)).body.user.mfaEnabled).toBe(false);
+    }, 30_000);
+
+    it('that is unknown confirms no setup of the bearer', async () => {
+      const partner = await registerPartner(identity);
+      const { secret } = (await identity.post('/auth/mfa/setup', undefined, partner)).body as { secret: string };
+      const code = totpCode(secret);
+      expect(await verify({ tempToken: 'x'.repeat(32), code }, identity, partner.bearer)).toMatchObject(ended);
+      expect((await verify({ tempToken: '', code }, identity, partner.bearer)).status).toBe(400);
+      expect((await verify({ tempToken: null, code }, identity, partner.bearer)).status).toBe(400);
+      expectStatus(await verify({ code }, identity, partner.bearer), 200);
+    }, 30_000);
+  });
+
+  describe('by guessing', () => {
+    it('meets one window on every route that takes a code', async () => {
+      const person = await enrolled();
+      const wrong = { code: '000000', currentPassword: PASSWORD };
+      const login = await tempToken(person.email);
+      const byLogin = () => verify({ tempToken: login, code: '000000' });
+      const byDisable = () => identity.post('/auth/mfa/disable', wrong, person);
+      const bySetup = () => identity.post('/auth/mfa/enable', { code: '000000' }, person);
+      const guesses = [byLogin, byDisable, bySetup, byLogin, byDisable];
+      for (const guess of guesses) expect((await guess()).status).toBe(400);
+      for (const guess of [byLogin, byDisable, bySetup]) {
+        expect(await guess()).toMatchObject({ status: 429, body: { code: 'rate_limited' } });
+      }
+      expect((await verify({ tempToken: login, code: totpCode(person.secret) }, twin)).status).toBe(429);
+    }, 30_000);
+
+    it.each([
+      ['two steps behind', (secret: string) => totpCode(secret, -2)],
+      ['three steps ahead', (secret: string) => totpCode(secret, 3)],
+      ['with eight digits', (secret: string) => `00${totpCode(secret)}`],
+      [
+        'in full-width digits',
+        (secret: string) => totpCode(secret).replace(/\d/g, (d) => String.fromCodePoint(0xff10 + Number(d))),
+      ],
+      ['with a space before', (secret: string) => ` ${totpCode(secret)}`],
+      ['with a line break behind', (secret: string) => `${totpCode(secret)}\n`],
+    ])(
+      'gets nowhere with a code %s',
+      async (_, codeOf) => {
+        const person = await enrolled();
+        const token = await tempToken(person.email);
+        expect(await verify({ tempToken: token, code: codeOf(person.secret) })).toMatchObject(invalid);
+      },
+      30_000,
+    );
+
+    it('gets nowhere with a code as number, list or object', async () => {
+      const person = await enrolled();
+      const token = await tempToken(person.email);
+      const code = totpCode(person.secret);
+      for (const odd of [Number(code), [code], { code }, null, '']) {
+        expect(await verify({ tempToken: token, code: odd })).toMatchObject({
+          status: 400,
+          body: { code: 'validation_failed' },
+        });
+      }
+    }, 30_000);
+
+    it('gets nowhere with the codes of somebody else', async () => {
+      const [person, other] = [await enrolled(), await enrolled()];
+      const token = await tempToken(person.email);
+      expect(await verify({ tempToken: token, code: totpCode(other.secret) })).toMatchObject(invalid);
+      expect(await verify({ tempToken: token, code: other.recoveryCodes[0] })).toMatchObject(invalid);
+    }, 30_000);
+
+    it('gets nowhere by naming another method', async () => {
+      const person = await enrolled();
+      const token = await tempToken(person.email);
+      const code = totpCode(person.secret);
+      const [recovery] = person.recoveryCodes;
+      expect(await verify({ tempToken: token, code, method: 'sms' })).toMatchObject({
+        status: 400,
+        body: { code: 'mfa_method_mismatch' },
+      });
+      expect((await verify({ tempToken: token, code, method: 'passkey' })).body.code).toBe('validation_failed');
+      expect(await verify({ tempToken: token, code, method: 'recovery' })).toMatchObject(invalid);
+      expect(await verify({ tempToken: token, code: recovery, method: 'totp' })).toMatchObject(invalid);
+      expect((await verify({ tempToken: token, code: recovery?.replace('-', '') })).status).toBe(400);
+    }, 30_000);
+  });
+
+  describe('with a code that was seen', () => {
+    it('fails on every replica and every route', async () => {
+      const person = await enrolled();
+      const code = totpCode(person.secret);
+      const tokens = await Promise.all([1, 2, 3, 4].map(() => tempToken(person.email)));
+      const answers = await Promise.all(
+        tokens.map((token, n) => verify({ tempToken: token, code }, n % 2 ? twin : identity)),
+      );
+      expect(statuses(answers)).toEqual([200, 400, 400, 400]);
+      const session = sessionOf(withStatus(answers, 200));
+      const stepUp = { method: 'totp', operation: 'add_factor', code };
+      expect(await twin.post('/auth/mfa/step-up', stepUp, session)).toMatchObject({
+        status: 400,
+        body: { code: 'mfa_proof_invalid' },
+      });
+      const disable = { currentPassword: PASSWORD, code };
+      expect(await identity.post('/auth/mfa/disable', disable, session)).toMatchObject(invalid);
+    }, 30_000);
+
+    it('fails when the code was spent by the setup itself', async () => {
+      const partner = await registerPartner(identity);
+      const { secret } = (await identity.post('/auth/mfa/setup', undefined, partner)).body as { secret: string };
+      const code = totpCode(secret);
+      expectStatus(await identity.post('/auth/mfa/enable', { code }, partner), 200);
+      expect(await verify({ tempToken: await tempToken(partner.email), code })).toMatchObject(invalid);
+    }, 30_000);
+
+    it('fails for a recovery code that two replicas are shown at once', async () => {
+      const person = await enrolled();
+      const [code] = person.recoveryCodes;
+      const tokens = await Promise.all([1, 2, 3].map(() => tempToken(person.email)));
+      const answers = await Promise.all(
+        tokens.map((token, n) => verify({ tempToken: token, code }, n % 2 ? twin : identity)),
+      );
+      expect(statuses(answers)).toEqual([200, 400, 400]);
+      const [{ left }] = await fleet.query<{ left: number }>(
+        'select count(*)::int as left from recovery_code where user_id = $1',
+        [person.userId],
+      );
+      expect(left).toBe(9);
+    }, 30_000);
+  });
+
+  describe('on the setup', () => {
+    const setUp = async (session: { bearer: string }) =>
+      expectStatus(await identity.post('/auth/mfa/setup', undefined, session), 200).body.secret as string;
+    const enable = (session: { bearer: string }, code: string, at = identity) =>
+      at.post('/auth/mfa/enable', { code }, session);
+    const notPending = { status: 400, body: { code: 'mfa_setup_not_pending' } };
+
+    it('cannot confirm what another session was shown, nor after ten minutes', async () => {
+      const partner = await registerPartner(identity);
+      const other = sessionOf(await identity.post('/auth/login', { email: partner.email, password: PASSWORD }));
+      const secret = await setUp(partner);
+      expect(await enable(other, totpCode(secret))).toMatchObject(notPending);
+      const [key] = await redis().keys(`*totp-setup:{${partner.userId}}*`);
+      expect(await redis().ttl(key ?? '')).toBeLessThanOrEqual(600);
+      expect(await redis().get(key ?? '')).not.toContain(secret);
+      await redis().pexpire(key ?? '', 0);
+      expect(await enable(partner, totpCode(secret))).toMatchObject(notPending);
+    }, 30_000);
+
+    it('cannot replace a factor that stands', async () => {
+      const person = await enrolled();
+      const before = await secretOf(person.userId);
+      expect(before).toMatch(/^v1\./);
+      expect((await identity.post('/auth/mfa/setup', undefined, person)).body.code).toBe('mfa_already_enabled');
+      expect(await enable(person, totpCode(person.secret, 1))).toMatchObject(notPending);
+      expect(await secretOf(person.userId)).toBe(before);
+    }, 30_000);
+
+    it('leaves one factor when two sessions confirm theirs at once', async () => {
+      const partner = await registerPartner(identity);
+      const other = sessionOf(await identity.post('/auth/login', { email: partner.email, password: PASSWORD }));
+      const secrets = [await setUp(partner), await setUp(other)] as const;
+      const answers = await Promise.all([
+        enable(partner, totpCode(secrets[0])),
+        enable(other, totpCode(secrets[1], -1), twin),
+      ]);
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+      const winner = secrets[answers.findIndex(({ status }) => status === 200)] ?? '';
+      const token = await tempToken(partner.email);
+      expect((await verify({ tempToken: token, code: totpCode(winner, 1) })).status).toBe(200);
+    }, 30_000);
+  });
+
+  it('by a token that satisfied MFA before the factor was reset finds it dead', async () => {
+    const admin = await enrolled();
+    const viewer = await roleId(identity, admin.bearer, 'Partner Viewer');
+    const member = await inviteAndAccept(identity, admin.bearer, { roleId: viewer });
+    const target = { ...member, ...(await enrolTotp(identity, member.bearer)) };
+    expectStatus(await identity.get('/auth/me', target), 200);
+    expectStatus(await identity.post(`/users/${target.userId}/mfa/reset`, {}, admin), 200);
+    expect((await identity.get('/auth/me', target)).status).toBe(401);
+    expect((await identity.post('/auth/mfa/recovery-codes', {}, target)).status).toBe(401);
+  }, 30_000);
+
+  it('cannot slip out of a policy that is turned on at the same moment', async () => {
+    const [admin, settings] = [await enrolled(), { security: { requireMfa: true } }];
+    const role = await roleId(identity, admin.bearer, 'Partner Admin');
+    const member = await inviteAndAccept(identity, admin.bearer, { roleId: role });
+    const person = { ...member, ...(await enrolTotp(identity, member.bearer)) };
+    const body = { currentPassword: PASSWORD, code: totpCode(person.secret) };
+    const [disabled, enforced] = await Promise.all([
+      identity.post('/auth/mfa/disable', body, person),
+      twin.patch('/orgs/partners/me', { settings }, admin),
+    ]);
+    expectStatus(enforced, 200);
+    expect([200, 403]).toContain(disabled.status);
+    // Whichever came first: nobody works on without a factor.
+    const signedIn = await identity.post('/auth/login', { email: person.email, password: PASSWORD });
+    if (disabled.status === 403) expect(signedIn.body.mfaRequired).toBe(true);
+    else expect((await identity.get('/users', sessionOf(signedIn))).status).toBe(428);
+  }, 30_000);
+});
