@@ -39,7 +39,7 @@ export class ReplaceRecoveryCodesDto extends MfaProofsDto {}
 export const STEP_UP_METHODS = ['totp', 'recovery', 'sms', 'passkey'] as const;
 export type StepUpMethod = (typeof STEP_UP_METHODS)[number];
 
-export class StepUpDto {
+export class StepUpDto extends MfaProofsDto {
   @IsOneOf(STEP_UP_METHODS)
   method: StepUpMethod;
 
@@ -53,7 +53,7 @@ export class StepUpDto {
   credential?: Record<string, unknown>;
 }
 
-export class StartStepUpDto {
+export class StartStepUpDto extends MfaProofsDto {
   @IsOneOf(['passkey', 'sms'])
   method: 'passkey' | 'sms';
 }

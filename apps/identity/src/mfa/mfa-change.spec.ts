@@ -292,6 +292,7 @@ describe('a change of factors', () => {
       expect(await start('sms')).toMatchObject({ status: 501, body: { code: 'sms_not_configured' } });
       expect(await start('passkey')).toMatchObject({ status: 400, body: { code: 'passkey_not_available' } });
       expect(await start('totp')).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
+      expect((await identity.post('/auth/mfa/step-up/start', { method: 'sms' })).status).toBe(401);
       expect((await stepUp({ method: 'totp', operation: 'add_factor', code }, {})).status).toBe(401);
       const partner = await registerPartner(identity);
       const none = await stepUp({ method: 'totp', operation: 'add_factor', code }, partner);

@@ -1,4 +1,7 @@
+import { IDENTITY_ACCESS_RESOLVE, type AccessResolveRequest, type AccessSnapshot } from '@rmm/contracts';
+import { natsOptions } from '@rmm/messaging';
 import { eventually } from '@rmm/testing-services';
+import { connect } from 'nats';
 import { expectStatus, IdentityFleet, PASSWORD, totpCode, type RunningIdentity } from '../../test/identity-fleet.js';
 import { enrolTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type Somebody } from '../../test/people.js';
 import { MfaReminders } from './mfa-reminders.js';
@@ -285,4 +288,27 @@ describe('the enrolment window', () => {
       expect(await subjects(short.email)).not.toContain(ENDING);
     }, 30_000);
   });
+
+  it('opens by a mutating request to another service, which asks by RPC', async () => {
+    const admin = await registerPartner(lax);
+    const [, payload = ''] = admin.bearer.split('.');
+    const { sid } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { sid: string };
+    const { userId, partnerId } = admin;
+    const session = { userId, sessionId: sid, scope: 'partner', partnerId, orgId: null } as const;
+    const connection = await connect(natsOptions(fleet.nats.adminUrl, 'mfa-grace-spec'));
+    try {
+      const ask = async (request: AccessResolveRequest) => {
+        const { subject } = IDENTITY_ACCESS_RESOLVE;
+        const reply = await connection.request(subject, JSON.stringify(request), { timeout: 5_000 });
+        return reply.json<{ value: AccessSnapshot }>().value;
+      };
+      await lax.stop(); // it would answer too, by its own switch
+      expect(await ask(session)).toMatchObject({ mfaGraceDue: true, mfaEnrollmentRequired: false });
+      expect((await windowOf(userId)).granted).toBeNull();
+      expect(await ask({ ...session, opensMfaGrace: true })).toMatchObject({ mfaGraceDue: false });
+      expect((await windowOf(userId)).days).toBe(14);
+    } finally {
+      await connection.close();
+    }
+  }, 30_000);
 });
