@@ -39,6 +39,7 @@ export { toErrorBody, writeError } from './errors/error-body.js';
 export { ErrorFilter } from './errors/error.filter.js';
 export { toDomainError } from './errors/to-domain-error.js';
 export type { BodyRule } from './http/body-reader.js';
+export { FormFile, TakesFormFile } from './http/form-file.js';
 export type { KitRequest, KitResponse } from './http/kit-request.js';
 export { API_PREFIX } from './http/path-rules.js';
 export type { PipelineOptions, TimeoutRule } from './http/pipeline.js';
