@@ -1,6 +1,7 @@
 import type { MicroserviceOptions } from '@nestjs/microservices';
 import { JetStreamServer } from '@rmm/messaging';
 import type { ServiceOptions } from '@rmm/service-kit';
+import { AVATAR_BODY, AVATAR_TIMEOUT } from './account/avatar-form.js';
 import { AppModule } from './app.module.js';
 import type { IdentityConfig } from './config.js';
 import { readExamples } from './openapi-examples.js';
@@ -15,6 +16,8 @@ export const serviceOptions = (config: IdentityConfig): ServiceOptions => ({
     description: 'Partners, users, memberships, roles, sessions, MFA and the audit trail',
     examples: readExamples,
   },
+  bodyLimits: [AVATAR_BODY],
+  timeouts: [AVATAR_TIMEOUT],
   microservices: (app) => {
     app.connectMicroservice<MicroserviceOptions>({ strategy: app.get(JetStreamServer) });
   },

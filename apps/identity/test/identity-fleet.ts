@@ -42,6 +42,8 @@ export interface CallOptions {
   headers?: Record<string, string>;
   /** A fresh client address unless given. */
   from?: string;
+  /** Sends a body that is not JSON, such as a form. */
+  send?: (request: supertest.Test) => supertest.Test;
 }
 
 /** One running identity on real stores. */
@@ -75,7 +77,7 @@ export class RunningIdentity {
     body: object | undefined,
     options: CallOptions,
   ): Promise<Answer> {
-    const { bearer, cookies, headers = {}, from = freshAddress() } = options;
+    const { bearer, cookies, headers = {}, from = freshAddress(), send } = options;
     const request = supertest(this.app.getHttpServer() as never)
       [method](`/api/v1${path}`)
       .set('X-Forwarded-For', from);
@@ -86,6 +88,7 @@ export class RunningIdentity {
         Object.entries(cookies).map(([name, value]) => `${name}=${value}`),
       );
     for (const [name, value] of Object.entries(headers)) request.set(name, value);
+    if (send) return await send(request);
     return await (body === undefined ? request : request.send(body));
   }
 

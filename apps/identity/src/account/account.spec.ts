@@ -33,7 +33,7 @@ describe('the own profile', () => {
     expect(second.body.name).toBe('Pat Rowan');
     await eventually(async () => {
       const rows = await fleet.query<{ details: object }>(
-        `select details from audit_entry where action = 'user.profile.update' and actor_id = $1 order by sequence`,
+        `select details from audit_entry where action = 'user.profile.update' and actor_id = $1 order by timestamp`,
         [somebody.userId],
       );
       expect(rows).toEqual([
@@ -123,7 +123,6 @@ describe('the own profile', () => {
 
     it('mails a link that proves it, once, and not again', async () => {
       const bearer = await signInAdmin(identity);
-      await fleet.query('update user_account set email_verified_at = null where email = $1', [ADMIN.email]);
       expect(expectStatus(await resend(bearer), 200).body).toEqual({ sent: true });
       expect(await resend(bearer)).toMatchObject({ status: 429, body: { code: 'rate_limited' } });
       const token = await identity.mailedToken(ADMIN.email);
@@ -140,7 +139,7 @@ describe('the own profile', () => {
       await eventually(async () => {
         const rows = await fleet.query<{ action: string }>(
           `select action from audit_entry where resource_id = (select id::text from user_account where email = $1)
-           and action like 'auth.%' order by sequence`,
+           and action like 'auth.%' order by timestamp`,
           [ADMIN.email],
         );
         expect(rows.map(({ action }) => action)).toEqual(['auth.verification_resent', 'auth.email_verified']);

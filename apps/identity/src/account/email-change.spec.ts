@@ -84,7 +84,7 @@ describe('another address', () => {
       const [mail] = await identity.mails(person.email);
       expect(mail?.subject).toBe('The e-mail address of your account was changed');
       const rows = await fleet.query<{ action: string; details: object }>(
-        `select action, details from audit_entry where resource_id = $1 and action like '%email.change%' order by sequence`,
+        `select action, details from audit_entry where resource_id = $1 and action like '%email.change%' order by timestamp`,
         [person.userId],
       );
       expect(rows).toEqual([

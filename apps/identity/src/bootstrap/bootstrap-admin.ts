@@ -32,8 +32,8 @@ export class BootstrapAdmin {
       if (await this.exists(tx)) return false;
       const [user] = await tx.query<{ id: string }>(
         `insert into user_account (email, name, password_hash, status, is_platform_admin, requires_setup,
-           email_verified_at, password_changed_at)
-         values ($1, 'Platform Administrator', $2, 'active', true, true, now(), now())
+           password_changed_at)
+         values ($1, 'Platform Administrator', $2, 'active', true, true, now())
          on conflict (email) do nothing returning id`,
         [admin.email, hash],
       );

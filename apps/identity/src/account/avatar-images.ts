@@ -1,0 +1,74 @@
+import { Injectable } from '@nestjs/common';
+import { PayloadTooLargeError, UnavailableError, UnsupportedMediaTypeError } from '@rmm/service-kit';
+
+export const AVATAR_MIME = 'image/webp';
+
+const SIDE = 512;
+/** More than any camera's picture of 5 MB; a decoded one takes four bytes for each. */
+const MAX_PIXELS = 40_000_000;
+const MAX_SECONDS = 5;
+const MAX_WAITING = 8;
+const LOADERS = ['VipsForeignLoadJpegBuffer', 'VipsForeignLoadPngBuffer', 'VipsForeignLoadWebpBuffer'];
+
+const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+const JPEG = Buffer.from([0xff, 0xd8, 0xff]);
+
+/** What the first bytes say, whatever the client calls it. */
+export function isPicture(bytes: Buffer): boolean {
+  const startsWith = (magic: Buffer) => bytes.subarray(0, magic.length).equals(magic);
+  const isWebp = bytes.toString('latin1', 0, 4) === 'RIFF' && bytes.toString('latin1', 8, 12) === 'WEBP';
+  return startsWith(PNG) || startsWith(JPEG) || isWebp;
+}
+
+/**
+ * Makes avatars of pictures: decoded and encoded anew, so that nothing of the upload survives but its pixels. One at a
+ * time: the thread pool also hashes passwords.
+ */
+@Injectable()
+export class AvatarImages {
+  private last: Promise<unknown> = Promise.resolve();
+  private waiting = 0;
+  private library?: Promise<typeof import('sharp')>;
+
+  /**
+   * @returns WebP of at most 512 x 512, upright, without metadata
+   * @throws UnsupportedMediaTypeError for what is not PNG, JPEG or WebP or cannot be decoded; PayloadTooLargeError for
+   *   too many pixels; UnavailableError when too many others wait
+   */
+  async avatarOf(bytes: Buffer): Promise<Buffer> {
+    if (!isPicture(bytes)) throw new UnsupportedMediaTypeError();
+    if (this.waiting >= MAX_WAITING) throw new UnavailableError();
+    this.waiting += 1;
+    const turn = this.last.then(() => this.convert(bytes));
+    this.last = turn.catch(() => undefined);
+    return turn.finally(() => (this.waiting -= 1));
+  }
+
+  private async convert(bytes: Buffer): Promise<Buffer> {
+    const sharp = await this.load();
+    try {
+      const { width, height } = await sharp(bytes, { limitInputPixels: false }).metadata();
+      if (width * height > MAX_PIXELS) throw new PayloadTooLargeError();
+      return await sharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: 'error', sequentialRead: true })
+        .timeout({ seconds: MAX_SECONDS })
+        .autoOrient()
+        .resize(SIDE, SIDE, { fit: 'inside', withoutEnlargement: true })
+        .webp({ quality: 85 })
+        .toBuffer();
+    } catch (cause) {
+      if (cause instanceof PayloadTooLargeError) throw cause;
+      throw new UnsupportedMediaTypeError(undefined, { cause });
+    }
+  }
+
+  /** Loaded by the first upload: it takes a while, and most replicas never see one. */
+  private async load() {
+    this.library ??= import('sharp');
+    const { default: sharp } = await this.library;
+    sharp.cache(false);
+    sharp.concurrency(1);
+    sharp.block({ operation: ['VipsForeignLoad'] });
+    sharp.unblock({ operation: LOADERS });
+    return sharp;
+  }
+}
