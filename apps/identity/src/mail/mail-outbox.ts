@@ -10,6 +10,8 @@ import type { TemplateName } from './templates.js';
 
 export const MAIL_QUEUE = 'identity-mail';
 export const SEND_JOB = 'send';
+/** As the locale of a row. */
+const RECIPIENTS_OWN = '';
 
 export interface MailJob {
   mailId: string;
@@ -22,6 +24,7 @@ export interface NewMail {
   template: TemplateName;
   /** Sealed at rest: links carry tokens. */
   values: Record<string, string>;
+  /** A BCP 47 tag; without it the recipient's own is looked up as the mail leaves. */
   locale?: string;
 }
 
@@ -48,7 +51,7 @@ export class MailOutbox {
   }
 
   /** Nothing is stored where mail cannot be sent. */
-  async add(tx: OutboxTransaction, { to, template, values, locale = 'en' }: NewMail): Promise<void> {
+  async add(tx: OutboxTransaction, { to, template, values, locale = RECIPIENTS_OWN }: NewMail): Promise<void> {
     if (!this.canSend) return;
     const id = randomUUID();
     const sealed = this.keyRing.seal(JSON.stringify(values), mailSealContext(id));

@@ -7,6 +7,9 @@ import nodemailer, { type Transporter } from 'nodemailer';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import type { RenderedMail } from './templates.js';
 
+/** All of them together are shorter than the lease of a mail; in milliseconds. */
+const TIMEOUTS = { dnsTimeout: 10_000, connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 30_000 };
+
 /** Hands a rendered mail over: to SMTP, else in development to the mailbox folder, one JSON file each. */
 @Injectable()
 export class MailTransport {
@@ -21,8 +24,9 @@ export class MailTransport {
   async send(to: string, mail: RenderedMail): Promise<void> {
     const { smtpUrl, mailboxDir, from } = this.config.mail;
     if (smtpUrl !== undefined) {
-      this.smtp ??= nodemailer.createTransport(smtpUrl);
-      await this.smtp.sendMail({ from, to, ...mail });
+      const safety = { disableFileAccess: true, disableUrlAccess: true };
+      this.smtp ??= nodemailer.createTransport({ url: smtpUrl, ...TIMEOUTS, ...safety });
+      await this.smtp.sendMail({ from, to: { name: '', address: to }, ...mail }); // an object is never read as a list
     } else if (mailboxDir !== undefined) {
       await this.drop(mailboxDir, to, mail);
     }

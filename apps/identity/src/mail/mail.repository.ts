@@ -13,6 +13,15 @@ export interface WaitingMail {
 const LEASE = '2 minutes';
 const MAX_ATTEMPTS = 8;
 
+/** What somebody chose, else what the partner of its first membership did. */
+const LOCALE_OF_RECIPIENT = `
+  select coalesce(u.preferences ->> 'locale', (
+    select p.settings ->> 'locale' from (
+      select partner_id, 1 as place, created_at from organization_membership where user_id = u.id
+      union all select partner_id, 2, created_at from partner_membership where user_id = u.id
+    ) m join partner p on p.id = m.partner_id order by m.place, m.created_at limit 1))
+  from user_account u where u.email = mail.recipient`;
+
 /** Mail rows, under the worker login. */
 @Injectable()
 export class MailRepository {
@@ -23,7 +32,8 @@ export class MailRepository {
     const [row] = await this.worker.query<WaitingMail>(
       `update mail set attempts = attempts + 1, next_attempt_at = now() + interval '${LEASE}'
        where id = $1 and sent_at is null and abandoned_at is null and next_attempt_at <= now()
-       returning id, recipient, template, locale, values_sealed as "valuesSealed", attempts`,
+       returning id, recipient, template, coalesce(nullif(locale, ''), (${LOCALE_OF_RECIPIENT}), 'en') as locale,
+         values_sealed as "valuesSealed", attempts`,
       [id],
     );
     return row ?? null;

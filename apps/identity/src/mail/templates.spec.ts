@@ -1,3 +1,4 @@
+import { GERMAN } from './templates.de.js';
 import { isTemplate, renderMail } from './templates.js';
 
 const url = 'https://app.example.com/accept-invite?token=abc_DEF-1';
@@ -22,6 +23,18 @@ describe('mail templates', () => {
 
   it('fall back to English', () => {
     expect(renderMail('password-changed', { name: 'R' }, 'xx').subject).toBe('Your password was changed');
+  });
+
+  it('speak German to who prefers it, from whichever country', () => {
+    for (const locale of ['de', 'de-AT', 'DE-ch']) {
+      expect(renderMail('password-changed', { name: 'R' }, locale).subject).toBe('Ihr Passwort wurde geändert');
+    }
+  });
+
+  it.each(Object.keys(GERMAN) as (keyof typeof GERMAN)[])('say in German what they say in English: %s', (name) => {
+    const marks = new Proxy<Record<string, string>>({}, { get: (_, key) => `<${String(key)}>` });
+    const said = (locale: string) => [...new Set(renderMail(name, marks, locale).text.match(/<\w+>/g))].sort();
+    expect(said('de')).toEqual(said('en'));
   });
 
   it('know their names only', () => {

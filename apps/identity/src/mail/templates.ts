@@ -1,3 +1,5 @@
+import { GERMAN } from './templates.de.js';
+
 /** What a mail says in one language, in both forms. */
 export interface RenderedMail {
   subject: string;
@@ -7,7 +9,7 @@ export interface RenderedMail {
 
 type Values = Record<string, string>;
 
-interface Template {
+export interface Template {
   subject: string;
   /** Paragraphs; `{name}` is filled in. */
   paragraphs: string[];
@@ -142,16 +144,21 @@ const TEMPLATES = {
       ],
     },
   },
+  de: GERMAN,
 } satisfies Record<string, Record<string, Template>>;
 
 export type TemplateName = keyof (typeof TEMPLATES)['en'];
 
 const FALLBACK = 'en';
 
-/** Renders a mail. Values are escaped in HTML and freed of line breaks everywhere, so that a name adds no header or tag. */
+/**
+ * Renders a mail. Values are escaped in HTML and freed of line breaks everywhere, so that a name adds no header or tag.
+ * @param locale  a BCP 47 tag; only its language counts
+ */
 export function renderMail(name: TemplateName, values: Values, locale = FALLBACK): RenderedMail {
   const locales: Record<string, Partial<Record<TemplateName, Template>>> = TEMPLATES;
-  const template: Template = locales[locale]?.[name] ?? TEMPLATES[FALLBACK][name];
+  const [language = FALLBACK] = locale.toLowerCase().split('-');
+  const template: Template = locales[language]?.[name] ?? TEMPLATES[FALLBACK][name];
   const plain = (text: string) => fill(text, values, oneLine);
   const safe = (text: string) => fill(text, values, (value) => escapeHtml(oneLine(value)));
   const { action, paragraphs, subject } = template;
