@@ -7,6 +7,7 @@ import {
   ConflictError,
   configureApp,
   currentContext,
+  FormFile,
   type FleetConfig,
   HealthRegistry,
   IsInteger,
@@ -23,6 +24,7 @@ import {
   readConfig,
   readFleetConfig,
   ServiceKitModule,
+  TakesFormFile,
   UuidParam,
 } from '../src/index.js';
 
@@ -79,6 +81,12 @@ class ThingsController {
   @Post('import')
   import(@Body() dto: ThingDto): object {
     return { length: dto.name.length };
+  }
+
+  @Post('picture')
+  @TakesFormFile({ field: 'file', maxBytes: 1_000 })
+  picture(@FormFile() file: Buffer): object {
+    return { text: file.toString(), requestId: currentContext()?.requestId };
   }
 
   @Get('context')
