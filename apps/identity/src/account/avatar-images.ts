@@ -28,7 +28,7 @@ export function isPicture(bytes: Buffer): boolean {
 export class AvatarImages {
   private last: Promise<unknown> = Promise.resolve();
   private waiting = 0;
-  private library?: Promise<typeof import('sharp')>;
+  private library?: ReturnType<typeof loadLibrary>;
 
   /**
    * @returns WebP of at most 512 x 512, upright, without metadata
@@ -45,7 +45,7 @@ export class AvatarImages {
   }
 
   private async convert(bytes: Buffer): Promise<Buffer> {
-    const sharp = await this.load();
+    const sharp = await (this.library ??= loadLibrary());
     try {
       const { width, height } = await sharp(bytes, { limitInputPixels: false }).metadata();
       if (width * height > MAX_PIXELS) throw new PayloadTooLargeError();
@@ -60,15 +60,14 @@ export class AvatarImages {
       throw new UnsupportedMediaTypeError(undefined, { cause });
     }
   }
+}
 
-  /** Loaded by the first upload: it takes a while, and most replicas never see one. */
-  private async load() {
-    this.library ??= import('sharp');
-    const { default: sharp } = await this.library;
-    sharp.cache(false);
-    sharp.concurrency(1);
-    sharp.block({ operation: ['VipsForeignLoad'] });
-    sharp.unblock({ operation: LOADERS });
-    return sharp;
-  }
+/** With the first upload: it takes a while, and most replicas never see one. Only our three formats can be read at all. */
+async function loadLibrary() {
+  const { default: sharp } = await import('sharp');
+  sharp.cache(false);
+  sharp.concurrency(1);
+  sharp.block({ operation: ['VipsForeignLoad'] });
+  sharp.unblock({ operation: LOADERS });
+  return sharp;
 }

@@ -98,9 +98,10 @@ export class EmailChangeService {
   private async assertOwner(caller: UserCaller, person: Person, proofs: UpdateProfileDto): Promise<void> {
     if (person.passwordHash === null) throw new ReauthenticationRequired();
     const { passwordProofAt, factorProofAt, now } = await this.session.proofsOf(caller);
-    if (isFresh(passwordProofAt, now) && (!person.mfaEnabled || isFresh(factorProofAt, now))) return;
+    const hasFactor = person.mfaEnabled && this.config.mfa.enabled;
+    if (isFresh(passwordProofAt, now) && (!hasFactor || isFresh(factorProofAt, now))) return;
     const { currentPassword, stepUpGrantId } = proofs;
-    if (!person.mfaEnabled) return this.currentPassword.prove(caller, person, currentPassword);
+    if (!hasFactor) return this.currentPassword.prove(caller, person, currentPassword);
     const isGood =
       stepUpGrantId !== undefined && (await this.grants.isValid(stepUpGrantId, caller, person, 'change_email'));
     if (!isGood) throw new ExistingFactorStepUpRequired();

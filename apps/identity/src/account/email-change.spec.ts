@@ -8,7 +8,7 @@ import {
   type RunningIdentity,
   withStatus,
 } from '../../test/identity-fleet.js';
-import { enrolTotp, registerPartner, sessionOf, type Somebody } from '../../test/people.js';
+import { enrolTotp, registerPartner, roleId, sessionOf, type Somebody } from '../../test/people.js';
 
 describe('another address', () => {
   let fleet: IdentityFleet;
@@ -209,6 +209,44 @@ describe('another address', () => {
     ]);
     expectStatus(await verify(token), 200);
   }, 30_000);
+
+  it('is confirmed by no link of another kind, and its own opens nothing else', async () => {
+    const person = await freshlySignedIn();
+    const email = freshEmail();
+    expectStatus(await ask(person, email), 200);
+    const token = await identity.mailedToken(email);
+    const invited = freshEmail();
+    const role = await roleId(identity, person.bearer, 'Partner Viewer');
+    const invite = { email: invited, name: 'Robin', roleId: role };
+    expectStatus(await identity.post('/users/invite', invite, person), 201);
+    const invitation = await identity.mailedToken(invited);
+    expect((await verify(invitation)).body.code).toBe('verification_invalid');
+    const accepted = await identity.post('/auth/accept-invite', { token, password: PASSWORD });
+    expect(accepted).toMatchObject({ status: 400, body: { code: 'invite_invalid' } });
+    expect((await identity.get('/users/me', { bearer: token })).status).toBe(401);
+    expectStatus(await verify(token), 200);
+    expectStatus(await identity.post('/auth/accept-invite', { token: invitation, password: PASSWORD }), 200);
+  }, 30_000);
+
+  it('ends logins that wait for their second step', async () => {
+    const person = await freshlySignedIn();
+    const { secret, bearer } = await enrolTotp(identity, person.bearer);
+    const email = freshEmail();
+    expectStatus(await ask({ bearer }, email), 200);
+    const { tempToken } = (await identity.post('/auth/login', { email: person.email, password: PASSWORD })).body;
+    expectStatus(await verify(await identity.mailedToken(email)), 200);
+    const late = await identity.post('/auth/mfa/verify', { code: totpCode(secret), tempToken });
+    expect(late).toMatchObject({ status: 401, body: { code: 'mfa_session_invalid' } });
+  }, 30_000);
+
+  it('asks for no factor where factors are switched off', async () => {
+    const person = await freshlySignedIn();
+    const { bearer } = await enrolTotp(identity, person.bearer);
+    await ageProofs(person.userId);
+    const without = await fleet.run({ ENABLE_2FA: 'false' });
+    const body = { email: freshEmail(), currentPassword: PASSWORD };
+    expectStatus(await without.patch('/users/me', body, { bearer }), 200);
+  }, 60_000);
 
   it('cannot be asked for often enough to flood a mailbox', async () => {
     const person = await freshlySignedIn();
