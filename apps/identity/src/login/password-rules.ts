@@ -1,5 +1,6 @@
 import { BadRequestError } from '@rmm/service-kit';
 import type { ZxcvbnFactory } from '@zxcvbn-ts/core';
+import { passwordMinLength, type PolicyOwners } from '../security-policy/security-policy.js';
 
 const MIN_LENGTH = 8;
 const MAX_LENGTH = 128;
@@ -16,6 +17,8 @@ export class WeakPassword extends BadRequestError {
 export interface PasswordOwner {
   email: string;
   name?: string;
+  /** What the person belongs to; the strictest of their wishes counts. @see passwordMinLength */
+  memberships?: readonly PolicyOwners[];
 }
 
 interface Estimator {
@@ -43,13 +46,15 @@ function loadEstimator(): Promise<Estimator> {
 }
 
 /**
- * The rules for a password somebody chooses, in order: 8 to 128 characters, not a common one, not the owner's e-mail,
- * its local part or name, not guessable (zxcvbn 2 or more). No composition rule.
+ * The rules for a password somebody chooses, in order: 8 characters, or more where the owner's tenants ask for more, to
+ * 128, not a common one, not the owner's e-mail, its local part or name, not guessable (zxcvbn 2 or more). No
+ * composition rule.
  * @throws WeakPassword  with the first rule violated
  */
 export async function assertStrongPassword(password: string, owner: PasswordOwner): Promise<void> {
   const length = [...password].length;
-  if (length < MIN_LENGTH) throw new WeakPassword(`Password must have at least ${MIN_LENGTH} characters`);
+  const minLength = Math.max(MIN_LENGTH, passwordMinLength(owner.memberships ?? []));
+  if (length < minLength) throw new WeakPassword(`Password must have at least ${minLength} characters`);
   if (length > MAX_LENGTH) throw new WeakPassword(`Password must have at most ${MAX_LENGTH} characters`);
 
   const estimate = await loadEstimator();

@@ -1,14 +1,16 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
-import { Tenants } from '@rmm/persistence';
+import { Tenants, type TenantTransaction } from '@rmm/persistence';
 import { KeyRing } from '@rmm/secrets';
 import { RateLimits, UnauthenticatedError } from '@rmm/service-kit';
 import qrcode from 'qrcode';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { MailOutbox } from '../mail/mail-outbox.js';
+import { sameMembership } from '../memberships/membership.js';
+import { PolicyLock } from '../security-policy/policy-lock.js';
 import { OwnSession } from '../sessions/own-session.js';
-import { SessionOpener, type IssuedSession } from '../sessions/session-opener.js';
+import { SessionOpener, type IssuedSession, type OpenedSession } from '../sessions/session-opener.js';
 import type { LiveMembership, Person } from '../users/person.js';
 import { CodeChecker } from './code-checker.js';
 import { ExistingFactor } from './existing-factor.js';
@@ -36,6 +38,7 @@ export class MfaSetupService {
     private readonly setups: TotpSetups,
     private readonly codes: CodeChecker,
     private readonly grace: MfaGrace,
+    private readonly policies: PolicyLock,
     private readonly existing: ExistingFactor,
     private readonly factorSession: FactorSession,
     private readonly opener: SessionOpener,
@@ -89,8 +92,12 @@ export class MfaSetupService {
   private async candidate(caller: UserCaller): Promise<{ person: Person; membership: LiveMembership }> {
     const { person, membership } = await this.session.personOf(caller);
     if (await this.factors.hasTotp(this.tenants.reader(caller), person.id)) throw new MfaAlreadyEnabled();
-    if (!this.grace.judge(person, membership).allowedMethods.includes('totp')) throw new MfaMethodNotAllowed();
+    this.assertAllowed(person, membership);
     return { person, membership };
+  }
+
+  private assertAllowed(person: Person, membership: LiveMembership): void {
+    if (!this.grace.judge(person, membership).allowedMethods.includes('totp')) throw new MfaMethodNotAllowed();
   }
 
   private async enable(
@@ -101,7 +108,7 @@ export class MfaSetupService {
   ): Promise<IssuedSession> {
     const sealed = this.keyRing.seal(secret, totpSealContext(person.id));
     const hashes = recoveryCodes.map((code) => this.codes.hashRecoveryCode(person.id, code));
-    const opened = await this.tenants.run(caller, async (tx) => {
+    const store = async (tx: TenantTransaction): Promise<OpenedSession> => {
       const epochs = await this.factors.markEnabled(tx, person.id, 'totp');
       if (!epochs) throw new UnauthenticatedError();
       if (!(await this.factors.insertTotp(tx, person.id, sealed))) throw new MfaAlreadyEnabled();
@@ -110,6 +117,12 @@ export class MfaSetupService {
       await this.audit.add(tx, caller, 'auth.mfa.enable', self, { method: 'totp' });
       await this.mail.add(tx, { to: person.email, template: 'mfa-enabled', values: { name: person.name } });
       return this.factorSession.reissue(tx, caller, { ...person, ...epochs }, membership);
+    };
+    const opened = await this.policies.standing(person.id, async (memberships) => {
+      const current = memberships.find((candidate) => sameMembership(candidate, membership));
+      if (!current) throw new UnauthenticatedError();
+      this.assertAllowed(person, current);
+      return this.tenants.run(caller, store);
     });
     return this.opener.issue(opened);
   }

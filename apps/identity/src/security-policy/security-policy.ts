@@ -27,7 +27,7 @@ export function tightensMfa(before: PartnerSecurity, after: PartnerSecurity): bo
 export const allows = (policy: PartnerSecurity, method: 'totp' | 'sms'): boolean =>
   policy.allowedMfaMethods?.[method] !== false;
 
-type PolicyOwners = Pick<LiveMembership, 'partnerSecurity' | 'organizationSecurity'>;
+export type PolicyOwners = Pick<LiveMembership, 'partnerSecurity' | 'organizationSecurity'>;
 
 /** The longest life of a session in this membership, in hours: the shorter of what the owners say; null when they do not. */
 export function sessionLifetimeHours({ partnerSecurity, organizationSecurity }: PolicyOwners): number | null {

@@ -67,7 +67,8 @@ export class RefreshService {
     membership: LiveMembership,
   ): Promise<OpenedSession> {
     if (!(await this.sessions.claimToken(tx, presented.tokenId))) throw new RefreshRaced();
-    if (!(await this.sessions.touchFamily(tx, presented.id, membership))) throw new RefreshInvalid();
+    const ttlHours = this.opener.lifetimeHours(membership);
+    if (!(await this.sessions.touchFamily(tx, presented.id, membership, ttlHours))) throw new RefreshInvalid();
     await this.grace.openIfDue(tx, person, membership);
     const refreshToken = await this.opener.addToken(tx, presented.id, person.id);
     const claims = claimsOf(person, membership, presented.id, presented.mfa);

@@ -4,6 +4,7 @@ import type { SqlExecutor } from '@rmm/persistence';
 import { mintOpaqueToken } from '@rmm/secrets';
 import { currentContext } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
+import { sessionLifetimeHours } from '../security-policy/security-policy.js';
 import type { LiveMembership, Person } from '../users/person.js';
 import { AccessTokens, type SessionClaims } from './access-tokens.js';
 import { newCsrfToken } from './session-cookies.js';
@@ -65,13 +66,19 @@ export class SessionOpener {
       mfaEpoch: person.mfaEpoch,
       ipAddress: context?.ipAddress ?? null,
       userAgent: context?.userAgent ?? null,
-      absoluteTtlDays: this.config.refreshFamilyAbsoluteTtlDays,
+      absoluteTtlHours: this.lifetimeHours(membership),
       factorProven: options.factorProven ?? false,
       passwordProven: options.passwordProven ?? false,
     });
     if (options.replaces) await this.repository.inherit(tx, options.replaces, id);
     const refreshToken = await this.addToken(tx, id, person.id);
     return { refreshToken, csrfToken: newCsrfToken(), claims: claimsOf(person, membership, id, mfa), storedAt };
+  }
+
+  /** How long a session in this membership may live: the configured time, or less where an owner says so. */
+  lifetimeHours(membership: LiveMembership): number {
+    const configured = this.config.refreshFamilyAbsoluteTtlDays * 24;
+    return Math.min(configured, sessionLifetimeHours(membership) ?? configured);
   }
 
   /** Adds a token to a family. @returns the raw token, stored only as a hash */

@@ -38,7 +38,7 @@ export interface NewFamily extends MembershipKey {
   mfaEpoch: number;
   ipAddress: string | null;
   userAgent: string | null;
-  absoluteTtlDays: number;
+  absoluteTtlHours: number;
   /** A factor was proven just now. */
   factorProven: boolean;
   /** The password was proven just now. */
@@ -76,7 +76,7 @@ export class SessionsRepository {
     const [row] = await tx.query<{ now: Date }>(
       `insert into session_family (id, user_id, scope, partner_id, org_id, mfa, method, auth_epoch, mfa_epoch,
          ip_address, user_agent, absolute_expires_at, password_proof_at, factor_proof_at)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now() + make_interval(days => $12),
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now() + make_interval(hours => $12),
          case when $13 then now() end, case when $14 then now() end)
        returning now() as now`,
       [
@@ -91,7 +91,7 @@ export class SessionsRepository {
         family.mfaEpoch,
         family.ipAddress?.slice(0, 45) ?? null,
         family.userAgent?.slice(0, 512) ?? null,
-        family.absoluteTtlDays,
+        family.absoluteTtlHours,
         family.passwordProven,
         family.factorProven,
       ],
@@ -142,12 +142,18 @@ export class SessionsRepository {
     return rows.length === 1;
   }
 
-  /** Holds the family against a logout under way and notes its use. False when it has ended meanwhile. */
-  async touchFamily(tx: SqlExecutor, familyId: string, membership: MembershipKey): Promise<boolean> {
+  /**
+   * Holds the family against a logout under way and notes its use. False when it has ended meanwhile.
+   * @param ttlHours  what its owners say now: it ends no later than so long after it began
+   */
+  async touchFamily(tx: SqlExecutor, familyId: string, membership: MembershipKey, ttlHours: number): Promise<boolean> {
     const rows = await tx.query(
-      `update session_family set last_used_at = now(), scope = $2, partner_id = $3, org_id = $4
-       where id = $1 and revoked_at is null and absolute_expires_at > now() returning id`,
-      [familyId, membership.scope, membership.partnerId, membership.orgId],
+      `update session_family set last_used_at = now(), scope = $2, partner_id = $3, org_id = $4,
+         absolute_expires_at = least(absolute_expires_at, created_at + make_interval(hours => $5))
+       where id = $1 and revoked_at is null
+         and least(absolute_expires_at, created_at + make_interval(hours => $5)) > now()
+       returning id`,
+      [familyId, membership.scope, membership.partnerId, membership.orgId, ttlHours],
     );
     return rows.length === 1;
   }

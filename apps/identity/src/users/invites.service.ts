@@ -47,20 +47,13 @@ export class InvitesService {
     await this.limits.hit(this.config.limits.invite, caller.userId);
     const axis = await this.axes.of(caller, dto);
     const reach = await this.reachOf(caller, axis, dto);
-    const role = await this.grants.roleFor(caller, axis, dto.roleId);
     const tenantName = await this.nameOf(caller, axis);
     const { email, name } = dto;
-    const { account, delivery } = await this.worker.run((tx) =>
-      this.inviter.invite(tx, caller, {
-        axis,
-        email,
-        name,
-        roleId: role.id,
-        tenantName,
-        invitedBy: caller.userId,
-        ...reach,
-      }),
-    );
+    const { account, delivery, role } = await this.worker.run(async (tx) => {
+      const role = await this.grants.roleFor(tx, caller, axis, dto.roleId);
+      const invitation = { axis, email, name, roleId: role.id, tenantName, invitedBy: caller.userId, ...reach };
+      return { role, ...(await this.inviter.invite(tx, caller, invitation)) };
+    });
     return {
       id: account.id,
       email: account.email,
@@ -89,7 +82,8 @@ export class InvitesService {
     await this.limits.hit(this.config.limits.acceptInvite, client);
     const offer = await this.findOffer(token);
     if (!offer || offer.used || offer.expired || offer.status !== 'invited') throw new InviteInvalid();
-    await assertStrongPassword(password, { email: offer.email, name: name ?? offer.name });
+    const memberships = (await this.people.findById(this.worker, offer.userId))?.memberships;
+    await assertStrongPassword(password, { email: offer.email, name: name ?? offer.name, memberships });
     const passwordHash = await this.hasher.hash(password);
     const started = await this.worker.run(async (tx) => {
       const userId = await this.repository.accept(tx, hashKey(token), passwordHash, name ?? null);
