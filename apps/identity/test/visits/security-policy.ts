@@ -1,6 +1,13 @@
-import type { RunningIdentity } from '../identity-fleet.js';
+import { expectStatus, type RunningIdentity } from '../identity-fleet.js';
+import { enrolTotp, registerPartner, signInAdmin } from '../people.js';
 
 /** Calls each operation of this feature so that it succeeds, those with several shapes once for each. */
-export async function visitSecurityPolicy(_identity: RunningIdentity): Promise<void> {
-  // filled by the feature
+export async function visitSecurityPolicy(identity: RunningIdentity): Promise<void> {
+  const { bearer: first, partnerId } = await registerPartner(identity, 'Careful MSP');
+  const { bearer } = await enrolTotp(identity, first);
+  const security = { requireMfa: true, allowedMfaMethods: { sms: false }, sessionLifetimeHours: 12 };
+  expectStatus(await identity.patch('/orgs/partners/me', { settings: { security } }, { bearer }), 200);
+  const root = await signInAdmin(identity);
+  const change = { plan: 'gold', maxOrganizations: 50 };
+  expectStatus(await identity.patch(`/orgs/partners/${partnerId}`, change, { bearer: root }), 200);
 }
