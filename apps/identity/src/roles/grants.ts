@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
-import { missingFrom } from '@rmm/permissions';
-import { Tenants } from '@rmm/persistence';
+import { missingFrom, type Permission } from '@rmm/permissions';
+import type { SqlExecutor } from '@rmm/persistence';
 import { BadRequestError, ForbiddenError } from '@rmm/service-kit';
 import type { UserAxis } from '../users/user-axis.js';
+import { RoleLock } from './role-lock.js';
 import { RolesRepository, type GrantableRole } from './roles.repository.js';
 
 export class PermissionNotDelegable extends ForbiddenError {
@@ -20,18 +21,25 @@ export class InvalidRoleScope extends BadRequestError {
 @Injectable()
 export class Grants {
   constructor(
-    private readonly tenants: Tenants,
     private readonly roles: RolesRepository,
+    private readonly lock: RoleLock,
   ) {}
 
   /**
-   * The role a caller wants to give on an axis.
+   * The role a caller wants to give on an axis, judged in the transaction that gives it: until its end the role
+   * neither grows nor goes.
    * @throws InvalidRoleScope when the axis has no such role; PermissionNotDelegable
    */
-  async roleFor(caller: UserCaller, axis: UserAxis, roleId: string): Promise<GrantableRole> {
-    const role = await this.roles.findGrantable(this.tenants.reader(caller), axis, roleId);
+  async roleFor(tx: SqlExecutor, caller: UserCaller, axis: UserAxis, roleId: string): Promise<GrantableRole> {
+    await this.lock.share(tx, axis.partnerId);
+    const role = await this.roles.findGrantable(tx, axis, roleId);
     if (!role) throw new InvalidRoleScope();
-    if (missingFrom(caller.permissions, role.permissions).length > 0) throw new PermissionNotDelegable();
+    this.assertHeld(caller, role.permissions);
     return role;
+  }
+
+  /** @throws PermissionNotDelegable unless the caller holds every one of them; wildcards only by who holds `*:*` */
+  assertHeld(caller: UserCaller, permissions: readonly Permission[]): void {
+    if (missingFrom(caller.permissions, permissions).length > 0) throw new PermissionNotDelegable();
   }
 }

@@ -1,5 +1,6 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import type { AccessScope } from '@rmm/contracts';
+import { USER_STATUSES, type UserStatus } from '../users/person.js';
 import { ACCESS_SCOPES } from '../memberships/membership.js';
 
 const nullableId = { type: String, format: 'uuid', nullable: true } as const;
@@ -36,4 +37,82 @@ export class RoleListItemDto extends AssignableRoleDto {
   createdAt: string;
   @ApiProperty({ format: 'date-time' })
   updatedAt: string;
+}
+
+export class GrantedPermissionDto {
+  @ApiProperty({ example: 'tickets' })
+  resource: string;
+  @ApiProperty({ example: 'write' })
+  action: string;
+}
+
+/** One role with its own pairs. @see CONTRACT.md 4.6 */
+export class RoleDto extends RoleListItemDto {
+  @ApiProperty({ type: [GrantedPermissionDto], description: 'Its own, without those of its parents' })
+  permissions: GrantedPermissionDto[];
+}
+
+export class RoleUserDto {
+  @ApiProperty({ format: 'uuid' })
+  id: string;
+  @ApiProperty()
+  name: string;
+  @ApiProperty({ format: 'email' })
+  email: string;
+  @ApiProperty({ enum: USER_STATUSES })
+  status: UserStatus;
+  @ApiProperty({ type: String, format: 'date-time', nullable: true })
+  lastLoginAt: string | null;
+}
+
+export class EffectivePermissionDto extends GrantedPermissionDto {
+  @ApiProperty({ description: 'False when the role itself names the pair' })
+  inherited: boolean;
+  @ApiProperty({ format: 'uuid' })
+  sourceRoleId: string;
+  @ApiProperty()
+  sourceRoleName: string;
+}
+
+export class ChainLinkDto {
+  @ApiProperty({ format: 'uuid' })
+  id: string;
+  @ApiProperty()
+  name: string;
+}
+
+/** What a role gives in all, and where each pair comes from; the nearest source wins. */
+export class EffectivePermissionsDto {
+  @ApiProperty({ format: 'uuid' })
+  roleId: string;
+  @ApiProperty()
+  roleName: string;
+  @ApiProperty({ type: [ChainLinkDto], description: 'The role first, then its parents' })
+  inheritanceChain: ChainLinkDto[];
+  @ApiProperty({ type: [EffectivePermissionDto] })
+  permissions: EffectivePermissionDto[];
+}
+
+export class AvailablePermissionsDto {
+  @ApiProperty({ type: [String] })
+  resources: string[];
+  @ApiProperty({ type: [String] })
+  actions: string[];
+}
+
+export class CatalogueEntryDto extends GrantedPermissionDto {
+  @ApiPropertyOptional()
+  description?: string;
+}
+
+const labels = { type: 'object', additionalProperties: { type: 'string' } } as const;
+
+/** Every assignable pair, and how to call it. @see CONTRACT.md 4.6 */
+export class PermissionCatalogueDto {
+  @ApiProperty({ type: [CatalogueEntryDto] })
+  permissions: CatalogueEntryDto[];
+  @ApiProperty(labels)
+  resourceLabels: Record<string, string>;
+  @ApiProperty(labels)
+  actionLabels: Record<string, string>;
 }

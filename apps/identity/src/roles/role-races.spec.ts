@@ -1,0 +1,65 @@
+import { expectStatus, IdentityFleet, type Answer, type RunningIdentity } from '../../test/identity-fleet.js';
+import { inviteAndAccept, registerPartner, type Somebody } from '../../test/people.js';
+
+describe('roles that are changed side by side', () => {
+  let fleet: IdentityFleet;
+  let replicas: RunningIdentity[];
+  let identity: RunningIdentity;
+  let owner: Somebody;
+
+  beforeAll(async () => {
+    fleet = await IdentityFleet.start();
+    identity = await fleet.run();
+    replicas = [identity, await fleet.run()];
+    owner = await registerPartner(identity);
+  }, 120_000);
+  afterAll(() => fleet.stop());
+
+  const make = async (name: string, parentRoleId?: string): Promise<string> =>
+    expectStatus(await identity.post('/roles', { name, parentRoleId }, owner), 201).body.id as string;
+  const on = (i: number) => replicas[i % replicas.length] ?? identity;
+  const setParent = (i: number, role: string, parentRoleId: string): Promise<Answer> =>
+    on(i).patch(`/roles/${role}`, { parentRoleId }, owner);
+
+  it('never close a circle', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const [a, b, c] = await Promise.all([make('A'), make('B'), make('C')]);
+      const answers = await Promise.all([setParent(0, a, b), setParent(1, b, c), setParent(2, c, a)]);
+      const codes = answers.map(({ status, body }) => (status === 200 ? 200 : body.code)).sort();
+      expect(codes).toEqual([200, 200, 'circular_inheritance']);
+    }
+    const own = await make('Own');
+    expect((await setParent(0, own, own)).body).toMatchObject({
+      code: 'circular_inheritance',
+      error: 'Cannot set parent role: would create circular inheritance',
+    });
+  });
+
+  it('never grow deeper than ten parents, counted from the lowest', async () => {
+    const chain = [await make('1')];
+    for (let i = 2; i <= 11; i += 1) chain.push(await make(String(i), chain[chain.length - 1]));
+    const over = await identity.post('/roles', { name: '12', parentRoleId: chain[10] }, owner);
+    expect([over.status, over.body.code]).toEqual([400, 'inheritance_too_deep']);
+    // A new parent at the top would push the lowest over the limit.
+    const top = await make('Top');
+    const pushed = await setParent(0, chain[0] ?? '', top);
+    expect([pushed.status, pushed.body.code]).toEqual([400, 'inheritance_too_deep']);
+  });
+
+  it('are not deleted under somebody who is given them', async () => {
+    const fallback = await make('Fallback');
+    const member = await inviteAndAccept(identity, owner.bearer, { roleId: fallback, orgAccess: 'all' });
+    for (let round = 0; round < 5; round += 1) {
+      const role = await make('Contested');
+      const [deleted, assigned] = await Promise.all([
+        on(0).delete(`/roles/${role}`, owner),
+        on(1).post(`/users/${member.userId}/role`, { roleId: role }, owner),
+      ]);
+      const codes = [deleted, assigned].map(({ status, body }) => (status === 200 ? 200 : body.code));
+      expect([
+        [200, 'invalid_role_scope'],
+        ['role_has_users', 200],
+      ]).toContainEqual(codes);
+    }
+  });
+});
