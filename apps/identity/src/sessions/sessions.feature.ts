@@ -4,6 +4,7 @@ import { LogoutService } from './logout.service.js';
 import { OwnSession } from './own-session.js';
 import { RefreshService } from './refresh.service.js';
 import { SessionCookies } from './session-cookies.js';
+import { SessionEnder } from './session-ender.js';
 import { SessionOpener } from './session-opener.js';
 import { SessionUpkeep } from './session-upkeep.js';
 import { SessionsController } from './sessions.controller.js';
@@ -19,6 +20,7 @@ export const sessionsFeature: Feature = {
     OwnSession,
     RefreshService,
     SessionCookies,
+    SessionEnder,
     SessionOpener,
     SessionsRepository,
     SessionUpkeep,

@@ -64,6 +64,22 @@ export class AssignRoleDto extends AxisQueryDto {
   roleId: string;
 }
 
+export class ResendInviteDto extends AxisQueryDto {
+  @IsUuid()
+  userId: string;
+}
+
+export class UpdateUserDto {
+  @IsName({ optional: true })
+  name?: string;
+
+  @IsOneOf(USER_STATUSES, { optional: true, description: 'Leaving active ends every session' })
+  status?: string;
+
+  @IsText({ optional: true, nullable: true, max: 1000, description: 'Kept while the account is disabled' })
+  disabledReason?: string | null;
+}
+
 export class AcceptInviteDto {
   @IsText({ min: 1, max: 255 })
   token: string;

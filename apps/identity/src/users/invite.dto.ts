@@ -11,6 +11,11 @@ export class InviteDeliveryDto {
   warning?: string;
 }
 
+export class InviteResentDto extends InviteDeliveryDto {
+  @ApiProperty({ type: 'boolean', enum: [true] })
+  success: true;
+}
+
 /** @see CONTRACT.md 4.5 */
 export class InvitedUserDto extends InviteDeliveryDto {
   @ApiProperty({ format: 'uuid' })

@@ -6,6 +6,7 @@ import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { MailOutbox } from '../mail/mail-outbox.js';
 import type { InviteDeliveryDto } from './invite.dto.js';
 import { UserAlreadyExists } from './invites.errors.js';
+import { tenantOf } from './memberships.repository.js';
 import { InvitesRepository, type InvitedAccount, type NewMembership } from './invites.repository.js';
 
 export interface Invitation extends Omit<NewMembership, 'userId'> {
@@ -40,17 +41,30 @@ export class Inviter {
     if (!joined) throw new UserAlreadyExists();
     const delivery = await this.tell(tx, account, invitation);
     await this.access.announce(tx, { userIds: [account.id], reason: 'membership_added' });
-    const owner = { partnerId: axis.partnerId, orgId: axis.kind === 'organization' ? axis.orgId : null };
-    const resource = { type: 'user', id: account.id, name: email, ...owner };
+    const resource = { type: 'user', id: account.id, name: email, ...tenantOf(axis) };
     await this.audit.add(tx, caller, 'user.invite', resource, { roleId, inviteEmailSent: delivery.inviteEmailSent });
     return { account, delivery };
+  }
+
+  /** A new link for somebody who has not accepted yet; the older one dies. */
+  async resend(
+    tx: OutboxTransaction,
+    caller: AuditedCaller,
+    account: InvitedAccount,
+    { axis, tenantName }: Pick<Invitation, 'axis' | 'tenantName'>,
+  ): Promise<InviteDeliveryDto> {
+    const delivery = await this.tell(tx, account, { axis, tenantName });
+    const resource = { type: 'user', id: account.id, name: account.email, ...tenantOf(axis) };
+    const details = { inviteEmailSent: delivery.inviteEmailSent };
+    await this.audit.add(tx, caller, 'user.invite.resend', resource, details);
+    return delivery;
   }
 
   /** Who has an active account needs no link: the membership is there. */
   private async tell(
     tx: OutboxTransaction,
     account: InvitedAccount,
-    { axis, tenantName }: Invitation,
+    { axis, tenantName }: Pick<Invitation, 'axis' | 'tenantName'>,
   ): Promise<InviteDeliveryDto> {
     const values = { name: account.name, tenantName };
     if (account.status !== 'invited') {

@@ -3,7 +3,7 @@ import { OrganizationDirectory, SiteAccessDenied, type UserCaller } from '@rmm/a
 import { AuditTrail } from '@rmm/messaging';
 import { Tenants, WorkerDatabase } from '@rmm/persistence';
 import { hashKey } from '@rmm/secrets';
-import { RateLimits, ValidationError } from '@rmm/service-kit';
+import { NotFoundError, RateLimits, ValidationError } from '@rmm/service-kit';
 import { AccessChanges } from '../access/access-changes.js';
 import { selfCaller } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
@@ -11,13 +11,16 @@ import { PasswordHasher } from '../login/password-hasher.js';
 import { assertStrongPassword } from '../login/password-rules.js';
 import { SessionStarter, type FinishedLogin } from '../login/session-starter.js';
 import { Grants } from '../roles/grants.js';
-import type { AcceptInviteDto, InviteUserDto } from './dto.js';
-import type { InvitedUserDto, InvitePreviewDto } from './invite.dto.js';
+import type { AcceptInviteDto, InviteUserDto, ResendInviteDto } from './dto.js';
+import type { InviteDeliveryDto, InvitedUserDto, InvitePreviewDto } from './invite.dto.js';
 import { Inviter } from './inviter.js';
 import { InviteAlreadyAccepted, InviteInvalid, InviteNotFound } from './invites.errors.js';
 import { InvitesRepository, type InviteOffer } from './invites.repository.js';
+import { UserNotInvited } from './members.errors.js';
+import { MembershipsRepository } from './memberships.repository.js';
 import { PeopleRepository } from './people.repository.js';
 import { tenantIsActive, type LiveMembership } from './person.js';
+import { SitesOfOrganization } from './sites-of-organization.js';
 import { UserAxes, type UserAxis } from './user-axis.js';
 
 const LINK_TOKEN = /^[A-Za-z0-9_-]{48}$/;
@@ -33,6 +36,8 @@ export class InvitesService {
     private readonly directory: OrganizationDirectory,
     private readonly inviter: Inviter,
     private readonly repository: InvitesRepository,
+    private readonly memberships: MembershipsRepository,
+    private readonly sites: SitesOfOrganization,
     private readonly people: PeopleRepository,
     private readonly hasher: PasswordHasher,
     private readonly starter: SessionStarter,
@@ -62,6 +67,19 @@ export class InvitesService {
       roleId: role.id,
       ...delivery,
     };
+  }
+
+  /** @throws NotFoundError; UserNotInvited when there is nothing to accept any more; RateLimitedError */
+  async resend(caller: UserCaller, { userId, ...named }: ResendInviteDto): Promise<InviteDeliveryDto> {
+    await this.limits.hit(this.config.limits.invite, caller.userId);
+    const axis = await this.axes.of(caller, named);
+    const tenantName = await this.nameOf(caller, axis);
+    return this.worker.run(async (tx) => {
+      const member = await this.memberships.hold(tx, axis, userId);
+      if (!member) throw new NotFoundError('User');
+      if (member.status !== 'invited') throw new UserNotInvited();
+      return this.inviter.resend(tx, caller, { ...member, id: userId }, { axis, tenantName });
+    });
   }
 
   /** @throws InviteNotFound 404; InviteAlreadyAccepted 410 */
@@ -110,6 +128,7 @@ export class InvitesService {
       if (dto.orgIds !== undefined) throw ValidationError.of('orgIds', 'is not for organization members');
       assertWithin(caller.siteIds, siteIds);
       assertWithin(caller.deviceGroupIds, deviceGroupIds);
+      if (siteIds) await this.sites.assertAll(axis.orgId, siteIds);
       return { orgAccess: 'none' as const, orgIds: [], siteIds, deviceGroupIds };
     }
     if (siteIds) throw ValidationError.of('siteIds', 'is not for partner members');

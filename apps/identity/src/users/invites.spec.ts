@@ -8,6 +8,7 @@ import {
   withStatus,
 } from '../../test/identity-fleet.js';
 import { inviteAndAccept, registerPartner, roleId, sessionOf, signInAdmin, type Somebody } from '../../test/people.js';
+import { playSites } from '../../test/played-provisioning.js';
 
 describe('users and invitations', () => {
   let fleet: IdentityFleet;
@@ -150,7 +151,18 @@ describe('users and invitations', () => {
   it('never give a wider reach than that of an inviter who is confined to sites', async () => {
     const orgId = await withOrganization(acme.partnerId);
     const role = await roleId(identity, acme.bearer, 'Org Admin', `&orgId=${orgId}`);
-    const [site, elsewhere] = [randomUUID(), randomUUID()];
+    const [site, elsewhere, unknown] = [randomUUID(), randomUUID(), randomUUID()];
+    const unanswered = { roleId: role, orgId, siteIds: [site] };
+    const alone = await invite(acme.bearer, { email: freshEmail(), name: 'Robin', ...unanswered });
+    expect([alone.status, alone.body.code]).toEqual([503, 'service_unavailable']);
+    const provisioning = await playSites(fleet, new Set([site, elsewhere]));
+    const strange = await invite(acme.bearer, {
+      email: freshEmail(),
+      name: 'Robin',
+      ...unanswered,
+      siteIds: [unknown],
+    });
+    expect(Object.keys(strange.body.details.fieldErrors as object)).toEqual(['siteIds.0']);
     const confined = await inviteAndAccept(identity, acme.bearer, { roleId: role, orgId, siteIds: [site] });
     for (const siteIds of [undefined, [elsewhere], [site, elsewhere]]) {
       const refused = await invite(confined.bearer, { email: freshEmail(), name: 'Robin', roleId: role, siteIds });
@@ -159,6 +171,7 @@ describe('users and invitations', () => {
     for (const siteIds of [[site], []]) {
       expectStatus(await invite(confined.bearer, { email: freshEmail(), name: 'Robin', roleId: role, siteIds }), 201);
     }
+    await provisioning.close();
   }, 40_000);
 
   it('close administration to members with selected organisations', async () => {

@@ -1,14 +1,25 @@
-import { Body, Controller, Get, HttpCode, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Query, Res } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import { CurrentCaller, FullPartnerAccess, RequirePermission, type UserCaller } from '@rmm/access';
+import { AllowScopes, CurrentCaller, FullPartnerAccess, RequirePermission, type UserCaller } from '@rmm/access';
 import { type Paged, pagedOf, UuidParam } from '@rmm/service-kit';
 import { DoneDto } from '../action.dto.js';
 import { AssignableRoleDto } from '../roles/role.dto.js';
 import { RolesService } from '../roles/roles.service.js';
 import { noStore, type HttpResponse } from '../sessions/http.js';
-import { AssignRoleDto, AxisQueryDto, InviteUserDto, ListRolesDto, ListUsersDto } from './dto.js';
-import { InvitedUserDto } from './invite.dto.js';
+import { PlatformUserDto } from './account.dto.js';
+import { AccountsService } from './accounts.service.js';
+import {
+  AssignRoleDto,
+  AxisQueryDto,
+  InviteUserDto,
+  ListRolesDto,
+  ListUsersDto,
+  ResendInviteDto,
+  UpdateUserDto,
+} from './dto.js';
+import { InvitedUserDto, InviteResentDto } from './invite.dto.js';
 import { InvitesService } from './invites.service.js';
+import { OffBoardingService } from './off-boarding.service.js';
 import { RoleAssignmentService } from './role-assignment.service.js';
 import { UserDto } from './user.dto.js';
 import { UsersService } from './users.service.js';
@@ -21,6 +32,8 @@ export class UsersController {
     private readonly invites: InvitesService,
     private readonly roles: RolesService,
     private readonly assignments: RoleAssignmentService,
+    private readonly offBoardings: OffBoardingService,
+    private readonly accounts: AccountsService,
   ) {}
 
   @Get()
@@ -66,6 +79,48 @@ export class UsersController {
     @Query() query: AxisQueryDto,
   ): Promise<UserDto> {
     return this.users.get(caller, id, query);
+  }
+
+  @Post('resend-invite')
+  @RequirePermission('users:invite')
+  @FullPartnerAccess()
+  @HttpCode(200)
+  @ApiOperation({ summary: 'Send an invitation again; the older link dies' })
+  @ApiOkResponse({ type: InviteResentDto })
+  async resendInvite(
+    @CurrentCaller() caller: UserCaller,
+    @Body() dto: ResendInviteDto,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ): Promise<InviteResentDto> {
+    noStore(response);
+    return { success: true, ...(await this.invites.resend(caller, dto)) };
+  }
+
+  @Patch(':id')
+  @RequirePermission('users:write')
+  @AllowScopes('system')
+  @ApiOperation({ summary: 'Change an account; leaving active ends its sessions' })
+  @ApiOkResponse({ type: PlatformUserDto })
+  update(
+    @CurrentCaller() caller: UserCaller,
+    @UuidParam('id', 'User') id: string,
+    @Body() dto: UpdateUserDto,
+  ): Promise<PlatformUserDto> {
+    return this.accounts.update(caller, id, dto);
+  }
+
+  @Delete(':id')
+  @RequirePermission('users:delete')
+  @FullPartnerAccess()
+  @ApiOperation({ summary: 'Remove a member; the account stays and can be invited again' })
+  @ApiOkResponse({ type: DoneDto })
+  async remove(
+    @CurrentCaller() caller: UserCaller,
+    @UuidParam('id', 'User') id: string,
+    @Query() query: AxisQueryDto,
+  ): Promise<DoneDto> {
+    await this.offBoardings.remove(caller, id, query);
+    return { success: true };
   }
 
   @Post(':id/role')

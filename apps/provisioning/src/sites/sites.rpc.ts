@@ -1,6 +1,6 @@
 import { Controller } from '@nestjs/common';
 import { MessagePattern, Payload } from '@nestjs/microservices';
-import { PROVISIONING_SITES_GET, type SiteFact } from '@rmm/contracts';
+import { PROVISIONING_SITES_EXISTING, PROVISIONING_SITES_GET, type SiteFact } from '@rmm/contracts';
 import { WorkerDatabase } from '@rmm/persistence';
 import { SITE_FACT_COLUMNS, toSiteFact, type SiteFactRow } from './site-facts.js';
 
@@ -16,5 +16,15 @@ export class SitesRpc {
       [siteId, orgId],
     );
     return { site: site ? toSiteFact(site) : null };
+  }
+
+  /** Identity asks before it confines a member: which of these are live sites of that organisation? */
+  @MessagePattern(PROVISIONING_SITES_EXISTING.subject)
+  async existing(@Payload() request: { orgId: string; siteIds: string[] }): Promise<{ siteIds: string[] }> {
+    const sites = await this.worker.query<{ id: string }>(
+      'select id from site where org_id = $1 and id = any($2::uuid[]) and deleted_at is null',
+      [request.orgId, request.siteIds],
+    );
+    return { siteIds: sites.map(({ id }) => id) };
   }
 }

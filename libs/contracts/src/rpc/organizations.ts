@@ -28,3 +28,8 @@ export const PROVISIONING_ORGANIZATIONS_ENSURE_FIRST = rpc<
 export const PROVISIONING_SITES_GET = rpc<{ orgId: string; siteId: string }, { site: SiteFact | null }>(
   'provisioning.sites.get',
 );
+
+/** Which of these sites stand in this organisation. At most 1000. */
+export const PROVISIONING_SITES_EXISTING = rpc<{ orgId: string; siteIds: string[] }, { siteIds: string[] }>(
+  'provisioning.sites.existing',
+);

@@ -1,0 +1,230 @@
+import { eventually } from '@rmm/testing-services';
+import {
+  expectStatus,
+  freshEmail,
+  IdentityFleet,
+  PASSWORD,
+  type Answer,
+  type RunningIdentity,
+} from '../../test/identity-fleet.js';
+import { inviteAndAccept, registerPartner, roleId, signInAdmin, type Somebody } from '../../test/people.js';
+
+const pair = (resource: string, action: string) => ({ resource, action });
+const UNKNOWN = '7d9f2c1e-0000-4000-8000-000000000000';
+const codeOf = ({ status, body }: Answer) => (status < 300 ? status : (body.code as string));
+
+describe('members', () => {
+  let fleet: IdentityFleet;
+  let replicas: RunningIdentity[];
+  let identity: RunningIdentity;
+  let owner: Somebody;
+  let stranger: Somebody;
+  let viewer: string;
+
+  beforeAll(async () => {
+    fleet = await IdentityFleet.start();
+    identity = await fleet.run();
+    replicas = [identity, await fleet.run()];
+    owner = await registerPartner(identity);
+    stranger = await registerPartner(identity, 'Other MSP');
+    viewer = await roleId(identity, owner.bearer, 'Partner Viewer');
+  }, 120_000);
+  afterAll(() => fleet.stop());
+
+  const member = (role = viewer) => inviteAndAccept(identity, owner.bearer, { roleId: role, orgAccess: 'all' });
+  const memberWith = async (...permissions: object[]) => {
+    const role = await identity.post('/roles', { name: 'Member', permissions }, owner);
+    return member(expectStatus(role, 201).body.id as string);
+  };
+  const login = (email: string) => identity.post('/auth/login', { email, password: PASSWORD });
+
+  describe('who leave', () => {
+    it('lose the membership and every session, and keep the account', async () => {
+      const leaver = await member();
+      expect((await identity.delete(`/users/${leaver.userId}`, owner)).body).toEqual({ success: true });
+      for (const replica of replicas) {
+        await eventually(async () => {
+          expect((await replica.get('/users/me', leaver)).status).toBe(401);
+        });
+      }
+      const csrf = leaver.cookies.service_csrf_token ?? '';
+      const refresh = await identity.post(
+        '/auth/refresh',
+        {},
+        { cookies: leaver.cookies, headers: { 'x-service-csrf': csrf } },
+      );
+      expect([refresh.status, refresh.body.code]).toEqual([401, 'refresh_invalid']);
+      expect((await login(leaver.email)).body.code).toBe('login_failed');
+      const [account] = await fleet.query<{ status: string }>('select status from user_account where id = $1', [
+        leaver.userId,
+      ]);
+      expect(account).toEqual({ status: 'active' });
+
+      // Invited again, the same account comes back with its password.
+      const again = await identity.post(
+        '/users/invite',
+        { email: leaver.email, name: 'Robin', roleId: viewer, orgAccess: 'all' },
+        owner,
+      );
+      expect(expectStatus(again, 201).body).toMatchObject({ id: leaver.userId, status: 'active' });
+      expect((await login(leaver.email)).status).toBe(200);
+    });
+
+    it('keep what they are elsewhere', async () => {
+      const leaver = await member();
+      const theirs = await roleId(identity, stranger.bearer, 'Partner Viewer');
+      const attached = { email: leaver.email, name: 'Other name', roleId: theirs, orgAccess: 'all' };
+      expectStatus(await identity.post('/users/invite', attached, stranger), 201);
+      expectStatus(await identity.delete(`/users/${leaver.userId}`, owner), 200);
+      const back = expectStatus(await login(leaver.email), 200);
+      const me = await identity.get('/auth/me', { bearer: back.body.tokens.accessToken as string });
+      expect(me.body.user.name).toBe('Robin Vale');
+      expect(me.body.memberships).toEqual([expect.objectContaining({ partnerId: stranger.partnerId })]);
+    });
+
+    it('are refused to strangers, to the unpermitted, to themselves and to lesser administrators', async () => {
+      const kept = await member();
+      const technician = await memberWith(pair('devices', 'read'));
+      const lesser = await memberWith(pair('users', 'read'), pair('users', 'delete'), pair('users', 'write'));
+      const answers = await Promise.all([
+        identity.delete(`/users/${kept.userId}`, stranger),
+        identity.delete(`/users/${UNKNOWN}`, owner),
+        identity.delete('/users/no-uuid', owner),
+        identity.delete(`/users/${kept.userId}`, technician),
+        identity.delete(`/users/${owner.userId}`, owner),
+        identity.delete(`/users/${owner.userId}`, lesser),
+        identity.post(`/users/${owner.userId}/role`, { roleId: viewer }, lesser),
+      ]);
+      expect(answers.map(codeOf)).toEqual([
+        'not_found',
+        'not_found',
+        'not_found',
+        'permission_denied',
+        'self_action_refused',
+        'permission_not_delegable',
+        'permission_not_delegable',
+      ]);
+      expect((await identity.get('/users/me', kept)).status).toBe(200);
+    });
+
+    it('never take the last administrator along, also when two remove each other', async () => {
+      for (let round = 0; round < 3; round += 1) {
+        const first = await registerPartner(identity);
+        const admin = await roleId(identity, first.bearer, 'Partner Admin');
+        const second = await inviteAndAccept(identity, first.bearer, { roleId: admin, orgAccess: 'all' });
+        const [one, two] = replicas;
+        const answers = await Promise.all([
+          one?.delete(`/users/${second.userId}`, first),
+          two?.delete(`/users/${first.userId}`, second),
+        ]);
+        const left = await fleet.query(
+          `select m.id from partner_membership m join role r on r.id = m.role_id
+           where m.partner_id = $1 and r.system_key = 'partner_admin'`,
+          [first.partnerId],
+        );
+        expect({ left: left.length, done: answers.filter((answer) => answer?.status === 200).length }).toEqual({
+          left: 1,
+          done: 1,
+        });
+      }
+      const root = await signInAdmin(identity);
+      const alone = await identity.delete(`/users/${owner.userId}?partnerId=${owner.partnerId}`, { bearer: root });
+      expect([alone.status, alone.body.code]).toEqual([409, 'last_admin']);
+    }, 60_000);
+
+    it('take their invitation along', async () => {
+      const email = freshEmail();
+      const invited = await identity.post('/users/invite', { email, name: 'Robin', roleId: viewer }, owner);
+      const token = await identity.mailedToken(email);
+      expectStatus(await identity.delete(`/users/${expectStatus(invited, 201).body.id}`, owner), 200);
+      const accepted = await identity.post('/auth/accept-invite', { token, password: PASSWORD });
+      expect([accepted.status, accepted.body.code]).toEqual([400, 'invite_invalid']);
+    });
+  });
+
+  describe('who are invited', () => {
+    it('get a new link that replaces the older one', async () => {
+      const email = freshEmail();
+      const invited = await identity.post('/users/invite', { email, name: 'Robin', roleId: viewer }, owner);
+      const userId = expectStatus(invited, 201).body.id as string;
+      const old = await identity.mailedToken(email);
+      const resent = await identity.post('/users/resend-invite', { userId }, owner);
+      expect(expectStatus(resent, 200).body).toEqual({ success: true, inviteEmailSent: true });
+      const fresh = await identity.mailedToken(email, 2);
+      expect((await identity.post('/auth/accept-invite', { token: old, password: PASSWORD })).body.code).toBe(
+        'invite_invalid',
+      );
+      expectStatus(await identity.post('/auth/accept-invite', { token: fresh, password: PASSWORD }), 200);
+      const late = await identity.post('/users/resend-invite', { userId }, owner);
+      expect([late.status, late.body.code]).toEqual([400, 'user_not_invited']);
+    });
+
+    it('are sent nothing by strangers and the unpermitted', async () => {
+      const invited = await identity.post('/users/invite', { email: freshEmail(), name: 'R', roleId: viewer }, owner);
+      const { id: userId } = expectStatus(invited, 201).body;
+      const reader = await memberWith(pair('users', 'read'));
+      const answers = await Promise.all([
+        identity.post('/users/resend-invite', { userId }, stranger),
+        identity.post('/users/resend-invite', { userId: UNKNOWN }, owner),
+        identity.post('/users/resend-invite', { userId }, reader),
+        identity.post('/users/resend-invite', { userId: 'x' }, owner),
+        identity.post('/users/resend-invite', { userId, roleId: viewer }, owner),
+      ]);
+      const expected = ['not_found', 'not_found', 'permission_denied', 'validation_failed', 'validation_failed'];
+      expect(answers.map(codeOf)).toEqual(expected);
+    });
+
+    it('twice at once are invited once', async () => {
+      const body = { email: freshEmail(), name: 'Robin', roleId: viewer, orgAccess: 'all' };
+      const answers = await Promise.all(replicas.map((replica) => replica.post('/users/invite', body, owner)));
+      expect(answers.map(({ status }) => status).sort()).toEqual([201, 409]);
+    });
+  });
+
+  describe('as accounts', () => {
+    it('are changed by the platform alone, decided before any look-up', async () => {
+      const kept = await member();
+      for (const id of [kept.userId, UNKNOWN]) {
+        const refused = await identity.patch(`/users/${id}`, { name: 'Mine' }, owner);
+        expect([refused.status, refused.body.code]).toEqual([403, 'scope_not_allowed']);
+      }
+      const bearer = await signInAdmin(identity);
+      const renamed = await identity.patch(`/users/${kept.userId}`, { name: 'Renamed' }, { bearer });
+      expect(expectStatus(renamed, 200).body).toMatchObject({ id: kept.userId, name: 'Renamed', status: 'active' });
+      const answers = await Promise.all([
+        identity.patch(`/users/${UNKNOWN}`, { name: 'X' }, { bearer }),
+        identity.patch(`/users/${kept.userId}`, {}, { bearer }),
+        identity.patch(`/users/${kept.userId}`, { status: 'gone' }, { bearer }),
+        identity.patch(`/users/${kept.userId}`, { email: 'x@y.test' }, { bearer }),
+      ]);
+      const malformed = ['validation_failed', 'validation_failed', 'validation_failed'];
+      expect(answers.map(codeOf)).toEqual(['not_found', ...malformed]);
+      expect((await identity.get('/users/me', kept)).status).toBe(200);
+    });
+
+    it('lose every session when they are disabled, and sign in again when they are not', async () => {
+      const person = await member();
+      const bearer = await signInAdmin(identity);
+      const disable = { status: 'disabled', disabledReason: 'Left' };
+      const answer = await identity.patch(`/users/${person.userId}`, disable, { bearer });
+      expect(expectStatus(answer, 200).body).toMatchObject(disable);
+      for (const replica of replicas) {
+        await eventually(async () => {
+          expect((await replica.get('/users/me', person)).status).toBe(401);
+        });
+      }
+      expect((await login(person.email)).body.code).toBe('login_failed');
+      const enabled = await identity.patch(`/users/${person.userId}`, { status: 'active' }, { bearer });
+      expect(enabled.body).toMatchObject({ status: 'active', disabledReason: null });
+      expect((await identity.get('/users/me', person)).status).toBe(401);
+      expect((await login(person.email)).status).toBe(200);
+    });
+
+    it('do not shut themselves out', async () => {
+      const bearer = await signInAdmin(identity);
+      const { id } = (await identity.get('/users/me', { bearer })).body;
+      const refused = await identity.patch(`/users/${id}`, { status: 'disabled' }, { bearer });
+      expect([refused.status, refused.body.code]).toEqual([403, 'self_action_refused']);
+    });
+  });
+});

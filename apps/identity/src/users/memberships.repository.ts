@@ -1,0 +1,76 @@
+import { Injectable } from '@nestjs/common';
+import type { SqlExecutor } from '@rmm/persistence';
+import type { UserStatus } from './person.js';
+import type { UserAxis } from './user-axis.js';
+
+/** A membership somebody wants to change, held until the transaction ends. */
+export interface HeldMember {
+  roleId: string;
+  systemKey: string | null;
+  email: string;
+  name: string;
+  status: UserStatus;
+}
+
+const ADMIN_ROLE = 'partner_admin';
+
+/** Single memberships of an axis, under either login: every statement names the tenant. */
+@Injectable()
+export class MembershipsRepository {
+  /** Null when the person is no member of the axis. */
+  async hold(tx: SqlExecutor, axis: UserAxis, userId: string): Promise<HeldMember | null> {
+    const [member] = await tx.query<HeldMember>(
+      `select m.role_id as "roleId", r.system_key as "systemKey", u.email, u.name, u.status
+       from ${tableOf(axis)} m join role r on r.id = m.role_id join user_account u on u.id = m.user_id
+       where m.${ownerColumn(axis)} = $1 and m.user_id = $2 for update of m`,
+      [ownerOf(axis), userId],
+    );
+    return member ?? null;
+  }
+
+  /**
+   * Would the partner keep an active administrator without this member? The partner's row is the lock: two
+   * administrators cannot go side by side.
+   */
+  async hasAnotherAdmin(tx: SqlExecutor, partnerId: string, userId: string): Promise<boolean> {
+    await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 1))', [partnerId]);
+    const others = await tx.query(
+      `select 1 as one from partner_membership m join role r on r.id = m.role_id join user_account u on u.id = m.user_id
+       where m.partner_id = $1 and m.user_id <> $2 and r.system_key = $3 and u.status = 'active' limit 1`,
+      [partnerId, userId, ADMIN_ROLE],
+    );
+    return others.length > 0;
+  }
+
+  async setRole(tx: SqlExecutor, axis: UserAxis, userId: string, roleId: string): Promise<void> {
+    await tx.query(
+      `update ${tableOf(axis)} set role_id = $3, updated_at = now() where ${ownerColumn(axis)} = $1 and user_id = $2`,
+      [ownerOf(axis), userId, roleId],
+    );
+  }
+
+  /** The record alone: the account stays. The tenant's invitation link dies with it. */
+  async remove(tx: SqlExecutor, axis: UserAxis, userId: string): Promise<void> {
+    await tx.query(`delete from ${tableOf(axis)} where ${ownerColumn(axis)} = $1 and user_id = $2`, [
+      ownerOf(axis),
+      userId,
+    ]);
+    await tx.query(
+      `delete from link_token where user_id = $1 and purpose = 'invite' and partner_id = $2
+         and org_id is not distinct from $3`,
+      [userId, axis.partnerId, axis.kind === 'organization' ? axis.orgId : null],
+    );
+  }
+}
+
+export const isAdminRole = (role: { systemKey: string | null }): boolean => role.systemKey === ADMIN_ROLE;
+
+/** Whose a row of the audit trail about a member is. */
+export const tenantOf = (axis: UserAxis) => ({
+  partnerId: axis.partnerId,
+  orgId: axis.kind === 'organization' ? axis.orgId : null,
+});
+
+const tableOf = ({ kind }: UserAxis) => (kind === 'partner' ? 'partner_membership' : 'organization_membership');
+const ownerColumn = ({ kind }: UserAxis) => (kind === 'partner' ? 'partner_id' : 'org_id');
+const ownerOf = (axis: UserAxis) => (axis.kind === 'partner' ? axis.partnerId : axis.orgId);
