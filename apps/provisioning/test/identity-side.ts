@@ -1,9 +1,11 @@
 import {
   ACCESS_HEARTBEAT,
   IDENTITY_ACCESS_RESOLVE,
+  IDENTITY_SECURITY_POLICY_APPLY,
   type AccessResolveRequest,
   type AccessScope,
   type AccessSnapshot,
+  type ApplySecurityPolicyRequest,
 } from '@rmm/contracts';
 import { Broadcasts, NatsLink } from '@rmm/messaging';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
@@ -29,6 +31,8 @@ export interface Person {
 /** Identity as provisioning meets it: public keys over HTTP, snapshots and heartbeats over NATS. */
 export class IdentitySide {
   private readonly people = new Map<string, AccessSnapshot>();
+  /** How identity answers a policy: `{ value }`, `{ error }`, or nothing at all. */
+  judgesPolicy: (request: ApplySecurityPolicyRequest) => object | undefined = () => undefined;
   private sequence = 0;
   private beating?: NodeJS.Timeout;
 
@@ -95,6 +99,12 @@ export class IdentitySide {
       callback: (_, message) => {
         const { sessionId } = message.json<AccessResolveRequest>();
         message.respond(JSON.stringify({ value: this.people.get(sessionId) ?? null }));
+      },
+    });
+    this.link.connection.subscribe(IDENTITY_SECURITY_POLICY_APPLY.subject, {
+      callback: (_, message) => {
+        const answer = this.judgesPolicy(message.json<ApplySecurityPolicyRequest>());
+        if (answer) message.respond(JSON.stringify(answer));
       },
     });
     const broadcasts = new Broadcasts(this.link);

@@ -1,4 +1,11 @@
-import { AllowScopes, CurrentCaller, FullPartnerAccess, RequirePermission, type Caller } from '@rmm/access';
+import {
+  AllowScopes,
+  CurrentCaller,
+  FullPartnerAccess,
+  RequirePermission,
+  type Caller,
+  type UserCaller,
+} from '@rmm/access';
 import { Body, Controller, Get, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { pagedOf, UuidParam, type Paged } from '@rmm/service-kit';
@@ -43,7 +50,7 @@ export class OrganizationsController {
   @RequirePermission('organizations:write')
   @ApiOkResponse({ type: OrganizationDto })
   async update(
-    @CurrentCaller() caller: Caller,
+    @CurrentCaller() caller: UserCaller,
     @UuidParam('id', 'Organization') id: string,
     @Body() dto: UpdateOrganizationDto,
   ): Promise<Shown> {

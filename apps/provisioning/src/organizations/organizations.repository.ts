@@ -47,7 +47,9 @@ export interface OrganizationChange {
 export type NewOrganizationRow = OrganizationChange & { partnerId: string; name: string; slug: string };
 
 const VIEW = `
-  o.id, o.partner_id as "partnerId", o.name, o.slug, o.type, o.status, o.settings,
+  o.id, o.partner_id as "partnerId", o.name, o.slug, o.type, o.status,
+  coalesce(o.settings || (select jsonb_build_object('security', s.security)
+                          from organization_security s where s.org_id = o.id), o.settings) as settings,
   o.contract_start as "contractStart", o.contract_end as "contractEnd", o.billing_contact as "billingContact",
   o.created_at as "createdAt", o.updated_at as "updatedAt",
   (select coalesce(jsonb_agg(jsonb_build_object('system', l.system, 'externalId', l.external_id)
@@ -103,6 +105,15 @@ export class OrganizationsRepository {
       .setLock('pessimistic_write')
       .where('organization.id = :id and organization.deletedAt is null', { id })
       .getOne();
+  }
+
+  /** Is this slug another live organisation's? As far as the caller sees; the index has the last word. */
+  async hasSlug(sql: SqlExecutor, { id, partnerId }: { id: string; partnerId: string }, slug: string) {
+    const rows = await sql.query(
+      'select 1 as one from organization where partner_id = $1 and slug = $2 and id <> $3 and deleted_at is null',
+      [partnerId, slug, id],
+    );
+    return rows.length > 0;
   }
 
   /** How many live organisations a partner has. */

@@ -1,4 +1,4 @@
-import { PartnerAccessDenied, ScopeNotAllowed, type Caller } from '@rmm/access';
+import { PartnerAccessDenied, ScopeNotAllowed, type Caller, type UserCaller } from '@rmm/access';
 import { ORGANIZATION_CREATED, ORGANIZATION_UPDATED } from '@rmm/contracts';
 import { Injectable } from '@nestjs/common';
 import { AuditTrail, Outbox } from '@rmm/messaging';
@@ -14,8 +14,10 @@ import type { UpdateOrganizationDto } from './dto/update-organization.dto.js';
 import type { BillingContact } from './organization.entity.js';
 import { OrganizationLimitReached, OrganizationSlugConflict } from './organization.errors.js';
 import { organizationAccessChanged, organizationMessage, type OrganizationRow } from './organization-facts.js';
+import { OrganizationSecurityRepository } from './organization-security.repository.js';
 import { OrganizationsRepository, type OrganizationChange, type OrganizationView } from './organizations.repository.js';
-import { mergeSettings } from './settings.js';
+import { SecurityPolicies } from './security-policies.js';
+import { mergeSettings, splitSecurity } from './settings.js';
 import { freeSlug, slugBases, slugFor } from './slug.js';
 import { takenSlugs } from './taken-slugs.js';
 
@@ -28,6 +30,8 @@ export class OrganizationsService {
     private readonly partners: PartnersRepository,
     private readonly outbox: Outbox,
     private readonly audit: AuditTrail,
+    private readonly policies: SecurityPolicies,
+    private readonly copies: OrganizationSecurityRepository,
   ) {}
 
   async list(caller: Caller, query: ListOrganizationsDto): Promise<Paged<OrganizationView>> {
@@ -64,23 +68,50 @@ export class OrganizationsService {
     });
   }
 
-  /** @throws NotFoundError, OrganizationSlugConflict, ValidationError, ScopeNotAllowed */
-  update(caller: Caller, id: string, dto: UpdateOrganizationDto): Promise<OrganizationView> {
+  /**
+   * The security policy, where the request has one, is identity's to save, and first: what it refuses, nobody saves.
+   * @throws NotFoundError, OrganizationSlugConflict, ValidationError, ScopeNotAllowed; MfaRequired and all that identity
+   *   refuses a policy with; UnavailableError when identity cannot be asked
+   */
+  async update(caller: UserCaller, id: string, given: UpdateOrganizationDto): Promise<OrganizationView> {
+    const { dto, security } = splitSecurity(given);
     const fields = Object.entries(dto)
       .filter(([, value]) => value !== undefined)
       .map(([field]) => field);
-    if (fields.length === 0) throw new ValidationError('No field to change');
+    if (fields.length === 0 && security === undefined) throw new ValidationError('No field to change');
     if (caller.tenant.scope === 'organization' && fields.some((field) => field !== 'settings')) {
       throw new ScopeNotAllowed();
     }
+    const policy = security === undefined ? null : await this.applySecurity(caller, id, dto, security);
     return this.tenants.run(caller, async (tx) => {
-      const stored = await this.organizations.lock(tx, id);
-      if (!stored) throw new NotFoundError('Organization');
-      const row = await this.orSlugConflict(this.organizations.update(tx, id, changeOf(dto, stored.settings)));
-      await this.tell(tx, caller, 'update', row, { fields });
-      if (row.status !== stored.status) await this.outbox.add(tx, organizationAccessChanged(row));
+      if (fields.length > 0) await this.updateIn(tx, caller, id, dto, fields);
+      if (policy) await this.copies.project(tx, policy);
       return this.view(tx, id);
     });
+  }
+
+  private async updateIn(
+    tx: TenantTransaction,
+    caller: UserCaller,
+    id: string,
+    dto: UpdateOrganizationDto,
+    fields: string[],
+  ): Promise<void> {
+    const stored = await this.organizations.lock(tx, id);
+    if (!stored) throw new NotFoundError('Organization');
+    const row = await this.orSlugConflict(this.organizations.update(tx, id, changeOf(dto, stored.settings)));
+    await this.tell(tx, caller, 'update', row, { fields });
+    if (row.status !== stored.status) await this.outbox.add(tx, organizationAccessChanged(row));
+  }
+
+  /** What is known to fail fails before identity is asked. */
+  private async applySecurity(caller: UserCaller, id: string, dto: UpdateOrganizationDto, security: unknown) {
+    await this.policies.assertProven(caller, id);
+    const organization = await this.get(caller, id);
+    if (dto.slug && (await this.organizations.hasSlug(this.tenants.reader(caller), organization, dto.slug))) {
+      throw new OrganizationSlugConflict();
+    }
+    return this.policies.apply(caller, organization, security);
   }
 
   private async assertRoom(tx: TenantTransaction, caller: Caller, partnerId: string): Promise<void> {

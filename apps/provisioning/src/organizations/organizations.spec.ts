@@ -151,7 +151,7 @@ describe('/orgs/organizations', () => {
     expect(refused.status).toBe(400);
     expect(Object.keys(refused.body.details.fieldErrors).sort()).toEqual(['colour', 'name', 'slug']);
     expect((await client.patch(`/orgs/organizations/${orgId}`, {})).body.code).toBe('validation_failed');
-    const security = await client.patch(`/orgs/organizations/${orgId}`, { settings: { security: {} } });
+    const security = await client.post('/orgs/organizations', { name: 'x', settings: { security: {} } });
     expect([security.status, Object.keys(security.body.details.fieldErrors)]).toEqual([400, ['settings.security']]);
     expect((await client.get('/orgs/organizations?limit=101')).status).toBe(400);
     expect((await client.get('/orgs/organizations?status=gone')).status).toBe(400);

@@ -242,8 +242,11 @@ describe("the partner's address list", () => {
     await expect(refusal()).resolves.toEqual({ code: 'ip_check_failed', status: 503 });
   });
 
-  it('is passed by platform administrators, who leave a row', async () => {
-    known = snapshot({ scope: 'system', ipAllowlist: ['198.51.100.0/24'] });
+  it.each<[string, Partial<AccessSnapshot>]>([
+    ['in their own scope', { scope: 'system' }],
+    ['acting for a partner', { isPlatformAdmin: true }],
+  ])('is passed by platform administrators %s, who leave a row', async (_, changes) => {
+    known = snapshot({ ...changes, ipAllowlist: ['198.51.100.0/24'] });
     await expect(enter()).resolves.toBeDefined();
     expect(recorded).toEqual([
       expect.objectContaining({ action: 'ip_allowlist.bypass_platform_admin', result: 'success' }),

@@ -19,7 +19,12 @@ export class UpdateOrganizationDto {
   @IsOneOf(ORGANIZATION_STATUSES, { optional: true })
   status?: OrganizationStatus;
 
-  @IsOpenObject({ optional: true, description: 'Merged per key; null removes a key' })
+  @IsOpenObject({
+    optional: true,
+    description:
+      'Merged per key; null removes a key. `security` needs a session with a factor: requireMfa, allowedMfaMethods ' +
+      '{ totp, sms }, sessionLifetimeHours, passwordMinLength',
+  })
   settings?: Record<string, unknown>;
 
   @IsDayOrInstant({ optional: true, nullable: true })
