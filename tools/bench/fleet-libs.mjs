@@ -6,6 +6,9 @@ const ROOT = path.resolve(import.meta.dirname, '../..');
 /** One of our libs as it was built. */
 export const lib = (name) => import(pathToFileURL(path.join(ROOT, 'libs', name, 'dist/index.js')));
 
+/** A file of one of our services as it was built. */
+export const built = (service, file) => import(pathToFileURL(path.join(ROOT, 'apps', service, 'dist', file)));
+
 /** A class as a Nest module, without the decorator syntax that plain JavaScript lacks. */
 export async function moduleOf(metadata) {
   const { Module } = await import('@nestjs/common');

@@ -7,7 +7,7 @@ const HERE = import.meta.dirname;
 
 /**
  * A server of a benchmark in a process of its own. The script sends `{ port }` when it listens, and answers the message
- * `cpu` with the microseconds of CPU it has used.
+ * `cpu` with the microseconds of CPU it has used; `announce` does both.
  */
 export class BenchServer {
   constructor(script, { args = [], env = {} } = {}) {
@@ -23,9 +23,14 @@ export class BenchServer {
   }
 
   async cpuMicros() {
-    this.child.send('cpu');
+    return (await this.ask('cpu')).cpu;
+  }
+
+  /** What the process answers to a question by its name. */
+  async ask(question) {
+    this.child.send(question);
     const [message] = await once(this.child, 'message');
-    return message.cpu;
+    return message;
   }
 
   async stop() {
@@ -42,12 +47,16 @@ export class BenchServer {
   }
 }
 
-/** What a server process of a benchmark runs once it listens. */
-export function announce(port, more = {}) {
-  process.on('message', (message) => {
-    if (message !== 'cpu') return;
-    const { user, system } = process.cpuUsage();
-    process.send({ cpu: user + system });
+/**
+ * What a server process of a benchmark runs once it listens.
+ * @param answers  further questions by name, each with a function that makes the answer
+ */
+export function announce(port, more = {}, answers = {}) {
+  process.on('message', (question) => {
+    if (question === 'cpu') {
+      const { user, system } = process.cpuUsage();
+      process.send({ cpu: user + system });
+    } else if (answers[question]) process.send(answers[question]());
   });
   process.send({ port, ...more });
 }

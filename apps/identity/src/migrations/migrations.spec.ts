@@ -60,6 +60,30 @@ describe('the migrations of identity', () => {
     }
   });
 
+  it('count the members there are, and those that come and go', async () => {
+    const [{ partner }] = await executor.query<{ partner: string }>(
+      `insert into partner (name, slug) values ('Counted', 'counted') returning id as partner`,
+    );
+    const add = (people: number) =>
+      admin.query(
+        `with role as (insert into role (scope, name, is_system) values ('partner', 'R', true) returning id),
+           people as (insert into user_account (email, name) select gen_random_uuid() || '@x.test', 'N'
+             from generate_series(1, $2::integer) returning id)
+         insert into partner_membership (partner_id, user_id, role_id) select $1, people.id, role.id from people, role`,
+        [partner, people],
+      );
+    const counted = async () =>
+      (await executor.query<{ members: number }>('select members from member_count where owner_id = $1', [partner]))[0]
+        ?.members;
+    await revertMigrations(target, 1);
+    await add(3);
+    await runMigrations(target);
+    expect(await counted()).toBe(3);
+    await Promise.all([add(2), add(1)]);
+    await admin.query('delete from partner_membership where id in (select id from partner_membership limit 4)');
+    expect(await counted()).toBe(2);
+  });
+
   it('go down and up again over rows', async () => {
     await admin.query(`insert into partner (name, slug) values ('Acme', 'acme')`);
     await admin.query(

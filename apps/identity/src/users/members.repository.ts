@@ -59,9 +59,19 @@ const matching = (axis: UserAxis['kind']) => `
     and ($4::text is null or position(lower($4) in lower(u.name)) > 0 or position(lower($4) in u.email) > 0)
     and ($5::uuid is null or u.id = $5)`;
 
+/** Without a filter the number is known; a filter by role needs no person. */
+const totals = {
+  none: () => `coalesce((select members from member_count where owner_id = $1), 0)`,
+  role: (axis: UserAxis['kind']) =>
+    `(select count(*)::integer from ${axis}_membership m
+      where m.${axis === 'partner' ? 'partner_id' : 'org_id'} = $1 and m.role_id = $3)`,
+  person: (axis: UserAxis['kind']) => `(select count(*)::integer ${matching(axis)})`,
+};
+type Filter = keyof typeof totals;
+
 /** $6 limit, $7 offset, $8 partner, $9 organisation. One statement whatever the number of members. */
-const pageSql = (axis: UserAxis['kind']) => `
-  select (select count(*)::integer ${matching(axis)}) as total, now() as now,
+const pageSql = (axis: UserAxis['kind'], filter: Filter) => `
+  select ${totals[filter](axis)} as total, now() as now,
     (select settings -> 'security' from partner where id = $8) as "partnerSecurity",
     (select settings -> 'security' from organization_security_policy where org_id = $9) as "organizationSecurity",
     coalesce((select json_agg(p order by p.member_since desc, p.member_id desc) from (
@@ -69,7 +79,13 @@ const pageSql = (axis: UserAxis['kind']) => `
       order by m.created_at desc, m.id desc limit $6 offset $7
     ) p), '[]') as rows`;
 
-const SQL = { partner: pageSql('partner'), organization: pageSql('organization') };
+const sqlOf = (axis: UserAxis['kind']): Record<Filter, string> => ({
+  none: pageSql(axis, 'none'),
+  role: pageSql(axis, 'role'),
+  person: pageSql(axis, 'person'),
+});
+
+const SQL = { partner: sqlOf('partner'), organization: sqlOf('organization') };
 
 /** Members of a tenant, read in its context. */
 @Injectable()
@@ -83,7 +99,8 @@ export class MembersRepository {
     userId?: string,
   ): Promise<MemberPage> {
     const owner = axis.kind === 'partner' ? axis.partnerId : axis.orgId;
-    const [found] = await this.tenants.read<MemberPage>(caller, SQL[axis.kind], [
+    const filter: Filter = (status ?? search ?? userId) ? 'person' : roleId ? 'role' : 'none';
+    const [found] = await this.tenants.read<MemberPage>(caller, SQL[axis.kind][filter], [
       owner,
       status ?? null,
       roleId ?? null,
