@@ -3,6 +3,7 @@ import { JetStreamServer } from '@rmm/messaging';
 import type { ServiceOptions } from '@rmm/service-kit';
 import { AVATAR_BODY, AVATAR_TIMEOUT } from './account/avatar-form.js';
 import { AppModule } from './app.module.js';
+import { VERIFY_TIMEOUT } from './audit/chain-verification.service.js';
 import type { IdentityConfig } from './config.js';
 import { readExamples } from './openapi-examples.js';
 
@@ -17,7 +18,7 @@ export const serviceOptions = (config: IdentityConfig): ServiceOptions => ({
     examples: readExamples,
   },
   bodyLimits: [AVATAR_BODY],
-  timeouts: [AVATAR_TIMEOUT],
+  timeouts: [AVATAR_TIMEOUT, VERIFY_TIMEOUT],
   microservices: (app) => {
     app.connectMicroservice<MicroserviceOptions>({ strategy: app.get(JetStreamServer) });
   },

@@ -59,14 +59,26 @@ export function sealRows(
 export function firstBreak(from: AuditHead, rows: readonly SealedAuditRow[]): ChainBreakDto | null {
   let expected = from;
   for (const row of rows) {
-    const { canonical, checksum, previousChecksum, ...columns } = row;
-    const at = { sequence: row.sequence, id: row.id };
-    if (row.sequence !== expected.sequence + 1) return { ...at, kind: 'missing' };
-    if (canonicalJson(columns) !== canonical || checksumOf(previousChecksum, canonical) !== checksum) {
-      return { ...at, kind: 'changed' };
-    }
-    if (previousChecksum !== expected.checksum) return { ...at, kind: 'reordered' };
-    expected = { sequence: row.sequence, checksum };
+    const kind = breakAt(expected, row);
+    if (kind !== null) return { sequence: row.sequence, id: row.id, kind };
+    expected = { sequence: row.sequence, checksum: row.checksum };
   }
   return null;
+}
+
+function breakAt(expected: AuditHead, row: SealedAuditRow): ChainBreakDto['kind'] | null {
+  const { canonical, checksum, previousChecksum, ...columns } = row;
+  if (row.sequence <= expected.sequence) return 'reordered'; // a second row in one place
+  if (row.sequence > expected.sequence + 1) return 'missing';
+  const isSealed = checksumOf(previousChecksum, canonical) === checksum;
+  if (!isSealed || canonicalJson(columns) !== canonical) {
+    return isSealed && isElsewhere(columns, canonical) ? 'reordered' : 'changed';
+  }
+  return previousChecksum === expected.checksum ? null : 'reordered';
+}
+
+/** Only the place differs from what was sealed: the row was moved. */
+function isElsewhere(columns: AuditRow, canonical: string): boolean {
+  const sequence = Number(/"sequence":(\d+)/.exec(canonical)?.[1]);
+  return canonicalJson({ ...columns, sequence }) === canonical;
 }

@@ -1,15 +1,25 @@
-import { Controller, Get, Query } from '@nestjs/common';
+import { Controller, Get, Header, Query, type StreamableFile } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, FullPartnerAccess, RequirePermission, type UserCaller } from '@rmm/access';
+import { AuditExportService } from './audit-export.service.js';
+import { AUDIT_FILES } from './audit-file.js';
 import { AuditLogPageDto } from './audit-log.dto.js';
 import { AuditLogsService } from './audit-logs.service.js';
 import { ChainVerificationDto } from './chain-verification.dto.js';
-import { ListAuditLogsDto, VerifyAuditLogsDto } from './dto.js';
+import { ChainVerificationService } from './chain-verification.service.js';
+import { ExportAuditLogsDto, ListAuditLogsDto, VerifyAuditLogsDto } from './dto.js';
+
+const TEXT = { schema: { type: 'string', format: 'binary' } } as const;
+const FILE_TYPES = Object.values(AUDIT_FILES).map(({ mediaType }) => [mediaType.split(';')[0], TEXT] as const);
 
 @ApiTags('Audit')
 @Controller('audit-logs')
 export class AuditLogsController {
-  constructor(private readonly logs: AuditLogsService) {}
+  constructor(
+    private readonly logs: AuditLogsService,
+    private readonly exports: AuditExportService,
+    private readonly chains: ChainVerificationService,
+  ) {}
 
   @Get()
   @RequirePermission('audit:read')
@@ -19,12 +29,21 @@ export class AuditLogsController {
     return this.logs.list(caller, query);
   }
 
+  @Get('export')
+  @RequirePermission('audit:export')
+  @Header('Cache-Control', 'no-store')
+  @ApiOperation({ summary: 'The audit trail as a file, oldest first' })
+  @ApiOkResponse({ content: Object.fromEntries(FILE_TYPES) })
+  export(@CurrentCaller() caller: UserCaller, @Query() query: ExportAuditLogsDto): Promise<StreamableFile> {
+    return this.exports.open(caller, query);
+  }
+
   @Get('verify')
   @RequirePermission('audit:manage')
   @FullPartnerAccess()
   @ApiOperation({ summary: 'Check the hash chain of a partner' })
   @ApiOkResponse({ type: ChainVerificationDto })
   verify(@CurrentCaller() caller: UserCaller, @Query() query: VerifyAuditLogsDto): Promise<ChainVerificationDto> {
-    return this.logs.verify(caller, query);
+    return this.chains.verify(caller, query);
   }
 }

@@ -1,11 +1,13 @@
 import type { Feature } from '../feature.js';
+import { AuditExportService } from './audit-export.service.js';
 import { AuditLogsController } from './audit-logs.controller.js';
 import { AuditLogsService } from './audit-logs.service.js';
 import { AuditSealer } from './audit-sealer.js';
 import { AuditRepository } from './audit.repository.js';
+import { ChainVerificationService } from './chain-verification.service.js';
 
-/** The audit trail: sealing, search, verification. */
+/** The audit trail: sealing, search, export, verification. */
 export const auditFeature: Feature = {
   controllers: [AuditLogsController],
-  providers: [AuditRepository, AuditSealer, AuditLogsService],
+  providers: [AuditRepository, AuditSealer, AuditLogsService, AuditExportService, ChainVerificationService],
 };

@@ -20,6 +20,36 @@ const SELECTED = `id, sequence, partner_id as "partnerId", org_id as "orgId", ti
   user_agent as "userAgent", result, error_message as "errorMessage", initiated_by as "initiatedBy",
   request_id as "requestId", canonical, checksum, previous_checksum as "previousChecksum"`;
 
+export interface TimeRange {
+  from?: Date;
+  /** Exclusive. */
+  to?: Date;
+}
+
+export interface ChainPlace {
+  sequence: number;
+  /** Of the row there. */
+  id: string;
+}
+
+/** Where a chain stands, and which part of it a range of time covers. Null where there is none. */
+export interface ChainEnds {
+  head: (AuditHead & { timestamp: Date }) | null;
+  first: number | null;
+  last: number | null;
+  /** The highest sequence of any row. */
+  latest: number | null;
+}
+
+interface StoredEnds {
+  sequence: string | null;
+  checksum: string | null;
+  timestamp: Date | null;
+  first: string | null;
+  last: string | null;
+  latest: string | null;
+}
+
 type StoredRow = Omit<SealedAuditRow, 'sequence' | 'timestamp'> & { sequence: string; timestamp: Date };
 
 /** The rows of the audit trail and the heads of its chains, under the worker login. */
@@ -68,29 +98,51 @@ export class AuditRepository {
     ]);
   }
 
-  async findHead(db: SqlExecutor, chain: string): Promise<(AuditHead & { timestamp: Date }) | null> {
-    const [head] = await db.query<{ sequence: string; checksum: string; timestamp: Date }>(
-      'select sequence, checksum, sealed_at as timestamp from audit_head where chain = $1',
-      [chain],
+  /** Head and ends of a chain in one statement: what was sealed after the one is not in the other. */
+  async findEnds(db: SqlExecutor, chain: string, range: TimeRange): Promise<ChainEnds> {
+    const { condition, partnerId } = ownerOf(chain);
+    const [ends] = await db.query<StoredEnds>(
+      `select h.sequence, h.checksum, h.sealed_at as timestamp, r.first, r.last,
+         (select max(sequence) from audit_entry where ${condition}) as latest
+       from (values ($2::text)) as c(chain) left join audit_head h using (chain)
+       cross join (
+         select min(sequence) as first, max(sequence) as last from audit_entry
+         where ${condition} and timestamp >= coalesce($3::timestamptz, '-infinity')
+           and timestamp < coalesce($4::timestamptz, 'infinity')
+       ) r`,
+      [partnerId, chain, range.from ?? null, range.to ?? null],
     );
-    return head ? { ...head, sequence: Number(head.sequence) } : null;
+    const number = (text?: string | null) => (text ? Number(text) : null);
+    const { sequence, checksum, timestamp } = ends ?? {};
+    return {
+      head: sequence && checksum && timestamp ? { sequence: Number(sequence), checksum, timestamp } : null,
+      first: number(ends?.first),
+      last: number(ends?.last),
+      latest: number(ends?.latest),
+    };
   }
 
-  /** A stretch of one chain in order, `after` exclusive. */
+  /** Rows of one chain in their order: beyond a place (and a row in it), up to another. */
   async listChain(
     db: SqlExecutor,
     chain: string,
-    after: number,
-    range: { from?: Date; to?: Date },
+    beyond: ChainPlace,
+    upTo: number,
     limit: number,
   ): Promise<SealedAuditRow[]> {
+    const { condition, partnerId } = ownerOf(chain);
     const rows = await db.query<StoredRow>(
       `select ${SELECTED} from audit_entry
-       where partner_id is not distinct from $1::uuid and sequence > $2
-         and ($3::timestamptz is null or timestamp >= $3) and ($4::timestamptz is null or timestamp < $4)
-       order by sequence limit $5`,
-      [chain === PLATFORM_CHAIN ? null : chain, after, range.from ?? null, range.to ?? null, limit],
+       where ${condition} and (sequence, id) > ($2, $3::uuid) and sequence <= $4
+       order by sequence, id limit $5`,
+      [partnerId, beyond.sequence, beyond.id, upTo, limit],
     );
     return rows.map((row) => ({ ...row, sequence: Number(row.sequence), timestamp: row.timestamp.toISOString() }));
   }
 }
+
+/** Whose rows a chain has: a condition that an index serves, and the parameter $1 that it binds. */
+const ownerOf = (chain: string): { condition: string; partnerId: string | null } =>
+  chain === PLATFORM_CHAIN
+    ? { condition: 'partner_id is null and $1::uuid is null', partnerId: null }
+    : { condition: 'partner_id = $1::uuid', partnerId: chain };

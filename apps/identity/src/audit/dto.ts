@@ -1,7 +1,9 @@
 import { IsInteger, IsIsoDateTime, IsName, IsOneOf, IsText, IsUuid } from '@rmm/service-kit';
+import { AUDIT_FORMATS, type AuditFormat } from './audit-file.js';
 import { AUDIT_RESULTS } from './audit-log.dto.js';
 
-export class ListAuditLogsDto {
+/** What a list and an export have in common. */
+export class AuditFiltersDto {
   @IsName({ optional: true })
   actorId?: string;
 
@@ -25,12 +27,19 @@ export class ListAuditLogsDto {
 
   @IsOneOf(AUDIT_RESULTS, { optional: true })
   result?: string;
+}
 
+export class ListAuditLogsDto extends AuditFiltersDto {
   @IsText({ optional: true, max: 2048 })
   cursor?: string;
 
   @IsInteger({ optional: true, min: 1, max: 100 })
   limit = 50;
+}
+
+export class ExportAuditLogsDto extends AuditFiltersDto {
+  @IsOneOf(AUDIT_FORMATS, { optional: true })
+  format: AuditFormat = 'csv';
 }
 
 export class VerifyAuditLogsDto {
