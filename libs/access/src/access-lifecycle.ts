@@ -4,6 +4,7 @@ import { ACCESS_CHANGED, type AccessChanged, CREDENTIAL_CHANGED, type Credential
 import type { NatsLink } from '@rmm/messaging';
 import type { Logger, OpenApiDocuments } from '@rmm/service-kit';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { FallbackAudit } from './calls/fallback-audit.js';
 import type { Denials } from './denials/denials.js';
 import type { OrganizationDirectory } from './directory/organization-directory.js';
 import { describeDoors } from './doors/describe-doors.js';
@@ -26,6 +27,7 @@ export interface AccessParts {
   records: KeyRecords;
   usage: KeyUsage;
   denials: Denials;
+  fallback: FallbackAudit;
   /** Absent in a service that knows no organisations. */
   directory?: OrganizationDirectory;
   /** Present in identity and in credentials. */
@@ -92,7 +94,8 @@ export class AccessLifecycle implements OnModuleInit, OnApplicationBootstrap, Be
     clearInterval(this.sweeper);
     this.parts.heart?.stop();
     this.parts.feeds.stop();
-    await Promise.all([this.parts.usage.stop(), this.parts.denials.drain()]);
+    const { usage, denials, fallback } = this.parts;
+    await Promise.all([usage.stop(), denials.drain(), fallback.drain()]);
   }
 
   /** Until it succeeds: look-ups read through meanwhile, so nobody waits for it. */

@@ -1,7 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { Permission } from '@rmm/permissions';
-import { ForbiddenError, InternalError } from '@rmm/service-kit';
-import { ApiKeyNotAcceptedHere, InvalidApiKey, IpNotAllowed, MfaEnrollmentRequired } from './access.errors.js';
+import { InternalError } from '@rmm/service-kit';
+import { ApiKeyNotAcceptedHere, InvalidApiKey } from './access.errors.js';
 import type { AgentDoor } from './agents/agent-door.js';
 import {
   type AccessRequest,
@@ -12,6 +12,7 @@ import {
 } from './callers/access-request.js';
 import type { Caller } from './callers/caller.js';
 import type { Denials } from './denials/denials.js';
+import { refusalOf } from './denials/refusal.js';
 import { policyOf, type RoutePolicy } from './doors/route-policy.js';
 import type { KeyDoor } from './keys/key-door.js';
 import type { UserDoor } from './users/user-door.js';
@@ -73,11 +74,8 @@ export class AccessGuard implements CanActivate {
   }
 
   private audit(request: AccessRequest, error: unknown): void {
-    const { caller } = request;
-    if (!caller || !(error instanceof ForbiddenError || error instanceof MfaEnrollmentRequired)) return;
-    const { code, extras } = error;
-    const route = routeOf(request);
-    this.denials.record({ caller, action: actionOf(error), code, route, details: { ...extras } });
+    const refusal = refusalOf(request, error);
+    if (refusal) this.denials.record(refusal);
   }
 }
 
@@ -85,10 +83,4 @@ export class AccessGuard implements CanActivate {
 function refuseStrayKey(request: AccessRequest): undefined {
   if (presentedKey(request) !== null && bearerToken(request) === null) throw new ApiKeyNotAcceptedHere();
   return undefined;
-}
-
-/** The names of CONTRACT.md 9 where it has one. */
-function actionOf(error: unknown): string {
-  if (error instanceof IpNotAllowed) return 'ip_allowlist.denied';
-  return error instanceof MfaEnrollmentRequired ? 'auth.mfa.enrollment.required' : 'access.denied';
 }

@@ -1,5 +1,5 @@
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
-import { APP_GUARD, ModuleRef, ModulesContainer } from '@nestjs/core';
+import { APP_GUARD, APP_INTERCEPTOR, ModuleRef, ModulesContainer } from '@nestjs/core';
 import { CREDENTIALS_KEYS_RECORD_USAGE, type ServiceName } from '@rmm/contracts';
 import { AuditTrail, Broadcasts, NatsLink, RpcClient } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
@@ -7,6 +7,8 @@ import { Clock, type FleetConfig, Logger, OpenApiDocuments, RateLimits, RedisCon
 import { AccessLifecycle } from './access-lifecycle.js';
 import { AccessGuard } from './access.guard.js';
 import { AgentDoor } from './agents/agent-door.js';
+import { CallAudit } from './calls/call-audit.interceptor.js';
+import { FallbackAudit } from './calls/fallback-audit.js';
 import { Denials } from './denials/denials.js';
 import { OrganizationDirectoryConsumer } from './directory/organization-directory.consumer.js';
 import { OrganizationDirectory } from './directory/organization-directory.js';
@@ -52,7 +54,11 @@ export class AccessModule {
       module: AccessModule,
       global: true,
       controllers: organizations === 'table' ? [OrganizationDirectoryConsumer] : [],
-      providers: [...providers, { provide: APP_GUARD, useExisting: AccessGuard }],
+      providers: [
+        ...providers,
+        { provide: APP_GUARD, useExisting: AccessGuard },
+        { provide: APP_INTERCEPTOR, useExisting: CallAudit },
+      ],
       exports: [AccessSnapshots, OrganizationDirectory, UserDoor, KeyDoor, KeyWindow, AccessFeeds, Denials],
     };
   }
@@ -116,6 +122,16 @@ function doors({ config }: AccessModuleOptions): Provider[] {
       useFactory: (audit: AuditTrail, clock: Clock, logger: Logger) => new Denials(audit, clock, logger),
     },
     {
+      provide: FallbackAudit,
+      inject: [AuditTrail, Logger],
+      useFactory: (audit: AuditTrail, logger: Logger) => new FallbackAudit(audit, logger),
+    },
+    {
+      provide: CallAudit,
+      inject: [Denials, FallbackAudit],
+      useFactory: (denials: Denials, fallback: FallbackAudit) => new CallAudit(denials, fallback),
+    },
+    {
       provide: TokenVerifier,
       inject: [TokenKeys, Clock],
       useFactory: (keys: TokenKeys, clock: Clock) =>
@@ -172,6 +188,7 @@ function lifecycle(service: ServiceName, organizations: Organizations): Provider
       KeyRecords,
       KeyUsage,
       Denials,
+      FallbackAudit,
       OrganizationDirectory,
       Sources,
       TokenKeys,
@@ -188,6 +205,7 @@ function lifecycle(service: ServiceName, organizations: Organizations): Provider
       records: KeyRecords,
       usage: KeyUsage,
       denials: Denials,
+      fallback: FallbackAudit,
       directory: OrganizationDirectory,
       sources: Sources,
       keys: TokenKeys,
@@ -204,6 +222,7 @@ function lifecycle(service: ServiceName, organizations: Organizations): Provider
         records,
         usage,
         denials,
+        fallback,
         directory: organizations === 'none' ? undefined : directory,
         heart: heartOf(service, broadcasts, worker),
         sources,

@@ -1,4 +1,4 @@
-import { AgentToken, CurrentCaller, type AgentCaller } from '@rmm/access';
+import { AgentToken, CurrentCaller, SkipFallbackAudit, type AgentCaller } from '@rmm/access';
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { UuidParam } from '@rmm/service-kit';
@@ -14,6 +14,7 @@ export class AgentsController {
   @Post(':id/heartbeat')
   @HttpCode(200)
   @AgentToken()
+  @SkipFallbackAudit()
   @ApiOkResponse({ type: HeartbeatAnswerDto })
   async heartbeat(
     @CurrentCaller() caller: AgentCaller,

@@ -1,4 +1,12 @@
-import { AllowScopes, CurrentCaller, FullPartnerAccess, RequireMfa, RequirePermission, type Caller } from '@rmm/access';
+import {
+  AllowScopes,
+  CurrentCaller,
+  FullPartnerAccess,
+  RequireMfa,
+  RequirePermission,
+  SkipFallbackAudit,
+  type Caller,
+} from '@rmm/access';
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { ImportPreviewDto, ImportResultDto } from './dto/import-answers.dto.js';
@@ -15,6 +23,7 @@ export class ImportController {
   constructor(private readonly imports: ImportService) {}
 
   @Post('preview')
+  @SkipFallbackAudit()
   @HttpCode(200)
   @ApiOkResponse({ type: ImportPreviewDto })
   preview(@CurrentCaller() caller: Caller, @Body() dto: PreviewImportDto): Promise<ImportPreview> {

@@ -28,6 +28,11 @@ export function clientAddress(request: AccessRequest): string | undefined {
 
 /** `PATCH /api/v1/users/:id`: what a refusal is filed under. */
 export function routeOf(request: AccessRequest): string {
-  const path = request.route?.path;
-  return `${request.method} ${typeof path === 'string' ? path : request.pathname}`;
+  return `${request.method} ${routePathOf(request)}`;
+}
+
+/** `/api/v1/users/:id` */
+export function routePathOf({ route, pathname }: AccessRequest): string {
+  const path = route?.path;
+  return typeof path === 'string' ? path : pathname;
 }

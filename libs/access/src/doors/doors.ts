@@ -17,6 +17,7 @@ export interface Narrowing {
   fullPartnerAccess?: boolean;
   skipTenantStatus?: boolean;
   skipMfaEnrollment?: boolean;
+  skipFallbackAudit?: boolean;
 }
 
 export const DOORS = 'rmm:access:doors';
@@ -79,3 +80,9 @@ export const SkipTenantStatus = () => narrow({ skipTenantStatus: true });
 
 /** Leaves the 428 gate of CONTRACT.md 5.2 out: the routes that lead to a factor. */
 export const SkipMfaEnrollment = () => narrow({ skipMfaEnrollment: true });
+
+/**
+ * Leaves out the audit row a successful POST, PUT, PATCH or DELETE gets when its handler wrote none: for calls that
+ * change nothing, such as previews, and for reports of machines that come by the minute. @see CONTRACT.md 1.7
+ */
+export const SkipFallbackAudit = () => narrow({ skipFallbackAudit: true });
