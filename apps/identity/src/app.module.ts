@@ -17,6 +17,7 @@ import { mfaFeature } from './mfa/mfa.feature.js';
 import { MIGRATIONS } from './migrations/index.js';
 import { Partner } from './partners/partner.entity.js';
 import { partnersFeature } from './partners/partners.feature.js';
+import { ForgotPasswordQueueModule } from './passwords/forgot-password-queue.js';
 import { passwordsFeature } from './passwords/passwords.feature.js';
 import { publicConfigFeature } from './public-config/public-config.feature.js';
 import { registrationFeature } from './registration/registration.feature.js';
@@ -73,6 +74,7 @@ export class AppModule {
         AccessModule.forRoot({ config, service: SERVICE }),
         IdentityBasics.forRoot(config),
         MailModule,
+        ForgotPasswordQueueModule,
       ],
       controllers: FEATURES.flatMap(({ controllers }) => controllers),
       providers: FEATURES.flatMap(({ providers }) => providers),

@@ -27,6 +27,7 @@ const DEFAULTS = {
   mfaStepUp: guarded('mfa-step-up', 5, 5 * MINUTE),
   currentPassword: guarded('current-password', 5, 5 * MINUTE),
   forgotPassword: guarded('forgot-password', 3, HOUR),
+  forgotPasswordAccount: lenient('forgot-password-account', 5, HOUR),
   resetPassword: guarded('reset-password', 10, HOUR),
   acceptInvite: guarded('accept-invite', 10, HOUR),
   previewInvite: guarded('preview-invite', 30, 10 * MINUTE),

@@ -6,6 +6,7 @@ import { selfCaller, stranger } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { MailOutbox } from '../mail/mail-outbox.js';
 import { PendingLogins } from '../mfa/pending-logins.js';
+import { ResetLinks } from '../passwords/reset-links.js';
 import { PeopleRepository } from '../users/people.repository.js';
 import { tenantIsActive, type LiveMembership, type Person } from '../users/person.js';
 import { AccountLockout } from './account-lockout.js';
@@ -30,6 +31,7 @@ export class LoginService {
     private readonly limits: RateLimits,
     private readonly audit: AuditTrail,
     private readonly mail: MailOutbox,
+    private readonly resetLinks: ResetLinks,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 
@@ -144,7 +146,8 @@ export class LoginService {
         { windowSeconds: this.config.lockout.windowSeconds },
         'denied',
       );
-      const values = { name: person.name, url: `${this.config.publicAppUrl}/forgot-password` };
+      const link = await this.resetLinks.issue(tx, person);
+      const values = { name: person.name, url: link ?? `${this.config.publicAppUrl}/forgot-password` };
       await this.mail.add(tx, { to: person.email, template: 'account-locked', values });
     });
   }

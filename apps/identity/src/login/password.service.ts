@@ -47,7 +47,8 @@ export class PasswordService {
     await this.tenants.run(caller, async (tx) => {
       const changed = await tx.query(
         `update user_account
-         set password_hash = $2, password_changed_at = now(), auth_epoch = auth_epoch + 1, updated_at = now(),
+         set password_hash = $2, password_changed_at = now(), auth_epoch = auth_epoch + 1,
+           reset_epoch = reset_epoch + 1, updated_at = now(),
            setup_completed_at = case when requires_setup then now() else setup_completed_at end, requires_setup = false
          where id = $1 and password_hash = $3 returning id`,
         [person.id, newHash, person.passwordHash],

@@ -1,6 +1,10 @@
-import type { RunningIdentity } from '../identity-fleet.js';
+import { expectStatus, type RunningIdentity } from '../identity-fleet.js';
+import { registerPartner } from '../people.js';
 
 /** Calls each operation of this feature so that it succeeds, those with several shapes once for each. */
-export async function visitPasswords(_identity: RunningIdentity): Promise<void> {
-  // filled by the feature
+export async function visitPasswords(identity: RunningIdentity): Promise<void> {
+  const { email } = await registerPartner(identity);
+  expectStatus(await identity.post('/auth/forgot-password', { email }), 200);
+  const token = await identity.mailedToken(email, 2);
+  expectStatus(await identity.post('/auth/reset-password', { token, password: 'violet umbrella tango' }), 200);
 }

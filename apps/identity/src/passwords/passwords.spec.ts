@@ -1,0 +1,294 @@
+import { getQueueToken } from '@nestjs/bullmq';
+import { eventually } from '@rmm/testing-services';
+import type { Queue } from 'bullmq';
+import {
+  expectStatus,
+  freshAddress,
+  freshEmail,
+  IdentityFleet,
+  PASSWORD,
+  type RunningIdentity,
+  withStatus,
+} from '../../test/identity-fleet.js';
+import { enrolTotp, registerPartner, sessionOf, type Somebody } from '../../test/people.js';
+import { FORGOT_PASSWORD_QUEUE } from './forgot-password-queue.js';
+
+const NEW_PASSWORD = 'violet umbrella tango';
+const INVALID = { status: 400, body: { code: 'reset_token_invalid' } };
+
+describe('forgotten passwords', () => {
+  let fleet: IdentityFleet;
+  let identity: RunningIdentity;
+  let queue: Queue;
+
+  beforeAll(async () => {
+    fleet = await IdentityFleet.start();
+    identity = await fleet.run();
+    queue = identity.app.get<Queue>(getQueueToken(FORGOT_PASSWORD_QUEUE));
+  }, 120_000);
+  afterAll(() => fleet.stop());
+
+  const forgot = (email: string, options = {}) => identity.post('/auth/forgot-password', { email }, options);
+  const reset = (token: string, password = NEW_PASSWORD, options = {}) =>
+    identity.post('/auth/reset-password', { token, password }, options);
+  const login = (email: string, password: string) => identity.post('/auth/login', { email, password });
+  const mailsOf = async (email: string, subject: string) =>
+    (await identity.mails(email)).filter((mail) => mail.subject === subject);
+  /** The token of the newest reset mail, once there are so many. */
+  const linkFor = (email: string, count = 1) =>
+    eventually(async () => {
+      const mails = await mailsOf(email, 'Choose a new password');
+      if (mails.length < count) throw new Error(`${mails.length} reset mails for ${email}`);
+      return /token=([A-Za-z0-9_-]+)/.exec(mails[0]?.text ?? '')?.[1] ?? '';
+    });
+  const askAndGet = async ({ email }: Somebody) => {
+    expectStatus(await forgot(email), 200);
+    return linkFor(email);
+  };
+  /** Every request has been looked at. */
+  const settled = () =>
+    eventually(async () => {
+      const counts = await queue.getJobCounts('waiting', 'active', 'delayed', 'prioritized');
+      expect(Object.values(counts).every((count) => count === 0)).toBe(true);
+    });
+  const linksOf = (email: string) =>
+    fleet.query(
+      `select t.user_id from link_token t join user_account u on u.id = t.user_id
+       where u.email = $1 and t.purpose = 'password_reset'`,
+      [email],
+    );
+  it('are replaced by a mailed link: every session ends, and nobody is signed in by it', async () => {
+    const person = await registerPartner(identity);
+    const asked = expectStatus(await forgot(person.email.toUpperCase(), { headers: { host: 'evil.test' } }), 200);
+    expect(asked.body).toEqual({ success: true, message: expect.any(String) });
+    const token = await linkFor(person.email);
+    expect(token).toMatch(/^[A-Za-z0-9_-]{48}$/);
+    const [mail] = await mailsOf(person.email, 'Choose a new password');
+    expect(mail?.text).toContain(`https://app.test/reset-password?token=${token}`);
+
+    const answer = expectStatus(await reset(token), 200);
+    expect(answer.body).toEqual({ success: true, message: expect.any(String) });
+    expect(answer.headers['set-cookie']).toBeUndefined();
+    expect((await identity.get('/auth/me', { bearer: person.bearer })).status).toBe(401);
+    const headers = { 'x-service-csrf': person.cookies.service_csrf_token ?? '' };
+    expect((await identity.post('/auth/refresh', undefined, { cookies: person.cookies, headers })).status).toBe(401);
+    expect((await login(person.email, PASSWORD)).status).toBe(401);
+    expect((await login(person.email, NEW_PASSWORD)).status).toBe(200);
+    expect(await reset(token, 'another-horse-battery-8')).toMatchObject(INVALID);
+
+    await eventually(async () => expect(await mailsOf(person.email, 'Your password was changed')).toHaveLength(1));
+    await eventually(async () =>
+      expect(
+        await fleet.query(
+          `select result, partner_id as "partnerId" from audit_entry
+           where action = 'user.password.reset' and resource_id = $1 and result = 'success'`,
+          [person.userId],
+        ),
+      ).toEqual([{ result: 'success', partnerId: person.partnerId }]),
+    );
+    const reasons = await fleet.query(
+      'select distinct revoked_reason as reason from session_family where user_id = $1 and revoked_at is not null',
+      [person.userId],
+    );
+    expect(reasons).toEqual([{ reason: 'password_reset' }]);
+  }, 30_000);
+
+  it('answer everybody with the same bytes, and mail only those who could sign in', async () => {
+    const disabled = await registerPartner(identity);
+    await fleet.query(`update user_account set status = 'disabled' where id = $1`, [disabled.userId]);
+    const passwordless = await registerPartner(identity);
+    await fleet.query('update user_account set password_hash = null where id = $1', [passwordless.userId]);
+    const suspended = await registerPartner(identity);
+    await fleet.query(`update partner set status = 'suspended' where id = $1`, [suspended.partnerId]);
+    const known = await registerPartner(identity);
+    const invited = freshEmail('invited');
+    await fleet.query(`insert into user_account (email, name) values ($1, 'Invited')`, [invited]);
+    const without = [disabled.email, passwordless.email, suspended.email, invited, freshEmail()];
+
+    const answers = [];
+    for (const email of [known.email, ...without]) answers.push(await forgot(email));
+    const from = freshAddress();
+    for (let n = 0; n < 5; n += 1) answers.push(await forgot(freshEmail(), { from }));
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(answers[0]?.status).toBe(200);
+
+    await settled();
+    expect(await linksOf(known.email)).toHaveLength(1);
+    for (const email of without) expect(await linksOf(email)).toEqual([]);
+  }, 40_000);
+
+  it('take three requests an hour from an address; the fourth mails nothing and says nothing', async () => {
+    const people = await Promise.all([registerPartner(identity), registerPartner(identity)]);
+    const from = freshAddress();
+    for (let n = 0; n < 3; n += 1) expectStatus(await forgot(people[0].email, { from }), 200);
+    expectStatus(await forgot(people[1].email, { from }), 200);
+    await settled();
+    expect(await linksOf(people[0].email)).toHaveLength(1);
+    expect(await linksOf(people[1].email)).toEqual([]);
+  }, 30_000);
+
+  it('do not flood a mailbox, from however many addresses they are asked for', async () => {
+    const { email } = await registerPartner(identity);
+    for (let n = 0; n < 8; n += 1) expectStatus(await forgot(email), 200);
+    await settled();
+    expect(
+      await fleet.query(`select id from mail where recipient = $1 and template = 'password-reset'`, [email]),
+    ).toHaveLength(5);
+    expect((await reset(await linkFor(email, 5))).status).toBe(200);
+  }, 30_000);
+
+  it('travel as one opaque job', async () => {
+    const { email } = await registerPartner(identity);
+    await queue.pause();
+    try {
+      expectStatus(await forgot(email), 200);
+      const jobs = await queue.getJobs(['waiting']);
+      expect(jobs).toHaveLength(1);
+      expect(Object.keys(jobs[0]?.data as object)).toEqual(['sealed']);
+      expect(JSON.stringify(jobs[0])).not.toContain(email);
+    } finally {
+      await queue.resume();
+    }
+    await linkFor(email);
+  }, 30_000);
+
+  it('keep the link when the new password is weak or the form is wrong', async () => {
+    const person = await registerPartner(identity);
+    const token = await askAndGet(person);
+    for (const weak of ['short', 'password', person.email]) {
+      expect(await reset(token, weak)).toMatchObject({ status: 400, body: { code: 'weak_password' } });
+    }
+    const wrong = [
+      { token },
+      { token, password: NEW_PASSWORD, newPassword: NEW_PASSWORD },
+      { token, password: NEW_PASSWORD, admin: true },
+      { password: NEW_PASSWORD },
+      { token: 7, password: NEW_PASSWORD },
+    ];
+    for (const body of wrong) {
+      const answer = await identity.post('/auth/reset-password', body);
+      expect(answer).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
+    }
+    expectStatus(await identity.post('/auth/reset-password', { token, newPassword: NEW_PASSWORD }), 200);
+    expect(await forgot('nobody')).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
+  }, 30_000);
+
+  it('let exactly one of many uses of a link at once succeed', async () => {
+    const person = await registerPartner(identity);
+    const token = await askAndGet(person);
+    const passwords = Array.from({ length: 6 }, (_, n) => `violet umbrella tango ${n}`);
+    const answers = await Promise.all(passwords.map((password) => reset(token, password)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400, 400, 400]);
+    expect(withStatus(answers, 400)).toMatchObject(INVALID);
+    const winner = passwords[answers.findIndex(({ status }) => status === 200)] ?? '';
+    expect((await login(person.email, winner)).status).toBe(200);
+  }, 30_000);
+
+  it.each([
+    ['is an hour old', `update link_token set expires_at = now() where user_id = $1 and purpose = 'password_reset'`],
+    ['belongs to somebody disabled', `update user_account set status = 'disabled' where id = $1`],
+    [
+      'belongs to a suspended tenant',
+      `update partner set status = 'suspended' where id = (select partner_id from partner_membership where user_id = $1)`,
+    ],
+    ['belongs to an invited person', `update user_account set status = 'invited' where id = $1`],
+    [
+      'is of another kind',
+      `update link_token set purpose = 'email_change' where user_id = $1 and purpose = 'password_reset'`,
+    ],
+  ])(
+    'refuse a link that %s',
+    async (_, change) => {
+      const person = await registerPartner(identity);
+      const token = await askAndGet(person);
+      await fleet.query(change, [person.userId]);
+      expect(await reset(token)).toMatchObject(INVALID);
+      expect(
+        await fleet.query('select 1 from user_account where id = $1 and password_changed_at > created_at', [
+          person.userId,
+        ]),
+      ).toEqual([]);
+    },
+    30_000,
+  );
+
+  it('refuse tokens nobody made, and write it down', async () => {
+    const from = freshAddress();
+    for (const token of ['x', 'A'.repeat(48), `${'A'.repeat(47)}'`]) {
+      expect(await reset(token, NEW_PASSWORD, { from })).toMatchObject(INVALID);
+    }
+    const row = { result: 'failure', reason: 'token_invalid' };
+    await eventually(async () =>
+      expect(
+        await fleet.query(
+          `select result, details ->> 'reason' as reason from audit_entry
+           where action = 'user.password.reset' and ip_address = $1`,
+          [from],
+        ),
+      ).toEqual([row, row, row]),
+    );
+  }, 20_000);
+
+  it('refuse a link that a newer one, a changed password or a changed address has overtaken', async () => {
+    const superseded = await registerPartner(identity);
+    const older = await askAndGet(superseded);
+    expectStatus(await forgot(superseded.email), 200);
+    const newer = await linkFor(superseded.email, 2);
+    expect(await reset(older)).toMatchObject(INVALID);
+
+    const { bearer } = sessionOf(await login(superseded.email, PASSWORD));
+    const change = { currentPassword: PASSWORD, newPassword: 'another-horse-battery-8' };
+    expectStatus(await identity.post('/auth/change-password', change, { bearer }), 200);
+    expect(await reset(newer)).toMatchObject(INVALID);
+
+    const mover = await registerPartner(identity);
+    const token = await askAndGet(mover);
+    const email = freshEmail('moved');
+    const fresh = sessionOf(await login(mover.email, PASSWORD));
+    expectStatus(await identity.patch('/users/me', { email }, { bearer: fresh.bearer }), 200);
+    const confirmation = await identity.mailedToken(email);
+    expectStatus(await identity.post('/auth/verify-email', { token: confirmation }), 200);
+    expect(await reset(token)).toMatchObject(INVALID);
+  }, 40_000);
+
+  it('do not skip the second factor', async () => {
+    const person = await registerPartner(identity);
+    await enrolTotp(identity, person.bearer);
+    expectStatus(await reset(await askAndGet(person)), 200);
+    const answer = expectStatus(await login(person.email, NEW_PASSWORD), 200);
+    expect(answer.body).toMatchObject({ mfaRequired: true, tokens: null });
+  }, 30_000);
+
+  it('lift a lock-out, whose mail carries such a link', async () => {
+    const { email } = await registerPartner(identity);
+    for (let n = 0; n < 5; n += 1) await login(email, 'wrong password');
+    expect((await login(email, PASSWORD)).status).toBe(401);
+    const token = await eventually(async () => {
+      const [mail] = await mailsOf(email, 'Sign-in to your account is paused');
+      const link = /https:\/\/app\.test\/reset-password\?token=([A-Za-z0-9_-]{48})$/m.exec(mail?.text ?? '')?.[1];
+      if (!link) throw new Error('no mail with a link');
+      return link;
+    });
+    expectStatus(await reset(token), 200);
+    expect((await login(email, NEW_PASSWORD)).status).toBe(200);
+  }, 30_000);
+
+  it('limit guesses of tokens per address', async () => {
+    const from = freshAddress();
+    const guess = () => reset('A'.repeat(48), NEW_PASSWORD, { from });
+    for (let n = 0; n < 10; n += 1) expect((await guess()).status).toBe(400);
+    expect(await guess()).toMatchObject({ status: 429, body: { code: 'rate_limited' } });
+  }, 20_000);
+
+  it('wait for Redis: without it both calls are refused', async () => {
+    const { email } = await registerPartner(identity);
+    await fleet.stores.redis.stop();
+    const unavailable = { status: 503, body: { code: 'service_unavailable' } };
+    expect(await forgot(email)).toMatchObject(unavailable);
+    expect(await forgot(freshEmail())).toMatchObject(unavailable);
+    expect(await reset('A'.repeat(48))).toMatchObject(unavailable);
+    await fleet.stores.redis.start();
+    await eventually(async () => expectStatus(await forgot(email), 200));
+    await linkFor(email);
+  }, 60_000);
+});
