@@ -18,6 +18,8 @@ export interface RelayOptions {
   leaseMs: number;
   /** How often the outbox is looked at without being woken. */
   pollMs: number;
+  /** After rows were carried: what another replica committed for one of their aggregates meanwhile woke nobody. */
+  lookAgainMs: number;
 }
 
 export const DEFAULT_RELAY_OPTIONS: RelayOptions = {
@@ -26,6 +28,7 @@ export const DEFAULT_RELAY_OPTIONS: RelayOptions = {
   lanes: 2,
   leaseMs: 15_000,
   pollMs: 1_000,
+  lookAgainMs: 25,
 };
 
 const HOUSEKEEPING_MS = 3_600_000;
@@ -46,6 +49,7 @@ export class OutboxRelay {
   private running?: Promise<void>;
   private stopped = false;
   private failures = 0;
+  private carriedRows = false;
   private tidiedAt = -Infinity;
 
   constructor(
@@ -82,26 +86,35 @@ export class OutboxRelay {
       await this.attempt();
       if (!this.stopped) await this.wakeUp.wait(this.pauseMs());
     }
-    if (this.link.isConnected) await this.attempt();
+    while (this.link.isConnected && (await this.attempt()) && this.carriedRows);
   }
 
-  private async attempt(): Promise<void> {
-    if (!this.link.isConnected) return;
+  /** False when it came to nothing. */
+  private async attempt(): Promise<boolean> {
+    if (!this.link.isConnected) return false;
+    this.carriedRows = false;
     try {
       await this.drain();
       await this.tidyUp();
       this.failures = 0;
+      return true;
     } catch (error) {
       this.failures += 1;
       if (this.failures === 1) this.logger.warn({ message: 'The outbox cannot be drained, trying on', err: error });
+      return false;
     }
   }
 
   private pauseMs(): number {
-    return this.failures === 0 ? this.options.pollMs : Math.min(100 * 2 ** this.failures, MAX_BACKOFF_MS);
+    const { pollMs, lookAgainMs } = this.options;
+    if (this.failures > 0) return Math.min(100 * 2 ** this.failures, MAX_BACKOFF_MS);
+    return this.carriedRows ? lookAgainMs : pollMs;
   }
 
-  /** Until the head is empty: one lane, and a further one for as long as batches come back full. */
+  /**
+   * For as long as batches come back full: one lane, and a further one beside it. Under a steady trickle one look is
+   * enough for each commit, since every commit wakes us.
+   */
   private async drain(lanes = this.options.lanes): Promise<void> {
     let helper: Promise<void> | undefined;
     try {
@@ -113,6 +126,8 @@ export class OutboxRelay {
         const result = await publishBatch(this.publisher, batch, this.options.window);
         await this.settle(batch, result);
         if (result.unreachable) throw result.unreachable;
+        this.carriedRows = true;
+        if (!batch.full) return;
       }
     } finally {
       await helper;
