@@ -1,5 +1,5 @@
 export { AuditTrail, type AuditedCaller, type AuditedResource } from './audit/audit-trail.js';
-export { cleanse } from './audit/cleanse.js';
+export { cleanse, oneLine } from './audit/cleanse.js';
 export { withOutcome } from './audit/outcome.js';
 export { Broadcasts, type BroadcastSubscription } from './broadcasts/broadcasts.js';
 export { NatsLink, type NatsLinkOptions } from './connection/nats-link.js';

@@ -2,7 +2,11 @@ import type { Actor, AuditEntry, AuditResult } from '@rmm/contracts';
 import type { WorkerDatabase } from '@rmm/persistence';
 import { currentContext } from '@rmm/service-kit';
 import type { Outbox, OutboxTransaction } from '../outbox/outbox.js';
-import { cleanse } from './cleanse.js';
+import { cleanse, oneLine } from './cleanse.js';
+
+const MAX_NAME = 255;
+const MAX_USER_AGENT = 512;
+const MAX_MESSAGE = 1_000;
 
 /** Who an audit row names; every Caller of @rmm/access is one. */
 export interface AuditedCaller {
@@ -46,12 +50,12 @@ export class AuditTrail {
       action,
       resourceType: resource.type,
       resourceId: resource.id ?? null,
-      resourceName: resource.name ?? null,
+      resourceName: lineOf(resource.name, MAX_NAME),
       details: cleanse(details),
       ipAddress: context?.ipAddress ?? null,
-      userAgent: context?.userAgent ?? null,
+      userAgent: lineOf(context?.userAgent, MAX_USER_AGENT),
       result,
-      errorMessage: errorMessage ?? null,
+      errorMessage: lineOf(errorMessage, MAX_MESSAGE),
       initiatedBy: caller.actor.type === 'user' ? caller.actor.id : null,
       requestId: context?.requestId ?? null,
     };
@@ -82,3 +86,6 @@ export class AuditTrail {
     return this.worker.run((tx) => this.add(tx, caller, action, resource, details, result, errorMessage));
   }
 }
+
+const lineOf = (text: string | null | undefined, maxLength: number): string | null =>
+  text === null || text === undefined ? null : oneLine(text, maxLength);
