@@ -87,11 +87,11 @@ export class RefreshService {
     await this.worker.run(async (tx) => {
       const ended = await this.sessions.revokeFamily(tx, presented.id, 'reuse_detected');
       if (ended === 0) return;
-      const { userId, partnerId, orgId } = presented;
+      const { userId, email, partnerId, orgId } = presented;
       await this.access.announce(tx, { userIds: [userId], reason: 'refresh_reuse' });
       await this.audit.add(
         tx,
-        { actor: actorOf({ id: userId }), tenant: { partnerId, orgId } },
+        { actor: actorOf({ id: userId, email }), tenant: { partnerId, orgId } },
         'auth.refresh.reuse_detected',
         { type: 'session', id: presented.id },
         {},
