@@ -4,6 +4,7 @@ import { AuditTrail, Outbox, type OutboxTransaction } from '@rmm/messaging';
 import { actorOf, selfCaller } from '../audit/actors.js';
 import { MfaGrace } from '../mfa/mfa-grace.js';
 import type { MfaVerdict } from '../mfa/mfa-policy.js';
+import { KnownDevices } from '../sessions/known-devices.js';
 import {
   SessionOpener,
   type IssuedSession,
@@ -28,12 +29,13 @@ export interface FinishedLogin {
 
 const ENROLL_URL = '/auth/mfa/setup';
 
-/** What every way of signing in ends with: window, family, last login, audit row, event. */
+/** What every way of signing in ends with: window, family, last login, device, audit row, event. */
 @Injectable()
 export class SessionStarter {
   constructor(
     private readonly opener: SessionOpener,
     private readonly grace: MfaGrace,
+    private readonly devices: KnownDevices,
     private readonly audit: AuditTrail,
     private readonly outbox: Outbox,
   ) {}
@@ -48,6 +50,7 @@ export class SessionStarter {
     const verdict = await this.grace.openIfDue(tx, person, membership);
     const opened = await this.opener.open(tx, person, membership, options);
     await tx.query('update user_account set last_login_at = now() where id = $1', [person.id]);
+    await this.devices.note(tx, person, options.method);
     const { mfa } = opened.claims;
     await this.audit.add(
       tx,

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { AuditTrail } from '@rmm/messaging';
 import { WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
 import { hashKey } from '@rmm/secrets';
-import { RateLimits } from '@rmm/service-kit';
+import { currentContext, RateLimits } from '@rmm/service-kit';
 import { AccessChanges } from '../access/access-changes.js';
 import { actorOf } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
@@ -68,7 +68,9 @@ export class RefreshService {
   ): Promise<OpenedSession> {
     if (!(await this.sessions.claimToken(tx, presented.tokenId))) throw new RefreshRaced();
     const ttlHours = this.opener.lifetimeHours(membership);
-    if (!(await this.sessions.touchFamily(tx, presented.id, membership, ttlHours))) throw new RefreshInvalid();
+    const { ipAddress = null, userAgent = null } = currentContext() ?? {};
+    const use = { membership, ttlHours, ipAddress, userAgent };
+    if (!(await this.sessions.touchFamily(tx, presented.id, use))) throw new RefreshInvalid();
     await this.grace.openIfDue(tx, person, membership);
     const refreshToken = await this.opener.addToken(tx, presented.id, person.id);
     const claims = claimsOf(person, membership, presented.id, presented.mfa);

@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { SqlExecutor } from '@rmm/persistence';
 import type { MembershipKey } from '../memberships/membership.js';
 
-export type SessionMethod = 'password' | 'passkey' | 'sso' | 'invite' | 'registration';
+export const SESSION_METHODS = ['password', 'passkey', 'sso', 'invite', 'registration'] as const;
+export type SessionMethod = (typeof SESSION_METHODS)[number];
 
 /** Why a family ended, as `revoked_reason` and audit rows say it. */
 export type RevokedReason =
@@ -43,6 +44,16 @@ export interface NewFamily extends MembershipKey {
   factorProven: boolean;
   /** The password was proven just now. */
   passwordProven: boolean;
+}
+
+/** How a session was used just now. */
+export interface SessionUse {
+  /** What it acts in. */
+  membership: MembershipKey;
+  /** What its owners say now: it ends no later than so long after it began. */
+  ttlHours: number;
+  ipAddress: string | null;
+  userAgent: string | null;
 }
 
 /** When the person of a session last proved who it is, and the database clock. */
@@ -89,8 +100,8 @@ export class SessionsRepository {
         family.method,
         family.authEpoch,
         family.mfaEpoch,
-        family.ipAddress?.slice(0, 45) ?? null,
-        family.userAgent?.slice(0, 512) ?? null,
+        asAddress(family.ipAddress),
+        asAgent(family.userAgent),
         family.absoluteTtlHours,
         family.passwordProven,
         family.factorProven,
@@ -142,18 +153,17 @@ export class SessionsRepository {
     return rows.length === 1;
   }
 
-  /**
-   * Holds the family against a logout under way and notes its use. False when it has ended meanwhile.
-   * @param ttlHours  what its owners say now: it ends no later than so long after it began
-   */
-  async touchFamily(tx: SqlExecutor, familyId: string, membership: MembershipKey, ttlHours: number): Promise<boolean> {
+  /** Holds the family against a logout under way and notes its use. False when it has ended meanwhile. */
+  async touchFamily(tx: SqlExecutor, familyId: string, use: SessionUse): Promise<boolean> {
+    const { scope, partnerId, orgId } = use.membership;
     const rows = await tx.query(
       `update session_family set last_used_at = now(), scope = $2, partner_id = $3, org_id = $4,
-         absolute_expires_at = least(absolute_expires_at, created_at + make_interval(hours => $5))
+         absolute_expires_at = least(absolute_expires_at, created_at + make_interval(hours => $5)),
+         ip_address = coalesce($6, ip_address), user_agent = coalesce($7, user_agent)
        where id = $1 and revoked_at is null
          and least(absolute_expires_at, created_at + make_interval(hours => $5)) > now()
        returning id`,
-      [familyId, membership.scope, membership.partnerId, membership.orgId, ttlHours],
+      [familyId, scope, partnerId, orgId, use.ttlHours, asAddress(use.ipAddress), asAgent(use.userAgent)],
     );
     return rows.length === 1;
   }
@@ -199,3 +209,6 @@ export class SessionsRepository {
     return rows.length;
   }
 }
+
+const asAddress = (address: string | null) => address?.slice(0, 45) ?? null;
+const asAgent = (userAgent: string | null) => userAgent?.slice(0, 512) ?? null;

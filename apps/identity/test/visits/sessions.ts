@@ -1,6 +1,12 @@
-import type { RunningIdentity } from '../identity-fleet.js';
+import { expectStatus, PASSWORD, type RunningIdentity } from '../identity-fleet.js';
+import { registerPartner } from '../people.js';
 
 /** Calls each operation of this feature so that it succeeds, those with several shapes once for each. */
-export async function visitSessions(_identity: RunningIdentity): Promise<void> {
-  // filled by the feature
+export async function visitSessions(identity: RunningIdentity): Promise<void> {
+  const { email, bearer } = await registerPartner(identity);
+  expectStatus(await identity.post('/auth/login', { email, password: PASSWORD }), 200);
+  const list = expectStatus(await identity.get('/auth/sessions', { bearer }), 200);
+  const other = (list.body.data as { id: string; current: boolean }[]).find(({ current }) => !current);
+  expectStatus(await identity.delete(`/auth/sessions/${other?.id}`, { bearer }), 200);
+  expectStatus(await identity.delete('/auth/sessions', { bearer }), 200);
 }

@@ -1,0 +1,282 @@
+import { eventually } from '@rmm/testing-services';
+import {
+  cookiesOf,
+  expectStatus,
+  freshAddress,
+  IdentityFleet,
+  PASSWORD,
+  totpCode,
+  type RunningIdentity,
+} from '../../test/identity-fleet.js';
+import { enrolTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type Somebody } from '../../test/people.js';
+
+const FIREFOX = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:128.0) Gecko/20100101 Firefox/128.0';
+const NEWER_FIREFOX = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0';
+const SAFARI =
+  'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Safari/605.1.15';
+
+interface Listed {
+  id: string;
+  current: boolean;
+  device: string;
+}
+
+describe('the list of sessions', () => {
+  let fleet: IdentityFleet;
+  let identity: RunningIdentity;
+  let other: RunningIdentity;
+
+  beforeAll(async () => {
+    fleet = await IdentityFleet.start();
+    [identity, other] = await Promise.all([fleet.run(), fleet.run()]);
+  }, 120_000);
+  afterAll(() => fleet.stop());
+
+  const signIn = async ({ email }: Pick<Somebody, 'email'>, userAgent = FIREFOX, from = freshAddress()) =>
+    sessionOf(
+      expectStatus(
+        await identity.post(
+          '/auth/login',
+          { email, password: PASSWORD },
+          { from, headers: { 'user-agent': userAgent } },
+        ),
+        200,
+      ),
+    );
+  const list = async (bearer: string, query = '') =>
+    expectStatus(await identity.get(`/auth/sessions${query}`, { bearer }), 200).body as {
+      data: Listed[];
+      pagination: object;
+    };
+  const currentId = async (bearer: string) => (await list(bearer)).data.find(({ current }) => current)?.id ?? '';
+  const refresh = (cookies: Record<string, string>, userAgent = FIREFOX, from = freshAddress()) =>
+    identity.post('/auth/refresh', undefined, {
+      cookies,
+      from,
+      headers: { 'x-service-csrf': cookies.service_csrf_token ?? '', 'user-agent': userAgent },
+    });
+  const revocations = (userId: string) =>
+    fleet.query(
+      `select resource_type as type, resource_id as id, details from audit_entry
+       where action = 'user.session.revoke' and actor_id = $1 order by sequence`,
+      [userId],
+    );
+
+  it('names device, address, times, way and membership of each, the own one marked', async () => {
+    const person = await registerPartner(identity);
+    const { bearer } = await signIn(person, SAFARI, '203.0.113.77');
+    const { data, pagination } = await list(bearer);
+    expect(pagination).toEqual({ page: 1, limit: 50, total: 2 });
+    expect(data[0]).toEqual({
+      id: expect.any(String),
+      device: 'Safari on macOS',
+      ipAddress: '203.0.113.77',
+      userAgent: SAFARI,
+      method: 'password',
+      mfa: false,
+      createdAt: expect.stringMatching(/Z$/),
+      lastUsedAt: expect.stringMatching(/Z$/),
+      expiresAt: expect.stringMatching(/Z$/),
+      current: true,
+      membership: { scope: 'partner', partnerId: person.partnerId, orgId: null },
+    });
+    expect(data[1]).toMatchObject({ method: 'registration', current: false });
+    expect((await list(bearer, '?limit=1&page=2')).data).toEqual([data[1]]);
+    expect((await list(bearer, '?page=3')).data).toEqual([]);
+    expect(await identity.get('/auth/sessions?limit=101', { bearer })).toMatchObject({
+      status: 400,
+      body: { code: 'validation_failed' },
+    });
+    expect((await identity.get('/auth/sessions')).status).toBe(401);
+  }, 30_000);
+
+  it('shows where a session was refreshed last', async () => {
+    const person = await registerPartner(identity);
+    const { bearer, cookies } = await signIn(person, FIREFOX, '203.0.113.10');
+    const id = await currentId(bearer);
+    await fleet.query(`update session_family set last_used_at = now() - interval '1 day' where id = $1`, [id]);
+    expectStatus(await refresh(cookies, NEWER_FIREFOX, '198.51.100.9'), 200);
+    const [session] = (await list(bearer)).data;
+    expect(session).toMatchObject({ id, ipAddress: '198.51.100.9', userAgent: NEWER_FIREFOX });
+    const [row] = await fleet.query<{ fresh: boolean }>(
+      `select last_used_at > now() - interval '1 minute' as fresh from session_family where id = $1`,
+      [id],
+    );
+    expect(row?.fresh).toBe(true);
+  }, 30_000);
+
+  it('leaves out what has ended: revoked, past its end, without a live token, of an older epoch', async () => {
+    const person = await registerPartner(identity);
+    const dead = [];
+    for (let n = 0; n < 3; n += 1) dead.push(await currentId((await signIn(person)).bearer));
+    await fleet.query('update session_family set revoked_at = now() where id = $1', [dead[0]]);
+    await fleet.query('update session_family set absolute_expires_at = now() where id = $1', [dead[1]]);
+    await fleet.query('update refresh_token set expires_at = now() where family_id = $1', [dead[2]]);
+    await fleet.query(
+      `update session_family set auth_epoch = auth_epoch - 1 where user_id = $1 and method <> 'password'`,
+      [person.userId],
+    );
+    const { bearer } = await signIn(person);
+    expect((await list(bearer)).data).toEqual([expect.objectContaining({ current: true })]);
+  }, 30_000);
+
+  it('ends one: its tokens are dead at once, on every replica', async () => {
+    const person = await registerPartner(identity);
+    const doomed = await signIn(person, SAFARI);
+    const kept = await signIn(person);
+    expect((await other.get('/auth/me', { bearer: doomed.bearer })).status).toBe(200);
+    const id = await currentId(doomed.bearer);
+
+    const answer = expectStatus(await identity.delete(`/auth/sessions/${id}`, { bearer: kept.bearer }), 200);
+    expect(answer.body).toEqual({ success: true });
+    expect(answer.headers['set-cookie']).toBeUndefined();
+    expect((await identity.get('/auth/me', { bearer: doomed.bearer })).status).toBe(401);
+    await eventually(async () => expect((await other.get('/auth/me', { bearer: doomed.bearer })).status).toBe(401), {
+      timeoutMs: 1_000,
+    });
+    expect(await refresh(doomed.cookies)).toMatchObject({ status: 401, body: { code: 'refresh_invalid' } });
+    expect((await list(kept.bearer)).data.map((session) => session.id)).not.toContain(id);
+    expect((await refresh(kept.cookies)).status).toBe(200);
+    expect((await identity.delete(`/auth/sessions/${id}`, { bearer: kept.bearer })).status).toBe(404);
+    await eventually(async () =>
+      expect(await revocations(person.userId)).toEqual([{ type: 'session', id, details: { current: false } }]),
+    );
+  }, 30_000);
+
+  it('ends the own one as well, whose cookies go with it', async () => {
+    const { bearer } = await signIn(await registerPartner(identity));
+    const answer = expectStatus(await identity.delete(`/auth/sessions/${await currentId(bearer)}`, { bearer }), 200);
+    expect(cookiesOf(answer)).toEqual({ service_refresh_token: '', service_csrf_token: '' });
+    expect((await identity.get('/auth/me', { bearer })).status).toBe(401);
+  }, 30_000);
+
+  it('ends all the others, and says how many', async () => {
+    const person = await registerPartner(identity);
+    const others = [await signIn(person), await signIn(person, SAFARI)];
+    const kept = await signIn(person);
+    const ended = expectStatus(await identity.delete('/auth/sessions', { bearer: kept.bearer }), 200);
+    expect(ended.body).toEqual({ success: true, message: 'Other sessions ended: 3' });
+    for (const { bearer } of [...others, person]) {
+      expect((await identity.get('/auth/me', { bearer })).status).toBe(401);
+    }
+    expect((await list(kept.bearer)).data).toEqual([expect.objectContaining({ current: true })]);
+    const again = expectStatus(await identity.delete('/auth/sessions', { bearer: kept.bearer }), 200);
+    expect(again.body.message).toBe('Other sessions ended: 0');
+    const row = { type: 'user', id: person.userId, details: { sessions: 3 } };
+    await eventually(async () => expect(await revocations(person.userId)).toEqual([row]));
+  }, 30_000);
+
+  it("neither shows nor ends anybody else's, not even to an administrator", async () => {
+    const victim = await registerPartner(identity);
+    const stranger = await registerPartner(identity);
+    const viewer = await roleId(identity, victim.bearer, 'Partner Viewer');
+    const colleague = await inviteAndAccept(identity, victim.bearer, { roleId: viewer });
+    const root = sessionOf(
+      await identity.post('/auth/login', { email: 'root@platform.test', password: 'bootstrap-horse-battery-9' }),
+    );
+    const id = await currentId(victim.bearer);
+    for (const { bearer } of [stranger, colleague, root]) {
+      expect((await list(bearer)).data.map((session) => session.id)).not.toContain(id);
+      expect(await identity.delete(`/auth/sessions/${id}`, { bearer })).toMatchObject({
+        status: 404,
+        body: { code: 'not_found' },
+      });
+      expectStatus(await identity.delete('/auth/sessions', { bearer }), 200);
+    }
+    expect((await identity.delete('/auth/sessions/not-an-id', { bearer: victim.bearer })).status).toBe(404);
+    expect((await identity.get('/auth/me', { bearer: victim.bearer })).status).toBe(200);
+  }, 30_000);
+
+  it('stands open to people of a suspended partner', async () => {
+    const person = await registerPartner(identity);
+    await fleet.query(`update partner set status = 'suspended' where id = $1`, [person.partnerId]);
+    expect((await list(person.bearer)).data).toHaveLength(1);
+  }, 30_000);
+
+  it('lets a refresh and its end meet: whoever was first, the session is over', async () => {
+    const person = await registerPartner(identity);
+    const kept = await signIn(person);
+    for (let n = 0; n < 5; n += 1) {
+      const doomed = await signIn(person);
+      const id = await currentId(doomed.bearer);
+      const [refreshed, ended] = await Promise.all([
+        refresh(doomed.cookies),
+        identity.delete(`/auth/sessions/${id}`, { bearer: kept.bearer }),
+      ]);
+      expect(ended.status).toBe(200);
+      if (refreshed.status === 200) {
+        expect((await refresh(cookiesOf(refreshed))).status).toBe(401);
+        expect((await identity.get('/auth/me', { bearer: sessionOf(refreshed).bearer })).status).toBe(401);
+      } else expect(refreshed.status).toBe(401);
+    }
+  }, 30_000);
+
+  describe('a sign-in', () => {
+    const news = async (email: string) =>
+      (await identity.mails(email)).filter(({ subject }) => subject === 'New sign-in to your account');
+    const waiting = (email: string) =>
+      fleet.query(`select id from mail where recipient = $1 and template = 'new-device'`, [email]);
+    /** Registered and invited people have one device by then: that of the specs. */
+    const known = async () => {
+      const person = await registerPartner(identity);
+      expect(await waiting(person.email)).toEqual([]);
+      return person;
+    };
+
+    it('from a device not seen before is told by mail, once', async () => {
+      const person = await known();
+      await signIn(person, FIREFOX, '203.0.113.50');
+      const [mail] = await eventually(async () => {
+        const mails = await news(person.email);
+        expect(mails).toHaveLength(1);
+        return mails;
+      });
+      expect(mail?.text).toMatch(/Firefox on Windows, address 203\.0\.113\.50, at \d{4}-\d\d-\d\d \d\d:\d\d UTC/);
+      await signIn(person, FIREFOX, '203.0.113.51');
+      await signIn(person, NEWER_FIREFOX, '203.0.99.1');
+      expect(await waiting(person.email)).toHaveLength(1);
+    }, 30_000);
+
+    it('from another network or browser is another device', async () => {
+      const person = await known();
+      await signIn(person, FIREFOX, '203.0.113.50');
+      await signIn(person, FIREFOX, '198.51.100.50');
+      await signIn(person, FIREFOX, '2001:db8:1::5');
+      await signIn(person, FIREFOX, '2001:db8:ffff::5');
+      await signIn(person, SAFARI, '203.0.113.50');
+      expect(await waiting(person.email)).toHaveLength(4);
+    }, 30_000);
+
+    it('twice at once from a new device is told once', async () => {
+      const person = await known();
+      await Promise.all(Array.from({ length: 4 }, () => signIn(person, SAFARI, '198.51.100.60')));
+      expect(await waiting(person.email)).toHaveLength(1);
+    }, 30_000);
+
+    it('is told of once the second factor was right, not before', async () => {
+      const person = await known();
+      const { secret } = await enrolTotp(identity, person.bearer);
+      const options = { from: '198.51.100.70', headers: { 'user-agent': SAFARI } };
+      const { body } = await identity.post('/auth/login', { email: person.email, password: PASSWORD }, options);
+      expect(await waiting(person.email)).toEqual([]);
+      const proof = { code: totpCode(secret), tempToken: body.tempToken };
+      expectStatus(await identity.post('/auth/mfa/verify', proof, options), 200);
+      expect(await waiting(person.email)).toHaveLength(1);
+    }, 30_000);
+
+    it('that is the very first, or accepts an invitation, is not news', async () => {
+      const person = await registerPartner(identity);
+      await fleet.query('delete from known_device where user_id = $1', [person.userId]);
+      await signIn(person, SAFARI, '198.51.100.80');
+      expect(await waiting(person.email)).toEqual([]);
+      const viewer = await roleId(identity, person.bearer, 'Partner Viewer');
+      const invited = await inviteAndAccept(identity, person.bearer, { roleId: viewer });
+      expect(await waiting(invited.email)).toEqual([]);
+      expect(
+        await fleet.query('select user_id from known_device where user_id = any($1)', [
+          [person.userId, invited.userId],
+        ]),
+      ).toHaveLength(2);
+    }, 30_000);
+  });
+});
