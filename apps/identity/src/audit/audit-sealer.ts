@@ -1,9 +1,13 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { subjects, type AuditEntry, type Envelope } from '@rmm/contracts';
+import { subjects } from '@rmm/contracts';
 import { EventBatches, type BatchMessage } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
+import { UnavailableError } from '@rmm/service-kit';
 import { EMPTY_CHAIN, sealRows, type AuditRow, type SealedAuditRow } from './audit-chain.js';
+import { rowOf } from './audit-message.js';
 import { AuditRepository, PLATFORM_CHAIN } from './audit.repository.js';
+
+type UnsealedRow = Omit<AuditRow, 'sequence'>;
 
 const MAX_BATCH = 200;
 const LINGER_MS = 50;
@@ -30,18 +34,27 @@ export class AuditSealer implements OnApplicationBootstrap {
     );
   }
 
-  /** One transaction for all rows of a batch; a row that is no audit row is put aside and holds nobody up. */
+  /**
+   * One transaction for all rows of a batch. What is no audit row is put aside; should a row still be refused by the
+   * database, the others of its batch go on without it.
+   */
   private async take(batch: BatchMessage[]): Promise<void> {
-    const rows: Omit<AuditRow, 'sequence'>[] = [];
+    const readable: { message: BatchMessage; row: UnsealedRow }[] = [];
     for (const message of batch) {
-      if (isAuditEnvelope(message.envelope)) rows.push(toRow(message.envelope));
+      const row = rowOf(message.envelope);
+      if (row) readable.push({ message, row });
       else message.term('not an audit row');
     }
-    await this.seal(rows);
+    try {
+      await this.seal(readable.map(({ row }) => row));
+    } catch (error) {
+      if (error instanceof UnavailableError || readable.length === 1) throw error;
+      for (const { message, row } of readable) await this.seal([row]).catch((each: unknown) => message.nak(each));
+    }
   }
 
   /** Idempotent by (id, timestamp): a message that comes again changes nothing. */
-  async seal(rows: readonly Omit<AuditRow, 'sequence'>[]): Promise<void> {
+  async seal(rows: readonly UnsealedRow[]): Promise<void> {
     if (rows.length === 0) return;
     await this.worker.run(async (tx) => {
       const heads = await this.repository.lockHeads(tx, rows.map(chainOf));
@@ -70,31 +83,3 @@ function withoutRepeats<T extends { id: string }>(rows: readonly T[], known: Set
   const seen = new Set(known);
   return rows.filter(({ id }) => !seen.has(id) && seen.add(id));
 }
-
-function isAuditEnvelope(envelope: Envelope): envelope is Envelope<AuditEntry> {
-  const data = envelope.data as Partial<AuditEntry> | null;
-  return (
-    typeof data?.action === 'string' && typeof data.resourceType === 'string' && typeof data.actor?.type === 'string'
-  );
-}
-
-const toRow = ({ id, partnerId, orgId, timestamp, data }: Envelope<AuditEntry>): Omit<AuditRow, 'sequence'> => ({
-  id,
-  partnerId,
-  orgId,
-  timestamp,
-  actorType: data.actor.type,
-  actorId: data.actor.id,
-  actorEmail: data.actor.email ?? null,
-  action: data.action,
-  resourceType: data.resourceType,
-  resourceId: data.resourceId,
-  resourceName: data.resourceName,
-  details: data.details,
-  ipAddress: data.ipAddress,
-  userAgent: data.userAgent,
-  result: data.result,
-  errorMessage: data.errorMessage,
-  initiatedBy: data.initiatedBy,
-  requestId: data.requestId,
-});

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { SqlExecutor } from '@rmm/persistence';
 import { auditRow, minuteOf } from '../../test/audit-rows.js';
 import { expectStatus, IdentityFleet, type RunningIdentity } from '../../test/identity-fleet.js';
 import { inviteAndAccept, registerPartner, roleId, signInAdmin } from '../../test/people.js';
@@ -106,9 +107,11 @@ describe('the verification of the audit trail', () => {
       partnerId,
     ]);
     const { sealed } = sealRows({ sequence: 2, checksum: head.checksum }, [auditRow(partnerId, 2)]);
-    await identity.app
-      .get(AuditRepository)
-      .insert({ query: (sql, params) => fleet.query(sql, params as unknown[]) }, sealed);
+    const owner: SqlExecutor = {
+      query: <Row>(sql: string, params: readonly unknown[] = []) =>
+        fleet.query<object>(sql, [...params]) as Promise<Row[]>,
+    };
+    await identity.app.get(AuditRepository).insert(owner, sealed);
     expect((await verify(partnerId)).firstBreak).toEqual({ sequence: 3, id: sealed[0].id, kind: 'reordered' });
   });
 

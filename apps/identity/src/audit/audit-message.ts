@@ -1,0 +1,61 @@
+import type { AuditEntry, Envelope } from '@rmm/contracts';
+import { cleanse, oneLine } from '@rmm/messaging';
+import { isUuid } from '@rmm/service-kit';
+import { AUDIT_RESULTS } from './audit-log.dto.js';
+import type { AuditRow } from './audit-chain.js';
+
+const ACTOR_TYPES = ['user', 'api_key', 'agent', 'system'];
+const MAX_TEXT = 1_000;
+
+/**
+ * The row of a message on RMM_AUDIT, in the form in which it comes back from the database: what is hashed is what will
+ * be read. Cleansed once more, for a service may have put its rows together by hand.
+ * @returns null for what is no audit row
+ */
+export function rowOf(envelope: Envelope): Omit<AuditRow, 'sequence'> | null {
+  const { id, partnerId, orgId } = envelope;
+  const at = Date.parse(envelope.timestamp);
+  const data = envelope.data as Partial<AuditEntry> | null;
+  if (!isUuid(id) || !isUuidOrNull(partnerId) || !isUuidOrNull(orgId) || Number.isNaN(at) || !isEntry(data))
+    return null;
+  const { actor } = data;
+  return {
+    id: id.toLowerCase(),
+    partnerId: partnerId?.toLowerCase() ?? null,
+    orgId: orgId?.toLowerCase() ?? null,
+    timestamp: new Date(at).toISOString(),
+    actorType: actor.type,
+    actorId: lineOf(actor.id),
+    actorEmail: lineOf(actor.email),
+    action: oneLine(data.action, MAX_TEXT),
+    resourceType: oneLine(data.resourceType, MAX_TEXT),
+    resourceId: lineOf(data.resourceId),
+    resourceName: lineOf(data.resourceName),
+    details: cleanse(data.details),
+    ipAddress: lineOf(data.ipAddress),
+    userAgent: lineOf(data.userAgent),
+    result: data.result,
+    errorMessage: lineOf(data.errorMessage),
+    initiatedBy: lineOf(data.initiatedBy),
+    requestId: lineOf(data.requestId),
+  };
+}
+
+function isEntry(data: Partial<AuditEntry> | null): data is AuditEntry {
+  if (!data) return false;
+  const { actor, action, resourceType, details, result } = data;
+  return (
+    isText(action) &&
+    isText(resourceType) &&
+    typeof actor === 'object' &&
+    ACTOR_TYPES.includes(actor?.type) &&
+    typeof details === 'object' &&
+    details !== null &&
+    !Array.isArray(details) &&
+    AUDIT_RESULTS.some((known) => known === result)
+  );
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
+const isUuidOrNull = (value: string | null): boolean => value === null || isUuid(value);
+const lineOf = (value: unknown): string | null => (typeof value === 'string' ? oneLine(value, MAX_TEXT) : null);
