@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import { Device, type Fleet, nobody, orgA1, partner, partnerA, platform, startFleet } from '../../test/fixture.js';
 import {
+  DatabaseConnectionLost,
   isCheckViolation,
   isForeignKeyViolation,
   isUniqueViolation,
@@ -51,6 +52,19 @@ describe('a transaction', () => {
     await expect(fleet.worker.query('select 1/0')).rejects.toMatchObject({ code: '22012' });
     expect(fleet.databases.servicePool.totalCount).toBe(1);
     expect(await fleet.tenants.read(me, 'select 1 as one')).toEqual([{ one: 1 }]);
+  });
+
+  it('gives up a connection whose plans a migration has outdated, and the next one works', async () => {
+    const all = 'select * from provisioning.device where org_id = $1';
+    const inside = () => fleet.tenants.run(me, (tx) => tx.query(all, [orgA1]));
+    const single = () => fleet.worker.query('select * from provisioning.device where partner_id = $1', [partnerA]);
+    for (const ask of [inside, single]) {
+      await ask();
+      await fleet.admin('alter table provisioning.device add column outdated text');
+      await expect(ask()).rejects.toBeInstanceOf(DatabaseConnectionLost);
+      expect(await ask()).toBeInstanceOf(Array);
+      await fleet.admin('alter table provisioning.device drop column outdated');
+    }
   });
 
   it('does not pretend to have committed when the error of a statement was swallowed', async () => {

@@ -1,7 +1,8 @@
 import { Logger } from '@nestjs/common';
 import type { PoolClient } from 'pg';
 import type { DataSource, EntityManager, EntityTarget, ObjectLiteral, QueryRunner, Repository } from 'typeorm';
-import { DatabaseConnectionLost, fromDriver } from './database-errors.js';
+import { DatabaseConnectionLost } from './database-errors.js';
+import { fromPrepared, prepared } from './prepared-statements.js';
 import type { SqlExecutor } from './sql-executor.js';
 
 const logger = new Logger('Transaction');
@@ -28,10 +29,10 @@ export abstract class Transaction implements SqlExecutor {
   async query<Row = Record<string, unknown>>(sql: string, params: readonly unknown[] = []): Promise<Row[]> {
     this.assertOpen();
     try {
-      const result = await this.client.query(sql, params as unknown[]);
+      const result = await this.client.query({ ...prepared(sql, params), values: params as unknown[] });
       return result.rows as Row[];
     } catch (error) {
-      throw fromDriver(error);
+      throw fromPrepared(error);
     }
   }
 

@@ -1,7 +1,8 @@
-import pg, { type Pool } from 'pg';
+import type { Pool } from 'pg';
 import type { DataSource } from 'typeorm';
 import { fromDriver } from '../database/database-errors.js';
 import { acquire, inOnePacket, releaseAfter } from '../database/pooled-client.js';
+import { isOutdatedPlan } from '../database/prepared-statements.js';
 import { assertNotInside, runTransaction } from '../database/run-transaction.js';
 import type { SqlExecutor } from '../database/sql-executor.js';
 import { type ReadStatement, ReadStatements } from './read-statements.js';
@@ -74,9 +75,4 @@ export class Tenants {
       throw failure;
     }
   }
-}
-
-/** A migration changed the columns under a prepared statement. PostgreSQL has no code of its own for it. */
-function isOutdatedPlan(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && error.code === '0A000' && error.routine === 'RevalidateCachedQuery';
 }

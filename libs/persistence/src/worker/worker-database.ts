@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { DataSource } from 'typeorm';
-import { fromDriver } from '../database/database-errors.js';
 import { acquire, releaseAfter } from '../database/pooled-client.js';
+import { fromPrepared, prepared } from '../database/prepared-statements.js';
 import { assertNotInside, runTransaction } from '../database/run-transaction.js';
 import type { SqlExecutor } from '../database/sql-executor.js';
 import { WorkerTransaction } from './worker-transaction.js';
@@ -18,11 +18,11 @@ export class WorkerDatabase implements SqlExecutor {
     assertNotInside(this.pool);
     const client = await acquire(this.pool);
     try {
-      const result = await client.query(sql, params as unknown[]);
+      const result = await client.query({ ...prepared(sql, params), values: params as unknown[] });
       client.release();
       return result.rows as Row[];
     } catch (error) {
-      throw releaseAfter(client, fromDriver(error));
+      throw releaseAfter(client, fromPrepared(error));
     }
   }
 
