@@ -39,6 +39,7 @@ describe('the edge', () => {
   ];
   const upstreams = [];
   let edge;
+  let abandoned;
 
   /** An upstream whose every request is answered by `handler`. */
   async function upstream(service, name, handler) {
@@ -60,6 +61,8 @@ describe('the edge', () => {
     await upstream('identity', 'one', (request, response) => {
       if (request.url.endsWith('/early')) return response.writeHead(413).end('too large');
       if (request.url.endsWith('/stream')) return void response.write('first;');
+      if (request.url.endsWith('/half')) return void response.write('first;', () => response.destroy());
+      if (request.url.endsWith('/watched')) return void response.on('close', () => abandoned()).write('first;');
       return echo('one')(request, response);
     });
     await upstream('provisioning', 'pair-1', echo('pair-1'));
@@ -151,6 +154,19 @@ describe('the edge', () => {
     const answer = await get('/api/v1/one/stream');
     const { value } = await answer.body.getReader().read();
     assert.equal(Buffer.from(value).toString(), 'first;');
+  });
+
+  it('lets half an answer not look like a whole one', async () => {
+    const answer = await get('/api/v1/one/half');
+    await assert.rejects(answer.text(), 'the connection is cut, not ended');
+  });
+
+  it('tells the service when nobody reads any more', async () => {
+    const told = new Promise((resolve) => (abandoned = resolve));
+    const reading = new AbortController();
+    await fetch(`${edge.url}/api/v1/one/watched`, { signal: reading.signal });
+    reading.abort();
+    await told;
   });
 
   it('gives replicas turns, and leaves out one that went away', async () => {
