@@ -27,6 +27,11 @@ describe('the audit trail', () => {
       ipAddress: client.address,
     });
     expect(JSON.stringify(rows)).not.toContain(key);
+
+    const file = must(await client.get('/audit-logs/export?action=api_key.*'), 200) as unknown as string;
+    expect(file).toMatch(/^id,sequence,partnerId,.*\r\n/);
+    expect(file).toContain(',api_key.create,');
+    expect(file).not.toContain(key);
     const other = await registerPartner(fleet);
     const foreign = must(await other.client.get('/audit-logs?limit=100'), 200);
     expect(JSON.stringify(foreign)).not.toContain(orgId);
