@@ -7,7 +7,7 @@ import { AccessChanges } from '../access/access-changes.js';
 import { SessionEnder } from '../sessions/session-ender.js';
 import type { PlatformUserDto } from './account.dto.js';
 import type { UpdateUserDto } from './dto.js';
-import { SelfActionRefused } from './members.errors.js';
+import { LastAdmin, SelfActionRefused } from './members.errors.js';
 import type { UserStatus } from './person.js';
 
 interface AccountRow extends Omit<PlatformUserDto, 'lastLoginAt' | 'createdAt' | 'updatedAt'> {
@@ -18,6 +18,8 @@ interface AccountRow extends Omit<PlatformUserDto, 'lastLoginAt' | 'createdAt' |
 
 const COLUMNS = `id, email, name, status, disabled_reason as "disabledReason", is_platform_admin as "isPlatformAdmin",
   mfa_enabled as "mfaEnabled", last_login_at as "lastLoginAt", created_at as "createdAt", updated_at as "updatedAt"`;
+
+const PLATFORM_ADMINS_LOCK = 727_005;
 
 /** Accounts as the platform sees them, memberships or not: a person is global, so only the platform changes one. */
 @Injectable()
@@ -31,7 +33,7 @@ export class AccountsService {
 
   /**
    * Leaving `active` ends every session in the same transaction.
-   * @throws NotFoundError; SelfActionRefused when the caller would shut itself out
+   * @throws NotFoundError; SelfActionRefused when the caller would shut itself out; LastAdmin
    */
   async update(caller: UserCaller, userId: string, dto: UpdateUserDto): Promise<PlatformUserDto> {
     if (Object.values(dto).every((value) => value === undefined)) {
@@ -43,6 +45,7 @@ export class AccountsService {
         userId,
       ]);
       if (!before) throw new NotFoundError('User');
+      if (before.isPlatformAdmin && leaves(before.status, dto.status)) await this.assertAnotherAdmin(tx, userId);
       const after = await store(tx, before, dto);
       const sessions = leaves(before.status, after.status) ? await this.sessions.endAll(tx, userId, 'not_active') : 0;
       await this.access.announce(tx, { userIds: [userId], reason: 'user_changed' });
@@ -50,6 +53,16 @@ export class AccountsService {
       await this.audit.add(tx, caller, 'user.update', { type: 'user', id: userId, name: after.email }, details);
       return toPlatformUser(after);
     });
+  }
+
+  /** One after the other: two platform administrators cannot shut each other out. */
+  private async assertAnotherAdmin(tx: SqlExecutor, userId: string): Promise<void> {
+    await tx.query('select pg_advisory_xact_lock($1)', [PLATFORM_ADMINS_LOCK]);
+    const others = await tx.query(
+      `select 1 as one from user_account where is_platform_admin and status = 'active' and id <> $1 limit 1`,
+      [userId],
+    );
+    if (others.length === 0) throw new LastAdmin();
   }
 }
 
@@ -65,7 +78,8 @@ async function store(tx: SqlExecutor, before: AccountRow, { name, status, disabl
   return after;
 }
 
-const leaves = (before: UserStatus, after: UserStatus): boolean => before === 'active' && after !== 'active';
+const leaves = (before: UserStatus, after: string | undefined): boolean =>
+  before === 'active' && after !== undefined && after !== 'active';
 
 const toPlatformUser = (account: AccountRow): PlatformUserDto => ({
   id: account.id,

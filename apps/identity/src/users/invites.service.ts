@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { OrganizationDirectory, SiteAccessDenied, type UserCaller } from '@rmm/access';
+import { OrganizationDirectory, type UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
 import { Tenants, WorkerDatabase } from '@rmm/persistence';
 import { hashKey } from '@rmm/secrets';
@@ -20,6 +20,7 @@ import { UserNotInvited } from './members.errors.js';
 import { MembershipsRepository } from './memberships.repository.js';
 import { PeopleRepository } from './people.repository.js';
 import { tenantIsActive, type LiveMembership } from './person.js';
+import { assertWithin } from './reach.js';
 import { SitesOfOrganization } from './sites-of-organization.js';
 import { UserAxes, type UserAxis } from './user-axis.js';
 
@@ -151,11 +152,6 @@ export class InvitesService {
     const [row] = await this.tenants.read<{ name: string }>(caller, sql, [axis.partnerId]);
     return row?.name ?? '';
   }
-}
-
-/** Nobody gives a wider reach than their own; null is a reach without limit. @throws SiteAccessDenied */
-function assertWithin(own: readonly string[] | null, given: readonly string[] | null): void {
-  if (own !== null && !given?.every((id) => own.includes(id))) throw new SiteAccessDenied();
 }
 
 /** The membership the invitation was for, else the first that is alive. */

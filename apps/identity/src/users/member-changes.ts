@@ -6,6 +6,7 @@ import { Grants } from '../roles/grants.js';
 import { RolesRepository } from '../roles/roles.repository.js';
 import { LastAdmin } from './members.errors.js';
 import { isAdminRole, MembershipsRepository, type HeldMember } from './memberships.repository.js';
+import { assertWithin } from './reach.js';
 import type { UserAxis } from './user-axis.js';
 
 /** What every change of somebody else's membership begins with. */
@@ -18,13 +19,15 @@ export class MemberChanges {
   ) {}
 
   /**
-   * Holds the membership. A lesser administrator neither demotes nor removes somebody who may do more.
-   * @throws NotFoundError, PermissionNotDelegable
+   * Holds the membership. A lesser administrator neither demotes nor removes somebody who may do more or reaches more.
+   * @throws NotFoundError, PermissionNotDelegable, SiteAccessDenied
    */
   async hold(tx: SqlExecutor, caller: UserCaller, axis: UserAxis, userId: string): Promise<HeldMember> {
     const member = await this.memberships.hold(tx, axis, userId);
     if (!member) throw new NotFoundError('User');
     this.grants.assertHeld(caller, await this.roles.permissionsOf(tx, [member.roleId]));
+    assertWithin(caller.siteIds, member.siteIds);
+    assertWithin(caller.deviceGroupIds, member.deviceGroupIds);
     return member;
   }
 

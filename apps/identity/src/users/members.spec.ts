@@ -7,7 +7,7 @@ import {
   type Answer,
   type RunningIdentity,
 } from '../../test/identity-fleet.js';
-import { inviteAndAccept, registerPartner, roleId, signInAdmin, type Somebody } from '../../test/people.js';
+import { inviteAndAccept, registerPartner, roleId, sessionOf, signInAdmin, type Somebody } from '../../test/people.js';
 
 const pair = (resource: string, action: string) => ({ resource, action });
 const UNKNOWN = '7d9f2c1e-0000-4000-8000-000000000000';
@@ -142,7 +142,82 @@ describe('members', () => {
     });
   });
 
+  it('who reach more sites are neither removed nor given a role by who reaches fewer', async () => {
+    const [{ orgId }] = await fleet.query<{ orgId: string }>(
+      `insert into organization_directory (org_id, partner_id, name, slug, status, version)
+       values (gen_random_uuid(), $1, 'Customer', 'c-' || gen_random_uuid(), 'active', 1) returning org_id as "orgId"`,
+      [owner.partnerId],
+    );
+    const orgAdmin = await roleId(identity, owner.bearer, 'Org Admin', `&orgId=${orgId}`);
+    const orgViewer = await roleId(identity, owner.bearer, 'Org Viewer', `&orgId=${orgId}`);
+    const [confined, free] = [
+      await inviteAndAccept(identity, owner.bearer, { roleId: orgAdmin, orgId }),
+      await inviteAndAccept(identity, owner.bearer, { roleId: orgViewer, orgId }),
+    ];
+    await fleet.query(`update organization_membership set site_ids = array[gen_random_uuid()] where user_id = $1`, [
+      confined.userId,
+    ]);
+    const { bearer } = sessionOf(expectStatus(await login(confined.email), 200));
+    const answers = await Promise.all([
+      identity.delete(`/users/${free.userId}`, { bearer }),
+      identity.post(`/users/${free.userId}/role`, { roleId: orgViewer }, { bearer }),
+    ]);
+    expect(answers.map(codeOf)).toEqual(['site_access_denied', 'site_access_denied']);
+    // From the partner, on the organisation's axis.
+    const foreign = await identity.delete(`/users/${free.userId}`, owner);
+    expect(foreign.status).toBe(404);
+    expect((await identity.delete(`/users/${free.userId}?orgId=${orgId}`, owner)).status).toBe(200);
+  });
+
+  it('are listed by status, role and words, with their number', async () => {
+    const lister = await registerPartner(identity);
+    const [tech, view] = [
+      await roleId(identity, lister.bearer, 'Partner Technician'),
+      await roleId(identity, lister.bearer, 'Partner Viewer'),
+    ];
+    const invite = async (name: string, role: string) =>
+      expectStatus(
+        await identity.post('/users/invite', { email: freshEmail(name.toLowerCase()), name, roleId: role }, lister),
+        201,
+      );
+    for (const [name, role] of [
+      ['Nora', tech],
+      ['Nils', tech],
+      ['Olga', view],
+    ] as const) {
+      await invite(name, role);
+    }
+    const listed = async (query: string) => {
+      const { body } = expectStatus(await identity.get(`/users?${query}`, lister), 200);
+      return {
+        names: (body.data as { name: string }[]).map(({ name }) => name),
+        total: body.pagination.total as number,
+      };
+    };
+    expect(await listed('')).toEqual({ names: ['Olga', 'Nils', 'Nora', 'Pat Morgan'], total: 4 });
+    expect(await listed('status=invited&limit=1')).toEqual({ names: ['Olga'], total: 3 });
+    expect(await listed(`roleId=${tech}`)).toEqual({ names: ['Nils', 'Nora'], total: 2 });
+    expect(await listed('search=NO')).toEqual({ names: ['Nora'], total: 1 });
+    expect(await listed('search=%25')).toEqual({ names: [], total: 0 });
+    expect(await listed('page=3&limit=2')).toEqual({ names: [], total: 4 });
+    const wrong = await identity.get('/users?status=gone', lister);
+    expect(wrong.status).toBe(400);
+  });
+
   describe('who are invited', () => {
+    it('by two tenants keep their link when one of them lets go', async () => {
+      const email = freshEmail();
+      const theirs = await roleId(identity, stranger.bearer, 'Partner Viewer');
+      const first = await identity.post('/users/invite', { email, name: 'Robin', roleId: viewer }, owner);
+      const userId = expectStatus(first, 201).body.id as string;
+      expectStatus(await identity.post('/users/invite', { email, name: 'Robin', roleId: theirs }, stranger), 201);
+      const token = await identity.mailedToken(email, 2);
+      expectStatus(await identity.delete(`/users/${userId}`, stranger), 200);
+      const accepted = await identity.post('/auth/accept-invite', { token, password: PASSWORD });
+      const me = await identity.get('/auth/me', sessionOf(expectStatus(accepted, 200)));
+      expect(me.body.memberships).toEqual([expect.objectContaining({ partnerId: owner.partnerId, current: true })]);
+    });
+
     it('get a new link that replaces the older one', async () => {
       const email = freshEmail();
       const invited = await identity.post('/users/invite', { email, name: 'Robin', roleId: viewer }, owner);
@@ -218,6 +293,24 @@ describe('members', () => {
       expect(enabled.body).toMatchObject({ status: 'active', disabledReason: null });
       expect((await identity.get('/users/me', person)).status).toBe(401);
       expect((await login(person.email)).status).toBe(200);
+    });
+
+    it('of the platform never shut each other out', async () => {
+      const bearer = await signInAdmin(identity);
+      const { id } = (await identity.get('/users/me', { bearer })).body;
+      const other = await member();
+      await fleet.query('update user_account set is_platform_admin = true where id = $1', [other.userId]);
+      const { bearer: second } = sessionOf(expectStatus(await login(other.email), 200));
+      const [one, two] = replicas;
+      const answers = await Promise.all([
+        one?.patch(`/users/${other.userId}`, { status: 'disabled' }, { bearer }),
+        two?.patch(`/users/${id}`, { status: 'disabled' }, { bearer: second }),
+      ]);
+      expect(answers.filter((answer) => answer?.status === 200)).toHaveLength(1);
+      await fleet.query(`update user_account set status = 'active', is_platform_admin = (id = $1) where id = any($2)`, [
+        id,
+        [id, other.userId],
+      ]);
     });
 
     it('do not shut themselves out', async () => {

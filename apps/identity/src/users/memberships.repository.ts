@@ -10,6 +10,9 @@ export interface HeldMember {
   email: string;
   name: string;
   status: UserStatus;
+  /** Null is no restriction. */
+  siteIds: string[] | null;
+  deviceGroupIds: string[] | null;
 }
 
 const ADMIN_ROLE = 'partner_admin';
@@ -20,7 +23,9 @@ export class MembershipsRepository {
   /** Null when the person is no member of the axis. */
   async hold(tx: SqlExecutor, axis: UserAxis, userId: string): Promise<HeldMember | null> {
     const [member] = await tx.query<HeldMember>(
-      `select m.role_id as "roleId", r.system_key as "systemKey", u.email, u.name, u.status
+      `select m.role_id as "roleId", r.system_key as "systemKey", u.email, u.name, u.status,
+         ${axis.kind === 'organization' ? 'm.site_ids' : 'null::uuid[]'} as "siteIds",
+         ${axis.kind === 'organization' ? 'm.device_group_ids' : 'null::uuid[]'} as "deviceGroupIds"
        from ${tableOf(axis)} m join role r on r.id = m.role_id join user_account u on u.id = m.user_id
        where m.${ownerColumn(axis)} = $1 and m.user_id = $2 for update of m`,
       [ownerOf(axis), userId],
@@ -49,17 +54,30 @@ export class MembershipsRepository {
     );
   }
 
-  /** The record alone: the account stays. The tenant's invitation link dies with it. */
+  /** The record alone: the account stays. */
   async remove(tx: SqlExecutor, axis: UserAxis, userId: string): Promise<void> {
     await tx.query(`delete from ${tableOf(axis)} where ${ownerColumn(axis)} = $1 and user_id = $2`, [
       ownerOf(axis),
       userId,
     ]);
-    await tx.query(
-      `delete from link_token where user_id = $1 and purpose = 'invite' and partner_id = $2
-         and org_id is not distinct from $3`,
-      [userId, axis.partnerId, axis.kind === 'organization' ? axis.orgId : null],
+    await this.passInvitationOn(tx, axis, userId);
+  }
+
+  /** There is one link per person: with the tenant that sent it gone, it is for another that waits, or for nobody. */
+  private async passInvitationOn(tx: SqlExecutor, axis: UserAxis, userId: string): Promise<void> {
+    const { partnerId, orgId } = tenantOf(axis);
+    const open = `user_id = $1 and purpose = 'invite' and partner_id = $2 and org_id is not distinct from $3`;
+    const passed = await tx.query(
+      `update link_token t set partner_id = m.partner_id, org_id = m.org_id
+       from (select partner_id, null::uuid as org_id, created_at from partner_membership where user_id = $1
+         union all
+         select partner_id, org_id, created_at from organization_membership where user_id = $1
+         order by created_at limit 1) m
+       where t.user_id = $1 and t.purpose = 'invite' and t.partner_id = $2 and t.org_id is not distinct from $3
+       returning t.user_id`,
+      [userId, partnerId, orgId],
     );
+    if (passed.length === 0) await tx.query(`delete from link_token where ${open}`, [userId, partnerId, orgId]);
   }
 }
 
