@@ -1,11 +1,12 @@
 import { createHmac } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { OrganizationDirectory, type UserCaller } from '@rmm/access';
-import { Cursors, keysetPage, Tenants } from '@rmm/persistence';
+import { Cursors, keysetPage, Tenants, type KeysetQuery, type KeysetRows } from '@rmm/persistence';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import type { AuditLogDto, AuditLogPageDto } from './audit-log.dto.js';
 import { auditSearch, toAuditLogDto, type AuditLogRow } from './audit-search.js';
 import type { AuditFiltersDto, ListAuditLogsDto } from './dto.js';
+import { StandingCallers } from './standing-callers.js';
 
 /** Reading the audit trail, always inside the caller's reach. */
 @Injectable()
@@ -15,6 +16,7 @@ export class AuditLogsService {
   constructor(
     private readonly tenants: Tenants,
     private readonly directory: OrganizationDirectory,
+    private readonly callers: StandingCallers,
     @Inject(IDENTITY_CONFIG) config: IdentityConfig,
   ) {
     const { keys, activeKid } = config.secrets.keyRing;
@@ -37,21 +39,27 @@ export class AuditLogsService {
     return { data: rows.map(toAuditLogDto), pagination: { nextCursor, limit } };
   }
 
-  /** Oldest first, page by page; each is asked for when the one before has been taken. */
+  /**
+   * Oldest first, page by page; each is asked for when the one before has been taken, with the reach that the caller
+   * has by then. Whoever has lost it meanwhile gets no further page, but an error.
+   */
   async *pages(caller: UserCaller, filters: AuditFiltersDto, size: number): AsyncGenerator<AuditLogDto[]> {
     const binding = { caller, list: 'audit-export', filters: {} };
-    const query = { ...auditSearch(caller, filters), direction: 'asc', limit: size } as const;
+    let standing = caller;
     let cursor: string | null = null;
-    do {
-      const page: { rows: AuditLogRow[]; nextCursor: string | null } = await keysetPage<AuditLogRow>(
-        this.tenants.reader(caller),
+    for (;;) {
+      const query: KeysetQuery = { ...auditSearch(standing, filters), direction: 'asc', limit: size, cursor };
+      const page: KeysetRows<AuditLogRow> = await keysetPage(
+        this.tenants.reader(standing),
         this.cursors,
         binding,
-        { ...query, cursor },
+        query,
       );
       yield page.rows.map(toAuditLogDto);
       cursor = page.nextCursor;
-    } while (cursor !== null);
+      if (cursor === null) return;
+      standing = await this.callers.again(caller, 'audit:export');
+    }
   }
 
   /** @throws OrganizationAccessDenied  for an organisation named in the filters */

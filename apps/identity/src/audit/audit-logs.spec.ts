@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { get as httpGet, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { UserCaller } from '@rmm/access';
+import { AccessSnapshots, DeadToken, type UserCaller } from '@rmm/access';
 import { Tenants } from '@rmm/persistence';
 import { eventually } from '@rmm/testing-services';
 import { auditRow, minuteOf } from '../../test/audit-rows.js';
@@ -231,14 +231,15 @@ describe('the audit trail', () => {
     afterEach(() => jest.restoreAllMocks());
 
     const server = () => identity.app.getHttpServer() as Server;
-    const callerOf = ({ userId, partnerId }: Somebody) =>
-      ({
-        userId,
-        partnerId,
-        orgId: null,
-        actor: { type: 'user', id: userId },
-        tenant: { scope: 'partner', partnerId, orgId: null, orgAccess: 'all', orgIds: [], userId },
-      }) as unknown as UserCaller;
+    /** Whom a bearer stands for, as the guard finds out. */
+    const callerOf = async (who: Somebody): Promise<UserCaller> => {
+      const claims = JSON.parse(Buffer.from(who.bearer.split('.')[1], 'base64url').toString()) as { sid: string };
+      const { userId, partnerId } = who;
+      const session = { userId, sessionId: claims.sid, scope: 'partner', partnerId, orgId: null } as const;
+      const entry = await identity.app.get(AccessSnapshots).get(session);
+      if (!entry) throw new Error('nobody has this session');
+      return entry.caller(false);
+    };
     const open = () =>
       new Promise<IncomingMessage>((resolve, reject) => {
         const path = '/api/v1/audit-logs/export?format=ndjson&actorId=long';
@@ -276,7 +277,9 @@ describe('the audit trail', () => {
 
     it('is read no faster than it is taken', async () => {
       const pages = watchPages();
-      const file = await identity.app.get(AuditExportService).open(callerOf(acme), { format: 'csv', actorId: 'long' });
+      const file = await identity.app
+        .get(AuditExportService)
+        .open(await callerOf(acme), { format: 'csv', actorId: 'long' });
       expect(pages.read).toBe(1);
       const stream = file.getStream();
       await once(stream, 'readable');
@@ -298,6 +301,20 @@ describe('the audit trail', () => {
       release();
       await identity.get('/config');
       expect(pages.read).toBe(2);
+    });
+
+    it('ends where its reader is signed out', async () => {
+      const leaver = await inviteAndAccept(identity, acme.bearer, { roleId: await role('Partner Admin') });
+      const caller = await callerOf({ ...leaver, partnerId: acme.partnerId });
+      const file = await identity.app.get(AuditExportService).open(caller, { format: 'csv', actorId: 'long' });
+      expectStatus(await identity.post('/auth/logout', undefined, { bearer: leaver.bearer }), 200);
+      await eventually(async () => expect((await identity.get('/users/me', leaver)).status).toBe(401));
+      const taken: string[] = [];
+      const take = async () => {
+        for await (const chunk of file.getStream()) taken.push(chunk as string);
+      };
+      await expect(take()).rejects.toThrow(DeadToken);
+      expect(taken).toHaveLength(1);
     });
 
     it('that breaks off in the middle does not look whole', async () => {

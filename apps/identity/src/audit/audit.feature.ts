@@ -5,9 +5,17 @@ import { AuditLogsService } from './audit-logs.service.js';
 import { AuditSealer } from './audit-sealer.js';
 import { AuditRepository } from './audit.repository.js';
 import { ChainVerificationService } from './chain-verification.service.js';
+import { StandingCallers } from './standing-callers.js';
 
 /** The audit trail: sealing, search, export, verification. */
 export const auditFeature: Feature = {
   controllers: [AuditLogsController],
-  providers: [AuditRepository, AuditSealer, AuditLogsService, AuditExportService, ChainVerificationService],
+  providers: [
+    AuditRepository,
+    AuditSealer,
+    AuditLogsService,
+    AuditExportService,
+    ChainVerificationService,
+    StandingCallers,
+  ],
 };
