@@ -1,21 +1,23 @@
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 
 const ROOT = resolve(import.meta.dirname, '../../../..');
 const run = promisify(execFile);
 
-/** The lines of the README's `walk` blocks, as a reader would type them, and what they are said to print. */
-function walkOf(readme: string): { script: string; expected: string[] } {
-  const blocks = [...readme.matchAll(/```bash walk\n([\s\S]*?)```/g)].map((match) => match[1] ?? '');
+const GUIDES = readdirSync(resolve(ROOT, 'docs/guides')).map((name) => `docs/guides/${name}`);
+
+/** The lines of a page's `walk` blocks, as a reader would type them, and what they are said to print. */
+function walkOf(page: string): { script: string; expected: string[] } {
+  const blocks = [...page.matchAll(/```bash walk\n([\s\S]*?)```/g)].map((match) => match[1] ?? '');
   const expected = blocks.flatMap((block) => [...block.matchAll(/# → (.+)$/gm)].map((match) => match[1] ?? ''));
   return { script: blocks.join('\n'), expected };
 }
 
-describe('the walk of the README', () => {
-  it('runs line by line and prints what it says', async () => {
-    const { script, expected } = walkOf(readFileSync(resolve(ROOT, 'README.md'), 'utf8'));
+describe('the walk of', () => {
+  it.each(['README.md', ...GUIDES])('%s runs line by line and prints what it says', async (page) => {
+    const { script, expected } = walkOf(readFileSync(resolve(ROOT, page), 'utf8'));
     expect(expected.length).toBeGreaterThan(5);
 
     const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', script], { cwd: ROOT, timeout: 55_000 });
