@@ -19,6 +19,7 @@ export * from './rpc/keys-resolve.js';
 export * from './rpc/mail-send.js';
 export * from './rpc/organizations.js';
 export * from './rpc/replay-parked.js';
+export * from './rpc/rotate-signing-key.js';
 export * from './rpc/rpc-contract.js';
 export * from './rpc/security-policy.js';
 export * from './services.js';
