@@ -21,6 +21,7 @@ import { ForgotPasswordQueueModule } from './passwords/forgot-password-queue.js'
 import { passwordsFeature } from './passwords/passwords.feature.js';
 import { publicConfigFeature } from './public-config/public-config.feature.js';
 import { registrationFeature } from './registration/registration.feature.js';
+import { resealingFeature } from './resealing/resealing.feature.js';
 import { rolesFeature } from './roles/roles.feature.js';
 import { securityPolicyFeature } from './security-policy/security-policy.feature.js';
 import { sessionsFeature } from './sessions/sessions.feature.js';
@@ -41,6 +42,7 @@ const FEATURES: readonly Feature[] = [
   passwordsFeature,
   publicConfigFeature,
   registrationFeature,
+  resealingFeature,
   rolesFeature,
   securityPolicyFeature,
   sessionsFeature,
