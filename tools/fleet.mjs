@@ -15,6 +15,7 @@ const COMMANDS = [
   'emit',
   'receiver',
   'replay',
+  'rotate-signing-key',
   'totp',
   'mailbox',
   'test',

@@ -18,6 +18,7 @@ const COMMANDS = [
   ['totp <secret> [--next]', 'the code an authenticator app would show'],
   ['emit <event-type> --org <id> [--data json]', 'publish an event, as another RMM service would'],
   ['replay <service> [--consumer name]', 'have a service handle its parked messages again'],
+  ['rotate-signing-key', 'have access tokens signed with a new key; nobody is logged out'],
   [],
   ['test [part ...]', 'lint format types unit setup launcher e2e, or the name of an app or lib'],
   ['bench <name> [--json]', 'measure'],
