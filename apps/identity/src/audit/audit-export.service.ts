@@ -30,7 +30,7 @@ export class AuditExportService {
   async open(caller: UserCaller, { format, ...filters }: ExportAuditLogsDto): Promise<StreamableFile> {
     await this.logs.assertReachable(caller, filters);
     await this.limits.hit(this.config.limits.auditExport, caller.userId);
-    const resource = { type: 'audit_log', id: caller.orgId ?? caller.partnerId };
+    const resource = { type: 'audit_log', name: 'Audit trail', id: caller.orgId ?? caller.partnerId };
     await this.audit.addDirect(caller, 'audit.export', resource, { format, filters: { ...filters } });
     const pages = this.logs.pages(caller, filters, PAGE);
     const first = await pages.next();

@@ -57,7 +57,7 @@ export class ChainVerificationService {
     const ends = await this.repository.findEnds(this.worker, chain, { from, to });
     const stretch = stretchOf(ends, { from, to });
     const { checkedRows, broken } = stretch ? await this.walk(chain, stretch, ends) : { checkedRows: 0, broken: null };
-    const resource = { type: 'audit_log', id: partnerId, partnerId, orgId: null };
+    const resource = { type: 'audit_log', name: 'Audit trail', id: partnerId, partnerId, orgId: null };
     await this.audit.addDirect(caller, 'audit.verify', resource, { verified: broken === null, checkedRows, from, to });
     const { head } = ends;
     return {

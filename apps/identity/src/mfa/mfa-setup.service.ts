@@ -58,7 +58,8 @@ export class MfaSetupService {
     await this.existing.check(caller, person, grantId);
     const setup: TotpSetup = { secret: newTotpSecret(), recoveryCodes: newRecoveryCodes() };
     await this.setups.start(caller.userId, caller.sessionId, setup);
-    await this.audit.addDirect(caller, 'auth.mfa.setup', { type: 'user', id: caller.userId }, { method: 'totp' });
+    const self = { type: 'user', id: person.id, name: person.name };
+    await this.audit.addDirect(caller, 'auth.mfa.setup', self, { method: 'totp' });
     const otpAuthUrl = totpUrl(setup.secret, caller.email, this.config.mfa.issuer);
     return { ...setup, otpAuthUrl, qrCodeDataUrl: await qrcode.toDataURL(otpAuthUrl) };
   }
@@ -77,7 +78,8 @@ export class MfaSetupService {
     const { person, membership } = await this.candidate(caller);
     const grantId = await this.existing.check(caller, person, stepUpGrantId);
     if (!(await this.codes.checkSecret(userId, setup.secret, code))) {
-      await this.audit.addDirect(caller, 'auth.mfa.setup.failed', { type: 'user', id: userId }, {}, 'failure');
+      const self = { type: 'user', id: userId, name: person.name };
+      await this.audit.addDirect(caller, 'auth.mfa.setup.failed', self, {}, 'failure');
       throw new MfaCodeInvalid();
     }
     await this.existing.consume(grantId);
