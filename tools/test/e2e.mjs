@@ -35,12 +35,16 @@ async function startFleet(dir) {
   };
   const logFile = path.join(dir, 'fleet.log');
   const log = fs.openSync(logFile, 'w');
-  const child = spawn(process.execPath, [LAUNCHER, 'up', '--local-receivers'], {
-    cwd: ROOT,
-    detached: true, // Ctrl-C reaches this process, which then stops the fleet in order
-    stdio: ['ignore', log, log],
-    env: { ...env, FLEET_ENDS_WITH_PARENT: '1' },
-  });
+  const child = spawn(
+    process.execPath,
+    [LAUNCHER, 'up', '--local-receivers', '--replicas', 'identity=2,provisioning=2'],
+    {
+      cwd: ROOT,
+      detached: true, // Ctrl-C reaches this process, which then stops the fleet in order
+      stdio: ['ignore', log, log],
+      env: { ...env, FLEET_ENDS_WITH_PARENT: '1' },
+    },
+  );
   fs.closeSync(log);
   const record = { pid: child.pid, start: startOf(child.pid), signal: 'SIGTERM' };
   const status = await poll(async () => !isAlive(record) || (await readyStatus(env)), {

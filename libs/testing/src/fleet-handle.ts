@@ -9,7 +9,7 @@ export interface FleetHandle {
   natsUrl: string;
   natsAdminUrl: string;
   admin: { email: string; password: string };
-  services: { name: string; state: string; pid: number; port: number }[];
+  services: { name: string; state: string; pid: number; port: number; instances: { pid: number; port: number }[] }[];
 }
 
 /**

@@ -50,7 +50,7 @@ export async function registerPartner(fleet: FleetHandle, companyName = `Partner
 /** Sets up TOTP through the API; the answered session has satisfied MFA. */
 export async function enrolTotp(
   client: ApiClient,
-): Promise<{ client: ApiClient; secret: string; recoveryCodes: string[] }> {
+): Promise<{ client: ApiClient; bearer: string; secret: string; recoveryCodes: string[] }> {
   const setup = expectStatus(await client.post('/auth/mfa/setup'), 200, 'mfa setup').body;
   const secret = setup.secret as string;
   const enabled = expectStatus(
@@ -58,8 +58,10 @@ export async function enrolTotp(
     200,
     'mfa enable',
   ).body;
+  const bearer = enabled.tokens.accessToken as string;
   return {
-    client: client.as({ bearer: enabled.tokens.accessToken as string }),
+    client: client.as({ bearer }),
+    bearer,
     secret,
     recoveryCodes: enabled.recoveryCodes as string[],
   };
