@@ -62,6 +62,11 @@ describe('cleanse', () => {
     expect(JSON.stringify(cleansed).match(/"deep"/g)?.length).toBeLessThan(10);
   });
 
+  it('leaves out what is too long altogether, but for the names', () => {
+    const long = Array.from({ length: 200 }, () => 'x'.repeat(1_000));
+    expect(cleanse({ reason: 'import', long })).toEqual({ tooLong: true, fields: ['reason', 'long'] });
+  });
+
   it('makes of every text one that a column holds', () => {
     expect(cleanse({ text: 'a\u0000b\ud800c', 'na\u0000me': 1, smile: '\u{1f600}' })).toEqual({
       text: 'a\uFFFDb\uFFFDc',

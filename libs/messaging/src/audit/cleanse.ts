@@ -2,6 +2,8 @@ const HIDDEN = '[removed]';
 const MAX_DEPTH = 6;
 const MAX_TEXT = 2_000;
 const MAX_MEMBERS = 200; // of one list or object
+/** Of all details as JSON; a message has room for 262,144 bytes. */
+const MAX_DETAILS = 40_000;
 
 /** Names whose value never stands in an audit row: the last word says what the value is. */
 const SECRET_NAME =
@@ -30,11 +32,14 @@ const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g;
 
 /**
  * Audit details without passwords, tokens, secrets and mail bodies, whatever the caller put in.
- * Numbers and booleans stay (`secretRotated: true`); long texts are cut.
+ * Numbers and booleans stay (`secretRotated: true`); long texts and lists are cut, and what is too long altogether is
+ * left out but for the names of its fields: a row never fails the change it speaks of.
  * @see CONTRACT.md 9
  */
 export function cleanse(details: Record<string, unknown>): Record<string, unknown> {
-  return cleanseObject(details, 0);
+  const cleansed = cleanseObject(details, 0);
+  if (JSON.stringify(cleansed).length <= MAX_DETAILS) return cleansed;
+  return { tooLong: true, fields: Object.keys(cleansed).map((name) => name.slice(0, 100)) };
 }
 
 /** A name, an address or a header of an audit row: one line of at most `maxLength` characters that any column holds. */
