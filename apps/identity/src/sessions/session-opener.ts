@@ -9,7 +9,7 @@ import type { LiveMembership, Person } from '../users/person.js';
 import { AccessTokens, type SessionClaims } from './access-tokens.js';
 import { newCsrfToken } from './session-cookies.js';
 import type { SessionDto } from './session.dto.js';
-import { SessionsRepository, type SessionMethod } from './sessions.repository.js';
+import { SessionsRepository, type NewFamily, type NewToken, type SessionMethod } from './sessions.repository.js';
 
 export interface SessionOptions {
   method: SessionMethod;
@@ -54,7 +54,8 @@ export class SessionOpener {
     const id = randomUUID();
     const context = currentContext();
     const mfa = options.mfa || !this.config.mfa.enabled;
-    const storedAt = await this.repository.insertFamily(tx, {
+    const { key, keyHash } = mintOpaqueToken();
+    const family: NewFamily = {
       id,
       userId: person.id,
       scope: membership.scope,
@@ -69,10 +70,10 @@ export class SessionOpener {
       absoluteTtlHours: this.lifetimeHours(membership),
       factorProven: options.factorProven ?? false,
       passwordProven: options.passwordProven ?? false,
-    });
-    if (options.replaces) await this.repository.inherit(tx, options.replaces, id);
-    const refreshToken = await this.addToken(tx, id, person.id);
-    return { refreshToken, csrfToken: newCsrfToken(), claims: claimsOf(person, membership, id, mfa), storedAt };
+      replaces: options.replaces ?? null,
+    };
+    const storedAt = await this.repository.insertFamily(tx, family, this.newToken(keyHash));
+    return { refreshToken: key, csrfToken: newCsrfToken(), claims: claimsOf(person, membership, id, mfa), storedAt };
   }
 
   /** How long a session in this membership may live: the configured time, or less where an owner says so. */
@@ -84,8 +85,12 @@ export class SessionOpener {
   /** Adds a token to a family. @returns the raw token, stored only as a hash */
   async addToken(tx: SqlExecutor, familyId: string, userId: string): Promise<string> {
     const { key, keyHash } = mintOpaqueToken();
-    await this.repository.insertToken(tx, familyId, userId, keyHash, this.config.refreshTokenTtlDays);
+    await this.repository.insertToken(tx, familyId, userId, this.newToken(keyHash));
     return key;
+  }
+
+  private newToken(tokenHash: Buffer): NewToken {
+    return { tokenHash, ttlDays: this.config.refreshTokenTtlDays };
   }
 
   /** Signs the access token of a stored session; after the commit, never inside the transaction. */

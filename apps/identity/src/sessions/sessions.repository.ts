@@ -44,6 +44,8 @@ export interface NewFamily extends MembershipKey {
   factorProven: boolean;
   /** The password was proven just now. */
   passwordProven: boolean;
+  /** The family whose end, method and proofs are taken over. */
+  replaces: string | null;
 }
 
 /** How a session was used just now. */
@@ -54,6 +56,11 @@ export interface SessionUse {
   ttlHours: number;
   ipAddress: string | null;
   userAgent: string | null;
+}
+
+export interface NewToken {
+  tokenHash: Buffer;
+  ttlDays: number;
 }
 
 /** When the person of a session last proved who it is, and the database clock. */
@@ -82,13 +89,25 @@ const FAMILY = `f.id, f.user_id as "userId", f.scope, f.partner_id as "partnerId
 /** Refresh families and their tokens. PostgreSQL is the truth. @see CONTRACT.md 2.3 */
 @Injectable()
 export class SessionsRepository {
-  /** @returns the database clock of this transaction */
-  async insertFamily(tx: SqlExecutor, family: NewFamily): Promise<Date> {
+  /**
+   * A family and its first token. One that replaces another keeps how and when its person signed in: its end is not
+   * pushed out, its proofs do not get older.
+   * @returns the database clock of this transaction
+   */
+  async insertFamily(tx: SqlExecutor, family: NewFamily, { tokenHash, ttlDays }: NewToken): Promise<Date> {
     const [row] = await tx.query<{ now: Date }>(
-      `insert into session_family (id, user_id, scope, partner_id, org_id, mfa, method, auth_epoch, mfa_epoch,
-         ip_address, user_agent, absolute_expires_at, password_proof_at, factor_proof_at)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now() + make_interval(hours => $12),
-         case when $13 then now() end, case when $14 then now() end)
+      `with family as (
+         insert into session_family (id, user_id, scope, partner_id, org_id, mfa, method, auth_epoch, mfa_epoch,
+           ip_address, user_agent, absolute_expires_at, password_proof_at, factor_proof_at)
+         select $1, $2, $3, $4, $5, $6, coalesce(o.method, $7), $8, $9, $10, $11,
+           least(now() + make_interval(hours => $12), o.absolute_expires_at),
+           greatest(case when $13 then now() end, o.password_proof_at),
+           greatest(case when $14 then now() end, o.factor_proof_at)
+         from (select) one left join session_family o on o.id = $17 and o.user_id = $2
+         returning id, user_id, absolute_expires_at
+       )
+       insert into refresh_token (family_id, user_id, token_hash, expires_at)
+       select id, user_id, $15, least(now() + make_interval(days => $16), absolute_expires_at) from family
        returning now() as now`,
       [
         family.id,
@@ -100,35 +119,31 @@ export class SessionsRepository {
         family.method,
         family.authEpoch,
         family.mfaEpoch,
-        asAddress(family.ipAddress),
-        asAgent(family.userAgent),
+        family.ipAddress?.slice(0, 45) ?? null,
+        family.userAgent?.slice(0, 512) ?? null,
         family.absoluteTtlHours,
         family.passwordProven,
         family.factorProven,
+        tokenHash,
+        ttlDays,
+        family.replaces,
       ],
     );
     return row?.now ?? new Date();
   }
 
-  /** A re-issued session keeps how and when its person signed in: its end is not pushed out, its proofs do not get older. */
-  async inherit(tx: SqlExecutor, fromFamilyId: string, toFamilyId: string): Promise<void> {
-    await tx.query(
-      `update session_family n
-       set method = o.method, absolute_expires_at = least(n.absolute_expires_at, o.absolute_expires_at),
-         password_proof_at = greatest(n.password_proof_at, o.password_proof_at),
-         factor_proof_at = greatest(n.factor_proof_at, o.factor_proof_at)
-       from session_family o where n.id = $2 and o.id = $1 and o.user_id = n.user_id`,
-      [fromFamilyId, toFamilyId],
-    );
-  }
-
-  /** A token never outlives its family. */
-  async insertToken(tx: SqlExecutor, familyId: string, userId: string, hash: Buffer, ttlDays: number): Promise<void> {
+  /** A further token. It never outlives its family. */
+  async insertToken(
+    tx: SqlExecutor,
+    familyId: string,
+    userId: string,
+    { tokenHash, ttlDays }: NewToken,
+  ): Promise<void> {
     await tx.query(
       `insert into refresh_token (family_id, user_id, token_hash, expires_at)
        select f.id, $2, $3, least(now() + make_interval(days => $4), f.absolute_expires_at)
        from session_family f where f.id = $1`,
-      [familyId, userId, hash, ttlDays],
+      [familyId, userId, tokenHash, ttlDays],
     );
   }
 
