@@ -135,7 +135,7 @@ describe('a change of factors', () => {
         if (found.length < 2) throw new Error('not yet');
         return found;
       });
-      expect(rows.map(({ details }) => details.reason)).toEqual(['wrong_password', 'wrong_code']);
+      expect(rows.map(({ details }) => details.reason).sort()).toEqual(['wrong_code', 'wrong_password']);
       expectStatus(await disable({ currentPassword: PASSWORD, code }, person), 200);
     }, 30_000);
 
