@@ -42,8 +42,7 @@ export class SessionListService {
     const { userId, sessionId } = caller;
     return this.tenants.run(caller, async (tx) => {
       const sessions = await this.repository.endOthers(tx, userId, sessionId, 'ended_by_user');
-      if (sessions === 0) return 0;
-      await this.access.announce(tx, { userIds: [userId], reason: 'session_ended' });
+      if (sessions > 0) await this.access.announce(tx, { userIds: [userId], reason: 'session_ended' });
       await this.audit.add(tx, caller, 'user.session.revoke', { type: 'user', id: userId }, { sessions });
       return sessions;
     });

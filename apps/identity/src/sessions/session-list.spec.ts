@@ -58,7 +58,7 @@ describe('the list of sessions', () => {
   const revocations = (userId: string) =>
     fleet.query(
       `select resource_type as type, resource_id as id, details from audit_entry
-       where action = 'user.session.revoke' and actor_id = $1 order by sequence`,
+       where action = 'user.session.revoke' and actor_id = $1 order by timestamp`,
       [userId],
     );
 
@@ -162,8 +162,13 @@ describe('the list of sessions', () => {
     expect((await list(kept.bearer)).data).toEqual([expect.objectContaining({ current: true })]);
     const again = expectStatus(await identity.delete('/auth/sessions', { bearer: kept.bearer }), 200);
     expect(again.body.message).toBe('Other sessions ended: 0');
-    const row = { type: 'user', id: person.userId, details: { sessions: 3 } };
-    await eventually(async () => expect(await revocations(person.userId)).toEqual([row]));
+    const row = { type: 'user', id: person.userId };
+    await eventually(async () =>
+      expect(await revocations(person.userId)).toEqual([
+        { ...row, details: { sessions: 3 } },
+        { ...row, details: { sessions: 0 } },
+      ]),
+    );
   }, 30_000);
 
   it("neither shows nor ends anybody else's, not even to an administrator", async () => {
@@ -191,6 +196,18 @@ describe('the list of sessions', () => {
     const person = await registerPartner(identity);
     await fleet.query(`update partner set status = 'suspended' where id = $1`, [person.partnerId]);
     expect((await list(person.bearer)).data).toHaveLength(1);
+  }, 30_000);
+
+  it('waits for a factor where one is demanded, as other routes do', async () => {
+    const person = await registerPartner(identity);
+    await fleet.query(`update partner set settings = '{"security": {"requireMfa": true}}' where id = $1`, [
+      person.partnerId,
+    ]);
+    const { bearer } = await signIn(person);
+    expect(await identity.get('/auth/sessions', { bearer })).toMatchObject({
+      status: 428,
+      body: { code: 'mfa_enrollment_required' },
+    });
   }, 30_000);
 
   it('lets a refresh and its end meet: whoever was first, the session is over', async () => {
