@@ -173,6 +173,16 @@ describe('forgotten passwords', () => {
     expect(await forgot('nobody')).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
   }, 30_000);
 
+  it("hold to the rules of the person's partner", async () => {
+    const person = await registerPartner(identity);
+    await fleet.query(`update partner set settings = '{"security": {"passwordMinLength": 30}}' where id = $1`, [
+      person.partnerId,
+    ]);
+    const token = await askAndGet(person);
+    expect(await reset(token)).toMatchObject({ status: 400, body: { code: 'weak_password' } });
+    expectStatus(await reset(token, 'violet umbrella tango in the rain'), 200);
+  }, 30_000);
+
   it('let exactly one of many uses of a link at once succeed', async () => {
     const person = await registerPartner(identity);
     const token = await askAndGet(person);
