@@ -31,11 +31,12 @@ try {
   const rounds = [];
   for (let round = 0; round < ROUNDS; round++) {
     const hashes = await raw(SECONDS);
-    const quiet = await readAlone(token);
+    const logins = await flood(email, SECONDS);
+    const quietMs = await readAlone(token);
     await ours.ask('delay');
-    const [logins, busy] = await Promise.all([flood(email, SECONDS), read(token, SECONDS)]);
+    const [, busyMs] = await Promise.all([flood(email, SECONDS), read(token, SECONDS)]);
     const { p99Ms: delayMs } = await ours.ask('delay');
-    rounds.push({ hashes, logins, quietMs: quiet, busyMs: busy, delayMs });
+    rounds.push({ hashes, logins, quietMs, busyMs, delayMs });
   }
   print(rounds);
 } finally {

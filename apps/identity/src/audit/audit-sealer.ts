@@ -10,7 +10,7 @@ import { AuditRepository, PLATFORM_CHAIN } from './audit.repository.js';
 type UnsealedRow = Omit<AuditRow, 'sequence'>;
 
 const MAX_BATCH = 200;
-const LINGER_MS = 50;
+const LINGER_MS = 200; // rows that come together cost the chain one transaction
 
 /** Takes the audit rows of every service in sets and seals them into their partners' chains, in order of arrival. */
 @Injectable()

@@ -53,7 +53,7 @@ export class SessionOpener {
   ): Promise<OpenedSession> {
     const id = randomUUID();
     const context = currentContext();
-    const mfa = options.mfa || !this.config.mfa.enabled;
+    const mfa = this.carriesMfa(options);
     const { key, keyHash } = mintOpaqueToken();
     const family: NewFamily = {
       id,
@@ -74,6 +74,11 @@ export class SessionOpener {
     };
     const storedAt = await this.repository.insertFamily(tx, family, this.newToken(keyHash));
     return { refreshToken: key, csrfToken: newCsrfToken(), claims: claimsOf(person, membership, id, mfa), storedAt };
+  }
+
+  /** The claim `mfa`: a factor was verified, or factors are switched off. */
+  carriesMfa({ mfa }: Pick<SessionOptions, 'mfa'>): boolean {
+    return mfa || !this.config.mfa.enabled;
   }
 
   /** How long a session in this membership may live: the configured time, or less where an owner says so. */
