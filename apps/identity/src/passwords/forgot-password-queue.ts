@@ -53,7 +53,10 @@ export class ForgotPasswordQueue {
     const asked: ForgottenPassword = { email, ...jobContext() };
     const sealed = this.keyRing.seal(JSON.stringify(asked), SEAL_CONTEXT);
     const options = { ...RETRIES, removeOnComplete: true, removeOnFail: true };
-    const added = this.queue.add(JOB, { sealed }, options).then(() => true);
+    const added = this.queue.add(JOB, { sealed }, options).then(
+      () => true,
+      () => false,
+    );
     if (!(await Promise.race([added, sleep(WAIT_MS, false, { ref: false })]))) throw new UnavailableError();
   }
 
