@@ -32,7 +32,7 @@ describe('changing a partner', () => {
   const patchOwn = (body: object, bearer: string) => identity.patch('/orgs/partners/me', body, { bearer });
   const auditOf = (partnerId: string, action: string) =>
     fleet.query<{ details: unknown; org_id: string | null }>(
-      `select details, org_id from audit_entry where partner_id = $1 and action = $2 and result = 'success'`,
+      `select details, org_id from audit_entry where partner_id = $1 and action = $2 and result = 'success' order by sequence`,
       [partnerId, action],
     );
 
