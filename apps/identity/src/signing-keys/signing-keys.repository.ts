@@ -57,13 +57,14 @@ export class SigningKeysRepository {
   }
 
   /**
-   * Publishes a key as the successor of the newest one.
+   * Publishes a key as the successor of the newest one. The clock is read under the lock: the start of a transaction
+   * that waited for it lies before the one it waited for, and the order of keys would turn round.
    * @returns the key it follows and when; null when there is none to follow
    */
   async succeed(tx: SqlExecutor, key: NewSigningKey): Promise<{ kid: string; at: Date } | null> {
     await tx.query('select pg_advisory_xact_lock($1)', [KEY_MAKING_LOCK]);
     const [retiring] = await tx.query<{ kid: string; at: Date }>(
-      `update signing_key set retired_at = now() + interval '${PUBLISHED_AHEAD}' where retired_at is null
+      `update signing_key set retired_at = clock_timestamp() + interval '${PUBLISHED_AHEAD}' where retired_at is null
        returning kid, retired_at as at`,
     );
     if (!retiring) return null;
