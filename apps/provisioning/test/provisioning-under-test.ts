@@ -2,6 +2,7 @@ import { subjects, type Envelope, type PartnerFact, type RpcContract } from '@rm
 import { ensureStreams } from '@rmm/messaging';
 import { startService } from '@rmm/service-kit';
 import { eventually, startStores, type Stores, type TestNats } from '@rmm/testing-services';
+import { IdentitySide, type Person } from '@rmm/testing/identity-side';
 import type { INestApplication } from '@nestjs/common';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,7 +12,6 @@ import request from 'supertest';
 import { readProvisioningConfig } from '../src/config.js';
 import { serviceOptions } from '../src/service-options.js';
 import { CredentialsSide } from './credentials-side.js';
-import { IdentitySide, type Person } from './identity-side.js';
 
 const PEPPER = 'pepper of the spec';
 

@@ -12,6 +12,7 @@ export * from './facts/site-facts.js';
 export * from './facts/user-facts.js';
 export * from './http/error-body.js';
 export * from './http/page.js';
+export * from './rpc/access-in-organization.js';
 export * from './rpc/access-resolve.js';
 export * from './rpc/enrollment-keys.js';
 export * from './rpc/export.js';

@@ -1,14 +1,21 @@
 import {
+  ACCESS_CHANGED,
   ACCESS_HEARTBEAT,
+  IDENTITY_ACCESS_IN_ORGANIZATION,
   IDENTITY_ACCESS_RESOLVE,
+  IDENTITY_MAIL_SEND,
   IDENTITY_SECURITY_POLICY_APPLY,
+  type AccessChanged,
+  type AccessInOrganization,
+  type AccessInOrganizationRequest,
   type AccessResolveRequest,
   type AccessScope,
   type AccessSnapshot,
   type ApplySecurityPolicyRequest,
+  type MailSendRequest,
 } from '@rmm/contracts';
 import { Broadcasts, NatsLink } from '@rmm/messaging';
-import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { decodeJwt, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -28,11 +35,17 @@ export interface Person {
   mfa?: boolean;
 }
 
-/** Identity as provisioning meets it: public keys over HTTP, snapshots and heartbeats over NATS. */
+/**
+ * Identity as a single service under test meets it: public keys over HTTP; snapshots, rights, heartbeats and mail over
+ * NATS. Specs of the whole fleet meet the real one.
+ */
 export class IdentitySide {
   private readonly people = new Map<string, AccessSnapshot>();
   /** How identity answers a policy: `{ value }`, `{ error }`, or nothing at all. */
   judgesPolicy: (request: ApplySecurityPolicyRequest) => object | undefined = () => undefined;
+  /** What identity was asked to mail, oldest first. */
+  readonly mails: MailSendRequest[] = [];
+  private readonly broadcasts: Broadcasts;
   private sequence = 0;
   private beating?: NodeJS.Timeout;
 
@@ -40,7 +53,9 @@ export class IdentitySide {
     readonly link: NatsLink,
     private readonly server: Server,
     private readonly key: Awaited<ReturnType<typeof generateKeyPair>>['privateKey'],
-  ) {}
+  ) {
+    this.broadcasts = new Broadcasts(link);
+  }
 
   static async start(natsUrl: string): Promise<IdentitySide> {
     const { publicKey, privateKey } = await generateKeyPair('ES256');
@@ -88,6 +103,19 @@ export class IdentitySide {
       .sign(this.key);
   }
 
+  /** Who a token of `signIn` is of. */
+  userIdOf(token: string): string {
+    return decodeJwt(token).sub ?? '';
+  }
+
+  /** Changes what somebody may do, and says so to every service. */
+  change(userId: string, to: Partial<AccessSnapshot>): void {
+    for (const [sessionId, snapshot] of this.people) {
+      if (snapshot.userId === userId) this.people.set(sessionId, { ...snapshot, ...to });
+    }
+    this.broadcasts.publishNow(ACCESS_CHANGED, { userIds: [userId], reason: 'spec' } satisfies AccessChanged);
+  }
+
   async stop(): Promise<void> {
     clearInterval(this.beating);
     await this.link.close();
@@ -107,11 +135,44 @@ export class IdentitySide {
         if (answer) message.respond(JSON.stringify(answer));
       },
     });
-    const broadcasts = new Broadcasts(this.link);
+    this.link.connection.subscribe(IDENTITY_ACCESS_IN_ORGANIZATION.subject, {
+      callback: (_, message) => {
+        const request = message.json<AccessInOrganizationRequest>();
+        message.respond(JSON.stringify({ value: this.inOrganization(request) }));
+      },
+    });
+    this.link.connection.subscribe(IDENTITY_MAIL_SEND.subject, {
+      callback: (_, message) => {
+        this.mails.push(message.json<MailSendRequest>());
+        message.respond(JSON.stringify({ value: { accepted: true } }));
+      },
+    });
     const beat = () =>
-      broadcasts.publishNow(ACCESS_HEARTBEAT, { publisher: KID, sequence: ++this.sequence, intervalMs: HEARTBEAT_MS });
+      this.broadcasts.publishNow(ACCESS_HEARTBEAT, {
+        publisher: KID,
+        sequence: ++this.sequence,
+        intervalMs: HEARTBEAT_MS,
+      });
     this.beating = setInterval(beat, HEARTBEAT_MS);
   }
+
+  private inOrganization({ userId, partnerId, orgId }: AccessInOrganizationRequest): AccessInOrganization | null {
+    const sessions = [...this.people.values()].filter((snapshot) => snapshot.userId === userId);
+    const [person] = sessions;
+    if (!person) return null;
+    const grants = sessions
+      .filter(({ membershipExists }) => membershipExists)
+      .filter((snapshot) => reaches(snapshot, partnerId, orgId))
+      .map(({ scope, permissions, siteIds, deviceGroupIds }) => ({ scope, permissions, siteIds, deviceGroupIds }));
+    return { userId, email: person.email, name: 'Spec Person', active: person.userStatus === 'active', grants };
+  }
+}
+
+function reaches(person: AccessSnapshot, partnerId: string, orgId: string): boolean {
+  if (person.scope === 'system') return true;
+  if (person.partnerId !== partnerId) return false;
+  if (person.scope === 'organization') return person.orgId === orgId;
+  return person.orgAccess === 'all' || (person.orgAccess === 'selected' && person.orgIds.includes(orgId));
 }
 
 type Session = Pick<AccessSnapshot, 'userId' | 'sessionId' | 'email' | 'scope' | 'partnerId' | 'orgId'>;

@@ -1,0 +1,60 @@
+import { Injectable } from '@nestjs/common';
+import type { AccessGrant, AccessInOrganization, AccessInOrganizationRequest } from '@rmm/contracts';
+import { MAX_PARENT_DEPTH } from '@rmm/permissions';
+import { WorkerDatabase } from '@rmm/persistence';
+
+interface GrantRow extends AccessGrant {
+  email: string;
+  name: string;
+  status: string;
+  /** Null for a person without any membership that reaches the organisation. */
+  roleId: string | null;
+}
+
+/** $1 user, $2 partner, $3 organisation: one row per membership that reaches the organisation, at least one. */
+const RESOLVE = `
+  select u.email, u.name, u.status, m.role_id as "roleId", m.scope, m.site_ids as "siteIds",
+    m.device_group_ids as "deviceGroupIds",
+    coalesce((
+      with recursive chain as (
+        select role.id, role.parent_role_id, 0 as depth from role where role.id = m.role_id
+        union all
+        select parent.id, parent.parent_role_id, chain.depth + 1
+        from role parent join chain on parent.id = chain.parent_role_id where chain.depth < ${MAX_PARENT_DEPTH}
+      )
+      select array_agg(distinct permission.resource || ':' || permission.action)
+      from chain join role_permission rp on rp.role_id = chain.id join permission on permission.id = rp.permission_id
+    ), '{}') as permissions
+  from user_account u
+  left join lateral (
+    select pm.role_id, 'partner' as scope, null::uuid[] as site_ids, null::uuid[] as device_group_ids
+      from partner_membership pm
+      where pm.user_id = u.id and pm.partner_id = $2
+        and (pm.org_access = 'all' or (pm.org_access = 'selected' and $3 = any (pm.org_ids)))
+    union all
+    select om.role_id, 'organization', om.site_ids, om.device_group_ids
+      from organization_membership om where om.user_id = u.id and om.org_id = $3 and om.partner_id = $2
+    union all
+    select seeded.id, 'system', null, null
+      from role seeded
+      where u.is_platform_admin and seeded.system_key = 'platform_admin' and seeded.partner_id is null
+  ) m on true
+  where u.id = $1`;
+
+/** What a person may do in an organisation whether signed in or not: what keys they made are judged by. */
+@Injectable()
+export class OrganizationAccess {
+  constructor(private readonly worker: WorkerDatabase) {}
+
+  /** @returns null when there is no such person */
+  async of({ userId, partnerId, orgId }: AccessInOrganizationRequest): Promise<AccessInOrganization | null> {
+    const rows = await this.worker.query<GrantRow>(RESOLVE, [userId, partnerId, orgId]);
+    const [person] = rows;
+    if (!person) return null;
+    const grants = rows
+      .filter(({ roleId }) => roleId !== null)
+      .map(({ scope, permissions, siteIds, deviceGroupIds }) => ({ scope, permissions, siteIds, deviceGroupIds }));
+    const { email, name, status } = person;
+    return { userId, email, name, active: status === 'active', grants };
+  }
+}
