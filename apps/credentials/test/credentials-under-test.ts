@@ -1,0 +1,199 @@
+import {
+  type CredentialChanged,
+  CREDENTIAL_CHANGED,
+  type Envelope,
+  type OrganizationFact,
+  type PartnerFact,
+  type RpcContract,
+  subjects,
+} from '@rmm/contracts';
+import { ensureStreams } from '@rmm/messaging';
+import { startService } from '@rmm/service-kit';
+import { eventually, startStores, type Stores, type TestDatabase, type TestNats } from '@rmm/testing-services';
+import { IdentitySide, type Person } from '@rmm/testing/identity-side';
+import type { INestApplication } from '@nestjs/common';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import request from 'supertest';
+import { readCredentialsConfig } from '../src/config.js';
+import { serviceOptions } from '../src/service-options.js';
+import { ProvisioningSide } from './provisioning-side.js';
+
+export const PEPPER = 'pepper of the spec';
+export const LEGACY_PEPPER = 'a legacy pepper';
+
+/** The real service on real stores, with identity and provisioning played over the real NATS. */
+export class CredentialsUnderTest {
+  /** Every fact and audit row that left the outbox. */
+  readonly heard: Envelope[] = [];
+  /** Every announcement to the key caches. */
+  readonly announced: CredentialChanged[] = [];
+
+  private constructor(
+    readonly stores: Stores,
+    readonly nats: TestNats,
+    readonly database: TestDatabase<'credentials'>,
+    readonly identity: IdentitySide,
+    readonly provisioning: ProvisioningSide,
+    readonly admin: pg.Client,
+    readonly app: INestApplication,
+  ) {
+    const { connection } = identity.link;
+    for (const subject of ['rmm.internal.credentials.>', 'rmm.audit.>']) {
+      connection.subscribe(subject, { callback: (_, message) => void this.heard.push(message.json<Envelope>()) });
+    }
+    connection.subscribe(subjects.broadcast(CREDENTIAL_CHANGED), {
+      callback: (_, message) => void this.announced.push(message.json<Envelope<CredentialChanged>>().data),
+    });
+  }
+
+  static async start(extra: NodeJS.ProcessEnv = {}): Promise<CredentialsUnderTest> {
+    const stores = await startStores();
+    const [database, nats] = await Promise.all([
+      stores.createDatabase(['credentials'] as const),
+      stores.nats({ logins: true }),
+    ]);
+    const identity = await IdentitySide.start(nats.adminUrl);
+    await ensureStreams(identity.link.connection);
+    const provisioning = new ProvisioningSide(identity.link);
+    const { owner, service, worker } = database.urls.credentials;
+    const env = {
+      NODE_ENV: 'test',
+      LOG_LEVEL: 'error',
+      PORT: '0',
+      DATABASE_URL: service,
+      MIGRATIONS_DATABASE_URL: owner,
+      WORKER_DATABASE_URL: worker,
+      REDIS_URL: stores.redisUrl,
+      NATS_URL: nats.urlFor('credentials'),
+      JWKS_URL: identity.jwksUrl,
+      ENROLLMENT_KEY_PEPPER: PEPPER,
+      JWT_SECRET: LEGACY_PEPPER,
+      TRUSTED_PROXY_CIDRS: '127.0.0.0/8',
+      GLOBAL_RATE_LIMIT_PER_MINUTE: '100000',
+      ...extra,
+    };
+    const admin = new pg.Client({ connectionString: database.adminUrl, options: '-c search_path=credentials' });
+    await admin.connect();
+    const app = await startService(serviceOptions(readCredentialsConfig(env)));
+    return new CredentialsUnderTest(stores, nats, database, identity, provisioning, admin, app);
+  }
+
+  async stop(): Promise<void> {
+    await this.app.close();
+    await this.identity.stop();
+    await this.admin.end();
+    await this.stores.stop();
+  }
+
+  /** Calls as somebody; without a token as nobody. */
+  client(token?: string, headers: Record<string, string> = {}) {
+    const url = `http://127.0.0.1:${((this.app.getHttpServer() as Server).address() as AddressInfo).port}/api/v1`;
+    const send = (method: 'get' | 'post' | 'patch' | 'delete', path: string) => {
+      const call = request(url)[method](path).set(headers);
+      return token === undefined ? call : call.set('Authorization', `Bearer ${token}`);
+    };
+    return {
+      token: token ?? '',
+      get: (path: string) => send('get', path),
+      post: (path: string, body: object | string = {}) => send('post', path).type('json').send(body),
+      patch: (path: string, body: object | string) => send('patch', path).type('json').send(body),
+      delete: (path: string) => send('delete', path),
+    };
+  }
+
+  async as(person: Person) {
+    return this.client(await this.identity.signIn(person));
+  }
+
+  async partner(more: Partial<PartnerFact> = {}): Promise<string> {
+    const partnerId = randomUUID();
+    await this.partnerFact('partner.created', { partnerId, version: 1, ...more });
+    return partnerId;
+  }
+
+  partnerFact(type: string, given: Partial<PartnerFact> & { partnerId: string; version: number }): Promise<void> {
+    const data: PartnerFact = {
+      name: 'Partner',
+      slug: given.partnerId,
+      status: 'active',
+      maxOrganizations: null,
+      maxDevices: null,
+      timezone: 'UTC',
+      settings: {},
+      ...given,
+    };
+    return this.tell('identity', { type, partnerId: data.partnerId, orgId: null, version: data.version, data });
+  }
+
+  async organization(partnerId: string): Promise<string> {
+    const orgId = randomUUID();
+    await this.organizationFact('organization.created', { orgId, partnerId, version: 1 });
+    return orgId;
+  }
+
+  organizationFact(
+    type: string,
+    given: Partial<OrganizationFact> & { orgId: string; partnerId: string; version: number },
+  ): Promise<void> {
+    const { orgId, partnerId, version } = given;
+    const data: OrganizationFact = { name: 'Acme', slug: orgId, status: 'active', deleted: false, ...given };
+    this.provisioning.knows(data);
+    return this.tell('provisioning', { type, partnerId, orgId, version, data });
+  }
+
+  /** Asks as another service does. */
+  async ask<Q, R>(contract: RpcContract<Q, R>, question: Q): Promise<R> {
+    const answer = await this.identity.link.connection.request(contract.subject, JSON.stringify(question), {
+      timeout: 10_000,
+    });
+    const { value, error } = answer.json<{ value?: R; error?: unknown }>();
+    if (error) throw new Error(JSON.stringify(error));
+    return value as R;
+  }
+
+  /** The audit row of an act on a record, once it has left the outbox. */
+  audited(action: string, resourceId: string): Promise<Record<string, unknown>> {
+    return eventually(() => {
+      const found = this.heard.find(
+        ({ type, data }) => type === action && (data as { resourceId?: string }).resourceId === resourceId,
+      );
+      if (!found) throw new Error(`no audit row ${action} of ${resourceId}`);
+      return found.data as Record<string, unknown>;
+    });
+  }
+
+  /** An announcement about a key, once it was broadcast. */
+  announces(keyId: string, reason: CredentialChanged['reason']): Promise<CredentialChanged> {
+    return eventually(() => {
+      const found = this.announced.find((change) => change.reason === reason && change.keyIds.includes(keyId));
+      if (!found) throw new Error(`nothing announced: ${reason} of ${keyId}`);
+      return found;
+    });
+  }
+
+  /** Tells a fact as its owner does and waits until it was taken in. */
+  private async tell(
+    from: 'identity' | 'provisioning',
+    { version, ...message }: Pick<Envelope, 'type' | 'partnerId' | 'orgId' | 'data'> & { version: number },
+  ): Promise<void> {
+    const id = randomUUID();
+    const envelope: Envelope = {
+      id,
+      schemaVersion: 1,
+      timestamp: new Date().toISOString(),
+      aggregateId: message.orgId ?? message.partnerId ?? id,
+      aggregateVersion: version,
+      ...message,
+    };
+    await this.identity.link.connection
+      .jetstream()
+      .publish(subjects.internal(from, message.type), JSON.stringify(envelope), { msgID: id });
+    await eventually(async () => {
+      const { rows } = await this.admin.query('select 1 from inbox where message_id = $1', [id]);
+      expect(rows).toHaveLength(1);
+    });
+  }
+}

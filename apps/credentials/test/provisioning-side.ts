@@ -1,0 +1,44 @@
+import { PROVISIONING_DEVICES_EXISTING, PROVISIONING_ORGANIZATIONS_GET, PROVISIONING_SITES_GET } from '@rmm/contracts';
+import type { OrganizationFact, SiteFact } from '@rmm/contracts';
+import type { NatsLink } from '@rmm/messaging';
+import type { Msg } from 'nats';
+import { randomUUID } from 'node:crypto';
+
+/** Provisioning as credentials meets it: sites, organisations, and which devices came to be. */
+export class ProvisioningSide {
+  /** Reservations whose device exists. */
+  readonly devices = new Set<string>();
+  private readonly organizations = new Map<string, OrganizationFact>();
+  private readonly sites = new Map<string, SiteFact>();
+
+  constructor(link: NatsLink) {
+    const serve = <Q>(subject: string, answer: (question: Q) => unknown) =>
+      link.connection.subscribe(subject, {
+        callback: (_: unknown, message: Msg) =>
+          void message.respond(JSON.stringify({ value: answer(message.json<Q>()) })),
+      });
+    serve(PROVISIONING_SITES_GET.subject, ({ orgId, siteId }: { orgId: string; siteId: string }) => {
+      const site = this.sites.get(siteId);
+      return { site: site?.orgId === orgId ? site : null };
+    });
+    serve(PROVISIONING_ORGANIZATIONS_GET.subject, ({ orgIds }: { orgIds: string[] }) => ({
+      organizations: orgIds.flatMap((id) => this.organizations.get(id) ?? []),
+    }));
+    serve(PROVISIONING_DEVICES_EXISTING.subject, ({ deviceIds }: { deviceIds: string[] }) => ({
+      existing: deviceIds.filter((id) => this.devices.has(id)),
+    }));
+  }
+
+  knows(organization: OrganizationFact): void {
+    this.organizations.set(organization.orgId, organization);
+  }
+
+  /** @returns the id of a new site */
+  site(orgId: string): string {
+    const { partnerId = '' } = this.organizations.get(orgId) ?? {};
+    const siteId = randomUUID();
+    const site: SiteFact = { siteId, orgId, partnerId, name: 'Site', deleted: false, version: 1 };
+    this.sites.set(siteId, site);
+    return siteId;
+  }
+}
