@@ -1,12 +1,13 @@
 import { HealthRegistry, Logger, RedisConnections, UnavailableError } from '@rmm/service-kit';
 import { startStores, type Stores } from '@rmm/testing-services';
-import { KeyWindow, WINDOW_SECONDS } from './key-window.js';
+import { KeyWindow, WINDOW_SECONDS, type WindowVerdict } from './key-window.js';
 
 jest.setTimeout(60_000);
 
 let stores: Stores;
 let redis: RedisConnections;
 let window: KeyWindow;
+let clock: { offsetSeconds: number };
 let bucket: string;
 let buckets = 0;
 
@@ -14,7 +15,6 @@ beforeAll(async () => {
   stores = await startStores();
   const logger = Logger.create({ service: 'credentials', level: 'error' });
   redis = new RedisConnections({ redisUrl: stores.redisUrl }, new HealthRegistry(), logger);
-  window = new KeyWindow(redis);
   await new Promise<void>((resolve) => redis.shared.once('ready', () => resolve()));
 });
 afterAll(async () => {
@@ -23,26 +23,68 @@ afterAll(async () => {
 });
 beforeEach(() => {
   bucket = `api:spec-${++buckets}`;
+  clock = { offsetSeconds: 0 };
+  window = new KeyWindow(redis, clock);
 });
 
 const cells = () => `rmm:keys:window:{${bucket}}:cells`;
 const total = () => `rmm:keys:window:{${bucket}}:total`;
 
-/** Makes everything counted so far as old as if `seconds` had passed since. */
-async function age(seconds: number): Promise<void> {
-  const counted = await redis.shared.lrange(cells(), 0, -1);
-  const older = counted.map((cell) => {
-    const [second, count] = cell.split(':').map(Number);
-    return `${second - seconds}:${count}`;
-  });
-  await redis.shared
-    .multi()
-    .del(cells())
-    .rpush(cells(), ...older)
-    .exec();
-}
+/** Lets so many seconds pass for the script. */
+const pass = (seconds: number) => (clock.offsetSeconds += seconds);
 
 const nowOfRedis = async () => Number((await redis.shared.time())[0]);
+
+/** Charges some requests in one turn. @returns their verdicts, and the second in which the script judged them */
+async function chargeTogether(limits: number[]) {
+  const verdicts = await Promise.all(limits.map((limit) => window.charge(bucket, limit)));
+  const refused = verdicts.find(({ admitted }) => !admitted);
+  if (refused) return { verdicts, second: refused.resetAtSeconds - refused.retryAfterSeconds };
+  const [last] = await redis.shared.lrange(cells(), -1, -1);
+  return { verdicts, second: Number(last.split(':')[0]) };
+}
+
+async function chargeAt(second: number, limit: number) {
+  clock.offsetSeconds = second - (await nowOfRedis());
+  return chargeTogether([limit]);
+}
+
+const scriptsRun = async () =>
+  [...(await redis.shared.info('commandstats')).matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)].reduce(
+    (sum, [, calls]) => sum + Number(calls),
+    0,
+  );
+
+/** Random numbers that come again with the same seed. */
+function dice(seed: number): (sides: number) => number {
+  let state = seed;
+  return (sides) => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+    return Math.floor((state / 2 ** 32) * sides);
+  };
+}
+
+/** What one window must answer: every admitted request with its second. */
+class Model {
+  readonly admitted: number[] = [];
+
+  judge(second: number, limit: number): WindowVerdict {
+    const counted = this.admitted.filter((earlier) => earlier + WINDOW_SECONDS >= second);
+    if (counted.length < limit) {
+      this.admitted.push(second);
+      const resetAtSeconds = (counted[0] ?? second) + WINDOW_SECONDS + 1;
+      return { admitted: true, limit, remaining: limit - counted.length - 1, resetAtSeconds, retryAfterSeconds: 0 };
+    }
+    const resetAtSeconds = counted[counted.length - limit] + WINDOW_SECONDS + 1;
+    return { admitted: false, limit, remaining: 0, resetAtSeconds, retryAfterSeconds: resetAtSeconds - second };
+  }
+
+  /** Most requests that any hour may have seen, whenever in their seconds they came. */
+  fullestHour(): number {
+    const within = (from: number) => this.admitted.filter((at) => at >= from && at - from <= WINDOW_SECONDS).length;
+    return Math.max(...this.admitted.map(within));
+  }
+}
 
 async function chargeTimes(times: number, limit: number) {
   let last = await window.charge(bucket, limit);
@@ -76,29 +118,99 @@ describe('the sliding hour of a key', () => {
 
   it('still counts a request after 3600 seconds, since it may have come late in its second', async () => {
     await chargeTimes(2, 2);
-    await age(WINDOW_SECONDS - 5);
+    pass(WINDOW_SECONDS - 5);
     expect((await window.charge(bucket, 2)).admitted).toBe(false);
-    await age(5);
-    await age(2);
+    pass(7);
     expect((await window.charge(bucket, 2)).admitted).toBe(true);
   });
 
   it('lets go cell by cell, and Retry-After says when the next one goes', async () => {
     await chargeTimes(2, 4);
-    await age(1_000);
+    pass(1_000);
     await chargeTimes(2, 4);
-    await age(100);
+    pass(100);
     const refused = await window.charge(bucket, 4);
     expect(refused.admitted).toBe(false);
     expect(refused.retryAfterSeconds).toBeGreaterThan(WINDOW_SECONDS - 1_100 - 5);
     expect(refused.retryAfterSeconds).toBeLessThanOrEqual(WINDOW_SECONDS - 1_100 + 1);
-    await age(refused.retryAfterSeconds);
+    pass(refused.retryAfterSeconds);
     expect(await window.charge(bucket, 4)).toMatchObject({ admitted: true, remaining: 1 });
+  });
+
+  it('opens at the second that Retry-After names, and not one second earlier', async () => {
+    for (let attempt = 0; attempt < 5; attempt++) {
+      bucket = `${bucket}-${attempt}`;
+      clock.offsetSeconds = 0;
+      await chargeTimes(3, 3);
+      const { resetAtSeconds } = await window.charge(bucket, 3);
+      const before = await chargeAt(resetAtSeconds - 1, 3);
+      const then = await chargeAt(resetAtSeconds, 3);
+      // Redis' own second may end between reading it and charging: then this proves nothing.
+      if (before.second !== resetAtSeconds - 1 || then.second !== resetAtSeconds) continue;
+      expect(before.verdicts[0]).toMatchObject({ admitted: false, retryAfterSeconds: 1 });
+      expect(then.verdicts[0].admitted).toBe(true);
+      return;
+    }
+    throw new Error('The second ended in the middle five times');
+  });
+
+  it.each([1, 2, 3])('answers as the model does through random hours, and no hour is overfull (%i)', async (seed) => {
+    const roll = dice(seed);
+    const limit = 8 + roll(60);
+    const model = new Model();
+    for (let step = 0; step < 250; step++) {
+      pass(roll(10) === 0 ? roll(WINDOW_SECONDS) : roll(90));
+      const limits = Array.from({ length: 1 + roll(6) }, () => limit);
+      const { verdicts, second } = await chargeTogether(limits);
+      expect(verdicts).toEqual(limits.map((each) => model.judge(second, each)));
+    }
+    expect(model.fullestHour()).toBe(limit);
+  });
+
+  it('answers as the model does while the limit changes and the clock goes back', async () => {
+    const roll = dice(4);
+    const model = new Model();
+    for (let step = 0; step < 250; step++) {
+      pass(roll(120) - 20);
+      const limits = Array.from({ length: 1 + roll(4) }, () => 1 + roll(150));
+      const { verdicts, second } = await chargeTogether(limits);
+      expect(verdicts).toEqual(limits.map((each) => model.judge(second, each)));
+    }
+    // Some refusals looked past the first cells: more than one chunk had to leave.
+    expect(model.admitted.length).toBeGreaterThan(100);
+  });
+
+  it('of requests that come together costs one call to Redis', async () => {
+    await window.charge(bucket, 100);
+    const before = await scriptsRun();
+    const verdicts = await Promise.all([
+      ...Array.from({ length: 30 }, () => window.charge(bucket, 20)),
+      ...Array.from({ length: 30 }, () => window.charge(`${bucket}-other`, 10)),
+    ]);
+    expect((await scriptsRun()) - before).toBe(1);
+    expect(verdicts.map(({ admitted }) => admitted)).toEqual(
+      [19, 11, 10, 20].flatMap((count, index) => Array.from({ length: count }, () => index % 2 === 0)),
+    );
+  });
+
+  it('is asked for by itself where keys live on different nodes', async () => {
+    const clustered = { shared: Object.create(redis.shared, { isCluster: { value: true } }) as typeof redis.shared };
+    window = new KeyWindow(clustered, clock);
+    const before = await scriptsRun();
+    const others = ['one', 'two', 'one'].map((name) => window.charge(`${bucket}-${name}`, 5));
+    expect((await Promise.all(others)).map(({ remaining }) => remaining)).toEqual([4, 4, 3]);
+    expect((await scriptsRun()) - before).toBe(2);
+  });
+
+  it('keeps counting when only its sum is lost', async () => {
+    await chargeTimes(3, 5);
+    await redis.shared.del(total());
+    expect((await window.charge(bucket, 5)).remaining).toBe(1);
   });
 
   it('honours a limit that was lowered, and counts how long that lasts', async () => {
     await chargeTimes(3, 10);
-    await age(600);
+    pass(600);
     await chargeTimes(3, 10);
     const refused = await window.charge(bucket, 2);
     expect(refused.admitted).toBe(false);
@@ -119,14 +231,14 @@ describe('the sliding hour of a key', () => {
 
   it('starts afresh once all of it has left', async () => {
     await chargeTimes(5, 5);
-    await age(WINDOW_SECONDS + 10);
+    pass(WINDOW_SECONDS + 10);
     expect(await window.charge(bucket, 5)).toMatchObject({ admitted: true, remaining: 4 });
     expect(await redis.shared.get(total())).toBe('1');
   });
 
   it('is not fooled by a clock that went back', async () => {
     await chargeTimes(2, 3);
-    await age(-30);
+    pass(-30);
     expect((await window.charge(bucket, 3)).admitted).toBe(true);
     expect((await window.charge(bucket, 3)).admitted).toBe(false);
   });

@@ -1,5 +1,5 @@
 import { type RedisConnections, UnavailableError } from '@rmm/service-kit';
-import { createHash } from 'node:crypto';
+import { KEY_WINDOW_SCRIPT, KEY_WINDOW_SCRIPT_SHA } from './key-window-script.js';
 
 /** What a window says of one request. */
 export interface WindowVerdict {
@@ -12,58 +12,34 @@ export interface WindowVerdict {
   retryAfterSeconds: number;
 }
 
+/** What windows are timed by beside the clock of Redis. */
+export interface WindowClock {
+  /** Added to the time of Redis, so that tests need not wait an hour. */
+  readonly offsetSeconds: number;
+}
+
 export const WINDOW_SECONDS = 3_600;
+/** Charges of one call: Redis serves nobody else meanwhile, for about half a millisecond. */
+const MAX_BATCH = 64;
+
+interface Charge {
+  bucket: string;
+  limit: number;
+  settle: (verdict: WindowVerdict) => void;
+  fail: (error: unknown) => void;
+}
 
 /**
- * A sliding hour in cells of one second, oldest first: KEYS[1] is a list of `second:count`, KEYS[2] their sum.
- * A cell leaves only when its whole second is more than an hour ago, so no hour ever admits more than the limit.
- * Refused requests are not counted, so that Retry-After is honest. Costs a constant number of steps on average.
- * ARGV: limit, window in seconds. Returns admitted (0 or 1), remaining, reset, retry after.
+ * The sliding hours of keys, shared by the whole fleet, counted by Redis' clock. Requests that arrive in one turn of
+ * the event loop share one call to Redis and still get a verdict each; nobody waits for a later turn.
  */
-const SCRIPT = `
-local limit, window = tonumber(ARGV[1]), tonumber(ARGV[2])
-local now = tonumber(redis.call('TIME')[1])
-local function cell(text)
-  local second, count = string.match(text, '(%d+):(%d+)')
-  return tonumber(second), tonumber(count)
-end
-local last = redis.call('LINDEX', KEYS[1], -1)
-local last_second, last_count = 0, 0
-if last then last_second, last_count = cell(last) end
-if last_second > now then now = last_second end
-local total = tonumber(redis.call('GET', KEYS[2]) or '0')
-local first = nil
-while true do
-  local head = redis.call('LINDEX', KEYS[1], 0)
-  if not head then break end
-  local second, count = cell(head)
-  if second + window >= now then first = second break end
-  redis.call('LPOP', KEYS[1])
-  total = total - count
-end
-if not first then total = 0 end
-if total < limit then
-  if first and last_second == now then redis.call('LSET', KEYS[1], -1, now .. ':' .. (last_count + 1))
-  else redis.call('RPUSH', KEYS[1], now .. ':1') end
-  total = total + 1
-  redis.call('SET', KEYS[2], total, 'EX', window + 2)
-  redis.call('EXPIRE', KEYS[1], window + 2)
-  return { 1, limit - total, (first or now) + window + 1, 0 }
-end
-redis.call('SET', KEYS[2], total, 'KEEPTTL')
-local free_at, surplus = now + window + 1, total - limit + 1
-for _, text in ipairs(redis.call('LRANGE', KEYS[1], 0, -1)) do
-  local second, count = cell(text)
-  surplus = surplus - count
-  if surplus <= 0 then free_at = second + window + 1 break end
-end
-return { 0, 0, free_at, math.max(1, free_at - now) }
-`;
-const SCRIPT_SHA = createHash('sha1').update(SCRIPT).digest('hex');
-
-/** The sliding hour of a key, shared by the whole fleet: one call to Redis, counted by Redis' clock. */
 export class KeyWindow {
-  constructor(private readonly redis: Pick<RedisConnections, 'shared'>) {}
+  private waiting: Charge[] = [];
+
+  constructor(
+    private readonly redis: Pick<RedisConnections, 'shared'>,
+    private readonly clock: WindowClock = { offsetSeconds: 0 },
+  ) {}
 
   /**
    * Charges one request.
@@ -71,24 +47,56 @@ export class KeyWindow {
    * @param limit  requests in any hour
    * @throws UnavailableError  503 when the window cannot be read; never a pass
    */
-  async charge(bucket: string, limit: number): Promise<WindowVerdict> {
-    try {
-      const [admitted, remaining, resetAtSeconds, retryAfterSeconds] = await this.run(bucket, limit);
-      return { admitted: admitted === 1, limit, remaining, resetAtSeconds, retryAfterSeconds };
-    } catch (cause) {
-      throw new UnavailableError(undefined, { cause, logDetails: { window: bucket } });
+  charge(bucket: string, limit: number): Promise<WindowVerdict> {
+    return new Promise((settle, fail) => {
+      if (this.waiting.push({ bucket, limit, settle, fail }) === 1) setImmediate(() => this.send());
+    });
+  }
+
+  private send(): void {
+    const charges = this.waiting;
+    this.waiting = [];
+    for (const group of this.redis.shared.isCluster ? byBucket(charges) : [charges]) {
+      for (let from = 0; from < group.length; from += MAX_BATCH) {
+        void this.chargeTogether(group.slice(from, from + MAX_BATCH));
+      }
     }
   }
 
-  private async run(bucket: string, limit: number): Promise<[number, number, number, number]> {
-    const name = `rmm:keys:window:{${bucket}}`;
-    const rest = [2, `${name}:cells`, `${name}:total`, limit, WINDOW_SECONDS] as const;
-    const redis = this.redis.shared;
+  private async chargeTogether(charges: readonly Charge[]): Promise<void> {
     try {
-      return (await redis.evalsha(SCRIPT_SHA, ...rest)) as [number, number, number, number];
-    } catch (error) {
-      if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-      return (await redis.eval(SCRIPT, ...rest)) as [number, number, number, number];
+      const numbers = await this.run(charges);
+      charges.forEach(({ limit, settle }, index) => {
+        const [admitted, remaining, resetAtSeconds, retryAfterSeconds] = numbers.slice(4 * index, 4 * index + 4);
+        settle({ admitted: admitted === 1, limit, remaining, resetAtSeconds, retryAfterSeconds });
+      });
+    } catch (cause) {
+      for (const { bucket, fail } of charges) {
+        fail(new UnavailableError(undefined, { cause, logDetails: { window: bucket } }));
+      }
     }
   }
+
+  private async run(charges: readonly Charge[]): Promise<number[]> {
+    const names = charges.flatMap(({ bucket }) => [
+      `rmm:keys:window:{${bucket}}:cells`,
+      `rmm:keys:window:{${bucket}}:total`,
+    ]);
+    const limits = charges.map(({ limit }) => limit);
+    const rest = [names.length, ...names, WINDOW_SECONDS, this.clock.offsetSeconds, ...limits] as const;
+    const redis = this.redis.shared;
+    try {
+      return (await redis.evalsha(KEY_WINDOW_SCRIPT_SHA, ...rest)) as number[];
+    } catch (error) {
+      if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
+      return (await redis.eval(KEY_WINDOW_SCRIPT, ...rest)) as number[];
+    }
+  }
+}
+
+/** One call to a cluster names keys of one slot. */
+function byBucket(charges: readonly Charge[]): Charge[][] {
+  const groups = new Map<string, Charge[]>();
+  for (const charge of charges) groups.set(charge.bucket, [...(groups.get(charge.bucket) ?? []), charge]);
+  return [...groups.values()];
 }

@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto';
+
+/** Cells a refusal reads at a time. */
+const CHUNK = 32;
+
+/**
+ * Charges one request each to some windows; the same window may come more than once.
+ * A window is a sliding hour in cells of one second, oldest first: one key is a list of `second:count`, the next one
+ * their sum. A cell leaves only when its whole second is more than an hour ago, so no hour ever admits more than the
+ * limit. Refused requests are not counted, so that Retry-After is honest. Costs a constant number of steps on average;
+ * a refusal reads from the oldest cell on, only until enough requests have left for one more.
+ *
+ * KEYS: list and sum of each window. ARGV: window in seconds, offset of the clock in seconds, then the limit of each.
+ * Returns four numbers for each: admitted (0 or 1), remaining, reset, retry after.
+ */
+export const KEY_WINDOW_SCRIPT = `
+local window = tonumber(ARGV[1])
+local time = tonumber(redis.call('TIME')[1]) + tonumber(ARGV[2])
+
+local function read(cell)
+  local colon = string.find(cell, ':', 1, true)
+  return tonumber(string.sub(cell, 1, colon - 1)), tonumber(string.sub(cell, colon + 1))
+end
+
+-- The second of the oldest cell that still counts, and how many requests left with older ones.
+local function drop_old(cells, now)
+  local left = 0
+  while true do
+    local head = redis.call('LINDEX', cells, 0)
+    if not head then return nil, left end
+    local second, count = read(head)
+    if second + window >= now then return second, left end
+    redis.call('LPOP', cells)
+    left = left + count
+  end
+end
+
+-- The stored sum, or what the cells say where it was lost.
+local function sum_of(cells, sum)
+  local stored = redis.call('GET', sum)
+  if stored then return tonumber(stored) end
+  local total = 0
+  for _, cell in ipairs(redis.call('LRANGE', cells, 0, -1)) do total = total + select(2, read(cell)) end
+  return total
+end
+
+-- When so many of the oldest requests have left.
+local function free_at(cells, surplus)
+  for from = 0, window, ${CHUNK} do
+    for _, cell in ipairs(redis.call('LRANGE', cells, from, from + ${CHUNK - 1})) do
+      local second, count = read(cell)
+      surplus = surplus - count
+      if surplus <= 0 then return second + window + 1 end
+    end
+  end
+end
+
+local function charge(cells, sum, limit)
+  local now, first, left, last_second, last_count, total = time, nil, 0, 0, 0, 0
+  local last = redis.call('LINDEX', cells, -1)
+  if last then
+    last_second, last_count = read(last)
+    if last_second > now then now = last_second end
+    total = sum_of(cells, sum)
+    first, left = drop_old(cells, now)
+    total = first and total - left or 0
+  end
+  if total >= limit then
+    if left > 0 then redis.call('SET', sum, total, 'KEEPTTL') end
+    local free = free_at(cells, total - limit + 1)
+    return 0, 0, free, free - now
+  end
+  total = total + 1
+  if first and last_second == now then
+    redis.call('LSET', cells, -1, now .. ':' .. (last_count + 1))
+    redis.call('SET', sum, total, 'KEEPTTL')
+  else
+    redis.call('RPUSH', cells, now .. ':1')
+    redis.call('SET', sum, total, 'EX', window + 2)
+    redis.call('EXPIRE', cells, window + 2)
+  end
+  return 1, limit - total, (first or now) + window + 1, 0
+end
+
+local verdicts = {}
+for i = 1, #KEYS / 2 do
+  local admitted, remaining, reset, retry_after = charge(KEYS[2 * i - 1], KEYS[2 * i], tonumber(ARGV[2 + i]))
+  local n = 4 * i
+  verdicts[n - 3], verdicts[n - 2], verdicts[n - 1], verdicts[n] = admitted, remaining, reset, retry_after
+end
+return verdicts
+`;
+
+export const KEY_WINDOW_SCRIPT_SHA = createHash('sha1').update(KEY_WINDOW_SCRIPT).digest('hex');
