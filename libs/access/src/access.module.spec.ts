@@ -201,6 +201,10 @@ beforeEach(() => {
     scopes: ['devices:read'],
     rateLimit: 1_000,
     expiresAt: null,
+    sourceCidrs: [],
+    siteIds: null,
+    deviceGroupIds: null,
+    generation: 1,
     status: 'active',
     createdBy: 'user-1',
     principalId: null,
@@ -214,6 +218,7 @@ beforeEach(() => {
     rateLimit: 600,
     expiresAt: null,
     sourceCidrs: [],
+    generation: 1,
     status: 'active',
   });
   usage.splice(0);

@@ -1,4 +1,5 @@
 import type { AccessResolveRequest, AccessSnapshot, OrganizationFact, ResolvedKey } from '@rmm/contracts';
+import type { OutboxTransaction } from '@rmm/messaging';
 import type { KeyObject } from 'node:crypto';
 
 /** Where snapshots come from. Identity provides its own; others ask it by RPC. */
@@ -55,3 +56,11 @@ export interface OrganizationSource {
 
 /** Provide an `OrganizationSource` under this token to answer from own tables (provisioning); no directory table then. */
 export const ORGANIZATION_SOURCE = Symbol('ORGANIZATION_SOURCE');
+
+/** Told of changes to the directory of organisations, in the transaction that takes them in. */
+export interface OrganizationListener {
+  organizationChanged(tx: OutboxTransaction, organization: OrganizationFact): Promise<void>;
+}
+
+/** Provide an `OrganizationListener` under this token to act on changes of the directory (credentials). */
+export const ORGANIZATION_LISTENER = Symbol('ORGANIZATION_LISTENER');

@@ -35,13 +35,16 @@ export interface UserCaller extends KnownCaller {
   readonly hasFactor: boolean;
 }
 
-/** A machine with an API key: one organisation. */
+/** A machine with an API key: one organisation, or those sites and groups of it that the key's creator reaches. */
 export interface ApiKeyCaller extends KnownCaller {
   readonly kind: 'api_key';
   readonly keyId: string;
   readonly partnerId: string;
   readonly orgId: string;
   readonly scopes: readonly string[];
+  /** As of a user. */
+  readonly siteIds: readonly string[] | null;
+  readonly deviceGroupIds: readonly string[] | null;
   readonly createdBy: string | null;
   /** The service principal that owns the key, if any. */
   readonly principalId: string | null;

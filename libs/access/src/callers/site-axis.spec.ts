@@ -12,6 +12,8 @@ const machine: Caller = {
   orgId: 'o',
   partnerId: 'p',
   scopes: [],
+  siteIds: null,
+  deviceGroupIds: null,
   createdBy: null,
   principalId: null,
 };
@@ -32,6 +34,12 @@ describe('the site axis', () => {
     expect(() => assertSite(caller, 's1')).not.toThrow();
     expect(() => assertSite(caller, 's2')).toThrow(SiteAccessDenied);
     expect(() => assertSite(caller, null)).toThrow(SiteAccessDenied);
+  });
+
+  it('confines a key as it confines its creator', () => {
+    const caller: Caller = { ...machine, siteIds: ['s1'], deviceGroupIds: ['g1'] };
+    expect([siteFilter(caller), deviceGroupFilter(caller)]).toEqual([['s1'], ['g1']]);
+    expect(() => assertSite(caller, 's2')).toThrow(SiteAccessDenied);
   });
 
   it('reads an empty list as nothing', () => {

@@ -6,15 +6,15 @@ import type { Caller } from './caller.js';
  * @returns null for no restriction; an empty list matches nothing
  */
 export function siteFilter(caller: Caller): readonly string[] | null {
-  return caller.kind === 'user' ? caller.siteIds : null;
+  return 'siteIds' in caller ? caller.siteIds : null;
 }
 
 /** The device groups a caller is confined to; null for no restriction. Narrows beside `siteFilter`. */
 export function deviceGroupFilter(caller: Caller): readonly string[] | null {
-  return caller.kind === 'user' ? caller.deviceGroupIds : null;
+  return 'deviceGroupIds' in caller ? caller.deviceGroupIds : null;
 }
 
-/** True for a member confined to some sites or groups: such a member manages nothing organisation-wide. */
+/** True for a caller confined to some sites or groups: such a caller manages nothing organisation-wide. */
 export function isSiteRestricted(caller: Caller): boolean {
   return siteFilter(caller) !== null || deviceGroupFilter(caller) !== null;
 }

@@ -1,4 +1,4 @@
-import { Controller } from '@nestjs/common';
+import { Controller, Inject, Optional } from '@nestjs/common';
 import { EventPattern, Payload } from '@nestjs/microservices';
 import {
   type Envelope,
@@ -9,6 +9,8 @@ import {
   subjects,
 } from '@rmm/contracts';
 import { Inbox } from '@rmm/messaging';
+import type { WorkerTransaction } from '@rmm/persistence';
+import { ORGANIZATION_LISTENER, type OrganizationListener } from '../access.tokens.js';
 import { OrganizationDirectory } from './organization-directory.js';
 
 const SUBJECTS = [ORGANIZATION_CREATED, ORGANIZATION_UPDATED, ORGANIZATION_DELETED].map((fact) =>
@@ -21,10 +23,15 @@ export class OrganizationDirectoryConsumer {
   constructor(
     private readonly directory: OrganizationDirectory,
     private readonly inbox: Inbox,
+    @Optional() @Inject(ORGANIZATION_LISTENER) private readonly listener?: OrganizationListener,
   ) {}
 
   @EventPattern(SUBJECTS)
   async organizationChanged(@Payload() envelope: Envelope<OrganizationFact>): Promise<void> {
-    await this.inbox.once(envelope, (tx) => this.directory.apply(tx, [envelope.data]), 'organization-directory');
+    const apply = async (tx: WorkerTransaction) => {
+      await this.directory.apply(tx, [envelope.data]);
+      if (envelope.type !== ORGANIZATION_CREATED) await this.listener?.organizationChanged(tx, envelope.data);
+    };
+    await this.inbox.once(envelope, apply, 'organization-directory');
   }
 }

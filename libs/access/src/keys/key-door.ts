@@ -1,7 +1,7 @@
-import type { ResolvedApiKey, ResolvedKey, ResolvedPartnerKey } from '@rmm/contracts';
+import type { ResolvedPartnerKey } from '@rmm/contracts';
 import { scopesAllow } from '@rmm/permissions';
 import { API_KEY_PREFIX, hashKey, PARTNER_KEY_PREFIX } from '@rmm/secrets';
-import { cidrsContain, clientBucket, type Clock, parseCidr } from '@rmm/service-kit';
+import { clientBucket, type Clock } from '@rmm/service-kit';
 import {
   ApiKeyNotAcceptedHere,
   ApiKeyScopeRequired,
@@ -13,11 +13,11 @@ import {
 } from '../access.errors.js';
 import { type AccessRequest, type AccessResponse, clientAddress, presentedKey } from '../callers/access-request.js';
 import type { ApiKeyCaller, PartnerKeyCaller } from '../callers/caller.js';
-import { isBefore, type KeyRecords } from './key-records.js';
+import type { KeyRecords } from './key-records.js';
 import type { KeyUsage } from './key-usage.js';
 import type { KeyWindow, WindowVerdict } from './key-window.js';
+import type { KnownKey } from './known-key.js';
 import type { ProbeKind, ProbeLimit } from './probe-limit.js';
-import { toApiKeyCaller, toPartnerKeyCaller } from './to-key-caller.js';
 
 /** Partner writes share a window of their own, this small at most. @see SPEC.md 8 */
 const PARTNER_WRITES_PER_HOUR = 120;
@@ -43,11 +43,11 @@ export class KeyDoor {
     response: AccessResponse,
     scopes: readonly string[],
   ): Promise<ApiKeyCaller> {
-    const record = await this.genuine('api_key', request);
-    if (record?.kind !== 'api_key') throw new InvalidApiKey();
+    const known = await this.genuine('api_key', request);
+    if (known?.kind !== 'api_key') throw new InvalidApiKey();
+    const { record, caller } = known;
     this.admit(response, await this.window.charge(`api:${record.keyId}`, record.rateLimit), 'rate_limited');
     this.usage.count(record);
-    const caller = toApiKeyCaller(record);
     request.caller = caller;
     if (!scopesAllow(record.scopes, scopes)) throw new ApiKeyScopeRequired(scopes);
     return caller;
@@ -66,31 +66,27 @@ export class KeyDoor {
     const key = presentedKey(request);
     if (key === null) throw new PartnerKeyRequired();
     if (key.startsWith(API_KEY_PREFIX) && !key.startsWith(PARTNER_KEY_PREFIX)) throw new ApiKeyNotAcceptedHere();
-    const record = await this.genuine('partner_key', request);
-    if (record?.kind !== 'partner_key') throw new InvalidPartnerKey();
+    const known = await this.genuine('partner_key', request);
+    if (known?.kind !== 'partner_key') throw new InvalidPartnerKey();
+    const { record, caller } = known;
     this.admit(response, await this.chargePartner(record, request.method ?? ''), 'partner_api_rate_limited');
     this.usage.count(record);
-    const caller = toPartnerKeyCaller(record);
     request.caller = caller;
     const missing = scopes.filter((scope) => !record.scopes.includes(scope));
     if (missing.length > 0) throw new PartnerScopeRequired(scopes);
     return caller;
   }
 
-  /** The live record behind the presented key, or null after the failure was charged to the address. */
-  private async genuine(kind: ProbeKind, request: AccessRequest): Promise<ResolvedKey | null> {
+  /** The live key behind the presented one, or null after the failure was charged to the address. */
+  private async genuine(kind: ProbeKind, request: AccessRequest): Promise<KnownKey | null> {
     const address = clientAddress(request);
     const bucket = clientBucket({ address, headers: request.headers });
     this.probes.assertOpen(kind, bucket);
     const key = presentedKey(request) ?? '';
-    const record = KEY_FORM.test(key) ? await this.records.find(hashKey(key)) : null;
-    if (record !== null && record.kind === kind && this.isInForce(record) && isFrom(record, address)) return record;
+    const known = KEY_FORM.test(key) ? await this.records.find(hashKey(key)) : null;
+    if (known?.kind === kind && known.isInForce(this.clock.nowMs()) && known.isFrom(address)) return known;
     await this.probes.failed(kind, bucket);
     return null;
-  }
-
-  private isInForce({ status, expiresAt }: ResolvedApiKey | ResolvedPartnerKey): boolean {
-    return status === 'active' && isBefore(this.clock, expiresAt);
   }
 
   private chargePartner({ principalId, keyId, rateLimit }: ResolvedPartnerKey, method: string): Promise<WindowVerdict> {
@@ -113,11 +109,3 @@ export class KeyDoor {
 }
 
 const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD';
-
-/** Is the address on the principal's list? An unknown address is on none; without a list all are. */
-function isFrom(record: ResolvedKey, address: string | undefined): boolean {
-  if (record.kind !== 'partner_key' || record.sourceCidrs.length === 0) return true;
-  if (address === undefined) return false;
-  const cidrs = record.sourceCidrs.map(parseCidr).filter((cidr) => cidr !== null);
-  return cidrsContain(cidrs, address);
-}

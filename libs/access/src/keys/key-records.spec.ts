@@ -12,6 +12,10 @@ const apiKey: ResolvedApiKey = {
   scopes: ['devices:read'],
   rateLimit: 1_000,
   expiresAt: null,
+  sourceCidrs: [],
+  siteIds: null,
+  deviceGroupIds: null,
+  generation: 1,
   status: 'active',
   createdBy: 'user-1',
   principalId: null,
@@ -25,6 +29,7 @@ const partnerKey: ResolvedPartnerKey = {
   rateLimit: 600,
   expiresAt: null,
   sourceCidrs: [],
+  generation: 1,
   status: 'active',
 };
 const hash = createHash('sha256').update('svc_x').digest();
@@ -46,7 +51,7 @@ beforeEach(() => {
 describe('the record of a key', () => {
   it('is asked for once', async () => {
     await records.find(hash);
-    expect(await records.find(hash)).toBe(apiKey);
+    expect((await records.find(hash))?.record).toBe(apiKey);
     expect(asked).toBe(1);
   });
 
@@ -64,7 +69,18 @@ describe('the record of a key', () => {
     await records.find(hash);
     stored = { ...apiKey, status: 'revoked' };
     records.credentialsChanged({ kind: 'api_key', reason: 'revoked', ...named });
-    expect((await records.find(hash))?.status).toBe('revoked');
+    expect((await records.find(hash))?.record.status).toBe('revoked');
+  });
+
+  it.each([
+    ['of its organisation', { orgIds: ['org-1'] }, 2],
+    ['of its partner', { partnerIds: ['partner-1'] }, 2],
+    ['of another tenant', { orgIds: ['org-2'], partnerIds: ['partner-2'] }, 1],
+  ])('follows what credentials learns %s', async (_, tenant, reads) => {
+    await records.find(hash);
+    records.credentialsChanged({ kind: 'api_key', reason: 'tenant_changed', keyIds: [], keyHashes: [], ...tenant });
+    await records.find(hash);
+    expect(asked).toBe(reads);
   });
 
   it('that is revoked while it is being read is read again', async () => {
@@ -76,7 +92,7 @@ describe('the record of a key', () => {
     answer(apiKey);
     await new Promise((resolve) => setImmediate(resolve));
     answer({ ...apiKey, status: 'revoked' });
-    expect((await found)?.status).toBe('revoked');
+    expect((await found)?.record.status).toBe('revoked');
     expect(asked).toBe(2);
   });
 
@@ -109,7 +125,7 @@ describe('the record of a key', () => {
     await records.find(hash);
     clock.advance(10_000);
     stored = { ...apiKey, status: 'expired' };
-    expect((await records.find(hash))?.status).toBe('expired');
+    expect((await records.find(hash))?.record.status).toBe('expired');
   });
 
   it.each([0, 1])('is not given out while feed %i is silent', async (silent) => {

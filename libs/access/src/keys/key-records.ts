@@ -1,21 +1,17 @@
-import type { AccessChanged, CredentialChanged, ResolvedKey } from '@rmm/contracts';
+import type { AccessChanged, CredentialChanged } from '@rmm/contracts';
 import type { Clock } from '@rmm/service-kit';
 import type { KeySource } from '../access.tokens.js';
 import { ReadThroughCache } from '../cache/read-through-cache.js';
 import type { InvalidationFeed } from '../feed/invalidation-feed.js';
+import { knownKey, type KnownKey } from './known-key.js';
 
 /** A record is read again after this, whatever the feeds say. */
 export const KEY_RECORD_TTL_MS = 60_000;
 const MAX_RECORDS = 50_000;
 
-interface Entry {
-  keyHash: string;
-  record: ResolvedKey;
-}
-
 /** The records of the keys in use, by hash of the key, kept as long as both feeds are heard. */
 export class KeyRecords {
-  private readonly cache: ReadThroughCache<Entry>;
+  private readonly cache: ReadThroughCache<KnownKey>;
 
   /**
    * @param feeds  of credentials, and of identity: a creator's rights and a partner's state are in the record too
@@ -32,22 +28,25 @@ export class KeyRecords {
    * @returns null when no key has this hash
    * @throws UnavailableError  503 when a feed is silent or credentials cannot be asked
    */
-  async find(keyHash: Buffer): Promise<ResolvedKey | null> {
-    this.feeds.forEach((feed) => feed.assertAlive());
+  async find(keyHash: Buffer): Promise<KnownKey | null> {
+    for (const feed of this.feeds) feed.assertAlive();
     const id = keyHash.toString('base64');
     const cached = this.cache.peek(id);
-    if (cached && !this.hasLapsed(cached.record)) return cached.record;
+    if (cached && !cached.hasLapsed(this.clock.nowMs())) return cached;
     // Credentials notes the end of a key when it is asked for it, so it is asked once more.
-    if (cached) this.cache.invalidate((entry) => entry === cached);
-    const entry = await this.cache.get(id, () => this.read(id, keyHash));
-    return entry?.record ?? null;
+    if (cached) this.cache.invalidate((known) => known === cached);
+    return this.cache.get(id, () => this.read(id, keyHash));
   }
 
   /** Drops what a `credential.changed` names. */
-  credentialsChanged({ keyIds, keyHashes }: CredentialChanged): void {
+  credentialsChanged({ keyIds, keyHashes, partnerIds = [], orgIds = [] }: CredentialChanged): void {
     const ids = new Set(keyIds);
     const hashes = new Set(keyHashes.map((hex) => Buffer.from(hex, 'hex').toString('base64')));
-    this.cache.invalidate((entry) => ids.has(entry.record.keyId) || hashes.has(entry.keyHash));
+    const [partners, orgs] = [new Set(partnerIds), new Set(orgIds)];
+    this.cache.invalidate(({ keyHash, record }) => {
+      if (ids.has(record.keyId) || hashes.has(keyHash) || partners.has(record.partnerId)) return true;
+      return record.kind === 'api_key' && orgs.has(record.orgId);
+    });
   }
 
   /** Drops the keys whose creator, partner or organisation an `access.changed` may mean. */
@@ -65,17 +64,8 @@ export class KeyRecords {
     this.cache.flush();
   }
 
-  private hasLapsed({ status, expiresAt }: ResolvedKey): boolean {
-    return status === 'active' && !isBefore(this.clock, expiresAt);
-  }
-
-  private async read(id: string, keyHash: Buffer): Promise<Entry | null> {
+  private async read(id: string, keyHash: Buffer): Promise<KnownKey | null> {
     const record = await this.source().resolve(keyHash);
-    return record && { keyHash: id, record };
+    return record && knownKey(id, record);
   }
-}
-
-/** Is it still before this time? A key without end never ends. */
-export function isBefore(clock: Clock, expiresAt: string | null): boolean {
-  return expiresAt === null || clock.nowMs() < Date.parse(expiresAt);
 }

@@ -20,11 +20,11 @@ beforeEach(() => {
   usage = new KeyUsage(record, clock, { warn: () => undefined });
 });
 
-const use = (keyId: string) => usage.count({ keyId, kind: 'api_key' });
+const use = (keyId: string, generation = 1) => usage.count({ keyId, kind: 'api_key', generation });
 
 describe('uses of keys', () => {
   it('are added up and handed on in one batch, ordered by id', async () => {
-    ['c', 'a', 'b', 'a'].forEach(use);
+    ['c', 'a', 'b', 'a'].forEach((keyId) => use(keyId));
     clock.advance(500);
     use('a');
     await usage.flush();
@@ -36,6 +36,19 @@ describe('uses of keys', () => {
     ]);
     expect(sent[0].uses[0].lastUsedAt).toBe('2026-01-01T00:00:00.500Z');
     expect(sent[0].uses[1].lastUsedAt).toBe('2026-01-01T00:00:00.000Z');
+  });
+
+  it('of a key and of what it was before its rotation are kept apart', async () => {
+    use('a');
+    use('a', 2);
+    use('a', 2);
+    use('b');
+    await usage.flush();
+    expect(sent[0].uses.map(({ keyId, generation, count }) => [keyId, generation, count])).toEqual([
+      ['a', 1, 1],
+      ['a', 2, 2],
+      ['b', 1, 1],
+    ]);
   });
 
   it('cost nothing when there are none', async () => {

@@ -1,8 +1,6 @@
-import type { KeyUsageRequest, ResolvedKey } from '@rmm/contracts';
+import type { KeyUsageRequest, KeyUse, ResolvedKey } from '@rmm/contracts';
 import type { Clock, Logger } from '@rmm/service-kit';
 import { randomUUID } from 'node:crypto';
-
-type Use = KeyUsageRequest['uses'][number];
 
 /** Sends a batch; must make a repeat of the same `batchId` harmless. */
 export type RecordUsage = (batch: KeyUsageRequest) => Promise<unknown>;
@@ -13,9 +11,14 @@ const MAX_BATCH = 1_000;
 /** Keys counted at most while credentials cannot be reached; uses of further keys go uncounted. */
 const MAX_KEYS = 100_000;
 
-/** Counts the uses of keys in memory and hands them on each second, in batches ordered by id so that flushes of several processes never wait for each other in a circle. */
+/**
+ * Counts the uses of keys in memory and hands them on each second, in batches ordered by id so that flushes of several
+ * processes never wait for each other in a circle.
+ */
 export class KeyUsage {
-  private counted = new Map<string, Use>();
+  private counted = new Map<string, KeyUse>();
+  /** Uses of keys that were rotated before they were handed on. */
+  private superseded: KeyUse[] = [];
   /** Batches that were not acknowledged: sent again as they were, so that nothing is counted twice. */
   private readonly unacknowledged: KeyUsageRequest[] = [];
   private timer?: NodeJS.Timeout;
@@ -39,15 +42,16 @@ export class KeyUsage {
   }
 
   /** One admitted request. */
-  count({ keyId, kind }: Pick<ResolvedKey, 'keyId' | 'kind'>): void {
-    const lastUsedAt = this.clock.now().toISOString();
+  count({ keyId, kind, generation }: Pick<ResolvedKey, 'keyId' | 'kind' | 'generation'>): void {
     const use = this.counted.get(keyId);
-    if (use) {
+    if (use?.generation === generation) {
       use.count += 1;
-      use.lastUsedAt = lastUsedAt;
-    } else if (this.counted.size < MAX_KEYS) {
-      this.counted.set(keyId, { keyId, kind, count: 1, lastUsedAt });
+      use.lastUsedAt = this.now();
+      return;
     }
+    if (use) this.superseded.push(use);
+    else if (this.counted.size >= MAX_KEYS) return;
+    this.counted.set(keyId, { keyId, kind, generation, count: 1, lastUsedAt: this.now() });
   }
 
   /** Hands on everything counted so far; a failure keeps it for the next time. */
@@ -69,9 +73,14 @@ export class KeyUsage {
     }
   }
 
+  private now(): string {
+    return this.clock.now().toISOString();
+  }
+
   private makeBatches(): void {
-    const uses = [...this.counted.values()].sort((a, b) => (a.keyId < b.keyId ? -1 : 1));
+    const uses = [...this.superseded, ...this.counted.values()].sort((a, b) => (a.keyId < b.keyId ? -1 : 1));
     this.counted = new Map();
+    this.superseded = [];
     for (let from = 0; from < uses.length; from += MAX_BATCH) {
       this.unacknowledged.push({ batchId: randomUUID(), uses: uses.slice(from, from + MAX_BATCH) });
     }

@@ -3,12 +3,14 @@ import type { ApiKeyCaller, PartnerKeyCaller } from '../callers/caller.js';
 
 const NO_ORGANIZATIONS: readonly string[] = Object.freeze([]);
 
-/** Confined to the key's organisation. */
+/** Confined to the key's organisation, and to the sites and groups its creator is confined to. */
 export function toApiKeyCaller({
   keyId,
   orgId,
   partnerId,
   scopes,
+  siteIds,
+  deviceGroupIds,
   createdBy,
   principalId,
 }: ResolvedApiKey): ApiKeyCaller {
@@ -20,6 +22,8 @@ export function toApiKeyCaller({
     orgId,
     partnerId,
     scopes,
+    siteIds,
+    deviceGroupIds,
     createdBy,
     principalId,
   };

@@ -10,12 +10,20 @@ export interface ResolvedApiKey {
   keyId: string;
   orgId: string;
   partnerId: string;
-  /** In force now: cut to the principal's, empty when the creator lost what they need. */
+  /** In force now: without stored wildcards, and cut to the principal's. */
   scopes: string[];
   rateLimit: number;
-  /** ISO 8601 or null. */
+  /** ISO 8601 or null; for the predecessor of a rotated key the end of the overlap. */
   expiresAt: string | null;
-  status: 'active' | 'revoked' | 'expired';
+  /** CIDRs the key works from; empty: from anywhere. */
+  sourceCidrs: string[];
+  /** What the creator is confined to, so is the key; null means no restriction. */
+  siteIds: string[] | null;
+  deviceGroupIds: string[] | null;
+  /** Rises with each rotation: uses of a key are counted for the key they were made with. */
+  generation: number;
+  /** `unauthorized`: its creator may no longer do there what the key may. */
+  status: 'active' | 'revoked' | 'expired' | 'unauthorized';
   createdBy: string | null;
   principalId: string | null;
 }
@@ -30,6 +38,8 @@ export interface ResolvedPartnerKey {
   /** The earlier end of key and principal; ISO 8601 or null. */
   expiresAt: string | null;
   sourceCidrs: string[];
+  /** Always 1: a rotated partner key is a new record. */
+  generation: number;
   status: 'active' | 'revoked' | 'expired' | 'disabled';
 }
 
@@ -37,10 +47,19 @@ export type ResolvedKey = ResolvedApiKey | ResolvedPartnerKey;
 
 export const CREDENTIALS_KEYS_RESOLVE = rpc<KeyResolveRequest, ResolvedKey | null>('credentials.keys.resolve');
 
+export interface KeyUse {
+  keyId: string;
+  kind: ResolvedKey['kind'];
+  generation: number;
+  count: number;
+  /** ISO 8601. */
+  lastUsedAt: string;
+}
+
 /** Uses since the last flush, added to the stored counters. `batchId` makes a repeat harmless. */
 export interface KeyUsageRequest {
   batchId: string;
-  uses: { keyId: string; kind: ResolvedKey['kind']; count: number; lastUsedAt: string }[];
+  uses: KeyUse[];
 }
 
 export const CREDENTIALS_KEYS_RECORD_USAGE = rpc<KeyUsageRequest, { recorded: number }>(
