@@ -5,6 +5,8 @@ import { PersistenceModule } from '@rmm/persistence';
 import { ServiceKitModule } from '@rmm/service-kit';
 import { AgentsModule } from './agents/agents.module.js';
 import { PROVISIONING_CONFIG, type ProvisioningConfig } from './config.js';
+import { DevPushModule } from './dev-push/dev-push.module.js';
+import { CustomFieldsModule } from './devices/custom-fields/custom-fields.module.js';
 import { Device } from './devices/device.entity.js';
 import { DevicesModule } from './devices/devices.module.js';
 import { EnrollmentModule } from './enrollment/enrollment.module.js';
@@ -38,6 +40,8 @@ export class AppModule {
         SitesModule,
         ImportModule,
         DevicesModule,
+        CustomFieldsModule,
+        DevPushModule,
         AgentsModule,
         EnrollmentModule,
         ExportModule,

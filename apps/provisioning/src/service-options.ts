@@ -2,6 +2,7 @@ import { JetStreamServer } from '@rmm/messaging';
 import type { ServiceOptions } from '@rmm/service-kit';
 import { AppModule } from './app.module.js';
 import type { ProvisioningConfig } from './config.js';
+import { DEV_PUSH_BODY } from './dev-push/dev-push-form.js';
 
 const IMPORT_LIMIT_BYTES = 8 * 1024 * 1024;
 
@@ -14,6 +15,6 @@ export const serviceOptions = (config: ProvisioningConfig): ServiceOptions => ({
     title: 'Provisioning',
     description: 'Organizations, sites, devices and their agents; imports; records for export.',
   },
-  bodyLimits: [{ path: '/orgs/import', limitBytes: IMPORT_LIMIT_BYTES }],
+  bodyLimits: [{ path: '/orgs/import', limitBytes: IMPORT_LIMIT_BYTES }, DEV_PUSH_BODY],
   microservices: (app) => void app.connectMicroservice({ strategy: app.get(JetStreamServer) }),
 });

@@ -1,4 +1,7 @@
+import { CREDENTIAL_HEARTBEAT } from '@rmm/access';
 import {
+  CREDENTIALS_KEYS_RECORD_USAGE,
+  CREDENTIALS_KEYS_RESOLVE,
   ENROLLMENT_KEYS_CONFIRM,
   ENROLLMENT_KEYS_RELEASE,
   ENROLLMENT_KEYS_RESERVE,
@@ -6,9 +9,12 @@ import {
   type EnrollmentReserveReply,
   type EnrollmentReserveRequest,
   type EnrollmentSettleRequest,
+  type KeyResolveRequest,
+  type KeyUsageRequest,
+  type ResolvedApiKey,
 } from '@rmm/contracts';
-import type { NatsLink } from '@rmm/messaging';
-import { hashEnrollmentKey } from '@rmm/secrets';
+import { Broadcasts, type NatsLink } from '@rmm/messaging';
+import { hashEnrollmentKey, hashKey, mintApiKey } from '@rmm/secrets';
 import type { Msg } from 'nats';
 import { randomBytes, randomUUID } from 'node:crypto';
 
@@ -22,12 +28,21 @@ export interface SpecKey {
   pepper?: string;
 }
 
-/** Credentials as enrolment meets it: keys with their uses, counted at once and settled later. */
+const HEARTBEAT_MS = 500;
+
+/**
+ * Credentials as provisioning meets it: enrollment keys with their uses, counted at once and settled later, and the
+ * records of API keys.
+ */
 export class CredentialsSide {
   readonly reserved = new Map<string, string>();
   readonly confirmed: string[] = [];
   readonly released: string[] = [];
+  /** The uses of API keys that were reported. */
+  readonly uses: KeyUsageRequest['uses'][number][] = [];
   private readonly keys = new Map<string, SpecKey & { id: string; used: number }>();
+  private readonly apiKeys = new Map<string, ResolvedApiKey>();
+  private readonly beating: NodeJS.Timeout;
   /** False: confirmations and releases are never answered. */
   settles = true;
 
@@ -50,6 +65,44 @@ export class CredentialsSide {
       if (key && this.settles) key.used -= 1;
       return this.settle(request, this.released);
     });
+    serve(CREDENTIALS_KEYS_RESOLVE.subject, ({ keyHash }: KeyResolveRequest) => this.apiKeys.get(keyHash) ?? null);
+    serve(CREDENTIALS_KEYS_RECORD_USAGE.subject, ({ uses }: KeyUsageRequest) => {
+      this.uses.push(...uses);
+      return { recorded: uses.length };
+    });
+    const broadcasts = new Broadcasts(link);
+    let sequence = 0;
+    const beat = () =>
+      broadcasts.publishNow(CREDENTIAL_HEARTBEAT, {
+        publisher: 'spec',
+        sequence: ++sequence,
+        intervalMs: HEARTBEAT_MS,
+      });
+    this.beating = setInterval(beat, HEARTBEAT_MS);
+  }
+
+  stop(): void {
+    clearInterval(this.beating);
+  }
+
+  /** @returns the raw API key; what the record leaves out is a good key of 1000 requests an hour */
+  mintApiKey(record: Pick<ResolvedApiKey, 'orgId' | 'partnerId' | 'scopes'> & Partial<ResolvedApiKey>): string {
+    const { key } = mintApiKey();
+    this.apiKeys.set(hashKey(key).toString('hex'), {
+      kind: 'api_key',
+      keyId: randomUUID(),
+      rateLimit: 1_000,
+      expiresAt: null,
+      sourceCidrs: [],
+      siteIds: null,
+      deviceGroupIds: null,
+      generation: 1,
+      status: 'active',
+      createdBy: null,
+      principalId: null,
+      ...record,
+    });
+    return key;
   }
 
   /** @returns the raw key, which only the agent knows */

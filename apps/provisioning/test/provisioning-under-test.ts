@@ -77,6 +77,7 @@ export class ProvisioningUnderTest {
 
   async stop(): Promise<void> {
     await this.app.close();
+    this.credentials.stop();
     await this.identity.stop();
     await this.admin.end();
     await this.stores.stop();
@@ -97,6 +98,12 @@ export class ProvisioningUnderTest {
       post: (path: string, body: string | object = {}) => send('post', path).type('json').send(body),
       patch: (path: string, body: object) => send('patch', path).send(body),
     };
+  }
+
+  /** Any request with an API key, alone or beside a token. */
+  withKey(key: string, method: 'get' | 'head' | 'post' | 'put' | 'patch' | 'delete', path: string, token?: string) {
+    const call = request(this.url)[method](path).set('X-Forwarded-For', randomAddress()).set('X-API-Key', key);
+    return token === undefined ? call : call.set('Authorization', `Bearer ${token}`);
   }
 
   async as(person: Person) {

@@ -1,0 +1,60 @@
+import { isStorableText, ValidationError } from '@rmm/service-kit';
+
+export type CustomFieldValue = string | number | boolean;
+
+/** What a PATCH wants: values to set, names to remove, and all names in the order they came. */
+export interface CustomFieldPatch {
+  set: Record<string, CustomFieldValue>;
+  remove: string[];
+  keys: string[];
+}
+
+export const MAX_KEY_LENGTH = 100;
+export const MAX_TEXT_LENGTH = 10_000;
+/** Of one request: the lists of an audit row have room for that many names. */
+export const MAX_KEYS_AT_ONCE = 200;
+
+/** Merged by assignment, as many a client does, this name would change what it is merged into. */
+const UNUSABLE = '__proto__';
+// eslint-disable-next-line no-control-regex
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
+
+const KEY_TEXT = `is no name of a custom field: 1 to ${MAX_KEY_LENGTH} characters, without control characters`;
+const VALUE_TEXT = `must be text of at most ${MAX_TEXT_LENGTH} characters, a number, true, false or null`;
+
+/**
+ * A flat map as it came over the wire; null removes.
+ * @throws ValidationError  naming each key that is none, or whose value is nested, a list, too long or no number
+ * @see CONTRACT.md 4.10.6
+ */
+export function readCustomFieldPatch(body: unknown): CustomFieldPatch {
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw ValidationError.of('body', 'must be an object');
+  const entries = Object.entries(body as Record<string, unknown>);
+  if (entries.length === 0) throw new ValidationError('No field to change');
+  if (entries.length > MAX_KEYS_AT_ONCE)
+    throw ValidationError.of('body', `must have at most ${MAX_KEYS_AT_ONCE} fields`);
+  const problems = entries.flatMap(([key, value]): [string, string[]][] => {
+    if (!isKey(key)) return [[key.slice(0, MAX_KEY_LENGTH) || 'body', [KEY_TEXT]]];
+    return value === null || isValue(value) ? [] : [[key, [VALUE_TEXT]]];
+  });
+  // `fromEntries` defines properties, so no name has a meaning of its own.
+  if (problems.length > 0)
+    throw new ValidationError(undefined, { fieldErrors: Object.fromEntries<string[]>(problems) });
+  return {
+    set: Object.fromEntries(entries.filter(([, value]) => value !== null)) as CustomFieldPatch['set'],
+    remove: entries.filter(([, value]) => value === null).map(([key]) => key),
+    keys: entries.map(([key]) => key),
+  };
+}
+
+function isKey(key: string): boolean {
+  return (
+    key.length >= 1 && key.length <= MAX_KEY_LENGTH && key !== UNUSABLE && !CONTROL.test(key) && isStorableText(key)
+  );
+}
+
+function isValue(value: unknown): value is CustomFieldValue {
+  if (typeof value === 'string') return value.length <= MAX_TEXT_LENGTH && isStorableText(value);
+  return typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value));
+}

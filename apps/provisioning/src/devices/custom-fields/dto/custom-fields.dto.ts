@@ -1,0 +1,21 @@
+import { ApiProperty, type ApiBodyOptions } from '@nestjs/swagger';
+import { MAX_KEYS_AT_ONCE, MAX_TEXT_LENGTH, type CustomFieldValue } from '../custom-field-patch.js';
+
+const VALUES = [{ type: 'string', maxLength: MAX_TEXT_LENGTH }, { type: 'number' }, { type: 'boolean' }];
+
+export class CustomFieldsDto {
+  @ApiProperty({ type: 'object', additionalProperties: { oneOf: VALUES }, example: { rack: 'B12', spare: false } })
+  customFields: Record<string, CustomFieldValue>;
+}
+
+/** The body is a map of any names, so no class describes it. */
+export const CUSTOM_FIELDS_BODY: ApiBodyOptions = {
+  description: 'A flat map that is merged with what is there; null removes a field. Names have 1 to 100 characters.',
+  schema: {
+    type: 'object',
+    minProperties: 1,
+    maxProperties: MAX_KEYS_AT_ONCE,
+    additionalProperties: { oneOf: VALUES, nullable: true },
+    example: { rack: 'B12', spare: false, retiredOn: null },
+  },
+};
