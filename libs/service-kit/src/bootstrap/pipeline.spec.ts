@@ -107,6 +107,28 @@ describe('the request pipeline', () => {
     },
   );
 
+  it('counts custom fields for whoever presents no key, and nothing of a key but GET and PATCH of them', async () => {
+    const path = '/api/v1/devices/x/custom-fields';
+    const address = `192.0.2.${++clients}`;
+    for (let i = 0; i < 8; i++) {
+      const call = i % 2 === 0 ? get(path, address) : request(tiny.server).patch(path).set('X-Forwarded-For', address);
+      if (i > 3) call.set('Authorization', 'Bearer x');
+      expect((await call.set('X-API-Key', 'svc_x')).status).not.toBe(429);
+    }
+    expect((await get('/api/v1/things', address)).status).toBe(200);
+    const counted = [
+      (from: string) => get(path, from).set('Authorization', 'Bearer x'),
+      (from: string) => request(tiny.server).head(path).set({ 'X-Forwarded-For': from, 'X-API-Key': 'svc_x' }),
+      (from: string) => get('/api/v1/devices/x', from).set('X-API-Key', 'svc_x'),
+      (from: string) => get(`${path}/more`, from).set('X-API-Key', 'svc_x'),
+    ];
+    for (const call of counted) {
+      const from = `192.0.2.${++clients}`;
+      for (let i = 0; i < 5; i++) expect((await call(from)).status).not.toBe(429);
+      expect((await call(from)).status).toBe(429);
+    }
+  });
+
   it('counts what only begins like an exempt path', async () => {
     const address = `192.0.2.${++clients}`;
     for (let i = 0; i < 5; i++) await get('/api/v1/agentsmith', address);

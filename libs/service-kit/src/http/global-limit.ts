@@ -5,7 +5,7 @@ import type { KitRequest } from './kit-request.js';
 import { API_PREFIX } from './path-rules.js';
 
 const EXEMPT = ['agents', 'partner-api', 'mcp', 'dev/push'].map((path) => `${API_PREFIX}/${path}`);
-const CUSTOM_FIELDS = new RegExp(`^${API_PREFIX}/devices/[^/]+/custom-fields$`);
+const CUSTOM_FIELDS = new RegExp(`^${API_PREFIX}/devices/[^/]+/custom-fields/?$`, 'i');
 
 /** 300 a minute for an address, whatever it asks; agents and holders of keys have limits of their own. */
 export class GlobalLimit {
@@ -27,10 +27,11 @@ export class GlobalLimit {
   }
 }
 
-function isExempt({ pathname, headers }: KitRequest): boolean {
+/** On custom fields a key that is presented wins over a token, so the call is the key's; without one it is a person's. */
+function isExempt({ method, pathname, headers }: KitRequest): boolean {
   for (const prefix of EXEMPT) {
     if (pathname.startsWith(prefix) && (pathname.length === prefix.length || pathname[prefix.length] === '/'))
       return true;
   }
-  return headers['x-api-key'] !== undefined && headers.authorization === undefined && CUSTOM_FIELDS.test(pathname);
+  return headers['x-api-key'] !== undefined && (method === 'GET' || method === 'PATCH') && CUSTOM_FIELDS.test(pathname);
 }
