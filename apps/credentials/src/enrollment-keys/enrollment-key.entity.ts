@@ -1,5 +1,8 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
+export const ENROLLMENT_KEY_STATUSES = ['active', 'expired', 'exhausted'] as const;
+export type EnrollmentKeyStatus = (typeof ENROLLMENT_KEY_STATUSES)[number];
+
 @Entity({ name: 'enrollment_key' })
 export class EnrollmentKey {
   @PrimaryColumn('uuid') id!: string;
@@ -13,4 +16,6 @@ export class EnrollmentKey {
   @Column('timestamptz', { name: 'expires_at' }) expiresAt!: Date;
   @Column('uuid', { name: 'created_by', nullable: true }) createdBy!: string | null;
   @Column('timestamptz', { name: 'created_at' }) createdAt!: Date;
+  /** No column: derived in each query, by the clock of the database, as enrolment and the filter of lists do. */
+  status!: EnrollmentKeyStatus;
 }

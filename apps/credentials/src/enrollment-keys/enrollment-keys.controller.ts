@@ -1,11 +1,12 @@
 import { Body, Controller, Delete, Get, Header, HttpCode, Post, Query } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequireMfa, RequirePermission, type UserCaller } from '@rmm/access';
-import type { Page } from '@rmm/contracts';
-import { UuidParam, RateLimits } from '@rmm/service-kit';
+import { pagedOf, RateLimits, UuidParam, type Paged } from '@rmm/service-kit';
 import { CreateEnrollmentKeyDto } from './dto/create-enrollment-key.dto.js';
-import type { CreatedEnrollmentKeyDto, EnrollmentKeyDto } from './dto/enrollment-key.dto.js';
+import { CreatedEnrollmentKeyDto, DeletedEnrollmentKeyDto, EnrollmentKeyDto } from './dto/enrollment-key.dto.js';
 import { ListEnrollmentKeysDto } from './dto/list-enrollment-keys.dto.js';
+import { PurgedKeysDto, PurgeExpiredKeysDto } from './dto/purge-expired-keys.dto.js';
+import { RotateEnrollmentKeyDto } from './dto/rotate-enrollment-key.dto.js';
 import { EnrollmentKeysService } from './enrollment-keys.service.js';
 
 /** CONTRACT.md 3: enrollment-key writes. */
@@ -24,7 +25,9 @@ export class EnrollmentKeysController {
 
   @Get()
   @RequirePermission('organizations:read')
-  list(@CurrentCaller() caller: UserCaller, @Query() query: ListEnrollmentKeysDto): Promise<Page<EnrollmentKeyDto>> {
+  @ApiOperation({ summary: 'Enrollment keys with their uses, never the keys themselves' })
+  @ApiOkResponse({ type: pagedOf(EnrollmentKeyDto) })
+  list(@CurrentCaller() caller: UserCaller, @Query() query: ListEnrollmentKeysDto): Promise<Paged<EnrollmentKeyDto>> {
     return this.enrollmentKeys.list(caller, query);
   }
 
@@ -32,6 +35,8 @@ export class EnrollmentKeysController {
   @RequirePermission('organizations:write')
   @RequireMfa()
   @Header('Cache-Control', 'no-store')
+  @ApiOperation({ summary: 'Make an enrollment key; it is shown this once' })
+  @ApiCreatedResponse({ type: CreatedEnrollmentKeyDto })
   async create(
     @CurrentCaller() caller: UserCaller,
     @Body() dto: CreateEnrollmentKeyDto,
@@ -40,20 +45,50 @@ export class EnrollmentKeysController {
     return this.enrollmentKeys.create(caller, dto);
   }
 
+  @Post('purge-expired')
+  @HttpCode(200)
+  @RequirePermission('organizations:write')
+  @RequireMfa()
+  @ApiOperation({ summary: 'Delete the expired enrollment keys of an organization' })
+  @ApiBody({ type: PurgeExpiredKeysDto, required: false })
+  @ApiOkResponse({ type: PurgedKeysDto })
+  async purgeExpired(@CurrentCaller() caller: UserCaller, @Body() dto: PurgeExpiredKeysDto): Promise<PurgedKeysDto> {
+    await this.limits.hit(WRITE_LIMIT, caller.userId);
+    return this.enrollmentKeys.purgeExpired(caller, dto.orgId);
+  }
+
   @Get(':id')
   @RequirePermission('organizations:read')
+  @ApiOperation({ summary: 'One enrollment key with its uses' })
+  @ApiOkResponse({ type: EnrollmentKeyDto })
   get(@CurrentCaller() caller: UserCaller, @EnrollmentKeyId() id: string): Promise<EnrollmentKeyDto> {
     return this.enrollmentKeys.get(caller, id);
+  }
+
+  @Post(':id/rotate')
+  @HttpCode(200)
+  @RequirePermission('organizations:write')
+  @RequireMfa()
+  @Header('Cache-Control', 'no-store')
+  @ApiOperation({ summary: 'A new key for an old one, which is dead at once; uses are counted from 0' })
+  @ApiBody({ type: RotateEnrollmentKeyDto, required: false })
+  @ApiOkResponse({ type: CreatedEnrollmentKeyDto })
+  async rotate(
+    @CurrentCaller() caller: UserCaller,
+    @EnrollmentKeyId() id: string,
+    @Body() dto: RotateEnrollmentKeyDto,
+  ): Promise<CreatedEnrollmentKeyDto> {
+    await this.limits.hit(WRITE_LIMIT, caller.userId);
+    return this.enrollmentKeys.rotate(caller, id, dto);
   }
 
   @Delete(':id')
   @HttpCode(200)
   @RequirePermission('organizations:write')
   @RequireMfa()
-  async delete(
-    @CurrentCaller() caller: UserCaller,
-    @EnrollmentKeyId() id: string,
-  ): Promise<{ success: true; message: string }> {
+  @ApiOperation({ summary: 'Delete an enrollment key; devices it let in stay' })
+  @ApiOkResponse({ type: DeletedEnrollmentKeyDto })
+  async delete(@CurrentCaller() caller: UserCaller, @EnrollmentKeyId() id: string): Promise<DeletedEnrollmentKeyDto> {
     await this.limits.hit(WRITE_LIMIT, caller.userId);
     return this.enrollmentKeys.delete(caller, id);
   }

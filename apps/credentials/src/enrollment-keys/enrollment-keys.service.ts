@@ -1,19 +1,25 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { assertSite, OrganizationDirectory, type UserCaller } from '@rmm/access';
-import { PROVISIONING_SITES_GET, type Page } from '@rmm/contracts';
+import { assertSite, OrganizationDirectory, type DirectoryOrganization, type UserCaller } from '@rmm/access';
+import { PROVISIONING_SITES_GET } from '@rmm/contracts';
 import { AuditTrail, RpcClient } from '@rmm/messaging';
-import { Tenants } from '@rmm/persistence';
+import { Tenants, type SqlExecutor } from '@rmm/persistence';
 import { mintEnrollmentKey } from '@rmm/secrets';
-import { Clock, ValidationError, toPage } from '@rmm/service-kit';
+import { Clock, ValidationError, toPage, type Paged } from '@rmm/service-kit';
 import { CREDENTIALS_CONFIG, type CredentialsConfig } from '../config.js';
 import type { CreateEnrollmentKeyDto } from './dto/create-enrollment-key.dto.js';
-import { toEnrollmentKeyDto, type CreatedEnrollmentKeyDto, type EnrollmentKeyDto } from './dto/enrollment-key.dto.js';
+import {
+  toCreatedEnrollmentKeyDto,
+  toEnrollmentKeyDto,
+  type CreatedEnrollmentKeyDto,
+  type DeletedEnrollmentKeyDto,
+  type EnrollmentKeyDto,
+} from './dto/enrollment-key.dto.js';
 import type { ListEnrollmentKeysDto } from './dto/list-enrollment-keys.dto.js';
-import { EnrollmentTtlExceedsCap } from './enrollment-key.errors.js';
+import type { PurgedKeysDto } from './dto/purge-expired-keys.dto.js';
+import type { RotateEnrollmentKeyDto } from './dto/rotate-enrollment-key.dto.js';
 import type { EnrollmentKey } from './enrollment-key.entity.js';
 import { EnrollmentKeysRepository } from './enrollment-keys.repository.js';
-
-const MINUTE_MS = 60_000;
+import { checkedExpiry, firstExpiry, type LifetimeRules } from './key-lifetime.js';
 
 @Injectable()
 export class EnrollmentKeysService {
@@ -27,53 +33,79 @@ export class EnrollmentKeysService {
     private readonly clock: Clock,
   ) {}
 
-  async list(caller: UserCaller, query: ListEnrollmentKeysDto): Promise<Page<EnrollmentKeyDto>> {
+  async list(caller: UserCaller, query: ListEnrollmentKeysDto): Promise<Paged<EnrollmentKeyDto>> {
     if (query.orgId) await this.directory.assertReachable(caller, query.orgId);
     const { rows, total } = await this.repository.list(caller, query);
-    const now = this.clock.now();
-    return toPage(
-      query,
-      total,
-      rows.map((row) => toEnrollmentKeyDto(row, now)),
-    );
+    return toPage(query, total, rows.map(toEnrollmentKeyDto));
   }
 
   async get(caller: UserCaller, id: string): Promise<EnrollmentKeyDto> {
-    return toEnrollmentKeyDto(await this.repository.get(caller, id), this.clock.now());
+    const row = await this.repository.get(caller, id);
+    assertSite(caller, row.siteId);
+    return toEnrollmentKeyDto(row);
   }
 
   async create(caller: UserCaller, dto: CreateEnrollmentKeyDto): Promise<CreatedEnrollmentKeyDto> {
-    const orgId = dto.orgId ?? caller.orgId;
-    if (!orgId) throw ValidationError.of('orgId', 'is required');
-    const organization = await this.directory.assertReachable(caller, orgId);
+    const { orgId, partnerId } = await this.organizationOf(caller, dto.orgId);
+    const siteId = dto.siteId ?? null;
     // A key without site lets devices into any site of the organisation.
-    assertSite(caller, dto.siteId ?? null);
-    if (dto.siteId) await this.assertSiteOf(orgId, dto.siteId);
-    const expiresAt = await this.expiry(caller, organization.partnerId, dto);
+    assertSite(caller, siteId);
+    if (siteId) await this.assertSiteOf(orgId, siteId);
+    const rules = await this.lifetimeRules(this.tenants.reader(caller), partnerId);
+    const expiresAt = firstExpiry(dto, { ...rules, defaultMinutes: this.config.enrollmentKeyDefaultTtlMinutes });
     const { key, keyHash } = mintEnrollmentKey(this.config.enrollmentPeppers.current);
+    const { name, maxUsage = 1 } = dto;
     return this.tenants.run(caller, async (tx) => {
-      const row = await this.repository.insert(tx, {
-        partnerId: organization.partnerId,
-        orgId,
-        siteId: dto.siteId ?? null,
-        name: dto.name,
-        keyHash,
-        maxUsage: dto.maxUsage ?? 1,
-        expiresAt,
-        createdBy: caller.userId,
-      });
-      const details = { siteId: row.siteId, maxUsage: row.maxUsage, expiresAt: row.expiresAt };
-      await this.audit.add(tx, caller, 'enrollment_key.create', resource(row), details);
-      return { ...toEnrollmentKeyDto(row, this.clock.now()), key };
+      const given = { partnerId, orgId, siteId, name, keyHash, maxUsage, expiresAt, createdBy: caller.userId };
+      const row = await this.repository.insert(tx, given);
+      await this.audit.add(tx, caller, 'enrollment_key.create', resource(row), { siteId, maxUsage, expiresAt });
+      return toCreatedEnrollmentKeyDto(row, key);
     });
   }
 
-  async delete(caller: UserCaller, id: string): Promise<{ success: true; message: string }> {
+  /** A new key in place of the old one, which is dead once this is committed; its uses are counted anew. */
+  async rotate(caller: UserCaller, id: string, dto: RotateEnrollmentKeyDto): Promise<CreatedEnrollmentKeyDto> {
+    const { key, keyHash } = mintEnrollmentKey(this.config.enrollmentPeppers.current);
     return this.tenants.run(caller, async (tx) => {
-      const row = await this.repository.delete(tx, id);
-      await this.audit.add(tx, caller, 'enrollment_key.delete', resource(row), { usageCount: row.usageCount });
+      const before = await this.repository.lock(tx, id);
+      assertSite(caller, before.siteId);
+      const expiresAt = dto.expiresAt
+        ? checkedExpiry(dto.expiresAt, await this.lifetimeRules(tx, before.partnerId))
+        : before.expiresAt;
+      const maxUsage = dto.maxUsage === undefined ? before.maxUsage : dto.maxUsage;
+      const after = await this.repository.rotate(tx, id, { keyHash, maxUsage, expiresAt });
+      const details = { before: allowance(before), after: allowance(after) };
+      await this.audit.add(tx, caller, 'enrollment_key.rotate', resource(after), details);
+      return toCreatedEnrollmentKeyDto(after, key);
+    });
+  }
+
+  async delete(caller: UserCaller, id: string): Promise<DeletedEnrollmentKeyDto> {
+    return this.tenants.run(caller, async (tx) => {
+      const row = await this.repository.lock(tx, id);
+      assertSite(caller, row.siteId);
+      await this.repository.delete(tx, id);
+      await this.audit.add(tx, caller, 'enrollment_key.delete', resource(row), allowance(row));
       return { success: true, message: 'Enrollment key deleted' };
     });
+  }
+
+  async purgeExpired(caller: UserCaller, asked: string | undefined): Promise<PurgedKeysDto> {
+    const { orgId, partnerId } = await this.organizationOf(caller, asked);
+    return this.tenants.run(caller, async (tx) => {
+      const deletedIds = await this.repository.deleteExpired(tx, caller, orgId);
+      const deletedCount = deletedIds.length;
+      const purged = { type: 'enrollment_key', orgId, partnerId };
+      await this.audit.add(tx, caller, 'enrollment_key.purge_expired', purged, { deletedCount, deletedIds });
+      return { success: true, deletedCount };
+    });
+  }
+
+  /** @throws ValidationError  when none is named and the caller has none of its own; OrganizationAccessDenied */
+  private organizationOf(caller: UserCaller, asked: string | undefined): Promise<DirectoryOrganization> {
+    const orgId = asked ?? caller.orgId;
+    if (!orgId) throw ValidationError.of('orgId', 'is required');
+    return this.directory.assertReachable(caller, orgId);
   }
 
   /** @throws ValidationError naming siteId */
@@ -82,24 +114,13 @@ export class EnrollmentKeysService {
     if (!site || site.deleted) throw ValidationError.of('siteId', 'is not a site of this organisation');
   }
 
-  /** Input over the partner's cap is refused; the default is clamped to it. */
-  private async expiry(caller: UserCaller, partnerId: string, dto: CreateEnrollmentKeyDto): Promise<Date> {
-    if (dto.ttlMinutes !== undefined && dto.expiresAt !== undefined) {
-      throw ValidationError.of('ttlMinutes', 'cannot stand beside expiresAt');
-    }
-    const cap = await this.repository.maxTtlMinutes(caller, partnerId);
-    const nowMs = this.clock.nowMs();
-    const latestMs = cap === null ? Infinity : nowMs + cap * MINUTE_MS;
-    if (dto.ttlMinutes === undefined && dto.expiresAt === undefined) {
-      return new Date(Math.min(nowMs + this.config.enrollmentKeyDefaultTtlMinutes * MINUTE_MS, latestMs));
-    }
-    const chosenMs = dto.expiresAt ? dto.expiresAt.getTime() : nowMs + (dto.ttlMinutes ?? 0) * MINUTE_MS;
-    if (chosenMs <= nowMs) throw ValidationError.of('expiresAt', 'lies in the past');
-    if (chosenMs > latestMs)
-      throw new EnrollmentTtlExceedsCap(undefined, { message: `The partner allows at most ${cap} minutes` });
-    return new Date(chosenMs);
+  private async lifetimeRules(db: SqlExecutor, partnerId: string): Promise<LifetimeRules> {
+    return { nowMs: this.clock.nowMs(), capMinutes: await this.repository.maxTtlMinutes(db, partnerId) };
   }
 }
+
+/** What a key is good for, and how much of it is gone. */
+const allowance = ({ usageCount, maxUsage, expiresAt }: EnrollmentKey) => ({ usageCount, maxUsage, expiresAt });
 
 const resource = (row: EnrollmentKey) => ({
   type: 'enrollment_key',

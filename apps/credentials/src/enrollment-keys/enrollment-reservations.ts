@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { EnrollmentReserveReply, EnrollmentReserveRequest } from '@rmm/contracts';
+import type { EnrollmentRefusal, EnrollmentReserveReply, EnrollmentReserveRequest } from '@rmm/contracts';
 import { WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
 
 interface UsableKey {
@@ -31,10 +31,11 @@ export class EnrollmentReservations {
       if (!(await this.isReserved(tx, deviceId, key.id))) {
         if (key.expired) return { reserved: false, reason: 'enrollment_key_expired' };
         if (key.exhausted) return { reserved: false, reason: 'enrollment_key_exhausted' };
-        if (!(await this.take(tx, key.id, deviceId))) return { reserved: false, reason: 'enrollment_key_race_lost' };
+        if (!(await this.take(tx, key.id, keyHashes, deviceId)))
+          return { reserved: false, reason: await this.lost(tx, keyHashes) };
       }
       const current = keyHashes[0];
-      if (current && key.keyHash.toString('hex') !== current) await this.rehash(tx, key.id, current);
+      if (current && key.keyHash.toString('hex') !== current) await this.rehash(tx, key, current);
       return {
         reserved: true,
         enrollmentKeyId: key.id,
@@ -96,9 +97,14 @@ export class EnrollmentReservations {
          secret_hash AS "secretHash", expires_at <= now() AS expired,
          max_usage IS NOT NULL AND usage_count >= max_usage AS exhausted
        FROM enrollment_key WHERE key_hash = ANY($1::bytea[])`,
-      [keyHashes.map((hash) => Buffer.from(hash, 'hex'))],
+      [asBytes(keyHashes)],
     );
     return key;
+  }
+
+  /** A key that was rotated or deleted under our eyes is no key any more; otherwise somebody else was faster. */
+  private async lost(tx: WorkerTransaction, keyHashes: readonly string[]): Promise<EnrollmentRefusal> {
+    return (await this.findKey(tx, keyHashes)) ? 'enrollment_key_race_lost' : 'invalid_enrollment_key';
   }
 
   private async isReserved(tx: WorkerTransaction, deviceId: string, keyId: string): Promise<boolean> {
@@ -110,23 +116,35 @@ export class EnrollmentReservations {
     return rows.length > 0;
   }
 
-  /** One statement decides the race for the last use. */
-  private async take(tx: WorkerTransaction, keyId: string, deviceId: string): Promise<boolean> {
+  /** One statement decides the race for the last use, and that against a rotation, which leaves the id as it is. */
+  private async take(
+    tx: WorkerTransaction,
+    keyId: string,
+    keyHashes: readonly string[],
+    deviceId: string,
+  ): Promise<boolean> {
     const rows = await tx.query(
       `WITH taken AS (
          UPDATE enrollment_key SET usage_count = usage_count + 1
-         WHERE id = $1 AND expires_at > now() AND (max_usage IS NULL OR usage_count < max_usage)
+         WHERE id = $1 AND key_hash = ANY($3::bytea[])
+           AND expires_at > now() AND (max_usage IS NULL OR usage_count < max_usage)
          RETURNING id, generation
        )
        INSERT INTO enrollment_reservation (device_id, enrollment_key_id, generation)
        SELECT $2, id, generation FROM taken RETURNING device_id`,
-      [keyId, deviceId],
+      [keyId, deviceId, asBytes(keyHashes)],
     );
     return rows.length > 0;
   }
 
-  /** A key hashed under a legacy pepper moves to the current one on its first good use. */
-  private async rehash(tx: WorkerTransaction, keyId: string, currentHash: string): Promise<void> {
-    await tx.query('UPDATE enrollment_key SET key_hash = $2 WHERE id = $1', [keyId, Buffer.from(currentHash, 'hex')]);
+  /** A key hashed under a legacy pepper moves to the current one on its first good use, unless it was rotated since. */
+  private async rehash(tx: WorkerTransaction, key: UsableKey, currentHash: string): Promise<void> {
+    await tx.query('UPDATE enrollment_key SET key_hash = $2 WHERE id = $1 AND key_hash = $3', [
+      key.id,
+      ...asBytes([currentHash]),
+      key.keyHash,
+    ]);
   }
 }
+
+const asBytes = (hashes: readonly string[]): Buffer[] => hashes.map((hash) => Buffer.from(hash, 'hex'));

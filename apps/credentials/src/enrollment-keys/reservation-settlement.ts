@@ -27,16 +27,24 @@ export class ReservationSettlement implements OnApplicationBootstrap, OnApplicat
     clearInterval(this.timer);
   }
 
-  /** @returns how many were settled */
+  /**
+   * A reservation that another replica or a late word of provisioning settles meanwhile is left as it is.
+   * @returns how many were settled here
+   * @throws UnavailableError  when provisioning cannot be asked; nothing is settled then
+   */
   async settle(olderThanSeconds = SETTLE_AFTER_SECONDS): Promise<number> {
     const deviceIds = await this.reservations.unsettled(olderThanSeconds, SETTLE_BATCH);
     if (!deviceIds.length) return 0;
     const { existing } = await this.rpc.call(PROVISIONING_DEVICES_EXISTING, { deviceIds });
     const exists = new Set(existing);
+    let settled = 0;
     for (const deviceId of deviceIds) {
-      await (exists.has(deviceId) ? this.reservations.confirm(deviceId) : this.reservations.release(deviceId));
+      const here = await (exists.has(deviceId)
+        ? this.reservations.confirm(deviceId)
+        : this.reservations.release(deviceId));
+      if (here) settled += 1;
     }
-    return deviceIds.length;
+    return settled;
   }
 
   private async tick(): Promise<void> {

@@ -8,9 +8,14 @@ export class CreateEnrollmentKeyDto {
   siteId?: string;
 
   @IsName({ description: 'Shown in lists' })
-  name!: string;
+  name: string;
 
-  @IsInteger({ description: 'Enrolments the key is good for', min: 1, max: 100_000, optional: true })
+  @IsInteger({
+    description: 'Enrolments the key is good for; 1 unless said otherwise',
+    min: 1,
+    max: 100_000,
+    optional: true,
+  })
   maxUsage?: number;
 
   @IsIsoDateTime({ description: 'When the key ends; not beside ttlMinutes', optional: true })
