@@ -1,5 +1,8 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
+export const KEY_STATUSES = ['active', 'revoked'] as const;
+export type KeyStatus = (typeof KEY_STATUSES)[number];
+
 @Entity({ name: 'partner_principal_key' })
 export class PartnerPrincipalKey {
   @PrimaryColumn('uuid') id!: string;
@@ -8,7 +11,7 @@ export class PartnerPrincipalKey {
   @Column('text') name!: string;
   @Column('text', { name: 'key_prefix' }) keyPrefix!: string;
   @Column('bytea', { name: 'key_hash', select: false }) keyHash!: Buffer;
-  @Column('text') status!: 'active' | 'revoked';
+  @Column('text') status!: KeyStatus;
   @Column('timestamptz', { name: 'expires_at', nullable: true }) expiresAt!: Date | null;
   @Column('integer', { name: 'rate_limit' }) rateLimit!: number;
   @Column('timestamptz', { name: 'last_used_at', nullable: true }) lastUsedAt!: Date | null;

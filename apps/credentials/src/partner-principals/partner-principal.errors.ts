@@ -15,6 +15,17 @@ export class PrincipalExpired extends ConflictError {
   override error = 'The principal has expired';
 }
 
+/** Rotation of a key past its own end, with a new one or without: what may be lost is not brought back. */
+export class PartnerKeyExpired extends ConflictError {
+  override code = 'expired';
+  override error = 'The key has expired';
+}
+
+export class PartnerKeyRevoked extends ConflictError {
+  override code = 'revoked';
+  override error = 'The key is revoked';
+}
+
 export class InvalidExpiry extends BadRequestError {
   override code = 'invalid_expiry';
   override error = 'expiresAt lies in the past';

@@ -1,5 +1,5 @@
-import { Body, Controller, Delete, Get, Header, HttpCode, Post, Query } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Delete, Get, Header, HttpCode, Patch, Post, Query } from '@nestjs/common';
+import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import {
   AllowScopes,
   CurrentCaller,
@@ -8,16 +8,23 @@ import {
   RequirePermission,
   type UserCaller,
 } from '@rmm/access';
-import type { Page } from '@rmm/contracts';
-import { UuidParam } from '@rmm/service-kit';
+import { type Paged, pagedOf, UuidParam } from '@rmm/service-kit';
 import { CreatePartnerKeyDto } from './dto/create-partner-key.dto.js';
 import { CreatePartnerPrincipalDto } from './dto/create-partner-principal.dto.js';
-import type { CreatedPartnerKeyDto, PartnerPrincipalDto } from './dto/partner-principal.dto.js';
+import {
+  CreatedPartnerKeyDto,
+  PartnerPrincipalDataDto,
+  PartnerPrincipalDto,
+  RevokedPartnerKeyDto,
+} from './dto/partner-principal.dto.js';
 import { PartnerQueryDto } from './dto/partner-query.dto.js';
+import { RotatePartnerKeyDto } from './dto/rotate-partner-key.dto.js';
+import { UpdatePartnerPrincipalDto } from './dto/update-partner-principal.dto.js';
 import { PartnerKeysService } from './partner-keys.service.js';
 import { PartnerPrincipalsService } from './partner-principals.service.js';
 
 const PrincipalId = () => UuidParam('id', 'Partner service principal');
+const KeyId = () => UuidParam('keyId', 'Partner service principal key');
 
 /** @see CONTRACT.md 4.4.5 */
 @ApiTags('Partner service principals')
@@ -31,7 +38,9 @@ export class PartnerPrincipalsController {
 
   @Get()
   @RequirePermission('organizations:read')
-  list(@CurrentCaller() caller: UserCaller, @Query() query: PartnerQueryDto): Promise<Page<PartnerPrincipalDto>> {
+  @ApiOperation({ summary: 'Partner principals with their keys, newest first' })
+  @ApiOkResponse({ type: pagedOf(PartnerPrincipalDto) })
+  list(@CurrentCaller() caller: UserCaller, @Query() query: PartnerQueryDto): Promise<Paged<PartnerPrincipalDto>> {
     return this.principals.list(caller, query.partnerId, query);
   }
 
@@ -39,18 +48,36 @@ export class PartnerPrincipalsController {
   @RequirePermission('organizations:write')
   @RequireMfa()
   @FullPartnerAccess()
+  @ApiOperation({ summary: 'Make a partner principal; it reads only unless write scopes are named' })
+  @ApiCreatedResponse({ type: PartnerPrincipalDataDto })
   async create(
     @CurrentCaller() caller: UserCaller,
     @Query() query: PartnerQueryDto,
     @Body() dto: CreatePartnerPrincipalDto,
-  ): Promise<{ data: PartnerPrincipalDto }> {
+  ): Promise<PartnerPrincipalDataDto> {
     return { data: await this.principals.create(caller, query.partnerId, dto) };
   }
 
   @Get(':id')
   @RequirePermission('organizations:read')
-  async get(@CurrentCaller() caller: UserCaller, @PrincipalId() id: string): Promise<{ data: PartnerPrincipalDto }> {
+  @ApiOperation({ summary: 'One partner principal with its keys' })
+  @ApiOkResponse({ type: PartnerPrincipalDataDto })
+  async get(@CurrentCaller() caller: UserCaller, @PrincipalId() id: string): Promise<PartnerPrincipalDataDto> {
     return { data: await this.principals.get(caller, id) };
+  }
+
+  @Patch(':id')
+  @RequirePermission('organizations:write')
+  @RequireMfa()
+  @FullPartnerAccess()
+  @ApiOperation({ summary: 'Change, disable or enable a partner principal; in force for its keys at once' })
+  @ApiOkResponse({ type: PartnerPrincipalDataDto })
+  async update(
+    @CurrentCaller() caller: UserCaller,
+    @PrincipalId() id: string,
+    @Body() dto: UpdatePartnerPrincipalDto,
+  ): Promise<PartnerPrincipalDataDto> {
+    return { data: await this.principals.update(caller, id, dto) };
   }
 
   @Post(':id/keys')
@@ -58,6 +85,8 @@ export class PartnerPrincipalsController {
   @RequireMfa()
   @FullPartnerAccess()
   @Header('Cache-Control', 'no-store')
+  @ApiOperation({ summary: 'Issue a key, which this answer alone shows' })
+  @ApiCreatedResponse({ type: CreatedPartnerKeyDto })
   issueKey(
     @CurrentCaller() caller: UserCaller,
     @PrincipalId() id: string,
@@ -66,16 +95,36 @@ export class PartnerPrincipalsController {
     return this.keys.issue(caller, id, dto);
   }
 
+  @Post(':id/keys/:keyId/rotate')
+  @HttpCode(200)
+  @RequirePermission('organizations:write')
+  @RequireMfa()
+  @FullPartnerAccess()
+  @Header('Cache-Control', 'no-store')
+  @ApiOperation({ summary: 'Replace a key by a new one; the old one is revoked at once' })
+  @ApiBody({ type: RotatePartnerKeyDto, required: false })
+  @ApiOkResponse({ type: CreatedPartnerKeyDto })
+  rotateKey(
+    @CurrentCaller() caller: UserCaller,
+    @PrincipalId() id: string,
+    @KeyId() keyId: string,
+    @Body() dto: RotatePartnerKeyDto,
+  ): Promise<CreatedPartnerKeyDto> {
+    return this.keys.rotate(caller, id, keyId, dto);
+  }
+
   @Delete(':id/keys/:keyId')
   @HttpCode(200)
   @RequirePermission('organizations:write')
   @RequireMfa()
   @FullPartnerAccess()
+  @ApiOperation({ summary: 'Revoke a key for good; doing it again is no error' })
+  @ApiOkResponse({ type: RevokedPartnerKeyDto })
   revokeKey(
     @CurrentCaller() caller: UserCaller,
     @PrincipalId() id: string,
-    @UuidParam('keyId', 'Partner service principal key') keyId: string,
-  ): Promise<{ success: true; alreadyRevoked: boolean }> {
+    @KeyId() keyId: string,
+  ): Promise<RevokedPartnerKeyDto> {
     return this.keys.revoke(caller, id, keyId);
   }
 }

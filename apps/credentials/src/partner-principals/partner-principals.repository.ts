@@ -55,6 +55,7 @@ export class PartnerPrincipalsRepository {
     return row;
   }
 
+  /** Oldest first, whatever their state. */
   listKeys(caller: UserCaller, principalIds: readonly string[]): Promise<PartnerPrincipalKey[]> {
     return this.tenants.read<PartnerPrincipalKey>(
       caller,
@@ -74,12 +75,27 @@ export class PartnerPrincipalsRepository {
       if (!inserted) throw new Error('partner_principal insert returned nothing');
       return inserted;
     } catch (error) {
-      if (isUniqueViolation(error, 'partner_principal_name')) throw new PrincipalNameTaken(undefined, { cause: error });
-      throw error;
+      throw nameTakenOr(error);
     }
   }
 
-  /** Holds the principal still while a key is issued. @throws NotFoundError */
+  /** Writes everything that may change. @throws PrincipalNameTaken */
+  async update(tx: TenantTransaction, row: PartnerPrincipal): Promise<PartnerPrincipal> {
+    try {
+      const [updated] = await tx.query<PartnerPrincipal>(
+        `UPDATE partner_principal SET name = $2, description = $3, status = $4, scopes = $5, expires_at = $6,
+           source_cidrs = $7, updated_at = now()
+         WHERE id = $1 RETURNING ${COLUMNS}`,
+        [row.id, row.name, row.description, row.status, row.scopes, row.expiresAt, row.sourceCidrs],
+      );
+      if (!updated) throw new Error('partner_principal update returned nothing');
+      return updated;
+    } catch (error) {
+      throw nameTakenOr(error);
+    }
+  }
+
+  /** Holds the principal still while it changes or a key is issued, rotated or revoked. @throws NotFoundError */
   async lock(tx: TenantTransaction, id: string): Promise<PartnerPrincipal> {
     const [row] = await tx.query<PartnerPrincipal>(
       `SELECT ${COLUMNS} FROM partner_principal WHERE id = $1 FOR UPDATE`,
@@ -92,8 +108,8 @@ export class PartnerPrincipalsRepository {
   async insertKey(tx: TenantTransaction, row: Partial<PartnerPrincipalKey>): Promise<PartnerPrincipalKey> {
     const [inserted] = await tx.query<PartnerPrincipalKey>(
       `INSERT INTO partner_principal_key
-         (principal_id, partner_id, name, key_prefix, key_hash, expires_at, rate_limit, created_by)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING ${KEY_COLUMNS}`,
+         (principal_id, partner_id, name, key_prefix, key_hash, expires_at, rate_limit, created_by, rotated_from_id)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING ${KEY_COLUMNS}`,
       [
         row.principalId,
         row.partnerId,
@@ -103,6 +119,7 @@ export class PartnerPrincipalsRepository {
         row.expiresAt,
         row.rateLimit,
         row.createdBy,
+        row.rotatedFromId ?? null,
       ],
     );
     if (!inserted) throw new Error('partner_principal_key insert returned nothing');
@@ -110,12 +127,8 @@ export class PartnerPrincipalsRepository {
   }
 
   /** @throws NotFoundError */
-  async lockKey(
-    tx: TenantTransaction,
-    principalId: string,
-    keyId: string,
-  ): Promise<PartnerPrincipalKey & { keyHash: Buffer }> {
-    const [row] = await tx.query<PartnerPrincipalKey & { keyHash: Buffer }>(
+  async lockKey(tx: TenantTransaction, principalId: string, keyId: string): Promise<PartnerPrincipalKey> {
+    const [row] = await tx.query<PartnerPrincipalKey>(
       `SELECT ${KEY_COLUMNS}, key_hash AS "keyHash" FROM partner_principal_key
        WHERE id = $1 AND principal_id = $2 FOR UPDATE`,
       [keyId, principalId],
@@ -124,7 +137,19 @@ export class PartnerPrincipalsRepository {
     return row;
   }
 
+  /** All keys of a locked principal with their hashes, oldest first. */
+  lockedKeys(tx: TenantTransaction, principalId: string): Promise<PartnerPrincipalKey[]> {
+    return tx.query<PartnerPrincipalKey>(
+      `SELECT ${KEY_COLUMNS}, key_hash AS "keyHash" FROM partner_principal_key
+       WHERE principal_id = $1 ORDER BY created_at, id`,
+      [principalId],
+    );
+  }
+
   async revokeKey(tx: TenantTransaction, keyId: string): Promise<void> {
     await tx.query(`UPDATE partner_principal_key SET status = 'revoked', revoked_at = now() WHERE id = $1`, [keyId]);
   }
 }
+
+const nameTakenOr = (error: unknown): unknown =>
+  isUniqueViolation(error, 'partner_principal_name') ? new PrincipalNameTaken(undefined, { cause: error }) : error;
