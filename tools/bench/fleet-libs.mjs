@@ -3,8 +3,8 @@ import { pathToFileURL } from 'node:url';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 
-/** One of our libs as it was built. */
-export const lib = (name) => import(pathToFileURL(path.join(ROOT, 'libs', name, 'dist/index.js')));
+/** One of our libs as it was built, or a file of it. */
+export const lib = (name, file = 'index.js') => import(pathToFileURL(path.join(ROOT, 'libs', name, 'dist', file)));
 
 /** A file of one of our services as it was built. */
 export const built = (service, file) => import(pathToFileURL(path.join(ROOT, 'apps', service, 'dist', file)));

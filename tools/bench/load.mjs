@@ -27,8 +27,13 @@ export class BenchServer {
   }
 
   /** What the process answers to a question by its name. */
-  async ask(question) {
-    this.child.send(question);
+  ask(question) {
+    return this.tell(question);
+  }
+
+  /** Sends a message of any kind. @returns the answer */
+  async tell(something) {
+    this.child.send(something);
     const [message] = await once(this.child, 'message');
     return message;
   }

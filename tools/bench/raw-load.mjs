@@ -1,0 +1,115 @@
+// Load over plain sockets with requests written once: cheap enough to leave the other core to the stores, and its times
+// are finer than a millisecond.
+import { once } from 'node:events';
+import net from 'node:net';
+
+const CONNECTIONS = 50;
+const LENGTH = /\r\ncontent-length: (\d+)/i;
+
+/** A GET with keep-alive, ready to be written. */
+export const getRequest = (path, headers = {}) =>
+  Buffer.from(
+    `GET ${path} HTTP/1.1\r\nHost: bench\r\n${Object.entries(headers)
+      .map(([name, value]) => `${name}: ${value}\r\n`)
+      .join('')}\r\n`,
+  );
+
+/** One keep-alive connection with one request under way. */
+class Line {
+  constructor(port) {
+    this.socket = net.connect({ port, host: '127.0.0.1', noDelay: true });
+    this.socket.on('data', (part) => this.#take(part));
+    this.socket.on('error', (error) => this.fail?.(error));
+    this.socket.on('close', () => this.fail?.(new Error('the connection was closed')));
+    this.text = '';
+  }
+
+  /** @returns the status of the answer */
+  ask(request) {
+    return new Promise((settle, fail) => {
+      Object.assign(this, { settle, fail });
+      this.socket.write(request);
+    });
+  }
+
+  #take(part) {
+    this.text += part.latin1Slice();
+    const head = this.text.indexOf('\r\n\r\n');
+    if (head === -1) return;
+    const length = Number(LENGTH.exec(this.text)?.[1] ?? 0);
+    if (this.text.length < head + 4 + length) return;
+    const status = Number(this.text.slice(9, 12));
+    this.text = '';
+    this.settle(status);
+  }
+}
+
+async function openLines(port, count) {
+  const lines = Array.from({ length: count }, () => new Line(port));
+  await Promise.all(lines.map((line) => once(line.socket, 'connect')));
+  return lines;
+}
+
+const percentile = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
+
+function summary(times, elapsedMs, refused) {
+  if (refused > 0) throw new Error(`${refused} of ${times.length} requests were refused`);
+  times.sort((a, b) => a - b);
+  return {
+    requests: times.length,
+    perSecond: times.length / (elapsedMs / 1_000),
+    p50Ms: percentile(times, 0.5),
+    p99Ms: percentile(times, 0.99),
+  };
+}
+
+/**
+ * As fast as the server answers, until time is up or the requests of `once` are used up.
+ * @param {{ requests: Buffer[], seconds?: number, once?: boolean }} options  requests are asked in turn
+ */
+export async function flood(port, { requests, seconds = 2, once: onlyOnce = false }) {
+  const lines = await openLines(port, CONNECTIONS);
+  const times = [];
+  const startedAt = performance.now();
+  const until = onlyOnce ? Infinity : startedAt + seconds * 1_000;
+  let next = 0;
+  let refused = 0;
+  const run = async (line) => {
+    while (performance.now() < until && (!onlyOnce || next < requests.length)) {
+      const askedAt = performance.now();
+      if ((await line.ask(requests[next++ % requests.length])) !== 200) refused++;
+      times.push(performance.now() - askedAt);
+    }
+  };
+  await Promise.all(lines.map(run));
+  const elapsedMs = performance.now() - startedAt;
+  for (const line of lines) line.socket.destroy();
+  return summary(times, elapsedMs, refused);
+}
+
+/** So many a second, evenly, whatever the answers take: a late answer keeps nobody from asking. */
+export async function pace(port, { requests, seconds, perSecond }) {
+  const free = await openLines(port, CONNECTIONS);
+  const lines = [...free];
+  const times = [];
+  const pending = [];
+  const startedAt = performance.now();
+  let next = 0;
+  let refused = 0;
+  const ask = async (dueAt) => {
+    const line = free.pop() ?? (await openLines(port, 1))[0];
+    if (!lines.includes(line)) lines.push(line);
+    if ((await line.ask(requests[next++ % requests.length])) !== 200) refused++;
+    times.push(performance.now() - dueAt);
+    free.push(line);
+  };
+  while (performance.now() - startedAt < seconds * 1_000) {
+    const due = Math.floor(((performance.now() - startedAt) / 1_000) * perSecond);
+    while (pending.length < due) pending.push(ask(performance.now()));
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  await Promise.all(pending);
+  const elapsedMs = performance.now() - startedAt;
+  for (const line of lines) line.socket.destroy();
+  return summary(times, elapsedMs, refused);
+}
