@@ -1,0 +1,48 @@
+import { readCredentialsConfig } from './config.js';
+
+const GOOD = {
+  DATABASE_URL: 'postgres://service@localhost/rmm',
+  WORKER_DATABASE_URL: 'postgres://worker@localhost/rmm',
+  REDIS_URL: 'redis://:secret@localhost',
+  NATS_URL: 'nats://localhost',
+  JWKS_URL: 'http://localhost:4001/.well-known/jwks.json',
+};
+const PRODUCTION = {
+  ...GOOD,
+  NODE_ENV: 'production',
+  PUBLIC_API_URL: 'https://api.example.com',
+  PUBLIC_APP_URL: 'https://app.example.com',
+};
+/** Long enough for every use it has. */
+const SECRET = 'a'.repeat(64);
+
+describe('readCredentialsConfig', () => {
+  it('refuses production without any pepper, naming it among the other problems', () => {
+    expect(() => readCredentialsConfig(PRODUCTION)).toThrow('No enrollment key pepper configured');
+    const read = () => readCredentialsConfig({ ...PRODUCTION, ENROLLMENT_KEY_PEPPER: '', JWKS_URL: '' });
+    expect(read).toThrow(/No enrollment key pepper configured/);
+    expect(read).toThrow(/JWKS_URL is required/);
+  });
+
+  it.each(['ENROLLMENT_KEY_PEPPER', 'APP_ENCRYPTION_KEY', 'SECRET_ENCRYPTION_KEY', 'JWT_SECRET'])(
+    'takes %s for the pepper where it is the only one',
+    (variable) => {
+      const { enrollmentPeppers } = readCredentialsConfig({ ...PRODUCTION, [variable]: SECRET });
+      expect(enrollmentPeppers).toEqual({ current: SECRET, legacy: [] });
+    },
+  );
+
+  it('hashes new keys with ENROLLMENT_KEY_PEPPER, whatever legacy secrets stand beside it', () => {
+    const { enrollmentPeppers } = readCredentialsConfig({ ...GOOD, JWT_SECRET: 'old', ENROLLMENT_KEY_PEPPER: 'new' });
+    expect(enrollmentPeppers).toEqual({ current: 'new', legacy: ['old'] });
+  });
+
+  it('lets enrollment keys live 30 days unless told otherwise, and a year at most', () => {
+    const minutes = (value?: string) =>
+      readCredentialsConfig({ ...GOOD, ENROLLMENT_KEY_DEFAULT_TTL_MINUTES: value }).enrollmentKeyDefaultTtlMinutes;
+    expect([minutes(), minutes('1'), minutes('525600')]).toEqual([43_200, 1, 525_600]);
+    for (const refused of ['0', '525601', '30 days']) {
+      expect(() => minutes(refused)).toThrow(/ENROLLMENT_KEY_DEFAULT_TTL_MINUTES/);
+    }
+  });
+});

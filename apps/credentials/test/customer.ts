@@ -1,0 +1,22 @@
+import type { Person } from '@rmm/testing/identity-side';
+import type { CredentialsUnderTest } from './credentials-under-test.js';
+
+/** A fresh partner with one organisation of two sites, and whoever signs in there. */
+export async function makeCustomer(service: CredentialsUnderTest) {
+  const partnerId = await service.partner();
+  const orgId = await service.organization(partnerId);
+  const as = (person: Person = {}) => service.as({ partnerId, ...person });
+  return {
+    partnerId,
+    orgId,
+    siteIds: [service.provisioning.site(orgId), service.provisioning.site(orgId)] as [string, string],
+    /** A member of the partner, who may do everything unless said otherwise. */
+    as,
+    /** A member of the organisation. */
+    member: (person: Person = {}) => as({ scope: 'organization', orgId, ...person }),
+    owner: await as(),
+  };
+}
+
+export type Customer = Awaited<ReturnType<typeof makeCustomer>>;
+export type Client = Customer['owner'];
