@@ -1,11 +1,12 @@
-// The service of `bench api-key`: one route three times, without a guard, behind our key door, and the textbook way.
+// The service of `bench api-key`: one route without a guard, behind our key door, and the textbook way, once with TypeORM
+// as most Nest applications have it and once with prepared statements.
 import 'reflect-metadata';
 import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { Controller, Get, UseGuards } from '@nestjs/common';
 import { MessagePattern, Payload } from '@nestjs/microservices';
 import { __decorate, __metadata, __param } from 'tslib';
-import { BenchKeys, KEY_TABLE } from './api-key-store.mjs';
+import { BenchKeys, KEY_TABLE, OrmKeys } from './api-key-store.mjs';
 import { lib, moduleOf } from './fleet-libs.mjs';
 import { announce } from './load.mjs';
 
@@ -60,22 +61,26 @@ class TextbookGuard {
     const record = await this.keys.find(createHash('sha256').update(key).digest());
     if (!record || record.status !== 'active') return false;
     const window = `textbook:{${record.keyId}}`;
-    const verdict = await this.charge([`${window}:cells`, `${window}:total`], record.rateLimit);
-    if (verdict[0] !== 1) return false;
+    const [admitted, remaining, reset] = await this.charge([`${window}:cells`, `${window}:total`], record.rateLimit);
+    if (admitted !== 1) return false;
     const response = context.switchToHttp().getResponse();
     response.setHeader('X-RateLimit-Limit', record.rateLimit);
-    response.setHeader('X-RateLimit-Remaining', verdict[1]);
-    response.setHeader('X-RateLimit-Reset', verdict[2]);
+    response.setHeader('X-RateLimit-Remaining', remaining);
+    response.setHeader('X-RateLimit-Reset', reset);
     await this.keys.countUse(record.keyId);
     return true;
   }
   async charge(names, limit) {
-    const args = [2, ...names, HOUR_SECONDS, 0, limit];
     this.sha ??= await this.redis.shared.script('LOAD', KEY_WINDOW_SCRIPT);
-    return this.redis.shared.evalsha(this.sha, ...args);
+    return this.redis.shared.evalsha(this.sha, 2, ...names, HOUR_SECONDS, 0, limit);
   }
 }
-const Textbook = __decorate([__metadata('design:paramtypes', [BenchKeys, RedisConnections])], TextbookGuard);
+const textbook = (Keys) => {
+  class Guard extends TextbookGuard {}
+  return __decorate([__metadata('design:paramtypes', [Keys, RedisConnections])], Guard);
+};
+const Textbook = textbook(OrmKeys);
+const Prepared = textbook(BenchKeys);
 
 class BenchController {
   constructor(keys) {
@@ -90,6 +95,9 @@ class BenchController {
   textbook() {
     return ROW;
   }
+  prepared() {
+    return ROW;
+  }
   async recordUsage({ uses }) {
     return { recorded: await this.keys.countUses(uses) };
   }
@@ -98,6 +106,7 @@ const route = (name, ...decorators) => __decorate([Get(name), ...decorators], Be
 route('open', Public());
 route('guarded', AcceptsApiKey('devices:read'));
 route('textbook', Public(), UseGuards(Textbook));
+route('prepared', Public(), UseGuards(Prepared));
 __decorate(
   [MessagePattern(CREDENTIALS_KEYS_RECORD_USAGE.subject), __param(0, Payload())],
   BenchController.prototype,
@@ -128,7 +137,12 @@ const app = await startService({
     providers: [
       { provide: BenchKeys, inject: [WorkerDatabase], useFactory: (worker) => new BenchKeys(worker) },
       { provide: KEY_SOURCE, inject: [BenchKeys], useFactory: (keys) => ({ resolve: (hash) => keys.find(hash) }) },
+      {
+        provide: OrmKeys,
+        useFactory: () => OrmKeys.connect(config.workerDatabaseUrl, SERVICE, Number(process.env.DB_POOL_MAX)),
+      },
       Textbook,
+      Prepared,
     ],
   }),
   microservices: (each) => void each.connectMicroservice({ strategy: each.get(JetStreamServer) }),

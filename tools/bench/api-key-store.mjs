@@ -1,4 +1,7 @@
 import { createHash } from 'node:crypto';
+import { createRequire } from 'node:module';
+
+const { DataSource, EntitySchema } = createRequire(import.meta.url)('typeorm');
 
 export const KEY_TABLE = `create table bench_key (
   id uuid primary key default gen_random_uuid(), partner_id uuid not null, org_id uuid not null,
@@ -25,7 +28,7 @@ export async function insertKeys(admin, count, firstLimit) {
   await admin.query('analyze bench_key');
 }
 
-/** Look-up and counters of the stored keys. */
+/** Look-up and counters of the stored keys, in prepared statements. */
 export class BenchKeys {
   constructor(worker) {
     this.worker = worker;
@@ -75,5 +78,46 @@ export class BenchKeys {
       [uses.map((use) => use.keyId), uses.map((use) => use.count), uses.map((use) => use.lastUsedAt)],
     );
     return rows.length;
+  }
+}
+
+const column = (name, type, more = {}) => ({ name, type, ...more });
+const KEY_ENTITY = new EntitySchema({
+  name: 'BenchKey',
+  tableName: 'bench_key',
+  columns: {
+    keyId: column('id', 'uuid', { primary: true }),
+    partnerId: column('partner_id', 'uuid'),
+    orgId: column('org_id', 'uuid'),
+    keyHash: column('key_hash', 'bytea'),
+    scopes: column('scopes', 'text', { array: true }),
+    rateLimit: column('rate_limit', 'integer'),
+    status: column('status', 'text'),
+    expiresAt: column('expires_at', 'timestamptz', { nullable: true }),
+    createdBy: column('created_by', 'uuid', { nullable: true }),
+    usageCount: column('usage_count', 'bigint'),
+    lastUsedAt: column('last_used_at', 'timestamptz', { nullable: true }),
+  },
+});
+
+/** The same as most Nest applications have it: TypeORM's repository. */
+export class OrmKeys {
+  static async connect(url, schema, poolSize) {
+    const source = new DataSource({ type: 'postgres', url, schema, poolSize, entities: [KEY_ENTITY] });
+    const keys = new OrmKeys();
+    keys.repository = (await source.initialize()).getRepository('BenchKey');
+    return keys;
+  }
+
+  find(keyHash) {
+    return this.repository.findOneBy({ keyHash });
+  }
+
+  countUse(keyId) {
+    return this.repository.update({ keyId }, { usageCount: () => 'usage_count + 1', lastUsedAt: new Date() });
+  }
+
+  async onApplicationShutdown() {
+    await this.repository.manager.connection.destroy();
   }
 }

@@ -87,29 +87,48 @@ export async function flood(port, { requests, seconds = 2, once: onlyOnce = fals
   return summary(times, elapsedMs, refused);
 }
 
-/** So many a second, evenly, whatever the answers take: a late answer keeps nobody from asking. */
-export async function pace(port, { requests, seconds, perSecond }) {
-  const free = await openLines(port, CONNECTIONS);
-  const lines = [...free];
-  const times = [];
-  const pending = [];
-  const startedAt = performance.now();
-  let next = 0;
-  let refused = 0;
-  const ask = async (dueAt) => {
-    const line = free.pop() ?? (await openLines(port, 1))[0];
-    if (!lines.includes(line)) lines.push(line);
-    if ((await line.ask(requests[next++ % requests.length])) !== 200) refused++;
-    times.push(performance.now() - dueAt);
-    free.push(line);
-  };
-  while (performance.now() - startedAt < seconds * 1_000) {
-    const due = Math.floor(((performance.now() - startedAt) / 1_000) * perSecond);
-    while (pending.length < due) pending.push(ask(performance.now()));
-    await new Promise((resolve) => setTimeout(resolve, 1));
+/** Asks so many times a second, evenly, whatever the answers take: a late answer keeps nobody from asking. */
+export class Pace {
+  #times = [];
+  #next = 0;
+  #refused = 0;
+  #elapsedMs = 0;
+
+  constructor(port, requests, perSecond) {
+    Object.assign(this, { port, requests, perSecond });
   }
-  await Promise.all(pending);
-  const elapsedMs = performance.now() - startedAt;
-  for (const line of lines) line.socket.destroy();
-  return summary(times, elapsedMs, refused);
+
+  async run(seconds) {
+    this.lines ??= await openLines(this.port, CONNECTIONS);
+    this.free ??= [...this.lines];
+    const startedAt = performance.now();
+    const pending = [];
+    while (performance.now() - startedAt < seconds * 1_000) {
+      const due = ((performance.now() - startedAt) / 1_000) * this.perSecond;
+      while (pending.length < due) pending.push(this.#ask());
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    await Promise.all(pending);
+    this.#elapsedMs += performance.now() - startedAt;
+  }
+
+  /** Of all runs; the connections are closed. */
+  end() {
+    for (const line of this.lines) line.socket.destroy();
+    return summary(this.#times, this.#elapsedMs, this.#refused);
+  }
+
+  async #ask() {
+    const askedAt = performance.now();
+    const line = this.free.pop() ?? (await this.#another());
+    if ((await line.ask(this.requests[this.#next++ % this.requests.length])) !== 200) this.#refused++;
+    this.#times.push(performance.now() - askedAt);
+    this.free.push(line);
+  }
+
+  async #another() {
+    const [line] = await openLines(this.port, 1);
+    this.lines.push(line);
+    return line;
+  }
 }
