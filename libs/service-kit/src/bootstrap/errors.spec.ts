@@ -17,6 +17,7 @@ describe('bad input and bad days', () => {
       {
         bodyLimits: [{ path: '/things/import', limitBytes: 3_000_000 }],
         timeouts: [{ path: '/things/slow', timeoutMs: 200 }],
+        errorBodies: [{ path: '/things/import', toBody: ({ code }, id) => ({ said: code, id }) }],
       },
     );
   });
@@ -67,6 +68,14 @@ describe('bad input and bad days', () => {
     expect([answer.status, answer.body.error]).toEqual([400, 'name: must be text of 1 to 255 characters']);
     const over = await post('/things/import', JSON.stringify({ name: 'x'.repeat(3_000_000) }));
     expect(over.status).toBe(413);
+  });
+
+  it('words what goes wrong before the router as a route says, with the status and headers of every error', async () => {
+    const over = await post('/things/import', 'x'.repeat(3_000_001));
+    expect([over.status, over.headers['content-type']]).toEqual([413, 'application/json; charset=utf-8']);
+    expect(over.body).toEqual({ said: 'payload_too_large', id: over.headers['x-request-id'] });
+    const other = await post('/things', 'x'.repeat(1_048_577));
+    expect(other.body).toMatchObject({ code: 'payload_too_large' });
   });
 
   it.each(['application/x-www-form-urlencoded', 'text/plain', 'application/json; charset=utf-16'])(

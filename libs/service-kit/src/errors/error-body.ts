@@ -16,13 +16,24 @@ export function toErrorBody(error: DomainError, requestId: string): ErrorBody {
   return body;
 }
 
-/** Answers with an error; does nothing but cut the connection when an answer has already begun. */
-export function writeError(response: ServerResponse, error: DomainError, requestId: string): void {
+/** How an error is worded for its caller. */
+export type ToErrorBody = (error: DomainError, requestId: string) => object;
+
+/**
+ * Answers with an error; does nothing but cut the connection when an answer has already begun.
+ * @param toBody  for surfaces whose protocol has errors of its own
+ */
+export function writeError(
+  response: ServerResponse,
+  error: DomainError,
+  requestId: string,
+  toBody: ToErrorBody = toErrorBody,
+): void {
   if (response.headersSent) {
     if (!response.writableEnded) response.destroy();
     return;
   }
-  const text = JSON.stringify(toErrorBody(error, requestId));
+  const text = JSON.stringify(toBody(error, requestId));
   response.statusCode = error.status;
   for (const [name, value] of Object.entries(error.headers ?? {})) response.setHeader(name, value);
   const retryAfter = retryAfterOf(error);

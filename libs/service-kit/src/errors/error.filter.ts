@@ -2,7 +2,7 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, Inject, Injectable } f
 import type { KitRequest, KitResponse } from '../http/kit-request.js';
 import { Logger } from '../logging/logger.js';
 import type { DomainError } from './domain-error.js';
-import { writeError } from './error-body.js';
+import { toErrorBody, writeError } from './error-body.js';
 import { toDomainError } from './to-domain-error.js';
 
 /** Global: every error that leaves a handler becomes the one error body. */
@@ -17,12 +17,17 @@ export class ErrorFilter implements ExceptionFilter {
     const request = http.getRequest<KitRequest>();
     const error = this.translate(thrown);
     logError(this.logger, error, request);
-    writeError(http.getResponse<KitResponse>(), error, request.requestId);
+    writeError(http.getResponse<KitResponse>(), error, request.requestId, (...given) => this.toBody(...given));
   }
 
   /** For surfaces with words of their own: extend, and use the filter on their controllers. */
   protected translate(thrown: unknown): DomainError {
     return toDomainError(thrown);
+  }
+
+  /** For surfaces whose protocol has errors of its own; what goes wrong before the router needs an `ErrorBodyRule`. */
+  protected toBody(error: DomainError, requestId: string): object {
+    return toErrorBody(error, requestId);
   }
 }
 

@@ -3,7 +3,7 @@ import type { RequestContext } from '../context/request-context.js';
 import { runInContext } from '../context/request-context.js';
 import type { FleetConfig } from '../config/fleet-config.js';
 import type { DomainError } from '../errors/domain-error.js';
-import { writeError } from '../errors/error-body.js';
+import { type ToErrorBody, writeError } from '../errors/error-body.js';
 import { logError } from '../errors/error.filter.js';
 import { NotFoundError, UnavailableError } from '../errors/errors.js';
 import { toDomainError } from '../errors/to-domain-error.js';
@@ -27,9 +27,15 @@ export interface TimeoutRule extends PathRule {
   timeoutMs: number;
 }
 
+/** Routes whose errors are worded otherwise, also those found before the router: ceilings, limits, timeouts. */
+export interface ErrorBodyRule extends PathRule {
+  toBody: ToErrorBody;
+}
+
 export interface PipelineOptions {
   bodyLimits?: readonly BodyRule[];
   timeouts?: readonly TimeoutRule[];
+  errorBodies?: readonly ErrorBodyRule[];
 }
 
 interface Parts {
@@ -59,6 +65,7 @@ export class Pipeline {
   private readonly cors: Cors;
   private readonly bodies: BodyReader;
   private readonly timeouts: PathRules<TimeoutRule>;
+  private readonly errorBodies: PathRules<ErrorBodyRule>;
   private readonly globalLimit: GlobalLimit;
   private readonly accessLog: AccessLog;
   private readonly redirectTo?: string;
@@ -75,6 +82,7 @@ export class Pipeline {
     this.cors = new Cors(config.corsOrigins);
     this.bodies = new BodyReader(options.bodyLimits ?? []);
     this.timeouts = new PathRules(options.timeouts ?? []);
+    this.errorBodies = new PathRules(options.errorBodies ?? []);
     this.globalLimit = new GlobalLimit(config, limits);
     this.accessLog = new AccessLog(logger);
     this.redirectTo = config.forceHttps ? `https://${new URL(config.publicApiUrl).host}` : undefined;
@@ -148,7 +156,7 @@ export class Pipeline {
     const request = response.inFlight?.request;
     if (request === undefined) return;
     logError(this.parts.logger, error, request);
-    writeError(response, error, request.requestId);
+    writeError(response, error, request.requestId, this.errorBodies.find(request.pathname)?.toBody);
   }
 
   /**
