@@ -69,7 +69,8 @@ export class AccessGuard implements CanActivate {
     response: AccessResponse,
   ): Promise<Caller> {
     if (presentedKey(request) !== null) return this.keys.enterWithApiKey(request, response, scopes);
-    if (bearerToken(request) === null || scopes.length === 0) return Promise.reject(new InvalidApiKey());
+    const keysOnly = policy.keysOnly || scopes.length === 0;
+    if (keysOnly || bearerToken(request) === null) return Promise.reject(new InvalidApiKey());
     return this.users.enter(request, response, { any: scopes }, policy);
   }
 

@@ -32,6 +32,7 @@ import { CurrentCaller } from './callers/current-caller.js';
 import {
   AcceptsApiKey,
   AgentToken,
+  KeysOnly,
   PartnerKey,
   Public,
   RequireMfa,
@@ -115,6 +116,13 @@ class ThingsController {
   @AcceptsApiKey('devices:execute')
   @RequireMfa()
   push(@CurrentCaller() caller: Caller) {
+    return shown(caller);
+  }
+
+  @Get('machines')
+  @AcceptsApiKey('devices:read')
+  @KeysOnly()
+  machines(@CurrentCaller() caller: Caller) {
     return shown(caller);
   }
 
@@ -358,6 +366,14 @@ describe('an API key', () => {
     expect(answer.headers['x-ratelimit-remaining']).toBe('999');
   });
 
+  it('is asked for where a door is for keys only, whatever the token may', async () => {
+    await get('/machines').set('x-api-key', apiKey.key).expect(200);
+    for (const call of [get('/machines'), get('/machines').set('authorization', bearer())]) {
+      expect((await call.expect(401)).body).toMatchObject({ code: 'invalid_api_key' });
+    }
+    await get('/fields').set('authorization', bearer()).expect(200);
+  });
+
   it('passes where a user needs a factor and the door admits it; the user still needs one', async () => {
     const record = keys.get(apiKey.keyHash.toString('hex'));
     if (record) record.scopes = ['devices:execute'];
@@ -470,6 +486,9 @@ describe('the OpenAPI document', () => {
     const things = paths['/api/v1/things/fields'] as { get?: { security?: object[]; 'x-door'?: object } } | undefined;
     expect(things?.get?.security).toEqual([{ apiKey: [] }, { bearer: [] }]);
     expect(things?.get?.['x-door']).toEqual({ kind: 'api-key', scopes: ['devices:read'] });
+    const machines = paths['/api/v1/things/machines'] as typeof things;
+    expect(machines?.get?.security).toEqual([{ apiKey: [] }]);
+    expect(machines?.get?.['x-door']).toEqual({ kind: 'api-key', scopes: ['devices:read'], keysOnly: true });
   });
 });
 

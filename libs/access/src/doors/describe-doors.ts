@@ -6,23 +6,24 @@ export const describeDoors: OperationDescriber = (operation, { controller, handl
   const policy = policyOf(controller, handler);
   if (policy === null) return;
   operation.security = securityOf(policy);
-  const { door, mfa, scopes, fullPartnerAccess } = policy;
+  const { door, mfa, scopes, fullPartnerAccess, keysOnly } = policy;
   operation['x-door'] = {
     ...door,
     ...(mfa && { mfa: true }),
     ...(scopes && { allowedScopes: scopes }),
     ...(fullPartnerAccess && { fullPartnerAccess: true }),
+    ...(keysOnly && { keysOnly: true }),
   };
 };
 
-function securityOf({ door }: RoutePolicy): Record<string, string[]>[] {
+function securityOf({ door, keysOnly }: RoutePolicy): Record<string, string[]>[] {
   switch (door.kind) {
     case 'public':
       return [];
     case 'partner-key':
       return [{ [API_KEY_SCHEME]: [] }];
     case 'api-key':
-      return door.scopes.length === 0
+      return keysOnly || door.scopes.length === 0
         ? [{ [API_KEY_SCHEME]: [] }]
         : [{ [API_KEY_SCHEME]: [] }, { [BEARER_SCHEME]: [] }];
     default:

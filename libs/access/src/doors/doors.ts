@@ -15,6 +15,7 @@ export interface Narrowing {
   mfa?: boolean;
   scopes?: readonly AccessScope[];
   fullPartnerAccess?: boolean;
+  keysOnly?: boolean;
   skipTenantStatus?: boolean;
   skipMfaEnrollment?: boolean;
   skipFallbackAudit?: boolean;
@@ -74,6 +75,9 @@ export const AllowScopes = (...scopes: [AccessScope, ...AccessScope[]]) => narro
 
 /** Closed to partner members with `orgAccess` other than `all`: 403 `full_partner_access_required`. */
 export const FullPartnerAccess = () => narrow({ fullPartnerAccess: true });
+
+/** Closes an `@AcceptsApiKey` door to user tokens: without a key, 401 `invalid_api_key`. */
+export const KeysOnly = () => narrow({ keysOnly: true });
 
 /** Leaves step 5 of CONTRACT.md 2.4 out: the routes a suspended tenant still needs. */
 export const SkipTenantStatus = () => narrow({ skipTenantStatus: true });

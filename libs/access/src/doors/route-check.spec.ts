@@ -2,7 +2,16 @@ import { Controller, Get, Module, Post } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { EventPattern } from '@nestjs/microservices';
 import { Test } from '@nestjs/testing';
-import { AgentToken, AllowScopes, PartnerKey, Public, RequireMfa, RequirePermission, SignedIn } from './doors.js';
+import {
+  AgentToken,
+  AllowScopes,
+  KeysOnly,
+  PartnerKey,
+  Public,
+  RequireMfa,
+  RequirePermission,
+  SignedIn,
+} from './doors.js';
 import { doorProblems, routesOf } from './route-check.js';
 import { policyOf } from './route-policy.js';
 
@@ -65,6 +74,13 @@ class BadController {
   narrowed() {
     return 'narrowed';
   }
+
+  @Get('keys')
+  @SignedIn()
+  @KeysOnly()
+  keys() {
+    return 'keys';
+  }
 }
 
 @Controller('twice')
@@ -104,6 +120,7 @@ describe('the check of doors at start', () => {
       'BadController.none has no door',
       'BadController.two has 2 doors: agent-token, signed-in',
       'BadController.narrowed narrows a door for users, but its door is partner-key',
+      'BadController.keys is for keys only, but its door is signed-in',
       'TwiceController.open has 2 doors: signed-in, public',
       'DerivedController.inherited has no door',
     ]);

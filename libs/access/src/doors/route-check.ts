@@ -36,7 +36,8 @@ export function doorProblems(routes: readonly Route[]): string[] {
   return routes.flatMap(({ name, controller, handler, doors }) => {
     if (doors.length === 0) return [`${name} has no door`];
     if (doors.length > 1) return [`${name} has ${doors.length} doors: ${doors.map(({ kind }) => kind).join(', ')}`];
-    const { mfa, scopes, fullPartnerAccess } = policyOf(controller, handler) ?? {};
+    const { mfa, scopes, fullPartnerAccess, keysOnly } = policyOf(controller, handler) ?? {};
+    if (keysOnly && doors[0].kind !== 'api-key') return [`${name} is for keys only, but its door is ${doors[0].kind}`];
     const forUsers = ['permission', 'signed-in', 'api-key'].includes(doors[0].kind);
     const narrowed = mfa || scopes || fullPartnerAccess;
     return narrowed && !forUsers ? [`${name} narrows a door for users, but its door is ${doors[0].kind}`] : [];
