@@ -1,5 +1,5 @@
 import { Module, type DynamicModule } from '@nestjs/common';
-import { AccessModule } from '@rmm/access';
+import { AccessModule, ORGANIZATION_LISTENER } from '@rmm/access';
 import { MessagingModule } from '@rmm/messaging';
 import { PersistenceModule } from '@rmm/persistence';
 import { ServiceKitModule } from '@rmm/service-kit';
@@ -14,6 +14,9 @@ import { PartnerPrincipalKey } from './partner-principals/partner-principal-key.
 import { PartnerPrincipal } from './partner-principals/partner-principal.entity.js';
 import { PartnerPrincipalsModule } from './partner-principals/partner-principals.module.js';
 import { PartnerDirectoryController } from './partners/partner-directory.controller.js';
+import { TenantChanges } from './partners/tenant-changes.js';
+import { ServicePrincipal } from './service-principals/service-principal.entity.js';
+import { ServicePrincipalsModule } from './service-principals/service-principals.module.js';
 
 @Module({})
 export class AppModule {
@@ -26,19 +29,24 @@ export class AppModule {
         PersistenceModule.forRoot({
           config,
           schema: 'credentials',
-          entities: [ApiKey, EnrollmentKey, PartnerPrincipal, PartnerPrincipalKey],
+          entities: [ApiKey, EnrollmentKey, PartnerPrincipal, PartnerPrincipalKey, ServicePrincipal],
           migrations: MIGRATIONS,
         }),
         MessagingModule.forRoot({ config, service: 'credentials' }),
         AccessModule.forRoot({ config, service: 'credentials' }),
         ApiKeysModule,
         EnrollmentKeysModule,
+        ServicePrincipalsModule,
         PartnerPrincipalsModule,
         KeyRecordsModule,
       ],
       controllers: [PartnerDirectoryController],
-      providers: [{ provide: CREDENTIALS_CONFIG, useValue: config }],
-      exports: [CREDENTIALS_CONFIG],
+      providers: [
+        { provide: CREDENTIALS_CONFIG, useValue: config },
+        TenantChanges,
+        { provide: ORGANIZATION_LISTENER, useExisting: TenantChanges },
+      ],
+      exports: [CREDENTIALS_CONFIG, ORGANIZATION_LISTENER],
     };
   }
 }

@@ -17,6 +17,12 @@ export class PermissionNotDelegable extends ForbiddenError {
   override error = 'You can only grant what you hold';
 }
 
+/** 403: what is organisation-wide is not for members confined to sites. @see CONTRACT.md 4.3 */
+export class SiteRestricted extends ForbiddenError {
+  override code = 'site_restricted';
+  override error = 'Service principals are organisation-wide; a site-restricted user cannot manage them.';
+}
+
 type ScopeCatalogue = Readonly<Record<string, readonly Permission[]>>;
 
 /**

@@ -20,6 +20,7 @@ export type { OperationExample, OperationExamples } from './openapi/operation-ex
 export * from './redis/redis-connections.js';
 export * from './service-kit.module.js';
 export * from './time/clock.js';
+export * from './time/repeated-work.js';
 export * from './tokens.js';
 export * from './dto/field.js';
 export * from './dto/list-fields.js';
@@ -42,5 +43,5 @@ export type { BodyRule } from './http/body-reader.js';
 export { FormFile, TakesFormFile } from './http/form-file.js';
 export type { KitRequest, KitResponse } from './http/kit-request.js';
 export { API_PREFIX } from './http/path-rules.js';
-export type { PipelineOptions, TimeoutRule } from './http/pipeline.js';
+export type { ErrorBodyRule, PipelineOptions, TimeoutRule } from './http/pipeline.js';
 export { TrustedProxies } from './http/trusted-proxies.js';

@@ -10,8 +10,15 @@ export class ApiKey {
   @Column('text') name!: string;
   @Column('text', { name: 'key_prefix' }) keyPrefix!: string;
   @Column('bytea', { name: 'key_hash', select: false }) keyHash!: Buffer;
+  /** What worked before the last rotation, while it still works. */
+  @Column('bytea', { name: 'previous_key_hash', nullable: true, select: false }) previousKeyHash!: Buffer | null;
+  @Column('timestamptz', { name: 'previous_valid_until', nullable: true }) previousValidUntil!: Date | null;
+  /** Rises with each rotation. */
+  @Column('integer') generation!: number;
   @Column('text', { array: true }) scopes!: string[];
+  @Column('text', { name: 'source_cidrs', array: true }) sourceCidrs!: string[];
   @Column('timestamptz', { name: 'expires_at', nullable: true }) expiresAt!: Date | null;
+  @Column('boolean', { name: 'expiry_reminders' }) expiryReminders!: boolean;
   @Column('integer', { name: 'rate_limit' }) rateLimit!: number;
   @Column('text') status!: ApiKeyStatus;
   @Column('text') source!: 'manual' | 'service_principal';

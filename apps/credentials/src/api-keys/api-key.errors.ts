@@ -1,6 +1,17 @@
-import { BadRequestError } from '@rmm/service-kit';
+import { BadRequestError, ConflictError } from '@rmm/service-kit';
 
 export class ApiKeyAlreadyRevoked extends BadRequestError {
   override code = 'api_key_already_revoked';
   override error = 'API key is already revoked';
+}
+
+export class ApiKeyNotActive extends BadRequestError {
+  override code = 'api_key_not_active';
+  override error = 'Only active API keys may be updated or rotated';
+}
+
+/** 409: the key belongs to a service principal. */
+export class ServicePrincipalKey extends ConflictError {
+  override code = 'service_principal_key';
+  override error = 'The key belongs to a service principal: rotate the principal';
 }

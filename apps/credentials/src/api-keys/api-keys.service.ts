@@ -1,39 +1,40 @@
 import { Injectable } from '@nestjs/common';
-import { OrganizationDirectory, type UserCaller } from '@rmm/access';
-import { CREDENTIAL_CHANGED, type CredentialChanged, type Page } from '@rmm/contracts';
-import { AuditTrail, Outbox, type OutgoingMessage } from '@rmm/messaging';
+import { isSiteRestricted, OrganizationDirectory, type UserCaller } from '@rmm/access';
 import { API_KEY_SCOPES } from '@rmm/permissions';
 import { Tenants } from '@rmm/persistence';
 import { mintApiKey } from '@rmm/secrets';
-import { Clock, ValidationError, toPage } from '@rmm/service-kit';
-import { assertKnownScopes, assertMayGrant } from '../scope-checks.js';
-import { ApiKeyAlreadyRevoked } from './api-key.errors.js';
+import { Clock, ValidationError, toPage, type Paged } from '@rmm/service-kit';
+import { assertKnownScopes, assertMayGrant, SiteRestricted } from '../scope-checks.js';
+import { ApiKeyChanges, type HashedApiKey } from './api-key-changes.js';
 import type { ApiKey } from './api-key.entity.js';
+import { ApiKeyAlreadyRevoked, ApiKeyNotActive } from './api-key.errors.js';
 import { ApiKeysRepository } from './api-keys.repository.js';
-import { toApiKeyDto, toCreatedApiKeyDto, type ApiKeyDto, type CreatedApiKeyDto } from './dto/api-key.dto.js';
+import {
+  statusAt,
+  toApiKeyDto,
+  toCreatedApiKeyDto,
+  type ApiKeyDto,
+  type CreatedApiKeyDto,
+  type RevokedApiKeyDto,
+} from './dto/api-key.dto.js';
 import type { CreateApiKeyDto } from './dto/create-api-key.dto.js';
 import type { ListApiKeysDto } from './dto/list-api-keys.dto.js';
+import type { UpdateApiKeyDto } from './dto/update-api-key.dto.js';
 
-export interface RevokedApiKeyDto {
-  success: true;
-  message: string;
-  apiKey: { id: string; name: string; keyPrefix: string; status: 'revoked'; updatedAt: string };
-}
-
-const DEFAULT_RATE_LIMIT = 1_000; // requests per hour
+/** Requests per hour. */
+export const DEFAULT_RATE_LIMIT = 1_000;
 
 @Injectable()
 export class ApiKeysService {
   constructor(
     private readonly repository: ApiKeysRepository,
+    private readonly changes: ApiKeyChanges,
     private readonly tenants: Tenants,
     private readonly directory: OrganizationDirectory,
-    private readonly audit: AuditTrail,
-    private readonly outbox: Outbox,
     private readonly clock: Clock,
   ) {}
 
-  async list(caller: UserCaller, query: ListApiKeysDto): Promise<Page<ApiKeyDto>> {
+  async list(caller: UserCaller, query: ListApiKeysDto): Promise<Paged<ApiKeyDto>> {
     if (query.orgId) await this.directory.assertReachable(caller, query.orgId);
     const { rows, total } = await this.repository.list(caller, query);
     const now = this.clock.now();
@@ -48,39 +49,53 @@ export class ApiKeysService {
     return toApiKeyDto(await this.repository.get(caller, id), this.clock.now());
   }
 
+  /** @throws WildcardScopeUnsupported, UnsupportedScope, ValidationError 400; PermissionNotDelegable 403 */
   async create(caller: UserCaller, dto: CreateApiKeyDto): Promise<CreatedApiKeyDto> {
-    const scopes = dto.scopes ?? [];
+    const { scopes = [], expiresAt = null, rateLimit = DEFAULT_RATE_LIMIT, orgId, name } = dto;
     assertKnownScopes(scopes, API_KEY_SCOPES);
     assertMayGrant(caller, scopes, API_KEY_SCOPES);
-    if (dto.expiresAt && dto.expiresAt <= this.clock.now()) throw ValidationError.of('expiresAt', 'lies in the past');
-    const organization = await this.directory.assertReachable(caller, dto.orgId);
+    if (expiresAt && expiresAt <= this.clock.now()) throw ValidationError.of('expiresAt', 'lies in the past');
+    const { partnerId } = await this.directory.assertReachable(caller, orgId);
     const { key, keyPrefix, keyHash } = mintApiKey();
+    const { sourceCidrs, expiryReminders } = dto;
+    const given = { name, scopes, expiresAt, rateLimit, sourceCidrs, expiryReminders };
     return this.tenants.run(caller, async (tx) => {
-      const row = await this.repository.insert(tx, {
-        partnerId: organization.partnerId,
-        orgId: dto.orgId,
-        name: dto.name,
-        keyPrefix,
-        keyHash,
-        scopes,
-        expiresAt: dto.expiresAt ?? null,
-        rateLimit: dto.rateLimit ?? DEFAULT_RATE_LIMIT,
-        createdBy: caller.userId,
-      });
-      await this.audit.add(tx, caller, 'api_key.create', resource(row), { keyPrefix, scopes });
-      await this.outbox.add(tx, changed(row, keyHash, 'created'));
+      const owned = { partnerId, orgId, keyPrefix, keyHash, createdBy: caller.userId };
+      const row = await this.repository.insert(tx, { ...given, ...owned });
+      await this.changes.audit(tx, caller, 'api_key.create', row, { keyPrefix, scopes, expiresAt, rateLimit });
+      await this.changes.announce(tx, [row], 'created');
       return toCreatedApiKeyDto(row, key);
     });
   }
 
-  async revoke(caller: UserCaller, id: string): Promise<RevokedApiKeyDto> {
+  /** @throws ApiKeyNotActive 400; PermissionNotDelegable 403 for what is added to the scopes */
+  async update(caller: UserCaller, id: string, dto: UpdateApiKeyDto): Promise<ApiKeyDto> {
+    if (Object.keys(dto).length === 0) throw ValidationError.of('body', 'names no field to change');
+    if (dto.scopes) assertKnownScopes(dto.scopes, API_KEY_SCOPES);
     return this.tenants.run(caller, async (tx) => {
       const row = await this.repository.lock(tx, id);
-      if (row.status === 'revoked') throw new ApiKeyAlreadyRevoked();
-      const updatedAt = await this.repository.revoke(tx, id);
-      await this.audit.add(tx, caller, 'api_key.revoke', resource(row), { keyPrefix: row.keyPrefix });
-      await this.outbox.add(tx, changed(row, row.keyHash, 'revoked'));
-      const { name, keyPrefix } = row;
+      assertMayManage(caller, row);
+      this.assertActive(row);
+      const added = dto.scopes?.filter((scope) => !row.scopes.includes(scope)) ?? [];
+      assertMayGrant(caller, added, API_KEY_SCOPES);
+      const updated = await this.repository.update(tx, id, dto);
+      const details = { ...dto, ...(dto.scopes && { previousScopes: row.scopes }) };
+      await this.changes.audit(tx, caller, 'api_key.update', updated, details);
+      await this.changes.announce(tx, [row], 'updated');
+      return toApiKeyDto(updated, this.clock.now());
+    });
+  }
+
+  /** @throws ApiKeyAlreadyRevoked 400 */
+  revoke(caller: UserCaller, id: string): Promise<RevokedApiKeyDto> {
+    return this.tenants.run(caller, async (tx) => {
+      const row = await this.repository.lock(tx, id);
+      assertMayManage(caller, row);
+      const [revoked] = await this.repository.revoke(tx, [id]);
+      if (!revoked) throw new ApiKeyAlreadyRevoked();
+      const { name, keyPrefix, updatedAt } = revoked;
+      await this.changes.audit(tx, caller, 'api_key.revoke', revoked, { keyPrefix });
+      await this.changes.announce(tx, [row], 'revoked');
       return {
         success: true,
         message: 'API key revoked',
@@ -88,21 +103,14 @@ export class ApiKeysService {
       };
     });
   }
+
+  /** @throws ApiKeyNotActive */
+  assertActive(row: Pick<HashedApiKey, 'status' | 'expiresAt'>): void {
+    if (statusAt(row, this.clock.now()) !== 'active') throw new ApiKeyNotActive();
+  }
 }
 
-const resource = (row: ApiKey) => ({
-  type: 'api_key',
-  id: row.id,
-  name: row.name,
-  orgId: row.orgId,
-  partnerId: row.partnerId,
-});
-
-const changed = (row: ApiKey, keyHash: Buffer, reason: CredentialChanged['reason']): OutgoingMessage => ({
-  stream: 'broadcast',
-  type: CREDENTIAL_CHANGED,
-  aggregateId: row.id,
-  partnerId: row.partnerId,
-  orgId: row.orgId,
-  data: { kind: 'api_key', keyIds: [row.id], keyHashes: [keyHash.toString('hex')], reason } satisfies CredentialChanged,
-});
+/** What belongs to a service principal is organisation-wide. @see CONTRACT.md 4.3 */
+export function assertMayManage(caller: UserCaller, { principalId }: Pick<ApiKey, 'principalId'>): void {
+  if (principalId !== null && isSiteRestricted(caller)) throw new SiteRestricted();
+}

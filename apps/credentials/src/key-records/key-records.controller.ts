@@ -7,12 +7,16 @@ import {
   type KeyUsageRequest,
   type ResolvedKey,
 } from '@rmm/contracts';
-import { KeyRecordsService } from './key-records.service.js';
+import { KeyLookup } from './key-lookup.service.js';
+import { KeyUsageService } from './key-usage.service.js';
 
 /** What the key doors of all services ask. */
 @Controller()
 export class KeyRecordsController {
-  constructor(private readonly keys: KeyRecordsService) {}
+  constructor(
+    private readonly keys: KeyLookup,
+    private readonly usage: KeyUsageService,
+  ) {}
 
   @MessagePattern(CREDENTIALS_KEYS_RESOLVE.subject)
   resolve(@Payload() { keyHash }: KeyResolveRequest): Promise<ResolvedKey | null> {
@@ -21,6 +25,6 @@ export class KeyRecordsController {
 
   @MessagePattern(CREDENTIALS_KEYS_RECORD_USAGE.subject)
   async recordUsage(@Payload() request: KeyUsageRequest): Promise<{ recorded: number }> {
-    return { recorded: await this.keys.recordUsage(request) };
+    return { recorded: await this.usage.record(request) };
   }
 }

@@ -14,7 +14,7 @@ export class CompleteKeys1767312000000 implements MigrationInterface {
   async down(q: QueryRunner): Promise<void> {
     await q.query('DROP TABLE api_key_usage, key_usage_batch');
     await q.query(
-      'DROP INDEX api_key_active_of_principal, api_key_previous_hash, api_key_expiring, api_key_overlapping',
+      'DROP INDEX api_key_active_of_principal, api_key_of_principal, api_key_previous_hash, api_key_expiring, api_key_overlapping',
     );
     await q.query(`
       ALTER TABLE api_key
@@ -63,6 +63,9 @@ export class CompleteKeys1767312000000 implements MigrationInterface {
           FOREIGN KEY (principal_id, org_id) REFERENCES service_principal (id, org_id)`);
     // the promise of SPEC 3.2, whatever races: a principal never has two active keys
     await q.query(`CREATE UNIQUE INDEX api_key_active_of_principal ON api_key (principal_id) WHERE status = 'active'`);
+    await q.query(
+      'CREATE INDEX api_key_of_principal ON api_key (principal_id, created_at DESC) WHERE principal_id IS NOT NULL',
+    );
     await q.query('CREATE UNIQUE INDEX api_key_previous_hash ON api_key (previous_key_hash)');
     await q.query(`CREATE INDEX api_key_expiring ON api_key (expires_at) WHERE status = 'active'`);
     await q.query(

@@ -2,24 +2,29 @@ import { Controller } from '@nestjs/common';
 import { EventPattern, Payload } from '@nestjs/microservices';
 import { PARTNER_CREATED, PARTNER_UPDATED, subjects, type Envelope, type PartnerFact } from '@rmm/contracts';
 import { Inbox } from '@rmm/messaging';
+import { TenantChanges } from './tenant-changes.js';
 
 /** Keeps what key checks need to know of partners: status, and the cap on enrollment keys. */
 @Controller()
 export class PartnerDirectoryController {
-  constructor(private readonly inbox: Inbox) {}
+  constructor(
+    private readonly inbox: Inbox,
+    private readonly tenants: TenantChanges,
+  ) {}
 
   @EventPattern([PARTNER_CREATED, PARTNER_UPDATED].map((fact) => subjects.internal('identity', fact)))
   async partnerChanged(@Payload() fact: Envelope<PartnerFact>): Promise<void> {
     const { partnerId, name, status, settings, version } = fact.data;
-    await this.inbox.once(fact, (tx) =>
-      tx.query(
+    await this.inbox.once(fact, async (tx) => {
+      await tx.query(
         `INSERT INTO partner_directory (partner_id, name, status, enrollment_max_ttl_minutes, version)
          VALUES ($1, $2, $3, $4, $5)
          ON CONFLICT (partner_id) DO UPDATE SET name = excluded.name, status = excluded.status,
            enrollment_max_ttl_minutes = excluded.enrollment_max_ttl_minutes, version = excluded.version
          WHERE partner_directory.version < excluded.version`,
         [partnerId, name, status, settings.enrollment?.maxTtlMinutes ?? null, version],
-      ),
-    );
+      );
+      if (fact.type === PARTNER_UPDATED) await this.tenants.partnerChanged(tx, partnerId);
+    });
   }
 }

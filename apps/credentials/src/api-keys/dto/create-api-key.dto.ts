@@ -1,4 +1,6 @@
-import { IsIsoDateTime, IsName, IsUuid, IsInteger, IsWordList } from '@rmm/service-kit';
+import { IsCidrList, IsFlag, IsIsoDateTime, IsName, IsUuid, IsInteger, IsWordList } from '@rmm/service-kit';
+
+export const MAX_SOURCE_CIDRS = 50;
 
 export class CreateApiKeyDto {
   @IsUuid({ description: 'The organisation the key belongs to' })
@@ -15,4 +17,10 @@ export class CreateApiKeyDto {
 
   @IsInteger({ description: 'Requests per hour', min: 1, max: 100_000, optional: true })
   rateLimit?: number;
+
+  @IsCidrList({ description: 'Addresses the key works from; empty: anywhere', max: MAX_SOURCE_CIDRS, optional: true })
+  sourceCidrs?: string[];
+
+  @IsFlag({ description: 'Mail the creator 14 and 3 days before the key expires; default true', optional: true })
+  expiryReminders?: boolean;
 }

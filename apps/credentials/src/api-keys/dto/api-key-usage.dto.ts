@@ -1,0 +1,23 @@
+import { ApiProperty } from '@nestjs/swagger';
+
+export class UsageDayDto {
+  @ApiProperty({ format: 'date', description: 'A day in UTC' })
+  date: string;
+
+  @ApiProperty({ type: 'integer', description: 'Requests the key was let in with, a few seconds behind' })
+  count: number;
+}
+
+export class ApiKeyUsageDto {
+  @ApiProperty({ format: 'date' })
+  from: string;
+
+  @ApiProperty({ format: 'date', description: 'Today, in UTC' })
+  to: string;
+
+  @ApiProperty({ type: 'integer' })
+  total: number;
+
+  @ApiProperty({ type: [UsageDayDto], description: 'Every day from `from` to `to`, oldest first' })
+  days: UsageDayDto[];
+}

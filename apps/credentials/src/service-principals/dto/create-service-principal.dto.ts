@@ -1,0 +1,12 @@
+import { IsName, IsUuid, IsWordList } from '@rmm/service-kit';
+
+export class CreateServicePrincipalDto {
+  @IsUuid({ description: 'Inferred for callers of one organisation, needed from all others', optional: true })
+  orgId?: string;
+
+  @IsName({ description: 'Shown in lists' })
+  name!: string;
+
+  @IsWordList({ description: 'What its key may do; may be empty' })
+  scopes!: string[];
+}

@@ -1,0 +1,17 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+export type ServicePrincipalStatus = 'active' | 'disabled';
+
+@Entity({ name: 'service_principal' })
+export class ServicePrincipal {
+  @PrimaryColumn('uuid') id!: string;
+  @Column('uuid', { name: 'partner_id' }) partnerId!: string;
+  @Column('uuid', { name: 'org_id' }) orgId!: string;
+  @Column('text') name!: string;
+  @Column('text', { array: true }) scopes!: string[];
+  @Column('text') status!: ServicePrincipalStatus;
+  @Column('uuid', { name: 'created_by', nullable: true }) createdBy!: string | null;
+  @Column('uuid', { name: 'last_updated_by', nullable: true }) lastUpdatedBy!: string | null;
+  @Column('timestamptz', { name: 'created_at' }) createdAt!: Date;
+  @Column('timestamptz', { name: 'updated_at' }) updatedAt!: Date;
+}

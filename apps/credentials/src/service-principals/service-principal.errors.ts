@@ -1,0 +1,11 @@
+import { BadRequestError, ConflictError } from '@rmm/service-kit';
+
+export class ServicePrincipalDisabled extends ConflictError {
+  override code = 'service_principal_disabled';
+  override error = 'The service principal is disabled';
+}
+
+export class KeyNotInOrganization extends BadRequestError {
+  override code = 'key_not_in_organization';
+  override error = 'The key belongs to another organisation';
+}
