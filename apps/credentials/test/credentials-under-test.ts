@@ -39,6 +39,7 @@ export class CredentialsUnderTest {
     readonly provisioning: ProvisioningSide,
     readonly admin: pg.Client,
     readonly app: INestApplication,
+    private readonly env: NodeJS.ProcessEnv,
   ) {
     const { connection } = identity.link;
     for (const subject of ['rmm.internal.credentials.>', 'rmm.audit.>']) {
@@ -78,7 +79,12 @@ export class CredentialsUnderTest {
     const admin = new pg.Client({ connectionString: database.adminUrl, options: '-c search_path=credentials' });
     await admin.connect();
     const app = await startService(serviceOptions(readCredentialsConfig(env)));
-    return new CredentialsUnderTest(stores, nats, database, identity, provisioning, admin, app);
+    return new CredentialsUnderTest(stores, nats, database, identity, provisioning, admin, app, env);
+  }
+
+  /** Another process of the service beside `app`; whoever asks for it closes it. */
+  replica(): Promise<INestApplication> {
+    return startService(serviceOptions(readCredentialsConfig(this.env)));
   }
 
   async stop(): Promise<void> {

@@ -8,14 +8,18 @@ import { randomUUID } from 'node:crypto';
 export class ProvisioningSide {
   /** Reservations whose device exists. */
   readonly devices = new Set<string>();
+  /** True: which devices exist is never answered. */
+  silent = false;
   private readonly organizations = new Map<string, OrganizationFact>();
   private readonly sites = new Map<string, SiteFact>();
 
   constructor(link: NatsLink) {
     const serve = <Q>(subject: string, answer: (question: Q) => unknown) =>
       link.connection.subscribe(subject, {
-        callback: (_: unknown, message: Msg) =>
-          void message.respond(JSON.stringify({ value: answer(message.json<Q>()) })),
+        callback: (_: unknown, message: Msg) => {
+          const value = answer(message.json<Q>());
+          if (value !== undefined) message.respond(JSON.stringify({ value }));
+        },
       });
     serve(PROVISIONING_SITES_GET.subject, ({ orgId, siteId }: { orgId: string; siteId: string }) => {
       const site = this.sites.get(siteId);
@@ -24,9 +28,9 @@ export class ProvisioningSide {
     serve(PROVISIONING_ORGANIZATIONS_GET.subject, ({ orgIds }: { orgIds: string[] }) => ({
       organizations: orgIds.flatMap((id) => this.organizations.get(id) ?? []),
     }));
-    serve(PROVISIONING_DEVICES_EXISTING.subject, ({ deviceIds }: { deviceIds: string[] }) => ({
-      existing: deviceIds.filter((id) => this.devices.has(id)),
-    }));
+    serve(PROVISIONING_DEVICES_EXISTING.subject, ({ deviceIds }: { deviceIds: string[] }) =>
+      this.silent ? undefined : { existing: deviceIds.filter((id) => this.devices.has(id)) },
+    );
   }
 
   knows(organization: OrganizationFact): void {
