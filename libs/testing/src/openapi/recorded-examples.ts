@@ -1,14 +1,22 @@
-import type { OperationExample, OperationExamples } from '@rmm/service-kit';
-import type { Answer, CallOptions } from './identity-fleet.js';
-
-/** A call of the walk through all operations. */
+/** A call of the walk through all operations, and what was answered. */
 export interface RecordedCall {
-  /** `post /auth/login` */
-  operation: string;
+  method: string;
+  /** Below the API's base address, with its query string. */
   path: string;
-  body: object | undefined;
-  options: CallOptions;
-  answer: Answer;
+  credential?: 'bearer';
+  request?: object | string;
+  status: number;
+  headers: Record<string, string>;
+  body: unknown;
+}
+
+/** What the docs page shows of a call. */
+export interface RecordedExample {
+  path: string;
+  credential?: 'bearer';
+  request?: unknown;
+  status: number;
+  response?: unknown;
 }
 
 const PER_OPERATION = 2;
@@ -20,6 +28,12 @@ const STAND_INS: readonly [RegExp, string][] = [
   [/eyJ[\w-]+\.[\w-]+\.[\w-]+/g, 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiI3ZDlmIn0.c2lnbmF0dXJl'],
   [/^data:image\/png;base64,.*$/g, 'data:image/png;base64,iVBORw0KGgo='],
   [/([a-z]+)-[0-9a-f]{10}@people\.test/g, '$1@people.test'],
+  [/\b\d{4}-\d\d-\d\d(?!T)\b/g, '2026-11-21'],
+  [/^svc_sp_[\w-]{43}$/g, `svc_sp_${'A'.repeat(43)}`],
+  [/^svc_sp_[\w-]{11}$/g, `svc_sp_${'A'.repeat(11)}`],
+  [/^svc_[\w-]{32}$/g, `svc_${'A'.repeat(32)}`],
+  [/^svc_[\w-]{8}$/g, `svc_${'A'.repeat(8)}`],
+  [/^[A-Z2-7]{16,64}$/g, 'JBSWY3DPEHPK3PXP'],
   [/^[0-9a-f]{64}$/g, 'a'.repeat(64)],
   [/^[A-Za-z0-9_-]{43}$/g, 'A'.repeat(43)],
   [/^[A-Za-z0-9_-]{48}$/g, 'A'.repeat(48)],
@@ -27,24 +41,30 @@ const STAND_INS: readonly [RegExp, string][] = [
   [/^[A-Z0-9]{4}-[A-Z0-9]{4}$/g, 'ABCD-2345'],
   [/^\d{6}$/g, '123456'],
   [/secret=[A-Z2-7]+/g, 'secret=JBSWY3DPEHPK3PXP'],
-  [/^[A-Z2-7]{16,64}$/g, 'JBSWY3DPEHPK3PXP'],
   [/\?v=\w+/g, '?v=1'],
 ];
 
-/** The first calls of each operation that succeeded, freed of everything that is only of its run. */
-export function examplesOf(calls: readonly RecordedCall[]): OperationExamples {
-  const examples: Record<string, OperationExample[]> = {};
-  for (const { operation, path, body, options, answer } of calls) {
-    const known = (examples[operation] ??= []);
-    if (answer.status >= 400 || known.length >= PER_OPERATION) continue;
-    const isJson = answer.headers['content-type']?.startsWith('application/json');
+/**
+ * The first calls of each operation that succeeded, freed of everything that is only of its run.
+ * @param operationOf  names the operation of a call: `post /auth/login`
+ */
+export function examplesOf(
+  calls: readonly RecordedCall[],
+  operationOf: (call: RecordedCall) => string,
+): Record<string, RecordedExample[]> {
+  const examples: Record<string, RecordedExample[]> = {};
+  for (const call of calls) {
+    const known = (examples[operationOf(call)] ??= []);
+    if (call.status >= 400 || known.length >= PER_OPERATION) continue;
+    const { path, credential, request, status, body } = call;
+    const isJson = call.headers['content-type']?.startsWith('application/json');
     known.push(
       settled({
         path,
-        ...(options.bearer !== undefined && { credential: 'bearer' }),
-        ...(body !== undefined && { request: body }),
-        status: answer.status,
-        ...(isJson && { response: shortened(answer.body) }),
+        ...(credential && { credential }),
+        ...(request !== undefined && { request }),
+        status,
+        ...(isJson && { response: shortened(body) }),
       }),
     );
   }
@@ -59,7 +79,7 @@ function shortened(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, shortened(member)]));
 }
 
-function settled(example: OperationExample): OperationExample {
+function settled(example: RecordedExample): RecordedExample {
   const ids = new Map<string, string>();
   const standInFor = (uuid: string) => {
     if (!ids.has(uuid)) ids.set(uuid, `7d9f2c1e-0000-4000-8000-${String(ids.size + 1).padStart(12, '0')}`);
@@ -73,5 +93,5 @@ function settled(example: OperationExample): OperationExample {
     if (value === null || typeof value !== 'object') return value;
     return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, walk(member)]));
   };
-  return walk(example) as OperationExample;
+  return walk(example) as RecordedExample;
 }

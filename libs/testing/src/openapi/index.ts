@@ -1,0 +1,2 @@
+export * from './open-api-document.js';
+export * from './recorded-examples.js';

@@ -1,0 +1,54 @@
+import { examplesOf, type RecordedCall } from './recorded-examples.js';
+
+const call = (body: unknown, more: Partial<RecordedCall> = {}): RecordedCall => ({
+  method: 'post',
+  path: '/keys',
+  status: 200,
+  headers: { 'content-type': 'application/json; charset=utf-8' },
+  body,
+  ...more,
+});
+const shown = (...calls: RecordedCall[]) => examplesOf(calls, ({ method, path }) => `${method} ${path}`);
+
+describe('a recorded example', () => {
+  it.each([
+    ['a partner key', `svc_sp_${'x-Y_9'.repeat(9).slice(0, 43)}`],
+    ['an API key', `svc_${'x-Y_9'.repeat(7).slice(0, 32)}`],
+    ['an enrollment key', '0123456789abcdef'.repeat(4)],
+    ['the beginning of a partner key', 'svc_sp_x-Y_9x-Y_9x'],
+    ['the beginning of an API key', 'svc_x-Y_9x-Y'],
+    ['a refresh token', 'x-Y_9'.repeat(9).slice(0, 43)],
+  ])('shows something else of the same kind for %s', (_, key) => {
+    const [example] = shown(call({ key }))['post /keys'] ?? [];
+    const { key: standIn } = example?.response as { key: string };
+    expect(standIn).not.toBe(key);
+    expect(standIn).toHaveLength(key.length);
+    expect(standIn.replace(/^svc_(sp_)?/, '')).toMatch(/^(.)\1*$/);
+  });
+
+  it('is the same for every run: ids by order of appearance, times fixed', () => {
+    const run = (id: string, other: string, at: string) =>
+      shown(call({ id, other, again: id, at, day: at.slice(0, 10) }));
+    const first = run(
+      '0b5c1d5e-1111-4000-8000-0123456789ab',
+      '0b5c1d5e-2222-4000-8000-0123456789ab',
+      '2026-01-02T03:04:05.678Z',
+    );
+    expect(
+      run('1b5c1d5e-3333-4000-8000-0123456789ab', '1b5c1d5e-4444-4000-8000-0123456789ab', '2027-01-02T03:04:05.678Z'),
+    ).toEqual(first);
+    const { id, other, again } = first['post /keys']?.[0]?.response as Record<string, string>;
+    expect(again).toBe(id);
+    expect(other).not.toBe(id);
+  });
+
+  it('is one of the first two calls that succeeded, with two items of a list', () => {
+    const failed = call({}, { status: 400 });
+    const list = call({ data: [1, 2, 3] });
+    expect(shown(failed, list, list, list)['post /keys']).toEqual([
+      { path: '/keys', status: 200, response: { data: [1, 2] } },
+      { path: '/keys', status: 200, response: { data: [1, 2] } },
+    ]);
+    expect(shown(failed)).toEqual({});
+  });
+});
