@@ -6,6 +6,7 @@ import { ServiceKitModule } from '@rmm/service-kit';
 import { PARTNER_GATEWAY_CONFIG, type PartnerGatewayConfig } from './config.js';
 import { DocsModule } from './docs/docs.module.js';
 import { ExportModule } from './export/export.module.js';
+import { McpModule } from './mcp/mcp.module.js';
 import { MIGRATIONS } from './migrations/index.js';
 
 @Module({})
@@ -21,6 +22,7 @@ export class AppModule {
         MessagingModule.forRoot({ config, service }),
         AccessModule.forRoot({ config, service }),
         ExportModule,
+        McpModule,
         DocsModule,
       ],
       providers: [{ provide: PARTNER_GATEWAY_CONFIG, useValue: config }],

@@ -106,6 +106,7 @@ describe('partner-gateway', () => {
       rateLimit: 1_000,
       expiresAt: null,
       sourceCidrs: [],
+      generation: 1,
       status: 'active',
     };
     connection.subscribe(CREDENTIALS_KEYS_RESOLVE.subject, {

@@ -1,12 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import type { PartnerKeyCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
 import { Logger } from '@rmm/service-kit';
+import { withoutDelay } from '../without-delay.js';
 import type { Walk } from './export-cursors.js';
 
-/** An audit row that cannot be written within this does not hold the answer up any longer. */
-const PATIENCE_MS = 1_000;
 const ACTION = 'partner_api.export';
 
 /** The audit rows of reads. They never change an answer. @see CONTRACT.md 4.4.1 */
@@ -29,10 +27,7 @@ export class ExportAudit {
     return this.write(this.trail.addDirect(caller, ACTION, target, details, 'denied'));
   }
 
-  private async write(written: Promise<void>): Promise<void> {
-    const kept = written.catch((err: unknown) => this.logger.warn({ err }, 'An export could not be audited'));
-    const patience = new AbortController();
-    await Promise.race([kept, sleep(PATIENCE_MS, undefined, { signal: patience.signal }).catch(() => undefined)]);
-    patience.abort();
+  private write(written: Promise<void>): Promise<void> {
+    return withoutDelay(written, this.logger, 'An export could not be audited');
   }
 }
