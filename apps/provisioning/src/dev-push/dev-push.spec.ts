@@ -29,9 +29,16 @@ describe('POST /dev/push', () => {
     const byKey = await form(key(['devices:execute']));
     expect([byKey.status, byKey.body.code]).toEqual([403, 'dev_push_disabled']);
     expect(byKey.headers['x-ratelimit-limit']).toBe('1000');
-    const person = await service.as({ partnerId, permissions: ['devices:execute'] });
-    const byPerson = await person.post(PATH, {});
-    expect([byPerson.status, byPerson.body.code]).toEqual([400, 'validation_failed']);
+    const body = new FormData();
+    body.set('binary', new Blob(['x']), 'agent');
+    const headers = {
+      authorization: `Bearer ${await service.identity.signIn({ partnerId, permissions: ['devices:execute'] })}`,
+    };
+    const byPerson = await fetch(service.url + PATH, { method: 'POST', headers, body });
+    expect([byPerson.status, await byPerson.json()]).toEqual([
+      403,
+      expect.objectContaining({ code: 'dev_push_disabled' }),
+    ]);
   });
 
   it('is 400 naming the parts when there is no form, or nothing in it', async () => {
