@@ -18,26 +18,30 @@ export async function moduleOf(metadata) {
 }
 
 /**
- * Private stores with one schema, and the environment of a service on them.
+ * Private stores with one schema, or with some, and the environment of a service on them.
  * @param {string} service  whose schema and logins to take
+ * @param {string[]} others  services that run beside it; `envOf(service)` is theirs
  */
-export async function benchStores(service) {
+export async function benchStores(service, others = []) {
   const { startStores } = await lib('testing-services');
   const stores = await startStores();
-  const schema = service.replaceAll('-', '_');
-  const database = await stores.createDatabase([schema]);
+  const database = await stores.createDatabase([service, ...others].map(schemaOf));
   const nats = await stores.nats();
-  const { owner, service: login, worker } = database.urls[schema];
-  const env = {
-    NODE_ENV: 'test',
-    LOG_LEVEL: 'error',
-    DATABASE_URL: login,
-    WORKER_DATABASE_URL: worker,
-    MIGRATIONS_DATABASE_URL: owner,
-    REDIS_URL: stores.redisUrl,
-    NATS_URL: nats.adminUrl ?? nats.url,
-    IS_HOSTED: 'false',
-    DB_POOL_MAX: '8',
+  const envOf = (name) => {
+    const { owner, service: login, worker } = database.urls[schemaOf(name)];
+    return {
+      NODE_ENV: 'test',
+      LOG_LEVEL: 'error',
+      DATABASE_URL: login,
+      WORKER_DATABASE_URL: worker,
+      MIGRATIONS_DATABASE_URL: owner,
+      REDIS_URL: stores.redisUrl,
+      NATS_URL: nats.adminUrl ?? nats.url,
+      IS_HOSTED: 'false',
+      DB_POOL_MAX: '8',
+    };
   };
-  return { stores, database, schema, nats, env };
+  return { stores, database, schema: schemaOf(service), nats, env: envOf(service), envOf };
 }
+
+const schemaOf = (service) => service.replaceAll('-', '_');

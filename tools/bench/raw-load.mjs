@@ -44,7 +44,7 @@ class Line {
   }
 }
 
-async function openLines(port, count) {
+export async function openLines(port, count) {
   const lines = Array.from({ length: count }, () => new Line(port));
   await Promise.all(lines.map((line) => once(line.socket, 'connect')));
   return lines;
