@@ -9,12 +9,15 @@ export class DevicesRpc {
 
   /**
    * Credentials settles reservations nobody confirmed: for which of them is there a device? A reservation bears the id
-   * of the device it was made for; a re-enrolment keeps its device and notes the reservation beside it.
+   * of the device it was made for; a re-enrolment keeps its device and notes the reservation beside it, in place of the
+   * one before.
    */
   @MessagePattern(PROVISIONING_DEVICES_EXISTING.subject)
   async existing(@Payload() { deviceIds }: { deviceIds: string[] }): Promise<{ existing: string[] }> {
     const rows = await this.worker.query<{ id: string }>(
-      'select enrollment_reservation_id as id from device where enrollment_reservation_id = any ($1::uuid[])',
+      `select id from device where id = any ($1::uuid[])
+       union
+       select enrollment_reservation_id from device where enrollment_reservation_id = any ($1::uuid[])`,
       [deviceIds],
     );
     return { existing: rows.map((row) => row.id) };

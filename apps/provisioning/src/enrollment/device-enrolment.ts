@@ -4,7 +4,7 @@ import type { Actor, DeviceEnrolled } from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { Tenants, type TenantContext, type TenantTransaction } from '@rmm/persistence';
 import { hashKey, mintAgentToken } from '@rmm/secrets';
-import { ValidationError } from '@rmm/service-kit';
+import { Clock, UnavailableError, ValidationError } from '@rmm/service-kit';
 import { lockDevices } from '../partners/partner-locks.js';
 import { PartnersRepository, type KnownPartner } from '../partners/partners.repository.js';
 import type { EnrollDto } from './dto/enroll.dto.js';
@@ -21,6 +21,12 @@ export interface EnrolledDevice {
   siteId: string | null;
 }
 
+/**
+ * Credentials takes a use back 30 s after it was reserved where no device exists by then. Reserving takes 3 s at most and
+ * a commit 12 s; what is slower than this must not make a device whose use somebody else has meanwhile.
+ */
+const DEVICE_WITHIN_MS = 12_000;
+
 /** The second half of an enrolment: the device, its event and its audit row, or none of them. */
 @Injectable()
 export class DeviceEnrolment {
@@ -30,9 +36,13 @@ export class DeviceEnrolment {
     private readonly partners: PartnersRepository,
     private readonly outbox: Outbox,
     private readonly audit: AuditTrail,
+    private readonly clock: Clock,
   ) {}
 
-  /** @throws TenantInactive, DeviceLimitReached; ValidationError  for a site of another organisation */
+  /**
+   * @throws TenantInactive, DeviceLimitReached; ValidationError  for a site of another organisation; UnavailableError
+   *   when it takes so long that the reservation may be given up
+   */
   enroll(
     reservation: Reservation,
     reservationId: string,
@@ -41,6 +51,7 @@ export class DeviceEnrolment {
   ): Promise<EnrolledDevice> {
     const { orgId, partnerId } = reservation;
     const { key: authToken, keyHash: tokenHash } = mintAgentToken();
+    const startedMs = this.clock.nowMs();
     return this.tenants.run({ tenant: wholePartner(partnerId) }, async (tx) => {
       const partner = await this.partners.find(tx, partnerId);
       await this.assertActive(tx, partner, orgId);
@@ -52,6 +63,7 @@ export class DeviceEnrolment {
         ? await this.enrollments.renew(tx, known.id, given)
         : await this.enrollments.insert(tx, given);
       await this.tell(tx, device, reservation, dto);
+      if (this.clock.nowMs() - startedMs > DEVICE_WITHIN_MS) throw new UnavailableError();
       return { agentId: device.agentId, deviceId: device.id, authToken, orgId, siteId: device.siteId };
     });
   }

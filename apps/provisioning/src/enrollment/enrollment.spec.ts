@@ -1,5 +1,6 @@
 import { PROVISIONING_DEVICES_EXISTING } from '@rmm/contracts';
 import { hashKey } from '@rmm/secrets';
+import { Clock } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
 import { randomUUID } from 'node:crypto';
 import { ProvisioningUnderTest } from '../../test/provisioning-under-test.js';
@@ -181,6 +182,36 @@ describe('POST /agents/enroll', () => {
     expect(answer.status).toBe(201);
     const { deviceId } = answer.body;
     expect((await service.ask(PROVISIONING_DEVICES_EXISTING, { deviceIds: [deviceId] })).existing).toEqual([deviceId]);
+  });
+
+  it('says so of each use of a device that enrolled twice and was confirmed neither time', async () => {
+    const { orgId, partnerId } = await customer();
+    const key = service.credentials.mint({ orgId, partnerId });
+    service.credentials.settles = false;
+    const first = await enroll(agent(key));
+    const again = await service
+      .client()
+      .post('/agents/enroll', agent(key))
+      .set('x-agent-reenrollment-token', first.body.authToken as string);
+    expect(again.body.deviceId).toBe(first.body.deviceId);
+    const deviceIds = [...service.credentials.reserved.keys()].slice(-2);
+    const { existing } = await service.ask(PROVISIONING_DEVICES_EXISTING, { deviceIds });
+    expect([...existing].sort()).toEqual([...deviceIds].sort());
+  });
+
+  it('makes no device so late that its use may be given up', async () => {
+    const { orgId, partnerId } = await customer();
+    const key = service.credentials.mint({ orgId, partnerId });
+    let nowMs = Date.now();
+    const clock = jest.spyOn(service.app.get(Clock), 'nowMs').mockImplementation(() => (nowMs += 12_001));
+    try {
+      const refused = await enroll(agent(key));
+      expect([refused.status, refused.body.code]).toEqual([503, 'service_unavailable']);
+    } finally {
+      clock.mockRestore();
+    }
+    expect([await devicesOf(orgId), service.credentials.usesOf(key)]).toEqual([[], 0]);
+    expect((await enroll(agent(key))).status).toBe(201);
   });
 
   it('leaves no device behind when the release is lost too', async () => {
