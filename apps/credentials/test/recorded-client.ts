@@ -1,0 +1,24 @@
+import type { RecordedCall } from '@rmm/testing/openapi';
+import type { Response } from 'supertest';
+import type { CredentialsUnderTest } from './credentials-under-test.js';
+
+type Client = ReturnType<CredentialsUnderTest['client']>;
+type Method = 'get' | 'post' | 'patch' | 'delete';
+
+/** Writes down every call; one that is refused is an error, since visits are made of calls that succeed. */
+export function recordedClient(client: Client, calls: RecordedCall[]): Client {
+  const recorded = (method: Method) => async (path: string, request?: object | string) => {
+    const { status, headers, body, text }: Response = await client[method](path, request ?? {});
+    if (status >= 400) throw new Error(`${method} ${path}: ${status} ${text}`);
+    const credential = client.token ? 'bearer' : undefined;
+    calls.push({ method, path, credential, request, status, headers: headers, body });
+    return { status, headers, body, text };
+  };
+  const methods = {
+    get: recorded('get'),
+    post: recorded('post'),
+    patch: recorded('patch'),
+    delete: recorded('delete'),
+  };
+  return { ...client, ...methods } as unknown as Client;
+}
