@@ -26,7 +26,12 @@ export interface NewMail {
   values: Record<string, string>;
   /** A BCP 47 tag; without it the recipient's own is looked up as the mail leaves. */
   locale?: string;
+  /** A mail with a key that is known already is not sent again; for the worker's transactions only. */
+  idempotencyKey?: string;
 }
+
+const INSERT = `
+  insert into mail (id, recipient, template, locale, values_sealed, idempotency_key) values ($1, $2, $3, $4, $5, $6)`;
 
 export const mailSealContext = (mailId: string) => `mail.values:${mailId}`;
 
@@ -51,17 +56,16 @@ export class MailOutbox {
   }
 
   /** Nothing is stored where mail cannot be sent. */
-  async add(tx: OutboxTransaction, { to, template, values, locale = RECIPIENTS_OWN }: NewMail): Promise<void> {
+  async add(tx: OutboxTransaction, mail: NewMail): Promise<void> {
     if (!this.canSend) return;
+    const { to, template, values, locale = RECIPIENTS_OWN, idempotencyKey = null } = mail;
     const id = randomUUID();
     const sealed = this.keyRing.seal(JSON.stringify(values), mailSealContext(id));
-    await tx.query('insert into mail (id, recipient, template, locale, values_sealed) values ($1, $2, $3, $4, $5)', [
-      id,
-      to,
-      template,
-      locale,
-      sealed,
-    ]);
+    const row = [id, to, template, locale, sealed, idempotencyKey];
+    if (idempotencyKey === null) await tx.query(INSERT, row);
+    // the service's own login may write mails but not read them, so only the worker can say whether one was new
+    else if ((await tx.query(`${INSERT} on conflict (idempotency_key) do nothing returning id`, row)).length === 0)
+      return;
     tx.afterCommit(() => this.wake(id));
   }
 

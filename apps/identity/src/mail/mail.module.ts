@@ -4,6 +4,7 @@ import { RedisConnections } from '@rmm/service-kit';
 import { MAIL_QUEUE, MailOutbox } from './mail-outbox.js';
 import { MailSweep } from './mail-sweep.js';
 import { MailTransport } from './mail-transport.js';
+import { MailRpc } from './mail.rpc.js';
 import { MailRepository } from './mail.repository.js';
 import { SendMailProcessor } from './send-mail.processor.js';
 
@@ -19,6 +20,7 @@ import { SendMailProcessor } from './send-mail.processor.js';
       }),
     }),
   ],
+  controllers: [MailRpc],
   providers: [MailOutbox, MailRepository, MailTransport, MailSweep, SendMailProcessor],
   exports: [MailOutbox],
 })

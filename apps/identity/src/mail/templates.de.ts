@@ -128,4 +128,12 @@ export const GERMAN = {
       'bitte richten Sie bis {deadline} einen zweiten Faktor ein; danach können Sie ohne ihn nicht weiterarbeiten.',
     ],
   },
+  'api-key-expiring': {
+    subject: 'Der API-Schlüssel „{keyName}“ läuft bald ab',
+    paragraphs: [
+      'Guten Tag {name},',
+      'der API-Schlüssel „{keyName}“ ({keyPrefix}...), den Sie angelegt haben, läuft am {expiresAt} ab. Was ihn verwendet, funktioniert dann nicht mehr.',
+      'Legen Sie vorher einen neuen Schlüssel an.',
+    ],
+  },
 } satisfies Record<string, Template>;

@@ -143,6 +143,14 @@ const TEMPLATES = {
         'please set up a second factor before {deadline}; after that you cannot work without it.',
       ],
     },
+    'api-key-expiring': {
+      subject: 'The API key "{keyName}" expires soon',
+      paragraphs: [
+        'Hello {name},',
+        'the API key "{keyName}" ({keyPrefix}...), which you made, expires on {expiresAt}. What uses it stops working then.',
+        'Make a new key in its place before that day.',
+      ],
+    },
   },
   de: GERMAN,
 } satisfies Record<string, Record<string, Template>>;
