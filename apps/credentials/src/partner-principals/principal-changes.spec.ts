@@ -142,6 +142,17 @@ describe('a change of a partner principal', () => {
     expect(said).toEqual(['created', 'updated', 'principal_disabled']);
   });
 
+  it('that disables leaves out no key that is issued at the same moment', async () => {
+    const { id } = await makePrincipal(owner);
+    const [issued, disabled] = await Promise.all([
+      owner.post(`${PATH}/${id}/keys`, { name: 'Late' }),
+      patch(owner, id, { status: 'disabled' }),
+    ]);
+    expect(disabled.status).toBe(200);
+    if (issued.status === 201) await service.announces(issued.body.keyId, 'principal_disabled');
+    else expect([issued.status, issued.body.code]).toEqual([409, 'disabled']);
+  });
+
   it('stops every key and lets those that were not revoked work again', async () => {
     const { id } = await makePrincipal(owner);
     const [kept, revoked] = [await issueKey(owner, id), await issueKey(owner, id)];
