@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hashKey } from '@rmm/secrets';
+import { eventually } from '@rmm/testing-services';
+import pg from 'pg';
 import type { CredentialsUnderTest } from './credentials-under-test.js';
 
 export type Client = ReturnType<CredentialsUnderTest['client']>;
@@ -31,3 +33,29 @@ export const withHash = (issued: Omit<IssuedKey, 'keyHash'>): IssuedKey => ({
   ...issued,
   keyHash: hashKey(issued.key).toString('hex'),
 });
+
+/** Makes calls race for a principal and its keys: holds their rows until every call waits for one, then lets go. */
+export async function racing<T>(
+  { database, admin }: CredentialsUnderTest,
+  principalId: string,
+  calls: PromiseLike<T>[],
+): Promise<T[]> {
+  const holder = new pg.Client({ connectionString: database.adminUrl, options: '-c search_path=credentials' });
+  await holder.connect();
+  await holder.query('BEGIN');
+  for (const [table, column] of [
+    ['partner_principal', 'id'],
+    ['partner_principal_key', 'principal_id'],
+  ]) {
+    await holder.query(`SELECT 1 FROM ${table} WHERE ${column} = $1 FOR UPDATE`, [principalId]);
+  }
+  const answers = Promise.all(calls);
+  await eventually(async () => {
+    const { rows } = await admin.query(
+      `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    );
+    expect(rows).toHaveLength(calls.length);
+  });
+  await holder.end(); // rolls back
+  return answers;
+}

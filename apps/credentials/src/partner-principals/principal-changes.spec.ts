@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { CREDENTIALS_KEYS_RESOLVE } from '@rmm/contracts';
 import { CredentialsUnderTest } from '../../test/credentials-under-test.js';
-import { issueKey, makePrincipal, type Client, type IssuedKey } from '../../test/principals.js';
+import { issueKey, makePrincipal, racing, type Client, type IssuedKey } from '../../test/principals.js';
 
 const PATH = '/partner-service-principals';
 const LATER = '2999-01-01T00:00:00.000Z';
@@ -144,7 +144,7 @@ describe('a change of a partner principal', () => {
 
   it('that disables leaves out no key that is issued at the same moment', async () => {
     const { id } = await makePrincipal(owner);
-    const [issued, disabled] = await Promise.all([
+    const [issued, disabled] = await racing(service, id, [
       owner.post(`${PATH}/${id}/keys`, { name: 'Late' }),
       patch(owner, id, { status: 'disabled' }),
     ]);
