@@ -51,6 +51,36 @@ describe('uses of keys', () => {
     ]);
   });
 
+  it('are held for a while of their own, counted from the first of them', async () => {
+    use('a');
+    clock.advance(500);
+    use('b');
+    use('a');
+    clock.advance(400);
+    await usage.flush(900);
+    expect(sent.map(({ uses }) => uses.map(({ keyId, count }) => [keyId, count]))).toEqual([[['a', 2]]]);
+    use('a');
+    clock.advance(500);
+    await usage.flush(900);
+    expect(sent[1].uses.map(({ keyId }) => keyId)).toEqual(['b']);
+    clock.advance(400);
+    await usage.flush(900);
+    expect(sent[2].uses.map(({ keyId, count }) => [keyId, count])).toEqual([['a', 1]]);
+  });
+
+  it('of a rotated key begin a time of their own, and keep nobody else waiting', async () => {
+    use('a');
+    use('b');
+    clock.advance(500);
+    use('a', 2);
+    clock.advance(400);
+    await usage.flush(900);
+    expect(sent[0].uses.map(({ keyId, generation }) => [keyId, generation])).toEqual([
+      ['a', 1],
+      ['b', 1],
+    ]);
+  });
+
   it('cost nothing when there are none', async () => {
     await usage.flush();
     expect(sent).toEqual([]);

@@ -5,20 +5,31 @@ import { randomUUID } from 'node:crypto';
 /** Sends a batch; must make a repeat of the same `batchId` harmless. */
 export type RecordUsage = (batch: KeyUsageRequest) => Promise<unknown>;
 
-export const FLUSH_INTERVAL_MS = 1_000;
+/**
+ * How long uses of a key are added up, and how often those are handed on whose time has come: together a second, which
+ * is what a crash may lose. Each key has its own second, so that the writes of many keys do not come all at once.
+ */
+export const HOLD_MS = 900;
+export const HAND_ON_INTERVAL_MS = 100;
 /** Keys of one batch. */
 const MAX_BATCH = 1_000;
 /** Keys counted at most while credentials cannot be reached; uses of further keys go uncounted. */
 const MAX_KEYS = 100_000;
 
+interface Counted extends Omit<KeyUse, 'lastUsedAt'> {
+  firstUsedMs: number;
+  lastUsedMs: number;
+}
+
 /**
- * Counts the uses of keys in memory and hands them on each second, in batches ordered by id so that flushes of several
- * processes never wait for each other in a circle.
+ * Counts the uses of keys in memory and hands them on within a second, in batches ordered by id so that flushes of
+ * several processes never wait for each other in a circle.
  */
 export class KeyUsage {
-  private counted = new Map<string, KeyUse>();
+  /** In the order of their first uses. */
+  private readonly counted = new Map<string, Counted>();
   /** Uses of keys that were rotated before they were handed on. */
-  private superseded: KeyUse[] = [];
+  private superseded: Counted[] = [];
   /** Batches that were not acknowledged: sent again as they were, so that nothing is counted twice. */
   private readonly unacknowledged: KeyUsageRequest[] = [];
   private timer?: NodeJS.Timeout;
@@ -31,7 +42,7 @@ export class KeyUsage {
   ) {}
 
   start(): void {
-    this.timer ??= setInterval(() => void this.flush(), FLUSH_INTERVAL_MS).unref();
+    this.timer ??= setInterval(() => void this.flush(HOLD_MS), HAND_ON_INTERVAL_MS).unref();
   }
 
   /** Sends what is counted and stops. */
@@ -43,25 +54,31 @@ export class KeyUsage {
 
   /** One admitted request. */
   count({ keyId, kind, generation }: Pick<ResolvedKey, 'keyId' | 'kind' | 'generation'>): void {
+    const now = this.clock.nowMs();
     const use = this.counted.get(keyId);
     if (use?.generation === generation) {
       use.count += 1;
-      use.lastUsedAt = this.now();
+      use.lastUsedMs = now;
       return;
     }
-    if (use) this.superseded.push(use);
-    else if (this.counted.size >= MAX_KEYS) return;
-    this.counted.set(keyId, { keyId, kind, generation, count: 1, lastUsedAt: this.now() });
+    if (use) {
+      this.superseded.push(use);
+      this.counted.delete(keyId);
+    } else if (this.counted.size >= MAX_KEYS) return;
+    this.counted.set(keyId, { keyId, kind, generation, count: 1, firstUsedMs: now, lastUsedMs: now });
   }
 
-  /** Hands on everything counted so far; a failure keeps it for the next time. */
-  flush(): Promise<void> {
-    this.flushing ??= this.send().finally(() => (this.flushing = undefined));
+  /**
+   * Hands on what is counted; a failure keeps it for the next time.
+   * @param heldMs  only keys whose first use since they were handed on is so long ago; by default all
+   */
+  flush(heldMs = 0): Promise<void> {
+    this.flushing ??= this.send(heldMs).finally(() => (this.flushing = undefined));
     return this.flushing;
   }
 
-  private async send(): Promise<void> {
-    if (this.unacknowledged.length === 0) this.makeBatches();
+  private async send(heldMs: number): Promise<void> {
+    if (this.unacknowledged.length === 0) this.makeBatches(this.clock.nowMs() - heldMs);
     while (this.unacknowledged.length > 0) {
       try {
         await this.record(this.unacknowledged[0]);
@@ -73,16 +90,25 @@ export class KeyUsage {
     }
   }
 
-  private now(): string {
-    return this.clock.now().toISOString();
-  }
-
-  private makeBatches(): void {
-    const uses = [...this.superseded, ...this.counted.values()].sort((a, b) => (a.keyId < b.keyId ? -1 : 1));
-    this.counted = new Map();
+  private makeBatches(firstUsedUntilMs: number): void {
+    const due = this.superseded;
     this.superseded = [];
-    for (let from = 0; from < uses.length; from += MAX_BATCH) {
-      this.unacknowledged.push({ batchId: randomUUID(), uses: uses.slice(from, from + MAX_BATCH) });
+    for (const [keyId, counted] of this.counted) {
+      if (counted.firstUsedMs > firstUsedUntilMs) break;
+      due.push(counted);
+      this.counted.delete(keyId);
+    }
+    due.sort((a, b) => (a.keyId < b.keyId ? -1 : Number(a.keyId > b.keyId)));
+    for (let from = 0; from < due.length; from += MAX_BATCH) {
+      this.unacknowledged.push({ batchId: randomUUID(), uses: due.slice(from, from + MAX_BATCH).map(toUse) });
     }
   }
 }
+
+const toUse = ({ keyId, kind, generation, count, lastUsedMs }: Counted): KeyUse => ({
+  keyId,
+  kind,
+  generation,
+  count,
+  lastUsedAt: new Date(lastUsedMs).toISOString(),
+});
