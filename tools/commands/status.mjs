@@ -22,9 +22,14 @@ async function describeFleet() {
     state: isAllReady ? 'ready' : state.phase === 'ready' ? 'degraded' : state.phase,
     pid: state.launcher.pid,
     ...summary,
+    stores: privateStores(state.records ?? []),
     services,
   };
 }
+
+/** The stores that are this fleet's own, with the process that may be killed to see what happens. */
+const privateStores = (records) =>
+  records.flatMap(({ name, pid }) => (/^store:/.test(name) ? [{ name: name.slice('store:'.length), pid }] : []));
 
 /** A service that runs but has lost a dependency says so itself. */
 async function withReadiness(service) {

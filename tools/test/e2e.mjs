@@ -13,12 +13,23 @@ import { runJest } from './jest.mjs';
 const LAUNCHER = path.join(ROOT, 'tools/fleet.mjs');
 const FIRST_PORT = '18080'; // leaves the port of a developer's own fleet alone
 
-/** The behaviour specs against a fleet of their own, with stores of its own. */
+/** Specs that kill what the others rely on. */
+const OUTAGES = '/src/outages/';
+const CONFIG = ['-c', 'apps/fleet-e2e/jest.config.mjs', '--passWithNoTests'];
+
+/** The behaviour specs against a fleet of their own, with stores of its own; those that break it last, one by one. */
 export async function e2e({ dir, jestArgs }) {
   const fleet = await startFleet(dir);
+  const env = { ...fleet.env, FLEET_STATUS: fleet.statusFile };
+  const run = (name, args, workers) => runJest([...CONFIG, ...args, ...jestArgs], { dir, name, env, workers });
   try {
-    const args = ['-c', 'apps/fleet-e2e/jest.config.mjs', ...jestArgs];
-    return await runJest(args, { dir, name: 'e2e', env: { ...fleet.env, FLEET_STATUS: fleet.statusFile } });
+    const calm = await run('e2e', ['--testPathIgnorePatterns', OUTAGES], 2);
+    const outages = await run('outages', ['--testPathPatterns', OUTAGES], 1);
+    return {
+      ok: calm.ok && outages.ok,
+      passed: calm.passed + outages.passed,
+      failed: calm.failed + outages.failed,
+    };
   } finally {
     await fleet.stop();
   }

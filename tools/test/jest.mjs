@@ -6,14 +6,14 @@ import { runInForeground } from '../processes/foreground.mjs';
 /**
  * Runs Jest and reads its counts.
  * @param {string[]} args
- * @param {{ env: object, dir: string, name: string }} options  `dir`: where the report is put
+ * @param {{ env: object, dir: string, name: string, workers?: number }} options  `dir`: where the report is put
  * @returns {Promise<{ ok: boolean, passed: number, failed: number }>} a run that broke down counts as one failure
  */
-export async function runJest(args, { env, dir, name }) {
+export async function runJest(args, { env, dir, name, workers = 2 }) {
   const report = path.join(dir, `${name}.json`);
   fs.rmSync(report, { force: true });
   const jest = path.join(ROOT, 'node_modules/jest/bin/jest.js');
-  const all = [...args, '--maxWorkers=2', '--json', `--outputFile=${report}`];
+  const all = [...args, `--maxWorkers=${workers}`, '--json', `--outputFile=${report}`];
   const code = await runInForeground(process.execPath, [jest, ...all], {
     cwd: ROOT,
     env: { ...process.env, ...env, NODE_ENV: 'test' },

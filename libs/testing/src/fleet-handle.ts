@@ -1,4 +1,7 @@
+import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { promisify } from 'node:util';
 
 /** A running fleet, as `./fleet status --json` tells it. */
 export interface FleetHandle {
@@ -8,7 +11,11 @@ export interface FleetHandle {
   redisUrl: string;
   natsUrl: string;
   natsAdminUrl: string;
+  /** The folder of the log files, relative to the checkout. */
+  logs: string;
   admin: { email: string; password: string };
+  /** PostgreSQL, Redis and NATS where they are the fleet's own: what ends is started again at its old address. */
+  stores: { name: 'postgres' | 'redis' | 'nats'; pid: number }[];
   services: { name: string; state: string; pid: number; port: number; instances: { pid: number; port: number }[] }[];
 }
 
@@ -20,4 +27,15 @@ export function fleetUnderTest(): FleetHandle {
   const file = process.env['FLEET_STATUS'];
   if (!file) throw new Error('FLEET_STATUS is not set: run these specs with "./fleet test e2e"');
   return JSON.parse(readFileSync(file, 'utf8')) as FleetHandle;
+}
+
+/**
+ * The same fleet as it is now: processes that ended have others in their place. For specs that kill them; they run in
+ * the checkout, with FLEET_DATA_DIR of their fleet.
+ */
+export async function fleetNow(): Promise<FleetHandle> {
+  const status = [resolve('tools/fleet.mjs'), 'status', '--json'];
+  // exit code 3 while something is not ready: the report is whole all the same
+  const { stdout } = await promisify(execFile)(process.execPath, status).catch((error: { stdout: string }) => error);
+  return JSON.parse(stdout) as FleetHandle;
 }

@@ -1,0 +1,72 @@
+import { ApiClient, enrolment, eventually, fleetUnderTest, makeOrganization, partnerWithMfa } from '@rmm/testing';
+import { must } from '../steps.js';
+import { allOfDatabase, allOfLogs, allOfRedis, allOfStreams } from './everything-kept.js';
+import { enrolDevice, machine } from './machines.js';
+
+/** Each kind of key is made, rotated and used; afterwards none of them is to be found anywhere. */
+describe('a raw key', () => {
+  const fleet = fleetUnderTest();
+  const keys: string[] = [];
+  const noted = (body: { key: string }): string => {
+    keys.push(body.key);
+    return body.key;
+  };
+
+  beforeAll(async () => {
+    const { client } = await partnerWithMfa(fleet);
+    const { orgId } = await makeOrganization(client);
+    const fields = `/devices/${await enrolDevice(fleet, client, orgId)}/custom-fields`;
+    const post = async (path: string, body: object, status = 200) => must(await client.post(path, body), status);
+
+    const apiKey = await post('/api-keys', { orgId, name: 'k', scopes: ['devices:read'] }, 201);
+    must(await machine(fleet, noted(apiKey)).get(fields), 200);
+    const rotated = noted(await post(`/api-keys/${apiKey.id}/rotate`, { overlapSeconds: 60 }));
+    must(await machine(fleet, rotated).get(fields), 200);
+    await machine(fleet, rotated).patch(fields, { a: 1 }); // refused: audited as a denial
+    await machine(fleet, rotated).get('/users/me');
+
+    const principal = await post('/service-principals', { orgId, name: 'p', scopes: [] }, 201);
+    noted(principal);
+    noted(await post(`/service-principals/${principal.id}/rotate`, {}));
+
+    const enrollment = await post('/enrollment-keys', { orgId, name: 'e', maxUsage: 5 }, 201);
+    must(await new ApiClient(fleet.baseUrl).post('/agents/enroll', enrolment(noted(enrollment))), 201);
+    noted(await post(`/enrollment-keys/${enrollment.id}/rotate`, {}));
+    expect((await new ApiClient(fleet.baseUrl).post('/agents/enroll', enrolment(enrollment.key))).status).toBe(401);
+
+    const { data } = await post('/partner-service-principals', { name: 'partner' }, 201);
+    const issued = await post(`/partner-service-principals/${data.id}/keys`, { name: 'k' }, 201);
+    must(await machine(fleet, noted(issued)).get('/partner-api/organizations'), 200);
+    noted(await post(`/partner-service-principals/${data.id}/keys/${issued.keyId}/rotate`, {}));
+    await machine(fleet, issued.key).get('/partner-api/organizations');
+
+    // Uses have been flushed, and every audit row has arrived.
+    await eventually(async () => {
+      expect(must(await client.get(`/api-keys/${apiKey.id}`), 200).usageCount).toBeGreaterThan(0);
+      const audited = must(await client.get('/audit-logs?action=partner_service_principal_key.rotate'), 200);
+      expect(audited.data).toHaveLength(1);
+    });
+  }, 60_000);
+
+  it('was made in each of the eight ways', () => {
+    expect(keys).toHaveLength(8);
+    expect(new Set(keys).size).toBe(8);
+  });
+
+  // What is to be found proves that the search sees what is there.
+  it.each([
+    ['the database', allOfDatabase, () => keys[0]?.slice(0, 12)],
+    ['Redis, jobs included', allOfRedis, () => 'rmm:keys:window:'],
+    ['the streams', allOfStreams, () => keys[0]?.slice(0, 12)],
+    ['the logs', allOfLogs, () => '/custom-fields'],
+  ])('stands nowhere in %s', async (_, read, known) => {
+    const found = new Set<string>();
+    let isKnownFound = false;
+    for await (const text of read(fleet)) {
+      isKnownFound ||= text.includes(known() ?? '');
+      for (const key of keys) if (text.includes(key) || text.includes(key.slice(20))) found.add(key.slice(0, 12));
+    }
+    expect(isKnownFound).toBe(true);
+    expect([...found]).toEqual([]);
+  });
+});
