@@ -10,8 +10,9 @@ const HERE = import.meta.dirname;
  * `cpu` with the microseconds of CPU it has used; `announce` does both.
  */
 export class BenchServer {
-  constructor(script, { args = [], env = {} } = {}) {
+  constructor(script, { args = [], env = {}, nodeFlags = process.execArgv } = {}) {
     this.child = fork(path.join(HERE, script), args, {
+      execArgv: nodeFlags,
       env: { ...process.env, ...env },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });

@@ -11,10 +11,10 @@ import { readOptions } from './options.mjs';
 
 const BENCHES = path.join(ROOT, 'tools/bench');
 
-/** `fleet bench <name> [--json]`: runs `tools/bench/<name>.mjs` with private throw-away stores. */
+/** `fleet bench <name> [--json] [--quick]`: runs `tools/bench/<name>.mjs` with private throw-away stores. */
 export default async function bench([name, ...args]) {
   if (!names().includes(name)) throw new Failure(`Which benchmark? ${names().join(', ')}`);
-  readOptions(args, { json: { type: 'boolean' } });
+  readOptions(args, { json: { type: 'boolean' }, ...(hasShortForm(name) && { quick: { type: 'boolean' } }) });
   const script = path.join(BENCHES, `${name}.mjs`);
   await quietly(async () => {
     await installDependencies(step, { everything: true });
@@ -43,6 +43,9 @@ function names() {
     fs.readFileSync(path.join(BENCHES, `${name}.mjs`), 'utf8').startsWith(`// ./fleet bench ${name}:`),
   );
 }
+
+/** A benchmark that reads `--quick` may be asked for it. */
+const hasShortForm = (name) => fs.readFileSync(path.join(BENCHES, `${name}.mjs`), 'utf8').includes("'--quick'");
 
 /** Standard output belongs to the benchmark: with --json it is one document. */
 async function quietly(work) {

@@ -21,7 +21,7 @@ const COMMANDS = [
   ['rotate-signing-key', 'have access tokens signed with a new key; nobody is logged out'],
   [],
   ['test [part ...]', 'lint format types unit setup launcher e2e, or the name of an app or lib'],
-  ['bench <name> [--json]', 'measure'],
+  ['bench <name> [--json] [--quick]', 'measure; the webhook benchmarks also in a short form'],
 ];
 
 export default function help() {
