@@ -40,6 +40,12 @@ describe('minting', () => {
   });
 
   it('mints a webhook secret', () => {
-    expect(mintWebhookSecret()).toMatch(/^whsec_[A-Za-z0-9_-]{43}$/);
+    expect(mintWebhookSecret()).toMatch(/^whsec_[A-Za-z0-9]{43}$/);
+  });
+
+  it('draws a webhook secret again that base64 would not know', () => {
+    const draws = [Buffer.alloc(32, 0xff), Buffer.alloc(32, 0xfb), Buffer.alloc(32, 7)];
+    const secret = mintWebhookSecret(() => draws.shift() ?? Buffer.alloc(0));
+    expect(secret).toBe(`whsec_${Buffer.alloc(32, 7).toString('base64').replace('=', '')}`);
   });
 });

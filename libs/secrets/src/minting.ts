@@ -60,9 +60,16 @@ export function mintLinkToken(length = 48, random: RandomSource = randomBytes): 
   );
 }
 
-/** A webhook signing secret: `whsec_` and 43 base64url characters. Sealed at rest, so it has no hash. */
+/**
+ * A webhook signing secret: `whsec_` and 43 base64url characters. Sealed at rest, so it has no hash.
+ * Drawn again when it would hold `-` or `_` (two bits less than 256), so that it is base64 as well: verifiers of
+ * Standard Webhooks read what follows `whsec_` as that.
+ */
 export function mintWebhookSecret(random: RandomSource = randomBytes): string {
-  return WEBHOOK_SECRET_PREFIX + random(32).toString('base64url');
+  for (;;) {
+    const secret = random(32).toString('base64url');
+    if (!/[-_]/.test(secret)) return WEBHOOK_SECRET_PREFIX + secret;
+  }
 }
 
 const minted = (key: string): MintedKey => ({
