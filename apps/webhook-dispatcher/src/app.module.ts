@@ -15,6 +15,7 @@ import { DispatcherMetrics } from './dispatcher.metrics.js';
 import { EventIntake } from './intake/event-intake.js';
 import { IntakeRepository } from './intake/intake.repository.js';
 import { MIGRATIONS } from './migrations/migrations.js';
+import { secretsFeature } from './secrets/secrets.feature.js';
 import { SENDING } from './sending/sending.providers.js';
 import { SubscriptionFeed } from './subscriptions/subscription-feed.js';
 import { SubscriptionIndex } from './subscriptions/subscription-index.js';
@@ -39,7 +40,7 @@ export class AppModule {
         MessagingModule.forRoot({ config, service: SERVICE }),
         AccessModule.forRoot({ config, service: SERVICE }),
       ],
-      controllers: [WebhooksController, DeliveriesController],
+      controllers: [WebhooksController, ...secretsFeature.controllers, DeliveriesController],
       providers: [
         { provide: DispatcherConfig, useValue: config.dispatcher },
         { provide: KeyRing, useFactory: () => KeyRing.fromConfig(config) },
@@ -57,6 +58,7 @@ export class AppModule {
         SubscriptionFeed,
         EventIntake,
         IntakeRepository,
+        ...secretsFeature.providers,
         ...SENDING,
         DispatcherMetrics,
         DispatcherLifecycle,

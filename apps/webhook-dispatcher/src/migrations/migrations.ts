@@ -1,10 +1,12 @@
 import { AddMessagingAndDirectory1793491200000 } from './1793491200000-AddMessagingAndDirectory.js';
 import { AddWebhooks1793491200001 } from './1793491200001-AddWebhooks.js';
 import { AddDeliveries1793491200002 } from './1793491200002-AddDeliveries.js';
+import { AddSecretOverlap1793577600000 } from './1793577600000-AddSecretOverlap.js';
 
 /** Oldest first. */
 export const MIGRATIONS = [
   AddMessagingAndDirectory1793491200000,
   AddWebhooks1793491200001,
   AddDeliveries1793491200002,
+  AddSecretOverlap1793577600000,
 ] as const;

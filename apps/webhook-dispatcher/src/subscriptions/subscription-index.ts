@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Logger } from '@rmm/service-kit';
+import { Clock, Logger } from '@rmm/service-kit';
 import { WebhookSealing } from '../webhooks/webhook-sealing.js';
 import { openSubscription, type Subscription, type SubscriptionRow } from './subscription.js';
 import { SubscriptionsRepository } from './subscriptions.repository.js';
@@ -24,6 +24,7 @@ export class SubscriptionIndex {
   constructor(
     private readonly repository: SubscriptionsRepository,
     private readonly sealing: WebhookSealing,
+    private readonly clock: Clock,
     private readonly logger: Logger,
   ) {}
 
@@ -96,7 +97,7 @@ export class SubscriptionIndex {
     this.#remove(row.id);
     if (row.status !== 'active') return;
     try {
-      const subscription = openSubscription(row, this.sealing);
+      const subscription = openSubscription(row, this.sealing, this.clock.nowMs());
       this.#byId.set(row.id, subscription);
       const ofOrg = this.#byOrg.get(row.org_id) ?? new Map<string, Subscription>();
       this.#byOrg.set(row.org_id, ofOrg.set(row.id, subscription));

@@ -1,8 +1,8 @@
-import { createSecretKey, type KeyObject } from 'node:crypto';
 import { coveredTypes } from '../webhooks/event-patterns.js';
-import { isReservedHeader, type WebhookHeader } from '../webhooks/webhook-headers.js';
+import { sendableHeaders, type WebhookHeader } from '../webhooks/webhook-headers.js';
 import type { WebhookSealing } from '../webhooks/webhook-sealing.js';
 import { readRetryPolicy, type RetryPolicy } from '../sending/retry-delay.js';
+import { type SigningKeys, signingKeys } from '../sending/sign-body.js';
 
 /** An active webhook, opened and ready to send: made once per version of its row. */
 export interface Subscription {
@@ -12,9 +12,15 @@ export interface Subscription {
   readonly url: string;
   /** Scheme, host and port: what concurrency is capped by. */
   readonly origin: string;
-  readonly secret: KeyObject | null;
+  readonly secret: SigningKeys | null;
+  /** The secret before a rotation: signs as well, until its time has come by the clock of the attempt. */
+  readonly previousSecret: (SigningKeys & { readonly untilMs: number }) | null;
+  /** Whether the headers of Standard Webhooks are sent beside ours. */
+  readonly standardWebhooks: boolean;
   /** Custom headers that may be sent. */
   readonly headers: readonly WebhookHeader[];
+  /** All custom headers, values sealed as they are stored. */
+  readonly sealedHeaders: readonly WebhookHeader[];
   readonly retryPolicy: RetryPolicy;
 }
 
@@ -24,6 +30,9 @@ export interface SubscriptionRow {
   org_id: string;
   url_sealed: string;
   secret_sealed: string | null;
+  previous_secret_sealed: string | null;
+  secret_overlap_until: Date | null;
+  standard_webhooks: boolean;
   headers: WebhookHeader[];
   events: string[];
   status: string;
@@ -31,28 +40,29 @@ export interface SubscriptionRow {
 }
 
 /** @throws UnsealFailed  when a sealed part cannot be opened; TypeError when the URL does not parse */
-export function openSubscription(row: SubscriptionRow, sealing: WebhookSealing): Subscription {
+export function openSubscription(row: SubscriptionRow, sealing: WebhookSealing, nowMs: number): Subscription {
   const url = sealing.openUrl(row.id, row.url_sealed);
-  const secret = row.secret_sealed === null ? null : sealing.openSecret(row.id, row.secret_sealed);
   return {
     webhookId: row.id,
     orgId: row.org_id,
     types: coveredTypes(row.events),
     url,
     origin: new URL(url).origin,
-    secret: secret === null ? null : createSecretKey(secret, 'utf8'),
+    secret: row.secret_sealed === null ? null : keysOf(row, row.secret_sealed, sealing),
+    previousSecret: previousOf(row, sealing, nowMs),
+    standardWebhooks: row.standard_webhooks,
     headers: sendableHeaders(sealing.openHeaders(row.id, row.headers)),
+    sealedHeaders: row.headers,
     retryPolicy: readRetryPolicy(row.retry_policy),
   };
 }
 
-/** Rows written past the API get the same rules: a reserved or doubled name is left out, whatever its spelling. */
-function sendableHeaders(headers: readonly WebhookHeader[]): WebhookHeader[] {
-  const seen = new Set<string>();
-  return headers.filter(({ key }) => {
-    const lower = key.toLowerCase();
-    const isFine = !isReservedHeader(lower) && !seen.has(lower);
-    seen.add(lower);
-    return isFine;
-  });
+const keysOf = ({ id, standard_webhooks }: SubscriptionRow, sealed: string, sealing: WebhookSealing): SigningKeys =>
+  signingKeys(sealing.openSecret(id, sealed), standard_webhooks);
+
+/** One whose time has passed is not opened: its key may be gone by then, and the webhook works without it. */
+function previousOf(row: SubscriptionRow, sealing: WebhookSealing, nowMs: number): Subscription['previousSecret'] {
+  const { previous_secret_sealed: sealed, secret_overlap_until: until } = row;
+  if (sealed === null || until === null || until.getTime() <= nowMs) return null;
+  return { ...keysOf(row, sealed, sealing), untilMs: until.getTime() };
 }

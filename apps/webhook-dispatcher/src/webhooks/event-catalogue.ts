@@ -1,10 +1,5 @@
 import { EVENT_GROUPS, EVENT_WILDCARDS } from '@rmm/contracts';
-
-export interface EventTypeEntry {
-  type: string;
-  group: string;
-  description: string;
-}
+import type { EventCatalogueDto } from './dto/event-catalogue.dto.js';
 
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'device.enrolled': 'A device has enrolled',
@@ -40,7 +35,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
 };
 
 /** What GET /webhooks/event-types answers: fixed, not paginated. */
-export const EVENT_CATALOGUE: Readonly<{ data: readonly EventTypeEntry[]; wildcards: readonly string[] }> = {
+export const EVENT_CATALOGUE: Readonly<EventCatalogueDto> = {
   data: Object.entries(EVENT_GROUPS).flatMap(([group, types]) =>
     types.map((type) => ({ type, group, description: DESCRIPTIONS[type] ?? type })),
   ),

@@ -23,13 +23,31 @@ const RESERVED = new Set([
   'upgrade',
   'keep-alive',
   'expect',
+  'metadata',
 ]);
 
-/** Headers that are ours or the connection's: no webhook may set, double or forge them. @see CONTRACT.md 4.9 */
+const RESERVED_PREFIXES = [
+  'proxy-',
+  // Ours, and those of Standard Webhooks, whether the webhook asks for them or not.
+  'x-service-',
+  'webhook-',
+  // With these the metadata services of clouds give out what they guard.
+  'metadata-flavor',
+  'x-aws-ec2-metadata-token',
+  'x-aliyun-ecs-metadata-token',
+  'x-google-',
+  'x-amz-',
+  'x-azure-',
+];
+
+/** Headers that are ours, the connection's or a cloud's: no webhook may set, double or forge them. @see CONTRACT.md 4.9 */
 export function isReservedHeader(name: string): boolean {
   const lower = name.toLowerCase();
-  return RESERVED.has(lower) || lower.startsWith('proxy-') || lower.startsWith('x-service-');
+  return RESERVED.has(lower) || RESERVED_PREFIXES.some((prefix) => lower.startsWith(prefix));
 }
+
+const isHeaderName = (name: string): boolean => TOKEN.test(name) && name.length <= MAX_NAME_LENGTH;
+const isHeaderValue = (value: string): boolean => VALUE.test(value) && value.length <= MAX_VALUE_LENGTH;
 
 /**
  * @returns complaints by path (`headers.0.key`), none when all is well
@@ -40,11 +58,22 @@ export function headerComplaints(headers: readonly WebhookHeader[]): Record<stri
   headers.forEach(({ key, value }, i) => {
     const lower = key.toLowerCase();
     const complain = (field: 'key' | 'value', text: string) => (complaints[`headers.${i}.${field}`] ??= []).push(text);
-    if (!TOKEN.test(key) || key.length > MAX_NAME_LENGTH) complain('key', 'must be a valid header name');
+    if (!isHeaderName(key)) complain('key', 'must be a valid header name');
     else if (isReservedHeader(key)) complain('key', 'is a reserved header');
     else if (seen.has(lower)) complain('key', 'is given twice');
-    if (!VALUE.test(value) || value.length > MAX_VALUE_LENGTH) complain('value', 'must be a valid header value');
+    if (!isHeaderValue(value)) complain('value', 'must be a valid header value');
     seen.add(lower);
   });
   return complaints;
+}
+
+/** Rows written past the API get the same rules: what they refuse is left out, and of two spellings the first is sent. */
+export function sendableHeaders(headers: readonly WebhookHeader[]): WebhookHeader[] {
+  const seen = new Set<string>();
+  return headers.filter(({ key, value }) => {
+    const lower = key.toLowerCase();
+    const isFine = isHeaderName(key) && isHeaderValue(value) && !isReservedHeader(key) && !seen.has(lower);
+    if (isFine) seen.add(lower);
+    return isFine;
+  });
 }

@@ -1,12 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { Outbound, UnsafeAddress } from '@rmm/outbound';
-import { ValidationError } from '@rmm/service-kit';
+import { Clock, ValidationError } from '@rmm/service-kit';
+import { NO_OVERLAP, overlapAt } from '../secrets/secret-overlap.js';
 import type { CreateWebhookDto } from './dto/create-webhook.dto.js';
 import type { UpdateWebhookDto } from './dto/update-webhook.dto.js';
 import { unsupportedEvents } from './event-patterns.js';
 import { InvalidWebhookUrl, UnsupportedEventType } from './webhook.errors.js';
 import { headerComplaints, type WebhookHeader } from './webhook-headers.js';
-import { MASK, maskHeaderValue, maskUrl } from './webhook-masking.js';
+import { carriesMask, isSecretHeader, isShownAs, MASK } from './webhook-masking.js';
 import type { WebhookRow, WebhookSettings } from './webhook-row.js';
 import { WebhookSealing } from './webhook-sealing.js';
 import { toStoredStatus } from './webhook-status.js';
@@ -17,6 +18,7 @@ export class WebhookInput {
   constructor(
     private readonly outbound: Outbound,
     private readonly sealing: WebhookSealing,
+    private readonly clock: Clock,
   ) {}
 
   /** Asks DNS: to be called outside of a transaction. @throws UnsupportedEventType, ValidationError, InvalidWebhookUrl */
@@ -24,11 +26,15 @@ export class WebhookInput {
     const headers = dto.headers ?? [];
     assertEvents(dto.events);
     assertHeaders(headers);
+    assertNoMask('secret', dto.secret);
+    headers.forEach(({ key, value }, i) => isSecretHeader(key) && assertNoMask(`headers.${i}.value`, value));
     await this.#assertUrl(dto.url);
     return {
       name: dto.name,
       urlSealed: this.sealing.sealUrl(id, dto.url),
       secretSealed: dto.secret === undefined ? null : this.sealing.sealSecret(id, dto.secret),
+      ...NO_OVERLAP,
+      standardWebhooks: dto.standardWebhooks ?? false,
       headers: this.sealing.sealHeaders(id, headers),
       events: dto.events,
       status: 'active',
@@ -37,8 +43,7 @@ export class WebhookInput {
 
   /** The checks of a patch that need the network; the stored row tells which URL is new. */
   async checkForUpdate(stored: WebhookRow, dto: UpdateWebhookDto): Promise<void> {
-    const given = [dto.name, dto.url, dto.secret, dto.events, dto.headers, dto.status];
-    if (given.every((value) => value === undefined)) throw new ValidationError('Nothing to change');
+    if (Object.values(dto).every((value) => value === undefined)) throw new ValidationError('Nothing to change');
     if (dto.events) assertEvents(dto.events);
     if (dto.headers) assertHeaders(dto.headers);
     if (dto.url !== undefined && !this.#isStoredUrl(stored, dto.url)) await this.#assertUrl(dto.url);
@@ -49,12 +54,12 @@ export class WebhookInput {
     const { id } = stored;
     const keepsUrl = dto.url === undefined || this.#isStoredUrl(stored, dto.url);
     const keepsSecret = dto.secret === undefined || dto.secret === MASK;
-    if (dto.secret === MASK && stored.secretSealed === null) {
-      throw ValidationError.of('secret', 'has no stored value to keep');
-    }
+    if (stored.secretSealed === null) assertNoMask('secret', dto.secret);
     return {
       name: dto.name ?? stored.name,
       urlSealed: keepsUrl ? stored.urlSealed : this.sealing.sealUrl(id, dto.url ?? ''),
+      ...(keepsSecret ? overlapAt(stored, this.clock.now()) : NO_OVERLAP),
+      standardWebhooks: dto.standardWebhooks ?? stored.standardWebhooks,
       secretSealed: keepsSecret ? stored.secretSealed : sealOrNull(dto.secret, (s) => this.sealing.sealSecret(id, s)),
       headers: dto.headers === undefined ? stored.headers : this.#mergeHeaders(stored, dto.headers),
       events: dto.events ?? stored.events,
@@ -67,24 +72,22 @@ export class WebhookInput {
     return given.map(({ key, value }, i) => {
       const kept = value === MASK ? sealed.get(key.toLowerCase()) : undefined;
       if (kept !== undefined) return { key, value: kept };
-      // A mask that hides nothing is a mistake of the caller, not a value.
-      if (value === MASK && maskHeaderValue(key, value) === MASK) {
-        throw ValidationError.of(`headers.${i}.value`, 'has no stored value to keep');
-      }
+      if (isSecretHeader(key)) assertNoMask(`headers.${i}.value`, value);
       return this.sealing.sealHeaders(stored.id, [{ key, value }])[0];
     });
   }
 
   #isStoredUrl(stored: WebhookRow, url: string): boolean {
     try {
-      const known = this.sealing.openUrl(stored.id, stored.urlSealed);
-      return url === known || url === maskUrl(known);
+      return isShownAs(this.sealing.openUrl(stored.id, stored.urlSealed), url);
     } catch {
       return false;
     }
   }
 
   async #assertUrl(url: string): Promise<void> {
+    // An answer that was edited and sent back: what the mask hides is not known, and stars are no secret.
+    if (carriesMask(url)) throw new InvalidWebhookUrl(['it holds a mask in place of a secret']);
     try {
       await this.outbound.assertAllowed(url);
     } catch (error) {
@@ -102,6 +105,11 @@ function assertEvents(events: readonly string[]): void {
 function assertHeaders(headers: readonly WebhookHeader[]): void {
   const fieldErrors = headerComplaints(headers);
   if (Object.keys(fieldErrors).length > 0) throw new ValidationError(undefined, { fieldErrors });
+}
+
+/** A mask that hides nothing is a mistake of the caller, not a value. @throws ValidationError */
+export function assertNoMask(path: string, value: string | null | undefined): void {
+  if (value === MASK) throw ValidationError.of(path, 'has no stored value to keep');
 }
 
 const sealOrNull = (secret: string | null | undefined, seal: (secret: string) => string): string | null =>

@@ -1,11 +1,12 @@
 import { Body, Controller, Delete, Get, Patch, Post, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type UserCaller } from '@rmm/access';
 import { type Paged, pagedOf, UuidParam } from '@rmm/service-kit';
 import { CreateWebhookDto } from './dto/create-webhook.dto.js';
+import { EventCatalogueDto } from './dto/event-catalogue.dto.js';
 import { ListWebhooksDto } from './dto/list-webhooks.dto.js';
 import { UpdateWebhookDto } from './dto/update-webhook.dto.js';
-import { WebhookDto, WebhookWithStatsDto } from './dto/webhook.dto.js';
+import { DeletedWebhookDto, WebhookDto, WebhookWithStatsDto } from './dto/webhook.dto.js';
 import { EVENT_CATALOGUE } from './event-catalogue.js';
 import { WebhooksService } from './webhooks.service.js';
 
@@ -19,6 +20,7 @@ export class WebhooksController {
 
   @Get()
   @RequirePermission('organizations:read')
+  @ApiOperation({ summary: 'The webhooks of an organisation, newest first' })
   @ApiOkResponse({ type: pagedOf(WebhookDto) })
   list(@CurrentCaller() caller: UserCaller, @Query() query: ListWebhooksDto): Promise<Paged<WebhookDto>> {
     return this.webhooks.list(caller, query);
@@ -26,6 +28,7 @@ export class WebhooksController {
 
   @Post()
   @RequirePermission('organizations:write')
+  @ApiOperation({ summary: 'Make a webhook; it gets every event from now on' })
   @ApiCreatedResponse({ type: WebhookDto })
   create(@CurrentCaller() caller: UserCaller, @Body() dto: CreateWebhookDto): Promise<WebhookDto> {
     return this.webhooks.create(caller, dto);
@@ -33,12 +36,15 @@ export class WebhooksController {
 
   @Get('event-types')
   @RequirePermission('organizations:read')
-  eventTypes(): typeof EVENT_CATALOGUE {
+  @ApiOperation({ summary: 'Every event type and wildcard a webhook may subscribe to' })
+  @ApiOkResponse({ type: EventCatalogueDto })
+  eventTypes(): EventCatalogueDto {
     return EVENT_CATALOGUE;
   }
 
   @Get(':id')
   @RequirePermission('organizations:read')
+  @ApiOperation({ summary: 'One webhook, with what has become of its deliveries' })
   @ApiOkResponse({ type: WebhookWithStatsDto })
   get(@CurrentCaller() caller: UserCaller, @WebhookId() id: string): Promise<WebhookWithStatsDto> {
     return this.webhooks.get(caller, id);
@@ -46,6 +52,7 @@ export class WebhooksController {
 
   @Patch(':id')
   @RequirePermission('organizations:write')
+  @ApiOperation({ summary: 'Change a webhook; what comes back masked stays as it is' })
   @ApiOkResponse({ type: WebhookDto })
   update(
     @CurrentCaller() caller: UserCaller,
@@ -57,7 +64,9 @@ export class WebhooksController {
 
   @Delete(':id')
   @RequirePermission('organizations:write')
-  delete(@CurrentCaller() caller: UserCaller, @WebhookId() id: string): Promise<{ success: true }> {
+  @ApiOperation({ summary: 'Delete a webhook and all its deliveries' })
+  @ApiOkResponse({ type: DeletedWebhookDto })
+  delete(@CurrentCaller() caller: UserCaller, @WebhookId() id: string): Promise<DeletedWebhookDto> {
     return this.webhooks.delete(caller, id);
   }
 }

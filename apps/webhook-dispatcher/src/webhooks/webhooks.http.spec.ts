@@ -81,6 +81,7 @@ describe('/webhooks', () => {
         status: 'active',
         hasSecret: true,
         secretOverlapUntil: null,
+        standardWebhooks: false,
         successCount: 0,
         failureCount: 0,
         lastDeliveryAt: null,

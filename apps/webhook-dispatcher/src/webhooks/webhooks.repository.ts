@@ -8,7 +8,8 @@ import type { StoredWebhookStatus } from './webhook-status.js';
 
 const COLUMNS = `
   w.id, w.partner_id as "partnerId", w.org_id as "orgId", w.name, w.url_sealed as "urlSealed",
-  w.secret_sealed as "secretSealed", w.headers, w.events, w.status, w.created_by as "createdBy",
+  w.secret_sealed as "secretSealed", w.previous_secret_sealed as "previousSecretSealed",
+  w.secret_overlap_until as "secretOverlapUntil", w.standard_webhooks as "standardWebhooks", w.headers, w.events, w.status, w.created_by as "createdBy",
   w.created_at as "createdAt", w.updated_at as "updatedAt",
   c.total, c.delivered, c.failed, c.retrying,
   c.last_delivery_at as "lastDeliveryAt", c.last_success_at as "lastSuccessAt"`;
@@ -64,9 +65,10 @@ export class WebhooksRepository {
   async insert(tx: TenantTransaction, webhook: NewWebhook): Promise<WebhookRow> {
     const { id, partnerId, orgId } = webhook;
     await tx.query(
-      `insert into webhook (id, partner_id, org_id, name, url_sealed, secret_sealed, headers, events, status, created_by)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-      [id, partnerId, orgId, ...settingsOf(webhook), webhook.createdBy],
+      `insert into webhook (id, partner_id, org_id, created_by, name, url_sealed, secret_sealed, headers, events, status,
+                            previous_secret_sealed, secret_overlap_until, standard_webhooks)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+      [id, partnerId, orgId, webhook.createdBy, ...settingsOf(webhook)],
     );
     await tx.query('insert into webhook_counter (webhook_id, partner_id, org_id) values ($1, $2, $3)', [
       id,
@@ -79,7 +81,7 @@ export class WebhooksRepository {
   async update(tx: TenantTransaction, id: string, settings: WebhookSettings): Promise<WebhookRow> {
     await tx.query(
       `update webhook set name = $2, url_sealed = $3, secret_sealed = $4, headers = $5, events = $6, status = $7,
-              updated_at = now()
+              previous_secret_sealed = $8, secret_overlap_until = $9, standard_webhooks = $10, updated_at = now()
         where id = $1`,
       [id, ...settingsOf(settings)],
     );
@@ -108,4 +110,7 @@ const settingsOf = (s: WebhookSettings): unknown[] => [
   JSON.stringify(s.headers),
   s.events,
   s.status,
+  s.previousSecretSealed,
+  s.secretOverlapUntil,
+  s.standardWebhooks,
 ];

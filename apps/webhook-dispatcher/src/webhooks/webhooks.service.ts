@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { Tenants } from '@rmm/persistence';
-import { type Paged, toPage } from '@rmm/service-kit';
+import { Clock, type Paged, toPage } from '@rmm/service-kit';
 import type { CreateWebhookDto } from './dto/create-webhook.dto.js';
 import type { ListWebhooksDto } from './dto/list-webhooks.dto.js';
 import type { UpdateWebhookDto } from './dto/update-webhook.dto.js';
@@ -26,6 +26,7 @@ export class WebhooksService {
     private readonly sealing: WebhookSealing,
     private readonly outbox: Outbox,
     private readonly audit: AuditTrail,
+    private readonly clock: Clock,
   ) {}
 
   async list(caller: UserCaller, query: ListWebhooksDto): Promise<Paged<WebhookDto>> {
@@ -39,12 +40,12 @@ export class WebhooksService {
     return toPage(
       query,
       total,
-      rows.map((row) => toWebhookDto(row, this.sealing)),
+      rows.map((row) => this.#shown(row)),
     );
   }
 
   async get(caller: UserCaller, id: string): Promise<WebhookWithStatsDto> {
-    return toWebhookWithStatsDto(await this.repository.get(caller, id), this.sealing);
+    return toWebhookWithStatsDto(await this.repository.get(caller, id), this.sealing, this.clock.now());
   }
 
   async create(caller: UserCaller, dto: CreateWebhookDto): Promise<WebhookDto> {
@@ -55,7 +56,7 @@ export class WebhooksService {
       const row = await this.repository.insert(tx, { ...settings, id, orgId, partnerId, createdBy: caller.userId });
       await this.audit.add(tx, caller, 'webhook.create', resourceOf(row), { events: row.events });
       await this.outbox.add(tx, webhookChanged(row));
-      return toWebhookDto(row, this.sealing);
+      return this.#shown(row);
     });
   }
 
@@ -67,7 +68,7 @@ export class WebhooksService {
       const row = await this.repository.update(tx, id, this.input.forUpdate(stored, dto));
       await this.audit.add(tx, caller, 'webhook.update', resourceOf(row), { changed: changedFields(dto) });
       await this.outbox.add(tx, webhookChanged(row));
-      return toWebhookDto(row, this.sealing);
+      return this.#shown(row);
     });
   }
 
@@ -80,6 +81,10 @@ export class WebhooksService {
       await this.outbox.add(tx, webhookChanged(row, true));
     });
     return { success: true };
+  }
+
+  #shown(row: WebhookRow): WebhookDto {
+    return toWebhookDto(row, this.sealing, this.clock.now());
   }
 }
 

@@ -1,4 +1,4 @@
-import { IsName, IsNestedList, IsText, IsUuid, IsWordList } from '@rmm/service-kit';
+import { IsFlag, IsName, IsNestedList, IsText, IsUuid, IsWordList } from '@rmm/service-kit';
 import { WebhookHeaderDto } from './webhook-header.dto.js';
 
 export class CreateWebhookDto {
@@ -19,4 +19,7 @@ export class CreateWebhookDto {
 
   @IsNestedList(() => WebhookHeaderDto, { max: 20, optional: true, description: 'Sent with each delivery' })
   headers?: WebhookHeaderDto[];
+
+  @IsFlag({ optional: true, description: 'Adds the headers of Standard Webhooks; default false' })
+  standardWebhooks?: boolean;
 }

@@ -1,4 +1,4 @@
-import { IsName, IsNestedList, IsOneOf, IsText, IsWordList } from '@rmm/service-kit';
+import { IsFlag, IsName, IsNestedList, IsOneOf, IsText, IsWordList } from '@rmm/service-kit';
 import { WEBHOOK_STATUSES, type WebhookStatus } from '../webhook-status.js';
 import { WebhookHeaderDto } from './webhook-header.dto.js';
 
@@ -21,6 +21,9 @@ export class UpdateWebhookDto {
     description: 'Replaces all; ******** keeps a value',
   })
   headers?: WebhookHeaderDto[];
+
+  @IsFlag({ optional: true, description: 'Whether the headers of Standard Webhooks are sent too' })
+  standardWebhooks?: boolean;
 
   @IsOneOf(WEBHOOK_STATUSES, { optional: true, description: 'Paused and failed webhooks receive nothing' })
   status?: WebhookStatus;

@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { overlapAt } from '../../secrets/secret-overlap.js';
 import type { WebhookHeader } from '../webhook-headers.js';
 import { MASK, maskHeaderValue, maskUrl } from '../webhook-masking.js';
 import type { WebhookRow } from '../webhook-row.js';
@@ -26,11 +27,13 @@ export class WebhookDto {
   status!: WebhookStatus;
   @ApiProperty()
   hasSecret!: boolean;
-  @ApiProperty(isoDate)
+  @ApiProperty({ ...isoDate, description: 'Until when the secret before the last rotation signs as well' })
   secretOverlapUntil!: string | null;
-  @ApiProperty()
+  @ApiProperty({ description: 'Whether deliveries also carry the headers of Standard Webhooks' })
+  standardWebhooks!: boolean;
+  @ApiProperty({ type: 'integer' })
   successCount!: number;
-  @ApiProperty()
+  @ApiProperty({ type: 'integer' })
   failureCount!: number;
   @ApiProperty(isoDate)
   lastDeliveryAt!: string | null;
@@ -44,16 +47,21 @@ export class WebhookDto {
   updatedAt!: string;
 }
 
+export class DeletedWebhookDto {
+  @ApiProperty({ type: 'boolean', enum: [true] })
+  success!: true;
+}
+
 export class DeliveryStatsDto {
-  @ApiProperty()
+  @ApiProperty({ type: 'integer' })
   total!: number;
-  @ApiProperty()
+  @ApiProperty({ type: 'integer' })
   pending!: number;
-  @ApiProperty()
+  @ApiProperty({ type: 'integer' })
   delivered!: number;
-  @ApiProperty()
+  @ApiProperty({ type: 'integer' })
   failed!: number;
-  @ApiProperty()
+  @ApiProperty({ type: 'integer' })
   retrying!: number;
   @ApiProperty(isoDate)
   lastDeliveredAt!: string | null;
@@ -64,7 +72,8 @@ export class WebhookWithStatsDto extends WebhookDto {
   deliveryStats!: DeliveryStatsDto;
 }
 
-export function toWebhookDto(row: WebhookRow, sealing: WebhookSealing): WebhookDto {
+/** @param now  by which an overlap is in force or past */
+export function toWebhookDto(row: WebhookRow, sealing: WebhookSealing, now: Date): WebhookDto {
   return {
     id: row.id,
     orgId: row.orgId,
@@ -73,8 +82,8 @@ export function toWebhookDto(row: WebhookRow, sealing: WebhookSealing): WebhookD
     events: row.events,
     status: toWebhookStatus(row.status),
     hasSecret: row.secretSealed !== null,
-    // A secret is replaced at once: there is never a second one in force.
-    secretOverlapUntil: null,
+    secretOverlapUntil: overlapAt(row, now).secretOverlapUntil?.toISOString() ?? null,
+    standardWebhooks: row.standardWebhooks,
     successCount: Number(row.delivered),
     failureCount: Number(row.failed),
     lastDeliveryAt: row.lastDeliveryAt?.toISOString() ?? null,
@@ -85,7 +94,7 @@ export function toWebhookDto(row: WebhookRow, sealing: WebhookSealing): WebhookD
   };
 }
 
-export function toWebhookWithStatsDto(row: WebhookRow, sealing: WebhookSealing): WebhookWithStatsDto {
+export function toWebhookWithStatsDto(row: WebhookRow, sealing: WebhookSealing, now: Date): WebhookWithStatsDto {
   const [total, delivered, failed, retrying] = [row.total, row.delivered, row.failed, row.retrying].map(Number) as [
     number,
     number,
@@ -93,7 +102,7 @@ export function toWebhookWithStatsDto(row: WebhookRow, sealing: WebhookSealing):
     number,
   ];
   return {
-    ...toWebhookDto(row, sealing),
+    ...toWebhookDto(row, sealing, now),
     deliveryStats: {
       total,
       pending: Math.max(0, total - delivered - failed - retrying),
