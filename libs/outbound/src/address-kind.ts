@@ -13,8 +13,6 @@ export type AddressRange = [Address, number];
 const PLATFORM_ADDRESSES = new Set(['168.63.129.16', '100.100.100.200', 'fd00:ec2::254', 'fd20:ce::254']);
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
 const TRANSLATED = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
-/** From what matters least to what matters most, for an address that holds others. */
-const SEVERITY: readonly AddressKind[] = ['extra', 'public', 'private', 'blocked'];
 
 /**
  * @param text  one IPv4 or IPv6 address, without brackets
@@ -34,9 +32,9 @@ function kindOf(address: Address, extraAllowed: readonly AddressRange[]): Addres
   if (PLATFORM_ADDRESSES.has(address.toString())) return 'blocked';
   if (address instanceof ipaddr.IPv4) return kindOfIPv4(address);
   const inner = innerAddresses(address);
-  if (inner.standIn) return worst(inner.addresses.map((one) => kindOf(one, extraAllowed)));
+  if (inner.standIn) return combined(inner.addresses.map((one) => kindOf(one, extraAllowed)));
   const own = kindOfIPv6(address);
-  return worst([own, ...inner.addresses.map((one) => kindOf(one, extraAllowed))]);
+  return combined([own, ...inner.addresses.map((one) => kindOf(one, extraAllowed))]);
 }
 
 function kindOfIPv4(address: ipaddr.IPv4): AddressKind {
@@ -68,8 +66,12 @@ function innerAddresses(address: ipaddr.IPv6): { standIn: boolean; addresses: ip
   return { standIn: false, addresses: isIsatap ? [at(12)] : [] };
 }
 
-const worst = (kinds: AddressKind[]): AddressKind =>
-  kinds.reduce((a, b) => (SEVERITY.indexOf(b) > SEVERITY.indexOf(a) ? b : a));
+/** Of an address that holds others. Private and public at once is no honest destination, and no rule fits it. */
+function combined(kinds: AddressKind[]): AddressKind {
+  const plain = kinds.filter((kind) => kind !== 'extra');
+  const [first = 'extra'] = plain;
+  return plain.every((kind) => kind === first) ? first : 'blocked';
+}
 
 function isWithin(address: Address, [base, bits]: AddressRange): boolean {
   if (address instanceof ipaddr.IPv4) return base instanceof ipaddr.IPv4 && address.match(base, bits);

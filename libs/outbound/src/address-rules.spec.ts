@@ -4,6 +4,9 @@ const hosted = new AddressRules({ isHosted: true });
 const selfHosted = new AddressRules({ isHosted: false });
 const withLoopback = new AddressRules({ isHosted: false, extraAllowedCidrs: ['127.0.0.0/8'] });
 
+const HTTPS = new URL('https://a.example/');
+const HTTP = new URL('http://a.example/');
+
 const reasons = (verdict: { allowed: boolean; reasons?: string[] }) => (verdict.allowed ? [] : verdict.reasons);
 
 describe('checkUrl', () => {
@@ -109,24 +112,22 @@ describe('checkUrl', () => {
 
 describe('judgeAddresses', () => {
   it('refuses a name without an answer', () => {
-    expect(reasons(hosted.judgeAddresses('https://a.example/', []))).toEqual(['the host has no address']);
+    expect(reasons(hosted.judgeAddresses(HTTPS, []))).toEqual(['the host has no address']);
   });
 
   it('refuses all answers when one is bad', () => {
-    expect(hosted.judgeAddresses('https://a.example/', ['8.8.8.8', '2606:4700::1111']).allowed).toBe(true);
-    expect(hosted.judgeAddresses('https://a.example/', ['8.8.8.8', '127.0.0.1']).allowed).toBe(false);
-    expect(hosted.judgeAddresses('https://a.example/', ['8.8.8.8', '10.0.0.1']).allowed).toBe(false);
-    expect(selfHosted.judgeAddresses('https://a.example/', ['8.8.8.8', '10.0.0.1']).allowed).toBe(true);
+    expect(hosted.judgeAddresses(HTTPS, ['8.8.8.8', '2606:4700::1111']).allowed).toBe(true);
+    expect(hosted.judgeAddresses(HTTPS, ['8.8.8.8', '127.0.0.1']).allowed).toBe(false);
+    expect(hosted.judgeAddresses(HTTPS, ['8.8.8.8', '10.0.0.1']).allowed).toBe(false);
+    expect(selfHosted.judgeAddresses(HTTPS, ['8.8.8.8', '10.0.0.1']).allowed).toBe(true);
   });
 
   it('takes plain http only when every answer is private', () => {
-    expect(selfHosted.judgeAddresses('http://a.example/', ['10.0.0.1', 'fd12::1']).allowed).toBe(true);
-    expect(selfHosted.judgeAddresses('http://a.example/', ['10.0.0.1', '8.8.8.8']).allowed).toBe(false);
+    expect(selfHosted.judgeAddresses(HTTP, ['10.0.0.1', 'fd12::1']).allowed).toBe(true);
+    expect(selfHosted.judgeAddresses(HTTP, ['10.0.0.1', '8.8.8.8']).allowed).toBe(false);
   });
 
   it('names no address in its reasons', () => {
-    expect(JSON.stringify(hosted.judgeAddresses('http://a.example/', ['10.11.12.13', '127.0.0.1']))).not.toMatch(
-      /10\.11|127\.0/,
-    );
+    expect(JSON.stringify(hosted.judgeAddresses(HTTP, ['10.11.12.13', '127.0.0.1']))).not.toMatch(/10\.11|127\.0/);
   });
 });

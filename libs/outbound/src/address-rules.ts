@@ -24,8 +24,8 @@ export interface AddressRulesOptions {
 
 const MAX_HOST_LENGTH = 253;
 const LABEL = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
-/** Reserved for local networks and clusters; on a hosted deployment they can only mean something of ours. */
-const LOCAL_SUFFIXES = ['.internal', '.home.arpa', '.lan', '.svc', '.cluster.local'];
+/** Reserved for local networks and clusters (`.cluster.local` is under `.local`); hosted, they can only be ours. */
+const LOCAL_SUFFIXES = ['.internal', '.home.arpa', '.lan', '.localdomain', '.svc'];
 
 /**
  * Which URLs a tenant may make us call.
@@ -48,34 +48,39 @@ export class AddressRules {
 
   /** Scheme, port, name and, where the host is an address, that address. */
   checkUrl(text: string): UrlVerdict {
-    if (!URL.canParse(text)) return refused('it is not a valid URL');
-    const url = new URL(text);
+    const url = parsed(text);
+    if (url === null) return refused('it is not a valid URL');
     if (url.protocol !== 'https:' && url.protocol !== 'http:') return refused('only https is allowed');
     if (url.port === '0') return refused('port 0 is not a port');
-    url.hash = '';
+    // Each setter parses anew, and this runs before every attempt.
+    if (url.hash !== '') url.hash = '';
     const literal = literalOf(url.hostname);
-    if (literal === null) {
-      const reason = this.#refuseName(url.hostname.replace(/\.$/, ''));
-      if (reason) return refused(reason);
-      url.hostname = url.hostname.replace(/\.$/, '');
-      // What may be plain http is known once the name is resolved; a hosted deployment needs no answer for that.
-      if (url.protocol === 'http:' && this.#isHosted) return refused('only https is allowed');
-      return { allowed: true, url, literal };
+    if (literal !== null) {
+      const verdict = this.judgeAddresses(url, [literal]);
+      return verdict.allowed ? { allowed: true, url, literal } : verdict;
     }
-    const verdict = this.judgeAddresses(url, [literal]);
-    return verdict.allowed ? { allowed: true, url, literal } : verdict;
+    const name = url.hostname.endsWith('.') ? url.hostname.slice(0, -1) : url.hostname;
+    // Before it is written back: the setter would read `127.0.0.1.`, left of two dots, as an address again.
+    const reason = this.#refuseName(name);
+    if (reason) return refused(reason);
+    if (name !== url.hostname) url.hostname = name;
+    // What may be plain http is known once the name is resolved; a hosted deployment needs no answer for that.
+    if (url.protocol === 'http:' && this.#isHosted && this.#extraAllowed.length === 0) {
+      return refused('only https is allowed');
+    }
+    return { allowed: true, url, literal };
   }
 
   /**
    * @param addresses  every answer for the host; one bad answer refuses them all
    */
-  judgeAddresses(url: URL | string, addresses: readonly string[]): Verdict {
+  judgeAddresses(url: URL, addresses: readonly string[]): Verdict {
     if (addresses.length === 0) return refused('the host has no address');
     const kinds = addresses.map((address) => addressKind(address, this.#extraAllowed));
     const reasons = new Set<string>();
     if (kinds.includes('blocked')) reasons.add('the host is in a blocked address range');
     if (this.#isHosted && kinds.includes('private')) reasons.add('the host is in a private address range');
-    const isPlain = new URL(url).protocol === 'http:';
+    const isPlain = url.protocol === 'http:';
     if (isPlain && this.#isHosted && kinds.some((kind) => kind !== 'extra')) reasons.add('only https is allowed');
     if (isPlain && !this.#isHosted && kinds.includes('public')) {
       reasons.add('plain http is allowed for private addresses only');
@@ -92,6 +97,14 @@ export class AddressRules {
     if (!this.#isHosted) return null;
     if (!host.includes('.')) return 'the host must be a full domain name';
     return LOCAL_SUFFIXES.some((suffix) => host.endsWith(suffix)) ? 'names of local networks are not allowed' : null;
+  }
+}
+
+function parsed(text: string): URL | null {
+  try {
+    return new URL(text);
+  } catch {
+    return null;
   }
 }
 

@@ -27,13 +27,14 @@ export const DEFAULT_POOL_LIMITS: PoolLimits = {
 
 interface PinnedPool {
   pool: Pool;
-  /** The newest verdict: the only addresses its new connections may go to. */
+  /** The verdict it was opened on: the only addresses its connections ever go to. */
   addresses: readonly string[];
   expiresAtMs: number;
 }
 
 /**
  * One pool of kept connections per origin. Its look-up answers with the vetted addresses and nothing else.
+ * Pools never share: not between schemes, ports or names, although they may stand on one address.
  */
 export class ConnectionPools {
   readonly #pools = new Map<string, PinnedPool>();
@@ -45,21 +46,17 @@ export class ConnectionPools {
   ) {}
 
   /**
-   * @param addresses  the verdict this use rests on; when none of them was known to the pool, the name has moved
-   *   and its kept connections are given up
+   * @param addresses  the verdict this use rests on; when the pool may hold a connection to any other address,
+   *   the name has moved: it is closed behind the requests it still carries, and a new one is opened
    */
   take(origin: string, addresses: readonly string[]): Pool {
     let entry = this.#pools.get(origin);
-    if (entry && (entry.expiresAtMs <= this.nowMs() || !overlap(entry.addresses, addresses))) {
+    if (entry && (entry.expiresAtMs <= this.nowMs() || !isSubset(entry.addresses, addresses))) {
       this.#retire(origin, entry);
       entry = undefined;
     }
-    if (entry) {
-      entry.addresses = addresses;
-      this.#pools.delete(origin);
-    } else {
-      entry = this.#open(origin, addresses);
-    }
+    if (entry) this.#pools.delete(origin);
+    else entry = this.#open(origin, addresses);
     this.#pools.set(origin, entry);
     this.#evict();
     return entry.pool;
@@ -72,8 +69,7 @@ export class ConnectionPools {
   }
 
   #open(origin: string, addresses: readonly string[]): PinnedPool {
-    const entry = { addresses, expiresAtMs: this.nowMs() + this.limits.maxLifetimeMs } as PinnedPool;
-    entry.pool = new Pool(origin, {
+    const pool = new Pool(origin, {
       connections: this.limits.connectionsPerOrigin,
       pipelining: 1,
       allowH2: false,
@@ -82,9 +78,9 @@ export class ConnectionPools {
       // The caller keeps one deadline over the whole exchange; these would restart with every byte.
       headersTimeout: 0,
       bodyTimeout: 0,
-      connect: pinnedConnector(() => entry.addresses, this.limits.connectTimeoutMs),
+      connect: pinnedConnector(addresses, this.limits.connectTimeoutMs),
     });
-    return entry;
+    return { pool, addresses, expiresAtMs: this.nowMs() + this.limits.maxLifetimeMs };
   }
 
   #evict(): void {
@@ -103,27 +99,31 @@ export class ConnectionPools {
 }
 
 /** Connects to the pinned addresses only, and looks again at where it arrived. */
-function pinnedConnector(pinned: () => readonly string[], timeoutMs: number): buildConnector.connector {
+function pinnedConnector(pinned: readonly string[], timeoutMs: number): buildConnector.connector {
   const connect = buildConnector({ timeout: timeoutMs, allowH2: false, lookup: pinnedLookup(pinned) });
-  return (options, callback) =>
-    connect(options, (...[error, socket]) => {
+  const isPinned = (address: string) => pinned.some((one) => isSame(one, address));
+  return (options, callback) => {
+    // No look-up is asked for a host that spells an address.
+    const literal = options.hostname.replace(/^\[|\]$/g, '');
+    if (isIP(literal) !== 0 && !isPinned(literal)) return callback(new UnsafeAddress([NOT_VETTED]), null);
+    return connect(options, (...[error, socket]) => {
       if (error || !socket) return callback(error ?? new Error('no connection'), null);
-      if (socket.remoteAddress && pinned().some((address) => isSame(address, socket.remoteAddress ?? ''))) {
-        return callback(null, socket);
-      }
+      if (socket.remoteAddress && isPinned(socket.remoteAddress)) return callback(null, socket);
       socket.destroy();
-      return callback(new UnsafeAddress(['the connection reached an address that was not vetted']), null);
+      return callback(new UnsafeAddress([NOT_VETTED]), null);
     });
+  };
 }
+
+const NOT_VETTED = 'the connection would reach an address that was not vetted';
 
 type LookupCallback = (error: Error | null, address: string | LookupAddress[], family?: number) => void;
 
-function pinnedLookup(pinned: () => readonly string[]) {
+function pinnedLookup(pinned: readonly string[]) {
+  const all = pinned.map((address) => ({ address, family: isIP(address) }));
   return (_host: string, options: LookupOptions, callback: LookupCallback): void => {
     const family = options.family === 4 || options.family === 6 ? options.family : 0;
-    const answers = pinned()
-      .map((address) => ({ address, family: isIP(address) }))
-      .filter((answer) => family === 0 || answer.family === family);
+    const answers = all.filter((answer) => family === 0 || answer.family === family);
     const [first] = answers;
     if (!first) return callback(new UnsafeAddress(['the host has no address']), []);
     // Node asks for all of them when it may race the two families.
@@ -132,4 +132,4 @@ function pinnedLookup(pinned: () => readonly string[]) {
 }
 
 const isSame = (a: string, b: string) => a === b || ipaddr.process(a).toString() === ipaddr.process(b).toString();
-const overlap = (a: readonly string[], b: readonly string[]) => a.some((address) => b.includes(address));
+const isSubset = (inner: readonly string[], outer: readonly string[]) => inner.every((one) => outer.includes(one));

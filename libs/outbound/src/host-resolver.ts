@@ -1,4 +1,5 @@
 import { lookup, Resolver as DnsClient } from 'node:dns/promises';
+import { OutboundFailed } from './outbound.errors.js';
 
 /** All addresses of a name; an empty list when it has none. @throws when the resolver itself fails */
 export interface HostResolver {
@@ -33,18 +34,35 @@ export class NameServerResolver implements HostResolver {
   }
 }
 
-/** One question at a time for a host; those who ask meanwhile share the answer. */
+/** One question at a time for a host; those who ask meanwhile share the answer, and the time it may take. */
 export class SingleFlightResolver implements HostResolver {
   readonly #flights = new Map<string, Promise<string[]>>();
 
-  constructor(private readonly resolver: HostResolver) {}
+  constructor(
+    private readonly resolver: HostResolver,
+    private readonly timeoutMs: number,
+  ) {}
 
   resolve(host: string): Promise<string[]> {
     const flying = this.#flights.get(host);
     if (flying) return flying;
-    const flight = this.resolver.resolve(host).finally(() => this.#flights.delete(host));
+    // Ends in any case: a question that hangs must not hang those who ask later.
+    const flight = within(this.timeoutMs, this.resolver.resolve(host)).finally(() => this.#flights.delete(host));
     this.#flights.set(host, flight);
     return flight;
+  }
+}
+
+/** @throws OutboundFailed  with the code ETIMEOUT when no answer came in time */
+export async function within<T>(timeoutMs: number, answer: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new OutboundFailed('Name resolution timed out', 'ETIMEOUT')), timeoutMs).unref();
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

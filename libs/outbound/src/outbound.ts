@@ -2,8 +2,14 @@ import type { Dispatcher } from 'undici';
 import { AddressRules, type AddressRulesOptions } from './address-rules.js';
 import { ConnectionPools, DEFAULT_POOL_LIMITS, type PoolLimits } from './connection-pools.js';
 import { exchange, type OutboundResponse } from './exchange.js';
-import { type HostResolver, NameServerResolver, SingleFlightResolver, SystemResolver } from './host-resolver.js';
-import { OutboundFailed, OutboundTimeout, UnsafeAddress } from './outbound.errors.js';
+import {
+  type HostResolver,
+  NameServerResolver,
+  SingleFlightResolver,
+  SystemResolver,
+  within,
+} from './host-resolver.js';
+import { OutboundTimeout, UnsafeAddress } from './outbound.errors.js';
 
 export interface OutboundRequest {
   url: string;
@@ -47,6 +53,7 @@ export class Outbound {
     // One resolver for the verdict and the connection, or the two could disagree.
     this.#resolver = new SingleFlightResolver(
       options.resolver ?? (options.isHosted ? new NameServerResolver() : new SystemResolver()),
+      DNS_TIMEOUT_MS,
     );
     this.#nowMs = options.nowMs ?? (() => performance.now());
     this.#pools = new ConnectionPools({ ...DEFAULT_POOL_LIMITS, ...options.pools }, this.#nowMs);
@@ -101,17 +108,13 @@ export class Outbound {
   }
 
   async #resolve(host: string, timeoutMs: number): Promise<string[]> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new OutboundFailed('Name resolution timed out', 'ETIMEOUT')), timeoutMs);
-    });
+    const answer = this.#resolver.resolve(host);
     try {
-      return await Promise.race([this.#resolver.resolve(host), late]);
+      // The resolver keeps its own time; a request in a greater hurry waits no longer than it can.
+      return await (timeoutMs < DNS_TIMEOUT_MS ? within(timeoutMs, answer) : answer);
     } catch (cause) {
       // Without an answer there is nothing to vet: the attempt is refused, not sent on trust.
       throw new UnsafeAddress(['the host could not be resolved'], { cause });
-    } finally {
-      clearTimeout(timer);
     }
   }
 }
