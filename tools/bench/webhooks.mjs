@@ -1,36 +1,55 @@
 // ./fleet bench webhooks: the dispatcher from published event to stored outcome, against bare undici and against BullMQ
 // with a job per delivery; by turns, all to one receiver.
 import { BenchServer } from './load.mjs';
-import { median, report, target } from './report.mjs';
-import { NODE_FLAGS, openStores, WebhookWorld } from './webhooks-world.mjs';
+import { storeHistory } from './webhooks-history.mjs';
+import { printWebhooks } from './webhooks-report.mjs';
+import { EVENT_TYPE, NODE_FLAGS, openStores, WebhookWorld } from './webhooks-world.mjs';
 
 const ORIGINS = 20;
 const FAN_OUT = 20;
 const quick = process.argv.includes('--quick');
 const ROUNDS = quick ? 2 : 5;
-const SIZE = quick ? 0.4 : 1;
-const BARE = 30_000 * SIZE;
-const WIDE = 20_000 * SIZE;
-const NARROW = 8_000 * SIZE;
+const sized = (count) => (quick ? count / 5 : count);
+const SIZES = {
+  bare: sized(30_000),
+  wide: sized(20_000),
+  narrow: sized(8_000),
+  textbook: sized(2_500),
+  batched: sized(8_000),
+};
+const HISTORY = { short: 10_000, long: quick ? 200_000 : 2_000_000 };
+const LONG_RUN = quick ? 40_000 : 200_000;
+const PACE_SECONDS = quick ? 4 : 12;
+const MEMORY_MS = 500;
 
 const receiver = new BenchServer('webhooks-receiver.mjs', { args: [String(ORIGINS)] });
 const bare = new BenchServer('webhooks-bare.mjs', { nodeFlags: NODE_FLAGS });
 const stores = await openStores();
 const worlds = [];
-const exact = { lost: 0, doubled: 0, bad: 0 };
+const servers = [receiver, bare];
+const exact = { sent: 0, lost: 0, doubled: 0, forged: 0 };
 
 try {
-  await Promise.all([receiver.ready(), bare.ready()]);
+  await Promise.all(servers.map((server) => server.ready()));
   const origins = receiver.ports.map((port) => `http://127.0.0.1:${port}`);
-  const world = await WebhookWorld.open(stores);
-  worlds.push(world);
-  const wide = await world.addOrganizations(5, () => origins.map((origin) => `${origin}/ok/ours`));
-  const narrow = await world.addOrganizations(100, (n) => [`${origins[n % ORIGINS]}/ok/ours`]);
+  const ours = await openWorld(origins, 0, HISTORY.short);
+  const old = await openWorld(origins, 1, HISTORY.long);
+  const bullmq = await startBullmq(ours.world);
+  const wide = { world: ours.world, organizations: ours.wide, count: SIZES.wide, fanOut: FAN_OUT };
   const arms = [
-    { name: 'a  bare dispatch', run: () => sendBare('dispatch', origins) },
-    { name: 'b  bare request', run: () => sendBare('request', origins) },
-    { name: 'c  ours, fan-out 20', run: () => sendOurs(world, wide, WIDE, FAN_OUT) },
-    { name: 'c1 ours, fan-out 1', run: () => sendOurs(world, narrow, NARROW, 1) },
+    { name: 'a  bare undici dispatch', run: () => sendBare('dispatch', origins) },
+    { name: 'b  bare undici request', run: () => sendBare('request', origins) },
+    { name: 'c  ours, fan-out 20', run: () => sendOurs(wide) },
+    {
+      name: '   ours, fan-out 1',
+      run: () => sendOurs({ ...wide, organizations: ours.narrow, count: SIZES.narrow, fanOut: 1 }),
+    },
+    { name: 'd  BullMQ, textbook', run: () => sendBullmq(bullmq, ours.world, 'textbook', origins) },
+    { name: 'e  BullMQ, SQL in sets', run: () => sendBullmq(bullmq, ours.world, 'batched', origins) },
+    {
+      name: `c' ours, ${HISTORY.long.toLocaleString('en')} stored`,
+      run: () => sendOurs({ ...wide, world: old.world, organizations: old.wide }),
+    },
   ];
   for (const arm of arms) await arm.run();
   const rounds = [];
@@ -39,61 +58,100 @@ try {
     for (const arm of arms) windows.push(await arm.run());
     rounds.push(windows);
   }
-  print(arms, rounds);
+  const paced = [];
+  for (const perSecond of [50, 200]) paced.push(await sendPaced(ours, perSecond));
+  const long = await longRun(wide);
+  printWebhooks({ arms, rounds, paced, long, exact, history: HISTORY });
 } finally {
-  await Promise.all([receiver.stop(), bare.stop(), ...worlds.map((world) => world.close())]);
+  await Promise.all([...servers.map((server) => server.stop()), ...worlds.map((world) => world.close())]);
   await stores.stop();
+}
+
+/** A dispatcher with 100 webhooks for events of 20 receivers, and 100 for events of one, and some history. */
+async function openWorld(origins, redisDatabase, history) {
+  const world = await WebhookWorld.open(stores, { redisDatabase });
+  worlds.push(world);
+  const wide = await world.addOrganizations(5, () => origins.map((origin) => `${origin}/ok/ours`));
+  const narrow = await world.addOrganizations(100, (n) => [`${origins[n % ORIGINS]}/ok/ours`]);
+  await storeHistory(world.admin, history, EVENT_TYPE);
+  return { world, wide, narrow };
+}
+
+async function startBullmq({ database, redisUrl }) {
+  const env = { BENCH_DATABASE_URL: database.adminUrl, BENCH_REDIS_URL: redisUrl };
+  const server = new BenchServer('webhooks-bullmq.mjs', { env, nodeFlags: NODE_FLAGS });
+  servers.push(server);
+  return server.ready();
 }
 
 async function sendBare(way, origins) {
   await receiver.ask('taken');
   const before = await bare.cpuMicros();
-  const { seconds } = await bare.tell({ send: { way, count: BARE, fanOut: FAN_OUT, origins, path: '/ok/bare' } });
-  const cpu = { sender: (await bare.cpuMicros()) - before };
-  return settled({ count: BARE, seconds, cpu, received: await receiver.ask('taken') });
+  const { seconds } = await bare.tell({
+    send: { way, count: SIZES.bare, fanOut: FAN_OUT, origins, path: '/ok/bare' },
+  });
+  return settled(SIZES.bare, seconds, { sender: (await bare.cpuMicros()) - before });
 }
 
-async function sendOurs(world, organizations, count, fanOut) {
+async function sendBullmq(server, world, style, origins) {
+  await receiver.ask('taken');
+  const count = SIZES[style];
+  const [before, sender] = [world.cpu(), await server.cpuMicros()];
+  const { seconds } = await server.tell({ send: { style, count, fanOut: FAN_OUT, origins } });
+  const { postgres, redis } = spent(world, before);
+  return settled(count, seconds, { sender: (await server.cpuMicros()) - sender, postgres, redis });
+}
+
+/** From the first event published to the last outcome stored. */
+async function sendOurs({ world, organizations, count, fanOut }) {
   await receiver.ask('taken');
   const [delivered, before, startedAt] = [await world.delivered(), world.cpu(), performance.now()];
   await world.publishAll(organizations, count / fanOut);
   await world.untilDelivered(delivered, count);
   const seconds = (performance.now() - startedAt) / 1_000;
+  const { dispatcher: sender, ...servers } = spent(world, before);
+  return settled(count, seconds, { sender, ...servers });
+}
+
+/** Events one by one at a steady pace. @returns times from the publish to the receipt */
+async function sendPaced({ world, narrow }, perSecond) {
+  await receiver.ask('taken');
+  const count = perSecond * PACE_SECONDS;
+  const delivered = await world.delivered();
+  await world.publishPaced(narrow, perSecond, PACE_SECONDS);
+  await world.untilDelivered(delivered, count);
+  const { received, ...times } = (await settled(count, PACE_SECONDS, {})).group;
+  return { perSecond, received, ...times };
+}
+
+/** One long run: what it leaves in memory, and what it asks of the database and of the network. */
+async function longRun({ world, organizations }) {
+  const memory = [world.memory()];
+  const sampling = setInterval(() => memory.push(world.memory()), MEMORY_MS);
+  try {
+    const transactions = await world.transactions();
+    const result = await sendOurs({ world, organizations, count: LONG_RUN, fanOut: FAN_OUT });
+    const statements = ((await world.transactions()) - transactions) / LONG_RUN;
+    return { ...result, count: LONG_RUN, statements, memory };
+  } finally {
+    clearInterval(sampling);
+  }
+}
+
+function spent(world, before) {
   const after = world.cpu();
-  const cpu = Object.fromEntries(Object.keys(after).map((name) => [name, after[name] - before[name]]));
-  return settled({ count, seconds, cpu, received: await receiver.ask('taken') });
+  return Object.fromEntries(Object.keys(after).map((name) => [name, after[name] - before[name]]));
 }
 
 /** One window as figures per delivery; what was lost or doubled is added up. */
-function settled({ count, seconds, cpu, received: { connections, groups } }) {
+async function settled(count, seconds, cpu) {
+  const { connections, groups } = await receiver.ask('taken');
   const [group] = Object.values(groups);
+  exact.sent += count;
   exact.lost += count - group.distinct;
   exact.doubled += group.received - group.distinct;
-  exact.bad += group.bad;
+  exact.forged += group.bad;
   const perDelivery = Object.fromEntries(Object.entries(cpu).map(([name, micros]) => [name, micros / count]));
   const sum = Object.values(perDelivery).reduce((total, each) => total + each, 0);
-  return { perSecond: count / seconds, cpu: perDelivery, sum, connections: connections / count };
-}
-
-function print(arms, rounds) {
-  const of = (index, read) => median(rounds.map((windows) => read(windows[index])));
-  const rows = arms.map(({ name }, index) => ({
-    arm: name,
-    'deliveries/s': Math.round(of(index, (window) => window.perSecond)),
-    sender: of(index, ({ cpu }) => cpu.sender ?? cpu.dispatcher),
-    PostgreSQL: of(index, ({ cpu }) => cpu.postgres ?? 0),
-    Redis: of(index, ({ cpu }) => cpu.redis ?? 0),
-    NATS: of(index, ({ cpu }) => cpu.nats ?? 0),
-    'sum µs': of(index, ({ sum }) => sum),
-    'x request': median(rounds.map((windows) => windows[index].sum / windows[1].sum)),
-    connections: of(index, ({ connections }) => connections),
-  }));
-  report(
-    {
-      name: 'webhooks',
-      arms: rows,
-      targets: [target('lost', exact.lost, '<=', 0), target('doubled', exact.doubled, '<=', 0)],
-    },
-    process.argv,
-  );
+  return { perSecond: count / seconds, cpu: perDelivery, sum, connections: connections / count, group };
 }
