@@ -5,6 +5,7 @@ import { Outbound } from '@rmm/outbound';
 import { PersistenceModule } from '@rmm/persistence';
 import { KeyRing } from '@rmm/secrets';
 import { ServiceKitModule } from '@rmm/service-kit';
+import { attemptLogFeature } from './attempt-log/attempt-log.feature.js';
 import { DispatcherConfig, type WebhookDispatcherConfig } from './config.js';
 import { DeliveriesController } from './deliveries/deliveries.controller.js';
 import { DeliveriesRepository } from './deliveries/deliveries.repository.js';
@@ -40,7 +41,12 @@ export class AppModule {
         MessagingModule.forRoot({ config, service: SERVICE }),
         AccessModule.forRoot({ config, service: SERVICE }),
       ],
-      controllers: [WebhooksController, ...secretsFeature.controllers, DeliveriesController],
+      controllers: [
+        WebhooksController,
+        ...secretsFeature.controllers,
+        DeliveriesController,
+        ...attemptLogFeature.controllers,
+      ],
       providers: [
         { provide: DispatcherConfig, useValue: config.dispatcher },
         { provide: KeyRing, useFactory: () => KeyRing.fromConfig(config) },
@@ -59,6 +65,7 @@ export class AppModule {
         EventIntake,
         IntakeRepository,
         ...secretsFeature.providers,
+        ...attemptLogFeature.providers,
         ...SENDING,
         DispatcherMetrics,
         DispatcherLifecycle,

@@ -2,6 +2,7 @@ import { AddMessagingAndDirectory1793491200000 } from './1793491200000-AddMessag
 import { AddWebhooks1793491200001 } from './1793491200001-AddWebhooks.js';
 import { AddDeliveries1793491200002 } from './1793491200002-AddDeliveries.js';
 import { AddSecretOverlap1793577600000 } from './1793577600000-AddSecretOverlap.js';
+import { AddAttempts1793577601000 } from './1793577601000-AddAttempts.js';
 
 /** Oldest first. */
 export const MIGRATIONS = [
@@ -9,4 +10,5 @@ export const MIGRATIONS = [
   AddWebhooks1793491200001,
   AddDeliveries1793491200002,
   AddSecretOverlap1793577600000,
+  AddAttempts1793577601000,
 ] as const;

@@ -108,6 +108,7 @@ describe('the schema', () => {
       `select table_name, keep_days from rmm_partition_rule where keep_days = 7 order by table_name`,
     );
     expect(rules.rows.map(({ table_name }: { table_name: string }) => table_name)).toEqual([
+      'attempt',
       'dead_letter',
       'delivery',
       'event_body',

@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Outbound, type OutboundResponse, OutboundTimeout, UnsafeAddress } from '@rmm/outbound';
 import { Clock } from '@rmm/service-kit';
+import { keptHeaders } from '../attempt-log/kept-headers.js';
+import { type RequestShape, requestShapeOf } from '../attempt-log/request-shape.js';
 import { DispatcherConfig } from '../config.js';
 import { SubscriptionIndex } from '../subscriptions/subscription-index.js';
 import type { Subscription } from '../subscriptions/subscription.js';
@@ -34,35 +36,42 @@ export class Attempts {
       return outcomeOf(delivery, tried, subscription.retryPolicy);
     }
     if (!this.index.isBroken(delivery.webhookId)) return notActive(delivery);
-    return outcomeOf(delivery, failure('Webhook settings cannot be read'), DEFAULT_RETRY_POLICY);
+    const startedMs = this.clock.nowMs();
+    return outcomeOf(delivery, failure(startedMs, 'Webhook settings cannot be read'), DEFAULT_RETRY_POLICY);
   }
 
   async #try(subscription: Subscription, delivery: HeldDelivery): Promise<Tried> {
     const { body } = delivery;
-    if (body === null) return failure('The payload is no longer kept');
     const startedMs = this.clock.nowMs();
+    if (body === null) return failure(startedMs, 'The payload is no longer kept');
+    let shape: RequestShape | null = null;
     try {
+      const requestHeaders = deliveryHeaders(subscription, delivery, body, startedMs);
+      shape = requestShapeOf(subscription, requestHeaders);
       const response = await this.outbound.post({
         url: subscription.url,
-        headers: deliveryHeaders(subscription, delivery, body, startedMs),
+        headers: requestHeaders,
         body,
         timeoutMs: this.config.timeoutMs,
         maxResponseBytes: MAX_RESPONSE_BYTES,
       });
-      return this.#answered(response, this.clock.nowMs() - startedMs);
+      return { ...this.#answered(response, this.clock.nowMs() - startedMs), startedMs, shape };
     } catch (error) {
+      const failed = failure(startedMs, messageOf(error));
       // Nothing was sent for an unsafe URL, so there is no time an answer took.
-      const responseTimeMs = error instanceof UnsafeAddress ? null : this.clock.nowMs() - startedMs;
-      return { ...failure(messageOf(error)), responseTimeMs };
+      return error instanceof UnsafeAddress
+        ? failed
+        : { ...failed, shape, responseTimeMs: this.clock.nowMs() - startedMs };
     }
   }
 
-  #answered({ status, headers, body }: OutboundResponse, responseTimeMs: number): Tried {
+  #answered({ status, headers, body }: OutboundResponse, responseTimeMs: number): Omit<Tried, 'startedMs' | 'shape'> {
     const isSuccess = status >= 200 && status < 300;
     const text = keptText(body, RESPONSE_BODY_CHARACTERS);
     return {
       isSuccess,
       responseStatus: status,
+      responseHeaders: keptHeaders(headers),
       responseBody: text,
       responseTimeMs,
       errorMessage: isSuccess ? null : `HTTP ${status}: ${keptText(body, ERROR_BODY_CHARACTERS)}`,
@@ -80,7 +89,13 @@ function outcomeOf(delivery: HeldDelivery, tried: Tried, policy: RetryPolicy): O
   return { ...base, status: 'retrying', delayMs: Math.max(delayMs, askedMs ?? 0) };
 }
 
-const failure = (errorMessage: string): Tried => ({ ...NO_RESULT, errorMessage, isSuccess: false, retryAfterMs: null });
+const failure = (startedMs: number, errorMessage: string): Tried => ({
+  ...NO_RESULT,
+  startedMs,
+  errorMessage,
+  isSuccess: false,
+  retryAfterMs: null,
+});
 
 function messageOf(error: unknown): string {
   if (error instanceof UnsafeAddress) return `Unsafe webhook URL: ${error.message}`;

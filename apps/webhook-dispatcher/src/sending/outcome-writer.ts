@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { Logger } from '@rmm/service-kit';
+import type { RequestShape } from '../attempt-log/request-shape.js';
+import { RequestShapesRepository } from '../attempt-log/request-shapes.repository.js';
 import { DispatcherMetrics } from '../dispatcher.metrics.js';
 import type { Outcome } from './outcome.js';
 import { OutcomesRepository } from './outcomes.repository.js';
@@ -33,6 +35,7 @@ export class OutcomeWriter {
 
   constructor(
     private readonly repository: OutcomesRepository,
+    private readonly shapes: RequestShapesRepository,
     private readonly metrics: DispatcherMetrics,
     private readonly logger: Logger,
   ) {}
@@ -87,11 +90,19 @@ export class OutcomeWriter {
       try {
         const untried = set.filter(({ attempted }) => !attempted);
         if (untried.length > 0) await this.repository.dropOrphans(untried);
+        await this.#storeNewShapes(set);
         return await this.repository.write(set);
       } catch (err) {
         this.logger.warn({ err, outcomes: set.length }, 'Outcomes cannot be written yet');
         await sleep(RETRY_MS[Math.min(failures, RETRY_MS.length - 1)], undefined, { ref: false });
       }
     }
+  }
+
+  /** Before what refers to them. Hardly ever any: a shape is new when a webhook's first request is sent. */
+  async #storeNewShapes(set: readonly Outcome[]): Promise<void> {
+    const fresh = new Set<RequestShape>();
+    for (const { shape } of set) if (shape?.isStored === false) fresh.add(shape);
+    if (fresh.size > 0) await this.shapes.store([...fresh]);
   }
 }

@@ -1,8 +1,15 @@
+import type { RequestShape } from '../attempt-log/request-shape.js';
 import type { HeldDelivery } from './held-delivery.js';
 
 /** What the other side answered, as it is kept. */
 export interface AttemptResult {
+  /** When the attempt began, Unix milliseconds. Null when there was none. */
+  startedMs: number | null;
+  /** Null when nothing was sent. */
+  shape: RequestShape | null;
   responseStatus: number | null;
+  /** As `keptHeaders` keeps them. */
+  responseHeaders: string | null;
   responseBody: string | null;
   responseTimeMs: number | null;
   errorMessage: string | null;
@@ -16,7 +23,10 @@ export type Outcome = AttemptResult & {
 } & ({ status: 'delivered' } | { status: 'retrying'; delayMs: number } | { status: 'failed'; isDeadLetter: boolean });
 
 export const NO_RESULT: AttemptResult = {
+  startedMs: null,
+  shape: null,
   responseStatus: null,
+  responseHeaders: null,
   responseBody: null,
   responseTimeMs: null,
   errorMessage: null,

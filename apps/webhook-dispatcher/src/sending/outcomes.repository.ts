@@ -4,26 +4,39 @@ import type { Outcome } from './outcome.js';
 
 /**
  * Outcomes that were written; the others' leases were lost meanwhile, and somebody else has their deliveries.
- * One statement: deliveries, dead letters and counters stay together. Rows are locked in the order of their ids, so
- * that two writers never wait for each other in a circle.
+ * One statement: deliveries, attempts, dead letters and counters stay together. Rows are locked in the order of their
+ * ids, so that two writers never wait for each other in a circle. An attempt that is the last of its delivery stands
+ * in the delivery's own row: a delivery that succeeds at once costs no row beside it.
  */
 const WRITE = `
   with outcome as materialized (
     select * from unnest($1::uuid[], $2::timestamptz[], $3::uuid[], $4::text[], $5::int[], $6::int[], $7::float8[],
-                         $8::int[], $9::text[], $10::int[], $11::text[], $12::bool[])
+                         $8::int[], $9::text[], $10::int[], $11::text[], $12::bool[], $13::float8[], $14::uuid[],
+                         $15::text[])
       as o(id, created_at, owner, status, attempt_before, attempt, delay_ms,
-           response_status, response_body, response_time_ms, error_message, is_dead_letter)
+           response_status, response_body, response_time_ms, error_message, is_dead_letter, started_s, request_shape,
+           response_headers)
   ), written as (
     update delivery d
        set status = o.status, attempt = o.attempt, lease_owner = null,
            due_at = now() + o.delay_ms * interval '1 millisecond',
            response_status = o.response_status, response_body = o.response_body,
            response_time_ms = o.response_time_ms, error_message = o.error_message,
-           delivered_at = case when o.status = 'delivered' then now() end
+           delivered_at = case when o.status = 'delivered' then now() end,
+           started_at = to_timestamp(o.started_s), request_shape = o.request_shape,
+           response_headers = o.response_headers
       from outcome o
      where d.id = o.id and d.created_at = o.created_at and d.lease_owner = o.owner and d.attempt = o.attempt_before
     returning d.id, d.created_at, d.partner_id, d.org_id, d.webhook_id, d.event_type, d.event_id, d.status, d.attempt,
               d.response_status, d.error_message, o.attempt_before, o.is_dead_letter
+  ), logged as (
+    insert into attempt (delivery_id, created_at, attempt, partner_id, org_id, started_at, duration_ms, request_shape,
+                         response_status, response_headers, response_body, error_message)
+    select o.id, o.created_at, o.attempt, w.partner_id, w.org_id, to_timestamp(o.started_s), o.response_time_ms,
+           o.request_shape, o.response_status, o.response_headers, o.response_body, o.error_message
+      from outcome o join written w on w.id = o.id
+     where o.status = 'retrying'
+    on conflict do nothing
   ), letters as (
     insert into dead_letter (delivery_id, failed_at, created_at, partner_id, org_id, webhook_id, event_type, event_id,
                              attempts, response_status, error_message)
@@ -80,6 +93,9 @@ export class OutcomesRepository {
       column(({ responseTimeMs }) => (responseTimeMs === null ? null : Math.round(responseTimeMs))),
       column(({ errorMessage }) => errorMessage),
       column((outcome) => outcome.status === 'failed' && outcome.isDeadLetter),
+      column(({ startedMs }) => (startedMs === null ? null : startedMs / 1_000)),
+      column(({ shape }) => shape?.id ?? null),
+      column(({ responseHeaders }) => responseHeaders),
     ]);
     return new Set(rows.map(({ id }) => id));
   }

@@ -90,6 +90,12 @@ export class WebhooksRepository {
 
   /** The webhook last: while its row is locked nothing new is inserted for it. */
   async delete(tx: TenantTransaction, id: string): Promise<void> {
+    await tx.query(
+      `delete from attempt a using delivery d
+        where d.webhook_id = $1 and a.delivery_id = d.id and a.created_at = d.created_at`,
+      [id],
+    );
+    await tx.query('delete from request_shape where webhook_id = $1', [id]);
     await tx.query('delete from delivery where webhook_id = $1', [id]);
     await tx.query('delete from dead_letter where webhook_id = $1', [id]);
     await tx.query('delete from webhook_counter where webhook_id = $1', [id]);

@@ -1,0 +1,25 @@
+import { Controller, Get, Query } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { CurrentCaller, RequirePermission, type UserCaller } from '@rmm/access';
+import { type Paged, pagedOf, PageQueryDto, UuidParam } from '@rmm/service-kit';
+import { AttemptLogService } from './attempt-log.service.js';
+import { AttemptDto } from './dto/attempt.dto.js';
+
+@ApiTags('Webhooks')
+@Controller('webhooks/:id/deliveries/:deliveryId/attempts')
+export class AttemptLogController {
+  constructor(private readonly attempts: AttemptLogService) {}
+
+  @Get()
+  @RequirePermission('organizations:read')
+  @ApiOperation({ summary: 'The attempts at a delivery with their headers, oldest first' })
+  @ApiOkResponse({ type: pagedOf(AttemptDto) })
+  list(
+    @CurrentCaller() caller: UserCaller,
+    @UuidParam('id', 'Webhook') id: string,
+    @UuidParam('deliveryId', 'Delivery') deliveryId: string,
+    @Query() query: PageQueryDto,
+  ): Promise<Paged<AttemptDto>> {
+    return this.attempts.list(caller, id, deliveryId, query);
+  }
+}

@@ -1,0 +1,234 @@
+import { randomUUID } from 'node:crypto';
+import type { INestApplication } from '@nestjs/common';
+import { eventually } from '@rmm/testing-services';
+import request from 'supertest';
+import { createWebhook, DispatcherWorld, type Organization } from '../../test/dispatcher.js';
+import { Receiver } from '../../test/receiver.js';
+import { SignedIn } from '../../test/signed-in.js';
+import { MASK } from '../webhooks/webhook-masking.js';
+import type { WebhookHeader } from '../webhooks/webhook-headers.js';
+import type { AttemptDto } from './dto/attempt.dto.js';
+
+// Real stores on a busy machine: time is not what these specs are about.
+jest.setTimeout(60_000);
+
+/** What a connection adds by itself. */
+const OF_THE_CONNECTION = new Set(['host', 'connection', 'content-length']);
+
+describe('GET /webhooks/:id/deliveries/:deliveryId/attempts', () => {
+  const signedIn = new SignedIn();
+  const partnerId = randomUUID();
+  let world: DispatcherWorld;
+  let app: INestApplication;
+  let receiver: Receiver;
+  let mine: Organization;
+  let member: string;
+  let writer: string;
+  let stranger: string;
+  let nobody: string;
+
+  beforeAll(async () => {
+    world = await DispatcherWorld.open();
+    receiver = await Receiver.start();
+    app = await world.start({}, [signedIn.module()]);
+    const person = (of: string, permissions: string[]) =>
+      signedIn.as({ scope: 'partner', partnerId: of, orgId: null, permissions });
+    member = person(partnerId, ['organizations:read']);
+    writer = person(partnerId, ['organizations:write']);
+    nobody = person(partnerId, ['devices:read']);
+    stranger = person(randomUUID(), ['organizations:read', 'organizations:write']);
+  }, 60_000);
+
+  beforeEach(async () => {
+    mine = await world.organization(partnerId);
+    receiver.received.length = 0;
+    receiver.answer = (response) => response.end('ok');
+  });
+
+  afterAll(async () => {
+    await receiver.stop();
+    await world.close();
+  }, 30_000);
+
+  const call = (path: string, as?: string) => {
+    const sent = request(app.getHttpServer()).get(`/api/v1/webhooks${path}`);
+    if (as) void sent.set('Authorization', as);
+    return sent;
+  };
+  const attemptsOf = async (webhookId: string, deliveryId: string): Promise<AttemptDto[]> => {
+    const { body } = await call(`/${webhookId}/deliveries/${deliveryId}/attempts`, member).expect(200);
+    return (body as { data: AttemptDto[] }).data;
+  };
+  const ended = (webhookId: string, status: string) =>
+    eventually(async () => {
+      const [row] = await world.deliveries(webhookId);
+      expect(row).toMatchObject({ status });
+      return row?.id ?? '';
+    });
+  /** Retries follow each other at once. */
+  const hurried = (webhookId: string, maxRetries: number) =>
+    world.rows(
+      `update webhook set retry_policy = jsonb_build_object('maxRetries', $2::int, 'initialDelayMs', 1) where id = $1`,
+      [webhookId, maxRetries],
+    );
+  const sentTo = (i: number): WebhookHeader[] => {
+    const raw = receiver.received[i]?.rawHeaders ?? [];
+    const pairs = raw.flatMap((key, at) => (at % 2 === 0 ? [{ key, value: raw[at + 1] ?? '' }] : []));
+    return pairs.filter(({ key }) => !OF_THE_CONNECTION.has(key.toLowerCase()));
+  };
+  const masked = (headers: WebhookHeader[], ...names: string[]) =>
+    headers.map(({ key, value }) => ({ key, value: names.includes(key.toLowerCase()) ? MASK : value }));
+
+  it('shows each attempt with the headers that were truly sent, secret values masked', async () => {
+    receiver.answer = (response) =>
+      receiver.received.length <= 2
+        ? response
+            .writeHead(503, { 'X-Attempt': String(receiver.received.length), 'Set-Cookie': ['a=1', 'b=2'] })
+            .end('busy')
+        : response.writeHead(200, { 'X-Auth-Token': 'abc', Location: 'https://a.example/?token=abc&b=1' }).end('done');
+    const webhook = await createWebhook(app, mine, receiver.url.replace('//', '//user:pass@'), {
+      secret: 'top secret',
+      headers: [
+        { key: 'X-Environment', value: 'höst' },
+        { key: 'X-Api-Key', value: 'k-123' },
+      ],
+    });
+    await hurried(webhook.id, 5);
+    await world.emit(mine);
+    const deliveryId = await ended(webhook.id, 'delivered');
+    const attempts = await attemptsOf(webhook.id, deliveryId);
+    expect(attempts.map(({ attempt, outcome, responseStatus }) => [attempt, outcome, responseStatus])).toEqual([
+      [1, 'retrying', 503],
+      [2, 'retrying', 503],
+      [3, 'delivered', 200],
+    ]);
+    attempts.forEach(({ requestHeaders, startedAt, durationMs }, i) => {
+      expect(requestHeaders).toEqual(masked(sentTo(i), 'x-service-signature', 'x-api-key', 'authorization'));
+      expect(String(Date.parse(startedAt))).toBe(receiver.received[i]?.headers['x-service-timestamp']);
+      expect(durationMs).toBeGreaterThanOrEqual(0);
+    });
+    expect(attempts[1]).toMatchObject({ responseBody: 'busy', errorMessage: 'HTTP 503: busy' });
+    expect(attempts[1]?.responseHeaders).toEqual(
+      expect.arrayContaining([
+        { key: 'x-attempt', value: '2' },
+        { key: 'set-cookie', value: MASK },
+      ]),
+    );
+    expect(attempts[2]).toMatchObject({ responseBody: 'done', errorMessage: null });
+    expect(attempts[2]?.responseHeaders).toEqual(
+      expect.arrayContaining([
+        { key: 'x-auth-token', value: MASK },
+        { key: 'location', value: 'https://a.example/?b=1' },
+      ]),
+    );
+    const stored = await world.rows(
+      `select (select json_agg(d) from delivery d where d.webhook_id = $1) as d, (select json_agg(a) from attempt a) as a,
+              (select json_agg(s) from request_shape s) as s`,
+      [webhook.id],
+    );
+    expect(JSON.stringify(stored)).not.toMatch(/a=1|k-123|höst|abc|pass|sha256=/);
+  });
+
+  it('costs no row beside the delivery where the first attempt succeeds, and one shape however many are sent', async () => {
+    const webhook = await createWebhook(app, mine, receiver.url);
+    for (let i = 0; i < 5; i += 1) await world.emit(mine);
+    await eventually(async () => {
+      const rows = await world.deliveries(webhook.id);
+      expect(rows.map(({ status }) => status)).toEqual(Array<string>(5).fill('delivered'));
+    });
+    const [first] = await world.deliveries(webhook.id);
+    expect(await attemptsOf(webhook.id, first?.id ?? '')).toHaveLength(1);
+    const [counted] = await world.rows(
+      `select (select count(*)::int from attempt a join delivery d on d.id = a.delivery_id where d.webhook_id = $1) as attempts,
+              (select count(*)::int from request_shape where webhook_id = $1) as shapes`,
+      [webhook.id],
+    );
+    expect(counted).toEqual({ attempts: 0, shapes: 1 });
+  });
+
+  it('shows the headers of each attempt as they were then, also after the webhook has got others', async () => {
+    receiver.answer = (response) => response.writeHead(receiver.received.length === 1 ? 500 : 200).end();
+    const webhook = await createWebhook(app, mine, receiver.url, { headers: [{ key: 'X-Version', value: '1' }] });
+    await world.emit(mine);
+    await ended(webhook.id, 'retrying');
+    await request(app.getHttpServer())
+      .patch(`/api/v1/webhooks/${webhook.id}`)
+      .set('Authorization', writer)
+      .send({ headers: [{ key: 'X-Other', value: '2' }], secret: 's' })
+      .expect(200);
+    const deliveryId = await ended(webhook.id, 'delivered');
+    const [first, second] = await attemptsOf(webhook.id, deliveryId);
+    expect(first?.requestHeaders).toEqual(sentTo(0));
+    expect(second?.requestHeaders).toEqual(masked(sentTo(1), 'x-service-signature'));
+    expect(second?.requestHeaders).toContainEqual({ key: 'X-Other', value: '2' });
+  });
+
+  it('shows an attempt that sent nothing, and that a delivery which ended without one has none more', async () => {
+    const webhook = await createWebhook(app, mine, receiver.url);
+    await world.rows(`update webhook set url_sealed = 'v1.gone.AAAA' where id = $1`, [webhook.id]);
+    await request(app.getHttpServer())
+      .post(`/api/v1/webhooks/${webhook.id}/test`)
+      .set('Authorization', writer)
+      .expect(202);
+    const deliveryId = await ended(webhook.id, 'retrying');
+    const expected = {
+      attempt: 1,
+      outcome: 'retrying',
+      startedAt: expect.any(String),
+      durationMs: null,
+      responseStatus: null,
+      requestHeaders: [],
+      responseHeaders: [],
+      responseBody: null,
+      errorMessage: 'Webhook settings cannot be read',
+    };
+    expect(await attemptsOf(webhook.id, deliveryId)).toEqual([expected]);
+    await world.rows(`update webhook set status = 'disabled' where id = $1`, [webhook.id]);
+    await ended(webhook.id, 'failed');
+    expect(await attemptsOf(webhook.id, deliveryId)).toEqual([expected]);
+  });
+
+  it('has no attempt while the first is still to be made, pages, and goes with its webhook', async () => {
+    receiver.answer = (response) => response.writeHead(500).end();
+    const webhook = await createWebhook(app, mine, receiver.url);
+    await hurried(webhook.id, 3);
+    await world.emit(mine);
+    const deliveryId = await ended(webhook.id, 'failed');
+    const path = `/${webhook.id}/deliveries/${deliveryId}/attempts`;
+    const { body } = await call(`${path}?limit=3&page=2`, member).expect(200);
+    expect(body).toMatchObject({
+      data: [{ attempt: 4, outcome: 'failed' }],
+      pagination: { page: 2, limit: 3, total: 4 },
+    });
+    const open = await world.rows<{ id: string }>(
+      `insert into delivery (id, created_at, partner_id, org_id, webhook_id, event_type, event_id, max_attempts, due_at)
+       values (gen_random_uuid(), now(), $1, $2, $3, 'device.online', 'e', 6, now() + interval '1 hour') returning id`,
+      [mine.partnerId, mine.orgId, webhook.id],
+    );
+    expect(await attemptsOf(webhook.id, open[0]?.id ?? '')).toEqual([]);
+    await request(app.getHttpServer())
+      .delete(`/api/v1/webhooks/${webhook.id}`)
+      .set('Authorization', writer)
+      .expect(200);
+    expect(await world.rows('select 1 from attempt where delivery_id = $1', [deliveryId])).toEqual([]);
+    expect(await world.rows('select 1 from request_shape where webhook_id = $1', [webhook.id])).toEqual([]);
+  });
+
+  it('is closed to others, and 400 where the page is none', async () => {
+    const webhook = await createWebhook(app, mine, receiver.url);
+    await world.emit(mine);
+    const deliveryId = await ended(webhook.id, 'delivered');
+    const other = await createWebhook(app, mine, receiver.url);
+    const path = `/${webhook.id}/deliveries/${deliveryId}/attempts`;
+    await call(path, member).expect(200);
+    await call(path).expect(401);
+    await call(path, nobody).expect(403);
+    expect((await call(path, stranger).expect(404)).body.error).toBe('Webhook not found');
+    for (const wrong of [`/${webhook.id}/deliveries/${randomUUID()}`, `/${other.id}/deliveries/${deliveryId}`]) {
+      expect((await call(`${wrong}/attempts`, member).expect(404)).body.error).toBe('Delivery not found');
+    }
+    await call(`/${webhook.id}/deliveries/nonsense/attempts`, member).expect(404);
+    await call(`${path}?limit=101`, member).expect(400);
+    await call(`${path}?page=0`, member).expect(400);
+  });
+});

@@ -1,0 +1,32 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { WebhookHeaderDto } from '../../webhooks/dto/webhook-header.dto.js';
+import type { WebhookHeader } from '../../webhooks/webhook-headers.js';
+
+export const ATTEMPT_OUTCOMES = ['delivered', 'retrying', 'failed'] as const;
+export type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number];
+
+/** One HTTP try of a delivery. */
+export class AttemptDto {
+  @ApiProperty({ type: 'integer', description: 'Counts from 1' })
+  attempt!: number;
+  @ApiProperty({ format: 'date-time' })
+  startedAt!: string;
+  @ApiProperty({ type: 'integer', nullable: true, description: 'Null when nothing was sent' })
+  durationMs!: number | null;
+  @ApiProperty({ enum: ATTEMPT_OUTCOMES, description: 'What the delivery became by it' })
+  outcome!: AttemptOutcome;
+  @ApiProperty({ type: 'integer', nullable: true })
+  responseStatus!: number | null;
+  @ApiProperty({
+    type: [WebhookHeaderDto],
+    description:
+      'As sent, but for those of the connection; signatures and secret values masked. Empty when nothing was sent',
+  })
+  requestHeaders!: WebhookHeader[];
+  @ApiProperty({ type: [WebhookHeaderDto], description: 'The first 40, 4,096 characters in all; secret values masked' })
+  responseHeaders!: WebhookHeader[];
+  @ApiProperty({ type: String, nullable: true, description: 'The first 1,000 characters' })
+  responseBody!: string | null;
+  @ApiProperty({ type: String, nullable: true })
+  errorMessage!: string | null;
+}
