@@ -104,8 +104,8 @@ function pinnedConnector(pinned: readonly string[], timeoutMs: number): buildCon
   const isPinned = (address: string) => pinned.some((one) => isSame(one, address));
   return (options, callback) => {
     // No look-up is asked for a host that spells an address.
-    const literal = options.hostname.replace(/^\[|\]$/g, '');
-    if (isIP(literal) !== 0 && !isPinned(literal)) return callback(new UnsafeAddress([NOT_VETTED]), null);
+    if (isIP(options.hostname) !== 0 && !isPinned(options.hostname))
+      return callback(new UnsafeAddress([NOT_VETTED]), null);
     return connect(options, (...[error, socket]) => {
       if (error || !socket) return callback(error ?? new Error('no connection'), null);
       if (socket.remoteAddress && isPinned(socket.remoteAddress)) return callback(null, socket);

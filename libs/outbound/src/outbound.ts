@@ -26,6 +26,8 @@ export interface OutboundRequest {
 export interface OutboundOptions extends AddressRulesOptions {
   resolver?: HostResolver;
   pools?: Partial<PoolLimits>;
+  /** What a name may take to resolve, whatever the request's own time; in milliseconds. */
+  dnsTimeoutMs?: number;
   nowMs?: () => number;
 }
 
@@ -46,14 +48,16 @@ export class Outbound {
   readonly rules: AddressRules;
   readonly #resolver: HostResolver;
   readonly #pools: ConnectionPools;
+  readonly #dnsTimeoutMs: number;
   readonly #nowMs: () => number;
 
   constructor(options: OutboundOptions) {
     this.rules = new AddressRules(options);
+    this.#dnsTimeoutMs = options.dnsTimeoutMs ?? DNS_TIMEOUT_MS;
     // One resolver for the verdict and the connection, or the two could disagree.
     this.#resolver = new SingleFlightResolver(
       options.resolver ?? (options.isHosted ? new NameServerResolver() : new SystemResolver()),
-      DNS_TIMEOUT_MS,
+      this.#dnsTimeoutMs,
     );
     this.#nowMs = options.nowMs ?? (() => performance.now());
     this.#pools = new ConnectionPools({ ...DEFAULT_POOL_LIMITS, ...options.pools }, this.#nowMs);
@@ -61,7 +65,7 @@ export class Outbound {
 
   /** @throws UnsafeAddress  with all reasons, also when the name has no answer */
   async assertAllowed(url: string): Promise<void> {
-    await this.#vet(url, DNS_TIMEOUT_MS);
+    await this.#vet(url, this.#dnsTimeoutMs);
   }
 
   /**
@@ -71,7 +75,7 @@ export class Outbound {
    */
   async request(request: OutboundRequest): Promise<OutboundResponse> {
     const startedMs = this.#nowMs();
-    const { url, addresses } = await this.#vet(request.url, Math.min(DNS_TIMEOUT_MS, request.timeoutMs));
+    const { url, addresses } = await this.#vet(request.url, request.timeoutMs);
     const remainingMs = request.timeoutMs - (this.#nowMs() - startedMs);
     if (remainingMs <= 0) throw new OutboundTimeout(request.timeoutMs);
     return exchange(
@@ -96,12 +100,12 @@ export class Outbound {
     return this.#pools.close();
   }
 
-  async #vet(text: string, dnsTimeoutMs: number): Promise<Vetted> {
+  async #vet(text: string, timeoutMs: number): Promise<Vetted> {
     const checked = this.rules.checkUrl(text);
     if (!checked.allowed) throw new UnsafeAddress(checked.reasons);
     // undici asks no look-up for a literal: it was judged by checkUrl, and here it is its own answer.
     if (checked.literal !== null) return { url: checked.url, addresses: [checked.literal] };
-    const addresses = await this.#resolve(checked.url.hostname, dnsTimeoutMs);
+    const addresses = await this.#resolve(checked.url.hostname, timeoutMs);
     const verdict = this.rules.judgeAddresses(checked.url, addresses);
     if (!verdict.allowed) throw new UnsafeAddress(verdict.reasons);
     return { url: checked.url, addresses };
@@ -111,7 +115,7 @@ export class Outbound {
     const answer = this.#resolver.resolve(host);
     try {
       // The resolver keeps its own time; a request in a greater hurry waits no longer than it can.
-      return await (timeoutMs < DNS_TIMEOUT_MS ? within(timeoutMs, answer) : answer);
+      return await (timeoutMs < this.#dnsTimeoutMs ? within(timeoutMs, answer) : answer);
     } catch (cause) {
       // Without an answer there is nothing to vet: the attempt is refused, not sent on trust.
       throw new UnsafeAddress(['the host could not be resolved'], { cause });

@@ -1,0 +1,30 @@
+import { isIP, Socket } from 'node:net';
+
+interface Target {
+  host: string;
+  lookup?: (
+    host: string,
+    options: { all: true },
+    callback: (error: Error | null, answers: { address: string }[]) => void,
+  ) => void;
+}
+
+/**
+ * Stands below undici, where a socket is told to connect: writes down every address it was handed, looked up as
+ * Node would, and sends nothing. Each dial then fails as a refused connection does.
+ */
+export function recordDials(): { dialled: string[]; stop: () => void } {
+  const dialled: string[] = [];
+  const connect = jest.spyOn(Socket.prototype, 'connect').mockImplementation(function (this: Socket, given: unknown) {
+    const { host, lookup } = (Array.isArray(given) ? given[0] : given) as Target;
+    const end = (addresses: string[]) => {
+      dialled.push(...addresses);
+      this.destroy(Object.assign(new Error('not sent'), { code: 'ECONNREFUSED' }));
+    };
+    if (isIP(host) !== 0) process.nextTick(end, [host]);
+    else if (!lookup) process.nextTick(end, [`the name ${host}, for Node to resolve`]);
+    else lookup(host, { all: true }, (error, answers) => end(error ? [] : answers.map(({ address }) => address)));
+    return this;
+  });
+  return { dialled, stop: () => connect.mockRestore() };
+}
