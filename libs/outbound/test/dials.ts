@@ -19,7 +19,7 @@ export function recordDials(): { dialled: string[]; stop: () => void } {
     const { host, lookup } = (Array.isArray(given) ? given[0] : given) as Target;
     const end = (addresses: string[]) => {
       dialled.push(...addresses);
-      this.destroy(Object.assign(new Error('not sent'), { code: 'ECONNREFUSED' }));
+      setImmediate(() => this.destroy(Object.assign(new Error('not sent'), { code: 'ECONNREFUSED' })));
     };
     if (isIP(host) !== 0) process.nextTick(end, [host]);
     else if (!lookup) process.nextTick(end, [`the name ${host}, for Node to resolve`]);

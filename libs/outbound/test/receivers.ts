@@ -1,0 +1,31 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer, type Socket } from 'node:net';
+
+/** HTTP or bare TCP on a free port, until `stop`. */
+export class Receivers {
+  readonly #servers = new Set<Server | TcpServer>();
+
+  async http(answer: RequestListener, host = '127.0.0.1'): Promise<number> {
+    return this.#listen(createServer(answer), host);
+  }
+
+  async tcp(answer: (socket: Socket) => void, host = '127.0.0.1'): Promise<number> {
+    return this.#listen(
+      createTcpServer((socket) => answer(socket.on('error', () => undefined))),
+      host,
+    );
+  }
+
+  stop(): void {
+    for (const server of this.#servers) {
+      if ('closeAllConnections' in server) server.closeAllConnections();
+      server.close();
+    }
+    this.#servers.clear();
+  }
+
+  #listen(server: Server | TcpServer, host: string): Promise<number> {
+    this.#servers.add(server);
+    return new Promise((resolve) => server.listen(0, host, () => resolve((server.address() as AddressInfo).port)));
+  }
+}
