@@ -19,6 +19,7 @@ const esmOnly = [
   'oauth4webapi',
   'openid-client',
   'strtok3',
+  'svix',
   'token-types',
   'uint8array-extras',
 ];

@@ -1,4 +1,4 @@
-import { headerComplaints, isReservedHeader } from './webhook-headers.js';
+import { headerComplaints, isReservedHeader, sendableHeaders } from './webhook-headers.js';
 
 describe('headerComplaints', () => {
   it('takes ordinary headers', () => {
@@ -25,6 +25,18 @@ describe('headerComplaints', () => {
     'expect',
     'X-Service-Signature',
     'x-service-anything',
+    'X-SERVICE-SIGNATURE-PREVIOUS',
+    '__proto__',
+    'webhook-id',
+    'Webhook-Signature',
+    'Metadata',
+    'metadata-flavor',
+    'X-aws-ec2-metadata-token',
+    'X-aws-ec2-metadata-token-ttl-seconds',
+    'X-Google-Metadata-Request',
+    'x-amz-security-token',
+    'X-Azure-Anything',
+    'x-aliyun-ecs-metadata-token',
   ])('refuses the reserved name %s', (key) => {
     expect(isReservedHeader(key)).toBe(true);
     expect(headerComplaints([{ key, value: 'v' }])).toEqual({ 'headers.0.key': ['is a reserved header'] });
@@ -45,5 +57,25 @@ describe('headerComplaints', () => {
         { key: 'x-a', value: '2' },
       ]),
     ).toEqual({ 'headers.1.key': ['is given twice'] });
+  });
+});
+
+describe('sendableHeaders', () => {
+  it('leaves out of a row what the API would have refused, and keeps the first of two spellings', () => {
+    const fine = [
+      { key: 'X-A', value: '1' },
+      { key: 'Authorization', value: 'Bearer abc' },
+    ];
+    const bad = [
+      { key: 'x-a', value: '2' },
+      { key: 'X-Service-Signature', value: 'sha256=forged' },
+      { key: 'WEBHOOK-SIGNATURE', value: 'v1,forged' },
+      { key: 'hOST', value: 'internal' },
+      { key: 'X-B\r\nX-Service-Signature', value: 'forged' },
+      { key: 'X-C', value: 'a\r\nX-Service-Signature: forged' },
+      { key: '\u212aeep-alive', value: 'the Kelvin sign is no k' },
+      { key: '', value: 'v' },
+    ];
+    expect(sendableHeaders([...bad.slice(1), ...fine, ...bad])).toEqual(fine);
   });
 });

@@ -24,6 +24,8 @@ const RESERVED = new Set([
   'keep-alive',
   'expect',
   'metadata',
+  // No name an object can carry.
+  '__proto__',
 ]);
 
 const RESERVED_PREFIXES = [

@@ -108,6 +108,13 @@ describe('/webhooks', () => {
       ['a name that is too long', { name: 'n'.repeat(256) }, 400, 'validation_failed'],
       ['no event', { events: [] }, 400, 'validation_failed'],
       ['a null secret', { secret: null }, 400, 'validation_failed'],
+      ['a mask for a secret', { secret: MASK }, 400, 'validation_failed'],
+      ['a mask for a token', { url: `https://8.8.8.8/?token=${MASK}` }, 400, 'invalid_webhook_url'],
+      ['a mask for a password', { url: `https://u:${MASK}@8.8.8.8/` }, 400, 'invalid_webhook_url'],
+      ['a mask for a secret header', { headers: [{ key: 'X-Token', value: MASK }] }, 400, 'validation_failed'],
+      ['a header of Standard Webhooks', { headers: [{ key: 'Webhook-Id', value: '1' }] }, 400, 'validation_failed'],
+      ['a header that opens metadata', { headers: [{ key: 'Metadata', value: 'true' }] }, 400, 'validation_failed'],
+      ['a switch that is text', { standardWebhooks: 'true' }, 400, 'validation_failed'],
       ['an unknown field', { colour: 'red' }, 400, 'validation_failed'],
       ['a reserved header', { headers: [{ key: 'Host', value: 'x' }] }, 400, 'validation_failed'],
       ['a header with a line break', { headers: [{ key: 'X-A', value: 'a\nb' }] }, 400, 'validation_failed'],
@@ -268,9 +275,50 @@ describe('/webhooks', () => {
       ['an event type nobody knows', { events: ['x'] }, 'unsupported_event_type'],
       ['a mask that hides nothing', { headers: [{ key: 'X-Token', value: MASK }] }, 'validation_failed'],
       ['a masked secret where there is none', { secret: MASK }, 'validation_failed'],
+      ['a null switch', { standardWebhooks: null }, 'validation_failed'],
     ])('refuses %s', async (_, changes, code) => {
       const { body } = await call('patch', `/${await create()}`, member, changes).expect(400);
       expect(body.code).toBe(code);
+    });
+
+    it('refuses a masked URL that was edited, and stores no stars', async () => {
+      const { port } = new URL(receiver.url);
+      const id = await create({ url: `http://127.0.0.1:${port}/hook?token=t&b=1` });
+      for (const url of [
+        `http://127.0.0.1:${port}/other?token=${MASK}&b=1`,
+        `http://127.0.0.1:${port}/hook?token=${encodeURIComponent(MASK)}&b=1`,
+        `http://127.0.0.1:${port}/hook?token=${MASK.replaceAll('*', '%2A')}&b=1`,
+        `http://user:${MASK}@127.0.0.1:${port}/hook?b=1`,
+        MASK,
+      ]) {
+        const { body } = await call('patch', `/${id}`, member, { url }).expect(400);
+        expect(body).toMatchObject({ code: 'invalid_webhook_url', error: 'Invalid webhook URL' });
+      }
+      receiver.received.length = 0;
+      await call('post', `/${id}/test`, member, {}).expect(202);
+      await eventually(() => expect(receiver.received.map(({ path }) => path)).toEqual(['/hook?token=t&b=1']));
+    });
+
+    it('takes another URL for a new one, without the credentials of the old', async () => {
+      const { port } = new URL(receiver.url);
+      const id = await create({ url: `http://u:p@127.0.0.1:${port}/hook?token=t` });
+      await call('patch', `/${id}`, member, { url: `http://127.0.0.1:${port}/other` }).expect(200);
+      receiver.received.length = 0;
+      await call('post', `/${id}/test`, member, {}).expect(202);
+      await eventually(() => expect(receiver.received.map(({ path }) => path)).toEqual(['/other']));
+      expect(receiver.received[0]?.headers).not.toHaveProperty('authorization');
+    });
+
+    it('keeps a masked header by its name alone, whatever its case, and moves no value to another name', async () => {
+      const id = await create({ headers: [{ key: 'X-Api-Key', value: 'k' }] });
+      const kept = await call('patch', `/${id}`, member, { headers: [{ key: 'x-api-key', value: MASK }] }).expect(200);
+      expect(kept.body.headers).toEqual([{ key: 'x-api-key', value: MASK }]);
+      await call('patch', `/${id}`, member, { headers: [{ key: 'X-Other-Key', value: MASK }] }).expect(400);
+      const moved = await call('patch', `/${id}`, member, { headers: [{ key: 'X-Open', value: MASK }] }).expect(200);
+      expect(moved.body.headers).toEqual([{ key: 'X-Open', value: MASK }]);
+      receiver.received.length = 0;
+      await call('post', `/${id}/test`, member, {}).expect(202);
+      await eventually(() => expect(receiver.received[0]?.headers).toMatchObject({ 'x-open': MASK }));
     });
 
     it('is closed to readers', async () => {

@@ -1,0 +1,132 @@
+import type { INestApplication } from '@nestjs/common';
+import { eventually } from '@rmm/testing-services';
+import { createWebhook, DispatcherWorld, organizationCaller, type Organization } from '../../test/dispatcher.js';
+import { isSignedWith, Receiver, type Received } from '../../test/receiver.js';
+import { WebhooksService } from './webhooks.service.js';
+import type { WebhookHeader } from './webhook-headers.js';
+import { WebhookSealing } from './webhook-sealing.js';
+
+const STANDARD = [
+  'Content-Type',
+  'User-Agent',
+  'X-Service-Delivery-Id',
+  'X-Service-Event-Id',
+  'X-Service-Event-Type',
+  'X-Service-Timestamp',
+  'X-Service-Signature',
+  'X-Service-Signature-Timestamp',
+  'webhook-id',
+  'webhook-timestamp',
+  'webhook-signature',
+];
+
+// Real stores on a busy machine: time is not what these specs are about.
+jest.setTimeout(60_000);
+
+describe('custom headers on the wire', () => {
+  let world: DispatcherWorld;
+  let app: INestApplication;
+  let receiver: Receiver;
+  let organization: Organization;
+
+  beforeAll(async () => {
+    world = await DispatcherWorld.open();
+    app = await world.start();
+    receiver = await Receiver.start();
+    organization = await world.organization();
+  }, 60_000);
+
+  afterAll(async () => {
+    await receiver.stop();
+    await world.close();
+  }, 30_000);
+
+  /** Header lines as they stood in the request, of one event to a webhook with these headers in its row. */
+  const linesOf = async (headers: WebhookHeader[], url = receiver.url) => {
+    const webhook = await createWebhook(app, organization, url, { secret: 's', standardWebhooks: true });
+    const sealed = app.get(WebhookSealing).sealHeaders(webhook.id, headers);
+    await world.rows('update webhook set headers = $2 where id = $1', [webhook.id, JSON.stringify(sealed)]);
+    const eventId = await world.emit(organization);
+    const received = await eventually(() => {
+      const found = receiver.received.find((request) => request.headers['x-service-event-id'] === eventId);
+      if (!found) throw new Error('nothing came');
+      return found;
+    });
+    await app.get(WebhooksService).delete(organizationCaller(organization), webhook.id);
+    return { received, lines: pairsOf(received) };
+  };
+
+  it('come after the standard ones, spelled as they were given', async () => {
+    const given = [
+      { key: 'X-Environment', value: 'prod' },
+      { key: 'x-LOWER-upper', value: 'a, b; c="d"' },
+      { key: 'X-Latin', value: 'Grüße' },
+      { key: 'X-Empty', value: '' },
+    ];
+    const { received, lines } = await linesOf(given);
+    const own = given.map(({ key }) => key);
+    const names = lines.map(([name]) => name).filter((name) => STANDARD.includes(name) || own.includes(name));
+    expect(names).toEqual([...STANDARD, ...own]);
+    expect(isSignedWith('s', received)).toBe(true);
+    // Node reads header bytes as Latin-1.
+    expect(lines.filter(([name]) => own.includes(name)).map(([, value]) => value)).toEqual(
+      given.map(({ value }) => value),
+    );
+  });
+
+  it('cannot forge or double a standard header in any spelling, not even from the database', async () => {
+    const spellings = (name: string) => [
+      name,
+      name.toLowerCase(),
+      name.toUpperCase(),
+      [...name].map((c, i) => (i % 2 ? c.toUpperCase() : c.toLowerCase())).join(''),
+      ` ${name}`,
+      `${name} `,
+      `${name}:`,
+      `${name}\t`,
+      `X-A: 1\r\n${name}`,
+    ];
+    const names = [...STANDARD, 'X-Service-Signature-Previous', 'Host', 'Content-Length', 'Transfer-Encoding'];
+    const rest = ['Connection', 'TE', 'Trailer', 'Upgrade', 'Keep-Alive', 'Expect', 'Proxy-Authorization', 'Metadata'];
+    const forged = [...names, ...rest].flatMap(spellings).map((key) => ({ key, value: 'forged' }));
+    const smuggled = { key: 'X-B', value: 'x\r\nX-Service-Signature: forged' };
+    const { received, lines } = await linesOf([...forged, smuggled, { key: 'X-Fine', value: 'fine' }]);
+    const seen = lines.map(([name]) => name.toLowerCase());
+    expect(seen.filter((name, i) => seen.indexOf(name) !== i)).toEqual([]);
+    expect(received.rawHeaders.join('\n')).not.toContain('forged');
+    for (const name of STANDARD) expect(lines.map(([key]) => key)).toContain(name);
+    expect(received.headers).toMatchObject({
+      'x-fine': 'fine',
+      host: new URL(receiver.url).host,
+      'user-agent': 'Service-Webhooks/1.0',
+      'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(received.body)),
+    });
+    expect(isSignedWith('s', received)).toBe(true);
+  });
+
+  it('are not doubled among themselves: the first of two spellings is sent', async () => {
+    const { lines } = await linesOf([
+      { key: 'X-Tenant', value: '1' },
+      { key: 'x-tenant', value: '2' },
+    ]);
+    expect(lines.filter(([name]) => name.toLowerCase() === 'x-tenant')).toEqual([['X-Tenant', '1']]);
+  });
+
+  it('win over the userinfo of the URL, in any spelling, and are not doubled by it', async () => {
+    const url = receiver.url.replace('://', '://user:pass@');
+    const { lines } = await linesOf([{ key: 'aUTHORIZATION', value: 'Bearer abc' }], url);
+    expect(lines.filter(([name]) => name.toLowerCase() === 'authorization')).toEqual([['aUTHORIZATION', 'Bearer abc']]);
+  });
+
+  it('may have names that mean something to JavaScript', async () => {
+    const given = ['constructor', 'toString', 'hasOwnProperty'].map((key) => ({ key, value: `v-${key}` }));
+    const { lines } = await linesOf([...given, { key: '__proto__', value: 'v-x' }]);
+    const own = lines.filter(([, value]) => value.startsWith('v-'));
+    expect(own).toEqual(given.map(({ key, value }) => [key, value]));
+  });
+});
+
+function pairsOf({ rawHeaders }: Received): [string, string][] {
+  return rawHeaders.flatMap((name, i) => (i % 2 === 0 ? [[name, rawHeaders[i + 1] ?? ''] as [string, string]] : []));
+}
