@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { Socket } from 'node:net';
-import { recordDials } from '../test/dials.js';
+import type { Socket } from 'node:net';
+import { leadAstray, recordDials } from '../test/dials.js';
 import { Receivers } from '../test/receivers.js';
 import { ConnectionPools, DEFAULT_POOL_LIMITS } from './connection-pools.js';
 import { exchange } from './exchange.js';
@@ -74,7 +74,7 @@ describe('connecting', () => {
     });
 
     it('offers HTTP/1.1 and nothing else, and names the host in TLS', async () => {
-      let hello = Buffer.alloc(0);
+      let hello: Buffer = Buffer.alloc(0);
       const port = await receivers.tcp((socket) => {
         socket.once('data', (chunk: Buffer) => {
           hello = chunk;
@@ -231,15 +231,7 @@ describe('connecting', () => {
     it('is left at once when a connection arrives there', async () => {
       let bytes = 0;
       const port = await receivers.tcp((socket) => socket.on('data', (chunk) => (bytes += chunk.length)), '0.0.0.0');
-      const real = Socket.prototype.connect;
-      const connect = jest.spyOn(Socket.prototype, 'connect').mockImplementation(function (
-        this: Socket,
-        ...[given]: unknown[]
-      ) {
-        const options = (Array.isArray(given) ? given[0] : given) as { host: string; lookup?: unknown };
-        Object.assign(options, { host: '127.0.0.2', lookup: undefined });
-        return Reflect.apply(real, this, [given]) as Socket;
-      });
+      const astray = leadAstray('127.0.0.2');
       try {
         const outbound = outboundWith({ resolver: answering(['127.0.0.1']) });
         await expect(outbound.post({ url: `http://hooks.example.com:${port}/`, ...LIMITS })).rejects.toThrow(
@@ -247,7 +239,7 @@ describe('connecting', () => {
         );
         await expect(outbound.post({ url: `http://127.0.0.1:${port}/`, ...LIMITS })).rejects.toThrow(UnsafeAddress);
       } finally {
-        connect.mockRestore();
+        astray.stop();
       }
       expect(bytes).toBe(0);
     });

@@ -16,7 +16,7 @@ interface Target {
 export function recordDials(): { dialled: string[]; stop: () => void } {
   const dialled: string[] = [];
   const connect = jest.spyOn(Socket.prototype, 'connect').mockImplementation(function (this: Socket, given: unknown) {
-    const { host, lookup } = (Array.isArray(given) ? given[0] : given) as Target;
+    const { host, lookup } = targetOf(given);
     const end = (addresses: string[]) => {
       dialled.push(...addresses);
       setImmediate(() => this.destroy(Object.assign(new Error('not sent'), { code: 'ECONNREFUSED' })));
@@ -28,3 +28,15 @@ export function recordDials(): { dialled: string[]; stop: () => void } {
   });
   return { dialled, stop: () => connect.mockRestore() };
 }
+
+/** Sends every connection to one address, as a broken or hostile network would, whatever was asked for. */
+export function leadAstray(address: string): { stop: () => void } {
+  const real = Reflect.get(Socket.prototype, 'connect');
+  const connect = jest.spyOn(Socket.prototype, 'connect').mockImplementation(function (this: Socket, given: unknown) {
+    Object.assign(targetOf(given), { host: address, lookup: undefined });
+    return Reflect.apply(real, this, [given]);
+  });
+  return { stop: () => connect.mockRestore() };
+}
+
+const targetOf = (given: unknown) => (Array.isArray(given) ? given[0] : given) as Target;

@@ -1,0 +1,222 @@
+import { recordDials } from '../test/dials.js';
+import { corpus } from '../test/vectors.js';
+import { addressKind } from './address-kind.js';
+import { AddressRules } from './address-rules.js';
+import { Outbound } from './outbound.js';
+import { OutboundFailed, UnsafeAddress } from './outbound.errors.js';
+
+const hosted = new AddressRules({ isHosted: true });
+const selfHosted = new AddressRules({ isHosted: false });
+const bracketed = (address: string) => (address.includes(':') ? `[${address}]` : address);
+const isAllowed = (rules: AddressRules, address: string) => rules.checkUrl(`https://${bracketed(address)}/`).allowed;
+const overHttps = (url: string) => url.replace(/^http:/, 'https:');
+
+/** What the URL parser of this Node makes of a text, which is what undici dials. */
+function parsed(text: string, base?: string | null): URL | null {
+  try {
+    return base ? new URL(text, base) : new URL(text);
+  } catch {
+    return null;
+  }
+}
+
+describe('URLs of the web-platform-tests', () => {
+  interface UrlRow {
+    input: string;
+    base?: string | null;
+    failure?: boolean;
+  }
+  const urls = corpus<(string | UrlRow)[]>('wpt-url/urltestdata.json').filter((row) => typeof row === 'object');
+  const toAscii = corpus<(string | { input: string; output: string | null })[]>('wpt-url/toascii.json').filter(
+    (row) => typeof row === 'object',
+  );
+
+  /** Alone, against its base, and with https in the place of http, so that more than a scheme is judged. */
+  const texts = new Set([
+    ...urls.flatMap(({ input, base }) => [input, parsed(input, base)?.href ?? input].flatMap((t) => [t, overHttps(t)])),
+    ...toAscii.flatMap(({ input, output }) => [`https://${input}/`, `https://${output ?? input}./x`]),
+  ]);
+
+  it('are all here', () => {
+    expect([urls.length, toAscii.length]).toEqual([687, 43]);
+    expect(texts.size).toBeGreaterThan(1_000);
+  });
+
+  it.each([
+    ['hosted', true],
+    ['self-hosted', false],
+  ])('judge the host that is dialled, %s', async (_mode, isHosted) => {
+    const dials = recordDials();
+    const asked: string[] = [];
+    const resolve = (host: string) => (asked.push(host), Promise.resolve(['8.8.8.8']));
+    const outbound = new Outbound({ isHosted, resolver: { resolve }, pools: { maxOrigins: 50 } });
+    const counts = { invalid: 0, refused: 0, dialled: 0 };
+    const wrong: unknown[] = [];
+    for (const text of texts) {
+      dials.dialled.length = asked.length = 0;
+      const verdict = outbound.rules.checkUrl(text);
+      const error: unknown = await outbound
+        .post({ url: text, timeoutMs: 2_000, maxResponseBytes: 10 })
+        .catch((caught: unknown) => caught);
+      const url = parsed(text);
+      const host = url?.hostname.replace(/^\[|\]$|\.$/g, '');
+      const said = JSON.stringify(error instanceof UnsafeAddress ? error.reasons : null);
+      if (!url) {
+        counts.invalid += 1;
+        if (said !== '["it is not a valid URL"]' || verdict.allowed) wrong.push({ text, said });
+      } else if (error instanceof UnsafeAddress) {
+        counts.refused += 1;
+        if (dials.dialled.length > 0 || error.reasons.length === 0) wrong.push({ text, said });
+      } else {
+        counts.dialled += 1;
+        const literal = verdict.allowed ? verdict.literal : 'refused before';
+        const isRight =
+          error instanceof OutboundFailed &&
+          (literal === null
+            ? asked.join() === host && dials.dialled.join() === '8.8.8.8'
+            : literal === host && dials.dialled.join() === host && asked.length === 0);
+        if (!isRight) wrong.push({ text, host, asked: [...asked], dialled: [...dials.dialled], error: String(error) });
+      }
+    }
+    dials.stop();
+    await outbound.close();
+    expect(wrong).toEqual([]);
+    expect(Math.min(counts.invalid, counts.refused, counts.dialled)).toBeGreaterThan(100);
+  });
+
+  it.each(urls.filter(({ failure, base }) => failure && !parsed('x', base)).map(({ input }) => [input]))(
+    'refuse %j, which must fail to parse',
+    (input) => {
+      expect(hosted.checkUrl(input).allowed).toBe(false);
+      expect(selfHosted.checkUrl(input).allowed).toBe(false);
+    },
+  );
+
+  it.each(toAscii.map(({ input, output }) => [input, output] as const))(
+    '%j is called by the name %j',
+    (input, output) => {
+      const verdict = selfHosted.checkUrl(`https://${input}/`);
+      if (output === null) expect(verdict).toEqual({ allowed: false, reasons: ['it is not a valid URL'] });
+      else if (verdict.allowed) expect(verdict.url.hostname).toBe(output.replace(/\.$/, ''));
+      else expect(verdict.reasons).toEqual(['the host is not a valid name']);
+    },
+  );
+});
+
+describe('addresses of ipaddr.js', () => {
+  const OURS: Record<string, string> = {
+    unicast: 'public',
+    private: 'private',
+    uniqueLocal: 'private',
+    // Judged by the address inside: 192.168.1.10, 31.99.69.232, and 0.0.18.52, which is none.
+    ipv4Mapped: 'private',
+    '6to4': 'public',
+    rfc6052: 'blocked',
+  };
+
+  it.each(corpus<{ address: string; range: string }[]>('ipaddr.js/ranges.json'))(
+    '$address, which is $range',
+    ({ address, range }) => {
+      const expected = address.includes('%') ? 'blocked' : (OURS[range] ?? 'blocked');
+      expect(addressKind(address)).toBe(expected);
+    },
+  );
+
+  it.each(corpus<{ spelling: string; address: string | null }[]>('ipaddr.js/spellings.json'))(
+    '$spelling means $address',
+    ({ spelling, address }) => {
+      const verdict = selfHosted.checkUrl(`https://${spelling}/`);
+      // `10.0.0.wtf` is no address to us either, and a name that somebody may own.
+      if (address === null) expect(verdict).not.toMatchObject({ literal: expect.any(String) });
+      else if (address.startsWith('127.')) expect(verdict.allowed).toBe(false);
+      else expect(verdict).toMatchObject({ allowed: true, literal: address });
+      if (address !== null) expect(hosted.checkUrl(`https://${spelling}/`).allowed).toBe(false);
+    },
+  );
+});
+
+describe('addresses of Smokescreen', () => {
+  /** We judge embedding forms by the address inside (CONTRACT 7), and take IPv6 from 2000::/3 only. */
+  const DIFFERENT: Record<string, boolean> = { '64:ff9b::808:808': true, '2002:808:808::1': true, '64:ff9c::1': false };
+
+  it.each(corpus<{ address: string; expected: string }[]>('smokescreen/addresses.json'))(
+    '$address: $expected',
+    ({ address, expected }) => {
+      expect(isAllowed(hosted, address)).toBe(DIFFERENT[address] ?? expected === 'ipAllowDefault');
+    },
+  );
+
+  it.each(corpus<{ hostPort: string; host: string | null; port: number | null }[]>('smokescreen/host-ports.json'))(
+    'host and port of $hostPort',
+    ({ hostPort, host, port }) => {
+      const verdict = new AddressRules({
+        isHosted: false,
+        extraAllowedCidrs: ['127.0.0.1', '2001:db8::/32'],
+      }).checkUrl(`https://${hostPort}/`);
+      if (host === null) expect(verdict).toEqual({ allowed: false, reasons: ['it is not a valid URL'] });
+      else {
+        expect(verdict).toMatchObject({ allowed: true, url: { port: String(port) } });
+        expect(verdict.allowed && verdict.url.hostname).toBe(bracketed(host.replace(/\.$/, '')));
+      }
+    },
+  );
+});
+
+describe('URLs of those who wrote such guards before', () => {
+  const payloads = corpus<{ readme: string[]; cloudInstances: string[]; loopbackNames: Record<string, string> }>(
+    'payloads-all-the-things/ssrf-urls.json',
+  );
+  const blocked = [
+    ...corpus<string[]>('ssrf-req-filter/blocked-urls.json'),
+    ...corpus<{ blocked: string[] }>('request-filtering-agent/urls.json').blocked,
+    ...payloads.readme,
+    ...payloads.cloudInstances,
+    ...Object.keys(payloads.loopbackNames).map((name) => `http://${name}/`),
+  ];
+  /** Where their names led when they were written down: into private, loopback and metadata ranges. */
+  const PLACES: [RegExp, string][] = [
+    [/169\.254\.169\.254|nicob|1ynrnhl/, '169.254.169.254'],
+    [/./, '127.0.0.1'],
+  ];
+  const answersOf = (host: string) => [
+    payloads.loopbackNames[host] ?? PLACES.find(([pattern]) => pattern.test(host))?.[1] ?? '',
+  ];
+
+  it.each([...new Set(blocked.flatMap((url) => [url, overHttps(url)]))])('%s goes nowhere', async (url) => {
+    const dials = recordDials();
+    for (const isHosted of [true, false]) {
+      const outbound = new Outbound({ isHosted, resolver: { resolve: (host) => Promise.resolve(answersOf(host)) } });
+      const error: unknown = await outbound
+        .post({ url, timeoutMs: 2_000, maxResponseBytes: 10 })
+        .catch((caught: unknown) => caught);
+      // A few of their lines are about private or public hosts, which another mode or another scheme may call.
+      const may = MAY_DIAL.find(([pattern, , mode]) => pattern.test(url) && (mode === isHosted || mode === null));
+      if (may) expect([error instanceof OutboundFailed, [...dials.dialled]]).toEqual([true, [may[1]]]);
+      else expect([error instanceof UnsafeAddress, dials.dialled]).toEqual([true, []]);
+      dials.dialled.length = 0;
+      await outbound.close();
+    }
+    dials.stop();
+  });
+
+  it.each([
+    ...corpus<string[]>('ssrf-req-filter/allowed-urls.json'),
+    ...corpus<{ allowed: string[] }>('request-filtering-agent/urls.json').allowed.map(overHttps),
+  ])('%s is called', async (url) => {
+    const dials = recordDials();
+    const outbound = new Outbound({ isHosted: true, resolver: { resolve: () => Promise.resolve(['8.8.8.8']) } });
+    await expect(outbound.assertAllowed(url)).resolves.toBeUndefined();
+    await expect(outbound.post({ url, timeoutMs: 2_000, maxResponseBytes: 10 })).rejects.toThrow(OutboundFailed);
+    expect(dials.dialled).toEqual(['8.8.8.8']);
+    dials.stop();
+    await outbound.close();
+  });
+});
+
+/** Of the lines above: a pattern, the address dialled, and the mode in which that is right (null: both). */
+const MAY_DIAL: [RegExp, string, boolean | null][] = [
+  [/^https?:\/\/3232235521/, '192.168.0.1', false],
+  [/^https?:\/\/3232235777/, '192.168.1.1', false],
+  [/^https?:\/\/\[fc00::1\]/, 'fc00::1', false],
+  [/^https:\/\/1\.1\.1\.1 &@2\.2\.2\.2#/, '2.2.2.2', null],
+];
