@@ -6,8 +6,12 @@ import { Retention } from './deliveries/retention.js';
 import { EventIntake } from './intake/event-intake.js';
 import { InstanceLease } from './sending/instance-lease.js';
 import { OutcomeWriter } from './sending/outcome-writer.js';
+import { Parking } from './sending/parking.js';
 import { RetryFlow } from './sending/retry-flow.js';
+import { Returns } from './sending/returns.js';
 import { Sender } from './sending/sender.js';
+import { Replicas } from './sending/shards/replicas.js';
+import { Shards } from './sending/shards/shards.js';
 import { Sweeper } from './sending/sweeper.js';
 import { SubscriptionFeed } from './subscriptions/subscription-feed.js';
 
@@ -31,14 +35,34 @@ export class DispatcherLifecycle implements OnApplicationBootstrap, OnModuleDest
     private readonly sender: Sender,
     private readonly outcomes: OutcomeWriter,
     private readonly outbound: Outbound,
+    private readonly shards: Shards,
+    private readonly replicas: Replicas,
+    private readonly parking: Parking,
+    private readonly returns: Returns,
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {
     await this.retention.start();
     await this.feed.start();
-    await this.lease.start(() => this.sender.dropQueued());
+    await this.lease.start({
+      lost: () => {
+        this.shards.forget();
+        this.sender.dropQueued();
+      },
+      renewed: () => {
+        this.shards.refresh();
+        this.sender.resume();
+      },
+    });
     this.retries.start();
+    this.replicas.listen({ shardsChanged: () => this.shards.refresh(), due: () => this.sweeper.wakeForAll() });
+    await this.shards.start({
+      taken: () => this.sweeper.wakeForAll(),
+      leave: (shards) => this.sender.leave(shards),
+      inFlight: (shard) => this.sender.inFlight(shard),
+    });
     this.sweeper.start();
+    this.parking.start();
     this.intake.start();
     this.#isRunning = true;
   }
@@ -48,10 +72,21 @@ export class DispatcherLifecycle implements OnApplicationBootstrap, OnModuleDest
     if (!this.#isRunning) return;
     this.#isRunning = false;
     const drainMs = this.fleet.shutdownGraceSeconds * 1_000 * DRAIN_SHARE;
+    await this.lease.leave().catch(() => undefined); // the others then wait for the release
+    const drained = this.sender.stop(drainMs);
     // All at once: a batch that waits for room in the sender must not keep the sender from stopping.
-    await Promise.all([this.sender.stop(drainMs), this.intake.stop(), this.retries.stopTaking(), this.sweeper.stop()]);
+    await Promise.all([
+      drained,
+      this.shards.stop(drained),
+      this.intake.stop(),
+      this.retries.stopTaking(),
+      this.sweeper.stop(),
+      this.parking.stop(),
+    ]);
     await this.outcomes.flush();
-    await this.lease.release();
+    await this.returns.flush();
+    await this.lease.release(this.shards.busy());
+    this.replicas.shardsChanged();
     await this.retries.close();
     await Promise.race([this.outbound.close(), sleep(CLOSE_MS, undefined, { ref: false })]);
   }

@@ -38,7 +38,13 @@ export class DispatcherMetrics {
   }
 
   /** `depth` is asked for at each scrape. */
-  observeQueue(depth: { queued: () => number; inFlight: () => number; subscriptions: () => number }): void {
+  observeQueue(depth: {
+    queued: () => number;
+    inFlight: () => number;
+    subscriptions: () => number;
+    openBreakers: () => number;
+    shards: () => number;
+  }): void {
     const gauge = (name: string, help: string, read: () => number) =>
       this.registry.gauge({
         name,
@@ -50,6 +56,8 @@ export class DispatcherMetrics {
     gauge('rmm_webhook_queue_depth', 'Deliveries held by this process and not yet begun', depth.queued);
     gauge('rmm_webhook_in_flight', 'Attempts under way', depth.inFlight);
     gauge('rmm_webhook_subscriptions', 'Active webhooks in the index', depth.subscriptions);
+    gauge('rmm_webhook_breakers_open', 'Origins that get one attempt at a time', depth.openBreakers);
+    gauge('rmm_webhook_shards_owned', 'Shards of origins this process alone sends to, of 64 in all', depth.shards);
   }
 
   countEvents(matched: number, unmatched: number, refused: number): void {

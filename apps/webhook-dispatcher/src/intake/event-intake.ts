@@ -3,8 +3,13 @@ import type { Envelope } from '@rmm/contracts';
 import { type BatchMessage, type BatchSubscription, EventBatches } from '@rmm/messaging';
 import { Clock, UnavailableError } from '@rmm/service-kit';
 import { DispatcherMetrics } from '../dispatcher.metrics.js';
+import type { HeldDelivery } from '../sending/held-delivery.js';
 import { InstanceLease } from '../sending/instance-lease.js';
+import { Parking } from '../sending/parking.js';
 import { Sender } from '../sending/sender.js';
+import { Replicas } from '../sending/shards/replicas.js';
+import { Shards } from '../sending/shards/shards.js';
+import type { Subscription } from '../subscriptions/subscription.js';
 import { SubscriptionIndex } from '../subscriptions/subscription-index.js';
 import { deliveryIdOf } from './delivery-id.js';
 import { deliveryTime, eventRefusal, webhookBody } from './event-refusal.js';
@@ -26,6 +31,9 @@ export class EventIntake {
     private readonly index: SubscriptionIndex,
     private readonly repository: IntakeRepository,
     private readonly lease: InstanceLease,
+    private readonly shards: Shards,
+    private readonly replicas: Replicas,
+    private readonly parking: Parking,
     private readonly sender: Sender,
     private readonly metrics: DispatcherMetrics,
     private readonly clock: Clock,
@@ -95,30 +103,34 @@ export class EventIntake {
       createdAt: deliveryTime(envelope.timestamp, this.clock.now()),
       body: webhookBody(envelope),
     };
-    return subscriptions.map(({ webhookId, retryPolicy }) => ({
-      id: deliveryIdOf(envelope.id, webhookId),
-      webhookId,
-      maxAttempts: retryPolicy.maxRetries + 1,
+    return subscriptions.map((subscription) => ({
+      id: deliveryIdOf(envelope.id, subscription.webhookId),
+      webhookId: subscription.webhookId,
+      maxAttempts: subscription.retryPolicy.maxRetries + 1,
+      shard: subscription.shard,
+      owner: this.#ownerOf(subscription),
       event,
     }));
   }
 
+  /** This process, when it may send it and has room for it; else it waits in the table for who may. */
+  #ownerOf({ orgId, shard }: Subscription): string | null {
+    if (this.parking.isParked(orgId)) return orgId;
+    return this.shards.owns(shard) ? this.lease.owner : null;
+  }
+
   async #store(deliveries: IntakeDelivery[]): Promise<void> {
-    const { owner } = this.lease;
-    const made = await this.repository.insert(deliveries, owner);
-    const held = deliveries
-      .filter(({ id }) => made.delete(id)) // an event that stands twice in the batch is sent once
-      .map(({ id, webhookId, event }) => ({
-        id,
-        webhookId,
-        orgId: this.index.find(webhookId)?.orgId ?? '',
-        eventId: event.eventId,
-        eventType: event.eventType,
-        createdAt: event.createdAt,
-        body: event.body,
-        attempt: 0,
-        owner,
-      }));
+    const made = await this.repository.insert(deliveries);
+    const held: HeldDelivery[] = [];
+    let isForOthers = false;
+    for (const { id, webhookId, owner, event } of deliveries) {
+      if (!made.delete(id)) continue; // an event that stands twice in the batch is sent once
+      const orgId = this.index.find(webhookId)?.orgId ?? '';
+      if (owner === null) isForOthers = true;
+      else if (owner === orgId) this.parking.park(orgId);
+      else held.push({ ...event, id, webhookId, orgId, attempt: 0, owner });
+    }
+    if (isForOthers) this.replicas.due();
     this.sender.send(held);
   }
 }

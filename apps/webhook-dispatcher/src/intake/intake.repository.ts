@@ -14,11 +14,14 @@ export interface IntakeDelivery {
   webhookId: string;
   /** Attempts at most. */
   maxAttempts: number;
+  shard: number;
+  /** Who holds it: this process, its organisation, or nobody. */
+  owner: string | null;
   event: IntakeEvent;
 }
 
 /**
- * All deliveries of a batch in one statement, held by this process from the start.
+ * All deliveries of a batch in one statement, held from the start by whom each says.
  * - The webhook is looked at once more: paused or deleted meanwhile, it gets none.
  * - An id that is there is left alone; an event republished with another time is met by the look at the last day.
  * - Bodies are stored once per event, counters raised once per webhook, in the order of their ids.
@@ -28,14 +31,17 @@ const INSERT = `
     select * from unnest($1::int[], $2::text[], $3::text[], $4::timestamptz[], $5::text[])
       as e(n, event_id, event_type, created_at, body)
   ), wanted as materialized (
-    select d.id, d.n, d.max_attempts, w.id as webhook_id, w.partner_id, w.org_id, e.event_id, e.event_type, e.created_at
-      from unnest($6::uuid[], $7::uuid[], $8::int[], $9::int[]) as d(id, webhook_id, n, max_attempts)
+    select d.id, d.n, d.max_attempts, d.shard, d.owner, w.id as webhook_id, w.partner_id, w.org_id, e.event_id,
+           e.event_type, e.created_at
+      from unnest($6::uuid[], $7::uuid[], $8::int[], $9::int[], $10::smallint[], $11::uuid[])
+        as d(id, webhook_id, n, max_attempts, shard, owner)
       join event e on e.n = d.n
       join webhook w on w.id = d.webhook_id and w.status = 'active'
      where not exists (select from delivery known where known.id = d.id and known.created_at > now() - interval '1 day')
   ), made as (
-    insert into delivery (id, created_at, partner_id, org_id, webhook_id, event_type, event_id, max_attempts, lease_owner)
-    select id, created_at, partner_id, org_id, webhook_id, event_type, event_id, max_attempts, $10 from wanted
+    insert into delivery (id, created_at, partner_id, org_id, webhook_id, event_type, event_id, max_attempts, shard,
+                          lease_owner)
+    select id, created_at, partner_id, org_id, webhook_id, event_type, event_id, max_attempts, shard, owner from wanted
     on conflict do nothing
     returning id, webhook_id
   ), bodies as (
@@ -58,11 +64,8 @@ const INSERT = `
 export class IntakeRepository {
   constructor(private readonly worker: WorkerDatabase) {}
 
-  /**
-   * @param owner  who holds them
-   * @returns ids of the deliveries that are new
-   */
-  async insert(deliveries: readonly IntakeDelivery[], owner: string): Promise<Set<string>> {
+  /** @returns ids of the deliveries that are new */
+  async insert(deliveries: readonly IntakeDelivery[]): Promise<Set<string>> {
     if (deliveries.length === 0) return new Set();
     const events = [...new Set(deliveries.map(({ event }) => event))];
     const numbers = new Map(events.map((event, n) => [event, n]));
@@ -76,7 +79,8 @@ export class IntakeRepository {
       deliveries.map(({ webhookId }) => webhookId),
       deliveries.map(({ event }) => numbers.get(event)),
       deliveries.map(({ maxAttempts }) => maxAttempts),
-      owner,
+      deliveries.map(({ shard }) => shard),
+      deliveries.map(({ owner }) => owner),
     ]);
     return new Set(rows.map(({ id }) => id));
   }

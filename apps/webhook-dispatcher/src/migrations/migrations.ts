@@ -3,6 +3,7 @@ import { AddWebhooks1793491200001 } from './1793491200001-AddWebhooks.js';
 import { AddDeliveries1793491200002 } from './1793491200002-AddDeliveries.js';
 import { AddSecretOverlap1793577600000 } from './1793577600000-AddSecretOverlap.js';
 import { AddAttempts1793577601000 } from './1793577601000-AddAttempts.js';
+import { AddShards1793577602000 } from './1793577602000-AddShards.js';
 
 /** Oldest first. */
 export const MIGRATIONS = [
@@ -11,4 +12,5 @@ export const MIGRATIONS = [
   AddDeliveries1793491200002,
   AddSecretOverlap1793577600000,
   AddAttempts1793577601000,
+  AddShards1793577602000,
 ] as const;

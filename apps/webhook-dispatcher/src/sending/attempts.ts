@@ -6,6 +6,7 @@ import { type RequestShape, requestShapeOf } from '../attempt-log/request-shape.
 import { DispatcherConfig } from '../config.js';
 import { SubscriptionIndex } from '../subscriptions/subscription-index.js';
 import type { Subscription } from '../subscriptions/subscription.js';
+import { Breakers } from './breaker/breakers.js';
 import { deliveryHeaders } from './delivery-request.js';
 import type { HeldDelivery } from './held-delivery.js';
 import { ERROR_BODY_CHARACTERS, keptText, RESPONSE_BODY_CHARACTERS } from './kept-text.js';
@@ -24,6 +25,7 @@ export class Attempts {
   constructor(
     private readonly outbound: Outbound,
     private readonly index: SubscriptionIndex,
+    private readonly breakers: Breakers,
     private readonly clock: Clock,
     private readonly config: DispatcherConfig,
   ) {}
@@ -55,8 +57,11 @@ export class Attempts {
         timeoutMs: this.config.timeoutMs,
         maxResponseBytes: MAX_RESPONSE_BYTES,
       });
-      return { ...this.#answered(response, this.clock.nowMs() - startedMs), startedMs, shape };
+      const responseTimeMs = this.clock.nowMs() - startedMs;
+      this.breakers.answered(subscription.origin, responseTimeMs);
+      return { ...this.#answered(response, responseTimeMs), startedMs, shape };
     } catch (error) {
+      this.breakers.failed(subscription.origin, error, this.clock.nowMs() - startedMs);
       const failed = failure(startedMs, messageOf(error));
       // Nothing was sent for an unsafe URL, so there is no time an answer took.
       return error instanceof UnsafeAddress

@@ -2,6 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { WorkerDatabase } from '@rmm/persistence';
 import type { HeldDelivery } from './held-delivery.js';
 import { InstanceLease } from './instance-lease.js';
+import type { Returned } from './returns.js';
+import { Shards } from './shards/shards.js';
 
 /** The key of a delivery row. */
 export interface DeliveryKey {
@@ -21,7 +23,7 @@ interface ClaimedRow {
 }
 
 /** No delivery that has not ended is older than this: spares looking into every partition of the history. */
-const OPEN_DAYS = 9;
+export const OPEN_DAYS = 9;
 
 /** @param picked  a query of (id, created_at), locking what it picks and skipping what others hold */
 const claim = (picked: string) => `
@@ -32,21 +34,42 @@ const claim = (picked: string) => `
   select t.*, b.body from taken t
     left join event_body b on b.event_id = t.event_id and b.org_id = t.org_id and b.created_at = t.created_at`;
 
-const WAITING = `d.lease_owner is null and d.status in ('pending', 'retrying')`;
+const OPEN = `d.status in ('pending', 'retrying')`;
+const WAITING = `d.lease_owner is null and ${OPEN}`;
+const YOUNG = `d.created_at > now() - interval '${OPEN_DAYS} days'`;
+/** What is for us to send. Null stands for everything. */
+const ours = (parameter: string) => `(${parameter}::smallint[] is null or d.shard = any(${parameter}::smallint[]))`;
 
 const CLAIM_NAMED = claim(`
   select d.id, d.created_at
     from unnest($2::uuid[], $3::timestamptz[]) as k(id, created_at)
     join delivery d on d.id = k.id and d.created_at = k.created_at
-   where ${WAITING} and d.due_at <= now()
+   where ${WAITING} and d.due_at <= now() and ${ours('$4')}
      for update of d skip locked`);
 
 const CLAIM_DUE = claim(`
   select d.id, d.created_at from delivery d
-   where ${WAITING} and d.created_at > now() - interval '${OPEN_DAYS} days'
+   where ${WAITING} and ${YOUNG} and ${ours('$4')}
      and d.due_at <= now() and (d.status = 'pending' or d.due_at <= now() - $3 * interval '1 millisecond')
    order by d.due_at limit $2
      for update skip locked`);
+
+const CLAIM_PARKED = claim(`
+  select d.id, d.created_at from delivery d
+   where d.lease_owner = d.org_id and d.org_id = $2 and ${OPEN} and ${YOUNG} and ${ours('$4')}
+   order by d.due_at limit $3
+     for update skip locked`);
+
+/** One look into the index per organisation, however many deliveries each has. */
+const PARKED_ORGANIZATIONS = `
+  with recursive parked as (
+    (select org_id from delivery where lease_owner = org_id order by org_id limit 1)
+    union all
+    select (select d.org_id from delivery d where d.lease_owner = d.org_id and d.org_id > p.org_id
+             order by d.org_id limit 1)
+      from parked p where p.org_id is not null
+  )
+  select org_id as "orgId" from parked where org_id is not null`;
 
 /** Taking deliveries that nobody holds. */
 @Injectable()
@@ -54,6 +77,7 @@ export class ClaimsRepository {
   constructor(
     private readonly worker: WorkerDatabase,
     private readonly lease: InstanceLease,
+    private readonly shards: Shards,
   ) {}
 
   /** Those of the named ones that are due and free. */
@@ -63,6 +87,7 @@ export class ClaimsRepository {
       owner,
       keys.map(({ id }) => id),
       keys.map(({ createdAt }) => createdAt.toISOString()),
+      this.shards.filter,
     ]);
     return rows.map((row) => toHeld(row, owner));
   }
@@ -73,21 +98,37 @@ export class ClaimsRepository {
    */
   async claimDue(limit: number, overdueMs: number): Promise<HeldDelivery[]> {
     const { owner } = this.lease;
-    const rows = await this.worker.query<ClaimedRow>(CLAIM_DUE, [owner, limit, overdueMs]);
+    const rows = await this.worker.query<ClaimedRow>(CLAIM_DUE, [owner, limit, overdueMs, this.shards.filter]);
     return rows.map((row) => toHeld(row, owner));
   }
 
-  /** Hands some back that were claimed and not begun. */
-  async release(deliveries: readonly HeldDelivery[]): Promise<void> {
-    if (deliveries.length === 0) return;
+  /** What an organisation has parked, oldest first. */
+  async claimParked(orgId: string, limit: number): Promise<HeldDelivery[]> {
+    const { owner } = this.lease;
+    const rows = await this.worker.query<ClaimedRow>(CLAIM_PARKED, [owner, orgId, limit, this.shards.filter]);
+    return rows.map((row) => toHeld(row, owner));
+  }
+
+  /** Organisations that have something parked. */
+  async parkedOrganizations(): Promise<string[]> {
+    const rows = await this.worker.query<{ orgId: string }>(PARKED_ORGANIZATIONS);
+    return rows.map(({ orgId }) => orgId);
+  }
+
+  /** Hands some back that are held and not begun. */
+  async giveBack(returned: readonly Returned[]): Promise<void> {
     await this.worker.query(
-      `update delivery d set lease_owner = null
-         from unnest($1::uuid[], $2::timestamptz[], $3::uuid[]) as k(id, created_at, owner)
+      `update delivery d
+          set lease_owner = case when k.is_parked then d.org_id end, shard = coalesce(k.shard, d.shard)
+         from unnest($1::uuid[], $2::timestamptz[], $3::uuid[], $4::smallint[], $5::bool[])
+           as k(id, created_at, owner, shard, is_parked)
         where d.id = k.id and d.created_at = k.created_at and d.lease_owner = k.owner`,
       [
-        deliveries.map(({ id }) => id),
-        deliveries.map(({ createdAt }) => createdAt.toISOString()),
-        deliveries.map(({ owner }) => owner),
+        returned.map(({ delivery }) => delivery.id),
+        returned.map(({ delivery }) => delivery.createdAt.toISOString()),
+        returned.map(({ delivery }) => delivery.owner),
+        returned.map(({ shard }) => shard),
+        returned.map(({ isParked }) => isParked),
       ],
     );
   }
@@ -102,7 +143,7 @@ export class ClaimsRepository {
     ]);
     const freed = await this.worker.query(
       `update delivery d set lease_owner = null, due_at = least(d.due_at, now())
-        where d.lease_owner is not null and d.created_at > now() - interval '${OPEN_DAYS} days'
+        where d.lease_owner is not null and ${YOUNG} and d.lease_owner <> d.org_id
           and not exists (select from dispatcher_instance i where i.id = d.lease_owner)
         returning d.id`,
     );

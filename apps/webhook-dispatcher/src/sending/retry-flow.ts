@@ -6,6 +6,8 @@ import type { Outcome } from './outcome.js';
 import { OutcomeWriter } from './outcome-writer.js';
 import { RetryQueue } from './retry-queue.js';
 import { Sender } from './sender.js';
+import { Replicas } from './shards/replicas.js';
+import { Shards } from './shards/shards.js';
 import { Sweeper } from './sweeper.js';
 
 /** From a written outcome to the next attempt: into Redis, and back when its time has come. */
@@ -19,6 +21,8 @@ export class RetryFlow {
     private readonly retries: RetryQueue,
     private readonly deadLetters: DeadLetterQueue,
     private readonly sweeper: Sweeper,
+    private readonly shards: Shards,
+    private readonly replicas: Replicas,
   ) {}
 
   start(): void {
@@ -41,6 +45,7 @@ export class RetryFlow {
   async #due(keys: DeliveryKey[]): Promise<void> {
     await this.sender.waitForRoom();
     const deliveries = await this.claims.claim(keys);
+    if (deliveries.length < keys.length && !this.shards.ownsAll) this.replicas.due();
     if (deliveries.length > 0) await this.index.refresh();
     this.sender.send(deliveries);
   }

@@ -5,14 +5,23 @@ import { DispatcherConfig } from '../config.js';
 import { DispatcherMetrics } from '../dispatcher.metrics.js';
 import { SubscriptionIndex } from '../subscriptions/subscription-index.js';
 import { Attempts } from './attempts.js';
+import { Breakers } from './breaker/breakers.js';
 import type { HeldDelivery } from './held-delivery.js';
+import { InstanceLease } from './instance-lease.js';
 import { type Outcome, notActive } from './outcome.js';
 import { OutcomeWriter } from './outcome-writer.js';
+import { type Returned, Returns } from './returns.js';
+import { SHARDS, shardOf } from './shards/shard-of.js';
+import { Shards } from './shards/shards.js';
 import { Slots } from './slots.js';
 
 /** Held and not yet begun: more than this is left in the database, in the stream or in Redis. */
 const MAX_QUEUED = 20_000;
 const ROOM_POLL_MS = 50;
+/** Of the attempts an origin may get at a time, one webhook gets at most this much: 8 of 10. */
+const WEBHOOK_SHARE = 0.8;
+/** A webhook that cannot be opened goes nowhere: its attempts fail on the spot. */
+const NO_ORIGIN = 'none';
 
 /**
  * Sends what this process holds: a bounded number at a time, turn by turn, each outcome handed to the writer.
@@ -21,27 +30,43 @@ const ROOM_POLL_MS = 50;
 export class Sender {
   readonly #slots: Slots<HeldDelivery>;
   readonly #inFlight = new Set<Promise<void>>();
+  readonly #inFlightByShard = new Int32Array(SHARDS);
   #isStopped = false;
 
   constructor(
     private readonly attempts: Attempts,
     private readonly index: SubscriptionIndex,
     private readonly outcomes: OutcomeWriter,
+    private readonly shards: Shards,
+    private readonly returns: Returns,
+    private readonly breakers: Breakers,
+    private readonly lease: InstanceLease,
     private readonly logger: Logger,
     config: DispatcherConfig,
     metrics: DispatcherMetrics,
   ) {
     const limits = {
       total: config.workerConcurrency,
+      perWebhook: Math.max(1, Math.floor(config.originConcurrency * WEBHOOK_SHARE)),
       perOrigin: config.originConcurrency,
       perOrganization: config.organizationConcurrency,
     };
-    this.#slots = new Slots(limits, (delivery, done) => this.#begin(delivery, done));
+    this.#slots = new Slots(limits, (delivery, origin, done) => this.#begin(delivery, origin, done), {
+      mayBegin: () => !this.#isStopped && this.lease.mayBegin,
+      limitOf: (origin) => this.breakers.limitOf(origin),
+    });
+    breakers.listen((origin, limit) => this.#slots.limitOrigin(origin, limit));
     metrics.observeQueue({
       queued: () => this.#slots.queued,
       inFlight: () => this.#slots.active,
       subscriptions: () => index.size,
+      openBreakers: () => breakers.open,
+      shards: () => shards.count,
     });
+  }
+
+  get queued(): number {
+    return this.#slots.queued;
   }
 
   /** How many more deliveries may be taken on now. */
@@ -54,15 +79,40 @@ export class Sender {
     while (this.room === 0 && !this.#isStopped) await sleep(ROOM_POLL_MS, undefined, { ref: false });
   }
 
-  /** @param deliveries  held by this process; after `stop` they are left to whoever claims them next */
+  /** Who waits here, for the parking alone: it counts what has ended between two looks. */
+  organizations(): Iterable<{ orgId: string; queued: number; ended: number }> {
+    return this.#slots.organizations();
+  }
+
+  queuedOf(orgId: string): number {
+    return this.#slots.queuedOf(orgId);
+  }
+
+  /** Takes the newest of an organisation that have not begun; the caller gives them back. */
+  shorten(orgId: string, kept: number): HeldDelivery[] {
+    return this.#slots.shorten(orgId, kept);
+  }
+
+  /**
+   * @param deliveries  held by this process; those for the origins of others are handed on. After `stop` they are left
+   *   to whoever claims them next
+   */
   send(deliveries: readonly HeldDelivery[]): void {
     if (this.#isStopped) return;
+    const elsewhere: Returned[] = [];
     for (const delivery of deliveries) {
       const subscription = this.index.find(delivery.webhookId);
-      const isWaiting = subscription !== null || this.index.isBroken(delivery.webhookId);
-      if (!isWaiting) this.outcomes.add(notActive(delivery));
-      else this.#slots.add(delivery, { origin: subscription?.origin ?? 'broken', orgId: delivery.orgId });
+      if (subscription) {
+        const { origin, shard } = subscription;
+        if (this.shards.owns(shard)) this.#slots.add(delivery, origin, delivery.attempt > 0);
+        else elsewhere.push({ delivery, shard, isParked: false });
+      } else if (this.index.isBroken(delivery.webhookId)) {
+        this.#slots.add(delivery, NO_ORIGIN, delivery.attempt > 0);
+      } else {
+        this.outcomes.add(notActive(delivery));
+      }
     }
+    if (elsewhere.length > 0) void this.returns.add(elsewhere);
   }
 
   /** Forgets what has not begun: others hold it now. */
@@ -70,23 +120,54 @@ export class Sender {
     this.#slots.clear();
   }
 
-  /** Takes no more, gives up what has not begun, and ends when every attempt in flight has ended or the time is up. */
+  /** What may begin has changed. */
+  resume(): void {
+    this.#slots.resume();
+  }
+
+  /** Attempts under way to the origins of a shard. */
+  inFlight(shard: number): number {
+    return this.#inFlightByShard[shard] ?? 0;
+  }
+
+  /** Hands back what has not begun for the origins of some shards. */
+  leave(shards: ReadonlySet<number>): Promise<void> {
+    const concerns = (origin: string) => shards.has(shardOf(origin));
+    this.breakers.forget(concerns);
+    const taken = this.#slots.clear((origin) => origin !== NO_ORIGIN && concerns(origin));
+    return this.returns.add(
+      taken.map((delivery) => ({ delivery, shard: shardOfNow(this.index, delivery), isParked: false })),
+    );
+  }
+
+  /** Takes and begins no more, and ends when every attempt in flight has ended or the time is up. */
   async stop(timeoutMs: number): Promise<void> {
     this.#isStopped = true;
-    this.#slots.clear();
     const timeUp = sleep(timeoutMs, undefined, { ref: false });
     await Promise.race([Promise.all(this.#inFlight), timeUp]);
   }
 
-  #begin(delivery: HeldDelivery, done: () => void): void {
+  #begin(delivery: HeldDelivery, origin: string, done: () => void): void {
+    const subscription = this.index.find(delivery.webhookId);
+    if (subscription && subscription.origin !== origin) {
+      // Re-pointed while it waited: its place is in another queue, or in another process.
+      queueMicrotask(done);
+      return this.send([delivery]);
+    }
+    const shard = subscription?.shard ?? -1;
+    if (shard >= 0) this.#inFlightByShard[shard] += 1;
     const attempt: Promise<void> = this.attempts
       .make(delivery)
       .then((outcome: Outcome) => this.outcomes.add(outcome))
       .catch((err: unknown) => this.logger.error({ err, deliveryId: delivery.id }, 'An attempt broke off'))
       .finally(() => {
         this.#inFlight.delete(attempt);
+        if (shard >= 0) this.#inFlightByShard[shard] -= 1;
         done();
       });
     this.#inFlight.add(attempt);
   }
 }
+
+const shardOfNow = (index: SubscriptionIndex, { webhookId }: HeldDelivery): number | null =>
+  index.find(webhookId)?.shard ?? null;

@@ -1,175 +1,317 @@
+import { Cap, FIRST, type Kind, KINDS, otherKind, RETRY } from './cap.js';
+import { Fifo } from './fifo.js';
+import { OrganizationNode, OriginNode, RouteNode, WebhookNode } from './slot-nodes.js';
+
 export interface SlotLimits {
   total: number;
+  perWebhook: number;
   perOrigin: number;
   perOrganization: number;
 }
 
-/** Where an item goes and whose it is. */
-export interface Destination {
-  origin: string;
+/** What a place in the queue depends on. */
+export interface Slotted {
+  webhookId: string;
   orgId: string;
 }
 
-/** Items of one organisation for one origin, in the order they came. */
-interface Lane<T> {
-  readonly origin: Gauge<T>;
-  readonly organization: Gauge<T>;
-  readonly key: string;
-  items: T[];
-  /** The next one: shifting an array of thousands is not free. */
-  head: number;
-}
-
-/** How much of a cap is in use, and which lanes wait for it. */
-interface Gauge<T> {
-  readonly key: string;
-  readonly limit: number;
-  active: number;
-  /** Lanes that refer to it: the cap is one object for as long as anybody does. */
-  lanes: number;
-  waiting: Lane<T>[];
+export interface SlotOptions {
+  /** Looked at before each begin: false stops everything until `resume`. */
+  mayBegin?: () => boolean;
+  /** The cap of an origin that is met for the first time; `perOrigin` by default. */
+  limitOf?: (origin: string) => number;
 }
 
 /**
- * Gives each item its turn: lanes take turns, so that one organisation's thousands do not stand before another's one,
- * and a lane whose origin or organisation is at its cap waits aside without being looked at again and again.
+ * Gives each item its turn. Organisations take turns, then the origins of one organisation, then its webhooks there; so
+ * nobody gets more for having more webhooks, and one organisation's thousands do not stand before another's one.
+ *
+ * What is at a cap stands aside and is not looked at again until a slot is freed: an organisation and a webhook simply
+ * leave the turns, a route (an organisation at an origin) waits at the origin. A freed slot wakes one that waits for
+ * it; one that cannot use it passes it on. So an item costs the same whatever stands in the queue.
+ *
+ * Retries take turns with first attempts, and never more than three quarters of any cap: a first attempt always finds a
+ * slot that no retry holds.
  */
-export class Slots<T> {
-  readonly #lanes = new Map<string, Lane<T>>();
-  readonly #origins = new Map<string, Gauge<T>>();
-  readonly #organizations = new Map<string, Gauge<T>>();
-  #ready: Lane<T>[] = [];
-  #active = 0;
+export class Slots<T extends Slotted> {
+  readonly #webhooks = new Map<string, WebhookNode<T>>();
+  readonly #origins = new Map<string, OriginNode<T>>();
+  readonly #organizations = new Map<string, OrganizationNode<T>>();
+  readonly #total: Cap;
+  readonly #turns = new Fifo<OrganizationNode<T>>();
+  /** Organisations that could go on with a retry if there were not so many retries in all. */
+  readonly #waitForRetries = new Fifo<OrganizationNode<T>>();
+  readonly #mayBegin: () => boolean;
+  readonly #limitOf: (origin: string) => number;
   #queued = 0;
 
   /** @param start  begins the work and calls `done` once, when it has ended */
   constructor(
     private readonly limits: SlotLimits,
-    private readonly start: (item: T, done: () => void) => void,
-  ) {}
+    private readonly start: (item: T, origin: string, done: () => void) => void,
+    { mayBegin = () => true, limitOf = () => limits.perOrigin }: SlotOptions = {},
+  ) {
+    this.#total = new Cap(limits.total);
+    this.#mayBegin = mayBegin;
+    this.#limitOf = limitOf;
+  }
 
   get active(): number {
-    return this.#active;
+    return this.#total.active;
   }
 
   get queued(): number {
     return this.#queued;
   }
 
-  add(item: T, destination: Destination): void {
-    const lane = this.#lane(destination);
-    lane.items.push(item);
+  /** Organisations that have something here, with what has ended since this was last asked. */
+  *organizations(): Iterable<{ orgId: string; queued: number; ended: number }> {
+    for (const organization of this.#organizations.values()) {
+      const { orgId, queued, ended } = organization;
+      organization.ended = 0;
+      yield { orgId, queued, ended };
+    }
+  }
+
+  queuedOf(orgId: string): number {
+    return this.#organizations.get(orgId)?.queued ?? 0;
+  }
+
+  add(item: T, origin: string, isRetry: boolean): void {
+    const kind = isRetry ? RETRY : FIRST;
+    const webhook = this.#webhook(item, origin);
+    webhook.queues[kind].push(item);
+    webhook.route.organization.queued += 1;
     this.#queued += 1;
-    if (lane.items.length - lane.head === 1) this.#ready.push(lane);
+    this.#list(webhook, kind);
     this.#pump();
   }
 
-  /** Takes back everything that has not begun. */
-  clear(): T[] {
-    const items = [...this.#lanes.values()].flatMap((lane) => lane.items.slice(lane.head));
-    this.#lanes.clear();
-    this.#ready = [];
-    this.#queued = 0;
-    for (const gauges of [this.#origins, this.#organizations]) {
-      for (const gauge of gauges.values()) {
-        gauge.waiting = [];
-        gauge.lanes = 0;
-        dropIfUnused(gauges, gauge);
-      }
-    }
-    return items;
+  /** What may begin has changed. */
+  resume(): void {
+    this.#pump();
   }
 
-  #pump(): void {
-    while (this.#active < this.limits.total) {
-      const lane = this.#ready.shift();
-      if (!lane) return;
-      if (this.#mustWait(lane.origin, lane, lane.organization)) continue;
-      if (this.#mustWait(lane.organization, lane, lane.origin)) continue;
-      this.#begin(lane);
-    }
+  /** Changes the cap of one origin. What is under way stays under way. */
+  limitOrigin(origin: string, limit: number): void {
+    const node = this.#origins.get(origin);
+    if (!node) return;
+    node.cap.limit = limit;
+    for (const kind of KINDS) this.#wake(node, kind);
+    this.#pump();
   }
 
-  /** A lane that cannot use the turn it was woken for passes it on, or the free slot of `other` would be forgotten. */
-  #mustWait(gauge: Gauge<T>, lane: Lane<T>, other: Gauge<T>): boolean {
-    if (gauge.active < gauge.limit) return false;
-    gauge.waiting.push(lane);
-    if (other.active < other.limit) this.#wake(other);
-    return true;
+  /** Takes back everything that has not begun, or what would go to some origins. */
+  clear(concerns: (origin: string) => boolean = () => true): T[] {
+    const origins = [...this.#origins.values()].filter(({ origin }) => concerns(origin));
+    return origins.flatMap(({ routes }) => [...routes].flatMap((route) => this.#takeFrom(route, 0)));
   }
 
-  #begin(lane: Lane<T>): void {
-    const item = lane.items[lane.head];
-    lane.head += 1;
-    this.#queued -= 1;
-    this.#active += 1;
-    lane.origin.active += 1;
-    lane.organization.active += 1;
-    if (lane.head < lane.items.length) {
-      this.#ready.push(lane);
-      if (lane.head > 1_024) {
-        lane.items = lane.items.slice(lane.head);
-        lane.head = 0;
-      }
-    } else {
-      this.#lanes.delete(lane.key);
-      lane.origin.lanes -= 1;
-      lane.organization.lanes -= 1;
-    }
-    let isDone = false;
-    this.start(item, () => {
-      if (isDone) return;
-      isDone = true;
-      this.#finish(lane);
+  /** Takes the newest of an organisation, so that about `kept` of its items stay. */
+  shorten(orgId: string, kept: number): T[] {
+    const organization = this.#organizations.get(orgId);
+    if (!organization || organization.queued <= kept) return [];
+    const routes = [...organization.routes.values()];
+    const queues = routes.reduce((sum, { webhooks }) => sum + webhooks.size * KINDS.length, 0);
+    return routes.flatMap((route) => this.#takeFrom(route, Math.ceil(kept / queues)));
+  }
+
+  #takeFrom({ webhooks, organization }: RouteNode<T>, keptPerQueue: number): T[] {
+    return [...webhooks].flatMap((webhook) => {
+      const taken = KINDS.flatMap((kind) => webhook.queues[kind].takeBehind(keptPerQueue));
+      organization.queued -= taken.length;
+      this.#queued -= taken.length;
+      this.#dropIfUnused(webhook);
+      return taken;
     });
   }
 
-  #finish({ origin, organization }: Lane<T>): void {
-    this.#active -= 1;
-    this.#release(this.#origins, origin);
-    this.#release(this.#organizations, organization);
+  #pump(): void {
+    while (this.#total.allows(FIRST) && this.#turns.size > 0 && this.#mayBegin()) {
+      const organization = this.#turns.shift();
+      if (!organization) return;
+      organization.isListed = false;
+      const { turn } = organization;
+      if (this.#beginOne(organization, turn)) organization.turn = otherKind(turn);
+      else this.#beginOne(organization, otherKind(turn));
+      this.#enlist(organization);
+      this.#wakeForRetries();
+    }
+  }
+
+  #beginOne(organization: OrganizationNode<T>, kind: Kind): boolean {
+    if (!organization.cap.allows(kind) || !this.#total.allows(kind)) return false;
+    const turns = organization.turns[kind];
+    for (let route = turns.shift(); route; route = turns.shift()) {
+      const { origin } = route;
+      const wasWoken = organization.woken[kind].delete(route);
+      route.place[kind] = 'idle';
+      if (!origin.cap.allows(kind)) {
+        this.#park(route, kind, wasWoken);
+        continue;
+      }
+      const webhook = nextOf(route, kind);
+      if (!webhook) {
+        this.#wake(origin, kind);
+        continue;
+      }
+      this.#begin(webhook, kind);
+      return true;
+    }
+    return false;
+  }
+
+  #begin(webhook: WebhookNode<T>, kind: Kind): void {
+    const { organization, origin } = webhook.route;
+    const item = webhook.queues[kind].shift() as T;
+    this.#queued -= 1;
+    organization.queued -= 1;
+    this.#total.take(kind);
+    organization.cap.take(kind);
+    origin.cap.take(kind);
+    webhook.cap.take(kind);
+    this.#list(webhook, kind);
+    this.#ready(webhook.route, kind);
+    this.#wake(origin, kind);
+    this.#passOn(organization);
+    let isDone = false;
+    this.start(item, origin.origin, () => {
+      if (isDone) return;
+      isDone = true;
+      this.#finish(webhook, kind);
+    });
+  }
+
+  #finish(webhook: WebhookNode<T>, kind: Kind): void {
+    const { organization, origin } = webhook.route;
+    this.#total.release(kind);
+    organization.cap.release(kind);
+    origin.cap.release(kind);
+    webhook.cap.release(kind);
+    organization.ended += 1;
+    for (const either of KINDS) this.#list(webhook, either);
+    const { turn } = origin;
+    origin.turn = otherKind(turn);
+    this.#wake(origin, turn);
+    this.#wake(origin, otherKind(turn));
+    this.#enlist(organization);
+    this.#wakeForRetries();
+    this.#dropIfUnused(webhook);
     this.#pump();
   }
 
-  #release(gauges: Map<string, Gauge<T>>, gauge: Gauge<T>): void {
-    gauge.active -= 1;
-    this.#wake(gauge);
-    dropIfUnused(gauges, gauge);
+  /** Gives a webhook that can go on its place in the turns of its route. */
+  #list(webhook: WebhookNode<T>, kind: Kind): void {
+    if (webhook.isListed[kind] || !webhook.canBegin(kind)) return;
+    webhook.isListed[kind] = true;
+    webhook.route.turns[kind].push(webhook);
+    this.#ready(webhook.route, kind);
   }
 
-  #wake(gauge: Gauge<T>): void {
-    const lane = gauge.waiting.shift();
-    if (lane) this.#ready.push(lane);
+  /** Gives a route its place: behind those who wait for the origin already, if there are any. */
+  #ready(route: RouteNode<T>, kind: Kind): void {
+    if (route.place[kind] !== 'idle' || route.turns[kind].size === 0) return;
+    if (route.origin.waiting[kind].size > 0) return this.#park(route, kind, false);
+    route.place[kind] = 'ready';
+    route.organization.turns[kind].push(route);
+    this.#enlist(route.organization);
   }
 
-  #lane({ origin, orgId }: Destination): Lane<T> {
-    const key = `${orgId} ${origin}`;
-    let lane = this.#lanes.get(key);
-    if (!lane) {
-      lane = {
-        key,
-        items: [],
-        head: 0,
-        origin: gaugeOf(this.#origins, origin, this.limits.perOrigin),
-        organization: gaugeOf(this.#organizations, orgId, this.limits.perOrganization),
-      };
-      lane.origin.lanes += 1;
-      lane.organization.lanes += 1;
-      this.#lanes.set(key, lane);
+  #park(route: RouteNode<T>, kind: Kind, keepsItsPlace: boolean): void {
+    const waiting = route.origin.waiting[kind];
+    route.place[kind] = 'parked';
+    if (keepsItsPlace) waiting.unshift(route);
+    else waiting.push(route);
+    this.#wake(route.origin, kind);
+  }
+
+  /** Wakes the first that can use a free slot of the origin. */
+  #wake({ cap, waiting }: OriginNode<T>, kind: Kind): void {
+    while (waiting[kind].size > 0 && cap.allows(kind)) {
+      const route = waiting[kind].shift() as RouteNode<T>;
+      const { organization } = route;
+      route.place[kind] = 'ready';
+      organization.turns[kind].push(route);
+      if (!organization.cap.allows(kind)) continue;
+      organization.woken[kind].add(route);
+      return this.#enlist(organization);
     }
-    return lane;
+  }
+
+  /** An organisation that has just reached its cap hands on what its routes were woken for. */
+  #passOn({ cap, woken }: OrganizationNode<T>): void {
+    for (const kind of KINDS) {
+      if (woken[kind].size === 0 || cap.allows(kind)) continue;
+      const routes = [...woken[kind]];
+      woken[kind].clear();
+      for (const { origin } of routes) this.#wake(origin, kind);
+    }
+  }
+
+  #enlist(organization: OrganizationNode<T>): void {
+    const hasRetries = organization.canBegin(RETRY);
+    if (!organization.isListed && (organization.canBegin(FIRST) || (hasRetries && this.#total.allows(RETRY)))) {
+      organization.isListed = true;
+      this.#turns.push(organization);
+    } else if (hasRetries && !organization.waitsForRetries && !this.#total.allows(RETRY)) {
+      organization.waitsForRetries = true;
+      this.#waitForRetries.push(organization);
+    }
+  }
+
+  #wakeForRetries(): void {
+    while (this.#waitForRetries.size > 0 && this.#total.allows(RETRY)) {
+      const organization = this.#waitForRetries.shift() as OrganizationNode<T>;
+      organization.waitsForRetries = false;
+      this.#enlist(organization);
+      if (organization.isListed) return;
+    }
+  }
+
+  /** A webhook that was re-pointed meanwhile starts a queue of its own; the old one runs empty. */
+  #webhook({ webhookId, orgId }: Slotted, origin: string): WebhookNode<T> {
+    const known = this.#webhooks.get(webhookId);
+    if (known?.route.origin.origin === origin) return known;
+    const webhook = new WebhookNode<T>(webhookId, this.#route(orgId, origin), this.limits.perWebhook);
+    webhook.route.webhooks.add(webhook);
+    this.#webhooks.set(webhookId, webhook);
+    return webhook;
+  }
+
+  #route(orgId: string, origin: string): RouteNode<T> {
+    const organization = this.#organizations.get(orgId) ?? new OrganizationNode<T>(orgId, this.limits.perOrganization);
+    this.#organizations.set(orgId, organization);
+    const known = organization.routes.get(origin);
+    if (known) return known;
+    const node = this.#origins.get(origin) ?? new OriginNode<T>(origin, this.#limitOf(origin));
+    this.#origins.set(origin, node);
+    const route = new RouteNode(organization, node);
+    organization.routes.set(origin, route);
+    node.routes.add(route);
+    return route;
+  }
+
+  /** What still stands in some turns is passed over when it comes up there. */
+  #dropIfUnused(webhook: WebhookNode<T>): void {
+    const { webhookId, route, queued, cap } = webhook;
+    if (queued > 0 || cap.active > 0) return;
+    if (this.#webhooks.get(webhookId) === webhook) this.#webhooks.delete(webhookId);
+    const { organization, origin, webhooks } = route;
+    webhooks.delete(webhook);
+    if (webhooks.size > 0) return;
+    if (organization.routes.get(origin.origin) === route) organization.routes.delete(origin.origin);
+    origin.routes.delete(route);
+    if (origin.routes.size === 0 && this.#origins.get(origin.origin) === origin) this.#origins.delete(origin.origin);
+    if (organization.routes.size === 0 && this.#organizations.get(organization.orgId) === organization) {
+      this.#organizations.delete(organization.orgId);
+    }
   }
 }
 
-function gaugeOf<T>(gauges: Map<string, Gauge<T>>, key: string, limit: number): Gauge<T> {
-  let gauge = gauges.get(key);
-  if (!gauge) {
-    gauge = { key, limit, active: 0, lanes: 0, waiting: [] };
-    gauges.set(key, gauge);
+function nextOf<T>({ turns }: RouteNode<T>, kind: Kind): WebhookNode<T> | null {
+  for (let webhook = turns[kind].shift(); webhook; webhook = turns[kind].shift()) {
+    webhook.isListed[kind] = false;
+    if (webhook.canBegin(kind)) return webhook;
   }
-  return gauge;
-}
-
-function dropIfUnused<T>(gauges: Map<string, Gauge<T>>, gauge: Gauge<T>): void {
-  if (gauge.active === 0 && gauge.lanes === 0) gauges.delete(gauge.key);
+  return null;
 }

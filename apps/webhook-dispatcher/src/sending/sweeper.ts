@@ -4,10 +4,12 @@ import { DispatcherMetrics } from '../dispatcher.metrics.js';
 import { SubscriptionIndex } from '../subscriptions/subscription-index.js';
 import { ClaimsRepository } from './claims.repository.js';
 import { Sender } from './sender.js';
+import { Replicas } from './shards/replicas.js';
+import { Shards } from './shards/shards.js';
 
 const SWEEP_MS = 1_000;
 /** Every how many sweeps the leases of others are looked at, and the index is rid of deleted webhooks. */
-const LEASES_EVERY = 10;
+const LEASES_EVERY = 5;
 const DELETED_EVERY = 60;
 const CLAIM_ROWS = 500;
 /** So long a retry is left to its job in Redis, in milliseconds. */
@@ -22,6 +24,7 @@ export class Sweeper {
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
   #isWanted = false;
+  #overdueMs = OVERDUE_MS;
   #isStopped = false;
   #sweeps = 0;
   #tidied = -1;
@@ -30,23 +33,36 @@ export class Sweeper {
     private readonly claims: ClaimsRepository,
     private readonly index: SubscriptionIndex,
     private readonly sender: Sender,
+    private readonly shards: Shards,
+    private readonly replicas: Replicas,
     private readonly metrics: DispatcherMetrics,
     private readonly logger: Logger,
   ) {}
 
   start(): void {
     this.#timer = setInterval(() => this.#tick(), SWEEP_MS);
-    this.wake();
+    this.#wake();
   }
 
-  /** Something may have become due just now. */
+  /** Something may have become due just now, here or for the shards of others. */
   wake(): void {
+    if (!this.shards.ownsAll) this.replicas.due();
+    this.#wake();
+  }
+
+  /** Another process says that something is due, retries among it: it has met their jobs, and they are not its own. */
+  wakeForAll(): void {
+    this.#overdueMs = 0;
+    this.#wake();
+  }
+
+  #wake(): void {
     this.#isWanted = true;
     if (this.#isStopped || this.#running) return;
     this.#running = this.#work().finally(() => {
       this.#running = undefined;
       // A wake that came in the last moment of the work would be forgotten.
-      if (this.#isWanted) this.wake();
+      if (this.#isWanted) this.#wake();
     });
   }
 
@@ -59,7 +75,7 @@ export class Sweeper {
 
   #tick(): void {
     this.#sweeps += 1;
-    this.wake();
+    this.#wake();
   }
 
   async #work(): Promise<void> {
@@ -85,12 +101,14 @@ export class Sweeper {
 
   /** Until nothing more is due, or the sender has no room. */
   async #sweep(): Promise<void> {
+    const overdueMs = this.#overdueMs;
+    this.#overdueMs = OVERDUE_MS;
     let claimed: number;
     let limit: number;
     do {
       limit = Math.min(CLAIM_ROWS, this.sender.room);
       if (limit === 0) return;
-      const deliveries = await this.claims.claimDue(limit, OVERDUE_MS);
+      const deliveries = await this.claims.claimDue(limit, overdueMs);
       claimed = deliveries.length;
       if (claimed > 0) await this.index.refresh();
       this.sender.send(deliveries);

@@ -2,6 +2,7 @@ import { coveredTypes } from '../webhooks/event-patterns.js';
 import { sendableHeaders, type WebhookHeader } from '../webhooks/webhook-headers.js';
 import type { WebhookSealing } from '../webhooks/webhook-sealing.js';
 import { readRetryPolicy, type RetryPolicy } from '../sending/retry-delay.js';
+import { originOf, shardOf } from '../sending/shards/shard-of.js';
 import { type SigningKeys, signingKeys } from '../sending/sign-body.js';
 
 /** An active webhook, opened and ready to send: made once per version of its row. */
@@ -12,6 +13,7 @@ export interface Subscription {
   readonly url: string;
   /** Scheme, host and port: what concurrency is capped by. */
   readonly origin: string;
+  readonly shard: number;
   readonly secret: SigningKeys | null;
   /** The secret before a rotation: signs as well, until its time has come by the clock of the attempt. */
   readonly previousSecret: (SigningKeys & { readonly untilMs: number }) | null;
@@ -42,12 +44,14 @@ export interface SubscriptionRow {
 /** @throws UnsealFailed  when a sealed part cannot be opened; TypeError when the URL does not parse */
 export function openSubscription(row: SubscriptionRow, sealing: WebhookSealing, nowMs: number): Subscription {
   const url = sealing.openUrl(row.id, row.url_sealed);
+  const origin = originOf(url);
   return {
     webhookId: row.id,
     orgId: row.org_id,
     types: coveredTypes(row.events),
     url,
-    origin: new URL(url).origin,
+    origin,
+    shard: shardOf(origin),
     secret: row.secret_sealed === null ? null : keysOf(row, row.secret_sealed, sealing),
     previousSecret: previousOf(row, sealing, nowMs),
     standardWebhooks: row.standard_webhooks,

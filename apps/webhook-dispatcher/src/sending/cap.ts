@@ -1,0 +1,50 @@
+/** First attempts and retries: the second never take all of a cap. */
+export type Kind = 0 | 1;
+export const FIRST: Kind = 0;
+export const RETRY: Kind = 1;
+export const KINDS: readonly Kind[] = [FIRST, RETRY];
+
+export const otherKind = (kind: Kind): Kind => (kind === FIRST ? RETRY : FIRST);
+
+/** Of every cap, this much at most is for retries; what is left waits for first attempts. */
+const RETRY_SHARE = 0.75;
+
+/** How much of a cap is in use. */
+export class Cap {
+  #first = 0;
+  #retries = 0;
+  #limit = 0;
+  #retryLimit = 0;
+
+  constructor(limit: number) {
+    this.limit = limit;
+  }
+
+  get limit(): number {
+    return this.#limit;
+  }
+
+  /** What is in use over a lowered limit ends in its own time. */
+  set limit(limit: number) {
+    this.#limit = limit;
+    this.#retryLimit = Math.max(1, Math.floor(limit * RETRY_SHARE));
+  }
+
+  get active(): number {
+    return this.#first + this.#retries;
+  }
+
+  allows(kind: Kind): boolean {
+    return this.active < this.#limit && (kind === FIRST || this.#retries < this.#retryLimit);
+  }
+
+  take(kind: Kind): void {
+    if (kind === FIRST) this.#first += 1;
+    else this.#retries += 1;
+  }
+
+  release(kind: Kind): void {
+    if (kind === FIRST) this.#first -= 1;
+    else this.#retries -= 1;
+  }
+}

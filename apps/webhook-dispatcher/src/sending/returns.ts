@@ -1,0 +1,70 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Injectable } from '@nestjs/common';
+import { Logger } from '@rmm/service-kit';
+import { ClaimsRepository } from './claims.repository.js';
+import type { HeldDelivery } from './held-delivery.js';
+import { Replicas } from './shards/replicas.js';
+
+const SET_ROWS = 500;
+const RETRY_MS = [100, 250, 500, 1_000, 2_000];
+
+/** A held delivery that goes back to the table. */
+export interface Returned {
+  delivery: HeldDelivery;
+  /** Where it belongs; null leaves what stands there. */
+  shard: number | null;
+  /** It waits for its organisation's turn, instead of for whoever comes first. */
+  isParked: boolean;
+}
+
+/**
+ * Hands deliveries back that this process will not send, in sets. What cannot be written is tried again: nobody else
+ * could claim it as long as we live.
+ */
+@Injectable()
+export class Returns {
+  #waiting: Returned[] = [];
+  #running: Promise<void> | null = null;
+
+  constructor(
+    private readonly claims: ClaimsRepository,
+    private readonly replicas: Replicas,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Ends when they stand in the table. */
+  add(returned: readonly Returned[]): Promise<void> {
+    for (const one of returned) this.#waiting.push(one);
+    if (this.#waiting.length > 0) {
+      this.#running ??= this.#writeAll().finally(() => {
+        this.#running = null;
+      });
+    }
+    return this.flush();
+  }
+
+  async flush(): Promise<void> {
+    await this.#running;
+  }
+
+  async #writeAll(): Promise<void> {
+    // What comes in the same turn goes along.
+    await Promise.resolve();
+    while (this.#waiting.length > 0) {
+      const set = this.#waiting.splice(0, SET_ROWS);
+      await this.#write(set);
+      if (set.some(({ isParked }) => !isParked)) this.replicas.due();
+    }
+  }
+
+  async #write(set: readonly Returned[]): Promise<void> {
+    for (let failures = 0; ; failures += 1) {
+      try {
+        return await this.claims.giveBack(set);
+      } catch (err) {
+        this.logger.warn({ err, deliveries: set.length }, 'Deliveries cannot be handed back yet');
+        await sleep(RETRY_MS[Math.min(failures, RETRY_MS.length - 1)], undefined, { ref: false });
+      }
+    }
+  }
+}
