@@ -7,6 +7,7 @@ import { KeyRing } from '@rmm/secrets';
 import { ServiceKitModule } from '@rmm/service-kit';
 import { attemptLogFeature } from './attempt-log/attempt-log.feature.js';
 import { DispatcherConfig, type WebhookDispatcherConfig } from './config.js';
+import { deadLettersFeature } from './dead-letters/dead-letters.feature.js';
 import { DeliveriesController } from './deliveries/deliveries.controller.js';
 import { DeliveriesRepository } from './deliveries/deliveries.repository.js';
 import { DeliveriesService } from './deliveries/deliveries.service.js';
@@ -16,6 +17,8 @@ import { DispatcherMetrics } from './dispatcher.metrics.js';
 import { EventIntake } from './intake/event-intake.js';
 import { IntakeRepository } from './intake/intake.repository.js';
 import { MIGRATIONS } from './migrations/migrations.js';
+import { queuesFeature } from './queues/queues.feature.js';
+import { recoveryFeature } from './recovery/recovery.feature.js';
 import { secretsFeature } from './secrets/secrets.feature.js';
 import { SENDING } from './sending/sending.providers.js';
 import { SubscriptionFeed } from './subscriptions/subscription-feed.js';
@@ -42,10 +45,14 @@ export class AppModule {
         AccessModule.forRoot({ config, service: SERVICE }),
       ],
       controllers: [
+        // Before what takes their names for ids.
+        ...deadLettersFeature.controllers,
+        ...queuesFeature.controllers,
         WebhooksController,
         ...secretsFeature.controllers,
         DeliveriesController,
         ...attemptLogFeature.controllers,
+        ...recoveryFeature.controllers,
       ],
       providers: [
         { provide: DispatcherConfig, useValue: config.dispatcher },
@@ -66,6 +73,9 @@ export class AppModule {
         IntakeRepository,
         ...secretsFeature.providers,
         ...attemptLogFeature.providers,
+        ...deadLettersFeature.providers,
+        ...recoveryFeature.providers,
+        ...queuesFeature.providers,
         ...SENDING,
         DispatcherMetrics,
         DispatcherLifecycle,

@@ -1,9 +1,9 @@
 import { Body, Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
-import { ApiAcceptedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiAcceptedResponse, ApiBody, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type UserCaller } from '@rmm/access';
 import { type Paged, pagedOf, UuidParam } from '@rmm/service-kit';
 import { DeliveriesService } from './deliveries.service.js';
-import { type AcceptedDelivery, DeliveryDto } from './dto/delivery.dto.js';
+import { AcceptedDelivery, DeliveryDto } from './dto/delivery.dto.js';
 import { ListDeliveriesDto } from './dto/list-deliveries.dto.js';
 import { TestWebhookDto } from './dto/test-webhook.dto.js';
 
@@ -17,6 +17,7 @@ export class DeliveriesController {
 
   @Get('deliveries')
   @RequirePermission('organizations:read')
+  @ApiOperation({ summary: 'The history of deliveries, newest first' })
   @ApiOkResponse({ type: pagedOf(DeliveryDto) })
   list(
     @CurrentCaller() caller: UserCaller,
@@ -29,7 +30,9 @@ export class DeliveriesController {
   @Post('test')
   @HttpCode(202)
   @RequirePermission('organizations:write')
-  @ApiAcceptedResponse({ description: 'The delivery is pending' })
+  @ApiOperation({ summary: 'Send a test delivery' })
+  @ApiBody({ type: TestWebhookDto, required: false })
+  @ApiAcceptedResponse({ type: AcceptedDelivery })
   test(
     @CurrentCaller() caller: UserCaller,
     @WebhookId() id: string,
@@ -41,7 +44,8 @@ export class DeliveriesController {
   @Post('retry/:deliveryId')
   @HttpCode(202)
   @RequirePermission('organizations:write')
-  @ApiAcceptedResponse({ description: 'The new delivery is pending' })
+  @ApiOperation({ summary: 'Send a failed delivery again, as a new one' })
+  @ApiAcceptedResponse({ type: AcceptedDelivery })
   retry(
     @CurrentCaller() caller: UserCaller,
     @WebhookId() id: string,

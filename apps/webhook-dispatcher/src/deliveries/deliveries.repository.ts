@@ -14,11 +14,11 @@ const WITH_BODY =
   'left join event_body b on b.event_id = d.event_id and b.org_id = d.org_id and b.created_at = d.created_at';
 const MATCHING = `webhook_id = $1 and ($2::text is null or status = $2) and ($3::text is null or event_type = $3)`;
 
-// The page is cut before bodies are looked for.
+// The page is cut on keys, which the index has, before rows and bodies are looked for.
 const LIST = `
   select ${COLUMNS} from (
-    select * from delivery where ${MATCHING} order by created_at desc, id desc limit $4 offset $5
-  ) d ${WITH_BODY}
+    select id, created_at from delivery where ${MATCHING} order by created_at desc, id desc limit $4 offset $5
+  ) page join delivery d on d.id = page.id and d.created_at = page.created_at ${WITH_BODY}
   order by d.created_at desc, d.id desc`;
 const COUNT = `select count(*)::int as total from delivery where ${MATCHING}`;
 const GET = `select ${COLUMNS} from delivery d ${WITH_BODY} where d.webhook_id = $1 and d.id = $2`;
@@ -30,6 +30,8 @@ export interface NewDelivery {
   eventId: string;
   body: string;
   maxAttempts: number;
+  /** The delivery it sends again. */
+  repeatOf: string | null;
 }
 
 /** The history of deliveries, inside the caller's tenant. */
@@ -42,11 +44,12 @@ export class DeliveriesRepository {
     filter: { webhookId: string; status: DeliveryStatus | null; event: string | null; limit: number; offset: number },
   ): Promise<{ rows: DeliveryRow[]; total: number }> {
     const params = [filter.webhookId, filter.status, filter.event];
-    const [rows, counted] = await Promise.all([
-      this.tenants.read<DeliveryRow>(caller, LIST, [...params, filter.limit, filter.offset]),
-      this.tenants.read<{ total: number }>(caller, COUNT, params),
-    ]);
-    return { rows, total: counted[0]?.total ?? 0 };
+    const [counted] = await this.tenants.read<{ total: number }>(caller, COUNT, params);
+    const total = counted?.total ?? 0;
+    // A page past the end is known to be empty: nothing is walked over to find that out.
+    if (filter.offset >= total) return { rows: [], total };
+    const rows = await this.tenants.read<DeliveryRow>(caller, LIST, [...params, filter.limit, filter.offset]);
+    return { rows, total };
   }
 
   /** @throws DeliveryNotFound */
@@ -59,12 +62,13 @@ export class DeliveriesRepository {
   /** Held by nobody and due at once: whoever sweeps first sends it. */
   async insert(
     tx: TenantTransaction,
-    { id, webhook, eventType, eventId, body, maxAttempts }: NewDelivery,
+    { id, webhook, eventType, eventId, body, maxAttempts, repeatOf }: NewDelivery,
   ): Promise<void> {
     await tx.query(
       `with made as (
-         insert into delivery (id, created_at, partner_id, org_id, webhook_id, event_type, event_id, max_attempts)
-         values ($1, date_trunc('milliseconds', clock_timestamp()), $2, $3, $4, $5, $6, $7)
+         insert into delivery (id, created_at, partner_id, org_id, webhook_id, event_type, event_id, max_attempts,
+                               repeat_of)
+         values ($1, date_trunc('milliseconds', clock_timestamp()), $2, $3, $4, $5, $6, $7, $9)
          returning created_at
        ), counted as (
          update webhook_counter set total = total + 1 where webhook_id = $4
@@ -72,7 +76,7 @@ export class DeliveriesRepository {
        insert into event_body (event_id, created_at, partner_id, org_id, body)
        select $6, created_at, $2, $3, $8 from made
        on conflict do nothing`,
-      [id, webhook.partnerId, webhook.orgId, webhook.id, eventType, eventId, maxAttempts, body],
+      [id, webhook.partnerId, webhook.orgId, webhook.id, eventType, eventId, maxAttempts, body, repeatOf],
     );
   }
 }

@@ -25,6 +25,9 @@ export class AddAttempts1793577601000 implements MigrationInterface {
       create index delivery_failed on delivery (webhook_id, created_at, id) where status = 'failed'`);
     await q.query(`
       create index delivery_repeats on delivery (webhook_id, event_id) where repeat_of is not null`);
+    // For lists without a webhook: of a partner, and of the platform.
+    await q.query('create index dead_letter_by_partner on dead_letter (partner_id, failed_at desc, delivery_id desc)');
+    await q.query('create index dead_letter_by_time on dead_letter (failed_at desc, delivery_id desc)');
     // When a retry is due, and nothing else, a caller may move.
     const { service } = await loginRoles(q);
     await q.query(`grant update (due_at) on delivery to "${service.replaceAll('"', '""')}"`);
@@ -39,7 +42,7 @@ export class AddAttempts1793577601000 implements MigrationInterface {
     await noLongerPartitioned(q, 'attempt');
     await q.query('drop table attempt, request_shape');
     await q.query(`revoke update (due_at) on delivery from "${service.replaceAll('"', '""')}"`);
-    await q.query('drop index delivery_failed, delivery_repeats');
+    await q.query('drop index delivery_failed, delivery_repeats, dead_letter_by_partner, dead_letter_by_time');
     await q.query(`
       alter table delivery
         drop column started_at, drop column response_headers, drop column request_shape, drop column repeat_of`);

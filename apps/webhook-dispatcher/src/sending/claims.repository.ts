@@ -29,10 +29,11 @@ export const OPEN_DAYS = 9;
 const claim = (picked: string) => `
   with picked as (${picked}), taken as (
     update delivery d set lease_owner = $1 from picked p where d.id = p.id and d.created_at = p.created_at
-    returning d.id, d.created_at, d.webhook_id, d.org_id, d.event_id, d.event_type, d.attempt
+    returning d.id, d.created_at, d.webhook_id, d.org_id, d.event_id, d.event_type, d.attempt, d.due_at
   )
   select t.*, b.body from taken t
-    left join event_body b on b.event_id = t.event_id and b.org_id = t.org_id and b.created_at = t.created_at`;
+    left join event_body b on b.event_id = t.event_id and b.org_id = t.org_id and b.created_at = t.created_at
+   order by t.due_at, t.id`;
 
 const OPEN = `d.status in ('pending', 'retrying')`;
 const WAITING = `d.lease_owner is null and ${OPEN}`;

@@ -1,4 +1,4 @@
-import type { QueueOptions } from 'bullmq';
+import type { Queue, QueueOptions } from 'bullmq';
 import type { RedisConnections } from '@rmm/service-kit';
 
 /** A command to the queue that does not answer within this counts as failed, in milliseconds. */
@@ -26,5 +26,25 @@ export async function withinQueueTimeout<T>(work: Promise<T>): Promise<T> {
     return await Promise.race([work, late]);
   } finally {
     clearTimeout(timer);
+  }
+}
+
+/** What an operator wants to know of a queue. */
+export interface JobCounts {
+  waiting: number;
+  delayed: number;
+  active: number;
+  failed: number;
+}
+
+/** Null while Redis is away. */
+export async function countsOf(queue: Queue | undefined): Promise<JobCounts | null> {
+  if (!queue) return null;
+  try {
+    const counts = await withinQueueTimeout(queue.getJobCounts('waiting', 'delayed', 'active', 'failed'));
+    const of = (state: string) => counts[state] ?? 0;
+    return { waiting: of('waiting'), delayed: of('delayed'), active: of('active'), failed: of('failed') };
+  } catch {
+    return null;
   }
 }

@@ -3,7 +3,7 @@ import { jobContext, type JobContext, runJob } from '@rmm/messaging';
 import { Logger, RedisConnections } from '@rmm/service-kit';
 import { Queue, Worker } from 'bullmq';
 import type { DeliveryKey } from './claims.repository.js';
-import { producerOptions, queuePrefix, withinQueueTimeout } from './queue-options.js';
+import { countsOf, type JobCounts, producerOptions, queuePrefix, withinQueueTimeout } from './queue-options.js';
 
 export const RETRY_QUEUE = 'webhook-retries';
 
@@ -56,10 +56,18 @@ export class RetryQueue {
     this.#worker.on('error', () => undefined);
   }
 
-  /** Schedules what can be scheduled; while Redis is away the sweeper is the timetable. */
-  async add(deliveries: readonly DueDelivery[]): Promise<void> {
+  /** Null while Redis is away. */
+  counts(): Promise<JobCounts | null> {
+    return countsOf(this.#queue);
+  }
+
+  /**
+   * Schedules what can be scheduled; while Redis is away the sweeper is the timetable.
+   * @returns whether they stand in the queue
+   */
+  async add(deliveries: readonly DueDelivery[]): Promise<boolean> {
     const queue = this.#queue;
-    if (!queue || deliveries.length === 0) return;
+    if (!queue || deliveries.length === 0) return false;
     const jobs = chunksOf(deliveries).map(({ delayMs, keys }) => ({
       name: 'due',
       data: { deliveries: keys, ...jobContext() },
@@ -67,8 +75,10 @@ export class RetryQueue {
     }));
     try {
       await withinQueueTimeout(queue.addBulk(jobs));
+      return true;
     } catch (err) {
       this.logger.warn({ err, deliveries: deliveries.length }, 'Retries wait for the sweeper: no queue');
+      return false;
     }
   }
 

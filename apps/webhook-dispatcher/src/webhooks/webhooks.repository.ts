@@ -88,8 +88,11 @@ export class WebhooksRepository {
     return one(tx, id);
   }
 
-  /** The webhook last: while its row is locked nothing new is inserted for it. */
-  async delete(tx: TenantTransaction, id: string): Promise<void> {
+  /**
+   * The webhook last: while its row is locked nothing new is inserted for it.
+   * @returns ids of deliveries whose dead letters went with it
+   */
+  async delete(tx: TenantTransaction, id: string): Promise<string[]> {
     await tx.query(
       `delete from attempt a using delivery d
         where d.webhook_id = $1 and a.delivery_id = d.id and a.created_at = d.created_at`,
@@ -97,9 +100,13 @@ export class WebhooksRepository {
     );
     await tx.query('delete from request_shape where webhook_id = $1', [id]);
     await tx.query('delete from delivery where webhook_id = $1', [id]);
-    await tx.query('delete from dead_letter where webhook_id = $1', [id]);
+    const letters = await tx.query<{ id: string }>(
+      'delete from dead_letter where webhook_id = $1 returning delivery_id as id',
+      [id],
+    );
     await tx.query('delete from webhook_counter where webhook_id = $1', [id]);
     await tx.query('delete from webhook where id = $1', [id]);
+    return letters.map((letter) => letter.id);
   }
 }
 

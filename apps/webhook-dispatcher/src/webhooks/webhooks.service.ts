@@ -4,6 +4,7 @@ import type { UserCaller } from '@rmm/access';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { Tenants } from '@rmm/persistence';
 import { Clock, type Paged, toPage } from '@rmm/service-kit';
+import { DeadLetterQueue } from '../sending/dead-letter-queue.js';
 import type { CreateWebhookDto } from './dto/create-webhook.dto.js';
 import type { ListWebhooksDto } from './dto/list-webhooks.dto.js';
 import type { UpdateWebhookDto } from './dto/update-webhook.dto.js';
@@ -26,6 +27,7 @@ export class WebhooksService {
     private readonly sealing: WebhookSealing,
     private readonly outbox: Outbox,
     private readonly audit: AuditTrail,
+    private readonly deadLetters: DeadLetterQueue,
     private readonly clock: Clock,
   ) {}
 
@@ -76,7 +78,8 @@ export class WebhooksService {
   async delete(caller: UserCaller, id: string): Promise<{ success: true }> {
     await this.tenants.run(caller, async (tx) => {
       const row = await this.repository.lock(tx, id);
-      await this.repository.delete(tx, id);
+      const deadLetters = await this.repository.delete(tx, id);
+      tx.afterCommit(() => void this.deadLetters.remove(deadLetters));
       await this.audit.add(tx, caller, 'webhook.delete', resourceOf(row));
       await this.outbox.add(tx, webhookChanged(row, true));
     });

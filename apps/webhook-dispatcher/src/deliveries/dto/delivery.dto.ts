@@ -37,7 +37,12 @@ export class DeliveryDto {
   event!: string;
   @ApiProperty()
   eventId!: string;
-  @ApiProperty({ type: 'object', additionalProperties: true, description: 'The full body that is sent' })
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: true,
+    nullable: true,
+    description: 'The full body that is sent; null when it is no longer kept',
+  })
   payload!: Record<string, unknown> | null;
   @ApiProperty({ type: 'integer', nullable: true })
   responseStatus!: number | null;
@@ -59,10 +64,25 @@ export class DeliveryDto {
   deliveredAt!: string | null;
 }
 
+export class PendingDeliveryDto {
+  @ApiProperty({ format: 'uuid' })
+  id!: string;
+  @ApiProperty({ format: 'uuid' })
+  webhookId!: string;
+  @ApiProperty({ enum: ['pending'] })
+  status!: 'pending';
+  @ApiProperty()
+  event!: string;
+  @ApiProperty({ type: 'integer' })
+  attempt!: 0;
+}
+
 /** What test and retry answer. */
-export interface AcceptedDelivery {
-  message: string;
-  delivery: { id: string; webhookId: string; status: 'pending'; event: string; attempt: 0 };
+export class AcceptedDelivery {
+  @ApiProperty()
+  message!: string;
+  @ApiProperty({ type: PendingDeliveryDto })
+  delivery!: PendingDeliveryDto;
 }
 
 export const toDeliveryDto = (row: DeliveryRow): DeliveryDto => ({

@@ -1,0 +1,42 @@
+import { Controller, Delete, Get, HttpCode, Post, Query } from '@nestjs/common';
+import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { CurrentCaller, RequirePermission, type UserCaller } from '@rmm/access';
+import { type Paged, pagedOf, UuidParam } from '@rmm/service-kit';
+import { AcceptedDelivery } from '../deliveries/dto/delivery.dto.js';
+import { DeadLettersService } from './dead-letters.service.js';
+import { DeadLetterDto, DeletedDeadLetterDto } from './dto/dead-letter.dto.js';
+import { ListDeadLettersDto } from './dto/list-dead-letters.dto.js';
+
+const JobId = () => UuidParam('jobId', 'Dead letter');
+
+/** Matched before `/webhooks/:id`. @see CONTRACT.md 4.9 */
+@ApiTags('Webhooks')
+@Controller('webhooks/dead-letters')
+export class DeadLettersController {
+  constructor(private readonly deadLetters: DeadLettersService) {}
+
+  @Get()
+  @RequirePermission('organizations:read')
+  @ApiOperation({ summary: 'Deliveries that used up their retries, newest first' })
+  @ApiOkResponse({ type: pagedOf(DeadLetterDto) })
+  list(@CurrentCaller() caller: UserCaller, @Query() query: ListDeadLettersDto): Promise<Paged<DeadLetterDto>> {
+    return this.deadLetters.list(caller, query);
+  }
+
+  @Post(':jobId/retry')
+  @HttpCode(202)
+  @RequirePermission('organizations:write')
+  @ApiOperation({ summary: 'Send a dead letter again, as a new delivery' })
+  @ApiAcceptedResponse({ type: AcceptedDelivery })
+  retry(@CurrentCaller() caller: UserCaller, @JobId() jobId: string): Promise<AcceptedDelivery> {
+    return this.deadLetters.retry(caller, jobId);
+  }
+
+  @Delete(':jobId')
+  @RequirePermission('organizations:write')
+  @ApiOperation({ summary: 'Drop a dead letter; its delivery stays failed' })
+  @ApiOkResponse({ type: DeletedDeadLetterDto })
+  delete(@CurrentCaller() caller: UserCaller, @JobId() jobId: string): Promise<DeletedDeadLetterDto> {
+    return this.deadLetters.delete(caller, jobId);
+  }
+}

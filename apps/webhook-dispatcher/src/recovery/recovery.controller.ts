@@ -1,0 +1,26 @@
+import { Body, Controller, HttpCode, Post } from '@nestjs/common';
+import { ApiAcceptedResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { CurrentCaller, RequirePermission, type UserCaller } from '@rmm/access';
+import { UuidParam } from '@rmm/service-kit';
+import { RecoveredDto, RecoverWebhookDto } from './dto/recover-webhook.dto.js';
+import { RecoveryService } from './recovery.service.js';
+
+/** @see CONTRACT.md 4.9 */
+@ApiTags('Webhooks')
+@Controller('webhooks/:id/recover')
+export class RecoveryController {
+  constructor(private readonly recovery: RecoveryService) {}
+
+  @Post()
+  @HttpCode(202)
+  @RequirePermission('organizations:write')
+  @ApiOperation({ summary: 'Send again what failed in a span of time, or retry at once what waits' })
+  @ApiAcceptedResponse({ type: RecoveredDto })
+  recover(
+    @CurrentCaller() caller: UserCaller,
+    @UuidParam('id', 'Webhook') id: string,
+    @Body() dto: RecoverWebhookDto,
+  ): Promise<RecoveredDto> {
+    return this.recovery.recover(caller, id, dto);
+  }
+}
