@@ -1,13 +1,16 @@
 import { Logger } from '@nestjs/common';
-import { connect, Events, type NatsConnection, type Status } from 'nats';
+import { type ConnectionOptions, Events, type NatsConnection, type Status } from 'nats';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { natsOptions } from './nats-options.js';
+import { connectNats } from './nats-transport.js';
 
 export interface NatsLinkOptions {
   url: string;
   name: string;
   /** How long the first connection is tried before start-up fails, in milliseconds. */
   startWithinMs?: number;
+  /** Instead of what `natsOptions` says, for a spec in a hurry. */
+  client?: Pick<ConnectionOptions, 'pingInterval' | 'timeout'>;
 }
 
 /**
@@ -18,6 +21,7 @@ export class NatsLink {
   private readonly disconnected = new Set<() => void>();
   private readonly reconnected = new Set<() => void>();
   private readonly forbidden = new Set<(subject: string) => void>();
+  private readonly closed = new AbortController();
   private nc?: NatsConnection;
   private opening?: Promise<NatsConnection>;
   private alive = false;
@@ -73,6 +77,7 @@ export class NatsLink {
     const nc = await this.opening?.catch(() => undefined);
     if (!nc || nc.isClosed()) return;
     if (this.alive) await Promise.race([nc.drain().catch(() => undefined), sleep(3_000, undefined, { ref: false })]);
+    this.closed.abort();
     await nc.close();
   }
 
@@ -80,7 +85,8 @@ export class NatsLink {
     const deadline = performance.now() + boundMs;
     for (let attempt = 1; ; attempt++) {
       try {
-        const nc = await connect(natsOptions(this.options.url, this.options.name));
+        const { url, name, client } = this.options;
+        const nc = await connectNats({ ...natsOptions(url, name), ...client, closed: this.closed.signal });
         this.nc = nc;
         this.alive = true;
         void this.follow(nc);
@@ -100,6 +106,7 @@ export class NatsLink {
         this.alive = false;
         for (const listener of this.disconnected) listener();
       } else if (status.type === Events.Reconnect) {
+        if (this.alive) continue; // the client says it once more for every dial that broke off half-way
         this.alive = true;
         this.logger.log('NATS connection is back');
         for (const listener of this.reconnected) listener();
