@@ -29,6 +29,8 @@ const STAND_INS: readonly [RegExp, string][] = [
   [/^data:image\/png;base64,.*$/g, 'data:image/png;base64,iVBORw0KGgo='],
   [/([a-z]+)-[0-9a-f]{10}@people\.test/g, '$1@people.test'],
   [/\b20\d\d-\d\d-\d\d(?!T)\b/g, '2026-11-21'],
+  [/^whsec_[\w+/=-]{43,44}$/g, `whsec_${'A'.repeat(43)}`],
+  [/http:\/\/127\.0\.0\.1:\d+/g, 'https://hooks.example.com'],
   [/^svc_sp_[\w-]{43}$/g, `svc_sp_${'A'.repeat(43)}`],
   [/^svc_sp_[\w-]{11}$/g, `svc_sp_${'A'.repeat(11)}`],
   [/^svc_[\w-]{32}$/g, `svc_${'A'.repeat(32)}`],
