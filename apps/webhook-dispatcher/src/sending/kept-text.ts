@@ -7,10 +7,8 @@ export const ERROR_BODY_CHARACTERS = 500;
  * and no character is cut in two.
  */
 export function keptText(body: Buffer, characters: number): string {
-  // Four bytes a character at most: the rest need not be decoded.
-  const text = body
-    .subarray(0, characters * 4)
-    .toString('utf8')
-    .replaceAll('\u0000', '');
-  return [...text].slice(0, characters).join('');
+  // Four bytes a character at most: the rest need not be decoded, unless what is left out made room for it.
+  const head = body.subarray(0, characters * 4);
+  const text = head.includes(0) ? body.toString('utf8').replaceAll('\u0000', '') : head.toString('utf8');
+  return text.length <= characters ? text : [...text].slice(0, characters).join('');
 }
