@@ -1,6 +1,7 @@
 import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
 import { RedisConnections } from '@rmm/service-kit';
+import { MailAudienceRepository } from './mail-audience.repository.js';
 import { MAIL_QUEUE, MailOutbox } from './mail-outbox.js';
 import { MailSweep } from './mail-sweep.js';
 import { MailTransport } from './mail-transport.js';
@@ -21,7 +22,7 @@ import { SendMailProcessor } from './send-mail.processor.js';
     }),
   ],
   controllers: [MailRpc],
-  providers: [MailOutbox, MailRepository, MailTransport, MailSweep, SendMailProcessor],
+  providers: [MailOutbox, MailAudienceRepository, MailRepository, MailTransport, MailSweep, SendMailProcessor],
   exports: [MailOutbox],
 })
 export class MailModule {}

@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { IDENTITY_MAIL_SEND, type MailSendRequest } from '@rmm/contracts';
 import { NatsLink, RpcClient } from '@rmm/messaging';
 import { eventually } from '@rmm/testing-services';
 import { freshEmail, IdentityFleet, type RunningIdentity } from '../../test/identity-fleet.js';
+import { registerPartner } from '../../test/people.js';
 
 describe('mail for other services', () => {
   let fleet: IdentityFleet;
@@ -38,6 +40,68 @@ describe('mail for other services', () => {
     expect(mail.subject).toBe('The API key "Reports" expires soon');
     const rows = await fleet.query('select 1 from mail where recipient = $1', [email]);
     expect(rows).toHaveLength(2);
+  });
+
+  describe('to those who may act', () => {
+    let partnerId: string;
+    let admin: string;
+    const failed = (orgId: string, idempotencyKey = `webhook-failed:${orgId}`) =>
+      send({
+        idempotencyKey,
+        to: [],
+        audience: { partnerId, orgId, permission: 'organizations:write' },
+        template: 'webhook-failed',
+        values: { webhookName: 'Tickets', organizationName: 'Acme', failingSince: '2026-11-15 10:00 UTC' },
+      });
+    const member = async (orgId: string, name: string, role: string, status = 'active') => {
+      const email = freshEmail();
+      await fleet.query(
+        `with person as (
+           insert into user_account (email, name, status) values ($1, $2, $3) returning id
+         )
+         insert into organization_membership (partner_id, org_id, user_id, role_id)
+         select $4, $5, person.id, r.id from person, role r where r.system_key = $6 and r.partner_id is null`,
+        [email, name, status, partnerId, orgId, role],
+      );
+      return email;
+    };
+
+    beforeAll(async () => {
+      ({ partnerId, email: admin } = await registerPartner(identity));
+    }, 30_000);
+
+    it('goes to the active members of the organisation who hold the permission, by name and once', async () => {
+      const orgId = randomUUID();
+      const robin = await member(orgId, 'Robin', 'org_admin');
+      const kim = await member(orgId, 'Kim', 'org_admin');
+      const others = await Promise.all([
+        member(orgId, 'Viewer', 'org_viewer'),
+        member(orgId, 'Gone', 'org_admin', 'disabled'),
+        member(randomUUID(), 'Elsewhere', 'org_admin'),
+      ]);
+      expect(await Promise.all([failed(orgId), failed(orgId)])).toEqual([{ accepted: true }, { accepted: true }]);
+      await eventually(async () => {
+        const [[toRobin], [toKim]] = await Promise.all([identity.mails(robin), identity.mails(kim)]);
+        expect(toRobin.subject).toBe('The webhook "Tickets" was switched off');
+        expect(toRobin.text).toContain('Hello Robin,');
+        expect(toKim.text).toContain('Hello Kim,');
+      });
+      const rows = await fleet.query('select 1 from mail where recipient = any($1)', [[robin, kim]]);
+      expect(rows).toHaveLength(2);
+      const wrong = `select recipient from mail where template = 'webhook-failed' and recipient = any($1)`;
+      expect(await fleet.query(wrong, [[...others, admin]])).toEqual([]);
+    });
+
+    it('goes to the administrators of the partner when nobody in the organisation does', async () => {
+      const orgId = randomUUID();
+      const viewer = await member(orgId, 'Viewer', 'org_viewer');
+      await failed(orgId);
+      await eventually(async () => {
+        const mails = await identity.mails(admin);
+        expect(mails.map(({ subject }) => subject)).toContain('The webhook "Tickets" was switched off');
+      });
+      expect(await fleet.query('select 1 from mail where recipient = $1', [viewer])).toEqual([]);
+    });
   });
 
   it.each(['password-reset', 'no-such-mail'])('is not %s', async (template) => {

@@ -136,4 +136,12 @@ export const GERMAN = {
       'Legen Sie vorher einen neuen Schlüssel an.',
     ],
   },
+  'webhook-failed': {
+    subject: 'Der Webhook „{webhookName}“ wurde abgeschaltet',
+    paragraphs: [
+      'Guten Tag {name},',
+      'der Webhook „{webhookName}“ von {organizationName} bekommt keine Ereignisse mehr: Der Empfänger hat seit {failingSince} keines angenommen.',
+      'Sobald der Empfänger wieder arbeitet, setzen Sie den Webhook auf aktiv und holen nach, was er versäumt hat.',
+    ],
+  },
 } satisfies Record<string, Template>;

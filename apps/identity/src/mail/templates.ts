@@ -151,6 +151,14 @@ const TEMPLATES = {
         'Make a new key in its place before that day.',
       ],
     },
+    'webhook-failed': {
+      subject: 'The webhook "{webhookName}" was switched off',
+      paragraphs: [
+        'Hello {name},',
+        'the webhook "{webhookName}" of {organizationName} gets no more events: its receiver has not accepted one since {failingSince}.',
+        'When the receiver works again, set the webhook to active and recover what it missed.',
+      ],
+    },
   },
   de: GERMAN,
 } satisfies Record<string, Record<string, Template>>;

@@ -1,11 +1,24 @@
 import { rpc } from './rpc-contract.js';
 
+/**
+ * The active members of an organisation who hold a permission there; when there is nobody, the active administrators of
+ * its partner. Identity resolves it, so that no other service handles addresses.
+ */
+export interface MailAudience {
+  partnerId: string;
+  orgId: string;
+  /** `organizations:write` */
+  permission: `${string}:${string}`;
+}
+
 /** Other services ask identity to send mail. `idempotencyKey` makes a repeat harmless. */
 export interface MailSendRequest {
   /** 1 to 255 characters. */
   idempotencyKey: string;
   to: string[];
-  /** One that is open to other services: `api-key-expiring`. */
+  /** Beside `to`. Each of them is addressed by the value `name`. */
+  audience?: MailAudience;
+  /** One that is open to other services: `api-key-expiring`, `webhook-failed`. */
   template: string;
   values: Record<string, string>;
 }
