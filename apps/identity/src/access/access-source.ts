@@ -1,12 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { AccessSource } from '@rmm/access';
 import type { AccessResolveRequest, AccessSnapshot } from '@rmm/contracts';
-import { MAX_PARENT_DEPTH } from '@rmm/permissions';
 import { WorkerDatabase } from '@rmm/persistence';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { sameMembership } from '../memberships/membership.js';
 import { MfaGrace } from '../mfa/mfa-grace.js';
 import { judgeMfa, type SecuritySettings } from '../mfa/mfa-policy.js';
+import { permissionsOfRole } from '../roles/permissions-sql.js';
 import { PeopleRepository } from '../users/people.repository.js';
 
 interface AccessRow {
@@ -52,16 +52,7 @@ const RESOLVE = `
     coalesce(m.org_ids, '{}') as "orgIds", m.site_ids as "siteIds", m.device_group_ids as "deviceGroupIds",
     p.status as "partnerStatus", p.settings -> 'security' as "partnerSecurity",
     o.settings -> 'security' as "organizationSecurity", u.is_platform_admin as "isPlatformAdmin",
-    coalesce((
-      with recursive chain as (
-        select role.id, role.parent_role_id, 0 as depth from role where role.id = m.role_id
-        union all
-        select parent.id, parent.parent_role_id, chain.depth + 1
-        from role parent join chain on parent.id = chain.parent_role_id where chain.depth < ${MAX_PARENT_DEPTH}
-      )
-      select array_agg(distinct permission.resource || ':' || permission.action)
-      from chain join role_permission rp on rp.role_id = chain.id join permission on permission.id = rp.permission_id
-    ), '{}') as permissions,
+    ${permissionsOfRole('m.role_id')} as permissions,
     pg_snapshot_xmax(pg_current_snapshot())::text as version
   from user_account u
   left join lateral (

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { AccessGrant, AccessInOrganization, AccessInOrganizationRequest } from '@rmm/contracts';
-import { MAX_PARENT_DEPTH } from '@rmm/permissions';
 import { WorkerDatabase } from '@rmm/persistence';
+import { permissionsOfRole } from '../roles/permissions-sql.js';
 
 interface GrantRow extends AccessGrant {
   email: string;
@@ -15,16 +15,7 @@ interface GrantRow extends AccessGrant {
 const RESOLVE = `
   select u.email, u.name, u.status, m.role_id as "roleId", m.scope, m.site_ids as "siteIds",
     m.device_group_ids as "deviceGroupIds",
-    coalesce((
-      with recursive chain as (
-        select role.id, role.parent_role_id, 0 as depth from role where role.id = m.role_id
-        union all
-        select parent.id, parent.parent_role_id, chain.depth + 1
-        from role parent join chain on parent.id = chain.parent_role_id where chain.depth < ${MAX_PARENT_DEPTH}
-      )
-      select array_agg(distinct permission.resource || ':' || permission.action)
-      from chain join role_permission rp on rp.role_id = chain.id join permission on permission.id = rp.permission_id
-    ), '{}') as permissions
+    ${permissionsOfRole('m.role_id')} as permissions
   from user_account u
   left join lateral (
     select pm.role_id, 'partner' as scope, null::uuid[] as site_ids, null::uuid[] as device_group_ids
