@@ -1,10 +1,11 @@
-import { IsName, IsOneOf, PageQueryDto } from '@rmm/service-kit';
+import { EVENT_TYPES, WEBHOOK_TEST_EVENT } from '@rmm/contracts';
+import { IsOneOf, PageQueryDto } from '@rmm/service-kit';
 import { DELIVERY_STATUSES, type DeliveryStatus } from './delivery.dto.js';
 
 export class ListDeliveriesDto extends PageQueryDto {
   @IsOneOf(DELIVERY_STATUSES, { optional: true })
   status?: DeliveryStatus;
 
-  @IsName({ optional: true, description: 'An event type' })
+  @IsOneOf([...EVENT_TYPES, WEBHOOK_TEST_EVENT], { optional: true, description: 'An event type' })
   event?: string;
 }
