@@ -117,5 +117,9 @@ describe('API keys while the ground shakes', () => {
     await eventually(async () => expect((await machine(fleet, key).get(fields)).status).toBe(200), {
       timeoutMs: 60_000,
     });
+    // Each of these asks credentials, which asks identity: nothing on the way is lost to connections of before.
+    const fresh = await Promise.all(Array.from({ length: 20 }, () => makeApiKey(client, orgId)));
+    const answers = await Promise.all(fresh.map((made) => machine(fleet, made.key).get(fields)));
+    expect(statuses(answers)).toEqual([200]);
   });
 });
