@@ -6,6 +6,7 @@ import { PersistenceModule } from '@rmm/persistence';
 import { KeyRing } from '@rmm/secrets';
 import { ServiceKitModule } from '@rmm/service-kit';
 import { attemptLogFeature } from './attempt-log/attempt-log.feature.js';
+import { AUTO_FAIL } from './auto-fail/auto-fail.feature.js';
 import { DispatcherConfig, type WebhookDispatcherConfig } from './config.js';
 import { deadLettersFeature } from './dead-letters/dead-letters.feature.js';
 import { DeliveriesController } from './deliveries/deliveries.controller.js';
@@ -76,6 +77,7 @@ export class AppModule {
         ...deadLettersFeature.providers,
         ...recoveryFeature.providers,
         ...queuesFeature.providers,
+        ...AUTO_FAIL,
         ...SENDING,
         DispatcherMetrics,
         DispatcherLifecycle,

@@ -29,6 +29,7 @@ describe('readWebhookDispatcherConfig', () => {
       workerConcurrency: 1_000,
       organizationConcurrency: 100,
       retryAfterCapSeconds: 3_600,
+      autoFailAfterHours: 120,
       deliveryRetentionDays: 30,
     });
     expect(config.outboundExtraAllowedCidrs).toEqual([]);

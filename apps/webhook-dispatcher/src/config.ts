@@ -17,6 +17,8 @@ export abstract class DispatcherConfig {
   abstract readonly organizationConcurrency: number;
   /** A `Retry-After` is honoured up to this. */
   abstract readonly retryAfterCapSeconds: number;
+  /** A webhook that has failed for so long becomes `failed`. */
+  abstract readonly autoFailAfterHours: number;
   abstract readonly deliveryRetentionDays: number;
 }
 
@@ -43,6 +45,7 @@ export const readWebhookDispatcherConfig = (env: NodeJS.ProcessEnv): Readonly<We
         workerConcurrency: integer('WEBHOOK_WORKER_CONCURRENCY', 1, 10_000, 1_000),
         organizationConcurrency: integer('WEBHOOK_ORGANIZATION_CONCURRENCY', 1, 1_000, 100),
         retryAfterCapSeconds: integer('WEBHOOK_RETRY_AFTER_CAP_SECONDS', 0, 86_400, 3_600),
+        autoFailAfterHours: integer('WEBHOOK_AUTO_FAIL_AFTER_HOURS', 1, 720, 120),
         deliveryRetentionDays: integer('WEBHOOK_DELIVERY_RETENTION_DAYS', 1, 365, 30),
       },
     };

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { INestApplication } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import type { UserCaller } from '@rmm/access';
-import { type AuditEntry, STREAMS } from '@rmm/contracts';
+import { type AuditEntry, IDENTITY_MAIL_SEND, type MailSendRequest, STREAMS } from '@rmm/contracts';
 import { ensureStreams, JetStreamServer, natsOptions } from '@rmm/messaging';
 import { configureApp, HealthRegistry, KitAdapter } from '@rmm/service-kit';
 import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
@@ -111,6 +111,18 @@ export class DispatcherWorld {
     const message = JSON.stringify({ id, type, timestamp, orgId, partnerId, data });
     await this.publisher.jetstream().publish(`rmm.events.${orgId}.${type}`, message);
     return id;
+  }
+
+  /** Takes mail as identity does. @returns what was asked for, as it comes */
+  takeMail(accepted = true): MailSendRequest[] {
+    const mails: MailSendRequest[] = [];
+    this.publisher.subscribe(IDENTITY_MAIL_SEND.subject, {
+      callback: (_, message) => {
+        mails.push(message.json<MailSendRequest>());
+        message.respond(JSON.stringify({ value: { accepted } }));
+      },
+    });
+    return mails;
   }
 
   /** The audit rows about a resource that have left the outbox, in order. @throws while there are none */

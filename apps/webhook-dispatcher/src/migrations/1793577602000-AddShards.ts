@@ -10,7 +10,8 @@ const SHARDS = 64;
  *   stopped with attempts in flight leaves them time to be cut.
  * - delivery_parked: deliveries that wait in the table for their organisation's turn (`lease_owner` is the
  *   organisation). None in ordinary times; a delivery that is held or has ended is never in it.
- * - webhook_counter.failing_since: the first failed attempt since the last one that succeeded.
+ * - webhook_counter.failing_since: the first failed attempt since the last one that succeeded; `mail_due_for`: when it
+ *   was failed, as long as nobody has been told.
  */
 export class AddShards1793577602000 implements MigrationInterface {
   async up(q: QueryRunner): Promise<void> {
@@ -26,9 +27,13 @@ export class AddShards1793577602000 implements MigrationInterface {
       )`);
     await q.query(`insert into delivery_shard (shard) select generate_series(0, ${SHARDS - 1})`);
     await tenantTable(q, { table: 'delivery_shard', ownership: 'worker-only', worker: ['select', 'update'] });
-    await q.query('alter table webhook_counter add column failing_since timestamptz');
+    await q.query(
+      'alter table webhook_counter add column failing_since timestamptz, add column mail_due_for timestamptz',
+    );
     await q.query(`
       create index webhook_counter_failing on webhook_counter (failing_since) where failing_since is not null`);
+    await q.query(`
+      create index webhook_counter_mail on webhook_counter (mail_due_for) where mail_due_for is not null`);
     const worker = await workerLogin(q);
     // The worker may fail a webhook; what a webhook is stays with its tenants.
     await q.query(`grant update (status, updated_at) on webhook to ${worker}`);
@@ -38,8 +43,8 @@ export class AddShards1793577602000 implements MigrationInterface {
   async down(q: QueryRunner): Promise<void> {
     await q.query('drop policy worker_update on webhook');
     await q.query(`revoke update (status, updated_at) on webhook from ${await workerLogin(q)}`);
-    await q.query('drop index webhook_counter_failing');
-    await q.query('alter table webhook_counter drop column failing_since');
+    await q.query('drop index webhook_counter_failing, webhook_counter_mail');
+    await q.query('alter table webhook_counter drop column failing_since, drop column mail_due_for');
     await q.query('drop table delivery_shard');
     await q.query('alter table dispatcher_instance drop column is_leaving');
     await q.query('drop index delivery_parked');

@@ -49,6 +49,7 @@ const WRITE = `
     on conflict do nothing
   ), share as (
     select webhook_id, bool_or(attempt > attempt_before) as attempted,
+           bool_or(attempt > attempt_before and status <> 'delivered') as attempt_failed,
            count(*) filter (where status = 'delivered') as delivered,
            count(*) filter (where status = 'failed') as failed,
            sum((status = 'retrying')::int - (attempt_before > 0)::int) as retrying
@@ -60,7 +61,9 @@ const WRITE = `
     update webhook_counter c
        set delivered = c.delivered + s.delivered, failed = c.failed + s.failed, retrying = c.retrying + s.retrying,
            last_delivery_at = case when s.attempted then now() else c.last_delivery_at end,
-           last_success_at = case when s.delivered > 0 then now() else c.last_success_at end
+           last_success_at = case when s.delivered > 0 then now() else c.last_success_at end,
+           failing_since = case when s.delivered > 0 then null
+                                when s.attempt_failed then coalesce(c.failing_since, now()) else c.failing_since end
       from share s join locked l using (webhook_id)
      where c.webhook_id = s.webhook_id
   )

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { AutoFail } from '../auto-fail/auto-fail.js';
 import { SubscriptionIndex } from '../subscriptions/subscription-index.js';
 import { ClaimsRepository, type DeliveryKey } from './claims.repository.js';
 import { DeadLetterQueue } from './dead-letter-queue.js';
@@ -23,6 +24,7 @@ export class RetryFlow {
     private readonly sweeper: Sweeper,
     private readonly shards: Shards,
     private readonly replicas: Replicas,
+    private readonly autoFail: AutoFail,
   ) {}
 
   start(): void {
@@ -57,8 +59,12 @@ export class RetryFlow {
     const dead = written.flatMap((outcome) =>
       outcome.status === 'failed' && outcome.isDeadLetter ? [outcome.delivery] : [],
     );
+    if (written.some(endedOnGone)) this.autoFail.gone();
     await Promise.all([this.retries.add(retrying), this.deadLetters.add(dead)]);
   }
 }
+
+/** A receiver that answers 410 for good has said that it is gone. @see CONTRACT.md 4.9 */
+const endedOnGone = ({ status, responseStatus }: Outcome): boolean => status === 'failed' && responseStatus === 410;
 
 const keyOf = ({ delivery }: Outcome): DeliveryKey => ({ id: delivery.id, createdAt: delivery.createdAt });

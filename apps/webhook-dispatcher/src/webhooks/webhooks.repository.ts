@@ -88,6 +88,11 @@ export class WebhooksRepository {
     return one(tx, id);
   }
 
+  /** What it failed at before does not count any more. */
+  async restartClock(tx: TenantTransaction, id: string): Promise<void> {
+    await tx.query('update webhook_counter set failing_since = null where webhook_id = $1', [id]);
+  }
+
   /**
    * The webhook last: while its row is locked nothing new is inserted for it.
    * @returns ids of deliveries whose dead letters went with it

@@ -67,6 +67,7 @@ export class WebhooksService {
     await this.input.checkForUpdate(await this.repository.get(caller, id), dto);
     return this.tenants.run(caller, async (tx) => {
       const stored = await this.repository.lock(tx, id);
+      if (dto.status === 'active') await this.repository.restartClock(tx, id);
       const row = await this.repository.update(tx, id, this.input.forUpdate(stored, dto));
       await this.audit.add(tx, caller, 'webhook.update', resourceOf(row), { changed: changedFields(dto) });
       await this.outbox.add(tx, webhookChanged(row));

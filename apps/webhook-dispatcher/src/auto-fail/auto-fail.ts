@@ -1,0 +1,88 @@
+import { Injectable } from '@nestjs/common';
+import { IDENTITY_MAIL_SEND } from '@rmm/contracts';
+import { type AuditedCaller, AuditTrail, Outbox, RpcClient } from '@rmm/messaging';
+import { WorkerDatabase } from '@rmm/persistence';
+import { Logger, RepeatedWork } from '@rmm/service-kit';
+import { webhookChanged } from '../webhooks/webhook-changed.js';
+import { AutoFailRepository, type DueMail } from './auto-fail.repository.js';
+
+const THE_SERVICE: AuditedCaller = {
+  actor: { type: 'system', id: null },
+  tenant: { partnerId: null, orgId: null },
+};
+
+/**
+ * Sets webhooks to `failed` whose receivers have accepted nothing for days, or answered 410 to the last attempt of a
+ * delivery, and has those told who can do something about it.
+ * @see CONTRACT.md 4.9
+ */
+@Injectable()
+export class AutoFail extends RepeatedWork {
+  protected readonly what = 'The failing of dead webhooks';
+  protected readonly everyMs = 60_000;
+  #asked: Promise<void> = Promise.resolve();
+  #isAsked = false;
+
+  constructor(
+    private readonly repository: AutoFailRepository,
+    private readonly worker: WorkerDatabase,
+    private readonly audit: AuditTrail,
+    private readonly outbox: Outbox,
+    private readonly rpc: RpcClient,
+    private readonly logger: Logger,
+  ) {
+    super(logger);
+  }
+
+  override async onModuleDestroy(): Promise<void> {
+    await Promise.all([super.onModuleDestroy(), this.#asked]);
+  }
+
+  async run(): Promise<void> {
+    await this.#fail();
+    for (const mail of await this.repository.dueMails()) await this.#tell(mail);
+  }
+
+  /** A delivery has ended on 410: no need to wait for the next turn. */
+  gone(): void {
+    if (this.#isAsked) return;
+    this.#isAsked = true;
+    this.#asked = this.#asked.then(() => {
+      this.#isAsked = false;
+      return this.run().catch((err: unknown) => this.logger.warn({ err }, `${this.what} failed; tried again later`));
+    });
+  }
+
+  async #fail(): Promise<void> {
+    await this.worker.run(async (tx) => {
+      for (const webhook of await this.repository.fail(tx)) {
+        const { id, name, orgId, partnerId, failingSince, isGone } = webhook;
+        await this.audit.add(
+          tx,
+          THE_SERVICE,
+          'webhook.auto_failed',
+          { type: 'webhook', id, name, orgId, partnerId },
+          { reason: isGone ? 'gone' : 'failing', failingSince: failingSince.toISOString() },
+        );
+        await this.outbox.add(tx, webhookChanged(webhook));
+      }
+    });
+  }
+
+  /** Identity takes a mail once, however often it is asked. */
+  async #tell(mail: DueMail): Promise<void> {
+    const { id, partnerId, orgId, name, organizationName, failingSince, failedAt } = mail;
+    await this.rpc.call(IDENTITY_MAIL_SEND, {
+      idempotencyKey: `webhook-failed:${id}:${failedAt.toISOString()}`,
+      to: [],
+      audience: { partnerId, orgId, permission: 'organizations:write' },
+      template: 'webhook-failed',
+      values: {
+        webhookName: name,
+        organizationName,
+        failingSince: `${failingSince.toISOString().slice(0, 16).replace('T', ' ')} UTC`,
+      },
+    });
+    await this.repository.markMailed(mail);
+  }
+}
