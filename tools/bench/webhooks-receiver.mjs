@@ -71,6 +71,14 @@ function isSigned(head, body) {
 
 /** What each group received since it was asked last, and connections opened meanwhile. */
 function taken() {
+  const result = peeked();
+  groups.clear();
+  connections = 0;
+  return result;
+}
+
+/** The same, and nothing is forgotten. */
+function peeked() {
   const result = { connections, groups: {} };
   for (const [name, { ids, received, bad, waits }] of groups) {
     const sorted = Float64Array.from(waits).sort();
@@ -78,8 +86,6 @@ function taken() {
     const times = { p50Ms: ms(0.5), p95Ms: ms(0.95), p99Ms: ms(0.99), maxMs: ms(1) };
     result.groups[name] = { received, distinct: ids.size, bad, ...times };
   }
-  groups.clear();
-  connections = 0;
   return result;
 }
 
@@ -98,6 +104,7 @@ announce(
   { ports },
   {
     taken,
+    peeked,
     received: () => Object.fromEntries([...groups].map(([name, { received }]) => [name, received])),
   },
 );

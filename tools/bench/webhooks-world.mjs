@@ -199,16 +199,34 @@ export class WebhookWorld {
     await Promise.all(Array.from({ length: WINDOW }, lane));
   }
 
-  /** Evenly so many a second, whatever becomes of them. */
+  /** Evenly so many a second for so long, whatever becomes of them. */
   async publishPaced(organizations, perSecond, seconds) {
+    const pace = this.pace(organizations, perSecond);
+    while (pace.published < perSecond * seconds) await sleep(1);
+    return pace.stop();
+  }
+
+  /**
+   * Begins to publish for the organisations in turn.
+   * @returns `published` so far, and `stop`, which ends when the stream has all of it and tells how many that were
+   */
+  pace(organizations, perSecond) {
     const pending = [];
     const startedAt = performance.now();
-    for (let n = 0; n < perSecond * seconds;) {
-      await sleep(1);
-      const due = Math.min(perSecond * seconds, Math.floor(((performance.now() - startedAt) / 1_000) * perSecond));
-      for (; n < due; n++) pending.push(this.publish(organizations[n % organizations.length]));
-    }
-    await Promise.all(pending);
+    const timer = setInterval(() => {
+      const due = Math.floor(((performance.now() - startedAt) / 1_000) * perSecond);
+      while (pending.length < due) pending.push(this.publish(organizations[pending.length % organizations.length]));
+    }, 1);
+    return {
+      get published() {
+        return pending.length;
+      },
+      async stop() {
+        clearInterval(timer);
+        await Promise.all(pending);
+        return pending.length;
+      },
+    };
   }
 
   /** Deliveries that stand as delivered. */
@@ -226,7 +244,9 @@ export class WebhookWorld {
     }
   }
 
-  async close() {
+  /** @param {{ kill?: boolean }} options  without waiting for what is in flight */
+  async close({ kill = false } = {}) {
+    if (kill) this.child?.kill('SIGKILL');
     for (const step of this.#undo.reverse()) await step();
     this.#undo = [];
   }

@@ -116,9 +116,8 @@ async function sendOurs({ world, organizations, count, fanOut }) {
 /** Events one by one at a steady pace. @returns times from the publish to the receipt */
 async function sendPaced({ world, narrow }, perSecond) {
   await receiver.ask('taken');
-  const count = perSecond * PACE_SECONDS;
   const delivered = await world.delivered();
-  await world.publishPaced(narrow, perSecond, PACE_SECONDS);
+  const count = await world.publishPaced(narrow, perSecond, PACE_SECONDS);
   await world.untilDelivered(delivered, count);
   const { received, ...times } = (await settled(count, PACE_SECONDS, {})).group;
   return { perSecond, received, ...times };

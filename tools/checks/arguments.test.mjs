@@ -16,6 +16,8 @@ const fleet = (args, env = {}) =>
     env: { ...process.env, FLEET_DATA_DIR: path.join(dir, 'data'), ...env },
   });
 
+const BENCHES =
+  /Which benchmark\? api-key, http, login, outbox, revoke, users, webhooks, webhooks-fairness, webhooks-storm/;
 const REFUSED = [
   [['nope'], /There is no command "nope"/],
   [['up', '--nope'], /Unknown option '--nope'/],
@@ -26,8 +28,8 @@ const REFUSED = [
   [['restart'], /Restart which service\? identity,/],
   [['restart', 'identity', 'credentials'], /Restart which service\? identity,/],
   [['logs', '-n', 'x'], /-n wants a number of lines from 1, got "x"/],
-  [['bench'], /Which benchmark\? api-key, http, login, outbox, revoke, users, webhooks/],
-  [['bench', 'load'], /Which benchmark\? api-key, http, login, outbox, revoke, users, webhooks/],
+  [['bench'], BENCHES],
+  [['bench', 'load'], BENCHES],
   [['bench', 'http', '--jsn'], /Unknown option '--jsn'/],
   [['bench', 'http', '--quick'], /Unknown option '--quick'/],
   [['test', 'nope'], /There is no part "nope"/],

@@ -38,7 +38,7 @@ export default async function bench([name, ...args]) {
 /** A benchmark says so in its first line; the other files of the folder are its parts. */
 function names() {
   const files = fs.readdirSync(BENCHES).filter((file) => file.endsWith('.mjs'));
-  const candidates = files.map((file) => file.slice(0, -'.mjs'.length));
+  const candidates = files.map((file) => file.slice(0, -'.mjs'.length)).sort();
   return candidates.filter((name) =>
     fs.readFileSync(path.join(BENCHES, `${name}.mjs`), 'utf8').startsWith(`// ./fleet bench ${name}:`),
   );
