@@ -59,13 +59,17 @@ async function readBody(request) {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** The signature is made of its own timestamp header, a dot, and the raw body; compared in constant time. */
+/**
+ * The signature is made of its own timestamp header, a dot, and the raw body; compared in constant time. After a
+ * rotation the secret from before it has a signature of its own for a while.
+ */
 function verdict(headers, body, secret) {
-  const given = headers['x-service-signature'];
-  if (!given) return 'absent';
+  if (!headers['x-service-signature']) return 'absent';
   if (!secret) return 'not checked';
   const timestamp = headers['x-service-signature-timestamp'];
   const wanted = `sha256=${createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')}`;
-  const same = given.length === wanted.length && timingSafeEqual(Buffer.from(given), Buffer.from(wanted));
-  return same ? 'good' : 'BAD';
+  const isWanted = (given = '') =>
+    given.length === wanted.length && timingSafeEqual(Buffer.from(given), Buffer.from(wanted));
+  if (isWanted(headers['x-service-signature'])) return 'good';
+  return isWanted(headers['x-service-signature-previous']) ? 'good (previous secret)' : 'BAD';
 }
