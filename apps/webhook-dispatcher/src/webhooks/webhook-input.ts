@@ -41,23 +41,32 @@ export class WebhookInput {
     };
   }
 
-  /** The checks of a patch that need the network; the stored row tells which URL is new. */
-  async checkForUpdate(stored: WebhookRow, dto: UpdateWebhookDto): Promise<void> {
+  /**
+   * The checks of a patch that need the network. The stored row tells whether its URL is a new one.
+   * @returns the patch, without a URL that only says "as it was": should the row change before it is locked, that
+   *   still means its URL, not the one seen here
+   */
+  async checkForUpdate(stored: WebhookRow, dto: UpdateWebhookDto): Promise<UpdateWebhookDto> {
     if (Object.values(dto).every((value) => value === undefined)) throw new ValidationError('Nothing to change');
     if (dto.events) assertEvents(dto.events);
     if (dto.headers) assertHeaders(dto.headers);
-    if (dto.url !== undefined && !this.#isStoredUrl(stored, dto.url)) await this.#assertUrl(dto.url);
+    if (dto.url === undefined) return dto;
+    if (this.#isStoredUrl(stored, dto.url)) return { ...dto, url: undefined };
+    await this.#assertUrl(dto.url);
+    return dto;
   }
 
-  /** The row with the patch laid over it: what came back masked stays as it is stored. */
+  /**
+   * The row with the patch laid over it: what came back masked stays as it is stored.
+   * @param dto  as `checkForUpdate` returned it
+   */
   forUpdate(stored: WebhookRow, dto: UpdateWebhookDto): WebhookSettings {
     const { id } = stored;
-    const keepsUrl = dto.url === undefined || this.#isStoredUrl(stored, dto.url);
     const keepsSecret = dto.secret === undefined || dto.secret === MASK;
     if (stored.secretSealed === null) assertNoMask('secret', dto.secret);
     return {
       name: dto.name ?? stored.name,
-      urlSealed: keepsUrl ? stored.urlSealed : this.sealing.sealUrl(id, dto.url ?? ''),
+      urlSealed: dto.url === undefined ? stored.urlSealed : this.sealing.sealUrl(id, dto.url),
       ...(keepsSecret ? overlapAt(stored, this.clock.now()) : NO_OVERLAP),
       standardWebhooks: dto.standardWebhooks ?? stored.standardWebhooks,
       secretSealed: keepsSecret ? stored.secretSealed : sealOrNull(dto.secret, (s) => this.sealing.sealSecret(id, s)),

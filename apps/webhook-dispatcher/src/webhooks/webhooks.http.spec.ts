@@ -6,6 +6,7 @@ import { DispatcherWorld, type Organization } from '../../test/dispatcher.js';
 import { Receiver } from '../../test/receiver.js';
 import { SignedIn } from '../../test/signed-in.js';
 import { MASK } from './webhook-masking.js';
+import { WebhookSealing } from './webhook-sealing.js';
 
 const ALL = ['organizations:read', 'organizations:write'];
 
@@ -297,6 +298,31 @@ describe('/webhooks', () => {
       receiver.received.length = 0;
       await call('post', `/${id}/test`, member, {}).expect(202);
       await eventually(() => expect(receiver.received.map(({ path }) => path)).toEqual(['/hook?token=t&b=1']));
+    });
+
+    it('means the URL of the row when a masked one comes back, also while another change is being made', async () => {
+      const { port } = new URL(receiver.url);
+      const id = await create({ url: `http://127.0.0.1:${port}/hook?token=t` });
+      const shown = (await call('get', `/${id}`, member).expect(200)).body.url as string;
+      const other = await world.admin.connect();
+      try {
+        await other.query('begin');
+        const url = app.get(WebhookSealing).sealUrl(id, `http://127.0.0.1:${port}/moved?token=u`);
+        await other.query('update webhook set url_sealed = $2 where id = $1', [id, url]);
+        const patched = call('patch', `/${id}`, member, { name: 'Renamed', url: shown }).expect(200);
+        const ended = patched.then(() => undefined);
+        await eventually(async () => {
+          const waiting = await world.rows(`select 1 from pg_locks where not granted and locktype = 'transactionid'`);
+          expect(waiting).toHaveLength(1);
+        });
+        await other.query('commit');
+        await ended;
+      } finally {
+        other.release();
+      }
+      receiver.received.length = 0;
+      await call('post', `/${id}/test`, member, {}).expect(202);
+      await eventually(() => expect(receiver.received.map(({ path }) => path)).toEqual(['/moved?token=u']));
     });
 
     it('takes another URL for a new one, without the credentials of the old', async () => {

@@ -64,12 +64,12 @@ export class WebhooksService {
 
   async update(caller: UserCaller, id: string, dto: UpdateWebhookDto): Promise<WebhookDto> {
     // The network is asked before the transaction; the row is read again, locked, inside.
-    await this.input.checkForUpdate(await this.repository.get(caller, id), dto);
+    const patch = await this.input.checkForUpdate(await this.repository.get(caller, id), dto);
     return this.tenants.run(caller, async (tx) => {
       const stored = await this.repository.lock(tx, id);
       if (dto.status === 'active') await this.repository.restartClock(tx, id);
-      const row = await this.repository.update(tx, id, this.input.forUpdate(stored, dto));
-      await this.audit.add(tx, caller, 'webhook.update', resourceOf(row), { changed: changedFields(dto) });
+      const row = await this.repository.update(tx, id, this.input.forUpdate(stored, patch));
+      await this.audit.add(tx, caller, 'webhook.update', resourceOf(row), { changed: changedFields(patch) });
       await this.outbox.add(tx, webhookChanged(row));
       return this.#shown(row);
     });
