@@ -73,9 +73,10 @@ describe('/webhooks/dead-letters', () => {
     await world.rows(`update webhook set retry_policy = '{"maxRetries":0}' where id = $1`, [webhook.id]);
     const eventId = await world.emit(mine);
     const jobId = await eventually(async () => {
-      const [row] = await world.rows<{ id: string }>('select delivery_id as id from dead_letter where webhook_id = $1', [
-        webhook.id,
-      ]);
+      const [row] = await world.rows<{ id: string }>(
+        'select delivery_id as id from dead_letter where webhook_id = $1',
+        [webhook.id],
+      );
       return row?.id ?? Promise.reject(new Error('nothing has died'));
     });
     await eventually(async () => expect(await queue.getJob(jobId)).toBeDefined());

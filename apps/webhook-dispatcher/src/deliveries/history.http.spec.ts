@@ -123,7 +123,7 @@ describe('the history of deliveries', () => {
           [webhook.id],
         );
         expect(rows).toMatchObject({ pending: 0, retrying: 0 });
-        expect(body.deliveryStats).toMatchObject(rows as object);
+        expect(body.deliveryStats).toMatchObject(rows);
         expect(body).toMatchObject({ successCount: rows?.['delivered'], failureCount: rows?.['failed'] });
       });
     for (let round = 0; round < 6; round += 1) {

@@ -57,7 +57,14 @@ describe('POST /webhooks/:id/recover', () => {
   /** Deliveries as they stand after a day of trouble; `repeats` is the event of an earlier one. */
   async function history(
     webhookId: string,
-    rows: { event: string; status: string; minutesAgo: number; repeats?: boolean; dead?: boolean; bodiless?: boolean }[],
+    rows: {
+      event: string;
+      status: string;
+      minutesAgo: number;
+      repeats?: boolean;
+      dead?: boolean;
+      bodiless?: boolean;
+    }[],
   ): Promise<string[]> {
     const ids: string[] = [];
     for (const { event, status, minutesAgo, repeats = false, dead = false, bodiless = false } of rows) {
@@ -110,36 +117,41 @@ describe('POST /webhooks/:id/recover', () => {
     });
 
   it('sends the events of failed deliveries again, oldest first, and leaves the old deliveries as they are', async () => {
-      const webhook = await createWebhook(app, mine, receiver.url, { secret: 's' });
-      const old = await history(webhook.id, [
-        { event: 'third', status: 'failed', minutesAgo: 10 },
-        { event: 'first', status: 'failed', minutesAgo: 30, dead: true },
-        { event: 'fine', status: 'delivered', minutesAgo: 25 },
-        { event: 'second', status: 'failed', minutesAgo: 20 },
-        { event: 'too old', status: 'failed', minutesAgo: 90 },
-      ]);
-      expect(await accepted(webhook.id)).toBe(3);
-      await settled(webhook.id);
-      expect(sentEvents()).toEqual(['first', 'second', 'third']);
-      expect(receiver.received[0]?.body).toBe('{"id":"first"}');
-      const rows = await world.rows<{ id: string; status: string; event_id: string }>(
-        'select id, status, event_id from delivery where webhook_id = $1',
-        [webhook.id],
-      );
-      const isOld = ({ id }: { id: string }) => old.includes(id);
-      expect(rows.filter(isOld).filter(({ status }) => status === 'failed')).toHaveLength(4);
-      expect(rows.filter((row) => !isOld(row)).map(({ event_id, status }) => [event_id, status]).sort()).toEqual([
-        ['first', 'delivered'],
-        ['second', 'delivered'],
-        ['third', 'delivered'],
-      ]);
-      expect(await world.rows('select 1 from dead_letter where webhook_id = $1', [webhook.id])).toEqual([]);
-      const [audited] = await eventually(async () => {
-        const found = (await world.audited(webhook.id)).filter(({ data }) => data.action === 'webhook.recover');
-        expect(found).toHaveLength(1);
-        return found;
-      });
-      expect(audited?.data.details).toEqual({ since: expect.any(String), until: null, status: 'failed' });
+    const webhook = await createWebhook(app, mine, receiver.url, { secret: 's' });
+    const old = await history(webhook.id, [
+      { event: 'third', status: 'failed', minutesAgo: 10 },
+      { event: 'first', status: 'failed', minutesAgo: 30, dead: true },
+      { event: 'fine', status: 'delivered', minutesAgo: 25 },
+      { event: 'second', status: 'failed', minutesAgo: 20 },
+      { event: 'too old', status: 'failed', minutesAgo: 90 },
+    ]);
+    expect(await accepted(webhook.id)).toBe(3);
+    await settled(webhook.id);
+    expect(sentEvents()).toEqual(['first', 'second', 'third']);
+    expect(receiver.received[0]?.body).toBe('{"id":"first"}');
+    const rows = await world.rows<{ id: string; status: string; event_id: string }>(
+      'select id, status, event_id from delivery where webhook_id = $1',
+      [webhook.id],
+    );
+    const isOld = ({ id }: { id: string }) => old.includes(id);
+    expect(rows.filter(isOld).filter(({ status }) => status === 'failed')).toHaveLength(4);
+    expect(
+      rows
+        .filter((row) => !isOld(row))
+        .map(({ event_id, status }) => [event_id, status])
+        .sort(),
+    ).toEqual([
+      ['first', 'delivered'],
+      ['second', 'delivered'],
+      ['third', 'delivered'],
+    ]);
+    expect(await world.rows('select 1 from dead_letter where webhook_id = $1', [webhook.id])).toEqual([]);
+    const [audited] = await eventually(async () => {
+      const found = (await world.audited(webhook.id)).filter(({ data }) => data.action === 'webhook.recover');
+      expect(found).toHaveLength(1);
+      return found;
+    });
+    expect(audited?.data.details).toEqual({ since: expect.any(String), until: null, status: 'failed' });
   });
 
   it('sends an event once, and skips what was delivered or is under way since, and what has no body any more', async () => {
