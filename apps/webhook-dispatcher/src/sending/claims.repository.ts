@@ -11,6 +11,12 @@ export interface DeliveryKey {
   createdAt: Date;
 }
 
+/** A delivery that stands as held by this process. */
+export interface LeasedRow extends DeliveryKey {
+  /** Attempts made so far. */
+  attempt: number;
+}
+
 interface ClaimedRow {
   id: string;
   created_at: Date;
@@ -132,6 +138,34 @@ export class ClaimsRepository {
         returned.map(({ isParked }) => isParked),
       ],
     );
+  }
+
+  /** Everything that is leased to this process, by the table. */
+  leased(): Promise<LeasedRow[]> {
+    return this.worker.query<LeasedRow>(
+      `select id, created_at as "createdAt", attempt from delivery d where d.lease_owner = $1 and ${YOUNG}`,
+      [this.lease.owner],
+    );
+  }
+
+  /**
+   * Frees what this process holds by the table, as far as it still stands as it did.
+   * @returns how many
+   */
+  async free(rows: readonly LeasedRow[]): Promise<number> {
+    const freed = await this.worker.query(
+      `update delivery d set lease_owner = null, due_at = least(d.due_at, now())
+         from unnest($2::uuid[], $3::timestamptz[], $4::int[]) as k(id, created_at, attempt)
+        where d.id = k.id and d.created_at = k.created_at and d.attempt = k.attempt and d.lease_owner = $1
+        returning d.id`,
+      [
+        this.lease.owner,
+        rows.map(({ id }) => id),
+        rows.map(({ createdAt }) => createdAt.toISOString()),
+        rows.map(({ attempt }) => attempt),
+      ],
+    );
+    return freed.length;
   }
 
   /**

@@ -4,6 +4,7 @@ import { Logger } from '@rmm/service-kit';
 import type { RequestShape } from '../attempt-log/request-shape.js';
 import { RequestShapesRepository } from '../attempt-log/request-shapes.repository.js';
 import { DispatcherMetrics } from '../dispatcher.metrics.js';
+import { HeldDeliveries } from './held-deliveries.js';
 import type { Outcome } from './outcome.js';
 import { OutcomesRepository } from './outcomes.repository.js';
 
@@ -36,6 +37,7 @@ export class OutcomeWriter {
   constructor(
     private readonly repository: OutcomesRepository,
     private readonly shapes: RequestShapesRepository,
+    private readonly held: HeldDeliveries,
     private readonly metrics: DispatcherMetrics,
     private readonly logger: Logger,
   ) {}
@@ -76,6 +78,7 @@ export class OutcomeWriter {
       this.#inHand = set.length;
       const written = await this.#write(set);
       this.#inHand = 0;
+      for (const { delivery } of set) this.held.delete(delivery);
       const standing = set.filter(({ delivery }) => written.has(delivery.id));
       this.metrics.countOutcomes(standing, set.length - standing.length);
       this.#listener?.written(standing);

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { Logger } from '@rmm/service-kit';
 import { ClaimsRepository } from './claims.repository.js';
+import { HeldDeliveries } from './held-deliveries.js';
 import type { HeldDelivery } from './held-delivery.js';
 import { Replicas } from './shards/replicas.js';
 
@@ -28,6 +29,7 @@ export class Returns {
 
   constructor(
     private readonly claims: ClaimsRepository,
+    private readonly held: HeldDeliveries,
     private readonly replicas: Replicas,
     private readonly logger: Logger,
   ) {}
@@ -53,6 +55,7 @@ export class Returns {
     while (this.#waiting.length > 0) {
       const set = this.#waiting.splice(0, SET_ROWS);
       await this.#write(set);
+      for (const { delivery } of set) this.held.delete(delivery);
       if (set.some(({ isParked }) => !isParked)) this.replicas.due();
     }
   }

@@ -6,6 +6,7 @@ import { DispatcherMetrics } from '../dispatcher.metrics.js';
 import { SubscriptionIndex } from '../subscriptions/subscription-index.js';
 import { Attempts } from './attempts.js';
 import { Breakers } from './breaker/breakers.js';
+import { HeldDeliveries } from './held-deliveries.js';
 import type { HeldDelivery } from './held-delivery.js';
 import { InstanceLease } from './instance-lease.js';
 import { type Outcome, notActive } from './outcome.js';
@@ -41,6 +42,7 @@ export class Sender {
     private readonly returns: Returns,
     private readonly breakers: Breakers,
     private readonly lease: InstanceLease,
+    private readonly held: HeldDeliveries,
     private readonly logger: Logger,
     config: DispatcherConfig,
     metrics: DispatcherMetrics,
@@ -101,6 +103,7 @@ export class Sender {
     if (this.#isStopped) return;
     const elsewhere: Returned[] = [];
     for (const delivery of deliveries) {
+      this.held.add(delivery);
       const subscription = this.index.find(delivery.webhookId);
       if (subscription) {
         const { origin, shard } = subscription;
@@ -117,7 +120,7 @@ export class Sender {
 
   /** Forgets what has not begun: others hold it now. */
   dropQueued(): void {
-    this.#slots.clear();
+    for (const delivery of this.#slots.clear()) this.held.delete(delivery);
   }
 
   /** What may begin has changed. */
@@ -159,7 +162,11 @@ export class Sender {
     const attempt: Promise<void> = this.attempts
       .make(delivery)
       .then((outcome: Outcome) => this.outcomes.add(outcome))
-      .catch((err: unknown) => this.logger.error({ err, deliveryId: delivery.id }, 'An attempt broke off'))
+      .catch((err: unknown) => {
+        // The look for strays gives it back.
+        this.held.delete(delivery);
+        this.logger.error({ err, deliveryId: delivery.id }, 'An attempt broke off');
+      })
       .finally(() => {
         this.#inFlight.delete(attempt);
         if (shard >= 0) this.#inFlightByShard[shard] -= 1;

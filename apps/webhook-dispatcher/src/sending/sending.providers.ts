@@ -3,6 +3,7 @@ import { Attempts } from './attempts.js';
 import { Breakers } from './breaker/breakers.js';
 import { ClaimsRepository } from './claims.repository.js';
 import { DeadLetterQueue } from './dead-letter-queue.js';
+import { HeldDeliveries } from './held-deliveries.js';
 import { InstanceLease } from './instance-lease.js';
 import { OutcomeWriter } from './outcome-writer.js';
 import { OutcomesRepository } from './outcomes.repository.js';
@@ -14,6 +15,7 @@ import { Sender } from './sender.js';
 import { Replicas } from './shards/replicas.js';
 import { Shards } from './shards/shards.js';
 import { ShardsRepository } from './shards/shards.repository.js';
+import { Strays } from './strays.js';
 import { Sweeper } from './sweeper.js';
 
 export const SENDING: Provider[] = [
@@ -21,6 +23,7 @@ export const SENDING: Provider[] = [
   Breakers,
   ClaimsRepository,
   DeadLetterQueue,
+  HeldDeliveries,
   InstanceLease,
   OutcomeWriter,
   OutcomesRepository,
@@ -32,5 +35,6 @@ export const SENDING: Provider[] = [
   Sender,
   Shards,
   ShardsRepository,
+  Strays,
   Sweeper,
 ];

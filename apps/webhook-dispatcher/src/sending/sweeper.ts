@@ -6,11 +6,14 @@ import { ClaimsRepository } from './claims.repository.js';
 import { Sender } from './sender.js';
 import { Replicas } from './shards/replicas.js';
 import { Shards } from './shards/shards.js';
+import { Strays } from './strays.js';
 
 const SWEEP_MS = 1_000;
-/** Every how many sweeps the leases of others are looked at, and the index is rid of deleted webhooks. */
+/** Every how many sweeps the leases of others and our own are looked at, and the index is rid of deleted webhooks. */
 const LEASES_EVERY = 5;
 const DELETED_EVERY = 60;
+/** Fifteen seconds: longer than any statement may take. */
+const STRAYS_EVERY = 15;
 const CLAIM_ROWS = 500;
 /** So long a retry is left to its job in Redis, in milliseconds. */
 const OVERDUE_MS = 1_000;
@@ -31,6 +34,7 @@ export class Sweeper {
 
   constructor(
     private readonly claims: ClaimsRepository,
+    private readonly strays: Strays,
     private readonly index: SubscriptionIndex,
     private readonly sender: Sender,
     private readonly shards: Shards,
@@ -96,6 +100,7 @@ export class Sweeper {
     if (sweeps === this.#tidied) return; // woken between two ticks
     this.#tidied = sweeps;
     if (sweeps % LEASES_EVERY === 0) this.metrics.countFreed(await this.claims.freeLapsed());
+    if (sweeps % STRAYS_EVERY === 0) await this.strays.look();
     if (sweeps % DELETED_EVERY === 0) await this.index.forgetDeleted();
   }
 
