@@ -10,6 +10,7 @@ export class DispatcherMetrics {
   readonly #lost;
   readonly #duration;
   readonly #freed;
+  readonly #waiting;
 
   constructor(private readonly registry: MetricsRegistry) {
     this.#events = registry.counter({
@@ -29,6 +30,10 @@ export class DispatcherMetrics {
     this.#freed = registry.counter({
       name: 'rmm_webhook_leases_freed_total',
       help: 'Deliveries taken from processes that stopped renewing',
+    });
+    this.#waiting = registry.gauge({
+      name: 'rmm_webhook_waiting',
+      help: 'Deliveries in the table that are due and held by no process, or parked; up to 100,000',
     });
     this.#duration = registry.histogram({
       name: 'rmm_webhook_attempt_seconds',
@@ -72,6 +77,11 @@ export class DispatcherMetrics {
       if (responseTimeMs !== null) this.#duration.observe(responseTimeMs / 1_000);
     }
     if (lost > 0) this.#lost.inc(lost);
+  }
+
+  /** As the table has just said. */
+  setWaiting(deliveries: number): void {
+    this.#waiting.set(deliveries);
   }
 
   countFreed(deliveries: number): void {

@@ -4,6 +4,7 @@ import request from 'supertest';
 import { createWebhook, DispatcherWorld, type Organization } from '../../test/dispatcher.js';
 import { Receiver } from '../../test/receiver.js';
 import { SignedIn } from '../../test/signed-in.js';
+import { Parking } from '../sending/parking.js';
 import { Sweeper } from '../sending/sweeper.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
@@ -63,6 +64,29 @@ describe('GET /webhooks/queues', () => {
     expect(body.replicas).toEqual([
       { id: expect.any(String), startedAt: expect.any(String), leaseUntil: expect.any(String), held: 1 },
     ]);
+  });
+
+  it('is told to Prometheus as well, what waits in the table included', async () => {
+    // As while an organisation has too much under way.
+    await app.get(Parking).stop();
+    await world.rows(
+      `insert into delivery (id, created_at, partner_id, org_id, webhook_id, event_type, event_id, max_attempts, lease_owner)
+       select gen_random_uuid(), now(), $1, $2, gen_random_uuid(), 'device.online', 'parked' || n, 6, $2
+         from generate_series(1, 3) as n`,
+      [mine.partnerId, mine.orgId],
+    );
+    await eventually(
+      async () => {
+        const { text } = await request(app.getHttpServer()).get('/metrics').expect(200);
+        const value = (name: string) => Number(new RegExp(`^${name}\\{.*\\} (.+)$`, 'm').exec(text)?.[1]);
+        expect(value('rmm_webhook_waiting')).toBe(3);
+        expect(value('rmm_webhook_queue_depth')).toBe(0);
+        expect(value('rmm_webhook_in_flight')).toBe(1);
+        expect(value('rmm_webhook_shards_owned')).toBe(64);
+      },
+      { timeoutMs: 25_000 },
+    );
+    await world.rows('delete from delivery where lease_owner = org_id');
   });
 
   it('is for the platform alone', async () => {

@@ -78,6 +78,15 @@ const PARKED_ORGANIZATIONS = `
   )
   select org_id as "orgId" from parked where org_id is not null`;
 
+/** A look of bounded cost, however much waits: an autoscaler knows enough by then. */
+const MAX_COUNTED = 100_000;
+const WAITING_NOW = `
+  select count(*)::int as waiting from (
+    (select from delivery d where ${WAITING} and ${YOUNG} and d.due_at <= now() limit ${MAX_COUNTED})
+    union all
+    (select from delivery d where d.lease_owner = d.org_id and ${OPEN} and ${YOUNG} limit ${MAX_COUNTED})
+  ) as either`;
+
 /** Taking deliveries that nobody holds. */
 @Injectable()
 export class ClaimsRepository {
@@ -120,6 +129,12 @@ export class ClaimsRepository {
   async parkedOrganizations(): Promise<string[]> {
     const rows = await this.worker.query<{ orgId: string }>(PARKED_ORGANIZATIONS);
     return rows.map(({ orgId }) => orgId);
+  }
+
+  /** How many are due and held by nobody, or parked: for all shards, whoever owns them. */
+  async waiting(): Promise<number> {
+    const [row] = await this.worker.query<{ waiting: number }>(WAITING_NOW);
+    return row?.waiting ?? 0;
   }
 
   /** Hands some back that are held and not begun. */

@@ -9,10 +9,11 @@ import { Shards } from './shards/shards.js';
 import { Strays } from './strays.js';
 
 const SWEEP_MS = 1_000;
-/** Every how many sweeps the leases of others and our own are looked at, and the index is rid of deleted webhooks. */
+/** Every how many sweeps leases of others are looked at, what waits is counted, the index is rid of deleted webhooks. */
 const LEASES_EVERY = 5;
+const WAITING_EVERY = 10;
 const DELETED_EVERY = 60;
-/** Fifteen seconds: longer than any statement may take. */
+/** Fifteen seconds lie between two looks: longer than any statement may take. */
 const STRAYS_EVERY = 15;
 const CLAIM_ROWS = 500;
 /** So long a retry is left to its job in Redis, in milliseconds. */
@@ -100,6 +101,7 @@ export class Sweeper {
     if (sweeps === this.#tidied) return; // woken between two ticks
     this.#tidied = sweeps;
     if (sweeps % LEASES_EVERY === 0) this.metrics.countFreed(await this.claims.freeLapsed());
+    if (sweeps % WAITING_EVERY === 0) this.metrics.setWaiting(await this.claims.waiting());
     if (sweeps % STRAYS_EVERY === 0) await this.strays.look();
     if (sweeps % DELETED_EVERY === 0) await this.index.forgetDeleted();
   }
