@@ -8,6 +8,7 @@ describe('/devices', () => {
   let siteIds: string[];
   let foreign: { orgId: string; deviceId: string };
 
+  let second = 0;
   const device = async (given: {
     partnerId: string;
     orgId: string;
@@ -16,9 +17,17 @@ describe('/devices', () => {
     status?: string;
   }) => {
     const { rows } = await service.admin.query(
-      `insert into device (partner_id, org_id, site_id, hostname, os_type, status)
-       values ($1, $2, $3, $4, 'linux', $5) returning id`,
-      [given.partnerId, given.orgId, given.siteId ?? null, given.hostname, given.status ?? 'online'],
+      `insert into device (partner_id, org_id, site_id, hostname, os_type, status, created_at)
+       values ($1, $2, $3, $4, 'linux', $5, $6) returning id`,
+      [
+        given.partnerId,
+        given.orgId,
+        given.siteId ?? null,
+        given.hostname,
+        given.status ?? 'online',
+        // Two in one millisecond would have no order.
+        new Date(Date.UTC(2026, 0, 1, 0, 0, (second += 1))),
+      ],
     );
     return rows[0].id as string;
   };
