@@ -8,6 +8,7 @@ import { createRequire } from 'node:module';
 import net from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { nodeFlagsOf } from '../fleet/services.mjs';
 import { lib } from './fleet-libs.mjs';
 import { cpuOf, cpuOfFamily, memoryOf, parentOf, processStartedWith } from './webhooks-cpu.mjs';
 import { eventData, SECRET } from './webhooks-shared.mjs';
@@ -17,7 +18,7 @@ const { Redis } = createRequire(import.meta.url)('ioredis');
 const APP = path.resolve(import.meta.dirname, '../../apps/webhook-dispatcher');
 const SCHEMA = 'webhook_dispatcher';
 /** As the launcher starts a service. */
-export const NODE_FLAGS = ['--max-semi-space-size=8', '--max-old-space-size=768'];
+export const NODE_FLAGS = nodeFlagsOf('webhook-dispatcher');
 const READY_MS = 30_000;
 const WINDOW = 256; // messages in flight, as the relay's
 const { startStores } = await lib('testing-services');

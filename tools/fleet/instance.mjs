@@ -6,10 +6,8 @@ import { stop } from '../processes/stop.mjs';
 import { sleep } from '../processes/wait.mjs';
 import { isReady } from './health.mjs';
 import { logFileOf } from './layout.mjs';
-import { mainOf } from './services.mjs';
+import { mainOf, nodeFlagsOf } from './services.mjs';
 
-/** Small young space and a cap that five services on a small machine can afford. */
-const NODE_FLAGS = ['--max-semi-space-size=8', '--max-old-space-size=768'];
 const READY_TIMEOUT_MS = 90_000;
 const STOP_GRACE_MS = 25_000;
 const RESTART_DELAYS_MS = [500, 1_000, 2_000, 5_000, 15_000];
@@ -69,7 +67,7 @@ export class Instance extends EventEmitter {
     const started = this.keeper.start({
       name: this.name,
       command: process.execPath,
-      args: [...NODE_FLAGS, mainOf(this.service)],
+      args: [...nodeFlagsOf(this.service), mainOf(this.service)],
       env: { ...this.environment(), PORT: String(this.port) },
       logFile: this.logFile,
       append: true,

@@ -20,6 +20,8 @@ export interface ExchangeLimits {
   maxResponseBytes: number;
 }
 
+const NOTHING = Buffer.alloc(0);
+
 /**
  * One request and its answer under one deadline.
  * On `dispatch`, not `request`: no stream is built for a body that is a kilobyte and is read to its end at once.
@@ -93,7 +95,8 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
   #answer(truncated: boolean): void {
     if (!this.#settle()) return;
-    const body = Buffer.concat(this.#chunks, this.#bytes);
+    const [first = NOTHING] = this.#chunks;
+    const body = this.#chunks.length > 1 ? Buffer.concat(this.#chunks, this.#bytes) : first;
     this.resolve({ status: this.#status, headers: this.#headers, body, truncated });
   }
 

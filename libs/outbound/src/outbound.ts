@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { AddressRules, type AddressRulesOptions } from './address-rules.js';
+import { AddressRules, type AddressRulesOptions, type UrlVerdict } from './address-rules.js';
 import { ConnectionPools, DEFAULT_POOL_LIMITS, type PoolLimits } from './connection-pools.js';
 import { exchange, type OutboundResponse } from './exchange.js';
 import {
@@ -31,12 +31,11 @@ export interface OutboundOptions extends AddressRulesOptions {
   nowMs?: () => number;
 }
 
-interface Vetted {
-  url: URL;
-  addresses: readonly string[];
-}
+type AllowedUrl = UrlVerdict & { allowed: true };
 
 const DNS_TIMEOUT_MS = 5_000;
+/** URLs whose text has been judged. */
+const MAX_CHECKED = 2_000;
 
 /**
  * The only way to call a URL that a tenant chose.
@@ -50,6 +49,7 @@ export class Outbound {
   readonly #pools: ConnectionPools;
   readonly #dnsTimeoutMs: number;
   readonly #nowMs: () => number;
+  readonly #checked = new Map<string, AllowedUrl>();
 
   constructor(options: OutboundOptions) {
     this.rules = new AddressRules(options);
@@ -65,7 +65,8 @@ export class Outbound {
 
   /** @throws UnsafeAddress  with all reasons, also when the name has no answer */
   async assertAllowed(url: string): Promise<void> {
-    await this.#vet(url, this.#dnsTimeoutMs);
+    const checked = this.#check(url);
+    if (checked.literal === null) await this.#vetName(checked.url, this.#dnsTimeoutMs);
   }
 
   /**
@@ -75,7 +76,10 @@ export class Outbound {
    */
   async request(request: OutboundRequest): Promise<OutboundResponse> {
     const startedMs = this.#nowMs();
-    const { url, addresses } = await this.#vet(request.url, request.timeoutMs);
+    const checked = this.#check(request.url);
+    // Nothing to wait for where the host is an address.
+    const addresses = literalOf(checked) ?? (await this.#vetName(checked.url, request.timeoutMs));
+    const { url } = checked;
     const remainingMs = request.timeoutMs - (this.#nowMs() - startedMs);
     if (remainingMs <= 0) throw new OutboundTimeout(request.timeoutMs);
     return exchange(
@@ -100,15 +104,22 @@ export class Outbound {
     return this.#pools.close();
   }
 
-  async #vet(text: string, timeoutMs: number): Promise<Vetted> {
+  /** What the text alone says of a URL never changes: it is remembered, the answers of DNS are not. */
+  #check(text: string): AllowedUrl {
+    const known = this.#checked.get(text);
+    if (known) return known;
     const checked = this.rules.checkUrl(text);
     if (!checked.allowed) throw new UnsafeAddress(checked.reasons);
-    // undici asks no look-up for a literal: it was judged by checkUrl, and here it is its own answer.
-    if (checked.literal !== null) return { url: checked.url, addresses: [checked.literal] };
-    const addresses = await this.#resolve(checked.url.hostname, timeoutMs);
-    const verdict = this.rules.judgeAddresses(checked.url, addresses);
+    if (this.#checked.size >= MAX_CHECKED) this.#checked.clear();
+    this.#checked.set(text, checked);
+    return checked;
+  }
+
+  async #vetName(url: URL, timeoutMs: number): Promise<readonly string[]> {
+    const addresses = await this.#resolve(url.hostname, timeoutMs);
+    const verdict = this.rules.judgeAddresses(url, addresses);
     if (!verdict.allowed) throw new UnsafeAddress(verdict.reasons);
-    return { url: checked.url, addresses };
+    return addresses;
   }
 
   async #resolve(host: string, timeoutMs: number): Promise<string[]> {
@@ -127,11 +138,10 @@ export class Outbound {
 function headersFor(url: URL, given: Readonly<Record<string, string>> = {}): string[] {
   const flat: string[] = [];
   let hasAuthorization = false;
-  for (const [name, value] of Object.entries(given)) {
-    const lower = name.toLowerCase();
-    if (lower === 'host') continue;
-    hasAuthorization ||= lower === 'authorization';
-    flat.push(name, value);
+  for (const name in given) {
+    if (isNamed(name, 'host')) continue;
+    hasAuthorization ||= isNamed(name, 'authorization');
+    flat.push(name, given[name] ?? '');
   }
   if (!hasAuthorization && (url.username !== '' || url.password !== '')) {
     const credentials = `${decode(url.username)}:${decode(url.password)}`;
@@ -139,6 +149,11 @@ function headersFor(url: URL, given: Readonly<Record<string, string>> = {}): str
   }
   return flat;
 }
+
+const isNamed = (name: string, lower: string): boolean => name.length === lower.length && name.toLowerCase() === lower;
+
+/** undici asks no look-up for a literal: it was judged with the URL, and here it is its own answer. */
+const literalOf = ({ literal }: AllowedUrl): string[] | null => (literal === null ? null : [literal]);
 
 function decode(text: string): string {
   try {

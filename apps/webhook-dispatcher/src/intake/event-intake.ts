@@ -13,7 +13,7 @@ import type { Subscription } from '../subscriptions/subscription.js';
 import { SubscriptionIndex } from '../subscriptions/subscription-index.js';
 import { deliveryIdOf } from './delivery-id.js';
 import { deliveryTime, eventRefusal, webhookBody } from './event-refusal.js';
-import { type IntakeDelivery, IntakeRepository } from './intake.repository.js';
+import { type IntakeDelivery, type IntakeEvent, IntakeRepository } from './intake.repository.js';
 
 /** The durable consumer that all replicas share. */
 export const EVENTS_DURABLE = 'webhook-dispatcher-events';
@@ -128,9 +128,15 @@ export class EventIntake {
       const orgId = this.index.find(webhookId)?.orgId ?? '';
       if (owner === null) isForOthers = true;
       else if (owner === orgId) this.parking.park(orgId);
-      else held.push({ ...event, id, webhookId, orgId, attempt: 0, owner });
+      else held.push(heldOf(event, { id, webhookId, orgId, owner }));
     }
     if (isForOthers) this.replicas.due();
     this.sender.send(held);
   }
 }
+
+/** Field by field: spread out, it is a third of what the intake of a delivery costs. */
+const heldOf = (
+  { eventId, eventType, createdAt, body }: IntakeEvent,
+  { id, webhookId, orgId, owner }: Pick<HeldDelivery, 'id' | 'webhookId' | 'orgId' | 'owner'>,
+): HeldDelivery => ({ id, createdAt, webhookId, orgId, eventId, eventType, body, attempt: 0, owner });

@@ -9,7 +9,7 @@ import { Breakers } from './breaker/breakers.js';
 import { HeldDeliveries } from './held-deliveries.js';
 import type { HeldDelivery } from './held-delivery.js';
 import { InstanceLease } from './instance-lease.js';
-import { type Outcome, notActive } from './outcome.js';
+import { notActive } from './outcome.js';
 import { OutcomeWriter } from './outcome-writer.js';
 import { type Returned, Returns } from './returns.js';
 import { SHARDS, shardOf } from './shards/shard-of.js';
@@ -30,8 +30,8 @@ const NO_ORIGIN = 'none';
 @Injectable()
 export class Sender {
   readonly #slots: Slots<HeldDelivery>;
-  readonly #inFlight = new Set<Promise<void>>();
   readonly #inFlightByShard = new Int32Array(SHARDS);
+  #whenIdle: () => void = () => undefined;
   #isStopped = false;
 
   constructor(
@@ -147,32 +147,41 @@ export class Sender {
   async stop(timeoutMs: number): Promise<void> {
     this.#isStopped = true;
     const timeUp = sleep(timeoutMs, undefined, { ref: false });
-    await Promise.race([Promise.all(this.#inFlight), timeUp]);
+    const ended = new Promise<void>((resolve) => {
+      this.#whenIdle = resolve;
+      if (this.#slots.active === 0) resolve();
+    });
+    await Promise.race([ended, timeUp]);
   }
 
   #begin(delivery: HeldDelivery, origin: string, done: () => void): void {
     const subscription = this.index.find(delivery.webhookId);
     if (subscription && subscription.origin !== origin) {
       // Re-pointed while it waited: its place is in another queue, or in another process.
-      queueMicrotask(done);
+      queueMicrotask(() => this.#end(done));
       return this.send([delivery]);
     }
     const shard = subscription?.shard ?? -1;
     if (shard >= 0) this.#inFlightByShard[shard] += 1;
-    const attempt: Promise<void> = this.attempts
-      .make(delivery)
-      .then((outcome: Outcome) => this.outcomes.add(outcome))
-      .catch((err: unknown) => {
-        // The look for strays gives it back.
-        this.held.delete(delivery);
-        this.logger.error({ err, deliveryId: delivery.id }, 'An attempt broke off');
-      })
-      .finally(() => {
-        this.#inFlight.delete(attempt);
-        if (shard >= 0) this.#inFlightByShard[shard] -= 1;
-        done();
-      });
-    this.#inFlight.add(attempt);
+    void this.#attempt(delivery, shard, done);
+  }
+
+  /** Never throws. */
+  async #attempt(delivery: HeldDelivery, shard: number, done: () => void): Promise<void> {
+    try {
+      this.outcomes.add(await this.attempts.make(delivery));
+    } catch (err) {
+      // The look for strays gives it back.
+      this.held.delete(delivery);
+      this.logger.error({ err, deliveryId: delivery.id }, 'An attempt broke off');
+    }
+    if (shard >= 0) this.#inFlightByShard[shard] -= 1;
+    this.#end(done);
+  }
+
+  #end(done: () => void): void {
+    done();
+    if (this.#slots.active === 0) this.#whenIdle();
   }
 }
 
