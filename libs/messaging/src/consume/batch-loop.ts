@@ -16,13 +16,15 @@ interface Opened {
   settled: boolean;
 }
 
-/** Collects the messages of one durable and hands them over in sets, one set at a time. */
+/** Collects the messages of one durable and hands them over in sets, one set at a time unless more are asked for. */
 export class BatchLoop {
   private readonly source: DurableSource;
   private readonly ackWaitMs: number;
+  private readonly atOnce: number;
   private waiting: Opened[] = [];
   private linger?: NodeJS.Timeout;
-  private inHand: Promise<void> = Promise.resolve();
+  private readonly inHand = new Set<Promise<void>>();
+  private stopped = false;
 
   constructor(
     link: NatsLink,
@@ -31,9 +33,9 @@ export class BatchLoop {
     private readonly handler: BatchHandler,
   ) {
     this.ackWaitMs = options.ackWaitMs ?? DEFAULT_ACK_WAIT_MS;
-    this.source = new DurableSource(link, { ...options, prefetch: options.maxMessages * 2 }, (message) =>
-      this.take(message),
-    );
+    this.atOnce = options.setsAtOnce ?? 1;
+    const prefetch = options.maxMessages * (this.atOnce + 1);
+    this.source = new DurableSource(link, { ...options, prefetch }, (message) => this.take(message));
   }
 
   start(): void {
@@ -41,9 +43,10 @@ export class BatchLoop {
   }
 
   async stop(): Promise<void> {
+    this.stopped = true;
     await this.source.stop();
-    this.flush();
-    await this.inHand;
+    await this.flushWithRoom();
+    await Promise.all(this.inHand);
   }
 
   /** A parked message, alone in a batch. */
@@ -58,16 +61,20 @@ export class BatchLoop {
     if (failure) throw failure;
   }
 
-  /** Awaits the batch in hand once the next one is full: that is the back-pressure. */
+  /** Awaits room for one more batch once the next one is full: that is the back-pressure. */
   private async take(message: JsMsg): Promise<void> {
     const envelope = await this.deliveries.open(message);
     if (envelope) this.waiting.push({ message, envelope, settled: false });
     if (this.waiting.length >= this.options.maxMessages) {
-      await this.inHand;
-      this.flush();
+      await this.flushWithRoom();
     } else if (this.waiting.length > 0) {
-      this.linger ??= setTimeout(() => void this.inHand.then(() => this.flush()), this.options.lingerMs);
+      this.linger ??= setTimeout(() => void this.flushWithRoom(), this.options.lingerMs);
     }
+  }
+
+  private async flushWithRoom(): Promise<void> {
+    while (this.inHand.size >= this.atOnce) await Promise.race(this.inHand);
+    this.flush();
   }
 
   private flush(): void {
@@ -76,7 +83,8 @@ export class BatchLoop {
     if (this.waiting.length === 0) return;
     const batch = this.waiting;
     this.waiting = [];
-    this.inHand = this.inHand.then(() => this.handle(batch));
+    const work = this.handle(batch).finally(() => this.inHand.delete(work));
+    this.inHand.add(work);
   }
 
   private async handle(batch: Opened[]): Promise<void> {
@@ -90,12 +98,16 @@ export class BatchLoop {
       await withMessageContext(batch[0].envelope, () => this.handler(messages), this.options.durable);
       for (const each of batch) settle(each, settling, () => this.deliveries.handled(each.message));
     } catch (error) {
-      for (const each of batch)
-        settle(each, settling, () => this.deliveries.failed(each.message, each.envelope, error));
+      for (const each of batch) settle(each, settling, () => this.failed(each, error));
     } finally {
       await Promise.all(settling);
       done();
     }
+  }
+
+  /** What could not be handled because the process ends goes to another at once, and nothing is wrong with it. */
+  private failed({ message, envelope }: Opened, error: unknown): Promise<void> | void {
+    return this.stopped ? message.nak() : this.deliveries.failed(message, envelope, error);
   }
 
   private settleable(each: Opened, settling: Promise<void>[]): BatchMessage {
@@ -104,8 +116,7 @@ export class BatchLoop {
       envelope,
       deliveries: message.info.deliveryCount,
       ack: () => settle(each, settling, () => this.deliveries.handled(message)),
-      nak: (error) =>
-        settle(each, settling, () => this.deliveries.failed(message, envelope, error ?? new Error('not handled'))),
+      nak: (error) => settle(each, settling, () => this.failed(each, error ?? new Error('not handled'))),
       term: (reason) => settle(each, settling, () => this.deliveries.terminate(message, reason, envelope.id)),
     };
   }

@@ -92,4 +92,68 @@ describe('EventBatches', () => {
     expect(handled).toEqual([id]);
     await subscription.stop();
   });
+
+  it('hands several sets over at a time where that is asked for, no more, and waits for them at the end', async () => {
+    const ids = await publish(50, 'device.renamed');
+    const seen: string[] = [];
+    let open = 0;
+    let most = 0;
+    let letGo = (): void => undefined;
+    const gate = new Promise<void>((resolve) => (letGo = resolve));
+    const subscription = app
+      .get(EventBatches)
+      .subscribeBatch(
+        {
+          stream: 'events',
+          durable: 'batches-d',
+          subjects: ['rmm.events.*.device.renamed'],
+          maxMessages: 10,
+          lingerMs: 5,
+          setsAtOnce: 3,
+        },
+        async (batch) => {
+          open += 1;
+          most = Math.max(most, open);
+          await gate;
+          seen.push(...batch.map(({ envelope }) => envelope.id));
+          open -= 1;
+        },
+      );
+    await eventually(() => expect(open).toBe(3));
+    letGo();
+    await eventually(() => expect([...seen].sort()).toEqual([...ids].sort()));
+    expect(most).toBe(3);
+    await eventually(async () => expect(await unsettled('batches-d')).toBe(0));
+    await subscription.stop();
+    expect(open).toBe(0);
+  });
+
+  it('gives back at once, and parks nothing, what a handler refuses while it stops', async () => {
+    const [id] = await publish(1, 'device.moved');
+    let refuse: (reason: Error) => void = () => undefined;
+    const handled: string[] = [];
+    const first = app
+      .get(EventBatches)
+      .subscribeBatch(
+        {
+          stream: 'events',
+          durable: 'batches-e',
+          subjects: ['rmm.events.*.device.moved'],
+          maxMessages: 10,
+          lingerMs: 5,
+          policy: { maxDeliveries: 1, backoffMs: [60_000] },
+        },
+        () => new Promise((_, reject) => (refuse = reject)),
+      );
+    await eventually(async () => expect(await unsettled('batches-e')).toBe(1));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const stopped = first.stop();
+    refuse(new Error('not now'));
+    await stopped;
+    const second = subscribe('batches-e', 'device.moved', async (batch) => {
+      handled.push(...batch.map(({ envelope }) => envelope.id));
+    });
+    await eventually(() => expect(handled).toEqual([id]));
+    await second.stop();
+  });
 });

@@ -13,6 +13,8 @@ export interface BatchOptions {
   maxMessages: number;
   /** Or when its first message has waited this long, in milliseconds. */
   lingerMs: number;
+  /** Sets in hand at a time within a process, in no order among each other; one after the other by default. */
+  setsAtOnce?: number;
   policy?: DeliveryPolicy;
   ackWaitMs?: number;
 }
@@ -30,7 +32,7 @@ export interface BatchMessage {
 }
 
 export interface BatchSubscription {
-  /** Finishes the batch in hand and takes no more. */
+  /** Finishes the batches in hand and takes no more. */
   stop(): Promise<void>;
 }
 
@@ -44,7 +46,7 @@ export class EventBatches {
     private readonly metrics: MessagingMetrics,
   ) {}
 
-  /** Batches of one subscription come one after the other, never side by side within a process. */
+  /** Batches of one subscription come one after the other unless `setsAtOnce` says otherwise. */
   subscribeBatch(options: BatchOptions, handler: (batch: BatchMessage[]) => Promise<void>): BatchSubscription {
     const loop = new BatchLoop(
       this.link,
