@@ -26,13 +26,15 @@ export interface RuntimePool {
   max: number;
   applicationName: string;
   timeouts?: Partial<Timeouts>;
+  /** Settings of PostgreSQL for every session of the pool. */
+  settings?: Readonly<Record<string, string>>;
 }
 
 /**
  * The options of a runtime pool (service or worker login). Nothing waits for ever: getting a connection, a lock, a
  * statement and an idle transaction each have an end. A server that does not even answer is given up by the client.
  */
-export function poolOptions({ url, schema, max, applicationName, timeouts }: RuntimePool): PoolConfig {
+export function poolOptions({ url, schema, max, applicationName, timeouts, settings }: RuntimePool): PoolConfig {
   const { acquireMs, statementMs, lockMs, idleInTransactionMs } = { ...DEFAULT_TIMEOUTS, ...timeouts };
   return {
     connectionString: url,
@@ -46,7 +48,7 @@ export function poolOptions({ url, schema, max, applicationName, timeouts }: Run
     idle_in_transaction_session_timeout: idleInTransactionMs,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
-    options: sessionOptions({ search_path: schema, timezone: 'UTC' }),
+    options: sessionOptions({ ...settings, search_path: schema, timezone: 'UTC' }),
     onConnect: surviveLostConnection,
   };
 }

@@ -21,6 +21,8 @@ export interface PersistenceOptions {
   migrations: readonly MigrationClass[];
   /** Those not given are DEFAULT_TIMEOUTS. */
   timeouts?: Partial<Timeouts>;
+  /** Settings of PostgreSQL for the sessions of the worker login. */
+  workerSettings?: Readonly<Record<string, string>>;
 }
 
 /** The start is refused: the message lists every reason. */
@@ -103,7 +105,10 @@ function serviceDataSource(options: PersistenceOptions): DataSource {
   });
 }
 
-function runtimePool({ config, schema, timeouts }: PersistenceOptions, login: 'service' | 'worker'): PoolConfig {
+function runtimePool(
+  { config, schema, timeouts, workerSettings }: PersistenceOptions,
+  login: 'service' | 'worker',
+): PoolConfig {
   const { service, databaseUrl, workerDatabaseUrl, pools } = config;
   return login === 'service'
     ? poolOptions({ url: databaseUrl, schema, max: pools.serviceMax, applicationName: service, timeouts })
@@ -113,5 +118,6 @@ function runtimePool({ config, schema, timeouts }: PersistenceOptions, login: 's
         max: pools.workerMax,
         applicationName: `${service}-worker`,
         timeouts,
+        settings: workerSettings,
       });
 }
