@@ -16,6 +16,7 @@ import { Retention } from './deliveries/retention.js';
 import { DispatcherLifecycle } from './dispatcher.lifecycle.js';
 import { DispatcherMetrics } from './dispatcher.metrics.js';
 import { EventIntake } from './intake/event-intake.js';
+import { IntakeWriter } from './intake/intake-writer.js';
 import { IntakeRepository } from './intake/intake.repository.js';
 import { MIGRATIONS } from './migrations/migrations.js';
 import { queuesFeature } from './queues/queues.feature.js';
@@ -34,6 +35,12 @@ import { WebhooksService } from './webhooks/webhooks.service.js';
 
 const SERVICE = 'webhook-dispatcher';
 
+/**
+ * The worker looks rows up by their keys, in sets. Its plans are made once per connection, often while the partition of
+ * the day is empty or its statistics are old; without this they would then read all of it for each set.
+ */
+const LOOK_UPS_ONLY = { enable_seqscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off', jit: 'off' };
+
 @Module({})
 export class AppModule {
   static forRoot(config: WebhookDispatcherConfig): DynamicModule {
@@ -41,7 +48,13 @@ export class AppModule {
       module: AppModule,
       imports: [
         ServiceKitModule.forRoot(config, SERVICE),
-        PersistenceModule.forRoot({ config, schema: 'webhook_dispatcher', entities: [], migrations: MIGRATIONS }),
+        PersistenceModule.forRoot({
+          config,
+          schema: 'webhook_dispatcher',
+          entities: [],
+          migrations: MIGRATIONS,
+          workerSettings: LOOK_UPS_ONLY,
+        }),
         MessagingModule.forRoot({ config, service: SERVICE }),
         AccessModule.forRoot({ config, service: SERVICE }),
       ],
@@ -72,6 +85,7 @@ export class AppModule {
         SubscriptionFeed,
         EventIntake,
         IntakeRepository,
+        IntakeWriter,
         ...secretsFeature.providers,
         ...attemptLogFeature.providers,
         ...deadLettersFeature.providers,

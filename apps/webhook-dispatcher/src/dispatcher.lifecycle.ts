@@ -8,6 +8,7 @@ import { InstanceLease } from './sending/instance-lease.js';
 import { OutcomeWriter } from './sending/outcome-writer.js';
 import { Parking } from './sending/parking.js';
 import { RetryFlow } from './sending/retry-flow.js';
+import { RetryPace } from './sending/retry-pace.js';
 import { Returns } from './sending/returns.js';
 import { Sender } from './sending/sender.js';
 import { Replicas } from './sending/shards/replicas.js';
@@ -30,6 +31,7 @@ export class DispatcherLifecycle implements OnApplicationBootstrap, OnModuleDest
     private readonly feed: SubscriptionFeed,
     private readonly lease: InstanceLease,
     private readonly retries: RetryFlow,
+    private readonly pace: RetryPace,
     private readonly sweeper: Sweeper,
     private readonly intake: EventIntake,
     private readonly sender: Sender,
@@ -61,6 +63,7 @@ export class DispatcherLifecycle implements OnApplicationBootstrap, OnModuleDest
       leave: (shards) => this.sender.leave(shards),
       inFlight: (shard) => this.sender.inFlight(shard),
     });
+    this.pace.start();
     this.sweeper.start();
     this.parking.start();
     this.intake.start();
@@ -71,6 +74,7 @@ export class DispatcherLifecycle implements OnApplicationBootstrap, OnModuleDest
   async onModuleDestroy(): Promise<void> {
     if (!this.#isRunning) return;
     this.#isRunning = false;
+    this.pace.stop();
     const drainMs = this.fleet.shutdownGraceSeconds * 1_000 * DRAIN_SHARE;
     await this.lease.leave().catch(() => undefined); // the others then wait for the release
     const drained = this.sender.stop(drainMs);

@@ -3,25 +3,20 @@ import type { Envelope } from '@rmm/contracts';
 import { type BatchMessage, type BatchSubscription, EventBatches } from '@rmm/messaging';
 import { Clock, UnavailableError } from '@rmm/service-kit';
 import { DispatcherMetrics } from '../dispatcher.metrics.js';
-import type { HeldDelivery } from '../sending/held-delivery.js';
-import { InstanceLease } from '../sending/instance-lease.js';
-import { Parking } from '../sending/parking.js';
-import { Sender } from '../sending/sender.js';
-import { Replicas } from '../sending/shards/replicas.js';
-import { Shards } from '../sending/shards/shards.js';
-import type { Subscription } from '../subscriptions/subscription.js';
 import { SubscriptionIndex } from '../subscriptions/subscription-index.js';
 import { deliveryIdOf } from './delivery-id.js';
 import { deliveryTime, eventRefusal, webhookBody } from './event-refusal.js';
-import { type IntakeDelivery, type IntakeEvent, IntakeRepository } from './intake.repository.js';
+import { IntakeWriter, type WantedDelivery } from './intake-writer.js';
 
 /** The durable consumer that all replicas share. */
 export const EVENTS_DURABLE = 'webhook-dispatcher-events';
 const BATCH_MESSAGES = 500;
+/** Together 5,000 events: so far a tenant's burst is looked past for those of others. */
+const BATCHES_AT_ONCE = 10;
 /** A lone event waits this long for company, in milliseconds. */
 const LINGER_MS = 1;
 
-/** Turns events into held deliveries: matched in memory, written in one statement, acknowledged, handed on. */
+/** Turns events into deliveries: matched in memory, handed to the writer, acknowledged when they are stored. */
 @Injectable()
 export class EventIntake {
   #subscription: BatchSubscription | undefined;
@@ -29,12 +24,7 @@ export class EventIntake {
   constructor(
     private readonly batches: EventBatches,
     private readonly index: SubscriptionIndex,
-    private readonly repository: IntakeRepository,
-    private readonly lease: InstanceLease,
-    private readonly shards: Shards,
-    private readonly replicas: Replicas,
-    private readonly parking: Parking,
-    private readonly sender: Sender,
+    private readonly writer: IntakeWriter,
     private readonly metrics: DispatcherMetrics,
     private readonly clock: Clock,
   ) {}
@@ -47,19 +37,21 @@ export class EventIntake {
         subjects: ['rmm.events.>'],
         maxMessages: BATCH_MESSAGES,
         lingerMs: LINGER_MS,
+        setsAtOnce: BATCHES_AT_ONCE,
       },
       (batch) => this.handle(batch),
     );
   }
 
-  /** Finishes the batch in hand. */
+  /** Finishes the statement in hand; what was not written yet goes to others. */
   async stop(): Promise<void> {
-    await this.#subscription?.stop();
+    const stopped = this.#subscription?.stop();
+    this.writer.stop();
+    await stopped;
   }
 
-  /** Messages are acknowledged when this resolves. Throws when the database cannot be used: they come again. */
+  /** Each message is acknowledged once its deliveries stand in the table. @throws UnavailableError  while we stop */
   async handle(batch: readonly BatchMessage[]): Promise<void> {
-    await this.sender.waitForRoom();
     const good = batch.filter((message) => {
       const refusal = eventRefusal(message.envelope);
       if (refusal !== null) message.term(refusal);
@@ -67,35 +59,31 @@ export class EventIntake {
     });
     // A webhook that was made before its event is in the index from here on, whatever its broadcast does.
     await this.index.refresh();
-    const matched = await this.#take(good);
+    let matched = 0;
+    const writes = good.map(async (message) => {
+      const deliveries = this.#deliveriesOf(message.envelope);
+      if (deliveries.length === 0) return message.ack();
+      matched += 1;
+      await this.#write(message, deliveries);
+    });
     this.metrics.countEvents(matched, good.length - matched, batch.length - good.length);
+    const [refused] = (await Promise.allSettled(writes)).filter(({ status }) => status === 'rejected');
+    if (refused?.status === 'rejected') throw refused.reason;
   }
 
-  /** @returns how many of the events had a webhook */
-  async #take(messages: readonly BatchMessage[]): Promise<number> {
-    const deliveries = messages.map(({ envelope }) => this.#deliveriesOf(envelope));
+  async #write(message: BatchMessage, deliveries: readonly WantedDelivery[]): Promise<void> {
     try {
-      await this.#store(deliveries.flat());
+      await this.writer.write(message.envelope.orgId ?? '', deliveries);
+      message.ack();
     } catch (error) {
-      if (error instanceof UnavailableError || messages.length === 1) throw error;
-      await this.#takeOneByOne(messages);
-    }
-    return deliveries.filter((ofOne) => ofOne.length > 0).length;
-  }
-
-  /** One event the database will not take must not hold up the others. */
-  async #takeOneByOne(messages: readonly BatchMessage[]): Promise<void> {
-    for (const message of messages) {
-      try {
-        await this.#store(this.#deliveriesOf(message.envelope));
-      } catch (error) {
-        message.nak(error);
-      }
+      if (error instanceof UnavailableError) throw error;
+      message.nak(error);
     }
   }
 
-  #deliveriesOf(envelope: Envelope): IntakeDelivery[] {
-    const subscriptions = this.index.match(envelope.orgId ?? '', envelope.type);
+  #deliveriesOf(envelope: Envelope): WantedDelivery[] {
+    const orgId = envelope.orgId ?? '';
+    const subscriptions = this.index.match(orgId, envelope.type);
     if (subscriptions.length === 0) return [];
     const event = {
       eventId: envelope.id,
@@ -103,40 +91,14 @@ export class EventIntake {
       createdAt: deliveryTime(envelope.timestamp, this.clock.now()),
       body: webhookBody(envelope),
     };
-    return subscriptions.map((subscription) => ({
-      id: deliveryIdOf(envelope.id, subscription.webhookId),
-      webhookId: subscription.webhookId,
-      maxAttempts: subscription.retryPolicy.maxRetries + 1,
-      shard: subscription.shard,
-      owner: this.#ownerOf(subscription),
+    return subscriptions.map(({ webhookId, partnerId, retryPolicy, shard }) => ({
+      id: deliveryIdOf(envelope.id, webhookId),
+      webhookId,
+      partnerId,
+      orgId,
+      maxAttempts: retryPolicy.maxRetries + 1,
+      shard,
       event,
     }));
   }
-
-  /** This process, when it may send it and has room for it; else it waits in the table for who may. */
-  #ownerOf({ orgId, shard }: Subscription): string | null {
-    if (this.parking.isParked(orgId)) return orgId;
-    return this.shards.owns(shard) ? this.lease.owner : null;
-  }
-
-  async #store(deliveries: IntakeDelivery[]): Promise<void> {
-    const made = await this.repository.insert(deliveries);
-    const held: HeldDelivery[] = [];
-    let isForOthers = false;
-    for (const { id, webhookId, owner, event } of deliveries) {
-      if (!made.delete(id)) continue; // an event that stands twice in the batch is sent once
-      const orgId = this.index.find(webhookId)?.orgId ?? '';
-      if (owner === null) isForOthers = true;
-      else if (owner === orgId) this.parking.park(orgId);
-      else held.push(heldOf(event, { id, webhookId, orgId, owner }));
-    }
-    if (isForOthers) this.replicas.due();
-    this.sender.send(held);
-  }
 }
-
-/** Field by field: spread out, it is a third of what the intake of a delivery costs. */
-const heldOf = (
-  { eventId, eventType, createdAt, body }: IntakeEvent,
-  { id, webhookId, orgId, owner }: Pick<HeldDelivery, 'id' | 'webhookId' | 'orgId' | 'owner'>,
-): HeldDelivery => ({ id, createdAt, webhookId, orgId, eventId, eventType, body, attempt: 0, owner });

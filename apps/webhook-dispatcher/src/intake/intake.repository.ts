@@ -12,6 +12,8 @@ export interface IntakeEvent {
 export interface IntakeDelivery {
   id: string;
   webhookId: string;
+  partnerId: string;
+  orgId: string;
   /** Attempts at most. */
   maxAttempts: number;
   shard: number;
@@ -21,21 +23,18 @@ export interface IntakeDelivery {
 }
 
 /**
- * All deliveries of a batch in one statement, held from the start by whom each says.
+ * All deliveries of a set in one statement, held from the start by whom each says.
  * - The webhook is looked at once more: paused or deleted meanwhile, it gets none.
  * - An id that is there is left alone; an event republished with another time is met by the look at the last day.
  * - Bodies are stored once per event, counters raised once per webhook, in the order of their ids.
  */
 const INSERT = `
-  with event as materialized (
-    select * from unnest($1::int[], $2::text[], $3::text[], $4::timestamptz[], $5::text[])
-      as e(n, event_id, event_type, created_at, body)
-  ), wanted as materialized (
-    select d.id, d.n, d.max_attempts, d.shard, d.owner, w.id as webhook_id, w.partner_id, w.org_id, e.event_id,
-           e.event_type, e.created_at
-      from unnest($6::uuid[], $7::uuid[], $8::int[], $9::int[], $10::smallint[], $11::uuid[])
-        as d(id, webhook_id, n, max_attempts, shard, owner)
-      join event e on e.n = d.n
+  with wanted as materialized (
+    select d.id, d.max_attempts, d.shard, d.owner, w.id as webhook_id, w.partner_id, w.org_id, d.event_id, d.event_type,
+           d.created_at
+      from unnest($1::uuid[], $2::uuid[], $3::int[], $4::smallint[], $5::uuid[], $6::text[], $7::text[],
+                  $8::timestamptz[])
+        as d(id, webhook_id, max_attempts, shard, owner, event_id, event_type, created_at)
       join webhook w on w.id = d.webhook_id and w.status = 'active'
      where not exists (select from delivery known where known.id = d.id and known.created_at > now() - interval '1 day')
   ), made as (
@@ -46,17 +45,15 @@ const INSERT = `
     returning id, webhook_id
   ), bodies as (
     insert into event_body (event_id, created_at, partner_id, org_id, body)
-    select distinct on (w.n) w.event_id, w.created_at, w.partner_id, w.org_id, e.body
-      from wanted w join event e on e.n = w.n
+    select * from unnest($9::text[], $10::timestamptz[], $11::uuid[], $12::uuid[], $13::text[])
+     where exists (select from wanted)
     on conflict do nothing
   ), share as (
     select webhook_id, count(*) as made from made group by webhook_id
   ), locked as (
-    select webhook_id from webhook_counter where webhook_id in (select webhook_id from share)
-     order by webhook_id for update
+    select s.* from share s join webhook_counter c using (webhook_id) order by webhook_id for update of c
   ), counted as (
-    update webhook_counter c set total = c.total + s.made
-      from share s join locked l using (webhook_id) where c.webhook_id = s.webhook_id
+    update webhook_counter c set total = c.total + l.made from locked l where c.webhook_id = l.webhook_id
   )
   select id from made`;
 
@@ -67,20 +64,24 @@ export class IntakeRepository {
   /** @returns ids of the deliveries that are new */
   async insert(deliveries: readonly IntakeDelivery[]): Promise<Set<string>> {
     if (deliveries.length === 0) return new Set();
-    const events = [...new Set(deliveries.map(({ event }) => event))];
-    const numbers = new Map(events.map((event, n) => [event, n]));
+    const column = <T>(value: (delivery: IntakeDelivery) => T) => deliveries.map(value);
+    // Whose the event is, each of its deliveries says.
+    const events = [...new Map(deliveries.map((delivery) => [delivery.event, delivery])).values()];
+    const ofEvents = <T>(value: (delivery: IntakeDelivery) => T) => events.map(value);
     const rows = await this.worker.query<{ id: string }>(INSERT, [
-      events.map((_, n) => n),
-      events.map(({ eventId }) => eventId),
-      events.map(({ eventType }) => eventType),
-      events.map(({ createdAt }) => createdAt.toISOString()),
-      events.map(({ body }) => body),
-      deliveries.map(({ id }) => id),
-      deliveries.map(({ webhookId }) => webhookId),
-      deliveries.map(({ event }) => numbers.get(event)),
-      deliveries.map(({ maxAttempts }) => maxAttempts),
-      deliveries.map(({ shard }) => shard),
-      deliveries.map(({ owner }) => owner),
+      column(({ id }) => id),
+      column(({ webhookId }) => webhookId),
+      column(({ maxAttempts }) => maxAttempts),
+      column(({ shard }) => shard),
+      column(({ owner }) => owner),
+      column(({ event }) => event.eventId),
+      column(({ event }) => event.eventType),
+      column(({ event }) => event.createdAt.toISOString()),
+      ofEvents(({ event }) => event.eventId),
+      ofEvents(({ event }) => event.createdAt.toISOString()),
+      ofEvents(({ partnerId }) => partnerId),
+      ofEvents(({ orgId }) => orgId),
+      ofEvents(({ event }) => event.body),
     ]);
     return new Set(rows.map(({ id }) => id));
   }

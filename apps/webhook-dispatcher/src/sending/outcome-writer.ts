@@ -46,8 +46,13 @@ export class OutcomeWriter {
     this.#listener = listener;
   }
 
+  /** Outcomes that are not written yet. */
+  get backlog(): number {
+    return this.#waiting.length + this.#inHand;
+  }
+
   get isFull(): boolean {
-    return this.#waiting.length + this.#inHand >= FULL_ROWS;
+    return this.backlog >= FULL_ROWS;
   }
 
   add(outcome: Outcome): void {

@@ -31,14 +31,14 @@ const WRITE = `
      where d.id = o.id and d.created_at = o.created_at and d.lease_owner is not distinct from o.owner
        and d.attempt = o.attempt_before
     returning d.id, d.created_at, d.partner_id, d.org_id, d.webhook_id, d.event_type, d.event_id, d.status, d.attempt,
-              d.response_status, d.error_message, o.attempt_before, o.is_dead_letter
+              o.response_status, o.error_message, o.attempt_before, o.is_dead_letter, o.started_s, o.response_time_ms,
+              o.request_shape, o.response_headers, o.response_body
   ), logged as (
     insert into attempt (delivery_id, created_at, attempt, partner_id, org_id, started_at, duration_ms, request_shape,
                          response_status, response_headers, response_body, error_message)
-    select o.id, o.created_at, o.attempt, w.partner_id, w.org_id, to_timestamp(o.started_s), o.response_time_ms,
-           o.request_shape, o.response_status, o.response_headers, o.response_body, o.error_message
-      from outcome o join written w on w.id = o.id
-     where o.status = 'retrying'
+    select id, created_at, attempt, partner_id, org_id, to_timestamp(started_s), response_time_ms, request_shape,
+           response_status, response_headers, response_body, error_message
+      from written where status = 'retrying'
     on conflict do nothing
   ), letters as (
     insert into dead_letter (delivery_id, failed_at, created_at, partner_id, org_id, webhook_id, event_type, event_id,
@@ -55,17 +55,15 @@ const WRITE = `
            sum((status = 'retrying')::int - (attempt_before > 0)::int) as retrying
       from written group by webhook_id
   ), locked as (
-    select webhook_id from webhook_counter where webhook_id in (select webhook_id from share)
-     order by webhook_id for update
+    select s.* from share s join webhook_counter c using (webhook_id) order by webhook_id for update of c
   ), counted as (
     update webhook_counter c
-       set delivered = c.delivered + s.delivered, failed = c.failed + s.failed, retrying = c.retrying + s.retrying,
-           last_delivery_at = case when s.attempted then now() else c.last_delivery_at end,
-           last_success_at = case when s.delivered > 0 then now() else c.last_success_at end,
-           failing_since = case when s.delivered > 0 then null
-                                when s.attempt_failed then coalesce(c.failing_since, now()) else c.failing_since end
-      from share s join locked l using (webhook_id)
-     where c.webhook_id = s.webhook_id
+       set delivered = c.delivered + l.delivered, failed = c.failed + l.failed, retrying = c.retrying + l.retrying,
+           last_delivery_at = case when l.attempted then now() else c.last_delivery_at end,
+           last_success_at = case when l.delivered > 0 then now() else c.last_success_at end,
+           failing_since = case when l.delivered > 0 then null
+                                when l.attempt_failed then coalesce(c.failing_since, now()) else c.failing_since end
+      from locked l where c.webhook_id = l.webhook_id
   )
   select id from written`;
 

@@ -45,7 +45,7 @@ export class RetryFlow {
   }
 
   async #due(keys: DeliveryKey[]): Promise<void> {
-    await this.sender.waitForRoom();
+    await this.sender.waitForRoomForRetries();
     const deliveries = await this.claims.claim(keys);
     if (deliveries.length < keys.length && !this.shards.ownsAll) this.replicas.due();
     if (deliveries.length > 0) await this.index.refresh();

@@ -10,7 +10,8 @@ export const RETRY_QUEUE = 'webhook-retries';
 /** Retries that fall due within so much of each other share a job, in milliseconds. */
 const CHUNK_MS = 100;
 const CHUNK_ROWS = 500;
-const WORKERS = 4;
+/** A claim holds a connection, and there are few: those who write come first. */
+const WORKERS = 1;
 
 /** Ids alone: what is sent is read when it is due. */
 interface RetryJob extends JobContext {

@@ -17,7 +17,9 @@ import { Shards } from './shards/shards.js';
 import { Slots } from './slots.js';
 
 /** Held and not yet begun: more than this is left in the database, in the stream or in Redis. */
-const MAX_QUEUED = 20_000;
+const MAX_QUEUED = 50_000;
+/** Of these, retries: an outage of many receivers ends in a storm of them, and events must find room meanwhile. */
+const MAX_QUEUED_RETRIES = 10_000;
 const ROOM_POLL_MS = 50;
 /** Of the attempts an origin may get at a time, one webhook gets at most this much: 8 of 10. */
 const WEBHOOK_SHARE = 0.8;
@@ -76,9 +78,19 @@ export class Sender {
     return this.#isStopped || this.outcomes.isFull ? 0 : Math.max(0, MAX_QUEUED - this.#slots.queued);
   }
 
+  /** The same for what may be a retry. */
+  get roomForRetries(): number {
+    return Math.min(this.room, Math.max(0, MAX_QUEUED_RETRIES - this.#slots.queuedRetries));
+  }
+
   /** Ends when there is room for more, or no more is taken at all: the back-pressure of all that feeds the sender. */
   async waitForRoom(): Promise<void> {
     while (this.room === 0 && !this.#isStopped) await sleep(ROOM_POLL_MS, undefined, { ref: false });
+  }
+
+  /** The same for retries. */
+  async waitForRoomForRetries(): Promise<void> {
+    while (this.roomForRetries === 0 && !this.#isStopped) await sleep(ROOM_POLL_MS, undefined, { ref: false });
   }
 
   /** Who waits here, for the parking alone: it counts what has ended between two looks. */
@@ -116,6 +128,16 @@ export class Sender {
       }
     }
     if (elsewhere.length > 0) void this.returns.add(elsewhere);
+  }
+
+  /** Since the start. */
+  get begunRetries(): number {
+    return this.#slots.begunRetries;
+  }
+
+  /** So many more retries may begin, until this is called again. */
+  allowRetries(count: number): void {
+    this.#slots.allowRetries(count);
   }
 
   /** Forgets what has not begun: others hold it now. */
@@ -163,11 +185,11 @@ export class Sender {
     }
     const shard = subscription?.shard ?? -1;
     if (shard >= 0) this.#inFlightByShard[shard] += 1;
-    void this.#attempt(delivery, shard, done);
+    void this.#attempt(delivery, origin, shard, done);
   }
 
   /** Never throws. */
-  async #attempt(delivery: HeldDelivery, shard: number, done: () => void): Promise<void> {
+  async #attempt(delivery: HeldDelivery, origin: string, shard: number, done: () => void): Promise<void> {
     try {
       this.outcomes.add(await this.attempts.make(delivery));
     } catch (err) {
@@ -175,6 +197,9 @@ export class Sender {
       this.held.delete(delivery);
       this.logger.error({ err, deliveryId: delivery.id }, 'An attempt broke off');
     }
+    // An origin that gives no connection is asked at a pace; nobody else waits for its slot.
+    const pauseMs = this.breakers.pauseMs(origin);
+    if (pauseMs > 0) await sleep(pauseMs, undefined, { ref: false });
     if (shard >= 0) this.#inFlightByShard[shard] -= 1;
     this.#end(done);
   }

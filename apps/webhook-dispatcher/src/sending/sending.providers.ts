@@ -9,6 +9,7 @@ import { OutcomeWriter } from './outcome-writer.js';
 import { OutcomesRepository } from './outcomes.repository.js';
 import { Parking } from './parking.js';
 import { RetryFlow } from './retry-flow.js';
+import { RetryPace } from './retry-pace.js';
 import { RetryQueue } from './retry-queue.js';
 import { Returns } from './returns.js';
 import { Sender } from './sender.js';
@@ -30,6 +31,7 @@ export const SENDING: Provider[] = [
   Parking,
   Replicas,
   RetryFlow,
+  RetryPace,
   RetryQueue,
   Returns,
   Sender,

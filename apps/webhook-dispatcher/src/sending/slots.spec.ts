@@ -314,4 +314,33 @@ describe('Slots', () => {
       expect([...slots.organizations()]).toEqual([]);
     });
   });
+
+  it('lets so many retries begin as it is told, and first attempts as ever', () => {
+    const { add, order, slots, running, finish } = setUp({ total: 20, perOrigin: 10, perOrganization: 10 });
+    slots.allowRetries(2.5);
+    for (const name of ['r1', 'r2', 'r3', 'r4']) add(name, 'a', 'x', { retry: true });
+    add('1', 'a', 'x');
+    add('2', 'b', 'x', { retry: true });
+    expect(running()).toEqual(['1', 'r1', 'r2']);
+    expect([slots.queued, slots.queuedRetries, slots.begunRetries]).toEqual([3, 3, 2]);
+    finish('r1');
+    add('3', 'a', 'x');
+    expect(order).toEqual(['r1', 'r2', '1', '3']);
+    slots.allowRetries(1);
+    slots.allowRetries(0.4);
+    expect(slots.begunRetries).toBe(3);
+    slots.allowRetries(Infinity);
+    expect(new Set(order)).toEqual(new Set(['r1', 'r2', 'r3', 'r4', '1', '2', '3']));
+    expect([slots.queued, slots.queuedRetries]).toEqual([0, 0]);
+  });
+
+  it('counts queued retries also when some are taken back', () => {
+    const { add, slots } = setUp({ total: 0 });
+    for (const name of ['r1', 'r2', 'r3']) add(name, 'a', 'x', { retry: true });
+    add('1', 'a', 'x');
+    slots.shorten('a', 2);
+    expect([slots.queued, slots.queuedRetries]).toEqual([2, 1]);
+    slots.clear();
+    expect([slots.queued, slots.queuedRetries]).toEqual([0, 0]);
+  });
 });

@@ -44,6 +44,9 @@ export class Slots<T extends Slotted> {
   readonly #mayBegin: () => boolean;
   readonly #limitOf: (origin: string) => number;
   #queued = 0;
+  #queuedRetries = 0;
+  #begunRetries = 0;
+  #retriesAllowed = Infinity;
 
   /** @param start  begins the work and calls `done` once, when it has ended */
   constructor(
@@ -62,6 +65,23 @@ export class Slots<T extends Slotted> {
 
   get queued(): number {
     return this.#queued;
+  }
+
+  /** Of these, retries. */
+  get queuedRetries(): number {
+    return this.#queuedRetries;
+  }
+
+  /** Since the start. */
+  get begunRetries(): number {
+    return this.#begunRetries;
+  }
+
+  /** So many more retries may begin, until this is called again. */
+  allowRetries(count: number): void {
+    this.#retriesAllowed = count;
+    this.#wakeForRetries();
+    this.#pump();
   }
 
   /** Organisations that have something here, with what has ended since this was last asked. */
@@ -83,6 +103,7 @@ export class Slots<T extends Slotted> {
     webhook.queues[kind].push(item);
     webhook.route.organization.queued += 1;
     this.#queued += 1;
+    this.#queuedRetries += kind;
     this.#list(webhook, kind);
     this.#pump();
   }
@@ -118,12 +139,20 @@ export class Slots<T extends Slotted> {
 
   #takeFrom({ webhooks, organization }: RouteNode<T>, keptPerQueue: number): T[] {
     return [...webhooks].flatMap((webhook) => {
-      const taken = KINDS.flatMap((kind) => webhook.queues[kind].takeBehind(keptPerQueue));
+      const taken = KINDS.flatMap((kind) => {
+        const ofKind = webhook.queues[kind].takeBehind(keptPerQueue);
+        this.#queuedRetries -= kind * ofKind.length;
+        return ofKind;
+      });
       organization.queued -= taken.length;
       this.#queued -= taken.length;
       this.#dropIfUnused(webhook);
       return taken;
     });
+  }
+
+  get #mayRetry(): boolean {
+    return this.#retriesAllowed >= 1 && this.#total.allows(RETRY);
   }
 
   #pump(): void {
@@ -140,7 +169,7 @@ export class Slots<T extends Slotted> {
   }
 
   #beginOne(organization: OrganizationNode<T>, kind: Kind): boolean {
-    if (!organization.cap.allows(kind) || !this.#total.allows(kind)) return false;
+    if (!organization.cap.allows(kind) || !(kind === FIRST ? this.#total.allows(FIRST) : this.#mayRetry)) return false;
     const turns = organization.turns[kind];
     for (let route = turns.shift(); route; route = turns.shift()) {
       const { origin } = route;
@@ -165,7 +194,12 @@ export class Slots<T extends Slotted> {
     const { organization, origin } = webhook.route;
     const item = webhook.queues[kind].shift() as T;
     this.#queued -= 1;
+    this.#queuedRetries -= kind;
     organization.queued -= 1;
+    if (kind === RETRY) {
+      this.#begunRetries += 1;
+      this.#retriesAllowed -= 1;
+    }
     this.#total.take(kind);
     organization.cap.take(kind);
     origin.cap.take(kind);
@@ -250,17 +284,17 @@ export class Slots<T extends Slotted> {
 
   #enlist(organization: OrganizationNode<T>): void {
     const hasRetries = organization.canBegin(RETRY);
-    if (!organization.isListed && (organization.canBegin(FIRST) || (hasRetries && this.#total.allows(RETRY)))) {
+    if (!organization.isListed && (organization.canBegin(FIRST) || (hasRetries && this.#mayRetry))) {
       organization.isListed = true;
       this.#turns.push(organization);
-    } else if (hasRetries && !organization.waitsForRetries && !this.#total.allows(RETRY)) {
+    } else if (hasRetries && !organization.waitsForRetries && !this.#mayRetry) {
       organization.waitsForRetries = true;
       this.#waitForRetries.push(organization);
     }
   }
 
   #wakeForRetries(): void {
-    while (this.#waitForRetries.size > 0 && this.#total.allows(RETRY)) {
+    while (this.#waitForRetries.size > 0 && this.#mayRetry) {
       const organization = this.#waitForRetries.shift() as OrganizationNode<T>;
       organization.waitsForRetries = false;
       this.#enlist(organization);

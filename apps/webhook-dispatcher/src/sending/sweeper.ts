@@ -16,6 +16,8 @@ const DELETED_EVERY = 60;
 /** Fifteen seconds lie between two looks: longer than any statement may take. */
 const STRAYS_EVERY = 15;
 const CLAIM_ROWS = 500;
+/** A claim costs about the same for a few rows: with less room it waits for the next sweep. */
+const MIN_CLAIM_ROWS = 250;
 /** So long a retry is left to its job in Redis, in milliseconds. */
 const OVERDUE_MS = 1_000;
 
@@ -113,8 +115,8 @@ export class Sweeper {
     let claimed: number;
     let limit: number;
     do {
-      limit = Math.min(CLAIM_ROWS, this.sender.room);
-      if (limit === 0) return;
+      limit = Math.min(CLAIM_ROWS, this.sender.roomForRetries);
+      if (limit < MIN_CLAIM_ROWS) return;
       const deliveries = await this.claims.claimDue(limit, overdueMs);
       claimed = deliveries.length;
       if (claimed > 0) await this.index.refresh();

@@ -11,6 +11,7 @@ describe('openSubscription', () => {
   const lost = new WebhookSealing(ringOf('another key'));
   const row = (changes: Partial<SubscriptionRow> = {}): SubscriptionRow => ({
     id: ID,
+    partner_id: 'p',
     org_id: ID,
     url_sealed: sealing.sealUrl(ID, 'https://hooks.example.com/a'),
     secret_sealed: sealing.sealSecret(ID, 'new'),

@@ -8,6 +8,7 @@ import { type SigningKeys, signingKeys } from '../sending/sign-body.js';
 /** An active webhook, opened and ready to send: made once per version of its row. */
 export interface Subscription {
   readonly webhookId: string;
+  readonly partnerId: string;
   readonly orgId: string;
   readonly types: ReadonlySet<string>;
   readonly url: string;
@@ -29,6 +30,7 @@ export interface Subscription {
 /** A webhook row as the index loads it. */
 export interface SubscriptionRow {
   id: string;
+  partner_id: string;
   org_id: string;
   url_sealed: string;
   secret_sealed: string | null;
@@ -47,6 +49,7 @@ export function openSubscription(row: SubscriptionRow, sealing: WebhookSealing, 
   const origin = originOf(url);
   return {
     webhookId: row.id,
+    partnerId: row.partner_id,
     orgId: row.org_id,
     types: coveredTypes(row.events),
     url,

@@ -87,4 +87,14 @@ describe('Breakers', () => {
     breakers.forget((origin) => origin === 'x');
     expect([breakers.limitOf('x'), breakers.limitOf('y'), breakers.open]).toEqual([10, 1, 1]);
   });
+
+  it('ask at a pace what is open, and nobody else', () => {
+    const { breakers, timeOut } = setUp();
+    timeOut(9);
+    expect(breakers.pauseMs('x')).toBe(0);
+    timeOut(1);
+    expect([breakers.pauseMs('x'), breakers.pauseMs('y')]).toEqual([100, 0]);
+    breakers.answered('x', 20);
+    expect(breakers.pauseMs('x')).toBe(0);
+  });
 });

@@ -8,6 +8,8 @@ const SLOW_IN_A_ROW = 10;
 const SLOW_MS = 10_000;
 /** While it is open: one attempt at a time, until one is quick. */
 const OPEN_LIMIT = 1;
+/** And between two of them so long, milliseconds: a refusal comes at once, and thousands wait for their turn to hear it. */
+const OPEN_PAUSE_MS = 100;
 
 const NO_CONNECTION = new Set([
   'ECONNREFUSED',
@@ -45,6 +47,11 @@ export class Breakers {
   /** Attempts at a time that an origin may get now. */
   limitOf(origin: string): number {
     return this.#isOpen(this.#slow.get(origin)) ? OPEN_LIMIT : this.config.originConcurrency;
+  }
+
+  /** How long to wait between two attempts at an origin, in milliseconds. */
+  pauseMs(origin: string): number {
+    return this.#open > 0 && this.#isOpen(this.#slow.get(origin)) ? OPEN_PAUSE_MS : 0;
   }
 
   /** An attempt has been answered. */

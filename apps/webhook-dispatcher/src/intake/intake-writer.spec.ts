@@ -1,0 +1,154 @@
+import { type Logger, UnavailableError } from '@rmm/service-kit';
+import { eventually } from '@rmm/testing-services';
+import type { HeldDelivery } from '../sending/held-delivery.js';
+import type { InstanceLease } from '../sending/instance-lease.js';
+import type { Parking } from '../sending/parking.js';
+import type { Sender } from '../sending/sender.js';
+import type { Replicas } from '../sending/shards/replicas.js';
+import type { Shards } from '../sending/shards/shards.js';
+import type { IntakeDelivery, IntakeRepository } from './intake.repository.js';
+import { IntakeWriter, type WantedDelivery } from './intake-writer.js';
+
+describe('IntakeWriter', () => {
+  /** What was written, statement by statement. */
+  let statements: IntakeDelivery[][];
+  /** Statements wait until this is called. */
+  let letGo: () => void;
+  let insert: (deliveries: readonly IntakeDelivery[]) => void;
+  let queued: Record<string, number>;
+  let parked: Set<string>;
+  let sent: HeldDelivery[];
+  let writer: IntakeWriter;
+
+  beforeEach(() => {
+    statements = [];
+    queued = {};
+    parked = new Set();
+    sent = [];
+    insert = () => undefined;
+    const gate = new Promise<void>((resolve) => (letGo = resolve));
+    const repository: Pick<IntakeRepository, 'insert'> = {
+      insert: async (deliveries) => {
+        await gate;
+        insert(deliveries);
+        statements.push([...deliveries]);
+        return new Set(deliveries.map(({ id }) => id));
+      },
+    };
+    const parking: Pick<Parking, 'isParked' | 'park'> = {
+      isParked: (orgId) => parked.has(orgId),
+      park: (orgId) => void parked.add(orgId),
+    };
+    const sender: Pick<Sender, 'waitForRoom' | 'queuedOf' | 'send'> = {
+      waitForRoom: () => Promise.resolve(),
+      queuedOf: (orgId) => queued[orgId] ?? 0,
+      send: (deliveries) => void sent.push(...deliveries),
+    };
+    writer = new IntakeWriter(
+      repository as IntakeRepository,
+      { owner: 'me' } as InstanceLease,
+      { owns: (shard: number): boolean => shard === 0 } as Pick<Shards, 'owns'> as Shards,
+      { due: () => undefined } as Replicas,
+      parking as Parking,
+      sender as Sender,
+      { warn: () => undefined } as unknown as Logger,
+    );
+  });
+
+  let made = 0;
+  const event = (orgId: string, deliveries = 1, shard = 0): WantedDelivery[] => {
+    made += 1;
+    const eventId = `event-${made}`;
+    return Array.from({ length: deliveries }, (_, n) => ({
+      id: `${eventId}/${n}`,
+      webhookId: `webhook-${n}`,
+      partnerId: 'partner',
+      orgId,
+      maxAttempts: 6,
+      shard,
+      event: { eventId, eventType: 'device.online', createdAt: new Date(), body: '{}' },
+    }));
+  };
+  const write = (orgId: string, deliveries = 1, shard = 0) => writer.write(orgId, event(orgId, deliveries, shard));
+  const tick = () => new Promise((resolve) => setImmediate(resolve));
+  const organizations = (statement: IntakeDelivery[] | undefined) => new Set(statement?.map(({ orgId }) => orgId));
+
+  it('lets one event pass the thousands of somebody else that came before it', async () => {
+    const burst = Array.from({ length: 1_000 }, () => write('noisy', 20));
+    await tick();
+    const quiet = write('quiet');
+    letGo();
+    await quiet;
+    // Behind the statement that was under way, and nothing else.
+    expect(statements.length).toBeLessThanOrEqual(2);
+    expect(organizations(statements[1])).toEqual(new Set(['noisy', 'quiet']));
+    await Promise.all(burst);
+    expect(statements.flat()).toHaveLength(20_001);
+    expect(Math.max(...statements.map(({ length }) => length))).toBeLessThan(550);
+  });
+
+  it('leaves the events of an organisation with a long queue where they are, until it is shorter', async () => {
+    letGo();
+    queued = { noisy: 5_000 };
+    const held = write('noisy');
+    await write('quiet');
+    expect(statements.flatMap((statement) => [...organizations(statement)])).toEqual(['quiet']);
+    queued = { noisy: 4_999 };
+    await held;
+    expect(sent.map(({ orgId }) => orgId)).toEqual(['quiet', 'noisy']);
+  });
+
+  it('writes them all the same when too many wait: then they wait in the table', async () => {
+    letGo();
+    queued = { noisy: 5_000 };
+    const burst = Array.from({ length: 4_000 }, () => write('noisy'));
+    await burst[0];
+    expect(statements[0]?.every(({ owner }) => owner === 'noisy')).toBe(true);
+    expect(parked).toEqual(new Set(['noisy']));
+    expect(sent).toEqual([]);
+    // Parked now: what comes goes behind what is in the table.
+    await Promise.all(burst);
+  });
+
+  it('holds what this process sends, and leaves the rest to others', async () => {
+    letGo();
+    await Promise.all([write('a', 1, 0), write('a', 1, 1)]);
+    expect(statements.flat().map(({ owner }) => owner)).toEqual(['me', null]);
+    expect(sent).toHaveLength(1);
+  });
+
+  it('tries a statement again while the database is away, and says so to nobody', async () => {
+    let failures = 2;
+    insert = () => {
+      failures -= 1;
+      if (failures >= 0) throw new UnavailableError();
+    };
+    letGo();
+    await write('a');
+    expect(failures).toBe(-1);
+    expect(statements).toHaveLength(1);
+  });
+
+  it('refuses the one event the database will not take, and stores the others', async () => {
+    insert = (deliveries) => {
+      if (deliveries.some(({ orgId }) => orgId === 'bad')) throw new Error('invalid text');
+    };
+    const [good, bad, alsoGood] = [write('a'), write('bad'), write('b')];
+    letGo();
+    await expect(bad).rejects.toThrow('invalid text');
+    await Promise.all([good, alsoGood]);
+    expect(statements.flat()).toHaveLength(2);
+  });
+
+  it('finishes the statement in hand when it stops, and hands the rest back', async () => {
+    const inHand = write('a');
+    await tick();
+    const waiting = write('b');
+    writer.stop();
+    await expect(waiting).rejects.toThrow(UnavailableError);
+    await expect(write('c')).rejects.toThrow(UnavailableError);
+    letGo();
+    await inHand;
+    await eventually(() => expect(statements).toHaveLength(1));
+  });
+});

@@ -1,0 +1,169 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Injectable } from '@nestjs/common';
+import { Logger, UnavailableError } from '@rmm/service-kit';
+import { Fifo } from '../sending/fifo.js';
+import type { HeldDelivery } from '../sending/held-delivery.js';
+import { InstanceLease } from '../sending/instance-lease.js';
+import { Parking } from '../sending/parking.js';
+import { Sender } from '../sending/sender.js';
+import { Replicas } from '../sending/shards/replicas.js';
+import { Shards } from '../sending/shards/shards.js';
+import { type IntakeDelivery, type IntakeEvent, IntakeRepository } from './intake.repository.js';
+
+/** Deliveries of a statement, about: it takes some ten milliseconds, which those behind it wait. */
+const SET_ROWS = 500;
+/** An organisation with so many in the sender's queue leaves its next events in the stream for a while. */
+const MAX_QUEUED = 5_000;
+/** Unless so many events wait here: then they are written, and wait in the table. */
+const CROWDED_EVENTS = 3_000;
+const LOOK_MS = 20;
+const RETRY_MS = [100, 250, 500, 1_000, 2_000];
+
+/** Deliveries of one event, all of one organisation. */
+export type WantedDelivery = Omit<IntakeDelivery, 'owner'>;
+
+interface Waiting {
+  orgId: string;
+  deliveries: readonly WantedDelivery[];
+  done: () => void;
+  failed: (error: unknown) => void;
+}
+
+/**
+ * Writes the deliveries of events, organisation by organisation in turns: one that publishes thousands at once stands
+ * in nobody's way, although all come through one stream.
+ */
+@Injectable()
+export class IntakeWriter {
+  /** By organisation. The first is next. */
+  readonly #queues = new Map<string, Fifo<Waiting>>();
+  #events = 0;
+  #running = false;
+  #isStopped = false;
+
+  constructor(
+    private readonly repository: IntakeRepository,
+    private readonly lease: InstanceLease,
+    private readonly shards: Shards,
+    private readonly replicas: Replicas,
+    private readonly parking: Parking,
+    private readonly sender: Sender,
+    private readonly logger: Logger,
+  ) {}
+
+  /**
+   * Ends when the deliveries of an event stand in the table and are on their way.
+   * @throws UnavailableError  when the process ends before; DatabaseError when this event cannot be stored
+   */
+  write(orgId: string, deliveries: readonly WantedDelivery[]): Promise<void> {
+    if (this.#isStopped) return Promise.reject(stopping());
+    return new Promise((done, failed) => {
+      const queue = this.#queues.get(orgId) ?? new Fifo<Waiting>();
+      queue.push({ orgId, deliveries, done, failed });
+      this.#queues.set(orgId, queue);
+      this.#events += 1;
+      if (!this.#running) void this.#run();
+    });
+  }
+
+  /** What is not being written yet is left to others. */
+  stop(): void {
+    this.#isStopped = true;
+    for (const queue of this.#queues.values()) for (const { failed } of queue.takeBehind(0)) failed(stopping());
+    this.#queues.clear();
+    this.#events = 0;
+  }
+
+  async #run(): Promise<void> {
+    this.#running = true;
+    // What comes in the same turn goes along.
+    await Promise.resolve();
+    while (this.#events > 0) {
+      await this.sender.waitForRoom();
+      const set = this.#nextSet();
+      if (set.length > 0) await this.#writeSet(set);
+      else await sleep(LOOK_MS);
+    }
+    this.#running = false;
+  }
+
+  #nextSet(): Waiting[] {
+    const set: Waiting[] = [];
+    const isCrowded = this.#events > CROWDED_EVENTS;
+    let rows = 0;
+    for (let passedOver = 0; rows < SET_ROWS && passedOver < this.#queues.size;) {
+      const [orgId, queue] = this.#queues.entries().next().value as [string, Fifo<Waiting>];
+      this.#queues.delete(orgId);
+      const waiting = isCrowded || this.#mayQueue(orgId) ? queue.shift() : undefined;
+      if (queue.size > 0) this.#queues.set(orgId, queue);
+      if (waiting) {
+        set.push(waiting);
+        rows += waiting.deliveries.length;
+        this.#events -= 1;
+        passedOver = 0;
+      } else {
+        passedOver += 1;
+      }
+    }
+    return set;
+  }
+
+  #mayQueue(orgId: string): boolean {
+    return this.parking.isParked(orgId) || this.sender.queuedOf(orgId) < MAX_QUEUED;
+  }
+
+  async #writeSet(set: readonly Waiting[]): Promise<void> {
+    for (let failures = 0; ; failures += 1) {
+      try {
+        await this.#store(set.flatMap(({ deliveries }) => deliveries));
+        for (const { done } of set) done();
+        return;
+      } catch (err) {
+        if (!(err instanceof UnavailableError)) return this.#writeOneByOne(set, err);
+        if (this.#isStopped) return set.forEach(({ failed }) => failed(err));
+        this.logger.warn({ err, events: set.length }, 'Events wait: the database cannot be used');
+        await sleep(RETRY_MS[Math.min(failures, RETRY_MS.length - 1)]);
+      }
+    }
+  }
+
+  /** One event the database will not take must not hold up the others. */
+  async #writeOneByOne(set: readonly Waiting[], error: unknown): Promise<void> {
+    if (set.length === 1) return set[0]?.failed(error);
+    for (const one of set) await this.#writeSet([one]);
+  }
+
+  async #store(wanted: readonly WantedDelivery[]): Promise<void> {
+    const deliveries = wanted.map((delivery) => this.#owned(delivery));
+    const made = await this.repository.insert(deliveries);
+    const held: HeldDelivery[] = [];
+    let isForOthers = false;
+    for (const { id, webhookId, orgId, owner, event } of deliveries) {
+      if (!made.delete(id)) continue; // an event that stands twice in the set is sent once
+      if (owner === null) isForOthers = true;
+      else if (owner === orgId) this.parking.park(orgId);
+      else held.push(heldOf(event, { id, webhookId, orgId, owner }));
+    }
+    if (isForOthers) this.replicas.due();
+    this.sender.send(held);
+  }
+
+  /** Held by this process, when it may send it and has room for it; else it waits in the table for who may. */
+  #owned({ id, webhookId, partnerId, orgId, maxAttempts, shard, event }: WantedDelivery): IntakeDelivery {
+    const holder = this.shards.owns(shard) ? this.lease.owner : null;
+    const owner = this.#isFull(orgId) ? orgId : holder;
+    return { id, webhookId, partnerId, orgId, maxAttempts, shard, event, owner };
+  }
+
+  #isFull(orgId: string): boolean {
+    return this.parking.isParked(orgId) || this.sender.queuedOf(orgId) >= MAX_QUEUED;
+  }
+}
+
+const stopping = () => new UnavailableError('The process ends');
+
+/** Field by field: spread out, it is a third of what the intake of a delivery costs. */
+const heldOf = (
+  { eventId, eventType, createdAt, body }: IntakeEvent,
+  { id, webhookId, orgId, owner }: Pick<HeldDelivery, 'id' | 'webhookId' | 'orgId' | 'owner'>,
+): HeldDelivery => ({ id, createdAt, webhookId, orgId, eventId, eventType, body, attempt: 0, owner });

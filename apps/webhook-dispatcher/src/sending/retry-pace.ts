@@ -1,0 +1,75 @@
+import { type EventLoopUtilization, performance } from 'node:perf_hooks';
+import { Injectable } from '@nestjs/common';
+import { OutcomeWriter } from './outcome-writer.js';
+import { Sender } from './sender.js';
+
+/** Little at a time: what begins at once also keeps everything else waiting at once. */
+const TICK_MS = 10;
+const TICKS_PER_SECOND = 1_000 / TICK_MS;
+/** Every how many ticks the number is judged. */
+const JUDGE_EVERY = 5;
+/** Of its time this process may spend at work while retries go on as they like. */
+const BUSY = 0.6;
+/** So many unwritten outcomes mean that the database is busy. */
+const BACKLOG = 1_000;
+/** Retries a second that are always let through, and the number at which there is no limit any more. */
+const SLOWEST = 500;
+const FASTEST = 20_000;
+const SLOWER = 0.8;
+const QUICKER = 1.1;
+
+/**
+ * The next number of retries a second.
+ * @param perSecond  the last one; Infinity where there was no limit
+ * @param begun  retries begun since, a second
+ */
+export function nextPace(perSecond: number, begun: number, isPressed: boolean): number {
+  if (isPressed) return Math.max(SLOWEST, Math.min(perSecond, begun) * SLOWER);
+  const quicker = perSecond * QUICKER;
+  return quicker > FASTEST ? Infinity : quicker;
+}
+
+/**
+ * Keeps a storm of retries from taking the processor and the database away from new events. Retries have waited already
+ * and may wait a little more: while this process, or the database behind it, is busy, fewer of them begin.
+ */
+@Injectable()
+export class RetryPace {
+  #timer: NodeJS.Timeout | undefined;
+  #perSecond = Infinity;
+  #begun = 0;
+  #ticks = 0;
+  #used: EventLoopUtilization | undefined;
+
+  constructor(
+    private readonly sender: Sender,
+    private readonly outcomes: OutcomeWriter,
+  ) {}
+
+  start(): void {
+    this.#timer = setInterval(() => this.#tick(), TICK_MS).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  #tick(): void {
+    this.#ticks += 1;
+    if (this.#ticks % JUDGE_EVERY === 0) this.#judge();
+    if (this.#perSecond < Infinity) this.sender.allowRetries(this.#perSecond / TICKS_PER_SECOND);
+  }
+
+  #judge(): void {
+    const used = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(used, this.#used);
+    this.#used = used;
+    const begun = ((this.sender.begunRetries - this.#begun) * TICKS_PER_SECOND) / JUDGE_EVERY;
+    this.#begun = this.sender.begunRetries;
+    const isPressed = utilization > BUSY || this.outcomes.backlog > BACKLOG;
+    // Nothing to slow down, nothing to let go.
+    if (this.#perSecond === Infinity && (!isPressed || begun === 0)) return;
+    this.#perSecond = nextPace(this.#perSecond, begun, isPressed);
+    if (this.#perSecond === Infinity) this.sender.allowRetries(Infinity);
+  }
+}
