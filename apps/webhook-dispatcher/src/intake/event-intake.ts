@@ -58,7 +58,7 @@ export class EventIntake {
       return refusal === null;
     });
     // A webhook that was made before its event is in the index from here on, whatever its broadcast does.
-    await this.index.refresh();
+    await this.writer.whenAvailable(() => this.index.refresh());
     let matched = 0;
     const writes = good.map(async (message) => {
       const deliveries = this.#deliveriesOf(message.envelope);

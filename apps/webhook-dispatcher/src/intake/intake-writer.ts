@@ -4,6 +4,7 @@ import { Logger, UnavailableError } from '@rmm/service-kit';
 import { Fifo } from '../sending/fifo.js';
 import type { HeldDelivery } from '../sending/held-delivery.js';
 import { InstanceLease } from '../sending/instance-lease.js';
+import { keepTrying } from '../sending/keep-trying.js';
 import { Parking } from '../sending/parking.js';
 import { Sender } from '../sending/sender.js';
 import { Replicas } from '../sending/shards/replicas.js';
@@ -17,7 +18,6 @@ const MAX_QUEUED = 5_000;
 /** Unless so many events wait here: then they are written, and wait in the table. */
 const CROWDED_EVENTS = 3_000;
 const LOOK_MS = 20;
-const RETRY_MS = [100, 250, 500, 1_000, 2_000];
 
 /** Deliveries of one event, all of one organisation. */
 export type WantedDelivery = Omit<IntakeDelivery, 'owner'>;
@@ -63,6 +63,14 @@ export class IntakeWriter {
       this.#queues.set(orgId, queue);
       this.#events += 1;
       if (!this.#running) void this.#run();
+    });
+  }
+
+  /** Does what needs the database, as soon as it can be used. @throws UnavailableError  when the process ends before */
+  whenAvailable<T>(work: () => Promise<T>): Promise<T> {
+    return keepTrying(work, (err) => {
+      if (this.#isStopped || !(err instanceof UnavailableError)) throw err;
+      this.logger.warn({ err }, 'Events wait: the database cannot be used');
     });
   }
 
@@ -113,17 +121,12 @@ export class IntakeWriter {
   }
 
   async #writeSet(set: readonly Waiting[]): Promise<void> {
-    for (let failures = 0; ; failures += 1) {
-      try {
-        await this.#store(set.flatMap(({ deliveries }) => deliveries));
-        for (const { done } of set) done();
-        return;
-      } catch (err) {
-        if (!(err instanceof UnavailableError)) return this.#writeOneByOne(set, err);
-        if (this.#isStopped) return set.forEach(({ failed }) => failed(err));
-        this.logger.warn({ err, events: set.length }, 'Events wait: the database cannot be used');
-        await sleep(RETRY_MS[Math.min(failures, RETRY_MS.length - 1)]);
-      }
+    try {
+      await this.whenAvailable(() => this.#store(set.flatMap(({ deliveries }) => deliveries)));
+      for (const { done } of set) done();
+    } catch (error) {
+      if (error instanceof UnavailableError) for (const { failed } of set) failed(error);
+      else await this.#writeOneByOne(set, error);
     }
   }
 

@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { Logger } from '@rmm/service-kit';
 import type { RequestShape } from '../attempt-log/request-shape.js';
 import { RequestShapesRepository } from '../attempt-log/request-shapes.repository.js';
 import { DispatcherMetrics } from '../dispatcher.metrics.js';
 import { HeldDeliveries } from './held-deliveries.js';
+import { keepTrying } from './keep-trying.js';
 import type { Outcome } from './outcome.js';
 import { OutcomesRepository } from './outcomes.repository.js';
 
@@ -12,7 +12,6 @@ const FLUSH_ROWS = 500;
 const FLUSH_MS = 20;
 /** So many unwritten outcomes mean that the database cannot follow: no new attempt begins. */
 const FULL_ROWS = 5_000;
-const RETRY_MS = [100, 250, 500, 1_000, 2_000];
 
 export interface OutcomeListener {
   /** A set that now stands in the database. */
@@ -93,18 +92,16 @@ export class OutcomeWriter {
     this.#isRunning = false;
   }
 
-  async #write(set: Outcome[]): Promise<Set<string>> {
-    for (let failures = 0; ; failures += 1) {
-      try {
+  #write(set: Outcome[]): Promise<Set<string>> {
+    return keepTrying(
+      async () => {
         const untried = set.filter(({ attempted }) => !attempted);
         if (untried.length > 0) await this.repository.dropOrphans(untried);
         await this.#storeNewShapes(set);
-        return await this.repository.write(set);
-      } catch (err) {
-        this.logger.warn({ err, outcomes: set.length }, 'Outcomes cannot be written yet');
-        await sleep(RETRY_MS[Math.min(failures, RETRY_MS.length - 1)], undefined, { ref: false });
-      }
-    }
+        return this.repository.write(set);
+      },
+      (err) => this.logger.warn({ err, outcomes: set.length }, 'Outcomes cannot be written yet'),
+    );
   }
 
   /** Before what refers to them. Hardly ever any: a shape is new when a webhook's first request is sent. */

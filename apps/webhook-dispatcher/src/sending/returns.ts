@@ -1,13 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { Logger } from '@rmm/service-kit';
 import { ClaimsRepository } from './claims.repository.js';
 import { HeldDeliveries } from './held-deliveries.js';
 import type { HeldDelivery } from './held-delivery.js';
+import { keepTrying } from './keep-trying.js';
 import { Replicas } from './shards/replicas.js';
 
 const SET_ROWS = 500;
-const RETRY_MS = [100, 250, 500, 1_000, 2_000];
 
 /** A held delivery that goes back to the table. */
 export interface Returned {
@@ -60,14 +59,10 @@ export class Returns {
     }
   }
 
-  async #write(set: readonly Returned[]): Promise<void> {
-    for (let failures = 0; ; failures += 1) {
-      try {
-        return await this.claims.giveBack(set);
-      } catch (err) {
-        this.logger.warn({ err, deliveries: set.length }, 'Deliveries cannot be handed back yet');
-        await sleep(RETRY_MS[Math.min(failures, RETRY_MS.length - 1)], undefined, { ref: false });
-      }
-    }
+  #write(set: readonly Returned[]): Promise<void> {
+    return keepTrying(
+      () => this.claims.giveBack(set),
+      (err) => this.logger.warn({ err, deliveries: set.length }, 'Deliveries cannot be handed back yet'),
+    );
   }
 }
