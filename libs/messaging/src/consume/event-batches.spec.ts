@@ -100,25 +100,23 @@ describe('EventBatches', () => {
     let most = 0;
     let letGo = (): void => undefined;
     const gate = new Promise<void>((resolve) => (letGo = resolve));
-    const subscription = app
-      .get(EventBatches)
-      .subscribeBatch(
-        {
-          stream: 'events',
-          durable: 'batches-d',
-          subjects: ['rmm.events.*.device.renamed'],
-          maxMessages: 10,
-          lingerMs: 5,
-          setsAtOnce: 3,
-        },
-        async (batch) => {
-          open += 1;
-          most = Math.max(most, open);
-          await gate;
-          seen.push(...batch.map(({ envelope }) => envelope.id));
-          open -= 1;
-        },
-      );
+    const subscription = app.get(EventBatches).subscribeBatch(
+      {
+        stream: 'events',
+        durable: 'batches-d',
+        subjects: ['rmm.events.*.device.renamed'],
+        maxMessages: 10,
+        lingerMs: 5,
+        setsAtOnce: 3,
+      },
+      async (batch) => {
+        open += 1;
+        most = Math.max(most, open);
+        await gate;
+        seen.push(...batch.map(({ envelope }) => envelope.id));
+        open -= 1;
+      },
+    );
     await eventually(() => expect(open).toBe(3));
     letGo();
     await eventually(() => expect([...seen].sort()).toEqual([...ids].sort()));
@@ -132,19 +130,17 @@ describe('EventBatches', () => {
     const [id] = await publish(1, 'device.moved');
     let refuse: (reason: Error) => void = () => undefined;
     const handled: string[] = [];
-    const first = app
-      .get(EventBatches)
-      .subscribeBatch(
-        {
-          stream: 'events',
-          durable: 'batches-e',
-          subjects: ['rmm.events.*.device.moved'],
-          maxMessages: 10,
-          lingerMs: 5,
-          policy: { maxDeliveries: 1, backoffMs: [60_000] },
-        },
-        () => new Promise((_, reject) => (refuse = reject)),
-      );
+    const first = app.get(EventBatches).subscribeBatch(
+      {
+        stream: 'events',
+        durable: 'batches-e',
+        subjects: ['rmm.events.*.device.moved'],
+        maxMessages: 10,
+        lingerMs: 5,
+        policy: { maxDeliveries: 1, backoffMs: [60_000] },
+      },
+      () => new Promise((_, reject) => (refuse = reject)),
+    );
     await eventually(async () => expect(await unsettled('batches-e')).toBe(1));
     await new Promise((resolve) => setTimeout(resolve, 50));
     const stopped = first.stop();
