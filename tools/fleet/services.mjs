@@ -16,7 +16,7 @@ export const SERVICES = [
 /** A cap that five services on a small machine can afford. */
 const OLD_SPACE = '--max-old-space-size=768';
 /** MB of young space: small, but for the sender, which at full speed makes 50 MB of short-lived objects a second. */
-const YOUNG_SPACE = { 'webhook-dispatcher': 32 };
+const YOUNG_SPACE = { 'webhook-dispatcher': 16 };
 export const nodeFlagsOf = (name) => [`--max-semi-space-size=${YOUNG_SPACE[name] ?? 8}`, OLD_SPACE];
 
 export const serviceNames = SERVICES.map((service) => service.name);

@@ -3,10 +3,11 @@ import type { Envelope } from '@rmm/contracts';
 import { type BatchMessage, type BatchSubscription, EventBatches } from '@rmm/messaging';
 import { Clock, UnavailableError } from '@rmm/service-kit';
 import { DispatcherMetrics } from '../dispatcher.metrics.js';
+import type { Subscription } from '../subscriptions/subscription.js';
 import { SubscriptionIndex } from '../subscriptions/subscription-index.js';
-import { deliveryIdOf } from './delivery-id.js';
 import { deliveryTime, eventRefusal, webhookBody } from './event-refusal.js';
-import { IntakeWriter, type WantedDelivery } from './intake-writer.js';
+import type { IntakeEvent } from './intake.repository.js';
+import { IntakeWriter } from './intake-writer.js';
 
 /** The durable consumer that all replicas share. */
 export const EVENTS_DURABLE = 'webhook-dispatcher-events';
@@ -61,19 +62,20 @@ export class EventIntake {
     await this.writer.whenAvailable(() => this.index.refresh());
     let matched = 0;
     const writes = good.map(async (message) => {
-      const deliveries = this.#deliveriesOf(message.envelope);
-      if (deliveries.length === 0) return message.ack();
+      const { envelope } = message;
+      const subscriptions = this.index.match(envelope.orgId ?? '', envelope.type);
+      if (subscriptions.length === 0) return message.ack();
       matched += 1;
-      await this.#write(message, deliveries);
+      await this.#write(message, subscriptions);
     });
     this.metrics.countEvents(matched, good.length - matched, batch.length - good.length);
     const [refused] = (await Promise.allSettled(writes)).filter(({ status }) => status === 'rejected');
     if (refused?.status === 'rejected') throw refused.reason;
   }
 
-  async #write(message: BatchMessage, deliveries: readonly WantedDelivery[]): Promise<void> {
+  async #write(message: BatchMessage, subscriptions: readonly Subscription[]): Promise<void> {
     try {
-      await this.writer.write(message.envelope.orgId ?? '', deliveries);
+      await this.writer.write(this.#eventOf(message.envelope), subscriptions);
       message.ack();
     } catch (error) {
       if (error instanceof UnavailableError) throw error;
@@ -81,24 +83,12 @@ export class EventIntake {
     }
   }
 
-  #deliveriesOf(envelope: Envelope): WantedDelivery[] {
-    const orgId = envelope.orgId ?? '';
-    const subscriptions = this.index.match(orgId, envelope.type);
-    if (subscriptions.length === 0) return [];
-    const event = {
+  #eventOf(envelope: Envelope): IntakeEvent {
+    return {
       eventId: envelope.id,
       eventType: envelope.type,
       createdAt: deliveryTime(envelope.timestamp, this.clock.now()),
       body: webhookBody(envelope),
     };
-    return subscriptions.map(({ webhookId, partnerId, retryPolicy, shard }) => ({
-      id: deliveryIdOf(envelope.id, webhookId),
-      webhookId,
-      partnerId,
-      orgId,
-      maxAttempts: retryPolicy.maxRetries + 1,
-      shard,
-      event,
-    }));
   }
 }

@@ -3,11 +3,12 @@ import { eventually } from '@rmm/testing-services';
 import type { HeldDelivery } from '../sending/held-delivery.js';
 import type { InstanceLease } from '../sending/instance-lease.js';
 import type { Parking } from '../sending/parking.js';
+import { DEFAULT_RETRY_POLICY } from '../sending/retry-delay.js';
 import type { Sender } from '../sending/sender.js';
 import type { Replicas } from '../sending/shards/replicas.js';
 import type { Shards } from '../sending/shards/shards.js';
 import type { IntakeDelivery, IntakeRepository } from './intake.repository.js';
-import { IntakeWriter, type WantedDelivery } from './intake-writer.js';
+import { IntakeWriter } from './intake-writer.js';
 
 describe('IntakeWriter', () => {
   /** What was written, statement by statement. */
@@ -56,20 +57,18 @@ describe('IntakeWriter', () => {
   });
 
   let made = 0;
-  const event = (orgId: string, deliveries = 1, shard = 0): WantedDelivery[] => {
+  const write = (orgId: string, webhooks = 1, shard = 0) => {
     made += 1;
-    const eventId = `event-${made}`;
-    return Array.from({ length: deliveries }, (_, n) => ({
-      id: `${eventId}/${n}`,
+    const event = { eventId: `event-${made}`, eventType: 'device.online', createdAt: new Date(), body: '{}' };
+    const subscribers = Array.from({ length: webhooks }, (_, n) => ({
       webhookId: `webhook-${n}`,
       partnerId: 'partner',
       orgId,
-      maxAttempts: 6,
       shard,
-      event: { eventId, eventType: 'device.online', createdAt: new Date(), body: '{}' },
+      retryPolicy: DEFAULT_RETRY_POLICY,
     }));
+    return writer.write(event, subscribers);
   };
-  const write = (orgId: string, deliveries = 1, shard = 0) => writer.write(orgId, event(orgId, deliveries, shard));
   const tick = () => new Promise((resolve) => setImmediate(resolve));
   const organizations = (statement: IntakeDelivery[] | undefined) => new Set(statement?.map(({ orgId }) => orgId));
 
@@ -89,18 +88,18 @@ describe('IntakeWriter', () => {
 
   it('leaves the events of an organisation with a long queue where they are, until it is shorter', async () => {
     letGo();
-    queued = { noisy: 5_000 };
+    queued = { noisy: 3_000 };
     const held = write('noisy');
     await write('quiet');
     expect(statements.flatMap((statement) => [...organizations(statement)])).toEqual(['quiet']);
-    queued = { noisy: 4_999 };
+    queued = { noisy: 2_999 };
     await held;
     expect(sent.map(({ orgId }) => orgId)).toEqual(['quiet', 'noisy']);
   });
 
   it('writes them all the same when too many wait: then they wait in the table', async () => {
     letGo();
-    queued = { noisy: 5_000 };
+    queued = { noisy: 3_000 };
     const burst = Array.from({ length: 4_000 }, () => write('noisy'));
     await burst[0];
     expect(statements[0]?.every(({ owner }) => owner === 'noisy')).toBe(true);

@@ -9,22 +9,25 @@ import { Parking } from '../sending/parking.js';
 import { Sender } from '../sending/sender.js';
 import { Replicas } from '../sending/shards/replicas.js';
 import { Shards } from '../sending/shards/shards.js';
+import type { Subscription } from '../subscriptions/subscription.js';
+import { deliveryIdOf } from './delivery-id.js';
 import { type IntakeDelivery, type IntakeEvent, IntakeRepository } from './intake.repository.js';
 
 /** Deliveries of a statement, about: it takes some ten milliseconds, which those behind it wait. */
 const SET_ROWS = 500;
 /** An organisation with so many in the sender's queue leaves its next events in the stream for a while. */
-const MAX_QUEUED = 5_000;
+const MAX_QUEUED = 3_000;
 /** Unless so many events wait here: then they are written, and wait in the table. */
 const CROWDED_EVENTS = 3_000;
 const LOOK_MS = 20;
 
-/** Deliveries of one event, all of one organisation. */
-export type WantedDelivery = Omit<IntakeDelivery, 'owner'>;
+/** What the deliveries to a webhook are made of. */
+export type Subscriber = Pick<Subscription, 'webhookId' | 'partnerId' | 'orgId' | 'shard' | 'retryPolicy'>;
 
+/** An event, and who gets it. Its deliveries are made when it is written: thousands of events may wait. */
 interface Waiting {
-  orgId: string;
-  deliveries: readonly WantedDelivery[];
+  event: IntakeEvent;
+  subscribers: readonly Subscriber[];
   done: () => void;
   failed: (error: unknown) => void;
 }
@@ -53,13 +56,15 @@ export class IntakeWriter {
 
   /**
    * Ends when the deliveries of an event stand in the table and are on their way.
+   * @param subscribers  all of one organisation, at least one
    * @throws UnavailableError  when the process ends before; DatabaseError when this event cannot be stored
    */
-  write(orgId: string, deliveries: readonly WantedDelivery[]): Promise<void> {
+  write(event: IntakeEvent, subscribers: readonly Subscriber[]): Promise<void> {
     if (this.#isStopped) return Promise.reject(stopping());
     return new Promise((done, failed) => {
+      const orgId = subscribers[0]?.orgId ?? '';
       const queue = this.#queues.get(orgId) ?? new Fifo<Waiting>();
-      queue.push({ orgId, deliveries, done, failed });
+      queue.push({ event, subscribers, done, failed });
       this.#queues.set(orgId, queue);
       this.#events += 1;
       if (!this.#running) void this.#run();
@@ -106,7 +111,7 @@ export class IntakeWriter {
       if (queue.size > 0) this.#queues.set(orgId, queue);
       if (waiting) {
         set.push(waiting);
-        rows += waiting.deliveries.length;
+        rows += waiting.subscribers.length;
         this.#events -= 1;
         passedOver = 0;
       } else {
@@ -122,7 +127,7 @@ export class IntakeWriter {
 
   async #writeSet(set: readonly Waiting[]): Promise<void> {
     try {
-      await this.whenAvailable(() => this.#store(set.flatMap(({ deliveries }) => deliveries)));
+      await this.whenAvailable(() => this.#store(set));
       for (const { done } of set) done();
     } catch (error) {
       if (error instanceof UnavailableError) for (const { failed } of set) failed(error);
@@ -136,8 +141,8 @@ export class IntakeWriter {
     for (const one of set) await this.#writeSet([one]);
   }
 
-  async #store(wanted: readonly WantedDelivery[]): Promise<void> {
-    const deliveries = wanted.map((delivery) => this.#owned(delivery));
+  async #store(set: readonly Waiting[]): Promise<void> {
+    const deliveries = set.flatMap(({ event, subscribers }) => subscribers.map((one) => this.#deliveryOf(event, one)));
     const made = await this.repository.insert(deliveries);
     const held: HeldDelivery[] = [];
     let isForOthers = false;
@@ -152,10 +157,18 @@ export class IntakeWriter {
   }
 
   /** Held by this process, when it may send it and has room for it; else it waits in the table for who may. */
-  #owned({ id, webhookId, partnerId, orgId, maxAttempts, shard, event }: WantedDelivery): IntakeDelivery {
+  #deliveryOf(event: IntakeEvent, { webhookId, partnerId, orgId, shard, retryPolicy }: Subscriber): IntakeDelivery {
     const holder = this.shards.owns(shard) ? this.lease.owner : null;
-    const owner = this.#isFull(orgId) ? orgId : holder;
-    return { id, webhookId, partnerId, orgId, maxAttempts, shard, event, owner };
+    return {
+      id: deliveryIdOf(event.eventId, webhookId),
+      webhookId,
+      partnerId,
+      orgId,
+      maxAttempts: retryPolicy.maxRetries + 1,
+      shard,
+      owner: this.#isFull(orgId) ? orgId : holder,
+      event,
+    };
   }
 
   #isFull(orgId: string): boolean {

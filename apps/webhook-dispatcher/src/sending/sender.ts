@@ -17,7 +17,7 @@ import { Shards } from './shards/shards.js';
 import { Slots } from './slots.js';
 
 /** Held and not yet begun: more than this is left in the database, in the stream or in Redis. */
-const MAX_QUEUED = 50_000;
+const MAX_QUEUED = 30_000;
 /** Of these, retries: an outage of many receivers ends in a storm of them, and events must find room meanwhile. */
 const MAX_QUEUED_RETRIES = 10_000;
 const ROOM_POLL_MS = 50;
