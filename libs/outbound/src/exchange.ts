@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import { asOutboundError, OutboundTimeout } from './outbound.errors.js';
+import { asOutboundError, OutboundFailed, OutboundTimeout } from './outbound.errors.js';
 
 export interface OutboundResponse {
   status: number;
@@ -22,8 +22,13 @@ export interface ExchangeLimits {
 
 const NOTHING = Buffer.alloc(0);
 
+/** A request that dies so soon, in milliseconds, without a byte of an answer most likely met a connection just closed. */
+const STALE_MS = 1_000;
+const LOST = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
+
 /**
- * One request and its answer under one deadline.
+ * One request and its answer under one deadline. A kept connection may be closed by the other side in the moment it is
+ * used: then the request goes out once more, on another one.
  * On `dispatch`, not `request`: no stream is built for a body that is a kilobyte and is read to its end at once.
  * @throws OutboundTimeout, OutboundFailed
  */
@@ -33,12 +38,19 @@ export function exchange(
   limits: ExchangeLimits,
 ): Promise<OutboundResponse> {
   return new Promise((resolve, reject) => {
-    const handler = new ExchangeHandler(limits, resolve, reject);
-    try {
-      dispatcher.dispatch(request, handler);
-    } catch (error) {
-      handler.fail(error);
-    }
+    const startedMs = performance.now();
+    const send = (handler: ExchangeHandler) => {
+      try {
+        dispatcher.dispatch(request, handler);
+      } catch (error) {
+        handler.fail(error);
+      }
+    };
+    const onceMore = () => {
+      const remainingMs = limits.remainingMs - (performance.now() - startedMs);
+      send(new ExchangeHandler({ ...limits, remainingMs }, resolve, reject, null));
+    };
+    send(new ExchangeHandler(limits, resolve, reject, onceMore));
   });
 }
 
@@ -46,6 +58,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   readonly #timer: NodeJS.Timeout;
   readonly #chunks: Buffer[] = [];
   #controller: Dispatcher.DispatchController | undefined;
+  #sentMs = 0;
   #status = 0;
   #headers: IncomingHttpHeaders = {};
   #bytes = 0;
@@ -55,6 +68,8 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     private readonly limits: ExchangeLimits,
     private readonly resolve: (response: OutboundResponse) => void,
     private readonly reject: (error: Error) => void,
+    /** Sends the request again; null when it has been. */
+    private readonly onceMore: (() => void) | null,
   ) {
     // Neither headers nor body nor early hints move this: a dripping receiver does not outlive it.
     this.#timer = setTimeout(() => this.#abandon(new OutboundTimeout(limits.timeoutMs)), limits.remainingMs);
@@ -62,6 +77,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
+    this.#sentMs = performance.now();
     // Its time ran out while it waited for a connection.
     if (this.#isSettled) controller.abort(new OutboundTimeout(this.limits.timeoutMs));
   }
@@ -90,7 +106,17 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 
   fail(error: unknown): void {
-    this.#abandon(asOutboundError(error));
+    const failure = asOutboundError(error);
+    if (this.onceMore && this.#metStaleConnection(failure)) {
+      if (this.#settle()) this.onceMore();
+    } else {
+      this.#abandon(failure);
+    }
+  }
+
+  #metStaleConnection(failure: Error): boolean {
+    const isLost = failure instanceof OutboundFailed && failure.code !== null && LOST.has(failure.code);
+    return isLost && this.#status === 0 && this.#sentMs > 0 && performance.now() - this.#sentMs < STALE_MS;
   }
 
   #answer(truncated: boolean): void {

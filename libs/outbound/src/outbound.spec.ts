@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer, type Socket } from 'node:net';
 import { Outbound, type OutboundOptions } from './outbound.js';
 import { OutboundFailed, OutboundTimeout, UnsafeAddress } from './outbound.errors.js';
 
@@ -146,6 +146,71 @@ describe('Outbound', () => {
     for (const outcome of await Promise.allSettled(both)) {
       expect(outcome).toMatchObject({ status: 'rejected', reason: { name: 'OutboundTimeout' } });
     }
+  });
+
+  describe('a connection that dies before the answer', () => {
+    /** Keeps connections, and closes each when its second request comes, as one whose idle time is over. */
+    const forgetful = async () => {
+      const seen: string[] = [];
+      const served = new WeakSet<Socket>();
+      const server = createServer((request, response) => {
+        seen.push(String(request.headers['x-id']));
+        if (served.has(request.socket)) request.socket.destroy();
+        else response.end('ok');
+        served.add(request.socket);
+      });
+      return { seen, url: `http://127.0.0.1:${await listen(server)}/` };
+    };
+
+    it('is tried once more, on another one, within the same attempt', async () => {
+      const { seen, url: forgetfulUrl } = await forgetful();
+      const outbound = outboundWith();
+      const post = (id: string) => outbound.post({ url: forgetfulUrl, headers: { 'x-id': id }, body: '{}', ...LIMITS });
+      expect(await post('first')).toMatchObject({ status: 200 });
+      // The pool takes a connection back a moment after its answer.
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      expect(await post('second')).toMatchObject({ status: 200 });
+      expect(seen).toEqual(['first', 'second', 'second']);
+    });
+
+    it('is tried once more and no oftener', async () => {
+      let requests = 0;
+      answer = (request) => {
+        requests += 1;
+        request.socket.destroy();
+      };
+      await expect(outboundWith().post({ url, ...LIMITS })).rejects.toThrow(OutboundFailed);
+      expect(requests).toBe(2);
+    });
+
+    it.each<[string, RequestListener]>([
+      [
+        'after a part of the answer',
+        (_, response) => {
+          response.writeHead(200, { 'content-length': '100' }).write('half');
+          setTimeout(() => response.destroy(), 50);
+        },
+      ],
+      ['after a while', (request) => void setTimeout(() => request.socket.destroy(), 1_200)],
+    ])('is not tried again when it dies %s', async (_, listener) => {
+      let requests = 0;
+      answer = (request, response) => {
+        requests += 1;
+        listener(request, response);
+      };
+      await expect(outboundWith().post({ url, ...LIMITS })).rejects.toThrow(OutboundFailed);
+      expect(requests).toBe(1);
+    });
+
+    it('keeps to the one deadline over both', async () => {
+      let requests = 0;
+      answer = (request) => {
+        requests += 1;
+        if (requests === 1) setTimeout(() => request.socket.destroy(), 300);
+      };
+      await expect(outboundWith().post({ url, ...LIMITS, timeoutMs: 700 })).rejects.toThrow('Timeout after 700 ms');
+      expect(requests).toBe(2);
+    });
   });
 
   it('says what failed on the network without naming an address', async () => {
