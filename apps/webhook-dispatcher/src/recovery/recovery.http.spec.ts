@@ -239,9 +239,16 @@ describe('POST /webhooks/:id/recover', () => {
        select event_id, created_at, $1, $2, '{}' from made`,
       [mine.partnerId, mine.orgId, webhook.id],
     );
-    expect(await accepted(webhook.id)).toBe(10_000);
-    expect(await accepted(webhook.id)).toBe(500);
-    expect(await accepted(webhook.id)).toBe(0);
+    // A call also ends when it has taken too long, which a busy machine may bring about.
+    const counts: number[] = [];
+    const sixAnHour = { name: 'webhook-recover', limit: 6, windowSeconds: 3_600, onRedisDown: 'allow' } as const;
+    do {
+      await app.get(RateLimits).reset(sixAnHour, webhook.id);
+      counts.push(await accepted(webhook.id));
+    } while (counts.at(-1) !== 0 && counts.length < 20);
+    expect(counts.length).toBeGreaterThan(2);
+    expect(Math.max(...counts)).toBeLessThanOrEqual(10_000);
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(10_500);
     const { body } = await call('get', `/${webhook.id}`, partner).expect(200);
     expect(body.deliveryStats).toMatchObject({ total: 21_000, failed: 10_500 });
     await call('delete', `/${webhook.id}`, partner).expect(200);
