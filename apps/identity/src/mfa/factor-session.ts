@@ -3,6 +3,7 @@ import type { UserCaller } from '@rmm/access';
 import type { OutboxTransaction } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
 import { hashKey } from '@rmm/secrets';
+import { UnauthenticatedError } from '@rmm/service-kit';
 import { AccessChanges } from '../access/access-changes.js';
 import { SessionOpener, type OpenedSession } from '../sessions/session-opener.js';
 import { SessionsRepository } from '../sessions/sessions.repository.js';
@@ -30,13 +31,18 @@ export class FactorSession {
     if (!alive || presented.id !== sessionId) throw new ReplacementSessionRequired();
   }
 
-  /** In the transaction of the change, which moved the epochs. A factor was proven a moment ago. */
+  /**
+   * In the transaction of the change, which moved the epochs. A factor was proven a moment ago.
+   * @throws UnauthenticatedError when the caller's session ended after it was let in: of two changes at once, one wins
+   */
   async reissue(
     tx: OutboxTransaction,
     caller: UserCaller,
     person: Person & Epochs,
     membership: LiveMembership,
   ): Promise<OpenedSession> {
+    const replaced = await this.sessions.revokeFamily(tx, caller.sessionId, 'mfa_change');
+    if (replaced === 0) throw new UnauthenticatedError();
     await this.sessions.revokeAll(tx, person.id, 'mfa_change');
     await this.access.announce(tx, { userIds: [person.id], reason: 'mfa_change' });
     const replaces = caller.sessionId;

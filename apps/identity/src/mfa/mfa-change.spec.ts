@@ -221,6 +221,17 @@ describe('a change of factors', () => {
       expect((await identity.post('/auth/mfa/verify', { tempToken, code })).status).toBe(200);
     }, 30_000);
 
+    it('refuses a session that ended after the request was let in', async () => {
+      const person = await enrolled();
+      await identity.get('/auth/me', { bearer: person.bearer });
+      await fleet.query('update session_family set revoked_at = now() where user_id = $1', [person.userId]);
+      const late = await identity.post('/auth/mfa/recovery-codes', {}, person);
+      expect(late).toMatchObject({ status: 401, body: { code: 'unauthenticated' } });
+      const { tempToken } = (await login(person.email)).body;
+      const code = person.recoveryCodes[0];
+      expect((await identity.post('/auth/mfa/verify', { tempToken, code })).status).toBe(200);
+    }, 30_000);
+
     it('ends logins that wait for their factor', async () => {
       const person = await enrolled();
       const { tempToken } = (await login(person.email)).body;
