@@ -1,8 +1,7 @@
 // ./fleet bench webhooks-fairness: what 99 quiet tenants notice of one with 50,000 deliveries for a receiver that hangs,
 // fails, drips, refuses or is fast.
-import { once } from 'node:events';
-import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../processes/ports.mjs';
 import { BenchServer } from './load.mjs';
 import { report, target } from './report.mjs';
 import { QUIET_TENANTS, QuietTenants } from './webhooks-quiet.mjs';
@@ -37,7 +36,7 @@ async function oneCase(name, redisDatabase) {
   const world = await WebhookWorld.open(stores, { redisDatabase });
   try {
     const quiet = await QuietTenants.open(world, receiver);
-    const port = name === 'refuses' ? await shutPort() : noisyReceiver.port;
+    const port = name === 'refuses' ? await freePort() : noisyReceiver.port;
     const url = `http://127.0.0.1:${port}/${BEHAVIOUR[name]}/noisy`;
     const noisy = await world.addOrganizations(1, () => Array.from({ length: NOISY_WEBHOOKS }, () => url));
     await quiet.measure(1);
@@ -64,15 +63,6 @@ async function noiseOf(world, [{ orgId }]) {
     [orgId],
   );
   return rows[0];
-}
-
-async function shutPort() {
-  const server = net.createServer();
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 function print(cases) {

@@ -5,10 +5,10 @@ import { fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
-import net from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nodeFlagsOf } from '../fleet/services.mjs';
+import { freePort } from '../processes/ports.mjs';
 import { lib } from './fleet-libs.mjs';
 import { cpuOf, cpuOfFamily, memoryOf, parentOf, processStartedWith } from './webhooks-cpu.mjs';
 import { eventData, SECRET } from './webhooks-shared.mjs';
@@ -251,13 +251,4 @@ export class WebhookWorld {
     for (const step of this.#undo.reverse()) await step();
     this.#undo = [];
   }
-}
-
-async function freePort() {
-  const server = net.createServer();
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
 }

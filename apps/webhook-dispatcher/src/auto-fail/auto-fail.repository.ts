@@ -21,6 +21,10 @@ export interface DueMail extends Omit<FailedWebhook, 'isGone'> {
 const BATCH = 200;
 /** How far back a 410 is looked for: far longer than between two looks. */
 const GONE_MINUTES = 30;
+const IS_GONE = `
+  exists (select from dead_letter l
+           where l.webhook_id = w.id and l.response_status = 410 and l.failed_at >= c.failing_since
+             and l.failed_at > now() - interval '${GONE_MINUTES} minutes')`;
 
 /**
  * $1 hours. The row of the webhook is locked before its counter, as by those who change it; a webhook revived meanwhile
@@ -29,15 +33,10 @@ const GONE_MINUTES = 30;
 const FAIL = `
   with due as (
     select w.id, c.failing_since,
-           exists (select from dead_letter l
-                    where l.webhook_id = w.id and l.response_status = 410 and l.failed_at >= c.failing_since
-                      and l.failed_at > now() - interval '${GONE_MINUTES} minutes') as is_gone
+           ${IS_GONE} as is_gone
       from webhook_counter c join webhook w on w.id = c.webhook_id and w.status = 'active'
      where c.failing_since is not null
-       and (c.failing_since < now() - make_interval(hours => $1)
-            or exists (select from dead_letter l
-                        where l.webhook_id = w.id and l.response_status = 410 and l.failed_at >= c.failing_since
-                          and l.failed_at > now() - interval '${GONE_MINUTES} minutes'))
+       and (c.failing_since < now() - make_interval(hours => $1) or ${IS_GONE})
      order by w.id limit ${BATCH}
        for update of w, c skip locked
   ), failed as (

@@ -122,7 +122,11 @@ export class IntakeWriter {
   }
 
   #mayQueue(orgId: string): boolean {
-    return this.parking.isParked(orgId) || this.sender.queuedOf(orgId) < MAX_QUEUED;
+    return this.parking.isParked(orgId) || this.#hasRoom(orgId);
+  }
+
+  #hasRoom(orgId: string): boolean {
+    return this.sender.queuedOf(orgId) < MAX_QUEUED;
   }
 
   async #writeSet(set: readonly Waiting[]): Promise<void> {
@@ -172,7 +176,7 @@ export class IntakeWriter {
   }
 
   #isFull(orgId: string): boolean {
-    return this.parking.isParked(orgId) || this.sender.queuedOf(orgId) >= MAX_QUEUED;
+    return this.parking.isParked(orgId) || !this.#hasRoom(orgId);
   }
 }
 

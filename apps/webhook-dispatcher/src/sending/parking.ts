@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { Logger } from '@rmm/service-kit';
-import { SubscriptionIndex } from '../subscriptions/subscription-index.js';
 import { ClaimsRepository } from './claims.repository.js';
 import { Returns } from './returns.js';
 import { Sender } from './sender.js';
@@ -33,7 +32,6 @@ export class Parking {
     private readonly sender: Sender,
     private readonly returns: Returns,
     private readonly claims: ClaimsRepository,
-    private readonly index: SubscriptionIndex,
     private readonly logger: Logger,
   ) {}
 
@@ -106,7 +104,6 @@ export class Parking {
     this.#parked.delete(orgId);
     const deliveries = await this.claims.claimParked(orgId, room);
     if (deliveries.length === room) this.park(orgId);
-    if (deliveries.length > 0) await this.index.refresh();
-    this.sender.send(deliveries);
+    await this.sender.sendClaimed(deliveries);
   }
 }

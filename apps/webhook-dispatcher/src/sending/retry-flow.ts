@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { AutoFail } from '../auto-fail/auto-fail.js';
-import { SubscriptionIndex } from '../subscriptions/subscription-index.js';
 import { ClaimsRepository, type DeliveryKey } from './claims.repository.js';
 import { DeadLetterQueue } from './dead-letter-queue.js';
 import type { Outcome } from './outcome.js';
@@ -16,7 +15,6 @@ import { Sweeper } from './sweeper.js';
 export class RetryFlow {
   constructor(
     private readonly claims: ClaimsRepository,
-    private readonly index: SubscriptionIndex,
     private readonly sender: Sender,
     private readonly outcomes: OutcomeWriter,
     private readonly retries: RetryQueue,
@@ -48,8 +46,7 @@ export class RetryFlow {
     await this.sender.waitForRoomForRetries();
     const deliveries = await this.claims.claim(keys);
     if (deliveries.length < keys.length && !this.shards.ownsAll) this.replicas.due();
-    if (deliveries.length > 0) await this.index.refresh();
-    this.sender.send(deliveries);
+    await this.sender.sendClaimed(deliveries);
   }
 
   async #schedule(written: readonly Outcome[]): Promise<void> {

@@ -84,13 +84,13 @@ export class Sender {
   }
 
   /** Ends when there is room for more, or no more is taken at all: the back-pressure of all that feeds the sender. */
-  async waitForRoom(): Promise<void> {
-    while (this.room === 0 && !this.#isStopped) await sleep(ROOM_POLL_MS, undefined, { ref: false });
+  waitForRoom(): Promise<void> {
+    return this.#waitFor(() => this.room);
   }
 
   /** The same for retries. */
-  async waitForRoomForRetries(): Promise<void> {
-    while (this.roomForRetries === 0 && !this.#isStopped) await sleep(ROOM_POLL_MS, undefined, { ref: false });
+  waitForRoomForRetries(): Promise<void> {
+    return this.#waitFor(() => this.roomForRetries);
   }
 
   /** Who waits here, for the parking alone: it counts what has ended between two looks. */
@@ -128,6 +128,12 @@ export class Sender {
       }
     }
     if (elsewhere.length > 0) void this.returns.add(elsewhere);
+  }
+
+  /** What was claimed just now, by the webhooks as they are now. */
+  async sendClaimed(deliveries: readonly HeldDelivery[]): Promise<void> {
+    if (deliveries.length > 0) await this.index.refresh();
+    this.send(deliveries);
   }
 
   /** Since the start. */
@@ -174,6 +180,10 @@ export class Sender {
       if (this.#slots.active === 0) resolve();
     });
     await Promise.race([ended, timeUp]);
+  }
+
+  async #waitFor(room: () => number): Promise<void> {
+    while (room() === 0 && !this.#isStopped) await sleep(ROOM_POLL_MS, undefined, { ref: false });
   }
 
   #begin(delivery: HeldDelivery, origin: string, done: () => void): void {

@@ -119,8 +119,7 @@ export class Sweeper {
       if (limit < MIN_CLAIM_ROWS) return;
       const deliveries = await this.claims.claimDue(limit, overdueMs);
       claimed = deliveries.length;
-      if (claimed > 0) await this.index.refresh();
-      this.sender.send(deliveries);
+      await this.sender.sendClaimed(deliveries);
     } while (claimed === limit && !this.#isStopped);
   }
 }
