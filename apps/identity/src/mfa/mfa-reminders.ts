@@ -1,6 +1,6 @@
-import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
-import { Logger } from '@rmm/service-kit';
+import { Logger, RepeatedWork } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { MailOutbox } from '../mail/mail-outbox.js';
 import { PeopleRepository } from '../users/people.repository.js';
@@ -8,7 +8,6 @@ import type { Person } from '../users/person.js';
 import { deadlineText, MfaGrace, REMINDER_DAYS } from './mfa-grace.js';
 import { DEFAULT_GRACE_DAYS, MAX_GRACE_DAYS } from './mfa-policy.js';
 
-const EVERY_MS = 600_000;
 const BATCH = 100;
 const DAY_MS = 86_400_000;
 
@@ -32,27 +31,25 @@ const CANDIDATES = `
 
 /** Reminds people three days before their enrolment window ends. Replicas may look side by side: one sends. */
 @Injectable()
-export class MfaReminders implements OnApplicationBootstrap, OnModuleDestroy {
-  private timer?: NodeJS.Timeout;
-  private running: Promise<void> = Promise.resolve();
+export class MfaReminders extends RepeatedWork {
+  protected readonly what = 'The reminders of MFA';
+  protected readonly everyMs = 600_000;
 
   constructor(
     private readonly worker: WorkerDatabase,
     private readonly people: PeopleRepository,
     private readonly grace: MfaGrace,
     private readonly mail: MailOutbox,
-    private readonly logger: Logger,
+    logger: Logger,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
-  ) {}
-
-  onApplicationBootstrap(): void {
-    const { enabled, forceByRole } = this.config.mfa;
-    if (enabled && forceByRole) this.timer = setInterval(() => this.runInBackground(), EVERY_MS).unref();
+  ) {
+    super(logger);
   }
 
-  async onModuleDestroy(): Promise<void> {
-    clearInterval(this.timer);
-    await this.running;
+  /** Where nobody has to enrol, nobody is reminded. */
+  override onApplicationBootstrap(): void {
+    const { enabled, forceByRole } = this.config.mfa;
+    if (enabled && forceByRole) super.onApplicationBootstrap();
   }
 
   async run(): Promise<void> {
@@ -84,9 +81,5 @@ export class MfaReminders implements OnApplicationBootstrap, OnModuleDestroy {
       .map((membership) => this.grace.judge(person, membership))
       .flatMap(({ status, deadline }) => (status === 'pending' && deadline ? [deadline.getTime()] : []));
     return ends.length === 0 ? null : new Date(Math.min(...ends));
-  }
-
-  private runInBackground(): void {
-    this.running = this.run().catch((err: unknown) => this.logger.warn({ err }, 'The reminders of MFA failed'));
   }
 }
