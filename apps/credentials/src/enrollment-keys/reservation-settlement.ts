@@ -1,30 +1,29 @@
-import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { PROVISIONING_DEVICES_EXISTING } from '@rmm/contracts';
 import { RpcClient } from '@rmm/messaging';
+import { Logger, RepeatedWork } from '@rmm/service-kit';
 import { EnrollmentReservations } from './enrollment-reservations.js';
 
-const SETTLE_EVERY_MS = 10_000;
 const SETTLE_AFTER_SECONDS = 30; // an enrolment answers or fails within 10 s
 const SETTLE_BATCH = 500;
 
 /** Settles reservations whose enrolment crashed half-way: by whether the device exists, within 60 s. */
 @Injectable()
-export class ReservationSettlement implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly logger = new Logger(ReservationSettlement.name);
-  private timer?: NodeJS.Timeout;
+export class ReservationSettlement extends RepeatedWork {
+  protected readonly what = 'The settlement of reservations';
+  protected readonly everyMs = 10_000;
 
   constructor(
     private readonly reservations: EnrollmentReservations,
     private readonly rpc: RpcClient,
-  ) {}
-
-  onApplicationBootstrap(): void {
-    this.timer = setInterval(() => void this.tick(), SETTLE_EVERY_MS);
-    this.timer.unref();
+    logger: Logger,
+  ) {
+    super(logger);
   }
 
-  onApplicationShutdown(): void {
-    clearInterval(this.timer);
+  async run(): Promise<void> {
+    await this.settle();
+    await this.reservations.purge();
   }
 
   /**
@@ -45,14 +44,5 @@ export class ReservationSettlement implements OnApplicationBootstrap, OnApplicat
       if (here) settled += 1;
     }
     return settled;
-  }
-
-  private async tick(): Promise<void> {
-    try {
-      await this.settle();
-      await this.reservations.purge();
-    } catch (error) {
-      this.logger.warn({ err: error }, 'reservations could not be settled; tried again later');
-    }
   }
 }
