@@ -10,6 +10,7 @@ export * from './paging/keyset-page.js';
 export { PartitionUpkeep } from './partitions/partition-upkeep.js';
 export * from './partitions/partitioned-by-time.js';
 export { catalogueProblems } from './rls/catalogue-problems.js';
+export { quoteIdentifier } from './rls/quote.js';
 export * from './rls/rules.js';
 export * from './rls/tenant-table.js';
 export { workerFunction } from './rls/worker-function.js';

@@ -1,4 +1,4 @@
-import { loginRoles, noLongerPartitioned, partitionedByTime, tenantTable } from '@rmm/persistence';
+import { loginRoles, noLongerPartitioned, partitionedByTime, quoteIdentifier, tenantTable } from '@rmm/persistence';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /** Changed at start by `set_delivery_retention` to what the configuration says. */
@@ -123,7 +123,7 @@ async function deadLetterTable(q: QueryRunner): Promise<void> {
 /** Retention is configuration, but only the owner may change the rules of partitions: this much the worker may ask for. */
 async function retentionFunction(q: QueryRunner): Promise<void> {
   const { worker } = await loginRoles(q);
-  const schema = `"${await q.getCurrentSchema().then(String)}"`;
+  const schema = quoteIdentifier(await q.getCurrentSchema().then(String));
   await q.query(`
     create function set_delivery_retention(days integer) returns void
     language sql security definer
@@ -133,7 +133,7 @@ async function retentionFunction(q: QueryRunner): Promise<void> {
        where table_name in ('delivery', 'event_body', 'dead_letter') and days between 1 and 365
     $body$`);
   await q.query('revoke all on function set_delivery_retention(integer) from public');
-  await q.query(`grant execute on function set_delivery_retention(integer) to "${worker.replaceAll('"', '""')}"`);
+  await q.query(`grant execute on function set_delivery_retention(integer) to ${quoteIdentifier(worker)}`);
   // What `workerFunction` of persistence writes on functions without arguments.
   await q.query(`comment on function set_delivery_retention(integer) is 'rmm:worker-function'`);
 }

@@ -1,4 +1,4 @@
-import { loginRoles, noLongerPartitioned, partitionedByTime, tenantTable } from '@rmm/persistence';
+import { loginRoles, noLongerPartitioned, partitionedByTime, quoteIdentifier, tenantTable } from '@rmm/persistence';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /** Changed at start by `set_delivery_retention` to what the configuration says. */
@@ -30,7 +30,7 @@ export class AddAttempts1793577601000 implements MigrationInterface {
     await q.query('create index dead_letter_by_time on dead_letter (failed_at desc, delivery_id desc)');
     // When a retry is due, and nothing else, a caller may move.
     const { service } = await loginRoles(q);
-    await q.query(`grant update (due_at) on delivery to "${service.replaceAll('"', '""')}"`);
+    await q.query(`grant update (due_at) on delivery to ${quoteIdentifier(service)}`);
     await attemptTable(q);
     await shapeTable(q);
     await retentionOf(q, [...BEFORE, 'attempt']);
@@ -41,7 +41,7 @@ export class AddAttempts1793577601000 implements MigrationInterface {
     await retentionOf(q, BEFORE);
     await noLongerPartitioned(q, 'attempt');
     await q.query('drop table attempt, request_shape');
-    await q.query(`revoke update (due_at) on delivery from "${service.replaceAll('"', '""')}"`);
+    await q.query(`revoke update (due_at) on delivery from ${quoteIdentifier(service)}`);
     await q.query('drop index delivery_failed, delivery_repeats, dead_letter_by_partner, dead_letter_by_time');
     await q.query(`
       alter table delivery
@@ -103,7 +103,7 @@ async function shapeTable(q: QueryRunner): Promise<void> {
 
 /** The function keeps its owner, its grants and its comment. */
 async function retentionOf(q: QueryRunner, tables: readonly string[]): Promise<void> {
-  const schema = `"${await q.getCurrentSchema().then(String)}"`;
+  const schema = quoteIdentifier(await q.getCurrentSchema().then(String));
   await q.query(`
     create or replace function set_delivery_retention(days integer) returns void
     language sql security definer

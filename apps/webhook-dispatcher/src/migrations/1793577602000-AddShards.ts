@@ -1,4 +1,4 @@
-import { loginRoles, tenantTable } from '@rmm/persistence';
+import { loginRoles, quoteIdentifier, tenantTable } from '@rmm/persistence';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 const SHARDS = 64;
@@ -61,5 +61,5 @@ async function heldIndex(q: QueryRunner, condition: string): Promise<void> {
 
 async function workerLogin(q: QueryRunner): Promise<string> {
   const { worker } = await loginRoles(q);
-  return `"${worker.replaceAll('"', '""')}"`;
+  return quoteIdentifier(worker);
 }

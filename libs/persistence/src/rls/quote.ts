@@ -1,4 +1,4 @@
-/** For names in DDL, which takes no parameters. */
+/** A name (of a role, a table) for DDL, which takes no parameters: in double quotes, those within it doubled. */
 export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
