@@ -46,13 +46,17 @@ const TEXTS: Readonly<Record<string, string>> = {
   UND_ERR_HEADERS_OVERFLOW: 'Response headers too large',
 };
 
+/** Of the handshake, and of the certificate: the latter as the chapter "X509 certificate error codes" of Node lists them. */
+const TLS_CODE =
+  /^(EPROTO$|ERR_TLS|ERR_SSL|CERT_|CRL_|DEPTH_ZERO|ERROR_IN_C|HOSTNAME_|INVALID_(CA|PURPOSE)$|PATH_LENGTH|SELF_SIGNED|UNABLE_TO_)/;
+
 /** Turns whatever undici threw into one of the errors above. */
 export function asOutboundError(error: unknown): Error {
   if (error instanceof UnsafeAddress || error instanceof OutboundTimeout || error instanceof OutboundFailed) {
     return error;
   }
   const code = codeOf(error);
-  const isTls = code !== null && /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/.test(code);
+  const isTls = code !== null && TLS_CODE.test(code);
   const isHttp = error instanceof Error && error.name === 'HTTPParserError';
   const text = isTls ? `TLS failed (${code})` : isHttp ? 'Malformed HTTP response' : code && TEXTS[code];
   return new OutboundFailed(text || `Network error${code ? ` (${code})` : ''}`, code, { cause: error });
