@@ -1,7 +1,9 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer, type Socket } from 'node:net';
+import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
+import type { Identity } from './certificates.js';
 
-/** HTTP or bare TCP on a free port, until `stop`. */
+/** HTTP, bare TCP or bare TLS on a free port, until `stop`. */
 export class Receivers {
   readonly #servers = new Set<Server | TcpServer>();
 
@@ -14,6 +16,20 @@ export class Receivers {
       createTcpServer((socket) => answer(socket.on('error', () => undefined))),
       host,
     );
+  }
+
+  /** Hands over the sockets whose handshake is done. */
+  async tls(identity: Identity, answer: (socket: TLSSocket) => void, host = '127.0.0.1'): Promise<number> {
+    return this.#listen(
+      createTlsServer(identity, (socket) => answer(socket.on('error', () => undefined))),
+      host,
+    );
+  }
+
+  /** Takes no more connections, and ends when those there are have been closed. */
+  async drain(): Promise<void> {
+    await Promise.all([...this.#servers].map((server) => new Promise((resolve) => server.close(resolve))));
+    this.#servers.clear();
   }
 
   stop(): void {
