@@ -9,8 +9,9 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nodeFlagsOf } from '../fleet/services.mjs';
 import { freePort } from '../processes/ports.mjs';
+import { memoryOf } from '../processes/proc.mjs';
 import { lib } from './fleet-libs.mjs';
-import { cpuOf, cpuOfFamily, memoryOf, parentOf, processStartedWith } from './webhooks-cpu.mjs';
+import { cpuOf, cpuOfFamily, parentOf, processStartedWith } from './webhooks-cpu.mjs';
 import { eventData, SECRET } from './webhooks-shared.mjs';
 
 const pg = createRequire(import.meta.url)('pg');

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { commandLineOf, pids } from '../processes/proc.mjs';
 import { poll, sleep } from '../processes/wait.mjs';
 import { probeNats } from '../stores/probe-nats.mjs';
 import { postgresClient, probePostgres } from '../stores/probe-postgres.mjs';
@@ -233,19 +234,13 @@ async function query(url, sql) {
 /** The watchdog is the launcher's child that runs watchdog.mjs. */
 function killWatchdog(launcher) {
   for (const pid of fs.readFileSync(`/proc/${launcher}/task/${launcher}/children`, 'utf8').trim().split(' ')) {
-    if (fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('watchdog.mjs')) process.kill(Number(pid), 'SIGKILL');
+    if (commandLineOf(pid).includes('watchdog.mjs')) process.kill(Number(pid), 'SIGKILL');
   }
 }
 
 /** Whatever still runs with this folder in its command line. */
 function commandsNaming(dir) {
-  const pids = fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-  const commands = pids.map((pid) => {
-    try {
-      return fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
-    } catch {
-      return ''; // gone meanwhile
-    }
-  });
-  return commands.filter((command) => command.includes(dir));
+  return pids()
+    .map(commandLineOf)
+    .filter((command) => command.includes(dir));
 }

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import fs from 'node:fs';
+import { statOf } from './proc.mjs';
 
 /**
  * When the process with this pid started, as an opaque token. A pid alone is not an identity: the system uses it
@@ -12,14 +12,8 @@ export function startOf(pid) {
 }
 
 function startFromProc(pid) {
-  try {
-    const stat = fs.readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    const [state, start] = [fields[0], fields[19]];
-    return state === 'Z' || state === 'X' ? null : start;
-  } catch {
-    return null;
-  }
+  const stat = statOf(pid);
+  return !stat || stat.state === 'Z' || stat.state === 'X' ? null : stat.start;
 }
 
 function startFromPs(pid) {

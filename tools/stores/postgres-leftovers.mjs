@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { startOf } from '../processes/identity.mjs';
+import { commandLineOf, pids } from '../processes/proc.mjs';
 import { run } from '../processes/run.mjs';
 import { stop } from '../processes/stop.mjs';
 
@@ -23,25 +24,17 @@ async function isServerOf(pid, home) {
 }
 
 async function commandLine(pid) {
-  if (process.platform === 'linux') return readOrEmpty(`/proc/${pid}/cmdline`);
+  if (process.platform === 'linux') return commandLineOf(pid);
   return (await run('ps', ['-o', 'command=', '-p', String(pid)])).stdout;
-}
-
-function readOrEmpty(file) {
-  try {
-    return fs.readFileSync(file, 'utf8');
-  } catch {
-    return '';
-  }
 }
 
 /** After a kill -9, backends without their server still hold the shared memory: they work in the data folder. */
 export function releaseSharedMemory(home) {
   if (process.platform !== 'linux') return;
   const folder = fs.realpathSync(home);
-  for (const pid of fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+  for (const pid of pids()) {
     try {
-      if (fs.readlinkSync(`/proc/${pid}/cwd`) === folder) process.kill(Number(pid), 'SIGTERM');
+      if (fs.readlinkSync(`/proc/${pid}/cwd`) === folder) process.kill(pid, 'SIGTERM');
     } catch {
       // not ours to look at, or gone
     }
