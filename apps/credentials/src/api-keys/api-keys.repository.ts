@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { Tenants, type TenantTransaction } from '@rmm/persistence';
 import { NotFoundError } from '@rmm/service-kit';
+import { newestPage } from '../newest-page.js';
 import type { HashedApiKey } from './api-key-changes.js';
 import type { ApiKey } from './api-key.entity.js';
 import type { ListApiKeysDto } from './dto/list-api-keys.dto.js';
@@ -16,7 +17,11 @@ const HASHED = `${COLUMNS}, key_hash AS "keyHash", previous_key_hash AS "previou
 
 /** The stored status, or `expired` once `expires_at` has passed. */
 const STATUS = `CASE WHEN status = 'active' AND expires_at <= now() THEN 'expired' ELSE status END`;
-const FILTER = `($1::uuid IS NULL OR org_id = $1) AND ($2::text IS NULL OR ${STATUS} = $2)`;
+const LISTED = {
+  table: 'api_key',
+  columns: COLUMNS,
+  filter: `($1::uuid IS NULL OR org_id = $1) AND ($2::text IS NULL OR ${STATUS} = $2)`,
+};
 
 export type NewApiKey = Pick<
   ApiKey,
@@ -31,21 +36,8 @@ export class ApiKeysRepository {
   constructor(private readonly tenants: Tenants) {}
 
   /** A page, newest first, and how many there are in all. */
-  async list(caller: UserCaller, query: ListApiKeysDto): Promise<{ rows: ApiKey[]; total: number }> {
-    const filter = [query.orgId ?? null, query.status ?? null];
-    const [rows, [count]] = await Promise.all([
-      this.tenants.read<ApiKey>(
-        caller,
-        `SELECT ${COLUMNS} FROM api_key WHERE ${FILTER} ORDER BY created_at DESC, id DESC LIMIT $3 OFFSET $4`,
-        [...filter, query.limit, (query.page - 1) * query.limit],
-      ),
-      this.tenants.read<{ total: number }>(
-        caller,
-        `SELECT count(*)::int AS total FROM api_key WHERE ${FILTER}`,
-        filter,
-      ),
-    ]);
-    return { rows, total: count?.total ?? 0 };
+  list(caller: UserCaller, query: ListApiKeysDto): Promise<{ rows: ApiKey[]; total: number }> {
+    return newestPage(this.tenants, caller, LISTED, [query.orgId ?? null, query.status ?? null], query);
   }
 
   /** @throws NotFoundError */

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { siteFilter, type UserCaller } from '@rmm/access';
 import { Tenants, type SqlExecutor, type TenantTransaction } from '@rmm/persistence';
 import { NotFoundError } from '@rmm/service-kit';
+import { newestPage } from '../newest-page.js';
 import type { ListEnrollmentKeysDto } from './dto/list-enrollment-keys.dto.js';
 import type { EnrollmentKey } from './enrollment-key.entity.js';
 
@@ -10,28 +11,20 @@ const COLUMNS = `id, partner_id AS "partnerId", org_id AS "orgId", site_id AS "s
   created_at AS "createdAt",
   CASE WHEN expires_at <= now() THEN 'expired' WHEN usage_count >= max_usage THEN 'exhausted' ELSE 'active' END AS status`;
 /** What is null does not narrow. */
-const FILTER = `($1::uuid IS NULL OR org_id = $1) AND ($2::boolean IS NULL OR (expires_at <= now()) = $2)
-  AND ($3::uuid[] IS NULL OR site_id = ANY($3))`;
+const LISTED = {
+  table: 'enrollment_key',
+  columns: COLUMNS,
+  filter: `($1::uuid IS NULL OR org_id = $1) AND ($2::boolean IS NULL OR (expires_at <= now()) = $2)
+  AND ($3::uuid[] IS NULL OR site_id = ANY($3))`,
+};
 
 @Injectable()
 export class EnrollmentKeysRepository {
   constructor(private readonly tenants: Tenants) {}
 
-  async list(caller: UserCaller, query: ListEnrollmentKeysDto): Promise<{ rows: EnrollmentKey[]; total: number }> {
-    const filter = [query.orgId ?? null, query.expired ?? null, siteFilter(caller)];
-    const [rows, [count]] = await Promise.all([
-      this.tenants.read<EnrollmentKey>(
-        caller,
-        `SELECT ${COLUMNS} FROM enrollment_key WHERE ${FILTER} ORDER BY created_at DESC, id DESC LIMIT $4 OFFSET $5`,
-        [...filter, query.limit, (query.page - 1) * query.limit],
-      ),
-      this.tenants.read<{ total: number }>(
-        caller,
-        `SELECT count(*)::int AS total FROM enrollment_key WHERE ${FILTER}`,
-        filter,
-      ),
-    ]);
-    return { rows, total: count?.total ?? 0 };
+  list(caller: UserCaller, query: ListEnrollmentKeysDto): Promise<{ rows: EnrollmentKey[]; total: number }> {
+    const params = [query.orgId ?? null, query.expired ?? null, siteFilter(caller)];
+    return newestPage(this.tenants, caller, LISTED, params, query);
   }
 
   /** @throws NotFoundError */

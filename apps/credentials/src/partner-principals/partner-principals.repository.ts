@@ -2,12 +2,18 @@ import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { Tenants, isUniqueViolation, type TenantTransaction } from '@rmm/persistence';
 import { NotFoundError, type PageQueryDto } from '@rmm/service-kit';
+import { newestPage } from '../newest-page.js';
 import { PrincipalNameTaken } from './partner-principal.errors.js';
 import type { PartnerPrincipalKey } from './partner-principal-key.entity.js';
 import type { PartnerPrincipal } from './partner-principal.entity.js';
 
 const COLUMNS = `id, partner_id AS "partnerId", name, description, status, scopes, expires_at AS "expiresAt",
   source_cidrs AS "sourceCidrs", created_by AS "createdBy", created_at AS "createdAt", updated_at AS "updatedAt"`;
+const LISTED = {
+  table: 'partner_principal',
+  columns: COLUMNS,
+  filter: '($1::uuid IS NULL OR partner_id = $1)',
+};
 const KEY_COLUMNS = `id, principal_id AS "principalId", partner_id AS "partnerId", name, key_prefix AS "keyPrefix",
   status, expires_at AS "expiresAt", rate_limit AS "rateLimit", last_used_at AS "lastUsedAt",
   revoked_at AS "revokedAt", rotated_from_id AS "rotatedFromId", created_by AS "createdBy", created_at AS "createdAt"`;
@@ -22,26 +28,12 @@ export class PartnerPrincipalsRepository {
     return (await this.tenants.read(caller, sql, [partnerId])).length > 0;
   }
 
-  async list(
+  list(
     caller: UserCaller,
     partnerId: string | null,
     page: PageQueryDto,
   ): Promise<{ rows: PartnerPrincipal[]; total: number }> {
-    const filter = '($1::uuid IS NULL OR partner_id = $1)';
-    const [rows, [count]] = await Promise.all([
-      this.tenants.read<PartnerPrincipal>(
-        caller,
-        `SELECT ${COLUMNS} FROM partner_principal WHERE ${filter}
-         ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3`,
-        [partnerId, page.limit, (page.page - 1) * page.limit],
-      ),
-      this.tenants.read<{ total: number }>(
-        caller,
-        `SELECT count(*)::int AS total FROM partner_principal WHERE ${filter}`,
-        [partnerId],
-      ),
-    ]);
-    return { rows, total: count?.total ?? 0 };
+    return newestPage(this.tenants, caller, LISTED, [partnerId], page);
   }
 
   /** @throws NotFoundError */

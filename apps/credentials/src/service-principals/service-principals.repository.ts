@@ -2,37 +2,25 @@ import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { Tenants, type TenantTransaction } from '@rmm/persistence';
 import { NotFoundError } from '@rmm/service-kit';
+import { newestPage } from '../newest-page.js';
 import type { ListServicePrincipalsDto } from './dto/list-service-principals.dto.js';
 import type { ServicePrincipal, ServicePrincipalStatus } from './service-principal.entity.js';
 
 const COLUMNS = `id, partner_id AS "partnerId", org_id AS "orgId", name, scopes, status, created_by AS "createdBy",
   last_updated_by AS "lastUpdatedBy", created_at AS "createdAt", updated_at AS "updatedAt"`;
-const FILTER = '($1::uuid IS NULL OR org_id = $1) AND ($2::text IS NULL OR status = $2)';
+const LISTED = {
+  table: 'service_principal',
+  columns: COLUMNS,
+  filter: '($1::uuid IS NULL OR org_id = $1) AND ($2::text IS NULL OR status = $2)',
+};
 
 @Injectable()
 export class ServicePrincipalsRepository {
   constructor(private readonly tenants: Tenants) {}
 
   /** A page, newest first, and how many there are in all. */
-  async list(
-    caller: UserCaller,
-    query: ListServicePrincipalsDto,
-  ): Promise<{ rows: ServicePrincipal[]; total: number }> {
-    const filter = [query.orgId ?? null, query.status ?? null];
-    const [rows, [count]] = await Promise.all([
-      this.tenants.read<ServicePrincipal>(
-        caller,
-        `SELECT ${COLUMNS} FROM service_principal WHERE ${FILTER}
-         ORDER BY created_at DESC, id DESC LIMIT $3 OFFSET $4`,
-        [...filter, query.limit, (query.page - 1) * query.limit],
-      ),
-      this.tenants.read<{ total: number }>(
-        caller,
-        `SELECT count(*)::int AS total FROM service_principal WHERE ${FILTER}`,
-        filter,
-      ),
-    ]);
-    return { rows, total: count?.total ?? 0 };
+  list(caller: UserCaller, query: ListServicePrincipalsDto): Promise<{ rows: ServicePrincipal[]; total: number }> {
+    return newestPage(this.tenants, caller, LISTED, [query.orgId ?? null, query.status ?? null], query);
   }
 
   /** @throws NotFoundError */
