@@ -1,4 +1,5 @@
 import { recordDials } from '../test/dials.js';
+import { overHttps } from '../test/dialled-hosts.js';
 import { corpus } from '../test/vectors.js';
 import { addressKind } from './address-kind.js';
 import { AddressRules } from './address-rules.js';
@@ -9,99 +10,6 @@ const hosted = new AddressRules({ isHosted: true });
 const selfHosted = new AddressRules({ isHosted: false });
 const bracketed = (address: string) => (address.includes(':') ? `[${address}]` : address);
 const isAllowed = (rules: AddressRules, address: string) => rules.checkUrl(`https://${bracketed(address)}/`).allowed;
-const overHttps = (url: string) => url.replace(/^http:/, 'https:');
-
-/** What the URL parser of this Node makes of a text, which is what undici dials. */
-function parsed(text: string, base?: string | null): URL | null {
-  try {
-    return base ? new URL(text, base) : new URL(text);
-  } catch {
-    return null;
-  }
-}
-
-describe('URLs of the web-platform-tests', () => {
-  interface UrlRow {
-    input: string;
-    base?: string | null;
-    failure?: boolean;
-  }
-  const urls = corpus<(string | UrlRow)[]>('wpt-url/urltestdata.json').filter((row) => typeof row === 'object');
-  const toAscii = corpus<(string | { input: string; output: string | null })[]>('wpt-url/toascii.json').filter(
-    (row) => typeof row === 'object',
-  );
-
-  /** Alone, against its base, and with https in the place of http, so that more than a scheme is judged. */
-  const texts = new Set([
-    ...urls.flatMap(({ input, base }) => [input, parsed(input, base)?.href ?? input].flatMap((t) => [t, overHttps(t)])),
-    ...toAscii.flatMap(({ input, output }) => [`https://${input}/`, `https://${output ?? input}./x`]),
-  ]);
-
-  it('are all here', () => {
-    expect([urls.length, toAscii.length]).toEqual([687, 43]);
-    expect(texts.size).toBeGreaterThan(1_000);
-  });
-
-  it.each([
-    ['hosted', true],
-    ['self-hosted', false],
-  ])('judge the host that is dialled, %s', async (_mode, isHosted) => {
-    const dials = recordDials();
-    const asked: string[] = [];
-    const resolve = (host: string) => (asked.push(host), Promise.resolve(['8.8.8.8']));
-    const outbound = new Outbound({ isHosted, resolver: { resolve }, pools: { maxOrigins: 50 } });
-    const counts = { invalid: 0, refused: 0, dialled: 0 };
-    const wrong: unknown[] = [];
-    for (const text of texts) {
-      dials.dialled.length = asked.length = 0;
-      const verdict = outbound.rules.checkUrl(text);
-      const error: unknown = await outbound
-        .post({ url: text, timeoutMs: 2_000, maxResponseBytes: 10 })
-        .catch((caught: unknown) => caught);
-      const url = parsed(text);
-      const host = url?.hostname.replace(/^\[|\]$|\.$/g, '');
-      const said = JSON.stringify(error instanceof UnsafeAddress ? error.reasons : null);
-      if (!url) {
-        counts.invalid += 1;
-        if (said !== '["it is not a valid URL"]' || verdict.allowed) wrong.push({ text, said });
-      } else if (error instanceof UnsafeAddress) {
-        counts.refused += 1;
-        if (dials.dialled.length > 0 || error.reasons.length === 0) wrong.push({ text, said });
-      } else {
-        counts.dialled += 1;
-        const literal = verdict.allowed ? verdict.literal : 'refused before';
-        const isRight =
-          error instanceof OutboundFailed &&
-          (literal === null
-            ? asked.join() === host && dials.dialled.join() === '8.8.8.8'
-            : literal === host && dials.dialled.join() === host && asked.length === 0);
-        if (!isRight) wrong.push({ text, host, asked: [...asked], dialled: [...dials.dialled], error: String(error) });
-      }
-    }
-    dials.stop();
-    await outbound.close();
-    expect(wrong).toEqual([]);
-    expect(Math.min(counts.invalid, counts.refused, counts.dialled)).toBeGreaterThan(100);
-  });
-
-  it.each(urls.filter(({ failure, base }) => failure && !parsed('x', base)).map(({ input }) => [input]))(
-    'refuse %j, which must fail to parse',
-    (input) => {
-      expect(hosted.checkUrl(input).allowed).toBe(false);
-      expect(selfHosted.checkUrl(input).allowed).toBe(false);
-    },
-  );
-
-  it.each(toAscii.map(({ input, output }) => [input, output] as const))(
-    '%j is called by the name %j',
-    (input, output) => {
-      const verdict = selfHosted.checkUrl(`https://${input}/`);
-      if (output === null) expect(verdict).toEqual({ allowed: false, reasons: ['it is not a valid URL'] });
-      else if (verdict.allowed) expect(verdict.url.hostname).toBe(output.replace(/\.$/, ''));
-      else expect(verdict.reasons).toEqual(['the host is not a valid name']);
-    },
-  );
-});
 
 describe('addresses of ipaddr.js', () => {
   const OURS: Record<string, string> = {
