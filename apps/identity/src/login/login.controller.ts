@@ -31,7 +31,7 @@ export class LoginController {
   ): Promise<LoginBodyDto | MfaChallengeDto> {
     noStore(response);
     const { body, session } = await this.logins.login(email, password, clientOf(request));
-    if (session) this.cookies.set(request, response, session.refreshToken, session.csrfToken);
+    if (session) this.cookies.set(request, response, session);
     return body;
   }
 

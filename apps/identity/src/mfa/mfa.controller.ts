@@ -14,8 +14,6 @@ import { LoginBodyDto } from '../login/login-body.dto.js';
 import { ApiOkOneOf } from '../one-of-response.js';
 import { noStore, type HttpRequest, type HttpResponse } from '../sessions/http.js';
 import { REFRESH_COOKIE, SessionCookies } from '../sessions/session-cookies.js';
-import type { IssuedSession } from '../sessions/session-opener.js';
-import type { SessionDto } from '../sessions/session.dto.js';
 import { MfaDisableDto, MfaEnableDto, MfaSetupDto, MfaVerifyDto, ReplaceRecoveryCodesDto } from './dto.js';
 import { MfaDisabledDto, MfaEnabledDto, MfaEnabledWithCodesDto, MfaSetupStartedDto } from './mfa-answers.dto.js';
 import { MfaDisableService } from './mfa-disable.service.js';
@@ -67,12 +65,12 @@ export class MfaController {
     noStore(response);
     if (tempToken !== undefined) {
       const { body, session } = await this.logins.verify(tempToken, code, method);
-      this.cookies.set(request, response, session.refreshToken, session.csrfToken);
+      this.cookies.set(request, response, session);
       return body;
     }
     const caller = await this.users.identify(request, response);
     const { session } = await this.setups.confirm(caller, code, stepUpGrantId);
-    return { success: true, message: 'MFA enabled', ...this.answerWith(session, request, response) };
+    return { success: true, message: 'MFA enabled', ...this.cookies.set(request, response, session) };
   }
 
   @Post('enable')
@@ -90,7 +88,7 @@ export class MfaController {
   ): Promise<MfaEnabledWithCodesDto> {
     noStore(response);
     const { session, recoveryCodes } = await this.setups.confirm(caller, code, stepUpGrantId);
-    const issued = this.answerWith(session, request, response);
+    const issued = this.cookies.set(request, response, session);
     return { success: true, recoveryCodes, message: 'MFA enabled', ...issued };
   }
 
@@ -110,7 +108,7 @@ export class MfaController {
     noStore(response);
     const refreshToken = kept ?? this.cookies.read(request, REFRESH_COOKIE);
     const session = await this.disabling.disable(caller, { currentPassword, code, refreshToken });
-    const issued = kept === undefined ? this.answerWith(session, request, response) : session;
+    const issued = kept === undefined ? this.cookies.set(request, response, session) : session;
     return { success: true, message: 'MFA disabled', ...issued };
   }
 
@@ -130,16 +128,7 @@ export class MfaController {
   ): Promise<MfaEnabledWithCodesDto> {
     noStore(response);
     const { session, recoveryCodes } = await this.recoveryCodes.replace(caller);
-    const issued = this.answerWith(session, request, response);
+    const issued = this.cookies.set(request, response, session);
     return { success: true, recoveryCodes, message: 'Recovery codes replaced', ...issued };
-  }
-
-  private answerWith(
-    { tokens, csrfToken, refreshToken }: IssuedSession,
-    request: HttpRequest,
-    response: HttpResponse,
-  ): SessionDto {
-    this.cookies.set(request, response, refreshToken, csrfToken);
-    return { tokens, csrfToken };
   }
 }

@@ -61,7 +61,7 @@ export class RegistrationController {
     if (!('login' in verification)) return verification;
     const { login, partner } = verification;
     const { user, tokens, csrfToken, mfaEnrollmentRequired, enrollUrl } = login.body;
-    this.cookies.set(request, response, login.session.refreshToken, login.session.csrfToken);
+    this.cookies.set(request, response, login.session);
     return {
       verified: true,
       user,

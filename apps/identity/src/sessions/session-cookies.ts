@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { headerOf, type HttpRequest, type HttpResponse, type WithHeaders } from './http.js';
+import type { IssuedSession } from './session-opener.js';
+import type { SessionDto } from './session.dto.js';
 
 export const REFRESH_COOKIE = 'service_refresh_token';
 export const CSRF_COOKIE = 'service_csrf_token';
@@ -16,9 +18,11 @@ export const newCsrfToken = (): string => randomBytes(32).toString('hex');
 export class SessionCookies {
   constructor(@Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig) {}
 
-  set(request: HttpRequest, response: HttpResponse, refreshToken: string, csrfToken: string): void {
+  /** @returns what is left for the body: a browser's refresh token stands in its cookie alone */
+  set(request: HttpRequest, response: HttpResponse, { tokens, csrfToken, refreshToken }: IssuedSession): SessionDto {
     const maxAge = this.config.refreshTokenTtlDays * DAY_SECONDS;
     this.write(request, response, { refreshToken, csrfToken, maxAge });
+    return { tokens, csrfToken };
   }
 
   clear(request: HttpRequest, response: HttpResponse): void {

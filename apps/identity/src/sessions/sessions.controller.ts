@@ -88,8 +88,7 @@ export class SessionsController {
   ): Promise<SwitchedSessionDto> {
     noStore(response);
     const { user, session } = await this.switches.switchTo(caller, dto);
-    this.cookies.set(request, response, session.refreshToken, session.csrfToken);
-    return { user, tokens: session.tokens, csrfToken: session.csrfToken };
+    return { user, ...this.cookies.set(request, response, session) };
   }
 
   private async refreshByCookie(request: HttpRequest, response: HttpResponse): Promise<SessionDto> {
@@ -97,9 +96,7 @@ export class SessionsController {
     if (token === undefined) throw new RefreshInvalid();
     assertNoForgery(request, this.cookies.read(request, CSRF_COOKIE), this.config.corsOrigins);
     try {
-      const session = await this.refreshes.rotate(token);
-      this.cookies.set(request, response, session.refreshToken, session.csrfToken);
-      return { tokens: session.tokens, csrfToken: session.csrfToken };
+      return this.cookies.set(request, response, await this.refreshes.rotate(token));
     } catch (error) {
       if (error instanceof RefreshInvalid) this.cookies.clear(request, response);
       throw error;

@@ -52,7 +52,7 @@ export class InvitesController {
   ): Promise<LoginBodyDto> {
     noStore(response);
     const { body, session } = await this.invites.accept(dto, clientOf(request));
-    this.cookies.set(request, response, session.refreshToken, session.csrfToken);
+    this.cookies.set(request, response, session);
     return body;
   }
 }
