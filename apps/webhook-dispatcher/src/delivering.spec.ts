@@ -175,9 +175,7 @@ describe('delivering', () => {
   it('gives up when the retries are used up: failed, dead letter, and a manual retry is a new delivery', async () => {
     receiver.answer = (response) => response.writeHead(500).end('no\u0000pe');
     const webhook = await createWebhook(app, organization, receiver.url);
-    await world.rows(`update webhook set retry_policy = '{"maxRetries":1,"initialDelayMs":50}' where id = $1`, [
-      webhook.id,
-    ]);
+    await world.setRetryPolicy(webhook.id, { maxRetries: 1, initialDelayMs: 50 });
     const eventId = await world.emit(organization);
     const [failed] = await eventually(async () => {
       const rows = await world.deliveries(webhook.id);

@@ -1,11 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
-import type { INestApplication } from '@nestjs/common';
 import { examplesOf, OpenApiDocument } from '@rmm/testing/openapi';
 import supertest from 'supertest';
-import { DispatcherWorld } from '../test/dispatcher.js';
-import { Receiver } from '../test/receiver.js';
-import { SignedIn } from '../test/signed-in.js';
+import { DispatcherOverHttp } from '../test/dispatcher-over-http.js';
 import { Visited } from '../test/visits/visited.js';
 import { VISITS } from '../test/visits/visits.js';
 import { EXAMPLES_FILE, readExamples } from './openapi-examples.js';
@@ -14,23 +10,16 @@ import { EXAMPLES_FILE, readExamples } from './openapi-examples.js';
 jest.setTimeout(60_000);
 
 describe('the OpenAPI document of webhook-dispatcher', () => {
-  const signedIn = new SignedIn();
-  let world: DispatcherWorld;
-  let receiver: Receiver;
-  let app: INestApplication;
+  let service: DispatcherOverHttp;
   let document: OpenApiDocument;
 
   beforeAll(async () => {
-    [world, receiver] = await Promise.all([DispatcherWorld.open(), Receiver.start()]);
-    app = await world.start({ GLOBAL_RATE_LIMIT_PER_MINUTE: '100000' }, [signedIn.module()]);
-    const { body } = await supertest(app.getHttpServer()).get('/openapi.json');
+    service = await DispatcherOverHttp.start({ GLOBAL_RATE_LIMIT_PER_MINUTE: '100000' });
+    const { body } = await supertest(service.app.getHttpServer()).get('/openapi.json');
     document = new OpenApiDocument(body);
-  }, 60_000);
+  });
 
-  afterAll(async () => {
-    await receiver.stop();
-    await world.close();
-  }, 30_000);
+  afterAll(() => service.stop());
 
   it('says in a line what each operation is for', () => {
     expect(document.names.length).toBeGreaterThan(14);
@@ -42,11 +31,8 @@ describe('the OpenAPI document of webhook-dispatcher', () => {
   });
 
   it('says what is truly answered, status and body', async () => {
-    const organization = await world.organization(randomUUID());
-    const permissions = ['organizations:read', 'organizations:write'];
-    const partner = signedIn.as({ scope: 'partner', partnerId: organization.partnerId, orgId: null, permissions });
-    const system = signedIn.as({ scope: 'system', partnerId: null, orgId: null, permissions: ['*:*'] });
-    const visited = new Visited(world, receiver, organization, app, { partner, system });
+    const organization = await service.world.organization();
+    const visited = new Visited(service, organization);
     for (const visit of VISITS) await visit(visited);
     expect(document.contradictions(visited.calls)).toEqual([]);
     expect(document.unvisited(visited.calls)).toEqual([]);

@@ -5,11 +5,12 @@ import type { UserCaller } from '@rmm/access';
 import { type AuditEntry, IDENTITY_MAIL_SEND, type MailSendRequest, STREAMS } from '@rmm/contracts';
 import { ensureStreams, JetStreamServer, natsOptions } from '@rmm/messaging';
 import { configureApp, HealthRegistry, KitAdapter } from '@rmm/service-kit';
-import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
+import { eventually, startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import { connect, type NatsConnection } from 'nats';
 import pg from 'pg';
 import { AppModule } from '../src/app.module.js';
 import { readWebhookDispatcherConfig, type WebhookDispatcherConfig } from '../src/config.js';
+import type { RetryPolicy } from '../src/sending/retry-delay.js';
 import type { CreateWebhookDto } from '../src/webhooks/dto/create-webhook.dto.js';
 import type { WebhookDto } from '../src/webhooks/dto/webhook.dto.js';
 import { WebhooksService } from '../src/webhooks/webhooks.service.js';
@@ -139,9 +140,19 @@ export class DispatcherWorld {
     return found;
   }
 
+  /** What the audit rows about a resource say was done to it, in order; waits until at least one has left the outbox. */
+  auditedActions(resourceId: string): Promise<string[]> {
+    return eventually(async () => (await this.audited(resourceId)).map(({ data }) => data.action));
+  }
+
   async rows<Row = Record<string, unknown>>(sql: string, params: unknown[] = []): Promise<Row[]> {
     const result = await this.admin.query(sql, params);
     return result.rows as Row[];
+  }
+
+  /** Overrides what a webhook asks for by default, as only direct access to the data can. */
+  async setRetryPolicy(webhookId: string, policy: Partial<RetryPolicy>): Promise<void> {
+    await this.rows('update webhook set retry_policy = $2 where id = $1', [webhookId, policy]);
   }
 
   deliveries(
@@ -154,27 +165,17 @@ export class DispatcherWorld {
   }
 }
 
-/** A partner member who reaches all organisations. */
-export function partnerCaller(partnerId: string): UserCaller {
-  const userId = randomUUID();
-  return userCaller({ userId, scope: 'partner', partnerId, orgId: null, orgAccess: 'all' });
-}
-
 export function organizationCaller({ orgId, partnerId }: Organization): UserCaller {
-  return userCaller({ userId: randomUUID(), scope: 'organization', partnerId, orgId, orgAccess: 'none' });
-}
-
-function userCaller(of: Pick<UserCaller, 'userId' | 'scope' | 'partnerId' | 'orgId' | 'orgAccess'>): UserCaller {
-  const { userId, scope, partnerId, orgId, orgAccess } = of;
+  const userId = randomUUID();
+  const tenant = { userId, scope: 'organization' as const, partnerId, orgId, orgAccess: 'none' as const, orgIds: [] };
   return {
-    ...of,
+    ...tenant,
+    tenant,
     kind: 'user',
     actor: { type: 'user', id: userId, email: 'user@example.com' },
-    tenant: { scope, partnerId, orgId, orgAccess, orgIds: [], userId },
     email: 'user@example.com',
     sessionId: randomUUID(),
     roleId: null,
-    orgIds: [],
     siteIds: null,
     deviceGroupIds: null,
     permissions: new Set(['organizations:read', 'organizations:write'] as const),

@@ -10,6 +10,7 @@ import {
 } from '@rmm/access';
 import type { AccessResolveRequest, AccessScope, AccessSnapshot } from '@rmm/contracts';
 import { Broadcasts } from '@rmm/messaging';
+import type { Organization } from './dispatcher.js';
 
 interface Person {
   scope: AccessScope;
@@ -19,6 +20,7 @@ interface Person {
 }
 
 const KID = 'spec';
+const READ_AND_WRITE = ['organizations:read', 'organizations:write'];
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 /** Stands where identity stands: its keys, its snapshots, its heartbeat. Tokens are real, and really verified. */
@@ -30,8 +32,22 @@ export class SignedIn implements AccessSource, VerificationKeys {
     return Promise.resolve(kid === KID ? this.keys.publicKey : null);
   }
 
-  /** @returns the value of the header `Authorization` */
-  as(person: Person): string {
+  /** Signs in somebody of a partner who reaches all its organisations. @returns the header `Authorization` */
+  partner(partnerId: string, permissions = READ_AND_WRITE): string {
+    return this.#as({ scope: 'partner', partnerId, orgId: null, permissions });
+  }
+
+  /** Signs in somebody of one organisation. @returns the header `Authorization` */
+  member({ orgId, partnerId }: Organization, permissions = READ_AND_WRITE): string {
+    return this.#as({ scope: 'organization', partnerId, orgId, permissions });
+  }
+
+  /** Signs in an operator of the platform. @returns the header `Authorization` */
+  operator(): string {
+    return this.#as({ scope: 'system', partnerId: null, orgId: null, permissions: ['*:*'] });
+  }
+
+  #as(person: Person): string {
     const userId = randomUUID();
     this.people.set(userId, person);
     const iat = Math.floor(Date.now() / 1_000);

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { INestApplication } from '@nestjs/common';
 import { eventually } from '@rmm/testing-services';
-import request from 'supertest';
-import { createWebhook, DispatcherWorld, type Organization } from '../../test/dispatcher.js';
-import { Receiver } from '../../test/receiver.js';
-import { SignedIn } from '../../test/signed-in.js';
+import type { Client } from '../../test/client.js';
+import { createWebhook, type DispatcherWorld, type Organization } from '../../test/dispatcher.js';
+import { DispatcherOverHttp } from '../../test/dispatcher-over-http.js';
+import type { Receiver } from '../../test/receiver.js';
 import { MASK } from '../webhooks/webhook-masking.js';
 import type { WebhookHeader } from '../webhooks/webhook-headers.js';
 import type { AttemptDto } from './dto/attempt.dto.js';
@@ -16,28 +15,24 @@ jest.setTimeout(60_000);
 const OF_THE_CONNECTION = new Set(['host', 'connection', 'content-length']);
 
 describe('GET /webhooks/:id/deliveries/:deliveryId/attempts', () => {
-  const signedIn = new SignedIn();
   const partnerId = randomUUID();
+  let service: DispatcherOverHttp;
   let world: DispatcherWorld;
-  let app: INestApplication;
   let receiver: Receiver;
   let mine: Organization;
-  let member: string;
-  let writer: string;
-  let stranger: string;
-  let nobody: string;
+  let member: Client;
+  let writer: Client;
+  let stranger: Client;
+  let nobody: Client;
 
   beforeAll(async () => {
-    world = await DispatcherWorld.open();
-    receiver = await Receiver.start();
-    app = await world.start({}, [signedIn.module()]);
-    const person = (of: string, permissions: string[]) =>
-      signedIn.as({ scope: 'partner', partnerId: of, orgId: null, permissions });
-    member = person(partnerId, ['organizations:read']);
-    writer = person(partnerId, ['organizations:write']);
-    nobody = person(partnerId, ['devices:read']);
-    stranger = person(randomUUID(), ['organizations:read', 'organizations:write']);
-  }, 60_000);
+    service = await DispatcherOverHttp.start();
+    ({ world, receiver } = service);
+    member = service.partner(partnerId, ['organizations:read']);
+    writer = service.partner(partnerId, ['organizations:write']);
+    nobody = service.partner(partnerId, ['devices:read']);
+    stranger = service.partner(randomUUID());
+  });
 
   beforeEach(async () => {
     mine = await world.organization(partnerId);
@@ -45,18 +40,10 @@ describe('GET /webhooks/:id/deliveries/:deliveryId/attempts', () => {
     receiver.answer = (response) => response.end('ok');
   });
 
-  afterAll(async () => {
-    await receiver.stop();
-    await world.close();
-  }, 30_000);
+  afterAll(() => service.stop());
 
-  const call = (path: string, as?: string) => {
-    const sent = request(app.getHttpServer()).get(`/api/v1/webhooks${path}`);
-    if (as) void sent.set('Authorization', as);
-    return sent;
-  };
   const attemptsOf = async (webhookId: string, deliveryId: string): Promise<AttemptDto[]> => {
-    const { body } = await call(`/${webhookId}/deliveries/${deliveryId}/attempts`, member).expect(200);
+    const { body } = await member.get(`/${webhookId}/deliveries/${deliveryId}/attempts`).expect(200);
     return (body as { data: AttemptDto[] }).data;
   };
   const ended = (webhookId: string, status: string) =>
@@ -66,11 +53,11 @@ describe('GET /webhooks/:id/deliveries/:deliveryId/attempts', () => {
       return row?.id ?? '';
     });
   /** Retries follow each other at once. */
-  const hurried = (webhookId: string, maxRetries: number) =>
-    world.rows(
-      `update webhook set retry_policy = jsonb_build_object('maxRetries', $2::int, 'initialDelayMs', 1) where id = $1`,
-      [webhookId, maxRetries],
-    );
+  const hurried = (maxRetries: number) => ({ maxRetries, initialDelayMs: 1 });
+  /** Retries wait for `hasten`, however slow the machine is. */
+  const patient = { initialDelayMs: 3_600_000, maxDelayMs: 3_600_000 };
+  const hasten = (webhookId: string) =>
+    world.rows(`update delivery set due_at = now() - interval '1 minute' where webhook_id = $1`, [webhookId]);
   const sentTo = (i: number): WebhookHeader[] => {
     const raw = receiver.received[i]?.rawHeaders ?? [];
     const pairs = raw.flatMap((key, at) => (at % 2 === 0 ? [{ key, value: raw[at + 1] ?? '' }] : []));
@@ -86,14 +73,14 @@ describe('GET /webhooks/:id/deliveries/:deliveryId/attempts', () => {
             .writeHead(503, { 'X-Attempt': String(receiver.received.length), 'Set-Cookie': ['a=1', 'b=2'] })
             .end('busy')
         : response.writeHead(200, { 'X-Auth-Token': 'abc', Location: 'https://a.example/?token=abc&b=1' }).end('done');
-    const webhook = await createWebhook(app, mine, receiver.url.replace('//', '//user:pass@'), {
+    const webhook = await createWebhook(service.app, mine, receiver.url.replace('//', '//user:pass@'), {
       secret: 'top secret',
       headers: [
         { key: 'X-Environment', value: 'höst' },
         { key: 'X-Api-Key', value: 'k-123' },
       ],
     });
-    await hurried(webhook.id, 5);
+    await world.setRetryPolicy(webhook.id, hurried(5));
     await world.emit(mine);
     const deliveryId = await ended(webhook.id, 'delivered');
     const attempts = await attemptsOf(webhook.id, deliveryId);
@@ -130,7 +117,7 @@ describe('GET /webhooks/:id/deliveries/:deliveryId/attempts', () => {
   });
 
   it('costs no row beside the delivery where the first attempt succeeds, and one shape however many are sent', async () => {
-    const webhook = await createWebhook(app, mine, receiver.url);
+    const webhook = await service.webhook(mine);
     for (let i = 0; i < 5; i += 1) await world.emit(mine);
     await eventually(async () => {
       const rows = await world.deliveries(webhook.id);
@@ -148,14 +135,11 @@ describe('GET /webhooks/:id/deliveries/:deliveryId/attempts', () => {
 
   it('shows the headers of each attempt as they were then, also after the webhook has got others', async () => {
     receiver.answer = (response) => response.writeHead(receiver.received.length === 1 ? 500 : 200).end();
-    const webhook = await createWebhook(app, mine, receiver.url, { headers: [{ key: 'X-Version', value: '1' }] });
+    const webhook = await service.webhook(mine, { headers: [{ key: 'X-Version', value: '1' }] }, patient);
     await world.emit(mine);
     await ended(webhook.id, 'retrying');
-    await request(app.getHttpServer())
-      .patch(`/api/v1/webhooks/${webhook.id}`)
-      .set('Authorization', writer)
-      .send({ headers: [{ key: 'X-Other', value: '2' }], secret: 's' })
-      .expect(200);
+    await writer.patch(`/${webhook.id}`, { headers: [{ key: 'X-Other', value: '2' }], secret: 's' }).expect(200);
+    await hasten(webhook.id);
     const deliveryId = await ended(webhook.id, 'delivered');
     const [first, second] = await attemptsOf(webhook.id, deliveryId);
     expect(first?.requestHeaders).toEqual(sentTo(0));
@@ -164,13 +148,18 @@ describe('GET /webhooks/:id/deliveries/:deliveryId/attempts', () => {
   });
 
   it('shows an attempt that sent nothing, and that a delivery which ended without one has none more', async () => {
-    const webhook = await createWebhook(app, mine, receiver.url);
+    const webhook = await service.webhook(mine);
     await world.rows(`update webhook set url_sealed = 'v1.gone.AAAA' where id = $1`, [webhook.id]);
-    await request(app.getHttpServer())
-      .post(`/api/v1/webhooks/${webhook.id}/test`)
-      .set('Authorization', writer)
-      .expect(202);
-    const deliveryId = await ended(webhook.id, 'retrying');
+    await writer.post(`/${webhook.id}/test`).expect(202);
+    // Its settings cannot be read, the retry policy among them: by default the next attempt comes after a second.
+    const deliveryId = await eventually(async () => {
+      const [row] = await world.rows<{ id: string }>(
+        `update delivery set due_at = now() + interval '1 hour'
+          where webhook_id = $1 and status = 'retrying' and lease_owner is null returning id`,
+        [webhook.id],
+      );
+      return row?.id ?? Promise.reject(new Error('no attempt was made'));
+    });
     const expected = {
       attempt: 1,
       outcome: 'retrying',
@@ -184,18 +173,18 @@ describe('GET /webhooks/:id/deliveries/:deliveryId/attempts', () => {
     };
     expect(await attemptsOf(webhook.id, deliveryId)).toEqual([expected]);
     await world.rows(`update webhook set status = 'disabled' where id = $1`, [webhook.id]);
+    await hasten(webhook.id);
     await ended(webhook.id, 'failed');
     expect(await attemptsOf(webhook.id, deliveryId)).toEqual([expected]);
   });
 
   it('has no attempt while the first is still to be made, pages, and goes with its webhook', async () => {
     receiver.answer = (response) => response.writeHead(500).end();
-    const webhook = await createWebhook(app, mine, receiver.url);
-    await hurried(webhook.id, 3);
+    const webhook = await service.webhook(mine, {}, hurried(3));
     await world.emit(mine);
     const deliveryId = await ended(webhook.id, 'failed');
     const path = `/${webhook.id}/deliveries/${deliveryId}/attempts`;
-    const { body } = await call(`${path}?limit=3&page=2`, member).expect(200);
+    const { body } = await member.get(`${path}?limit=3&page=2`).expect(200);
     expect(body).toMatchObject({
       data: [{ attempt: 4, outcome: 'failed' }],
       pagination: { page: 2, limit: 3, total: 4 },
@@ -206,29 +195,26 @@ describe('GET /webhooks/:id/deliveries/:deliveryId/attempts', () => {
       [mine.partnerId, mine.orgId, webhook.id],
     );
     expect(await attemptsOf(webhook.id, open[0]?.id ?? '')).toEqual([]);
-    await request(app.getHttpServer())
-      .delete(`/api/v1/webhooks/${webhook.id}`)
-      .set('Authorization', writer)
-      .expect(200);
+    await writer.delete(`/${webhook.id}`).expect(200);
     expect(await world.rows('select 1 from attempt where delivery_id = $1', [deliveryId])).toEqual([]);
     expect(await world.rows('select 1 from request_shape where webhook_id = $1', [webhook.id])).toEqual([]);
   });
 
   it('is closed to others, and 400 where the page is none', async () => {
-    const webhook = await createWebhook(app, mine, receiver.url);
+    const webhook = await service.webhook(mine);
     await world.emit(mine);
     const deliveryId = await ended(webhook.id, 'delivered');
-    const other = await createWebhook(app, mine, receiver.url);
+    const other = await service.webhook(mine);
     const path = `/${webhook.id}/deliveries/${deliveryId}/attempts`;
-    await call(path, member).expect(200);
-    await call(path).expect(401);
-    await call(path, nobody).expect(403);
-    expect((await call(path, stranger).expect(404)).body.error).toBe('Webhook not found');
+    await member.get(path).expect(200);
+    await service.anonymous.get(path).expect(401);
+    await nobody.get(path).expect(403);
+    expect((await stranger.get(path).expect(404)).body.error).toBe('Webhook not found');
     for (const wrong of [`/${webhook.id}/deliveries/${randomUUID()}`, `/${other.id}/deliveries/${deliveryId}`]) {
-      expect((await call(`${wrong}/attempts`, member).expect(404)).body.error).toBe('Delivery not found');
+      expect((await member.get(`${wrong}/attempts`).expect(404)).body.error).toBe('Delivery not found');
     }
-    await call(`/${webhook.id}/deliveries/nonsense/attempts`, member).expect(404);
-    await call(`${path}?limit=101`, member).expect(400);
-    await call(`${path}?page=0`, member).expect(400);
+    await member.get(`/${webhook.id}/deliveries/nonsense/attempts`).expect(404);
+    await member.get(`${path}?limit=101`).expect(400);
+    await member.get(`${path}?page=0`).expect(400);
   });
 });

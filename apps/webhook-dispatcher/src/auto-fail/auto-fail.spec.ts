@@ -41,8 +41,7 @@ describe('failing webhooks by themselves', () => {
         id,
       ])
     )[0]?.at;
-  const oneRetry = (id: string) =>
-    world.rows(`update webhook set retry_policy = '{"maxRetries":1,"initialDelayMs":50}' where id = $1`, [id]);
+  const oneRetry = (id: string) => world.setRetryPolicy(id, { maxRetries: 1, initialDelayMs: 50 });
   const age = (id: string, hours: number) =>
     world.rows(`update webhook_counter set failing_since = now() - make_interval(hours => $2) where webhook_id = $1`, [
       id,

@@ -1,30 +1,26 @@
 import { randomUUID } from 'node:crypto';
-import type { INestApplication } from '@nestjs/common';
 import { eventually } from '@rmm/testing-services';
-import request from 'supertest';
-import { createWebhook, DispatcherWorld, type Organization } from '../../test/dispatcher.js';
-import { type Answer, Receiver } from '../../test/receiver.js';
-import { SignedIn } from '../../test/signed-in.js';
+import type { Client } from '../../test/client.js';
+import type { DispatcherWorld, Organization } from '../../test/dispatcher.js';
+import { DispatcherOverHttp } from '../../test/dispatcher-over-http.js';
+import type { Answer, Receiver } from '../../test/receiver.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
 jest.setTimeout(60_000);
 
 describe('the history of deliveries', () => {
-  const signedIn = new SignedIn();
   const partnerId = randomUUID();
+  let service: DispatcherOverHttp;
   let world: DispatcherWorld;
-  let app: INestApplication;
   let receiver: Receiver;
   let mine: Organization;
-  let partner: string;
+  let partner: Client;
 
   beforeAll(async () => {
-    world = await DispatcherWorld.open();
-    receiver = await Receiver.start();
-    app = await world.start({ GLOBAL_RATE_LIMIT_PER_MINUTE: '100000' }, [signedIn.module()]);
-    const permissions = ['organizations:read', 'organizations:write'];
-    partner = signedIn.as({ scope: 'partner', partnerId, orgId: null, permissions });
-  }, 60_000);
+    service = await DispatcherOverHttp.start({ GLOBAL_RATE_LIMIT_PER_MINUTE: '100000' });
+    ({ world, receiver } = service);
+    partner = service.partner(partnerId);
+  });
 
   beforeEach(async () => {
     mine = await world.organization(partnerId);
@@ -32,23 +28,16 @@ describe('the history of deliveries', () => {
     receiver.answer = (response) => response.end();
   });
 
-  afterAll(async () => {
-    await receiver.stop();
-    await world.close();
-  }, 30_000);
+  afterAll(() => service.stop());
 
-  const call = (verb: 'get' | 'post' | 'patch' | 'delete', path: string, body?: object) => {
-    const sent = request(app.getHttpServer())[verb](`/api/v1/webhooks${path}`).set('Authorization', partner);
-    return body === undefined ? sent : sent.send(body);
-  };
   const listed = (id: string, query = '') =>
-    call('get', `/${id}/deliveries${query}`)
+    partner
+      .get(`/${id}/deliveries${query}`)
       .expect(200)
       .then(({ body }) => body as { data: Record<string, unknown>[]; pagination: object });
 
   it('filters by status and event, alone and together', async () => {
-    const webhook = await createWebhook(app, mine, receiver.url, { events: ['*'] });
-    await world.rows(`update webhook set retry_policy = '{"maxRetries":0}' where id = $1`, [webhook.id]);
+    const webhook = await service.webhook(mine, { events: ['*'] }, { maxRetries: 0 });
     receiver.answer = (response, { headers }) =>
       response.writeHead(headers['x-service-event-type'] === 'patch.failed' ? 500 : 200).end();
     for (const type of ['device.online', 'device.online', 'patch.failed']) await world.emit(mine, type);
@@ -68,14 +57,14 @@ describe('the history of deliveries', () => {
   it.each(['status=sent', 'status=', 'event=device.exploded', 'event=*', 'page=0', 'page=1.5', 'limit=101', 'limit=x'])(
     'refuses %s',
     async (query) => {
-      const webhook = await createWebhook(app, mine, receiver.url);
-      const { body } = await call('get', `/${webhook.id}/deliveries?${query}`).expect(400);
+      const webhook = await service.webhook(mine);
+      const { body } = await partner.get(`/${webhook.id}/deliveries?${query}`).expect(400);
       expect(body.code).toBe('validation_failed');
     },
   );
 
   it('pages through all of it, each delivery once, newest first, and ends', async () => {
-    const webhook = await createWebhook(app, mine, receiver.url);
+    const webhook = await service.webhook(mine);
     await world.rows(
       `insert into delivery (id, created_at, partner_id, org_id, webhook_id, event_type, event_id, max_attempts, status)
        select gen_random_uuid(), date_trunc('milliseconds', now()) - (n / 2) * interval '1 hour', $1, $2, $3,
@@ -101,10 +90,7 @@ describe('the history of deliveries', () => {
   });
 
   it('counts what became of deliveries as their rows do, whatever happens to them', async () => {
-    const webhook = await createWebhook(app, mine, receiver.url, { events: ['*'] });
-    await world.rows(`update webhook set retry_policy = '{"maxRetries":1,"initialDelayMs":1}' where id = $1`, [
-      webhook.id,
-    ]);
+    const webhook = await service.webhook(mine, { events: ['*'] }, { maxRetries: 1, initialDelayMs: 1 });
     // A seeded walk: the same mixture each run.
     let seed = 17;
     const random = () => (seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31) / 2 ** 31;
@@ -112,44 +98,46 @@ describe('the history of deliveries', () => {
     const path = `/${webhook.id}`;
     const failed = async () => (await listed(webhook.id, '?status=failed&limit=5')).data.map(({ id }) => String(id));
     const agree = () =>
-      eventually(async () => {
-        const { body } = await call('get', path).expect(200);
-        const [rows] = await world.rows(
-          `select count(*)::int as total, count(*) filter (where status = 'pending')::int as pending,
+      eventually(
+        async () => {
+          const { body } = await partner.get(path).expect(200);
+          const [rows] = await world.rows(
+            `select count(*)::int as total, count(*) filter (where status = 'pending')::int as pending,
                   count(*) filter (where status = 'delivered')::int as delivered,
                   count(*) filter (where status = 'failed')::int as failed,
                   count(*) filter (where status = 'retrying')::int as retrying
              from delivery where webhook_id = $1`,
-          [webhook.id],
-        );
-        expect(rows).toMatchObject({ pending: 0, retrying: 0 });
-        expect(body.deliveryStats).toMatchObject(rows);
-        expect(body).toMatchObject({ successCount: rows?.['delivered'], failureCount: rows?.['failed'] });
-      });
+            [webhook.id],
+          );
+          expect(rows).toMatchObject({ pending: 0, retrying: 0 });
+          expect(body.deliveryStats).toMatchObject(rows);
+          expect(body).toMatchObject({ successCount: rows?.['delivered'], failureCount: rows?.['failed'] });
+        },
+        { timeoutMs: 30_000 },
+      );
     for (let round = 0; round < 6; round += 1) {
       await Promise.all(Array.from({ length: 10 }, () => world.emit(mine, 'device.online')));
-      await Promise.all([call('post', `${path}/test`, {}), call('post', `${path}/test`, {})]);
+      await Promise.all([partner.post(`${path}/test`, {}), partner.post(`${path}/test`, {})]);
       const ids = await failed();
       await Promise.all([
-        ...ids.map((id) => call('post', `${path}/retry/${id}`)),
-        ...ids.slice(0, 2).map((id) => call('post', `/dead-letters/${id}/retry`)),
-        ...ids.slice(2, 4).map((id) => call('delete', `/dead-letters/${id}`)),
-        call('post', `${path}/recover`, { since: new Date(Date.now() - 3_600_000).toISOString() }),
+        ...ids.map((id) => partner.post(`${path}/retry/${id}`)),
+        ...ids.slice(0, 2).map((id) => partner.post(`/dead-letters/${id}/retry`)),
+        ...ids.slice(2, 4).map((id) => partner.delete(`/dead-letters/${id}`)),
+        partner.post(`${path}/recover`, { since: new Date(Date.now() - 3_600_000).toISOString() }),
       ]);
       if (round === 3) {
-        await call('patch', path, { status: 'paused' }).expect(200);
-        await call('patch', path, { status: 'active' }).expect(200);
+        await partner.patch(path, { status: 'paused' }).expect(200);
+        await partner.patch(path, { status: 'active' }).expect(200);
       }
       await agree();
     }
-  });
+  }, 180_000);
 
   describe('the kept body of an answer', () => {
     const answered = async (body: Buffer | string): Promise<Record<string, unknown>> => {
       const answer: Answer = (response) => response.writeHead(500, { 'content-type': 'text/plain' }).end(body);
       receiver.answer = answer;
-      const webhook = await createWebhook(app, mine, receiver.url);
-      await world.rows(`update webhook set retry_policy = '{"maxRetries":0}' where id = $1`, [webhook.id]);
+      const webhook = await service.webhook(mine, {}, { maxRetries: 0 });
       await world.emit(mine);
       return eventually(async () => {
         const { data } = await listed(webhook.id, '?status=failed');

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { INestApplication } from '@nestjs/common';
 import { RateLimits } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
-import request from 'supertest';
-import { createWebhook, DispatcherWorld, type Organization } from '../../test/dispatcher.js';
-import { Receiver } from '../../test/receiver.js';
-import { SignedIn } from '../../test/signed-in.js';
+import type { Client } from '../../test/client.js';
+import type { DispatcherWorld, Organization } from '../../test/dispatcher.js';
+import { DispatcherOverHttp } from '../../test/dispatcher-over-http.js';
+import type { Receiver } from '../../test/receiver.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
 jest.setTimeout(60_000);
@@ -13,27 +12,23 @@ jest.setTimeout(60_000);
 const HOUR_AGO = () => new Date(Date.now() - 3_600_000).toISOString();
 
 describe('POST /webhooks/:id/recover', () => {
-  const signedIn = new SignedIn();
   const partnerId = randomUUID();
+  let service: DispatcherOverHttp;
   let world: DispatcherWorld;
-  let app: INestApplication;
   let receiver: Receiver;
   let mine: Organization;
-  let partner: string;
-  let reader: string;
-  let stranger: string;
+  let partner: Client;
+  let reader: Client;
+  let stranger: Client;
 
   beforeAll(async () => {
-    world = await DispatcherWorld.open();
-    receiver = await Receiver.start();
     // One after the other, so that the receiver sees the order.
-    app = await world.start({ WEBHOOK_ORIGIN_CONCURRENCY: '1' }, [signedIn.module()]);
-    const person = (of: string, permissions: string[]) =>
-      signedIn.as({ scope: 'partner', partnerId: of, orgId: null, permissions });
-    partner = person(partnerId, ['organizations:read', 'organizations:write']);
-    reader = person(partnerId, ['organizations:read']);
-    stranger = person(randomUUID(), ['organizations:read', 'organizations:write']);
-  }, 60_000);
+    service = await DispatcherOverHttp.start({ WEBHOOK_ORIGIN_CONCURRENCY: '1' });
+    ({ world, receiver } = service);
+    partner = service.partner(partnerId);
+    reader = service.partner(partnerId, ['organizations:read']);
+    stranger = service.partner(randomUUID());
+  });
 
   beforeEach(async () => {
     mine = await world.organization(partnerId);
@@ -41,17 +36,9 @@ describe('POST /webhooks/:id/recover', () => {
     receiver.answer = (response) => response.end();
   });
 
-  afterAll(async () => {
-    await receiver.stop();
-    await world.close();
-  }, 30_000);
+  afterAll(() => service.stop());
 
-  const call = (verb: 'get' | 'post' | 'patch' | 'delete', path: string, as?: string, body?: object) => {
-    const sent = request(app.getHttpServer())[verb](`/api/v1/webhooks${path}`);
-    if (as) void sent.set('Authorization', as);
-    return body === undefined ? sent : sent.send(body);
-  };
-  const recover = (id: string, body: object = { since: HOUR_AGO() }) => call('post', `/${id}/recover`, partner, body);
+  const recover = (id: string, body: object = { since: HOUR_AGO() }) => partner.post(`/${id}/recover`, body);
   const accepted = async (id: string, body?: object): Promise<number> =>
     ((await recover(id, body).expect(202)).body as { accepted: number }).accepted;
 
@@ -108,17 +95,20 @@ describe('POST /webhooks/:id/recover', () => {
   }
   const sentEvents = () => receiver.received.map(({ headers }) => String(headers['x-service-event-id']));
   const settled = (webhookId: string) =>
-    eventually(async () => {
-      const rows = await world.rows<{ status: string; due: boolean }>(
-        'select status, due_at < now() as due from delivery where webhook_id = $1',
-        [webhookId],
-      );
-      const open = rows.filter(({ status, due }) => status === 'pending' || (status === 'retrying' && due));
-      expect(open).toEqual([]);
-    });
+    eventually(
+      async () => {
+        const rows = await world.rows<{ status: string; due: boolean }>(
+          'select status, due_at < now() as due from delivery where webhook_id = $1',
+          [webhookId],
+        );
+        const open = rows.filter(({ status, due }) => status === 'pending' || (status === 'retrying' && due));
+        expect(open).toEqual([]);
+      },
+      { timeoutMs: 30_000 },
+    );
 
   it('sends the events of failed deliveries again, oldest first, and leaves the old deliveries as they are', async () => {
-    const webhook = await createWebhook(app, mine, receiver.url, { secret: 's' });
+    const webhook = await service.webhook(mine, { secret: 's' });
     const old = await history(webhook.id, [
       { event: 'third', status: 'failed', minutesAgo: 10 },
       { event: 'first', status: 'failed', minutesAgo: 30, dead: true },
@@ -156,7 +146,7 @@ describe('POST /webhooks/:id/recover', () => {
   });
 
   it('sends an event once, and skips what was delivered or is under way since, and what has no body any more', async () => {
-    const webhook = await createWebhook(app, mine, receiver.url);
+    const webhook = await service.webhook(mine);
     await history(webhook.id, [
       { event: 'twice failed', status: 'failed', minutesAgo: 30 },
       { event: 'twice failed', status: 'failed', minutesAgo: 20, repeats: true },
@@ -170,14 +160,14 @@ describe('POST /webhooks/:id/recover', () => {
     ]);
     expect(await accepted(webhook.id)).toBe(1);
     await eventually(() => expect(sentEvents()).toEqual(['twice failed']));
-    const other = await createWebhook(app, mine, receiver.url);
+    const other = await service.webhook(mine);
     await history(other.id, [{ event: 'twice failed', status: 'failed', minutesAgo: 5 }]);
     expect(await accepted(other.id)).toBe(1);
     expect(await accepted(webhook.id)).toBe(0);
   });
 
   it('takes a span: from since on, before until', async () => {
-    const webhook = await createWebhook(app, mine, receiver.url);
+    const webhook = await service.webhook(mine);
     const [, from] = await history(webhook.id, [
       { event: 'before', status: 'failed', minutesAgo: 30 },
       { event: 'from', status: 'failed', minutesAgo: 20 },
@@ -192,7 +182,7 @@ describe('POST /webhooks/:id/recover', () => {
   });
 
   it('doubles nothing when calls come at once, or again after one that broke off', async () => {
-    const webhook = await createWebhook(app, mine, receiver.url);
+    const webhook = await service.webhook(mine);
     const events = Array.from({ length: 30 }, (_, i) => ({ event: `e${i}`, status: 'failed', minutesAgo: 40 - i }));
     await history(webhook.id, events);
     // As a call leaves it that died after its first chunk.
@@ -208,8 +198,7 @@ describe('POST /webhooks/:id/recover', () => {
   });
 
   it('brings back what failed once more', async () => {
-    const webhook = await createWebhook(app, mine, receiver.url);
-    await world.rows(`update webhook set retry_policy = '{"maxRetries":0}' where id = $1`, [webhook.id]);
+    const webhook = await service.webhook(mine, {}, { maxRetries: 0 });
     await history(webhook.id, [{ event: 'e', status: 'failed', minutesAgo: 5 }]);
     receiver.answer = (response) => response.writeHead(500).end();
     const span = { since: HOUR_AGO(), until: new Date().toISOString() };
@@ -224,7 +213,7 @@ describe('POST /webhooks/:id/recover', () => {
   });
 
   it('takes 10,000 a call and goes on with the next', async () => {
-    const webhook = await createWebhook(app, mine, receiver.url);
+    const webhook = await service.webhook(mine);
     await world.rows(
       `with made as (
          insert into delivery (id, created_at, partner_id, org_id, webhook_id, event_type, event_id, max_attempts, status)
@@ -243,19 +232,19 @@ describe('POST /webhooks/:id/recover', () => {
     const counts: number[] = [];
     const sixAnHour = { name: 'webhook-recover', limit: 6, windowSeconds: 3_600, onRedisDown: 'allow' } as const;
     do {
-      await app.get(RateLimits).reset(sixAnHour, webhook.id);
+      await service.app.get(RateLimits).reset(sixAnHour, webhook.id);
       counts.push(await accepted(webhook.id));
     } while (counts.at(-1) !== 0 && counts.length < 20);
     expect(counts.length).toBeGreaterThan(2);
     expect(Math.max(...counts)).toBeLessThanOrEqual(10_000);
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(10_500);
-    const { body } = await call('get', `/${webhook.id}`, partner).expect(200);
+    const { body } = await partner.get(`/${webhook.id}`).expect(200);
     expect(body.deliveryStats).toMatchObject({ total: 21_000, failed: 10_500 });
-    await call('delete', `/${webhook.id}`, partner).expect(200);
-  });
+    await partner.delete(`/${webhook.id}`).expect(200);
+  }, 180_000);
 
   it('makes the next attempt of what waits for its retry at once', async () => {
-    const webhook = await createWebhook(app, mine, receiver.url);
+    const webhook = await service.webhook(mine);
     const [waiting] = await history(webhook.id, [
       { event: 'waits', status: 'retrying', minutesAgo: 5 },
       { event: 'failed', status: 'failed', minutesAgo: 5 },
@@ -270,16 +259,16 @@ describe('POST /webhooks/:id/recover', () => {
   });
 
   it('stays 202 while Redis is away, and so do test and retry; the sweeper sends them', async () => {
-    const webhook = await createWebhook(app, mine, receiver.url);
+    const webhook = await service.webhook(mine);
     const [, old] = await history(webhook.id, [
       { event: 'recovered', status: 'failed', minutesAgo: 30 },
       { event: 'retried', status: 'failed', minutesAgo: 90 },
     ]);
     await world.stores.redis.stop();
     try {
-      const tested = await call('post', `/${webhook.id}/test`, partner, {}).expect(202);
+      const tested = await partner.post(`/${webhook.id}/test`, {}).expect(202);
       expect(tested.body.delivery.status).toBe('pending');
-      const retried = await call('post', `/${webhook.id}/retry/${old}`, partner).expect(202);
+      const retried = await partner.post(`/${webhook.id}/retry/${old}`).expect(202);
       expect(retried.body.delivery.status).toBe('pending');
       expect(await accepted(webhook.id)).toBe(1);
       await eventually(() => expect(receiver.received).toHaveLength(3), { timeoutMs: 20_000 });
@@ -288,7 +277,9 @@ describe('POST /webhooks/:id/recover', () => {
       await world.stores.redis.start();
       // The limits of later cases let everybody pass until their connection is back.
       const once = { name: 'once', limit: 1, windowSeconds: 60, onRedisDown: 'allow' } as const;
-      await eventually(() => expect(app.get(RateLimits).hit(once, 'anybody')).rejects.toThrow(), { timeoutMs: 20_000 });
+      await eventually(() => expect(service.app.get(RateLimits).hit(once, 'anybody')).rejects.toThrow(), {
+        timeoutMs: 20_000,
+      });
     }
   });
 
@@ -300,37 +291,37 @@ describe('POST /webhooks/:id/recover', () => {
     ['a null until', { since: '2026-11-21T10:00:00Z', until: null }],
     ['an unknown field', { since: '2026-11-21T10:00:00Z', all: true }],
   ])('refuses %s', async (_, body) => {
-    const webhook = await createWebhook(app, mine, receiver.url);
+    const webhook = await service.webhook(mine);
     expect((await recover(webhook.id, body).expect(400)).body.code).toBe('validation_failed');
   });
 
   it('is closed to others, and 409 while the webhook is not active', async () => {
-    const webhook = await createWebhook(app, mine, receiver.url);
+    const webhook = await service.webhook(mine);
     const body = { since: HOUR_AGO() };
     for (const [as, id] of [
       [stranger, webhook.id],
       [partner, randomUUID()],
       [partner, 'nonsense'],
     ] as const) {
-      const answer = await call('post', `/${id}/recover`, as, body).expect(404);
+      const answer = await as.post(`/${id}/recover`, body).expect(404);
       expect(answer.body).toMatchObject({ code: 'not_found', error: 'Webhook not found' });
     }
-    await call('post', `/${webhook.id}/recover`, reader, body).expect(403);
-    await call('post', `/${webhook.id}/recover`, undefined, body).expect(401);
-    await call('patch', `/${webhook.id}`, partner, { status: 'paused' }).expect(200);
+    await reader.post(`/${webhook.id}/recover`, body).expect(403);
+    await service.anonymous.post(`/${webhook.id}/recover`, body).expect(401);
+    await partner.patch(`/${webhook.id}`, { status: 'paused' }).expect(200);
     expect((await recover(webhook.id).expect(409)).body.code).toBe('webhook_not_active');
   });
 
   it('is limited to 6 an hour a webhook, and a test to 30 a minute', async () => {
-    const webhook = await createWebhook(app, mine, receiver.url);
-    const other = await createWebhook(app, mine, receiver.url);
+    const webhook = await service.webhook(mine);
+    const other = await service.webhook(mine);
     for (let i = 0; i < 6; i += 1) await recover(webhook.id).expect(202);
     const refused = await recover(webhook.id).expect(429);
     expect(refused.body.code).toBe('rate_limited');
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(3_000);
     await recover(other.id).expect(202);
-    for (let i = 0; i < 30; i += 1) await call('post', `/${webhook.id}/test`, partner, {}).expect(202);
-    await call('post', `/${webhook.id}/test`, partner, {}).expect(429);
-    await call('post', `/${other.id}/test`, partner, {}).expect(202);
+    for (let i = 0; i < 30; i += 1) await partner.post(`/${webhook.id}/test`, {}).expect(202);
+    await partner.post(`/${webhook.id}/test`, {}).expect(429);
+    await partner.post(`/${other.id}/test`, {}).expect(202);
   });
 });

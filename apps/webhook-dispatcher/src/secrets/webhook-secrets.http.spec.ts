@@ -1,62 +1,43 @@
 import { randomUUID } from 'node:crypto';
-import type { INestApplication } from '@nestjs/common';
 import { Clock } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
 import { Webhook } from 'standardwebhooks';
-import request from 'supertest';
-import { DispatcherWorld, organizationCaller, type Organization } from '../../test/dispatcher.js';
-import { isSignedWith, Receiver, type Received } from '../../test/receiver.js';
-import { SignedIn } from '../../test/signed-in.js';
+import type { Client } from '../../test/client.js';
+import { type DispatcherWorld, organizationCaller, type Organization } from '../../test/dispatcher.js';
+import { DispatcherOverHttp } from '../../test/dispatcher-over-http.js';
+import { isSignedWith, type Receiver, type Received } from '../../test/receiver.js';
 import { SubscriptionIndex } from '../subscriptions/subscription-index.js';
 import { MASK } from '../webhooks/webhook-masking.js';
 import { WebhooksService } from '../webhooks/webhooks.service.js';
-
-const ALL = ['organizations:read', 'organizations:write'];
 
 // Real stores on a busy machine: time is not what these specs are about.
 jest.setTimeout(60_000);
 
 describe('POST /webhooks/:id/rotate-secret', () => {
-  const signedIn = new SignedIn();
+  let service: DispatcherOverHttp;
   let world: DispatcherWorld;
-  let app: INestApplication;
   let receiver: Receiver;
   let mine: Organization;
-  let member: string;
+  let member: Client;
 
   beforeAll(async () => {
-    world = await DispatcherWorld.open();
-    receiver = await Receiver.start();
-    app = await world.start({}, [signedIn.module()]);
+    service = await DispatcherOverHttp.start();
+    ({ world, receiver } = service);
     mine = await world.organization();
-    member = person(mine, ALL);
-    await call('get', '', member).expect(200);
-  }, 60_000);
+    member = service.member(mine);
+    await member.get('').expect(200);
+  });
 
   beforeEach(() => {
     receiver.received.length = 0;
   });
   afterEach(() => jest.restoreAllMocks());
 
-  afterAll(async () => {
-    await receiver.stop();
-    await world.close();
-  }, 30_000);
+  afterAll(() => service.stop());
 
-  const person = ({ orgId, partnerId }: Organization, permissions: string[]) =>
-    signedIn.as({ scope: 'organization', orgId, partnerId, permissions });
-  const call = (verb: 'get' | 'post' | 'patch', path: string, as?: string, body?: unknown) => {
-    const sent = request(app.getHttpServer())[verb](`/api/v1/webhooks${path}`);
-    if (as) void sent.set('Authorization', as);
-    return body === undefined ? sent : sent.send(body as object);
-  };
-  const rotate = (id: string, body?: unknown, as = member) => call('post', `/${id}/rotate-secret`, as, body);
-  const create = async (changes: object = {}): Promise<string> => {
-    const input = { name: 'Hook', url: receiver.url, events: ['device.*'], ...changes };
-    const { body } = await call('post', '', member, input).expect(201);
-    return (body as { id: string }).id;
-  };
-  const shown = async (id: string) => (await call('get', `/${id}`, member).expect(200)).body;
+  const rotate = (id: string, body?: object, as = member) => as.post(`/${id}/rotate-secret`, body);
+  const create = (changes?: object) => service.create(member, changes);
+  const shown = async (id: string) => (await member.get(`/${id}`).expect(200)).body;
   const stored = (id: string) =>
     world.rows<{ secret_sealed: string | null; previous_secret_sealed: string | null }>(
       'select secret_sealed, previous_secret_sealed from webhook where id = $1',
@@ -64,7 +45,7 @@ describe('POST /webhooks/:id/rotate-secret', () => {
     );
   /** What the receiver gets of a test event. */
   const delivered = async (id: string): Promise<Received> => {
-    const { body } = await call('post', `/${id}/test`, member, {}).expect(202);
+    const { body } = await member.post(`/${id}/test`, {}).expect(202);
     return eventually(() => {
       const [received] = receiver.of(body.delivery.id);
       if (!received) throw new Error('nothing came');
@@ -121,18 +102,18 @@ describe('POST /webhooks/:id/rotate-secret', () => {
 
   it('stops signing with the old secret when its time has come, although nobody says so', async () => {
     const id = await create({ secret: 'the first' });
-    await call('patch', `/${id}`, member, { headers: [{ key: 'X-Spec', value: id }] }).expect(200);
+    await member.patch(`/${id}`, { headers: [{ key: 'X-Spec', value: id }] }).expect(200);
     await rotate(id, { secret: 'the second', overlapSeconds: 30 }).expect(200);
     expect((await delivered(id)).headers).toHaveProperty('x-service-signature-previous');
     // A look may bring a row twice; from the first that does not, none will until the row changes.
-    const index = app.get(SubscriptionIndex);
+    const index = service.app.get(SubscriptionIndex);
     const known = await eventually(async () => {
       const seen = index.find(id);
       await index.refresh();
       expect(index.find(id)).toBe(seen);
       return seen;
     });
-    jest.spyOn(app.get(Clock), 'nowMs').mockImplementation(() => Date.now() + 30_000);
+    jest.spyOn(service.app.get(Clock), 'nowMs').mockImplementation(() => Date.now() + 30_000);
     const eventId = await world.emit(mine);
     const received = await eventually(() => {
       const found = receiver.received.find(
@@ -147,11 +128,11 @@ describe('POST /webhooks/:id/rotate-secret', () => {
     expect(known?.previousSecret).not.toBeNull();
     expect(index.find(id)).toBe(known);
     const caller = organizationCaller(mine);
-    const service = app.get(WebhooksService);
-    expect(await service.get(caller, id)).toMatchObject({ secretOverlapUntil: null, hasSecret: true });
+    const webhooks = service.app.get(WebhooksService);
+    expect(await webhooks.get(caller, id)).toMatchObject({ secretOverlapUntil: null, hasSecret: true });
     // The next change drops what is of no use any more.
     expect(await stored(id)).toMatchObject([{ previous_secret_sealed: expect.any(String) }]);
-    await service.update(caller, id, { name: 'Renamed' });
+    await webhooks.update(caller, id, { name: 'Renamed' });
     expect(await stored(id)).toMatchObject([{ previous_secret_sealed: null }]);
   });
 
@@ -173,7 +154,7 @@ describe('POST /webhooks/:id/rotate-secret', () => {
   ])('is over at once when a PATCH has %s the secret', async (_, secret, hasSecret) => {
     const id = await create({ secret: 'the first' });
     await rotate(id, { secret: 'the second' }).expect(200);
-    const { body } = await call('patch', `/${id}`, member, { secret }).expect(200);
+    const { body } = await member.patch(`/${id}`, { secret }).expect(200);
     expect(body).toMatchObject({ hasSecret, secretOverlapUntil: null });
     expect(await stored(id)).toMatchObject([{ previous_secret_sealed: null }]);
     const { headers } = await delivered(id);
@@ -185,7 +166,7 @@ describe('POST /webhooks/:id/rotate-secret', () => {
     const id = await create({ secret: 'the first' });
     const { body } = await rotate(id).expect(200);
     for (const changes of [{ name: 'Renamed' }, { secret: MASK }]) {
-      const patched = await call('patch', `/${id}`, member, changes).expect(200);
+      const patched = await member.patch(`/${id}`, changes).expect(200);
       expect(patched.body.secretOverlapUntil).toBe(body.secretOverlapUntil);
     }
     expect(isSignedWith('the first', previousOf(await delivered(id)))).toBe(true);
@@ -213,7 +194,7 @@ describe('POST /webhooks/:id/rotate-secret', () => {
     expect(() => new Webhook(first).verify(received.body.replace('{', '{ '), headers)).toThrow();
     expect(headers['webhook-id']).toBe(JSON.parse(received.body).id);
     expect(headers['webhook-id']).toBe(headers['x-service-event-id']);
-    const off = await call('patch', `/${id}`, member, { standardWebhooks: false }).expect(200);
+    const off = await member.patch(`/${id}`, { standardWebhooks: false }).expect(200);
     expect(off.body.standardWebhooks).toBe(false);
     const names = Object.keys((await delivered(id)).headers);
     expect(names.filter((name) => name.startsWith('webhook-'))).toEqual([]);
@@ -237,10 +218,10 @@ describe('POST /webhooks/:id/rotate-secret', () => {
 
   it('is closed to readers, to strangers and without token', async () => {
     const id = await create();
-    const reader = person(mine, ['organizations:read']);
+    const reader = service.member(mine, ['organizations:read']);
     const refused = await rotate(id, {}, reader).expect(403);
     expect(refused.body).toMatchObject({ code: 'permission_denied', required: ['organizations:write'] });
-    const stranger = person(await world.organization(), ALL);
+    const stranger = service.member(await world.organization());
     for (const [as, target] of [
       [stranger, id],
       [member, randomUUID()],
@@ -249,7 +230,7 @@ describe('POST /webhooks/:id/rotate-secret', () => {
       const answer = await rotate(target, {}, as).expect(404);
       expect(answer.body).toMatchObject({ code: 'not_found', error: 'Webhook not found' });
     }
-    await call('post', `/${id}/rotate-secret`, undefined, {}).expect(401);
+    await service.anonymous.post(`/${id}/rotate-secret`, {}).expect(401);
     expect(await shown(id)).toMatchObject({ hasSecret: false });
   });
 });

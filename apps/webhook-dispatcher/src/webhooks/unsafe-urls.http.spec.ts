@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { INestApplication } from '@nestjs/common';
 import { NameServerResolver, SystemResolver } from '@rmm/outbound';
-import request from 'supertest';
-import { DispatcherWorld, type Organization } from '../../test/dispatcher.js';
+import { type Client, clientOf } from '../../test/client.js';
+import { DispatcherWorld } from '../../test/dispatcher.js';
 import { SignedIn } from '../../test/signed-in.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
@@ -39,22 +38,19 @@ const resolve = (host: string) => Promise.resolve(ANSWERS.find(([name]) => name.
 describe('URLs of webhooks', () => {
   const signedIn = new SignedIn();
   let world: DispatcherWorld;
-  let hosted: INestApplication;
-  let selfHosted: INestApplication;
-  let mine: Organization;
-  let member: string;
+  let hosted: Client;
+  let selfHosted: Client;
 
   beforeAll(async () => {
     jest.spyOn(NameServerResolver.prototype, 'resolve').mockImplementation(resolve);
     jest.spyOn(SystemResolver.prototype, 'resolve').mockImplementation(resolve);
     world = await DispatcherWorld.open();
     const env = { OUTBOUND_EXTRA_ALLOWED_CIDRS: '', GLOBAL_RATE_LIMIT_PER_MINUTE: '100000' };
-    hosted = await world.start({ ...env, IS_HOSTED: 'true' }, [signedIn.module()]);
-    selfHosted = await world.start({ ...env, IS_HOSTED: 'false' }, [signedIn.module()]);
-    mine = await world.organization();
-    const permissions = ['organizations:read', 'organizations:write'];
-    member = signedIn.as({ scope: 'organization', partnerId: mine.partnerId, orgId: mine.orgId, permissions });
-    await Promise.all([hosted, selfHosted].map((app) => send(app, 'get', '').expect(200)));
+    const cloud = await world.start({ ...env, IS_HOSTED: 'true' }, [signedIn.module()]);
+    const own = await world.start({ ...env, IS_HOSTED: 'false' }, [signedIn.module()]);
+    const member = signedIn.member(await world.organization());
+    [hosted, selfHosted] = [clientOf(cloud, member), clientOf(own, member)];
+    await Promise.all([hosted, selfHosted].map((client) => client.get('').expect(200)));
   });
 
   afterAll(async () => {
@@ -62,10 +58,7 @@ describe('URLs of webhooks', () => {
     jest.restoreAllMocks();
   });
 
-  const send = (app: INestApplication, verb: 'get' | 'post' | 'patch', where: string) =>
-    request(app.getHttpServer())[verb](`/api/v1/webhooks${where}`).set('Authorization', member);
-  const create = (app: INestApplication, url: string) =>
-    send(app, 'post', '').send({ name: 'Hook', url, events: ['device.*'] });
+  const create = (client: Client, url: string) => client.post('', { name: 'Hook', url, events: ['device.*'] });
   const refusal = { code: 'invalid_webhook_url', error: 'Invalid webhook URL', message: expect.stringMatching(/./) };
 
   it.each(lines)('hosted: %s is refused', async (url) => {
@@ -131,18 +124,16 @@ describe('URLs of webhooks', () => {
   it('checks a changed URL the same way, and keeps the old one', async () => {
     const { body: webhook } = await create(hosted, 'https://hooks.example.com/x').expect(201);
     for (const url of ['https://169.254.169.254/', 'https://127.0.0.1.nip.io/', 'http://hooks.example.com/']) {
-      const { body } = await send(hosted, 'patch', `/${webhook.id}`).send({ url }).expect(400);
+      const { body } = await hosted.patch(`/${webhook.id}`, { url }).expect(400);
       expect(body).toMatchObject(refusal);
     }
-    const { body: kept } = await send(hosted, 'get', `/${webhook.id}`).expect(200);
+    const { body: kept } = await hosted.get(`/${webhook.id}`).expect(200);
     expect(kept.url).toBe('https://hooks.example.com/x');
   });
 
   it('stores nothing for a URL it refused', async () => {
     const name = randomUUID();
-    await send(hosted, 'post', '')
-      .send({ name, url: 'https://127.0.0.1/', events: ['*'] })
-      .expect(400);
+    await hosted.post('', { name, url: 'https://127.0.0.1/', events: ['*'] }).expect(400);
     expect(await world.rows('select id from webhook where name = $1', [name])).toEqual([]);
   });
 });

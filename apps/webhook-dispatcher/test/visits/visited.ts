@@ -2,6 +2,7 @@ import type { INestApplication } from '@nestjs/common';
 import type { RecordedCall } from '@rmm/testing/openapi';
 import request, { type Response } from 'supertest';
 import type { DispatcherWorld, Organization } from '../dispatcher.js';
+import type { DispatcherOverHttp } from '../dispatcher-over-http.js';
 import type { Receiver } from '../receiver.js';
 
 type Method = 'get' | 'post' | 'patch' | 'delete';
@@ -10,24 +11,33 @@ type Method = 'get' | 'post' | 'patch' | 'delete';
 export class Visited {
   readonly calls: RecordedCall[] = [];
 
+  readonly world: DispatcherWorld;
+  readonly receiver: Receiver;
+  readonly #app: INestApplication;
+  readonly #partner: string;
+  readonly #operator: string;
+
   constructor(
-    readonly world: DispatcherWorld,
-    readonly receiver: Receiver,
+    { world, receiver, app, signedIn }: DispatcherOverHttp,
     readonly organization: Organization,
-    private readonly app: INestApplication,
-    private readonly tokens: { partner: string; system: string },
-  ) {}
+  ) {
+    this.world = world;
+    this.receiver = receiver;
+    this.#app = app;
+    this.#partner = signedIn.partner(organization.partnerId);
+    this.#operator = signedIn.operator();
+  }
 
   readonly get = (path: string) => this.#call('get', path);
   readonly post = (path: string, body?: object) => this.#call('post', path, body);
   readonly patch = (path: string, body: object) => this.#call('patch', path, body);
   readonly delete = (path: string) => this.#call('delete', path);
   /** As an operator of the platform. */
-  readonly getAsSystem = (path: string) => this.#call('get', path, undefined, this.tokens.system);
+  readonly getAsSystem = (path: string) => this.#call('get', path, undefined, this.#operator);
 
   /** One that is refused is an error: visits are made of calls that succeed. */
-  async #call(method: Method, path: string, body?: object, token = this.tokens.partner): Promise<Response> {
-    const sent = request(this.app.getHttpServer())[method](`/api/v1${path}`).set('Authorization', token);
+  async #call(method: Method, path: string, body?: object, token = this.#partner): Promise<Response> {
+    const sent = request(this.#app.getHttpServer())[method](`/api/v1${path}`).set('Authorization', token);
     const answer = await (body === undefined ? sent : sent.send(body));
     if (answer.status >= 400) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
     this.calls.push({

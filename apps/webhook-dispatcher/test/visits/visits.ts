@@ -57,7 +57,7 @@ async function visitDeliveries(visited: Visited): Promise<void> {
   await visited.get(`${webhook}/deliveries?status=delivered`);
   await visited.get(webhook);
 
-  await world.rows(`update webhook set retry_policy = '{"maxRetries":0}' where id = $1`, [body.id]);
+  await world.setRetryPolicy(body.id, { maxRetries: 0 });
   receiver.answer = (response) => response.writeHead(500, REPORT).end('{"error":"busy"}');
   const failing = await Promise.all([1, 2, 3].map(() => visited.post(`${webhook}/test`)));
   const [retried, dead, dropped] = failing.map((answer) => String(answer.body.delivery.id)) as [string, string, string];
