@@ -100,7 +100,10 @@ export class ConnectionPools {
 
 /** Connects to the pinned addresses only, and looks again at where it arrived. */
 function pinnedConnector(pinned: readonly string[], timeoutMs: number): buildConnector.connector {
-  const connect = buildConnector({ timeout: timeoutMs, allowH2: false, lookup: pinnedLookup(pinned) });
+  // Said here, so that no variable of the environment switches verification off.
+  const rejectUnauthorized = true;
+  const lookup = pinnedLookup(pinned);
+  const connect = buildConnector({ timeout: timeoutMs, allowH2: false, lookup, rejectUnauthorized });
   const isPinned = (address: string) => pinned.some((one) => isSame(one, address));
   return (options, callback) => {
     // No look-up is asked for a host that spells an address.
