@@ -1,12 +1,11 @@
 import { Cap, FIRST, type Kind, KINDS, otherKind, RETRY } from './cap.js';
 import { Fifo } from './fifo.js';
-import { OrganizationNode, OriginNode, RouteNode, WebhookNode } from './slot-nodes.js';
+import { type NodeLimits, SlotGraph } from './slot-graph.js';
+import type { OrganizationNode, OriginNode, RouteNode, WebhookNode } from './slot-nodes.js';
 
-export interface SlotLimits {
+export interface SlotLimits extends NodeLimits {
   total: number;
-  perWebhook: number;
   perOrigin: number;
-  perOrganization: number;
 }
 
 /** What a place in the queue depends on. */
@@ -34,15 +33,12 @@ export interface SlotOptions {
  * slot that no retry holds.
  */
 export class Slots<T extends Slotted> {
-  readonly #webhooks = new Map<string, WebhookNode<T>>();
-  readonly #origins = new Map<string, OriginNode<T>>();
-  readonly #organizations = new Map<string, OrganizationNode<T>>();
+  readonly #graph: SlotGraph<T>;
   readonly #total: Cap;
   readonly #turns = new Fifo<OrganizationNode<T>>();
   /** Organisations that could go on with a retry if there were not so many retries in all. */
   readonly #waitForRetries = new Fifo<OrganizationNode<T>>();
   readonly #mayBegin: () => boolean;
-  readonly #limitOf: (origin: string) => number;
   #queued = 0;
   #queuedRetries = 0;
   #begunRetries = 0;
@@ -50,13 +46,13 @@ export class Slots<T extends Slotted> {
 
   /** @param start  begins the work and calls `done` once, when it has ended */
   constructor(
-    private readonly limits: SlotLimits,
+    limits: SlotLimits,
     private readonly start: (item: T, origin: string, done: () => void) => void,
     { mayBegin = () => true, limitOf = () => limits.perOrigin }: SlotOptions = {},
   ) {
+    this.#graph = new SlotGraph(limits, limitOf);
     this.#total = new Cap(limits.total);
     this.#mayBegin = mayBegin;
-    this.#limitOf = limitOf;
   }
 
   get active(): number {
@@ -86,7 +82,7 @@ export class Slots<T extends Slotted> {
 
   /** Organisations that have something here, with what has ended since this was last asked. */
   *organizations(): Iterable<{ orgId: string; queued: number; ended: number }> {
-    for (const organization of this.#organizations.values()) {
+    for (const organization of this.#graph.organizations.values()) {
       const { orgId, queued, ended } = organization;
       organization.ended = 0;
       yield { orgId, queued, ended };
@@ -94,12 +90,12 @@ export class Slots<T extends Slotted> {
   }
 
   queuedOf(orgId: string): number {
-    return this.#organizations.get(orgId)?.queued ?? 0;
+    return this.#graph.organizations.get(orgId)?.queued ?? 0;
   }
 
   add(item: T, origin: string, isRetry: boolean): void {
     const kind = isRetry ? RETRY : FIRST;
-    const webhook = this.#webhook(item, origin);
+    const webhook = this.#graph.webhook(item.webhookId, item.orgId, origin);
     webhook.queues[kind].push(item);
     webhook.route.organization.queued += 1;
     this.#queued += 1;
@@ -115,7 +111,7 @@ export class Slots<T extends Slotted> {
 
   /** Changes the cap of one origin. What is under way stays under way. */
   limitOrigin(origin: string, limit: number): void {
-    const node = this.#origins.get(origin);
+    const node = this.#graph.origins.get(origin);
     if (!node) return;
     node.cap.limit = limit;
     for (const kind of KINDS) this.#wake(node, kind);
@@ -124,13 +120,13 @@ export class Slots<T extends Slotted> {
 
   /** Takes back everything that has not begun, or what would go to some origins. */
   clear(concerns: (origin: string) => boolean = () => true): T[] {
-    const origins = [...this.#origins.values()].filter(({ origin }) => concerns(origin));
+    const origins = [...this.#graph.origins.values()].filter(({ origin }) => concerns(origin));
     return origins.flatMap(({ routes }) => [...routes].flatMap((route) => this.#takeFrom(route, 0)));
   }
 
   /** Takes the newest of an organisation, so that about `kept` of its items stay. */
   shorten(orgId: string, kept: number): T[] {
-    const organization = this.#organizations.get(orgId);
+    const organization = this.#graph.organizations.get(orgId);
     if (!organization || organization.queued <= kept) return [];
     const routes = [...organization.routes.values()];
     const queues = routes.reduce((sum, { webhooks }) => sum + webhooks.size * KINDS.length, 0);
@@ -146,7 +142,7 @@ export class Slots<T extends Slotted> {
       });
       organization.queued -= taken.length;
       this.#queued -= taken.length;
-      this.#dropIfUnused(webhook);
+      this.#graph.dropIfUnused(webhook);
       return taken;
     });
   }
@@ -230,7 +226,7 @@ export class Slots<T extends Slotted> {
     this.#wake(origin, otherKind(turn));
     this.#enlist(organization);
     this.#wakeForRetries();
-    this.#dropIfUnused(webhook);
+    this.#graph.dropIfUnused(webhook);
     this.#pump();
   }
 
@@ -299,45 +295,6 @@ export class Slots<T extends Slotted> {
       organization.waitsForRetries = false;
       this.#enlist(organization);
       if (organization.isListed) return;
-    }
-  }
-
-  /** A webhook that was re-pointed meanwhile starts a queue of its own; the old one runs empty. */
-  #webhook({ webhookId, orgId }: Slotted, origin: string): WebhookNode<T> {
-    const known = this.#webhooks.get(webhookId);
-    if (known?.route.origin.origin === origin) return known;
-    const webhook = new WebhookNode<T>(webhookId, this.#route(orgId, origin), this.limits.perWebhook);
-    webhook.route.webhooks.add(webhook);
-    this.#webhooks.set(webhookId, webhook);
-    return webhook;
-  }
-
-  #route(orgId: string, origin: string): RouteNode<T> {
-    const organization = this.#organizations.get(orgId) ?? new OrganizationNode<T>(orgId, this.limits.perOrganization);
-    this.#organizations.set(orgId, organization);
-    const known = organization.routes.get(origin);
-    if (known) return known;
-    const node = this.#origins.get(origin) ?? new OriginNode<T>(origin, this.#limitOf(origin));
-    this.#origins.set(origin, node);
-    const route = new RouteNode(organization, node);
-    organization.routes.set(origin, route);
-    node.routes.add(route);
-    return route;
-  }
-
-  /** What still stands in some turns is passed over when it comes up there. */
-  #dropIfUnused(webhook: WebhookNode<T>): void {
-    const { webhookId, route, queued, cap } = webhook;
-    if (queued > 0 || cap.active > 0) return;
-    if (this.#webhooks.get(webhookId) === webhook) this.#webhooks.delete(webhookId);
-    const { organization, origin, webhooks } = route;
-    webhooks.delete(webhook);
-    if (webhooks.size > 0) return;
-    if (organization.routes.get(origin.origin) === route) organization.routes.delete(origin.origin);
-    origin.routes.delete(route);
-    if (origin.routes.size === 0 && this.#origins.get(origin.origin) === origin) this.#origins.delete(origin.origin);
-    if (organization.routes.size === 0 && this.#organizations.get(organization.orgId) === organization) {
-      this.#organizations.delete(organization.orgId);
     }
   }
 }
