@@ -13,9 +13,11 @@ const ORIGINS = 20;
 const ORGANIZATIONS = 5;
 const STORM = quick ? 20_000 : 100_000;
 const BEFORE_SECONDS = quick ? 3 : 8;
+/** Time to store them before they are due: what storing costs is not the storm. */
+const STORING_SECONDS = quick ? 10 : 40;
 const GIVE_UP_MS = 180_000;
 
-/** Deliveries that have failed once, of events of some minutes ago: due, and held by nobody. */
+/** Deliveries that have failed once, of events of some minutes ago: held by nobody, and due at one moment soon. */
 const STORE = `
   with event as materialized (
     select w.org_id, w.partner_id, gen_random_uuid()::text as id,
@@ -26,7 +28,8 @@ const STORE = `
     select id, at, partner_id, org_id, $3 from event
   ), made as (
     insert into delivery (id, created_at, partner_id, org_id, webhook_id, event_type, event_id, status, attempt, max_attempts, due_at)
-    select gen_random_uuid(), e.at, e.partner_id, e.org_id, w.id, $4, e.id, 'retrying', 1, 6, now() - interval '1 minute'
+    select gen_random_uuid(), e.at, e.partner_id, e.org_id, w.id, $4, e.id, 'retrying', 1, 6,
+           now() + make_interval(secs => $5)
       from event e join webhook w on w.org_id = e.org_id
   )
   update webhook_counter set total = total + $2::int, retrying = retrying + $2::int where org_id = any ($1)`;
@@ -43,6 +46,7 @@ try {
   const stormy = await world.addOrganizations(ORGANIZATIONS, () => urls);
   await quiet.measure(1);
   const before = await quiet.measure(BEFORE_SECONDS);
+  await storeRetries(stormy);
   const storm = {};
   const during = await quiet.measureDuring(async () => Object.assign(storm, await rage(stormy)));
   print(before, during, storm);
@@ -52,12 +56,21 @@ try {
   await stores.stop();
 }
 
-/** From the moment the rows are there to the last outcome. */
-async function rage(stormy) {
+/** Ends half a second before they are due. */
+async function storeRetries(stormy) {
   const orgIds = stormy.map(({ orgId }) => orgId);
   const body = JSON.stringify({ id: randomUUID(), type: EVENT_TYPE, data: { ...eventData(), at: undefined } });
   const events = STORM / ORGANIZATIONS / ORIGINS;
-  await world.admin.query(STORE, [orgIds, events, body, EVENT_TYPE]);
+  const dueAt = performance.now() + STORING_SECONDS * 1_000;
+  await world.admin.query(STORE, [orgIds, events, body, EVENT_TYPE, STORING_SECONDS]);
+  const leftMs = dueAt - performance.now() - 500;
+  if (leftMs < 0) throw new Error(`storing ${STORM} retries took longer than ${STORING_SECONDS} s`);
+  await sleep(leftMs);
+}
+
+/** From just before they are due to the last outcome. */
+async function rage(stormy) {
+  const orgIds = stormy.map(({ orgId }) => orgId);
   const [startedAt, cpu] = [performance.now(), world.cpu()];
   while ((await deliveredOf(orgIds)) < STORM) {
     await sleep(50);

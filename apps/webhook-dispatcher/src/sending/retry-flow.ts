@@ -4,7 +4,8 @@ import { ClaimsRepository, type DeliveryKey } from './claims.repository.js';
 import { DeadLetterQueue } from './dead-letter-queue.js';
 import type { Outcome } from './outcome.js';
 import { OutcomeWriter } from './outcome-writer.js';
-import { RetryQueue } from './retry-queue.js';
+import { restAfter } from './rest-after.js';
+import { CHUNK_ROWS, RetryQueue } from './retry-queue.js';
 import { Sender } from './sender.js';
 import { Replicas } from './shards/replicas.js';
 import { Shards } from './shards/shards.js';
@@ -44,9 +45,11 @@ export class RetryFlow {
 
   async #due(keys: DeliveryKey[]): Promise<void> {
     await this.sender.waitForRoomForRetries();
+    const rest = restAfter();
     const deliveries = await this.claims.claim(keys);
     if (deliveries.length < keys.length && !this.shards.ownsAll) this.replicas.due();
     await this.sender.sendClaimed(deliveries);
+    if (keys.length >= CHUNK_ROWS) await rest();
   }
 
   async #schedule(written: readonly Outcome[]): Promise<void> {

@@ -12,21 +12,24 @@ const JUDGE_EVERY = 5;
 const BUSY = 0.6;
 /** So many unwritten outcomes mean that the database is busy. */
 const BACKLOG = 1_000;
-/** Retries a second that are always let through, and the number at which there is no limit any more. */
+/** Retries a second that are always let through, with which a calm process begins, and that are never exceeded. */
 const SLOWEST = 500;
+const CALM = 2_000;
 const FASTEST = 20_000;
 const SLOWER = 0.8;
 const QUICKER = 1.1;
 
 /**
- * The next number of retries a second.
- * @param perSecond  the last one; Infinity where there was no limit
+ * The next number of retries a second. It rises only while it is used: what falls due at once after a calm hour meets no
+ * higher number than at the start.
+ * @param perSecond  the last one
  * @param begun  retries begun since, a second
  */
 export function nextPace(perSecond: number, begun: number, isPressed: boolean): number {
+  if (begun === 0) return CALM;
   if (isPressed) return Math.max(SLOWEST, Math.min(perSecond, begun) * SLOWER);
-  const quicker = perSecond * QUICKER;
-  return quicker > FASTEST ? Infinity : quicker;
+  if (begun < perSecond / 2) return Math.max(CALM, perSecond * SLOWER);
+  return Math.min(FASTEST, perSecond * QUICKER);
 }
 
 /**
@@ -36,7 +39,7 @@ export function nextPace(perSecond: number, begun: number, isPressed: boolean): 
 @Injectable()
 export class RetryPace {
   #timer: NodeJS.Timeout | undefined;
-  #perSecond = Infinity;
+  #perSecond = CALM;
   #begun = 0;
   #ticks = 0;
   #used: EventLoopUtilization | undefined;
@@ -57,7 +60,7 @@ export class RetryPace {
   #tick(): void {
     this.#ticks += 1;
     if (this.#ticks % JUDGE_EVERY === 0) this.#judge();
-    if (this.#perSecond < Infinity) this.sender.allowRetries(this.#perSecond / TICKS_PER_SECOND);
+    this.sender.allowRetries(this.#perSecond / TICKS_PER_SECOND);
   }
 
   #judge(): void {
@@ -67,9 +70,6 @@ export class RetryPace {
     const begun = ((this.sender.begunRetries - this.#begun) * TICKS_PER_SECOND) / JUDGE_EVERY;
     this.#begun = this.sender.begunRetries;
     const isPressed = utilization > BUSY || this.outcomes.backlog > BACKLOG;
-    // Nothing to slow down, nothing to let go.
-    if (this.#perSecond === Infinity && (!isPressed || begun === 0)) return;
     this.#perSecond = nextPace(this.#perSecond, begun, isPressed);
-    if (this.#perSecond === Infinity) this.sender.allowRetries(Infinity);
   }
 }

@@ -17,9 +17,9 @@ describe('chunksOf', () => {
     ]);
   });
 
-  it('makes no job larger than 500', () => {
-    const many = Array.from({ length: 1_001 }, (_, i) => due(`${i}`, 1_000));
-    expect(chunksOf(many).map(({ keys }) => keys.length)).toEqual([500, 500, 1]);
+  it('makes no job larger than 150', () => {
+    const many = Array.from({ length: 301 }, (_, i) => due(`${i}`, 1_000));
+    expect(chunksOf(many).map(({ keys }) => keys.length)).toEqual([150, 150, 1]);
   });
 
   it('makes none of nothing', () => expect(chunksOf([])).toEqual([]));

@@ -9,7 +9,8 @@ export const RETRY_QUEUE = 'webhook-retries';
 
 /** Retries that fall due within so much of each other share a job, in milliseconds. */
 const CHUNK_MS = 100;
-const CHUNK_ROWS = 500;
+/** Deliveries of a job, at most: what is claimed at once also keeps new events waiting at once. */
+export const CHUNK_ROWS = 150;
 /** A claim holds a connection, and there are few: those who write come first. */
 const WORKERS = 1;
 

@@ -4,6 +4,7 @@ import { DispatcherMetrics } from '../dispatcher.metrics.js';
 import { SubscriptionIndex } from '../subscriptions/subscription-index.js';
 import { ClaimsRepository } from './claims.repository.js';
 import { Sender } from './sender.js';
+import { restAfter } from './rest-after.js';
 import { Replicas } from './shards/replicas.js';
 import { Shards } from './shards/shards.js';
 import { Strays } from './strays.js';
@@ -15,9 +16,9 @@ const WAITING_EVERY = 10;
 const DELETED_EVERY = 60;
 /** Fifteen seconds lie between two looks: longer than any statement may take. */
 const STRAYS_EVERY = 15;
-const CLAIM_ROWS = 500;
+const CLAIM_ROWS = 150;
 /** A claim costs about the same for a few rows: with less room it waits for the next sweep. */
-const MIN_CLAIM_ROWS = 250;
+const MIN_CLAIM_ROWS = 75;
 /** So long a retry is left to its job in Redis, in milliseconds. */
 const OVERDUE_MS = 1_000;
 
@@ -117,9 +118,11 @@ export class Sweeper {
     do {
       limit = Math.min(CLAIM_ROWS, this.sender.roomForRetries);
       if (limit < MIN_CLAIM_ROWS) return;
+      const rest = restAfter();
       const deliveries = await this.claims.claimDue(limit, overdueMs);
       claimed = deliveries.length;
       await this.sender.sendClaimed(deliveries);
+      if (claimed === limit) await rest();
     } while (claimed === limit && !this.#isStopped);
   }
 }
