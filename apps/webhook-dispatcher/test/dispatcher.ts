@@ -5,9 +5,9 @@ import type { UserCaller } from '@rmm/access';
 import { type AuditEntry, IDENTITY_MAIL_SEND, type MailSendRequest, STREAMS } from '@rmm/contracts';
 import { ensureStreams, JetStreamServer, natsOptions } from '@rmm/messaging';
 import { configureApp, HealthRegistry, KitAdapter } from '@rmm/service-kit';
-import { eventually, startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
+import { adminPool, eventually, startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import { connect, type NatsConnection } from 'nats';
-import pg from 'pg';
+import type pg from 'pg';
 import { AppModule } from '../src/app.module.js';
 import { readWebhookDispatcherConfig, type WebhookDispatcherConfig } from '../src/config.js';
 import type { RetryPolicy } from '../src/sending/retry-delay.js';
@@ -38,7 +38,7 @@ export class DispatcherWorld {
   static async open({ logins = false } = {}): Promise<DispatcherWorld> {
     const stores = await startStores();
     const [database, nats] = await Promise.all([stores.createDatabase([SCHEMA]), stores.nats({ logins })]);
-    const admin = new pg.Pool({ connectionString: database.adminUrl, options: `-c search_path=${SCHEMA}`, max: 4 });
+    const admin = adminPool(database, { options: `-c search_path=${SCHEMA}`, max: 4 });
     const publisher = await connect(natsOptions(nats.adminUrl, 'spec'));
     await ensureStreams(publisher);
     const natsUrl = logins ? nats.urlFor('webhook-dispatcher') : nats.adminUrl;

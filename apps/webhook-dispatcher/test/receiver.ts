@@ -1,8 +1,9 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, randomUUID } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export interface Received {
+  /** Below the base of the receiver. */
   path: string;
   headers: IncomingHttpHeaders;
   rawHeaders: string[];
@@ -12,23 +13,29 @@ export interface Received {
 
 export type Answer = (response: ServerResponse, received: Received) => void;
 
-/** A real receiver on this machine; what it answers may change at any time. */
+/**
+ * A real receiver on this machine; what it answers may change at any time. Its paths begin with a word of its own: a port
+ * may have belonged to the receiver of another spec before, whose deliveries still come.
+ */
 export class Receiver {
   readonly received: Received[] = [];
   answer: Answer = (response) => response.writeHead(200).end('ok');
 
   private constructor(
     private readonly server: Server,
-    readonly url: string,
+    readonly base: string,
   ) {}
 
   static async start(): Promise<Receiver> {
+    const prefix = `/${randomUUID()}`;
     const server = createServer((request, response) => {
+      if (!request.url?.startsWith(prefix)) return void response.writeHead(404).end();
+      const path = request.url.slice(prefix.length);
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
         const received = {
-          path: request.url ?? '',
+          path,
           headers: request.headers,
           rawHeaders: request.rawHeaders,
           body: Buffer.concat(chunks).toString('utf8'),
@@ -39,8 +46,12 @@ export class Receiver {
       });
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const receiver = new Receiver(server, `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`);
+    const receiver = new Receiver(server, `http://127.0.0.1:${(server.address() as AddressInfo).port}${prefix}`);
     return receiver;
+  }
+
+  get url(): string {
+    return `${this.base}/hook`;
   }
 
   of(deliveryId: string): Received[] {

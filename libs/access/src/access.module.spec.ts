@@ -18,10 +18,10 @@ import { NatsLink, Outbox } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
 import { mintAgentToken, mintApiKey, mintPartnerKey } from '@rmm/secrets';
 import { OpenApiDocuments, RedisConnections } from '@rmm/service-kit';
-import { eventually } from '@rmm/testing-services';
+import { adminPool, eventually } from '@rmm/testing-services';
 import { randomUUID } from 'node:crypto';
 import type { Server } from 'node:http';
-import pg from 'pg';
+import type pg from 'pg';
 import request from 'supertest';
 import { snapshot } from '../test/callers.js';
 import { PushedClock, SpecFleet } from '../test/fleet.js';
@@ -163,7 +163,7 @@ const startIdentity = () =>
 
 beforeAll(async () => {
   fleet = await SpecFleet.start();
-  admin = new pg.Pool({ connectionString: fleet.database.adminUrl, max: 2 });
+  admin = adminPool(fleet.database);
   identity = await startIdentity();
   credentials = await fleet.service('credentials', {
     controllers: [CredentialsHandlers],

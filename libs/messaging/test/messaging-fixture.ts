@@ -3,9 +3,9 @@ import { Test } from '@nestjs/testing';
 import type { ServiceName } from '@rmm/contracts';
 import { PersistenceModule, runMigrations, WorkerDatabase } from '@rmm/persistence';
 import { readConfig, readFleetConfig, ServiceKitModule, type FleetConfig } from '@rmm/service-kit';
-import { startStores, type SchemaUrls, type Stores, type TestNats } from '@rmm/testing-services';
+import { adminPool, startStores, type SchemaUrls, type Stores, type TestNats } from '@rmm/testing-services';
 import { connect, type NatsConnection } from 'nats';
-import pg from 'pg';
+import type pg from 'pg';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import {
   dropMessagingTables,
@@ -63,11 +63,7 @@ export async function startFixture(): Promise<Fixture> {
     databaseUrl: urls.service,
     workerDatabaseUrl: urls.worker,
   });
-  const admin = new pg.Pool({
-    connectionString: database.adminUrl,
-    max: 2,
-    options: '-c search_path=provisioning',
-  });
+  const admin = adminPool(database, { options: '-c search_path=provisioning' });
   await admin.query('create table effect (n bigint generated always as identity, id text, note text)');
   await admin.query(`grant all on effect to "${new URL(urls.worker).username}"`);
   const connection = await connect(natsOptions(nats.adminUrl, 'fleet'));

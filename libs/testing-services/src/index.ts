@@ -1,6 +1,6 @@
 export { eventually, type Patience } from './eventually.js';
 export type { Gate } from './gate.js';
 export { type Stores, startStores } from './stores.js';
-export type { SchemaUrls, TestDatabase } from './test-database.js';
+export { adminPool, type SchemaUrls, type TestDatabase } from './test-database.js';
 export type { NatsOptions, TestNats } from './test-nats.js';
 export type { TestRedis } from './test-redis.js';

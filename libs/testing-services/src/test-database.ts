@@ -51,6 +51,14 @@ export async function createDatabase<Schema extends string>(
 }
 
 /**
+ * Connections for arranging and looking; the caller ends them. `end()` of a pool does not wait until they are closed:
+ * what the server says to one of them when the database is dropped right afterwards is nobody's error.
+ */
+export function adminPool({ adminUrl }: TestDatabase, options: Omit<pg.PoolConfig, 'connectionString'> = {}): pg.Pool {
+  return new pg.Pool({ max: 2, ...options, connectionString: adminUrl }).on('error', () => undefined);
+}
+
+/**
  * Roles belong to the cluster, not to the database: all spec files share them, so their passwords are derived from
  * their names, and the first spec file to come creates them while the others wait.
  */

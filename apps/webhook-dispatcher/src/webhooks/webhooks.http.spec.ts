@@ -40,10 +40,11 @@ describe('/webhooks', () => {
 
   const input = (changes?: object) => service.input(changes);
   const create = (changes?: object) => service.create(member, changes);
+  const withUserinfo = (userinfo: string) => receiver.base.replace('//', `//${userinfo}@`);
 
   describe('POST', () => {
     it('creates an active webhook, shown masked', async () => {
-      const url = `http://user:pass@127.0.0.1:${new URL(receiver.url).port}/hook?token=abc&a=1`;
+      const url = `${withUserinfo('user:pass')}/hook?token=abc&a=1`;
       const headers = [
         { key: 'X-Environment', value: 'prod' },
         { key: 'Authorization', value: 'Bearer abc' },
@@ -53,7 +54,7 @@ describe('/webhooks', () => {
         id: expect.any(String),
         orgId: mine.orgId,
         name: 'Hook',
-        url: `http://127.0.0.1:${new URL(receiver.url).port}/hook?a=1`,
+        url: `${receiver.base}/hook?a=1`,
         events: ['device.*'],
         headers: [
           { key: 'X-Environment', value: 'prod' },
@@ -212,7 +213,7 @@ describe('/webhooks', () => {
 
   describe('PATCH', () => {
     it('changes what is named and keeps what comes back masked', async () => {
-      const url = `http://u:p@127.0.0.1:${new URL(receiver.url).port}/hook?token=t`;
+      const url = `${withUserinfo('u:p')}/hook?token=t`;
       const id = await create({
         url,
         secret: 's',
@@ -263,13 +264,12 @@ describe('/webhooks', () => {
     });
 
     it('refuses a masked URL that was edited, and stores no stars', async () => {
-      const { port } = new URL(receiver.url);
-      const id = await create({ url: `http://127.0.0.1:${port}/hook?token=t&b=1` });
+      const id = await create({ url: `${receiver.base}/hook?token=t&b=1` });
       for (const url of [
-        `http://127.0.0.1:${port}/other?token=${MASK}&b=1`,
-        `http://127.0.0.1:${port}/hook?token=${encodeURIComponent(MASK)}&b=1`,
-        `http://127.0.0.1:${port}/hook?token=${MASK.replaceAll('*', '%2A')}&b=1`,
-        `http://user:${MASK}@127.0.0.1:${port}/hook?b=1`,
+        `${receiver.base}/other?token=${MASK}&b=1`,
+        `${receiver.base}/hook?token=${encodeURIComponent(MASK)}&b=1`,
+        `${receiver.base}/hook?token=${MASK.replaceAll('*', '%2A')}&b=1`,
+        `${withUserinfo(`user:${MASK}`)}/hook?b=1`,
         MASK,
       ]) {
         const { body } = await member.patch(`/${id}`, { url }).expect(400);
@@ -281,13 +281,12 @@ describe('/webhooks', () => {
     });
 
     it('means the URL of the row when a masked one comes back, also while another change is being made', async () => {
-      const { port } = new URL(receiver.url);
-      const id = await create({ url: `http://127.0.0.1:${port}/hook?token=t` });
+      const id = await create({ url: `${receiver.base}/hook?token=t` });
       const shown = (await member.get(`/${id}`).expect(200)).body.url as string;
       const other = await world.admin.connect();
       try {
         await other.query('begin');
-        const url = service.app.get(WebhookSealing).sealUrl(id, `http://127.0.0.1:${port}/moved?token=u`);
+        const url = service.app.get(WebhookSealing).sealUrl(id, `${receiver.base}/moved?token=u`);
         await other.query('update webhook set url_sealed = $2 where id = $1', [id, url]);
         const patched = member.patch(`/${id}`, { name: 'Renamed', url: shown }).expect(200);
         const ended = patched.then(() => undefined);
@@ -306,9 +305,8 @@ describe('/webhooks', () => {
     });
 
     it('takes another URL for a new one, without the credentials of the old', async () => {
-      const { port } = new URL(receiver.url);
-      const id = await create({ url: `http://u:p@127.0.0.1:${port}/hook?token=t` });
-      await member.patch(`/${id}`, { url: `http://127.0.0.1:${port}/other` }).expect(200);
+      const id = await create({ url: `${withUserinfo('u:p')}/hook?token=t` });
+      await member.patch(`/${id}`, { url: `${receiver.base}/other` }).expect(200);
       receiver.received.length = 0;
       await member.post(`/${id}/test`, {}).expect(202);
       await eventually(() => expect(receiver.received.map(({ path }) => path)).toEqual(['/other']));
