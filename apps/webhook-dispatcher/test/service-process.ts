@@ -1,8 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
-import { eventually } from '@rmm/testing-services';
+import { eventually, freePort } from '@rmm/testing-services';
 
 const APP = resolve(__dirname, '..');
 const TSC = resolve(APP, '../../node_modules/typescript/bin/tsc');
@@ -47,12 +46,4 @@ export class ServiceProcess {
     const [code] = await exited;
     return code;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((closed) => server.close(closed));
-  return port;
 }

@@ -1,5 +1,6 @@
 export { eventually, type Patience } from './eventually.js';
 export type { Gate } from './gate.js';
+export { freePort } from './local-server.js';
 export { type Stores, startStores } from './stores.js';
 export { adminPool, type SchemaUrls, type TestDatabase } from './test-database.js';
 export type { NatsOptions, TestNats } from './test-nats.js';

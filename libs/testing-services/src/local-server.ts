@@ -112,6 +112,7 @@ export class LocalServer {
   }
 }
 
+/** A port of loopback that nobody listens on. Another process may take it before the caller does. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', () => resolve()));

@@ -1,5 +1,4 @@
-import { createServer, type AddressInfo } from 'node:net';
-import { eventually } from '@rmm/testing-services';
+import { eventually, freePort } from '@rmm/testing-services';
 import { SMTPServer } from 'smtp-server';
 import {
   ADMIN,
@@ -230,13 +229,4 @@ function subjectOf({ headers }: Received): string {
     .replace(/\?= =\?/g, '?==?')
     .replace(/=\?UTF-8\?Q\?([^?]*)\?=/gi, (_, text: string) => unquoted(text.replaceAll('_', ' ')))
     .replace(/=\?UTF-8\?B\?([^?]*)\?=/gi, (_, text: string) => Buffer.from(text, 'base64').toString());
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as AddressInfo;
-      probe.close(() => resolve(port));
-    });
-  });
 }

@@ -1,7 +1,6 @@
 import { Agent, get as httpGet } from 'node:http';
-import type { AddressInfo, Server } from 'node:net';
 import { Controller, Get, Injectable, Module, type OnModuleInit } from '@nestjs/common';
-import { eventually } from '@rmm/testing-services';
+import { eventually, freePort } from '@rmm/testing-services';
 import { configOf } from '../../test/tiny-app.js';
 import { ServiceKitModule } from '../service-kit.module.js';
 import { Shutdown } from './shutdown.js';
@@ -66,15 +65,6 @@ async function startSlowService() {
   });
   const stop = () => (on.mock.contexts[0] as Shutdown).stop();
   return { port: config.port, starting, gates, asked, events, stop };
-}
-
-async function freePort(): Promise<number> {
-  const { createServer } = await import('node:net');
-  const server: Server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 describe('a service', () => {
