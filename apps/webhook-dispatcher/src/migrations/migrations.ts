@@ -4,6 +4,7 @@ import { AddDeliveries1793491200002 } from './1793491200002-AddDeliveries.js';
 import { AddSecretOverlap1793577600000 } from './1793577600000-AddSecretOverlap.js';
 import { AddAttempts1793577601000 } from './1793577601000-AddAttempts.js';
 import { AddShards1793577602000 } from './1793577602000-AddShards.js';
+import { AddPendingIndex1793664000000 } from './1793664000000-AddPendingIndex.js';
 
 /** Oldest first. */
 export const MIGRATIONS = [
@@ -13,4 +14,5 @@ export const MIGRATIONS = [
   AddSecretOverlap1793577600000,
   AddAttempts1793577601000,
   AddShards1793577602000,
+  AddPendingIndex1793664000000,
 ] as const;

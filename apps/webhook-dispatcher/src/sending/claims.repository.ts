@@ -55,10 +55,16 @@ const CLAIM_NAMED = claim(`
    where coalesce(d.lease_owner, d.id) = d.id and ${OPEN} and d.due_at <= now() and ${ours('$4')}
      for update of d skip locked`);
 
-const CLAIM_DUE = claim(`
+const CLAIM_PENDING = claim(`
   select d.id, d.created_at from delivery d
-   where ${WAITING} and ${YOUNG} and ${ours('$4')}
-     and d.due_at <= now() and (d.status = 'pending' or d.due_at <= now() - $3 * interval '1 millisecond')
+   where d.lease_owner is null and d.status = 'pending' and ${YOUNG} and ${ours('$3')} and d.due_at <= now()
+   order by d.due_at limit $2
+     for update skip locked`);
+
+const CLAIM_RETRIES = claim(`
+  select d.id, d.created_at from delivery d
+   where ${WAITING} and d.status = 'retrying' and ${YOUNG} and ${ours('$4')}
+     and d.due_at <= now() - $3 * interval '1 millisecond'
    order by d.due_at limit $2
      for update skip locked`);
 
@@ -110,13 +116,20 @@ export class ClaimsRepository {
     return rows.map((row) => toHeld(row, owner));
   }
 
-  /**
-   * Whatever is due, oldest first.
-   * @param overdueMs  a retry is left alone for so long after its time: its job in Redis comes first
-   */
-  async claimDue(limit: number, overdueMs: number): Promise<HeldDelivery[]> {
+  /** First attempts that are due, oldest first. */
+  async claimPending(limit: number): Promise<HeldDelivery[]> {
     const { owner } = this.lease;
-    const rows = await this.worker.query<ClaimedRow>(CLAIM_DUE, [owner, limit, overdueMs, this.shards.filter]);
+    const rows = await this.worker.query<ClaimedRow>(CLAIM_PENDING, [owner, limit, this.shards.filter]);
+    return rows.map((row) => toHeld(row, owner));
+  }
+
+  /**
+   * Retries that are due, oldest first.
+   * @param overdueMs  each is left alone for so long after its time: its job in Redis comes first
+   */
+  async claimRetries(limit: number, overdueMs: number): Promise<HeldDelivery[]> {
+    const { owner } = this.lease;
+    const rows = await this.worker.query<ClaimedRow>(CLAIM_RETRIES, [owner, limit, overdueMs, this.shards.filter]);
     return rows.map((row) => toHeld(row, owner));
   }
 

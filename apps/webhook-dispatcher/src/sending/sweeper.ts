@@ -3,6 +3,7 @@ import { Logger } from '@rmm/service-kit';
 import { DispatcherMetrics } from '../dispatcher.metrics.js';
 import { SubscriptionIndex } from '../subscriptions/subscription-index.js';
 import { ClaimsRepository } from './claims.repository.js';
+import type { HeldDelivery } from './held-delivery.js';
 import { Sender } from './sender.js';
 import { restAfter } from './rest-after.js';
 import { Replicas } from './shards/replicas.js';
@@ -109,20 +110,35 @@ export class Sweeper {
     if (sweeps % DELETED_EVERY === 0) await this.index.forgetDeleted();
   }
 
-  /** Until nothing more is due, or the sender has no room. */
+  /**
+   * Until nothing more is due, or the sender has no room: first attempts, then retries. A wake breaks off and begins
+   * anew, so that what somebody has just asked for does not wait for a storm of retries.
+   */
   async #sweep(): Promise<void> {
     const overdueMs = this.#overdueMs;
     this.#overdueMs = OVERDUE_MS;
+    await this.#claimAll(
+      () => this.sender.room,
+      (limit) => this.claims.claimPending(limit),
+    );
+    await this.#claimAll(
+      () => this.sender.roomForRetries,
+      (limit) => this.claims.claimRetries(limit, overdueMs),
+    );
+    if (this.#isWanted) this.#overdueMs = Math.min(this.#overdueMs, overdueMs);
+  }
+
+  async #claimAll(room: () => number, claim: (limit: number) => Promise<HeldDelivery[]>): Promise<void> {
     let claimed: number;
     let limit: number;
     do {
-      limit = Math.min(CLAIM_ROWS, this.sender.roomForRetries);
+      limit = Math.min(CLAIM_ROWS, room());
       if (limit < MIN_CLAIM_ROWS) return;
       const rest = restAfter();
-      const deliveries = await this.claims.claimDue(limit, overdueMs);
+      const deliveries = await claim(limit);
       claimed = deliveries.length;
       await this.sender.sendClaimed(deliveries);
       if (claimed === limit) await rest();
-    } while (claimed === limit && !this.#isStopped);
+    } while (claimed === limit && !this.#isWanted && !this.#isStopped);
   }
 }

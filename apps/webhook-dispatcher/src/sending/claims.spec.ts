@@ -1,0 +1,47 @@
+import { randomUUID } from 'node:crypto';
+import type { INestApplication } from '@nestjs/common';
+import { createWebhook, DispatcherWorld } from '../../test/dispatcher.js';
+import { ClaimsRepository } from './claims.repository.js';
+import { Sweeper } from './sweeper.js';
+
+// Real stores on a busy machine: time is not what these specs are about.
+jest.setTimeout(60_000);
+
+describe('claims', () => {
+  let world: DispatcherWorld;
+  let app: INestApplication;
+
+  beforeAll(async () => {
+    world = await DispatcherWorld.open();
+    app = await world.start();
+    await app.get(Sweeper).stop();
+  }, 60_000);
+
+  afterAll(() => world.close(), 30_000);
+
+  it('find what was just asked for behind a storm of older retries', async () => {
+    const organization = await world.organization();
+    const webhook = await createWebhook(app, organization, 'http://127.0.0.1:9/');
+    await world.rows(
+      `insert into delivery (id, created_at, partner_id, org_id, webhook_id, event_type, event_id, status, attempt,
+                             max_attempts, due_at)
+       select gen_random_uuid(), now() - interval '1 hour', $1, $2, $3, 'device.enrolled', gen_random_uuid(), 'retrying',
+              1, 6, now() - interval '1 minute'
+         from generate_series(1, 5000)`,
+      [organization.partnerId, organization.orgId, webhook.id],
+    );
+    const id = randomUUID();
+    await world.rows(
+      `insert into delivery (id, created_at, partner_id, org_id, webhook_id, event_type, event_id, max_attempts)
+       values ($1, now(), $2, $3, $4, 'webhook.test', gen_random_uuid(), 6)`,
+      [id, organization.partnerId, organization.orgId, webhook.id],
+    );
+    const claims = app.get(ClaimsRepository);
+    expect((await claims.claimPending(10)).map((delivery) => delivery.id)).toEqual([id]);
+    expect(await claims.claimPending(10)).toEqual([]);
+    const retries = await claims.claimRetries(7, 0);
+    expect(retries).toHaveLength(7);
+    expect(retries.every(({ attempt }) => attempt === 1)).toBe(true);
+    expect(await claims.claimRetries(7, 120_000)).toEqual([]);
+  });
+});
