@@ -55,18 +55,15 @@ const CLAIM_NAMED = claim(`
    where coalesce(d.lease_owner, d.id) = d.id and ${OPEN} and d.due_at <= now() and ${ours('$4')}
      for update of d skip locked`);
 
-const CLAIM_PENDING = claim(`
+/** Each state by the index over it: first attempts do not stand behind a storm of retries. */
+const claimDue = (status: 'pending' | 'retrying') =>
+  claim(`
   select d.id, d.created_at from delivery d
-   where d.lease_owner is null and d.status = 'pending' and ${YOUNG} and ${ours('$3')} and d.due_at <= now()
-   order by d.due_at limit $2
-     for update skip locked`);
-
-const CLAIM_RETRIES = claim(`
-  select d.id, d.created_at from delivery d
-   where ${WAITING} and d.status = 'retrying' and ${YOUNG} and ${ours('$4')}
+   where d.lease_owner is null and d.status = '${status}' and ${YOUNG} and ${ours('$4')}
      and d.due_at <= now() - $3 * interval '1 millisecond'
    order by d.due_at limit $2
      for update skip locked`);
+const CLAIM_DUE = { pending: claimDue('pending'), retrying: claimDue('retrying') };
 
 /** With `org_id = $2` the planner would no longer see that the rows are those of the index over what is parked. */
 const CLAIM_PARKED = claim(`
@@ -116,20 +113,13 @@ export class ClaimsRepository {
     return rows.map((row) => toHeld(row, owner));
   }
 
-  /** First attempts that are due, oldest first. */
-  async claimPending(limit: number): Promise<HeldDelivery[]> {
-    const { owner } = this.lease;
-    const rows = await this.worker.query<ClaimedRow>(CLAIM_PENDING, [owner, limit, this.shards.filter]);
-    return rows.map((row) => toHeld(row, owner));
-  }
-
   /**
-   * Retries that are due, oldest first.
-   * @param overdueMs  each is left alone for so long after its time: its job in Redis comes first
+   * What is due, oldest first.
+   * @param overdueMs  left alone for so long after its time: the job of a retry in Redis comes first
    */
-  async claimRetries(limit: number, overdueMs: number): Promise<HeldDelivery[]> {
+  async claimDue(status: 'pending' | 'retrying', limit: number, overdueMs = 0): Promise<HeldDelivery[]> {
     const { owner } = this.lease;
-    const rows = await this.worker.query<ClaimedRow>(CLAIM_RETRIES, [owner, limit, overdueMs, this.shards.filter]);
+    const rows = await this.worker.query<ClaimedRow>(CLAIM_DUE[status], [owner, limit, overdueMs, this.shards.filter]);
     return rows.map((row) => toHeld(row, owner));
   }
 

@@ -37,11 +37,11 @@ describe('claims', () => {
       [id, organization.partnerId, organization.orgId, webhook.id],
     );
     const claims = app.get(ClaimsRepository);
-    expect((await claims.claimPending(10)).map((delivery) => delivery.id)).toEqual([id]);
-    expect(await claims.claimPending(10)).toEqual([]);
-    const retries = await claims.claimRetries(7, 0);
+    expect((await claims.claimDue('pending', 10)).map((delivery) => delivery.id)).toEqual([id]);
+    expect(await claims.claimDue('pending', 10)).toEqual([]);
+    const retries = await claims.claimDue('retrying', 7);
     expect(retries).toHaveLength(7);
     expect(retries.every(({ attempt }) => attempt === 1)).toBe(true);
-    expect(await claims.claimRetries(7, 120_000)).toEqual([]);
+    expect(await claims.claimDue('retrying', 7, 120_000)).toEqual([]);
   });
 });

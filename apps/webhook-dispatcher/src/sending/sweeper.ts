@@ -4,8 +4,8 @@ import { DispatcherMetrics } from '../dispatcher.metrics.js';
 import { SubscriptionIndex } from '../subscriptions/subscription-index.js';
 import { ClaimsRepository } from './claims.repository.js';
 import type { HeldDelivery } from './held-delivery.js';
-import { Sender } from './sender.js';
 import { restAfter } from './rest-after.js';
+import { Sender } from './sender.js';
 import { Replicas } from './shards/replicas.js';
 import { Shards } from './shards/shards.js';
 import { Strays } from './strays.js';
@@ -119,11 +119,11 @@ export class Sweeper {
     this.#overdueMs = OVERDUE_MS;
     await this.#claimAll(
       () => this.sender.room,
-      (limit) => this.claims.claimPending(limit),
+      (limit) => this.claims.claimDue('pending', limit),
     );
     await this.#claimAll(
       () => this.sender.roomForRetries,
-      (limit) => this.claims.claimRetries(limit, overdueMs),
+      (limit) => this.claims.claimDue('retrying', limit, overdueMs),
     );
     if (this.#isWanted) this.#overdueMs = Math.min(this.#overdueMs, overdueMs);
   }

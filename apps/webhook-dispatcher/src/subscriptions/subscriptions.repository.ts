@@ -23,8 +23,8 @@ export class SubscriptionsRepository {
   async changedSince(horizon: string): Promise<ChangedWebhooks> {
     const rows = await this.worker.query<SubscriptionRow & { horizon: string; id: string | null }>(
       `select pg_snapshot_xmin(pg_current_snapshot())::text as horizon, w.id, w.partner_id, w.org_id, w.url_sealed,
-              w.secret_sealed, w.previous_secret_sealed, w.secret_overlap_until, w.standard_webhooks, w.headers, w.events, w.status,
-              w.retry_policy
+              w.secret_sealed, w.previous_secret_sealed, w.secret_overlap_until, w.standard_webhooks, w.headers,
+              w.events, w.status, w.retry_policy
          from (select) as always left join webhook w on w.changed_xid >= $1::xid8`,
       [horizon],
     );
