@@ -40,7 +40,7 @@ export default [
     files: ['apps/*/src/**/*.ts'],
     ignores: ['**/*.spec.ts'],
     plugins: { rmm },
-    rules: { 'rmm/one-door-per-route': 'error' },
+    rules: { 'rmm/one-access-decorator-per-route': 'error' },
   },
   {
     files: ['**/*.spec.ts', '**/test/**/*.ts', 'apps/fleet-e2e/**/*.ts', 'libs/testing/**/*.ts'],

@@ -10,7 +10,7 @@ import { announce } from './load.mjs';
 const SERVICE = 'identity'; // the one that answers its own snapshots, so that nothing else must run
 const SCHEMA = 'identity';
 const { PageQueryDto, ServiceKitModule, readConfig, readFleetConfig, startService, toPage } = await lib('service-kit');
-const { PersistenceModule, Tenants, WorkerDatabase, tenantTable } = await lib('persistence');
+const { PersistenceModule, TenantDatabase, WorkerDatabase, tenantTable } = await lib('persistence');
 const { JetStreamServer, MessagingModule, dropMessagingTables, messagingTables } = await lib('messaging');
 const { ACCESS_SOURCE, AccessModule, CurrentCaller, RequirePermission, VERIFICATION_KEYS } = await lib('access');
 
@@ -74,7 +74,7 @@ __decorate(
   'get',
   null,
 );
-const Decorated = __decorate([Controller('bench'), __metadata('design:paramtypes', [Tenants])], BenchController);
+const Decorated = __decorate([Controller('bench'), __metadata('design:paramtypes', [TenantDatabase])], BenchController);
 
 const snapshot = (request) => ({
   userId: request.userId,

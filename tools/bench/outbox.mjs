@@ -129,7 +129,7 @@ async function commitFacts() {
       const id = randomUUID();
       const { data } = envelope(id);
       const fact = { stream: 'internal', type: 'bench.fact', aggregateId: id, partnerId: null, orgId: null, data };
-      await worker.run((tx) => outbox.add(tx, fact));
+      await worker.transaction((tx) => outbox.add(tx, fact));
       count++;
     }
   };

@@ -51,7 +51,7 @@ try {
   await stores.stop();
 }
 
-/** What credentials would have heard of partner and organisation. */
+/** What credentials would have heard of partner and organization. */
 async function addTenant({ partnerId, orgId }) {
   const admin = new pg.Client({ connectionString: database.adminUrl, options: `-c search_path=${schema}` });
   await admin.connect();

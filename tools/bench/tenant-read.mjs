@@ -13,10 +13,10 @@ const SECONDS = 1;
  * @returns {Promise<{ arms: { name: string, perSecond: number }[], ratio: number, roundTrips: number }>}
  */
 export async function measureTenantRead({ url, adminUrl, rowId, partnerId }) {
-  const { Tenants } = await lib('persistence');
+  const { TenantDatabase } = await lib('persistence');
   await copyWithoutRowSecurity(adminUrl, new URL(url).username);
   const pool = new pg.Pool({ connectionString: url, max: CALLERS, options: '-c search_path=identity' });
-  const tenants = new Tenants(pool, undefined);
+  const tenants = new TenantDatabase(pool, undefined);
   const tenant = { scope: 'partner', partnerId, orgId: null, orgAccess: 'all', orgIds: [], userId: null };
   const plain = { name: 'plain', text: 'select id, name, status from bench_plain where id = $1', values: [rowId] };
   const readPlain = async () => (await pool.query(plain)).rows;

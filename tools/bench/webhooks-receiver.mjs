@@ -45,7 +45,7 @@ function takeRequests(socket, bytes) {
 }
 
 function count(socket, head, body) {
-  const [, behaviour, name] = head.slice(head.indexOf(' ') + 1, head.indexOf(' HTTP/')).split('/');
+  const [, behavior, name] = head.slice(head.indexOf(' ') + 1, head.indexOf(' HTTP/')).split('/');
   let group = groups.get(name);
   if (!group) groups.set(name, (group = { ids: new Set(), received: 0, bad: 0, waits: [] }));
   group.received += 1;
@@ -53,7 +53,7 @@ function count(socket, head, body) {
   const at = body.indexOf('"at":');
   if (at !== -1) group.waits.push(micros() - Number.parseInt(body.latin1Slice(at + 5, at + 25), 10));
   if (group.received % CHECK_EVERY === 0 && !isSigned(head, body)) group.bad += 1;
-  BEHAVIOURS[behaviour](socket);
+  BEHAVIOURS[behavior](socket);
 }
 
 function valueOf(head, name) {

@@ -152,7 +152,7 @@ export class WebhookWorld {
   }
 
   /**
-   * Organisations of a partner of their own, each with webhooks to the given URLs.
+   * Organizations of a partner of their own, each with webhooks to the given URLs.
    * @param {(organization: number) => string[]} urlsOf
    * @returns their ids
    */
@@ -182,7 +182,7 @@ export class WebhookWorld {
     return webhook.id;
   }
 
-  /** One event of an organisation. Ends when the stream has it. */
+  /** One event of an organization. Ends when the stream has it. */
   publish({ orgId, partnerId }) {
     const id = randomUUID();
     const timestamp = new Date().toISOString();
@@ -192,7 +192,7 @@ export class WebhookWorld {
     return this.publisher.publish(`rmm.events.${orgId}.${EVENT_TYPE}`, payload, id);
   }
 
-  /** So many events, for the organisations in turn, as fast as the stream takes them. */
+  /** So many events, for the organizations in turn, as fast as the stream takes them. */
   async publishAll(organizations, count) {
     let next = 0;
     const lane = async () => {
@@ -209,7 +209,7 @@ export class WebhookWorld {
   }
 
   /**
-   * Begins to publish for the organisations in turn.
+   * Begins to publish for the organizations in turn.
    * @returns `published` so far, and `stop`, which ends when the stream has all of it and tells how many that were
    */
   pace(organizations, perSecond) {

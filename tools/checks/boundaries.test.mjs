@@ -27,7 +27,7 @@ const FORBIDDEN = [
   ['a contract importing a platform lib', 'libs/permissions/src/index.ts', '@rmm/service-kit', /type:contract/],
   ['a platform lib importing the test harness', 'libs/outbound/src/index.ts', '@rmm/testing', /type:platform/],
   ['the stores importing anything of ours', 'libs/testing-services/src/index.ts', '@rmm/contracts', /type:stores/],
-  ['a behaviour spec importing a platform lib', 'apps/fleet-e2e/src/steps.ts', '@rmm/persistence', /type:e2e/],
+  ['a behavior spec importing a platform lib', 'apps/fleet-e2e/src/steps.ts', '@rmm/persistence', /type:e2e/],
 ];
 
 for (const [name, file, specifier, text] of FORBIDDEN) {
@@ -56,6 +56,6 @@ export class OpenController {
   const [result] = await eslint.lintText(code, { filePath });
   assert.deepEqual(
     result.messages.map((message) => message.ruleId),
-    ['rmm/one-door-per-route'],
+    ['rmm/one-access-decorator-per-route'],
   );
 });

@@ -21,7 +21,7 @@ export default async function emit(args) {
   const [type] = positionals;
   if (!type || !/^[a-z_]+(\.[a-z_]+)+$/.test(type))
     throw new Failure('fleet emit wants an event type, as in: fleet emit alert.triggered --org <id>');
-  if (!UUID.test(values.org ?? '')) throw new Failure('fleet emit wants --org <id of an organisation>');
+  if (!UUID.test(values.org ?? '')) throw new Failure('fleet emit wants --org <id of an organization>');
   const summary = runningState()?.summary;
   if (!summary) throw new Failure('The fleet is not running. Start it with: fleet up');
 
@@ -54,7 +54,7 @@ async function partnerOf(orgId, databaseUrl) {
   await client.connect();
   try {
     const { rows } = await client.query('select partner_id from provisioning.organization where id = $1', [orgId]);
-    if (!rows[0]) throw new Failure(`There is no organisation ${orgId}.`);
+    if (!rows[0]) throw new Failure(`There is no organization ${orgId}.`);
     return rows[0].partner_id;
   } finally {
     await client.end();

@@ -9,7 +9,7 @@ export default async function replay(args) {
   const { values, positionals } = readOptions(args, { consumer: { type: 'string' } }, { allowPositionals: true });
   const [service] = positionals;
   if (!serviceNames.includes(service)) throw new Failure(`fleet replay wants a service: ${serviceNames.join(', ')}`);
-  const reply = await askService(`rmm.operations.${service}.replay-parked`, values);
+  const reply = await askService(`rmm.operations.${service}.replay-dead-letters`, values);
   if (reply.error) throw new Failure(`${service} could not replay: ${reply.error.error ?? reply.error.code}`);
   const { replayed, failed, left } = reply.value;
   say(`${service}: ${replayed} replayed, ${failed} failed again, ${left} still parked`);

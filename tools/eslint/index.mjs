@@ -1,7 +1,7 @@
-import { oneDoorPerRoute } from './one-door-per-route.mjs';
+import { oneDoorPerRoute } from './one-access-decorator-per-route.mjs';
 
-/** The lint rules of this workspace, as an ESLint plugin: `plugins: { rmm }, rules: { 'rmm/one-door-per-route': 'error' }`. */
+/** The lint rules of this workspace, as an ESLint plugin: `plugins: { rmm }, rules: { 'rmm/one-access-decorator-per-route': 'error' }`. */
 export default {
   meta: { name: 'rmm', version: '0.0.0' },
-  rules: { 'one-door-per-route': oneDoorPerRoute },
+  rules: { 'one-access-decorator-per-route': oneDoorPerRoute },
 };

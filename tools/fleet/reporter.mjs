@@ -1,6 +1,6 @@
 const started = performance.now();
-const colours = process.stdout.isTTY && !process.env.NO_COLOR;
-const paint = (code, text) => (colours ? `\x1b[${code}m${text}\x1b[0m` : text);
+const colors = process.stdout.isTTY && !process.env.NO_COLOR;
+const paint = (code, text) => (colors ? `\x1b[${code}m${text}\x1b[0m` : text);
 
 export const dim = (text) => paint('2', text);
 export const bold = (text) => paint('1', text);

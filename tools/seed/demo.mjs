@@ -29,7 +29,7 @@ export const PARTNERS = [
   },
 ];
 
-/** Members of the first organisation of the first partner. */
+/** Members of the first organization of the first partner. */
 export const MEMBERS = [
   { name: 'Olga Owner', role: 'Org Admin' },
   { name: 'Toni Turner', role: 'Org Technician' },
@@ -39,7 +39,7 @@ export const MEMBERS = [
 
 export const SITES = ['Head Office', 'Warehouse'];
 
-/** Devices of each organisation, spread over its sites. */
+/** Devices of each organization, spread over its sites. */
 export const DEVICES = [
   { hostname: 'dc-01', osType: 'windows', osVersion: 'Windows Server 2022', architecture: 'amd64' },
   { hostname: 'desk-01', osType: 'windows', osVersion: 'Windows 11', architecture: 'amd64' },

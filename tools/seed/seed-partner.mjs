@@ -16,8 +16,8 @@ export async function seedPartner({ platform, plan, password, withMembers, say }
   say(`partner ${plan.name}`);
 
   const organizations = [];
-  for (const name of plan.organizations) organizations.push(await makeOrganization(client, name));
-  say(`  ${organizations.length} organisations with ${organizations.length * SITES.length} sites`);
+  for (const name of plan.organizations) organizations.push(await createOrganization(client, name));
+  say(`  ${organizations.length} organizations with ${organizations.length * SITES.length} sites`);
   await everyOrganizationIsKnown(client, organizations);
 
   const staff = await invite(client, plan.staff, {
@@ -31,19 +31,19 @@ export async function seedPartner({ platform, plan, password, withMembers, say }
     : [];
   say(`  ${staff.length + members.length + 1} people`);
 
-  const devices = await enrolDevices(client, organizations);
+  const devices = await enrollDevices(client, organizations);
   say(`  ${devices} devices`);
   return { client, admin: { ...admin, totpSecret: secret }, people: [...staff, ...members], organizations, devices };
 }
 
-async function makeOrganization(client, name) {
+async function createOrganization(client, name) {
   const { id } = await client.post('/orgs/organizations', { name });
   const sites = [];
   for (const site of SITES) sites.push((await client.post('/orgs/sites', { orgId: id, name: site })).id);
   return { id, name, sites };
 }
 
-/** The other services learn of a new organisation by event. */
+/** The other services learn of a new organization by event. */
 async function everyOrganizationIsKnown(client, organizations) {
   for (const { id } of organizations) {
     await poll(
@@ -74,7 +74,7 @@ async function invite(client, people, { plan, password, query = '', bodyOf }) {
 }
 
 /** Each agent comes from an address of its own. */
-async function enrolDevices(client, organizations) {
+async function enrollDevices(client, organizations) {
   let count = 0;
   for (const { id: orgId, name, sites } of organizations) {
     const { key: enrollmentKey } = await client.post('/enrollment-keys', { orgId, name: 'Roll-out', maxUsage: 500 });

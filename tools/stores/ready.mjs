@@ -12,13 +12,13 @@ export async function waitUntilReady(what, server, logFile, isReady) {
   const deadline = Date.now() + TIMEOUT_MS;
   for (;;) {
     if (server.ended()) throw new Failure(`${what} ended at its start (${server.ended()}):\n${tailOf(logFile)}`);
-    if (await holds(isReady)) return;
+    if (await hasPermission(isReady)) return;
     if (Date.now() > deadline) throw new Failure(`${what} was not ready after 30 s:\n${tailOf(logFile)}`);
     await sleep(15);
   }
 }
 
-async function holds(condition) {
+async function hasPermission(condition) {
   try {
     return await condition();
   } catch {

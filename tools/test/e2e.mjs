@@ -17,7 +17,7 @@ const FIRST_PORT = '18080'; // leaves the port of a developer's own fleet alone
 const OUTAGES = '/src/outages/';
 const CONFIG = ['-c', 'apps/fleet-e2e/jest.config.mjs', '--passWithNoTests'];
 
-/** The behaviour specs against a fleet of their own, with stores of its own; those that break it last, one by one. */
+/** The behavior specs against a fleet of their own, with stores of its own; those that break it last, one by one. */
 export async function e2e({ dir, jestArgs }) {
   const fleet = await startFleet(dir);
   const env = { ...fleet.env, FLEET_STATUS: fleet.statusFile };
@@ -64,7 +64,7 @@ async function startFleet(dir) {
   });
   if (typeof status !== 'string') {
     await stop(record, 60_000);
-    throw new Failure(`The fleet for the behaviour specs did not start:\n${tailOf(logFile, 40)}`);
+    throw new Failure(`The fleet for the behavior specs did not start:\n${tailOf(logFile, 40)}`);
   }
   const statusFile = path.join(dir, 'status.json');
   fs.writeFileSync(statusFile, status, { mode: 0o600 });

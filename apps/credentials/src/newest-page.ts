@@ -1,5 +1,5 @@
 import type { UserCaller } from '@rmm/access';
-import type { Tenants } from '@rmm/persistence';
+import type { TenantDatabase } from '@rmm/persistence';
 import type { PageQueryDto } from '@rmm/service-kit';
 
 /** What a list shows: constant texts of SQL. */
@@ -12,7 +12,7 @@ export interface Listed {
 
 /** A page, newest first, and how many there are in all. */
 export async function newestPage<Row>(
-  tenants: Tenants,
+  tenants: TenantDatabase,
   caller: UserCaller,
   { table, columns, filter }: Listed,
   params: readonly unknown[],

@@ -20,7 +20,7 @@ describe('the scopes of a key', () => {
     });
   });
 
-  it('must be in the catalogue, which the refusal lists', () => {
+  it('must be in the catalog, which the refusal lists', () => {
     const error = refusal(() => assertKnownScopes(['devices:read', 'devices:fly'], API_KEY_SCOPES));
     expect(error).toMatchObject({ status: 400, code: 'unsupported_scope' });
     expect(error['extras']).toEqual({ supportedScopes: Object.keys(API_KEY_SCOPES) });

@@ -1,5 +1,5 @@
 import type { UserCaller } from '@rmm/access';
-import { isWildcardScope, missingFrom, permissionsBehind, type Permission } from '@rmm/permissions';
+import { isWildcardScope, missingPermissions, inheritedPermissions, type Permission } from '@rmm/permissions';
 import { BadRequestError, ForbiddenError } from '@rmm/service-kit';
 
 export class WildcardScopeUnsupported extends BadRequestError {
@@ -17,25 +17,25 @@ export class PermissionNotDelegable extends ForbiddenError {
   override error = 'You can only grant what you hold';
 }
 
-/** 403: what is organisation-wide is not for members confined to sites. @see CONTRACT.md 4.3 */
+/** 403: what is organization-wide is not for members confined to sites. @see CONTRACT.md 4.3 */
 export class SiteRestricted extends ForbiddenError {
   override code = 'site_restricted';
-  override error = 'Service principals are organisation-wide; a site-restricted user cannot manage them.';
+  override error = 'Service principals are organization-wide; a site-restricted user cannot manage them.';
 }
 
-type ScopeCatalogue = Readonly<Record<string, readonly Permission[]>>;
+type ScopeCatalog = Readonly<Record<string, readonly Permission[]>>;
 
 /**
- * Refuses scopes that are wildcards or not in the catalogue.
+ * Refuses scopes that are wildcards or not in the catalog.
  * @throws WildcardScopeUnsupported, UnsupportedScope (with `supportedScopes`)
  */
-export function assertKnownScopes(scopes: readonly string[], catalogue: ScopeCatalogue): void {
+export function assertKnownScopes(scopes: readonly string[], catalog: ScopeCatalog): void {
   if (scopes.some(isWildcardScope)) throw new WildcardScopeUnsupported();
-  const unknown = scopes.filter((scope) => !Object.hasOwn(catalogue, scope));
+  const unknown = scopes.filter((scope) => !Object.hasOwn(catalog, scope));
   if (unknown.length) {
     throw new UnsupportedScope(undefined, {
       message: `Unsupported scope: ${unknown.join(', ')}`,
-      extras: { supportedScopes: Object.keys(catalogue) },
+      extras: { supportedScopes: Object.keys(catalog) },
     });
   }
 }
@@ -44,8 +44,8 @@ export function assertKnownScopes(scopes: readonly string[], catalogue: ScopeCat
  * The delegation ceiling: nobody gives a key what they do not hold.
  * @throws PermissionNotDelegable  with `required`, what the caller lacks
  */
-export function assertMayGrant(caller: UserCaller, scopes: readonly string[], catalogue: ScopeCatalogue): void {
-  const missing = missingFrom(caller.permissions, permissionsBehind(scopes, catalogue));
+export function assertMayGrant(caller: UserCaller, scopes: readonly string[], catalog: ScopeCatalog): void {
+  const missing = missingPermissions(caller.permissions, inheritedPermissions(scopes, catalog));
   if (missing.length) {
     throw new PermissionNotDelegable(undefined, {
       message: `You do not hold ${missing.join(', ')}`,

@@ -1,5 +1,5 @@
 import { Test, type TestingModule } from '@nestjs/testing';
-import { PersistenceModule, Tenants, WorkerDatabase } from '@rmm/persistence';
+import { PersistenceModule, TenantDatabase, WorkerDatabase } from '@rmm/persistence';
 import { ServiceKitModule } from '@rmm/service-kit';
 import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import { readCredentialsConfig } from '../src/config.js';
@@ -9,7 +9,7 @@ export interface CredentialsDatabase {
   stores: Stores;
   database: TestDatabase<'credentials'>;
   worker: WorkerDatabase;
-  tenants: Tenants;
+  tenants: TenantDatabase;
   close(): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export async function openCredentialsDatabase(): Promise<CredentialsDatabase> {
     stores,
     database,
     worker: module.get(WorkerDatabase),
-    tenants: module.get(Tenants),
+    tenants: module.get(TenantDatabase),
     close: async () => {
       await module.close();
       await stores.stop();

@@ -2,8 +2,8 @@ import {
   type CredentialChanged,
   CREDENTIAL_CHANGED,
   type Envelope,
-  type OrganizationFact,
-  type PartnerFact,
+  type OrganizationState,
+  type PartnerState,
   type RpcContract,
   subjects,
 } from '@rmm/contracts';
@@ -114,14 +114,14 @@ export class CredentialsUnderTest {
     return this.client(await this.identity.signIn(person));
   }
 
-  async partner(more: Partial<PartnerFact> = {}): Promise<string> {
+  async partner(more: Partial<PartnerState> = {}): Promise<string> {
     const partnerId = randomUUID();
     await this.partnerFact('partner.created', { partnerId, version: 1, ...more });
     return partnerId;
   }
 
-  partnerFact(type: string, given: Partial<PartnerFact> & { partnerId: string; version: number }): Promise<void> {
-    const data: PartnerFact = {
+  partnerFact(type: string, given: Partial<PartnerState> & { partnerId: string; version: number }): Promise<void> {
+    const data: PartnerState = {
       name: 'Partner',
       slug: given.partnerId,
       status: 'active',
@@ -142,10 +142,10 @@ export class CredentialsUnderTest {
 
   organizationFact(
     type: string,
-    given: Partial<OrganizationFact> & { orgId: string; partnerId: string; version: number },
+    given: Partial<OrganizationState> & { orgId: string; partnerId: string; version: number },
   ): Promise<void> {
     const { orgId, partnerId, version } = given;
-    const data: OrganizationFact = { name: 'Acme', slug: orgId, status: 'active', deleted: false, ...given };
+    const data: OrganizationState = { name: 'Acme', slug: orgId, status: 'active', deleted: false, ...given };
     this.provisioning.knows(data);
     return this.tell('provisioning', { type, partnerId, orgId, version, data });
   }

@@ -1,7 +1,7 @@
 import type { Person } from '@rmm/testing/identity-side';
 import type { CredentialsUnderTest } from './credentials-under-test.js';
 
-/** A fresh partner with one organisation of two sites, and whoever signs in there. */
+/** A fresh partner with one organization of two sites, and whoever signs in there. */
 export async function makeCustomer(service: CredentialsUnderTest) {
   const partnerId = await service.partner();
   const orgId = await service.organization(partnerId);
@@ -12,7 +12,7 @@ export async function makeCustomer(service: CredentialsUnderTest) {
     siteIds: [service.provisioning.site(orgId), service.provisioning.site(orgId)] as [string, string],
     /** A member of the partner, who may do everything unless said otherwise. */
     as,
-    /** A member of the organisation. */
+    /** A member of the organization. */
     member: (person: Person = {}) => as({ scope: 'organization', orgId, ...person }),
     owner: await as(),
   };

@@ -1,17 +1,17 @@
 import { PROVISIONING_DEVICES_EXISTING, PROVISIONING_ORGANIZATIONS_GET, PROVISIONING_SITES_GET } from '@rmm/contracts';
-import type { OrganizationFact, SiteFact } from '@rmm/contracts';
+import type { OrganizationState, SiteState } from '@rmm/contracts';
 import type { NatsLink } from '@rmm/messaging';
 import type { Msg } from 'nats';
 import { randomUUID } from 'node:crypto';
 
-/** Provisioning as credentials meets it: sites, organisations, and which devices came to be. */
+/** Provisioning as credentials meets it: sites, organizations, and which devices came to be. */
 export class ProvisioningSide {
   /** Reservations whose device exists. */
   readonly devices = new Set<string>();
   /** True: which devices exist is never answered. */
   silent = false;
-  private readonly organizations = new Map<string, OrganizationFact>();
-  private readonly sites = new Map<string, SiteFact>();
+  private readonly organizations = new Map<string, OrganizationState>();
+  private readonly sites = new Map<string, SiteState>();
 
   constructor(link: NatsLink) {
     const serve = <Q>(subject: string, answer: (question: Q) => unknown) =>
@@ -33,7 +33,7 @@ export class ProvisioningSide {
     );
   }
 
-  knows(organization: OrganizationFact): void {
+  knows(organization: OrganizationState): void {
     this.organizations.set(organization.orgId, organization);
   }
 
@@ -41,7 +41,7 @@ export class ProvisioningSide {
   site(orgId: string): string {
     const { partnerId = '' } = this.organizations.get(orgId) ?? {};
     const siteId = randomUUID();
-    const site: SiteFact = { siteId, orgId, partnerId, name: 'Site', deleted: false, version: 1 };
+    const site: SiteState = { siteId, orgId, partnerId, name: 'Site', deleted: false, version: 1 };
     this.sites.set(siteId, site);
     return siteId;
   }

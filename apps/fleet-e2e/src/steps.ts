@@ -1,13 +1,13 @@
-import { eventually, type ApiAnswer, type ApiClient } from '@rmm/testing';
+import { eventually, type ApiResponse, type ApiClient } from '@rmm/testing';
 
 /** The answer's body when the status fits; else an error that shows both. */
-export function must(answer: ApiAnswer, status: number): ApiAnswer['body'] {
+export function must(answer: ApiResponse, status: number): ApiResponse['body'] {
   if (answer.status !== status)
     throw new Error(`${answer.status} instead of ${status}: ${JSON.stringify(answer.body)}`);
   return answer.body;
 }
 
-/** A fresh enrollment key of an organisation. */
+/** A fresh enrollment key of an organization. */
 export async function enrollmentKey(client: ApiClient, orgId: string, more: object = {}): Promise<string> {
   const body = must(await client.post('/enrollment-keys', { orgId, name: 'Roll-out', ...more }), 201);
   return body.key as string;

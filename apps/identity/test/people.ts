@@ -38,7 +38,7 @@ export const sessionOf = (answer: Answer): { bearer: string; cookies: Record<str
 });
 
 /** Sets TOTP up; the session that comes back has satisfied MFA. The code of the last half minute is spent. */
-export async function enrolTotp(identity: RunningIdentity, bearer: string) {
+export async function enrollTotp(identity: RunningIdentity, bearer: string) {
   const setup = expectStatus(await identity.post('/auth/mfa/setup', undefined, { bearer }), 200).body;
   const confirm = () => identity.post('/auth/mfa/enable', { code: totpCode(setup.secret as string, -1) }, { bearer });
   const first = await confirm();

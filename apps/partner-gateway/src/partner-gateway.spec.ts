@@ -9,7 +9,7 @@ import {
   PROVISIONING_ORGANIZATIONS_GET,
 } from '@rmm/contracts';
 import { NatsLink } from '@rmm/messaging';
-import { catalogueProblems } from '@rmm/persistence';
+import { rowSecurityProblems } from '@rmm/persistence';
 import { configureApp, HealthRegistry, KitAdapter } from '@rmm/service-kit';
 import { eventually, type Stores, startStores, type TestDatabase } from '@rmm/testing-services';
 import pg from 'pg';
@@ -198,7 +198,7 @@ describe('partner-gateway', () => {
     });
   });
 
-  it('keeps to an organisation that is named', async () => {
+  it('keeps to an organization that is named', async () => {
     const answer = await get(`/api/v1/partner-api/sites?orgId=${orgId.toUpperCase()}`);
     expect(answer.status).toBe(200);
     expect(exportRequests.at(-1)).toMatchObject({ orgId });
@@ -208,7 +208,7 @@ describe('partner-gateway', () => {
   it.each([
     ['unknown', () => randomUUID()],
     ["another partner's", () => foreignOrgId],
-  ])('refuses an organisation that is %s, without repeating it in the audit', async (_, idOf) => {
+  ])('refuses an organization that is %s, without repeating it in the audit', async (_, idOf) => {
     const id = idOf();
     const answer = await get(`/api/v1/partner-api/sites?orgId=${id}`);
     expect([answer.status, answer.body.code]).toEqual([403, 'organization_access_denied']);
@@ -233,15 +233,15 @@ describe('partner-gateway', () => {
   });
 
   it('asks for the credential and the scope before it reads the query', async () => {
-    const anonymous = await request(server).get('/api/v1/partner-api/sites?colour=blue');
+    const anonymous = await request(server).get('/api/v1/partner-api/sites?color=blue');
     expect([anonymous.status, anonymous.body.code]).toEqual([401, 'partner_api_auth_required']);
-    const scope = await get('/api/v1/partner-api/organizations?colour=blue');
+    const scope = await get('/api/v1/partner-api/organizations?color=blue');
     expect([scope.status, scope.body.code, scope.body.required]).toEqual([
       403,
       'partner_api_scope_required',
       ['organizations:read'],
     ]);
-    const query = await get('/api/v1/partner-api/sites?colour=blue');
+    const query = await get('/api/v1/partner-api/sites?color=blue');
     expect([query.status, query.body.code]).toEqual([400, 'invalid_partner_export_query']);
     expect(query.headers['x-ratelimit-limit']).toBe('1000');
   });
@@ -256,7 +256,7 @@ describe('partner-gateway', () => {
     const { body } = await request(server).get('/openapi.json');
     expect(body.paths['/api/v1/partner-api/sites'].get).toMatchObject({
       security: [{ apiKey: [] }],
-      'x-door': { kind: 'partner-key', scopes: ['sites:read'] },
+      'x-required-access': { kind: 'partner-key', scopes: ['sites:read'] },
     });
     expect((await request(server).get('/api/v1/docs')).status).toBe(404);
   });
@@ -266,7 +266,7 @@ describe('partner-gateway', () => {
     await admin.connect();
     const query = async (sql: string, params?: readonly unknown[]) =>
       (await admin.query(sql, params as unknown[])).rows as never[];
-    const problems = await catalogueProblems({ query }, 'partner_gateway').finally(() => admin.end());
+    const problems = await rowSecurityProblems({ query }, 'partner_gateway').finally(() => admin.end());
     expect(problems).toEqual([]);
   });
 });

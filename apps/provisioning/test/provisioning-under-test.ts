@@ -1,4 +1,4 @@
-import { subjects, type Envelope, type PartnerFact, type RpcContract } from '@rmm/contracts';
+import { subjects, type Envelope, type PartnerState, type RpcContract } from '@rmm/contracts';
 import { ensureStreams } from '@rmm/messaging';
 import { startService } from '@rmm/service-kit';
 import { eventually, startStores, type Stores, type TestNats } from '@rmm/testing-services';
@@ -18,7 +18,7 @@ const PEPPER = 'pepper of the spec';
 export interface PartnerCaps {
   maxOrganizations?: number | null;
   maxDevices?: number | null;
-  status?: PartnerFact['status'];
+  status?: PartnerState['status'];
   makeFirstOrganization?: boolean;
 }
 
@@ -118,7 +118,7 @@ export class ProvisioningUnderTest {
   }
 
   async partnerFact(type: string, partnerId: string, version: number, caps: PartnerCaps = {}): Promise<void> {
-    const data: PartnerFact = {
+    const data: PartnerState = {
       partnerId,
       name: `Partner ${partnerId.slice(0, 8)}`,
       slug: `partner-${partnerId.slice(0, 8)}`,
@@ -168,7 +168,7 @@ export class ProvisioningUnderTest {
     return value as R;
   }
 
-  /** What left the outbox under a type about an organisation or partner, once it is there. */
+  /** What left the outbox under a type about an organization or partner, once it is there. */
   hears(type: string, match: (envelope: Envelope) => boolean = () => true): Promise<Envelope> {
     return eventually(() => {
       const found = this.heard.find((envelope) => envelope.type === type && match(envelope));

@@ -11,11 +11,11 @@ import {
 export abstract class DispatcherConfig {
   /** The whole attempt, milliseconds. */
   abstract readonly timeoutMs: number;
-  /** Attempts at a time: to one origin, of one process, of one organisation. */
+  /** Attempts at a time: to one origin, of one process, of one organization. */
   abstract readonly originConcurrency: number;
   abstract readonly workerConcurrency: number;
   abstract readonly organizationConcurrency: number;
-  /** A `Retry-After` is honoured up to this. */
+  /** A `Retry-After` is honored up to this. */
   abstract readonly retryAfterCapSeconds: number;
   /** A webhook that has failed for so long becomes `failed`. */
   abstract readonly autoFailAfterHours: number;

@@ -69,7 +69,7 @@ describe('an attempt in flight', () => {
   it.each([200, 503])('of a webhook that is deleted leaves nothing behind, answered %d', async (status) => {
     await app.get(WebhooksService).delete(organizationCaller(organization), webhook.id);
     respond(status);
-    // The next delivery of the organisation shows that the outcome before it has been dealt with.
+    // The next delivery of the organization shows that the outcome before it has been dealt with.
     const other = await createWebhook(app, organization, receiver.url);
     await world.emit(organization);
     await eventually(async () =>

@@ -48,7 +48,7 @@ describe('isolation', () => {
     app = await world.start({ WEBHOOK_TIMEOUT_MS: String(TIMEOUT_MS), SHUTDOWN_GRACE_SECONDS: '1', ...changes });
     [noise, others] = [await world.organization(), await world.organization()];
   };
-  /** Thousands of deliveries of one organisation for one receiver. */
+  /** Thousands of deliveries of one organization for one receiver. */
   const makeNoise = async (url = noisy.url) => {
     const webhook = await createWebhook(app, noise, url);
     await Promise.all(Array.from({ length: NOISE }, () => world.emit(noise)));
@@ -131,7 +131,7 @@ describe('isolation', () => {
     expect(open.most).toBeLessThanOrEqual(WAVE);
   });
 
-  it('parks what an organisation cannot get through, and sends all of it when it can', async () => {
+  it('parks what an organization cannot get through, and sends all of it when it can', async () => {
     await start({ WEBHOOK_TIMEOUT_MS: '1000' });
     noisy.answer = hang;
     const webhook = await makeNoise();

@@ -39,12 +39,12 @@ export class DispatcherOverHttp {
     return this.world.start({}, [this.signedIn.module()]);
   }
 
-  /** Somebody of a partner who reaches all its organisations; reads and writes unless said otherwise. */
+  /** Somebody of a partner who reaches all its organizations; reads and writes unless said otherwise. */
   partner(partnerId: string, permissions?: string[]): Client {
     return clientOf(this.app, this.signedIn.partner(partnerId, permissions));
   }
 
-  /** Somebody of one organisation; reads and writes unless said otherwise. */
+  /** Somebody of one organization; reads and writes unless said otherwise. */
   member(organization: Organization, permissions?: string[]): Client {
     return clientOf(this.app, this.signedIn.member(organization, permissions));
   }

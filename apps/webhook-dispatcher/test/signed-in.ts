@@ -32,12 +32,12 @@ export class SignedIn implements AccessSource, VerificationKeys {
     return Promise.resolve(kid === KID ? this.keys.publicKey : null);
   }
 
-  /** Signs in somebody of a partner who reaches all its organisations. @returns the header `Authorization` */
+  /** Signs in somebody of a partner who reaches all its organizations. @returns the header `Authorization` */
   partner(partnerId: string, permissions = READ_AND_WRITE): string {
     return this.#as({ scope: 'partner', partnerId, orgId: null, permissions });
   }
 
-  /** Signs in somebody of one organisation. @returns the header `Authorization` */
+  /** Signs in somebody of one organization. @returns the header `Authorization` */
   member({ orgId, partnerId }: Organization, permissions = READ_AND_WRITE): string {
     return this.#as({ scope: 'organization', partnerId, orgId, permissions });
   }
@@ -100,7 +100,7 @@ export class SignedIn implements AccessSource, VerificationKeys {
     const providers = [
       { provide: ACCESS_SOURCE, useValue: this },
       { provide: VERIFICATION_KEYS, useValue: this },
-      // No organisation but those of the directory.
+      // No organization but those of the directory.
       { provide: ORGANIZATION_SOURCE, useValue: { get: () => Promise.resolve([]) } },
       Heart,
     ];

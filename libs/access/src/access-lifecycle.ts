@@ -7,8 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FallbackAudit } from './calls/fallback-audit.js';
 import type { Denials } from './denials/denials.js';
 import type { OrganizationDirectory } from './directory/organization-directory.js';
-import { describeDoors } from './doors/describe-doors.js';
-import { doorProblems, routesOf } from './doors/route-check.js';
+import { describeRouteAccess } from './route-access/describe-route-access.js';
+import { routeAccessProblems, routesOf } from './route-access/route-access-check.js';
 import type { AccessFeeds } from './feed/access-feeds.js';
 import type { HeartbeatPublisher } from './feed/heartbeat-publisher.js';
 import type { KeyRecords } from './keys/key-records.js';
@@ -28,7 +28,7 @@ export interface AccessParts {
   usage: KeyUsage;
   denials: Denials;
   fallback: FallbackAudit;
-  /** Absent in a service that knows no organisations. */
+  /** Absent in a service that knows no organizations. */
   directory?: OrganizationDirectory;
   /** Present in identity and in credentials. */
   heart?: HeartbeatPublisher;
@@ -39,7 +39,7 @@ export interface AccessParts {
 }
 
 /** The start is refused: some routes do not say who may enter. */
-export class DoorsMissing extends Error {
+export class RouteAccessMissing extends Error {
   constructor(problems: readonly string[]) {
     super(
       `Every route needs exactly one door (@RequirePermission, @SignedIn, @Public, @AcceptsApiKey, @PartnerKey, ` +
@@ -55,19 +55,19 @@ export class AccessLifecycle implements OnModuleInit, OnApplicationBootstrap, Be
 
   constructor(private readonly parts: AccessParts) {}
 
-  /** @throws DoorsMissing  naming every route with none, or with two */
+  /** @throws RouteAccessMissing  naming every route with none, or with two */
   onModuleInit(): void {
     const routes = routesOf(this.parts.modules);
     const kinds = new Set(routes.flatMap(({ doors }) => doors.map(({ kind }) => kind)));
-    const problems = doorProblems(routes);
+    const problems = routeAccessProblems(routes);
     if ((kinds.has('permission') || kinds.has('signed-in')) && !this.parts.canVerifyTokens()) {
       problems.push('Routes for users exist, but there are no public keys: give jwksUrl or provide VERIFICATION_KEYS');
     }
     if (kinds.has('agent-token') && !this.parts.sources.hasAgents()) {
       problems.push('Routes for agents exist, but no AGENT_SOURCE is provided');
     }
-    if (problems.length > 0) throw new DoorsMissing(problems);
-    this.parts.openApi.describeOperations(describeDoors);
+    if (problems.length > 0) throw new RouteAccessMissing(problems);
+    this.parts.openApi.describeOperations(describeRouteAccess);
   }
 
   onApplicationBootstrap(): void {
@@ -105,7 +105,7 @@ export class AccessLifecycle implements OnModuleInit, OnApplicationBootstrap, Be
       try {
         return await directory.rebuildIfEmpty();
       } catch (err) {
-        this.parts.logger.debug({ err }, 'The organisation directory cannot be filled yet');
+        this.parts.logger.debug({ err }, 'The organization directory cannot be filled yet');
         await sleep(REBUILD_RETRY_MS, undefined, { ref: false, signal }).catch(() => undefined);
       }
     }

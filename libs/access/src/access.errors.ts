@@ -7,7 +7,7 @@ import {
 } from '@rmm/service-kit';
 
 /** 401 `unauthenticated`: one answer for every dead user or agent token. */
-export class DeadToken extends UnauthenticatedError {}
+export class InvalidAccessToken extends UnauthenticatedError {}
 
 /** 401, decided without look-up. @see CONTRACT.md 1.4 */
 export class ApiKeyNotAcceptedHere extends UnauthenticatedError {
@@ -124,7 +124,7 @@ export class IpCheckFailed extends UnavailableError {
   override code = 'ip_check_failed';
 }
 
-/** 428: nothing but enrolment is open to this user. @see CONTRACT.md 5.2 */
+/** 428: nothing but enrollment is open to this user. @see CONTRACT.md 5.2 */
 export class MfaEnrollmentRequired extends PreconditionRequiredError {
   override code = 'mfa_enrollment_required';
   override error = 'mfa_enrollment_required';

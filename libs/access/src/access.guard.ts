@@ -2,7 +2,7 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import type { Permission } from '@rmm/permissions';
 import { InternalError } from '@rmm/service-kit';
 import { ApiKeyNotAcceptedHere, InvalidApiKey } from './access.errors.js';
-import type { AgentDoor } from './agents/agent-door.js';
+import type { AgentAuthenticator } from './agents/agent.authenticator.js';
 import {
   type AccessRequest,
   type AccessResponse,
@@ -13,17 +13,17 @@ import {
 import type { Caller } from './callers/caller.js';
 import type { Denials } from './denials/denials.js';
 import { refusalOf } from './denials/refusal.js';
-import { policyOf, type RoutePolicy } from './doors/route-policy.js';
-import type { KeyDoor } from './keys/key-door.js';
-import type { UserDoor } from './users/user-door.js';
+import { policyOf, type RoutePolicy } from './route-access/route-policy.js';
+import type { ApiKeyAuthenticator } from './keys/api-key.authenticator.js';
+import type { UserAuthenticator } from './users/user.authenticator.js';
 
 /** The one guard of a service: leads each request through the door its route declares. */
 @Injectable()
 export class AccessGuard implements CanActivate {
   constructor(
-    private readonly users: UserDoor,
-    private readonly keys: KeyDoor,
-    private readonly agents: AgentDoor,
+    private readonly users: UserAuthenticator,
+    private readonly keys: ApiKeyAuthenticator,
+    private readonly agents: AgentAuthenticator,
     private readonly denials: Denials,
   ) {}
 

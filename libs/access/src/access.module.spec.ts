@@ -38,7 +38,7 @@ import {
   RequireMfa,
   RequirePermission,
   SignedIn,
-} from './doors/doors.js';
+} from './route-access/route-access.decorator.js';
 import { AccessFeeds } from './feed/access-feeds.js';
 
 jest.setTimeout(60_000);
@@ -250,7 +250,7 @@ async function announce(app: INestApplication, type: string, data: AccessChanged
       .hear<{ marker?: string }>(type, (change) => (change.marker === marker ? resolve() : undefined)),
   );
   await dispatcher.get(NatsLink).connection.flush(); // the server knows that we listen before anything is said
-  await app.get(WorkerDatabase).run((tx) =>
+  await app.get(WorkerDatabase).transaction((tx) =>
     app.get(Outbox).add(tx, {
       stream: 'broadcast',
       type,
@@ -483,12 +483,13 @@ describe('guessing keys', () => {
 describe('the OpenAPI document', () => {
   it('says which credential each operation takes', () => {
     const { paths } = dispatcher.get(OpenApiDocuments).own();
-    const things = paths['/api/v1/things/fields'] as { get?: { security?: object[]; 'x-door'?: object } } | undefined;
+    const things = paths['/api/v1/things/fields'] as
+      { get?: { security?: object[]; 'x-required-access'?: object } } | undefined;
     expect(things?.get?.security).toEqual([{ apiKey: [] }, { bearer: [] }]);
-    expect(things?.get?.['x-door']).toEqual({ kind: 'api-key', scopes: ['devices:read'] });
+    expect(things?.get?.['x-required-access']).toEqual({ kind: 'api-key', scopes: ['devices:read'] });
     const machines = paths['/api/v1/things/machines'] as typeof things;
     expect(machines?.get?.security).toEqual([{ apiKey: [] }]);
-    expect(machines?.get?.['x-door']).toEqual({ kind: 'api-key', scopes: ['devices:read'], keysOnly: true });
+    expect(machines?.get?.['x-required-access']).toEqual({ kind: 'api-key', scopes: ['devices:read'], keysOnly: true });
   });
 });
 

@@ -6,7 +6,7 @@ import { WorkerDatabase } from '@rmm/persistence';
 import { Clock, type FleetConfig, Logger, OpenApiDocuments, RateLimits, RedisConnections } from '@rmm/service-kit';
 import { AccessLifecycle } from './access-lifecycle.js';
 import { AccessGuard } from './access.guard.js';
-import { AgentDoor } from './agents/agent-door.js';
+import { AgentAuthenticator } from './agents/agent.authenticator.js';
 import { CallAudit } from './calls/call-audit.interceptor.js';
 import { FallbackAudit } from './calls/fallback-audit.js';
 import { Denials } from './denials/denials.js';
@@ -15,17 +15,17 @@ import { OrganizationDirectory } from './directory/organization-directory.js';
 import { AccessFeeds } from './feed/access-feeds.js';
 import { AccessFeed, CredentialFeed, HeartbeatPublisher } from './feed/heartbeat-publisher.js';
 import { broadcastsFlow } from './feed/outbox-flows.js';
-import { KeyDoor } from './keys/key-door.js';
+import { ApiKeyAuthenticator } from './keys/api-key.authenticator.js';
 import { KeyRecords } from './keys/key-records.js';
 import { KeyUsage } from './keys/key-usage.js';
 import { KeyWindow } from './keys/key-window.js';
-import { ProbeLimit } from './keys/probe-limit.js';
+import { FailedAuthenticationThrottle } from './keys/failed-authentication-throttle.js';
 import { AccessSnapshots } from './snapshots/access-snapshots.js';
 import { Sources } from './sources.js';
 import { TokenKeys } from './tokens/token-keys.js';
 import { TokenVerifier } from './tokens/token-verifier.js';
-import { TenantGate } from './users/tenant-gate.js';
-import { UserDoor } from './users/user-door.js';
+import { TenantStatusCheck } from './users/tenant-status-check.js';
+import { UserAuthenticator } from './users/user.authenticator.js';
 
 export interface AccessModuleOptions {
   config: Pick<FleetConfig, 'jwtIssuer' | 'jwtAudience' | 'publicAppUrl'> & {
@@ -34,7 +34,7 @@ export interface AccessModuleOptions {
   };
   service: ServiceName;
   /**
-   * What the service knows of organisations: a table fed by facts, its own tables (ORGANIZATION_SOURCE), or nothing.
+   * What the service knows of organizations: a table fed by facts, its own tables (ORGANIZATION_SOURCE), or nothing.
    * By default provisioning has its own, partner-gateway nothing, everybody else the table.
    */
   organizations?: 'table' | 'own' | 'none';
@@ -59,7 +59,15 @@ export class AccessModule {
         { provide: APP_GUARD, useExisting: AccessGuard },
         { provide: APP_INTERCEPTOR, useExisting: CallAudit },
       ],
-      exports: [AccessSnapshots, OrganizationDirectory, UserDoor, KeyDoor, KeyWindow, AccessFeeds, Denials],
+      exports: [
+        AccessSnapshots,
+        OrganizationDirectory,
+        UserAuthenticator,
+        ApiKeyAuthenticator,
+        KeyWindow,
+        AccessFeeds,
+        Denials,
+      ],
     };
   }
 }
@@ -138,7 +146,7 @@ function doors({ config }: AccessModuleOptions): Provider[] {
         new TokenVerifier({ keys, issuer: config.jwtIssuer, audience: config.jwtAudience, clock }),
     },
     {
-      provide: UserDoor,
+      provide: UserAuthenticator,
       inject: [TokenVerifier, AccessSnapshots, OrganizationDirectory, Denials],
       useFactory: (
         verifier: TokenVerifier,
@@ -146,8 +154,8 @@ function doors({ config }: AccessModuleOptions): Provider[] {
         directory: OrganizationDirectory,
         denials: Denials,
       ) => {
-        const tenants = new TenantGate((orgId) => directory.find(orgId), config.publicAppUrl);
-        return new UserDoor(verifier, snapshots, tenants, denials);
+        const tenants = new TenantStatusCheck((orgId) => directory.find(orgId), config.publicAppUrl);
+        return new UserAuthenticator(verifier, snapshots, tenants, denials);
       },
     },
     {
@@ -162,16 +170,20 @@ function doors({ config }: AccessModuleOptions): Provider[] {
         new KeyUsage((batch) => rpc.call(CREDENTIALS_KEYS_RECORD_USAGE, batch), clock, logger),
     },
     {
-      provide: KeyDoor,
+      provide: ApiKeyAuthenticator,
       inject: [KeyRecords, RateLimits, KeyWindow, KeyUsage, Clock],
       useFactory: (records: KeyRecords, limits: RateLimits, window: KeyWindow, usage: KeyUsage, clock: Clock) =>
-        new KeyDoor(records, new ProbeLimit(limits, clock), window, usage, clock),
+        new ApiKeyAuthenticator(records, new FailedAuthenticationThrottle(limits, clock), window, usage, clock),
     },
-    { provide: AgentDoor, inject: [Sources], useFactory: ({ agents }: Sources) => new AgentDoor(agents) },
+    {
+      provide: AgentAuthenticator,
+      inject: [Sources],
+      useFactory: ({ agents }: Sources) => new AgentAuthenticator(agents),
+    },
     {
       provide: AccessGuard,
-      inject: [UserDoor, KeyDoor, AgentDoor, Denials],
-      useFactory: (users: UserDoor, keys: KeyDoor, agents: AgentDoor, denials: Denials) =>
+      inject: [UserAuthenticator, ApiKeyAuthenticator, AgentAuthenticator, Denials],
+      useFactory: (users: UserAuthenticator, keys: ApiKeyAuthenticator, agents: AgentAuthenticator, denials: Denials) =>
         new AccessGuard(users, keys, agents, denials),
     },
   ];

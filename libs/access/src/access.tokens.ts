@@ -1,4 +1,4 @@
-import type { AccessResolveRequest, AccessSnapshot, OrganizationFact, ResolvedKey } from '@rmm/contracts';
+import type { AccessResolveRequest, AccessSnapshot, OrganizationState, ResolvedKey } from '@rmm/contracts';
 import type { OutboxTransaction } from '@rmm/messaging';
 import type { KeyObject } from 'node:crypto';
 
@@ -48,18 +48,18 @@ export interface AgentSource {
 /** Provide an `AgentSource` under this token where `@AgentToken()` routes exist (provisioning). */
 export const AGENT_SOURCE = Symbol('AGENT_SOURCE');
 
-/** Where the directory learns of organisations it does not hold. */
+/** Where the directory learns of organizations it does not hold. */
 export interface OrganizationSource {
   /** Those that exist, soft-deleted ones included. */
-  get(orgIds: readonly string[]): Promise<OrganizationFact[]>;
+  get(orgIds: readonly string[]): Promise<OrganizationState[]>;
 }
 
 /** Provide an `OrganizationSource` under this token to answer from own tables (provisioning); no directory table then. */
 export const ORGANIZATION_SOURCE = Symbol('ORGANIZATION_SOURCE');
 
-/** Told of changes to the directory of organisations, in the transaction that takes them in. */
+/** Told of changes to the directory of organizations, in the transaction that takes them in. */
 export interface OrganizationListener {
-  organizationChanged(tx: OutboxTransaction, organization: OrganizationFact): Promise<void>;
+  organizationChanged(tx: OutboxTransaction, organization: OrganizationState): Promise<void>;
 }
 
 /** Provide an `OrganizationListener` under this token to act on changes of the directory (credentials). */

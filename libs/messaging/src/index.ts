@@ -1,5 +1,5 @@
 export { AuditTrail, type AuditedCaller, type AuditedResource } from './audit/audit-trail.js';
-export { cleanse, oneLine } from './audit/cleanse.js';
+export { redactDetails, oneLine } from './audit/redact-details.js';
 export { withOutcome } from './audit/outcome.js';
 export { Broadcasts, type BroadcastSubscription } from './broadcasts/broadcasts.js';
 export { NatsLink, type NatsLinkOptions } from './connection/nats-link.js';
@@ -8,8 +8,8 @@ export { DEFAULT_DELIVERY_POLICY, type DeliveryPolicy } from './consume/delivery
 export { EventBatches, type BatchMessage, type BatchOptions, type BatchSubscription } from './consume/event-batches.js';
 export { Inbox } from './consume/inbox.js';
 export { JetStreamServer, MessageContext, type ConsumerOptions } from './consume/jetstream-server.js';
-export { ParkedMessages, type ParkedMessage } from './consume/parked-messages.js';
-export { RejectMessage } from './consume/reject-message.js';
+export { DeadLetterMessages, type DeadLetterMessage } from './consume/dead-letter-messages.js';
+export { MessageRejected } from './consume/message-rejected.js';
 export { jobContext, runJob, type JobContext } from './context/job-context.js';
 export { currentConsumer, withMessageContext } from './context/message-context.js';
 export { childTraceparent, parseTraceparent, type TraceParent } from './context/trace.js';

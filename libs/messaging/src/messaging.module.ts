@@ -15,7 +15,7 @@ import type { DeliveryPolicy } from './consume/delivery.js';
 import { EventBatches } from './consume/event-batches.js';
 import { Inbox } from './consume/inbox.js';
 import { JetStreamServer, type ConsumerOptions } from './consume/jetstream-server.js';
-import { ParkedMessages } from './consume/parked-messages.js';
+import { DeadLetterMessages } from './consume/dead-letter-messages.js';
 import { MessagingMetrics } from './messaging-metrics.js';
 import { OutboxRelay, type RelayOptions } from './outbox/outbox-relay.js';
 import { Outbox } from './outbox/outbox.js';
@@ -98,22 +98,22 @@ export class MessagingModule {
       { provide: RpcClient, inject: [NatsLink], useFactory: (link: NatsLink) => new RpcClient(link) },
       { provide: Broadcasts, inject: [NatsLink], useFactory: (link: NatsLink) => new Broadcasts(link) },
       {
-        provide: ParkedMessages,
+        provide: DeadLetterMessages,
         inject: [WorkerDatabase],
-        useFactory: (worker: WorkerDatabase) => new ParkedMessages(worker),
+        useFactory: (worker: WorkerDatabase) => new DeadLetterMessages(worker),
       },
       {
         provide: EventBatches,
-        inject: [NatsLink, ParkedMessages, MessagingMetrics],
-        useFactory: (link: NatsLink, parked: ParkedMessages, metrics: MessagingMetrics) =>
+        inject: [NatsLink, DeadLetterMessages, MessagingMetrics],
+        useFactory: (link: NatsLink, parked: DeadLetterMessages, metrics: MessagingMetrics) =>
           new EventBatches(link, parked, metrics),
       },
       {
         provide: JetStreamServer,
-        inject: [NatsLink, ParkedMessages, MessagingMetrics, DiscoveryService],
+        inject: [NatsLink, DeadLetterMessages, MessagingMetrics, DiscoveryService],
         useFactory: (
           link: NatsLink,
-          parked: ParkedMessages,
+          parked: DeadLetterMessages,
           metrics: MessagingMetrics,
           discovery: DiscoveryService,
         ) => {

@@ -3,7 +3,7 @@ import { WorkerDatabase } from '@rmm/persistence';
 import { MetricsRegistry } from '@rmm/service-kit';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { Inbox, JetStreamServer, MessagingMetrics, NatsLink, ParkedMessages } from '../dist/index.js';
+import { Inbox, JetStreamServer, MessagingMetrics, NatsLink, DeadLetterMessages } from '../dist/index.js';
 
 const pool = new pg.Pool({
   connectionString: process.env.WORKER_DATABASE_URL,
@@ -15,7 +15,7 @@ const worker = new WorkerDatabase(pool, undefined);
 const link = new NatsLink({ url: process.env.NATS_URL, name: 'provisioning' });
 const metrics = new MessagingMetrics(new MetricsRegistry('provisioning'));
 const subjects = ['rmm.internal.identity.>'];
-const server = new JetStreamServer(link, new ParkedMessages(worker), metrics, {
+const server = new JetStreamServer(link, new DeadLetterMessages(worker), metrics, {
   service: 'provisioning',
   concurrency: 4,
   consumers: [{ stream: 'internal', durable: 'provisioning-internal', subjects, ackWaitMs: 1_500 }],

@@ -9,7 +9,7 @@ export type Verdict = { allowed: true } | { allowed: false; reasons: string[] };
 export type UrlVerdict =
   | {
       allowed: true;
-      /** Parsed and normalised: no fragment, no final dot on the host. */
+      /** Parsed and normalized: no fragment, no final dot on the host. */
       url: URL;
       /** The address the host spells, or null where it is a name that must be resolved. */
       literal: string | null;

@@ -78,7 +78,7 @@ describe('answers of the resolver', () => {
     ['an extra range, plain http', HTTP, EXTRA, ['127.0.0.1'], null],
     ['an extra range, plain http, self-hosted', HTTP, { ...SELF, ...EXTRA }, ['127.0.0.1', '::1'], null],
     ['an extra address without a prefix', HTTPS, EXTRA, ['198.51.100.7'], null],
-    ['the neighbour of an extra address', HTTPS, EXTRA, ['198.51.100.8'], BLOCKED],
+    ['the neighbor of an extra address', HTTPS, EXTRA, ['198.51.100.8'], BLOCKED],
     ['an extra range beside a bad answer', HTTPS, EXTRA, ['127.0.0.1', '169.254.169.254'], BLOCKED],
     ['an extra range beside a private answer', HTTPS, EXTRA, ['127.0.0.1', '10.0.0.1'], PRIVATE],
     ['an extra range beside a public answer, plain', HTTP, EXTRA, ['127.0.0.1', '8.8.8.8'], ['only https is allowed']],

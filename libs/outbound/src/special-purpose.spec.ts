@@ -74,7 +74,7 @@ describe('special-purpose addresses', () => {
     expect([ipv4.length, ipv6.length]).toEqual([26, 25]);
   });
 
-  it.each(NEIGHBOURS)('leaves the neighbour %s alone', (address) => {
+  it.each(NEIGHBOURS)('leaves the neighbor %s alone', (address) => {
     expect([isAllowed(hosted, address), isAllowed(selfHosted, address)]).toEqual([true, true]);
   });
 });

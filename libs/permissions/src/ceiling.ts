@@ -4,7 +4,7 @@ import { EVERYTHING, isWildcard, parsePermission, type Permission } from './perm
  * Does somebody with the stored pairs `held` hold `needed`? A stored `*` matches anything on its side.
  * Four set look-ups when `held` is a Set, whatever its size.
  */
-export function holds(held: Iterable<Permission>, needed: Permission): boolean {
+export function hasPermission(held: Iterable<Permission>, needed: Permission): boolean {
   const set = asSet(held);
   if (set.has(needed) || set.has(EVERYTHING)) return true;
   const { resource, action } = parsePermission(needed);
@@ -16,10 +16,10 @@ export function holds(held: Iterable<Permission>, needed: Permission): boolean {
  * Whoever grants a wildcard must hold `*:*`, since it also grants what is added to the vocabulary later.
  * @see CONTRACT.md 4.6
  */
-export function missingFrom(held: Iterable<Permission>, needed: readonly Permission[]): Permission[] {
+export function missingPermissions(held: Iterable<Permission>, needed: readonly Permission[]): Permission[] {
   const set = asSet(held);
   return [...new Set(needed)].filter((permission) =>
-    isWildcard(permission) ? !set.has(EVERYTHING) : !holds(set, permission),
+    isWildcard(permission) ? !set.has(EVERYTHING) : !hasPermission(set, permission),
   );
 }
 

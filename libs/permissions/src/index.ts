@@ -1,4 +1,4 @@
-export * from './catalogue.js';
+export * from './catalog.js';
 export * from './ceiling.js';
 export * from './inheritance.js';
 export * from './permission.js';

@@ -1,4 +1,4 @@
-import { chainOf, effectivePermissions, MAX_PARENT_DEPTH, type RoleNode, wouldCreateCycle } from './inheritance.js';
+import { parentChain, effectivePermissions, MAX_PARENT_DEPTH, type RoleNode, wouldCreateCycle } from './inheritance.js';
 import type { Permission } from './permission.js';
 
 const role = (id: string, parentRoleId: string | null, ...permissions: Permission[]): RoleNode => ({
@@ -41,18 +41,18 @@ describe('effective permissions', () => {
 
 describe('the chain of a role', () => {
   it('goes from the role to its last parent', () => {
-    expect(chainOf('r0', byId(ladder(3))).map(({ id }) => id)).toEqual(['r0', 'r1', 'r2']);
+    expect(parentChain('r0', byId(ladder(3))).map(({ id }) => id)).toEqual(['r0', 'r1', 'r2']);
   });
 
   it('stops after ten parents', () => {
-    expect(chainOf('r0', byId(ladder(20)))).toHaveLength(MAX_PARENT_DEPTH + 1);
+    expect(parentChain('r0', byId(ladder(20)))).toHaveLength(MAX_PARENT_DEPTH + 1);
   });
 
   it('ends where stored parents form a circle, and at an unknown parent', () => {
     const circle = byId([role('a', 'b'), role('b', 'a')]);
-    expect(chainOf('a', circle).map(({ id }) => id)).toEqual(['a', 'b']);
-    expect(chainOf('x', byId([role('x', 'gone')])).map(({ id }) => id)).toEqual(['x']);
-    expect(chainOf('gone', new Map())).toEqual([]);
+    expect(parentChain('a', circle).map(({ id }) => id)).toEqual(['a', 'b']);
+    expect(parentChain('x', byId([role('x', 'gone')])).map(({ id }) => id)).toEqual(['x']);
+    expect(parentChain('gone', new Map())).toEqual([]);
   });
 });
 

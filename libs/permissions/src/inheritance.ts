@@ -35,7 +35,7 @@ export function effectivePermissions(chain: readonly RoleNode[]): EffectivePermi
 }
 
 /** The chain of a role out of a set of loaded ones; ends at an unknown parent, a cycle or the tenth parent. */
-export function chainOf(roleId: string, roles: ReadonlyMap<string, RoleNode>): RoleNode[] {
+export function parentChain(roleId: string, roles: ReadonlyMap<string, RoleNode>): RoleNode[] {
   const chain: RoleNode[] = [];
   const seen = new Set<string>();
   let id: string | null = roleId;

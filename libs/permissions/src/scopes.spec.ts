@@ -5,7 +5,7 @@ import {
   isWildcardScope,
   PARTNER_SCOPES,
   PARTNER_WRITE_SCOPES,
-  permissionsBehind,
+  inheritedPermissions,
   scopesAllow,
 } from './scopes.js';
 import { isKnownPermission } from './vocabulary.js';
@@ -52,11 +52,11 @@ describe('scopes', () => {
   });
 
   it('add up to what their creator must hold, and to everything for an unknown one', () => {
-    expect(permissionsBehind(['inventory:read', 'devices:read', 'configuration:read'], PARTNER_SCOPES)).toEqual([
+    expect(inheritedPermissions(['inventory:read', 'devices:read', 'configuration:read'], PARTNER_SCOPES)).toEqual([
       'devices:read',
       'automations:read',
     ]);
-    expect(permissionsBehind(['no:such'], API_KEY_SCOPES)).toEqual(['*:*']);
-    expect(permissionsBehind(['toString'], API_KEY_SCOPES)).toEqual(['*:*']);
+    expect(inheritedPermissions(['no:such'], API_KEY_SCOPES)).toEqual(['*:*']);
+    expect(inheritedPermissions(['toString'], API_KEY_SCOPES)).toEqual(['*:*']);
   });
 });

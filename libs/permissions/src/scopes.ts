@@ -47,11 +47,11 @@ export function isWildcardScope(scope: string): boolean {
 
 /**
  * What somebody must hold to grant these scopes, each permission once.
- * @param catalogue  `API_KEY_SCOPES` or `PARTNER_SCOPES`; a scope that is not in it needs `*:*`
+ * @param catalog  `API_KEY_SCOPES` or `PARTNER_SCOPES`; a scope that is not in it needs `*:*`
  */
-export function permissionsBehind(
+export function inheritedPermissions(
   scopes: readonly string[],
-  catalogue: Readonly<Record<string, readonly Permission[]>>,
+  catalog: Readonly<Record<string, readonly Permission[]>>,
 ): Permission[] {
-  return [...new Set(scopes.flatMap((scope) => (Object.hasOwn(catalogue, scope) ? catalogue[scope] : [EVERYTHING])))];
+  return [...new Set(scopes.flatMap((scope) => (Object.hasOwn(catalog, scope) ? catalog[scope] : [EVERYTHING])))];
 }

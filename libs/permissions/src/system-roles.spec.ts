@@ -1,4 +1,4 @@
-import { holds, missingFrom } from './ceiling.js';
+import { hasPermission, missingPermissions } from './ceiling.js';
 import { parsePermission } from './permission.js';
 import { SYSTEM_ROLES } from './system-roles.js';
 import { isKnownPermission } from './vocabulary.js';
@@ -36,7 +36,7 @@ describe('the seeded roles', () => {
     expect(SYSTEM_ROLES.filter(({ forceMfa }) => forceMfa).map(({ key }) => key)).toEqual(['partner_admin']);
   });
 
-  it('give everything to the two admins above organisations', () => {
+  it('give everything to the two admins above organizations', () => {
     expect(pairsOf('platform_admin')).toEqual(['*:*']);
     expect(pairsOf('partner_admin')).toEqual(['*:*']);
   });
@@ -72,7 +72,7 @@ describe('the seeded roles', () => {
     ]);
   });
 
-  it('give an org admin users and organisations, but neither deletes organisations nor verifies the audit trail', () => {
+  it('give an org admin users and organizations, but neither deletes organizations nor verifies the audit trail', () => {
     const admin = byKey.get('org_admin')?.permissions ?? [];
     for (const held of [
       'users:invite',
@@ -81,7 +81,7 @@ describe('the seeded roles', () => {
       'devices:delete',
       'tickets:manage',
     ] as const) {
-      expect(holds(admin, held)).toBe(true);
+      expect(hasPermission(admin, held)).toBe(true);
     }
     for (const not of [
       'organizations:delete',
@@ -89,13 +89,13 @@ describe('the seeded roles', () => {
       'backup:cross_site_restore',
       'billing:manage',
     ] as const) {
-      expect(holds(admin, not)).toBe(false);
+      expect(hasPermission(admin, not)).toBe(false);
     }
   });
 
   it('never put an org technician above an org admin', () => {
     const technician = [...(byKey.get('org_technician')?.permissions ?? [])];
-    expect(missingFrom(byKey.get('org_admin')?.permissions ?? [], technician)).toEqual([]);
+    expect(missingPermissions(byKey.get('org_admin')?.permissions ?? [], technician)).toEqual([]);
     expect(technician).toHaveLength(16);
   });
 

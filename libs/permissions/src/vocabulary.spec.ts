@@ -1,4 +1,4 @@
-import { PERMISSION_CATALOGUE, RESOURCE_LABELS, ACTION_LABELS } from './catalogue.js';
+import { PERMISSION_CATALOG, RESOURCE_LABELS, ACTION_LABELS } from './catalog.js';
 import { ALL_PERMISSIONS, allOf, expandWildcards, isKnownPermission, PERMISSION_VOCABULARY } from './vocabulary.js';
 
 describe('the vocabulary', () => {
@@ -53,10 +53,10 @@ describe('the vocabulary', () => {
   });
 });
 
-describe('the catalogue', () => {
+describe('the catalog', () => {
   it('shows every pair once, without wildcards, with a label on either side', () => {
-    expect(PERMISSION_CATALOGUE.map(({ resource, action }) => `${resource}:${action}`)).toEqual(ALL_PERMISSIONS);
-    for (const { resource, action } of PERMISSION_CATALOGUE) {
+    expect(PERMISSION_CATALOG.map(({ resource, action }) => `${resource}:${action}`)).toEqual(ALL_PERMISSIONS);
+    for (const { resource, action } of PERMISSION_CATALOG) {
       expect(RESOURCE_LABELS[resource]).toBeTruthy();
       expect(ACTION_LABELS[action]).toBeTruthy();
     }

@@ -45,7 +45,7 @@ export function allOf(resource: string): Permission[] {
 
 /**
  * May this pair be stored with a role? `*` counts as known on either side, as long as the other side is known.
- * Whether the caller may *grant* it is another question: `missingFrom`.
+ * Whether the caller may *grant* it is another question: `missingPermissions`.
  */
 export function isKnownPermission(resource: string, action: string): boolean {
   if (resource === '*') return action === '*' || Object.values(PERMISSION_VOCABULARY).some((a) => a.includes(action));

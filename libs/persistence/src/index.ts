@@ -7,15 +7,15 @@ export { Databases, type PersistenceConfig, type PersistenceOptions, StartRefuse
 export { PersistenceModule } from './module/persistence.module.js';
 export * from './paging/cursors.js';
 export * from './paging/keyset-page.js';
-export { PartitionUpkeep } from './partitions/partition-upkeep.js';
+export { PartitionMaintenanceJob } from './partitions/partition-maintenance.job.js';
 export * from './partitions/partitioned-by-time.js';
-export { catalogueProblems } from './rls/catalogue-problems.js';
+export { rowSecurityProblems } from './rls/row-security-problems.js';
 export { quoteIdentifier } from './rls/quote.js';
 export * from './rls/rules.js';
 export * from './rls/tenant-table.js';
 export { workerFunction } from './rls/worker-function.js';
 export * from './tenants/tenant-context.js';
 export { TenantTransaction } from './tenants/tenant-transaction.js';
-export { Tenants } from './tenants/tenants.js';
+export { TenantDatabase } from './tenants/tenant-database.js';
 export { WorkerDatabase } from './worker/worker-database.js';
 export { WorkerTransaction } from './worker/worker-transaction.js';

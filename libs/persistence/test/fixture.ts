@@ -1,4 +1,4 @@
-import { type Gate, startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
+import { type TcpProxy, startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { Column, Entity, type MigrationInterface, PrimaryColumn, type QueryRunner } from 'typeorm';
@@ -6,7 +6,7 @@ import type { MigrationTarget } from '../src/migrations/migrations-runner.js';
 import { Databases, type PersistenceOptions } from '../src/module/databases.js';
 import { tenantTable } from '../src/rls/tenant-table.js';
 import type { HasTenant, TenantContext } from '../src/tenants/tenant-context.js';
-import { Tenants } from '../src/tenants/tenants.js';
+import { TenantDatabase } from '../src/tenants/tenant-database.js';
 import { WorkerDatabase } from '../src/worker/worker-database.js';
 
 export const SCHEMA = 'provisioning';
@@ -66,13 +66,13 @@ export const selected = (partnerId: string, orgIds: string[]) =>
 export const organization = (partnerId: string, orgId: string) =>
   as({ scope: 'organization', partnerId, orgId, orgAccess: 'all' });
 
-/** A migrated database with one device in each of three organisations, and both doors to it. */
+/** A migrated database with one device in each of three organizations, and both doors to it. */
 export interface Fleet {
   stores: Stores;
   database: TestDatabase<typeof SCHEMA>;
-  gate: Gate;
+  gate: TcpProxy;
   databases: Databases;
-  tenants: Tenants;
+  tenants: TenantDatabase;
   worker: WorkerDatabase;
   /** As superuser. */
   admin(sql: string, params?: unknown[]): Promise<Record<string, unknown>[]>;
@@ -102,7 +102,7 @@ export async function startFleet(
     database,
     gate,
     databases,
-    tenants: new Tenants(databases.servicePool, databases.dataSource),
+    tenants: new TenantDatabase(databases.servicePool, databases.dataSource),
     worker: new WorkerDatabase(databases.workerPool, databases.dataSource),
     admin,
     stop: async () => {
@@ -141,7 +141,7 @@ export function targetFor(
   return { schema: SCHEMA, migrationsDatabaseUrl: owner, databaseUrl: service, workerDatabaseUrl: worker, migrations };
 }
 
-function through(gate: Gate, url: string): string {
+function through(gate: TcpProxy, url: string): string {
   const moved = new URL(url);
   moved.port = new URL(gate.url).port;
   return moved.href;

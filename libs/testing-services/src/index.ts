@@ -1,5 +1,5 @@
 export { eventually, type Patience } from './eventually.js';
-export type { Gate } from './gate.js';
+export type { TcpProxy } from './tcp-proxy.js';
 export { freePort } from './local-server.js';
 export { type Stores, startStores } from './stores.js';
 export { adminPool, type SchemaUrls, type TestDatabase } from './test-database.js';

@@ -66,11 +66,11 @@ describe('the stores of a spec file', () => {
   it('keeps the keys of Redis over stop and start', async () => {
     const { port, password } = new URL(stores.redisUrl);
     const login = `AUTH ${password}\r\n`;
-    expect(await greeting(port, `${login}SET colour blue\r\n`, 2)).toContain('+OK\r\n+OK');
+    expect(await greeting(port, `${login}SET color blue\r\n`, 2)).toContain('+OK\r\n+OK');
     await stores.redis.stop();
     await expect(greeting(port, login)).rejects.toThrow('ECONNREFUSED');
     await stores.redis.start();
-    expect(await greeting(port, `${login}GET colour\r\n`, 3)).toContain('blue');
+    expect(await greeting(port, `${login}GET color\r\n`, 3)).toContain('blue');
   });
 
   it('shuts the way to a shared server for one spec file alone', async () => {

@@ -1,5 +1,5 @@
 import { findStores } from './addresses.js';
-import { openGate, type Gate } from './gate.js';
+import { openTcpProxy, type TcpProxy } from './tcp-proxy.js';
 import { createDatabase, type TestDatabase } from './test-database.js';
 import { type NatsOptions, startNats, type TestNats } from './test-nats.js';
 import { startRedis, type TestRedis } from './test-redis.js';
@@ -14,7 +14,7 @@ export interface Stores {
   /** Each call starts a NATS server. */
   nats(options?: NatsOptions): Promise<TestNats>;
   /** A way to any of these servers that can be shut, to see what happens without it. */
-  gate(url: string): Promise<Gate>;
+  gate(url: string): Promise<TcpProxy>;
   /** Drops and stops all of it. */
   stop(): Promise<void>;
 }
@@ -45,7 +45,7 @@ export async function startStores(): Promise<Stores> {
         return nats;
       },
       gate: async (url) => {
-        const gate = await openGate(url);
+        const gate = await openTcpProxy(url);
         undo.push(() => gate.close());
         return gate;
       },

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 
-export interface ApiAnswer {
+export interface ApiResponse {
   status: number;
   headers: Headers;
   /** Parsed JSON, or the text where it is none. */
@@ -34,21 +34,21 @@ export class ApiClient {
     return new ApiClient(this.baseUrl, credentials, this.address);
   }
 
-  get(path: string): Promise<ApiAnswer> {
+  get(path: string): Promise<ApiResponse> {
     return this.send('GET', path);
   }
-  post(path: string, body?: unknown): Promise<ApiAnswer> {
+  post(path: string, body?: unknown): Promise<ApiResponse> {
     return this.send('POST', path, body);
   }
-  patch(path: string, body?: unknown): Promise<ApiAnswer> {
+  patch(path: string, body?: unknown): Promise<ApiResponse> {
     return this.send('PATCH', path, body);
   }
-  delete(path: string): Promise<ApiAnswer> {
+  delete(path: string): Promise<ApiResponse> {
     return this.send('DELETE', path);
   }
 
   /** @param path  below /api/v1, or an absolute path of the base URL when it begins with `//` */
-  async send(method: string, path: string, body?: unknown, raw: { contentType?: string } = {}): Promise<ApiAnswer> {
+  async send(method: string, path: string, body?: unknown, raw: { contentType?: string } = {}): Promise<ApiResponse> {
     const url = path.startsWith('//') ? `${this.baseUrl}${path.slice(1)}` : `${this.baseUrl}/api/v1${path}`;
     const headers: Record<string, string> = { 'x-forwarded-for': this.address, ...this.credentials.headers };
     if (this.credentials.bearer) headers['authorization'] = `Bearer ${this.credentials.bearer}`;

@@ -21,9 +21,9 @@ export interface FleetHandle {
 
 /**
  * The fleet under test. `./fleet test e2e` starts one of its own and names its status file.
- * @throws Error when FLEET_STATUS is not set: a behaviour spec never guesses which fleet it may disturb
+ * @throws Error when FLEET_STATUS is not set: a behavior spec never guesses which fleet it may disturb
  */
-export function fleetUnderTest(): FleetHandle {
+export function connectToFleet(): FleetHandle {
   const file = process.env['FLEET_STATUS'];
   if (!file) throw new Error('FLEET_STATUS is not set: run these specs with "./fleet test e2e"');
   return JSON.parse(readFileSync(file, 'utf8')) as FleetHandle;

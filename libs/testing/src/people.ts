@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { eventually } from '@rmm/testing-services';
-import { ApiClient, type ApiAnswer } from './api-client.js';
+import { ApiClient, type ApiResponse } from './api-client.js';
 import type { FleetHandle } from './fleet-handle.js';
 import { MailboxClient } from './mailbox-client.js';
 import { totpCode } from './totp.js';
@@ -16,7 +16,7 @@ export interface SignedIn {
   partnerId: string;
 }
 
-function expectStatus(answer: ApiAnswer, status: number, what: string): ApiAnswer {
+function expectStatus(answer: ApiResponse, status: number, what: string): ApiResponse {
   if (answer.status !== status) {
     throw new Error(`${what}: ${answer.status} instead of ${status}: ${JSON.stringify(answer.body)}`);
   }
@@ -48,7 +48,7 @@ export async function registerPartner(fleet: FleetHandle, companyName = `Partner
 }
 
 /** Sets up TOTP through the API; the answered session has satisfied MFA. */
-export async function enrolTotp(
+export async function enrollTotp(
   client: ApiClient,
 ): Promise<{ client: ApiClient; bearer: string; secret: string; recoveryCodes: string[] }> {
   const setup = expectStatus(await client.post('/auth/mfa/setup'), 200, 'mfa setup').body;
@@ -70,7 +70,7 @@ export async function enrolTotp(
 /** A partner whose admin has satisfied MFA. */
 export async function partnerWithMfa(fleet: FleetHandle): Promise<SignedIn & { secret: string }> {
   const partner = await registerPartner(fleet);
-  const { client, secret } = await enrolTotp(partner.client);
+  const { client, secret } = await enrollTotp(partner.client);
   return { ...partner, client, secret };
 }
 
@@ -98,8 +98,8 @@ export async function inviteAndAccept(
   };
 }
 
-/** A new organisation of the caller's partner with one site, known to every service. */
-export async function makeOrganization(client: ApiClient): Promise<{ orgId: string; siteId: string }> {
+/** A new organization of the caller's partner with one site, known to every service. */
+export async function createOrganization(client: ApiClient): Promise<{ orgId: string; siteId: string }> {
   const organization = expectStatus(
     await client.post('/orgs/organizations', { name: `Org ${suffix()}` }),
     201,
@@ -110,8 +110,8 @@ export async function makeOrganization(client: ApiClient): Promise<{ orgId: stri
   return { orgId, siteId: site.id as string };
 }
 
-/** What an agent sends to enrol. */
-export const enrolment = (enrollmentKey: string, hostname = `host-${suffix()}`) => ({
+/** What an agent sends to enroll. */
+export const buildEnrollment = (enrollmentKey: string, hostname = `host-${suffix()}`) => ({
   enrollmentKey,
   hostname,
   osType: 'linux',
@@ -121,5 +121,5 @@ export const enrolment = (enrollmentKey: string, hostname = `host-${suffix()}`) 
 });
 
 /** Repeats a call until it answers the status, for effects that arrive by event. */
-export const untilStatus = (call: () => Promise<ApiAnswer>, status: number): Promise<ApiAnswer> =>
+export const untilStatus = (call: () => Promise<ApiResponse>, status: number): Promise<ApiResponse> =>
   eventually(async () => expectStatus(await call(), status, 'still'));

@@ -45,7 +45,7 @@ export class ApiKeyExpiry extends RepeatedWork {
 
   /** @returns how many of these keys, or of all, were marked */
   mark(keyIds: readonly string[] | null): Promise<number> {
-    return this.worker.run(async (tx) => {
+    return this.worker.transaction(async (tx) => {
       const marked = await tx.query<HashedApiKey>(MARK, [keyIds]);
       for (const key of marked) {
         const { keyPrefix, expiresAt } = key;

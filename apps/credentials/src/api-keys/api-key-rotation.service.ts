@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
-import { Tenants } from '@rmm/persistence';
+import { TenantDatabase } from '@rmm/persistence';
 import { mintApiKey } from '@rmm/secrets';
 import { Clock } from '@rmm/service-kit';
 import { ApiKeyChanges } from './api-key-changes.js';
@@ -20,7 +20,7 @@ export class ApiKeyRotationService {
     private readonly keys: ApiKeysService,
     private readonly ceiling: RotationCeiling,
     private readonly changes: ApiKeyChanges,
-    private readonly tenants: Tenants,
+    private readonly tenants: TenantDatabase,
     private readonly clock: Clock,
   ) {}
 
@@ -30,7 +30,7 @@ export class ApiKeyRotationService {
     this.assertRotatable(seen);
     await this.ceiling.assert(caller, seen);
     const { key, keyPrefix, keyHash } = mintApiKey();
-    return this.tenants.run(caller, async (tx) => {
+    return this.tenants.transaction(caller, async (tx) => {
       const row = await this.repository.lock(tx, id);
       // what may have changed since it was judged
       this.assertRotatable(row);

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
-import { Tenants, type TenantTransaction } from '@rmm/persistence';
+import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { NotFoundError } from '@rmm/service-kit';
 import { newestPage } from '../newest-page.js';
 import type { HashedApiKey } from './api-key-changes.js';
@@ -33,7 +33,7 @@ export type ApiKeyPatch = Partial<Pick<ApiKey, 'name' | 'scopes' | 'rateLimit' |
 
 @Injectable()
 export class ApiKeysRepository {
-  constructor(private readonly tenants: Tenants) {}
+  constructor(private readonly tenants: TenantDatabase) {}
 
   /** A page, newest first, and how many there are in all. */
   list(caller: UserCaller, query: ListApiKeysDto): Promise<{ rows: ApiKey[]; total: number }> {

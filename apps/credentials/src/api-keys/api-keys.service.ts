@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { isSiteRestricted, OrganizationDirectory, type UserCaller } from '@rmm/access';
 import { API_KEY_SCOPES } from '@rmm/permissions';
-import { Tenants } from '@rmm/persistence';
+import { TenantDatabase } from '@rmm/persistence';
 import { mintApiKey } from '@rmm/secrets';
 import { Clock, ValidationError, toPage, type Paged } from '@rmm/service-kit';
 import { assertKnownScopes, assertMayGrant, SiteRestricted } from '../scope-checks.js';
@@ -29,13 +29,13 @@ export class ApiKeysService {
   constructor(
     private readonly repository: ApiKeysRepository,
     private readonly changes: ApiKeyChanges,
-    private readonly tenants: Tenants,
+    private readonly tenants: TenantDatabase,
     private readonly directory: OrganizationDirectory,
     private readonly clock: Clock,
   ) {}
 
   async list(caller: UserCaller, query: ListApiKeysDto): Promise<Paged<ApiKeyDto>> {
-    if (query.orgId) await this.directory.assertReachable(caller, query.orgId);
+    if (query.orgId) await this.directory.assertOrganizationAccess(caller, query.orgId);
     const { rows, total } = await this.repository.list(caller, query);
     const now = this.clock.now();
     return toPage(
@@ -55,11 +55,11 @@ export class ApiKeysService {
     assertKnownScopes(scopes, API_KEY_SCOPES);
     assertMayGrant(caller, scopes, API_KEY_SCOPES);
     if (expiresAt && expiresAt <= this.clock.now()) throw ValidationError.of('expiresAt', 'lies in the past');
-    const { partnerId } = await this.directory.assertReachable(caller, orgId);
+    const { partnerId } = await this.directory.assertOrganizationAccess(caller, orgId);
     const { key, keyPrefix, keyHash } = mintApiKey();
     const { sourceCidrs, expiryReminders } = dto;
     const given = { name, scopes, expiresAt, rateLimit, sourceCidrs, expiryReminders };
-    return this.tenants.run(caller, async (tx) => {
+    return this.tenants.transaction(caller, async (tx) => {
       const owned = { partnerId, orgId, keyPrefix, keyHash, createdBy: caller.userId };
       const row = await this.repository.insert(tx, { ...given, ...owned });
       await this.changes.audit(tx, caller, 'api_key.create', row, { keyPrefix, scopes, expiresAt, rateLimit });
@@ -72,7 +72,7 @@ export class ApiKeysService {
   async update(caller: UserCaller, id: string, dto: UpdateApiKeyDto): Promise<ApiKeyDto> {
     if (Object.keys(dto).length === 0) throw ValidationError.of('body', 'names no field to change');
     if (dto.scopes) assertKnownScopes(dto.scopes, API_KEY_SCOPES);
-    return this.tenants.run(caller, async (tx) => {
+    return this.tenants.transaction(caller, async (tx) => {
       const row = await this.repository.lock(tx, id);
       assertMayManage(caller, row);
       this.assertActive(row);
@@ -88,7 +88,7 @@ export class ApiKeysService {
 
   /** @throws ApiKeyAlreadyRevoked 400 */
   revoke(caller: UserCaller, id: string): Promise<RevokedApiKeyDto> {
-    return this.tenants.run(caller, async (tx) => {
+    return this.tenants.transaction(caller, async (tx) => {
       const row = await this.repository.lock(tx, id);
       assertMayManage(caller, row);
       const [revoked] = await this.repository.revoke(tx, [id]);
@@ -110,7 +110,7 @@ export class ApiKeysService {
   }
 }
 
-/** What belongs to a service principal is organisation-wide. @see CONTRACT.md 4.3 */
+/** What belongs to a service principal is organization-wide. @see CONTRACT.md 4.3 */
 export function assertMayManage(caller: UserCaller, { principalId }: Pick<ApiKey, 'principalId'>): void {
   if (principalId !== null && isSiteRestricted(caller)) throw new SiteRestricted();
 }

@@ -61,7 +61,7 @@ describe('/api-keys', () => {
     });
 
     it.each([
-      ['no organisation', { orgId: undefined }, 'orgId'],
+      ['no organization', { orgId: undefined }, 'orgId'],
       ['an empty name', { name: ' ' }, 'name'],
       ['a name of 256 characters', { name: 'n'.repeat(256) }, 'name'],
       ['a control character', { name: 'a\u0007b' }, 'name'],
@@ -171,7 +171,7 @@ describe('/api-keys', () => {
 
     const resolveName = async (id: string) => (await ours.get(`/api-keys/${id}`)).body.name as string;
 
-    it('reaches as far as the caller: one organisation, the selected ones, all', async () => {
+    it('reaches as far as the caller: one organization, the selected ones, all', async () => {
       const second = await service.organization(partnerId);
       const [first, other] = [await make(), await make({ orgId: second })];
       const member = await service.as({ scope: 'organization', partnerId, orgId });
@@ -187,7 +187,7 @@ describe('/api-keys', () => {
     });
   });
 
-  it('lists newest first, by organisation and by what the status is now', async () => {
+  it('lists newest first, by organization and by what the status is now', async () => {
     const own = await service.organization(partnerId);
     const [a, b, c] = [
       await make({ orgId: own, name: 'a' }),
@@ -236,7 +236,7 @@ describe('/api-keys', () => {
       ['null', { name: null }],
       ['an end', { expiresAt: inMs(1e9) }],
       ['a status', { status: 'active' }],
-      ['another organisation', { orgId: randomUUID() }],
+      ['another organization', { orgId: randomUUID() }],
       ['a limit too high', { rateLimit: 1_000_000 }],
     ])('refuses %s', async (_, body) => {
       const { id } = await make();

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { IDENTITY_ACCESS_IN_ORGANIZATION, type AccessGrant } from '@rmm/contracts';
 import { RpcClient } from '@rmm/messaging';
-import { API_KEY_SCOPES, missingFrom, permissionsBehind, type Permission } from '@rmm/permissions';
+import { API_KEY_SCOPES, missingPermissions, inheritedPermissions, type Permission } from '@rmm/permissions';
 
 /** Whose key it is, and what it claims. */
 export interface HumanKey {
@@ -20,15 +20,15 @@ export class CreatorAuthority {
   constructor(private readonly rpc: RpcClient) {}
 
   /**
-   * @returns null when the creator is gone or disabled, no longer reaches the organisation, or no longer holds in one
+   * @returns null when the creator is gone or disabled, no longer reaches the organization, or no longer holds in one
    *   membership every permission behind every scope
    * @throws UnavailableError  when identity cannot be asked
    */
   async of({ orgId, partnerId, scopes, createdBy }: HumanKey): Promise<Confinement | null> {
     const grants = await this.grantsOf(createdBy, partnerId, orgId);
-    const needed = permissionsBehind(scopes, API_KEY_SCOPES);
+    const needed = inheritedPermissions(scopes, API_KEY_SCOPES);
     const enough = grants.filter(
-      ({ permissions }) => missingFrom(new Set(permissions as Permission[]), needed).length === 0,
+      ({ permissions }) => missingPermissions(new Set(permissions as Permission[]), needed).length === 0,
     );
     return widest(enough);
   }

@@ -11,7 +11,7 @@ export class RotationCeiling {
   constructor(private readonly authority: CreatorAuthority) {}
 
   /**
-   * The rotator sees the key, so it reaches the organisation; what is left are the scopes and the sites.
+   * The rotator sees the key, so it reaches the organization; what is left are the scopes and the sites.
    * @throws PermissionNotDelegable  403, also for a key whose creator is unknown
    * @throws UnavailableError  when the creator's rights cannot be read
    * @see CONTRACT.md 4.1

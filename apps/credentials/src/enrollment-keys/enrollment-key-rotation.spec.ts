@@ -30,7 +30,7 @@ describe('the rotation of an enrollment key', () => {
   };
   const hashesOf = (key: string) =>
     [PEPPER, LEGACY_PEPPER].map((pepper) => hashEnrollmentKey(key, pepper).toString('hex'));
-  /** Reserves a use as an enrolment does. @returns `reserved`, or why not */
+  /** Reserves a use as an enrollment does. @returns `reserved`, or why not */
   const use = async (key: string, deviceId = randomUUID()) => {
     const reply = await service.ask(ENROLLMENT_KEYS_RESERVE, { keyHashes: hashesOf(key), deviceId });
     return reply.reserved ? 'reserved' : reply.reason;
@@ -142,7 +142,7 @@ describe('the rotation of an enrollment key', () => {
     expect([await use(fresh.key), await usageOf(id)]).toEqual(['reserved', 1]);
   });
 
-  it('takes the key from an enrolment that found it a moment before', async () => {
+  it('takes the key from an enrollment that found it a moment before', async () => {
     const { id, key } = await make({ maxUsage: 5 });
     const rotating = new pg.Client({
       connectionString: service.database.adminUrl,

@@ -73,9 +73,9 @@ describe('enrollment keys of an organization with sites', () => {
 
   describe('that expired', () => {
     it('are purged, live ones and those of others stay', async () => {
-      const [customer, neighbour] = [await makeCustomer(service), await makeCustomer(service)];
+      const [customer, neighbor] = [await makeCustomer(service), await makeCustomer(service)];
       const ids = [await make(undefined, customer), await make(undefined, customer), await make(undefined, customer)];
-      const foreign = await make(undefined, neighbour);
+      const foreign = await make(undefined, neighbor);
       await expire([...ids.slice(0, 2), foreign]);
       const answer = await purge(customer.owner, { orgId: customer.orgId });
       expect([answer.status, answer.body]).toEqual([200, { success: true, deletedCount: 2 }]);

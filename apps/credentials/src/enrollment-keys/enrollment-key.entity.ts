@@ -16,6 +16,6 @@ export class EnrollmentKey {
   @Column('timestamptz', { name: 'expires_at' }) expiresAt!: Date;
   @Column('uuid', { name: 'created_by', nullable: true }) createdBy!: string | null;
   @Column('timestamptz', { name: 'created_at' }) createdAt!: Date;
-  /** No column: derived in each query, by the clock of the database, as enrolment and the filter of lists do. */
+  /** No column: derived in each query, by the clock of the database, as enrollment and the filter of lists do. */
   status!: EnrollmentKeyStatus;
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { siteFilter, type UserCaller } from '@rmm/access';
-import { Tenants, type SqlExecutor, type TenantTransaction } from '@rmm/persistence';
+import { TenantDatabase, type SqlExecutor, type TenantTransaction } from '@rmm/persistence';
 import { NotFoundError } from '@rmm/service-kit';
 import { newestPage } from '../newest-page.js';
 import type { ListEnrollmentKeysDto } from './dto/list-enrollment-keys.dto.js';
@@ -20,7 +20,7 @@ const LISTED = {
 
 @Injectable()
 export class EnrollmentKeysRepository {
-  constructor(private readonly tenants: Tenants) {}
+  constructor(private readonly tenants: TenantDatabase) {}
 
   list(caller: UserCaller, query: ListEnrollmentKeysDto): Promise<{ rows: EnrollmentKey[]; total: number }> {
     const params = [query.orgId ?? null, query.expired ?? null, siteFilter(caller)];
@@ -35,7 +35,7 @@ export class EnrollmentKeysRepository {
     return onlyOne(rows);
   }
 
-  /** The row as it is now; nobody enrols with it, rotates or deletes it until the transaction ends. @throws NotFoundError */
+  /** The row as it is now; nobody enrolls with it, rotates or deletes it until the transaction ends. @throws NotFoundError */
   async lock(tx: TenantTransaction, id: string): Promise<EnrollmentKey> {
     return onlyOne(
       await tx.query<EnrollmentKey>(`SELECT ${COLUMNS} FROM enrollment_key WHERE id = $1 FOR UPDATE`, [id]),
@@ -81,7 +81,7 @@ export class EnrollmentKeysRepository {
     onlyOne(await tx.query('DELETE FROM enrollment_key WHERE id = $1 RETURNING id', [id]));
   }
 
-  /** Removes what has expired in an organisation, within the caller's sites. @returns the ids */
+  /** Removes what has expired in an organization, within the caller's sites. @returns the ids */
   async deleteExpired(tx: TenantTransaction, caller: UserCaller, orgId: string): Promise<string[]> {
     const rows = await tx.query<{ id: string }>(
       `DELETE FROM enrollment_key

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { assertSite, OrganizationDirectory, type DirectoryOrganization, type UserCaller } from '@rmm/access';
 import { PROVISIONING_SITES_GET } from '@rmm/contracts';
 import { AuditTrail, RpcClient } from '@rmm/messaging';
-import { Tenants, type SqlExecutor } from '@rmm/persistence';
+import { TenantDatabase, type SqlExecutor } from '@rmm/persistence';
 import { mintEnrollmentKey } from '@rmm/secrets';
 import { Clock, ValidationError, toPage, type Paged } from '@rmm/service-kit';
 import { CREDENTIALS_CONFIG, type CredentialsConfig } from '../config.js';
@@ -26,7 +26,7 @@ export class EnrollmentKeysService {
   constructor(
     @Inject(CREDENTIALS_CONFIG) private readonly config: CredentialsConfig,
     private readonly repository: EnrollmentKeysRepository,
-    private readonly tenants: Tenants,
+    private readonly tenants: TenantDatabase,
     private readonly directory: OrganizationDirectory,
     private readonly rpc: RpcClient,
     private readonly audit: AuditTrail,
@@ -34,7 +34,7 @@ export class EnrollmentKeysService {
   ) {}
 
   async list(caller: UserCaller, query: ListEnrollmentKeysDto): Promise<Paged<EnrollmentKeyDto>> {
-    if (query.orgId) await this.directory.assertReachable(caller, query.orgId);
+    if (query.orgId) await this.directory.assertOrganizationAccess(caller, query.orgId);
     const { rows, total } = await this.repository.list(caller, query);
     return toPage(query, total, rows.map(toEnrollmentKeyDto));
   }
@@ -48,14 +48,14 @@ export class EnrollmentKeysService {
   async create(caller: UserCaller, dto: CreateEnrollmentKeyDto): Promise<CreatedEnrollmentKeyDto> {
     const { orgId, partnerId } = await this.organizationOf(caller, dto.orgId);
     const siteId = dto.siteId ?? null;
-    // A key without site lets devices into any site of the organisation.
+    // A key without site lets devices into any site of the organization.
     assertSite(caller, siteId);
     if (siteId) await this.assertSiteOf(orgId, siteId);
     const rules = await this.lifetimeRules(this.tenants.reader(caller), partnerId);
     const expiresAt = firstExpiry(dto, { ...rules, defaultMinutes: this.config.enrollmentKeyDefaultTtlMinutes });
     const { key, keyHash } = mintEnrollmentKey(this.config.enrollmentPeppers.current);
     const { name, maxUsage = 1 } = dto;
-    return this.tenants.run(caller, async (tx) => {
+    return this.tenants.transaction(caller, async (tx) => {
       const given = { partnerId, orgId, siteId, name, keyHash, maxUsage, expiresAt, createdBy: caller.userId };
       const row = await this.repository.insert(tx, given);
       await this.audit.add(tx, caller, 'enrollment_key.create', resource(row), { siteId, maxUsage, expiresAt });
@@ -66,7 +66,7 @@ export class EnrollmentKeysService {
   /** A new key in place of the old one, which is dead once this is committed; its uses are counted anew. */
   async rotate(caller: UserCaller, id: string, dto: RotateEnrollmentKeyDto): Promise<CreatedEnrollmentKeyDto> {
     const { key, keyHash } = mintEnrollmentKey(this.config.enrollmentPeppers.current);
-    return this.tenants.run(caller, async (tx) => {
+    return this.tenants.transaction(caller, async (tx) => {
       const before = await this.repository.lock(tx, id);
       assertSite(caller, before.siteId);
       const expiresAt = dto.expiresAt
@@ -81,7 +81,7 @@ export class EnrollmentKeysService {
   }
 
   async delete(caller: UserCaller, id: string): Promise<DeletedEnrollmentKeyDto> {
-    return this.tenants.run(caller, async (tx) => {
+    return this.tenants.transaction(caller, async (tx) => {
       const row = await this.repository.lock(tx, id);
       assertSite(caller, row.siteId);
       await this.repository.delete(tx, id);
@@ -92,7 +92,7 @@ export class EnrollmentKeysService {
 
   async purgeExpired(caller: UserCaller, asked: string | undefined): Promise<PurgedKeysDto> {
     const { orgId, partnerId } = await this.organizationOf(caller, asked);
-    return this.tenants.run(caller, async (tx) => {
+    return this.tenants.transaction(caller, async (tx) => {
       const deletedIds = await this.repository.deleteExpired(tx, caller, orgId);
       const deletedCount = deletedIds.length;
       const purged = { type: 'enrollment_key', orgId, partnerId };
@@ -105,13 +105,13 @@ export class EnrollmentKeysService {
   private organizationOf(caller: UserCaller, asked: string | undefined): Promise<DirectoryOrganization> {
     const orgId = asked ?? caller.orgId;
     if (!orgId) throw ValidationError.of('orgId', 'is required');
-    return this.directory.assertReachable(caller, orgId);
+    return this.directory.assertOrganizationAccess(caller, orgId);
   }
 
   /** @throws ValidationError naming siteId */
   private async assertSiteOf(orgId: string, siteId: string): Promise<void> {
     const { site } = await this.rpc.call(PROVISIONING_SITES_GET, { orgId, siteId });
-    if (!site || site.deleted) throw ValidationError.of('siteId', 'is not a site of this organisation');
+    if (!site || site.deleted) throw ValidationError.of('siteId', 'is not a site of this organization');
   }
 
   private async lifetimeRules(db: SqlExecutor, partnerId: string): Promise<LifetimeRules> {

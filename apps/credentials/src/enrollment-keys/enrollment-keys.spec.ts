@@ -66,7 +66,7 @@ describe('enrollment keys', () => {
     expect(JSON.stringify(rows)).not.toContain(key);
   });
 
-  it('are good for one enrolment and 30 days unless said otherwise', async () => {
+  it('are good for one enrollment and 30 days unless said otherwise', async () => {
     const key = await made();
     expect(key.maxUsage).toBe(1);
     expect(Math.abs(lifetimeMs(key) - 30 * DAY_MS)).toBeLessThan(MINUTE_MS);
@@ -103,14 +103,14 @@ describe('enrollment keys', () => {
     expect(Object.keys(answer.body.details.fieldErrors)).toEqual([path]);
   });
 
-  it('are not made for a site of another organisation', async () => {
+  it('are not made for a site of another organization', async () => {
     for (const siteId of [theirs.siteIds[0], service.provisioning.site(await service.organization(ours.partnerId))]) {
       const answer = await create({ siteId });
       expect([answer.status, Object.keys(answer.body.details?.fieldErrors ?? {})]).toEqual([400, ['siteId']]);
     }
   });
 
-  it('have the organisation of a member, and must be told it by everybody else', async () => {
+  it('have the organization of a member, and must be told it by everybody else', async () => {
     const member = await ours.member();
     expect((await member.post(PATH, { name: 'Own' })).body.orgId).toBe(ours.orgId);
     for (const client of [ours.owner, await service.as({ scope: 'system' })]) {
@@ -137,7 +137,7 @@ describe('enrollment keys', () => {
     }
   });
 
-  it('are listed newest first, by organisation and by whether they expired, with the status of the same clock', async () => {
+  it('are listed newest first, by organization and by whether they expired, with the status of the same clock', async () => {
     const { owner, orgId } = await makeCustomer(service);
     const [first, used, last] = [
       await made({ orgId, name: 'first' }, owner),

@@ -10,7 +10,7 @@ import {
 } from '@rmm/contracts';
 import { EnrollmentReservations } from './enrollment-reservations.js';
 
-/** What provisioning asks while an agent enrols. */
+/** What provisioning asks while an agent enrolls. */
 @Controller()
 export class EnrollmentReservationsController {
   constructor(private readonly reservations: EnrollmentReservations) {}

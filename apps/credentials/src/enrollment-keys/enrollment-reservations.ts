@@ -18,14 +18,14 @@ const RESERVATION_RETENTION_DAYS = 7;
 /**
  * Uses of enrollment keys, taken before the device exists and settled after. A use counts at once; a reservation is
  * named by the device id, so a repeated request is the same use.
- * @see ARCHITECTURE.md 3, "Enrolment"; SPEC.md 3.3
+ * @see ARCHITECTURE.md 3, "Enrollment"; SPEC.md 3.3
  */
 @Injectable()
 export class EnrollmentReservations {
   constructor(private readonly worker: WorkerDatabase) {}
 
   reserve({ keyHashes, deviceId }: EnrollmentReserveRequest): Promise<EnrollmentReserveReply> {
-    return this.worker.run(async (tx) => {
+    return this.worker.transaction(async (tx) => {
       const key = await this.findKey(tx, keyHashes);
       if (!key) return { reserved: false, reason: 'invalid_enrollment_key' };
       if (!(await this.isReserved(tx, deviceId, key.id))) {

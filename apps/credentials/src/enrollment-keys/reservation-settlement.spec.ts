@@ -8,7 +8,7 @@ import { makeCustomer, type Customer } from '../../test/customer.js';
 import { EnrollmentReservations } from './enrollment-reservations.js';
 import { ReservationSettlement } from './reservation-settlement.js';
 
-/** An enrolment reserves, makes its device, and confirms or releases; here it dies after each of its steps. */
+/** An enrollment reserves, makes its device, and confirms or releases; here it dies after each of its steps. */
 describe('the uses of an enrollment key', () => {
   let service: CredentialsUnderTest;
   let replica: INestApplication;
@@ -97,7 +97,7 @@ describe('the uses of an enrollment key', () => {
     expect([await stateOf(made), await stateOf(failed), await key.usage()]).toEqual(['confirmed', 'released', 1]);
   });
 
-  it('are left to an enrolment that is still under way', async () => {
+  it('are left to an enrollment that is still under way', async () => {
     const key = await makeKey(1);
     const [deviceId] = await key.reserved(1);
     expect(await service.app.get(ReservationSettlement).settle()).toBe(0);

@@ -4,10 +4,10 @@ import { RpcClient } from '@rmm/messaging';
 import { Logger, RepeatedWork } from '@rmm/service-kit';
 import { EnrollmentReservations } from './enrollment-reservations.js';
 
-const SETTLE_AFTER_SECONDS = 30; // an enrolment answers or fails within 10 s
+const SETTLE_AFTER_SECONDS = 30; // an enrollment answers or fails within 10 s
 const SETTLE_BATCH = 500;
 
-/** Settles reservations whose enrolment crashed half-way: by whether the device exists, within 60 s. */
+/** Settles reservations whose enrollment crashed half-way: by whether the device exists, within 60 s. */
 @Injectable()
 export class ReservationSettlement extends RepeatedWork {
   protected readonly what = 'The settlement of reservations';

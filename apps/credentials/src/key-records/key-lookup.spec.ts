@@ -39,7 +39,7 @@ describe('the look-up of a key', () => {
     ['is disabled', { userStatus: 'disabled' }],
     ['is only invited again', { userStatus: 'invited' }],
     ['left', { membershipExists: false }],
-    ['reaches other organisations only', { orgAccess: 'selected', orgIds: [randomUUID()] }],
+    ['reaches other organizations only', { orgAccess: 'selected', orgIds: [randomUUID()] }],
     ['reaches none', { orgAccess: 'none' }],
     ['lost what one scope needs, though not the other', { permissions: ['organizations:write', 'devices:read'] }],
     ['lost everything', { permissions: [] }],
@@ -53,7 +53,7 @@ describe('the look-up of a key', () => {
     expect(await statusOf(key)).toBe('active');
   });
 
-  it('asks a creator for nothing beyond the organisation where the key may do nothing', async () => {
+  it('asks a creator for nothing beyond the organization where the key may do nothing', async () => {
     const { key, userId } = await made({}, { scopes: [] });
     service.identity.change(userId, { permissions: [] });
     expect(await statusOf(key)).toBe('active');
@@ -106,7 +106,7 @@ describe('the look-up of a key', () => {
   });
 
   it.each(['suspended', 'churned', 'offboarding'] as const)(
-    'lets the keys of a %s organisation rest, and says so',
+    'lets the keys of a %s organization rest, and says so',
     async (status) => {
       const own = await service.organization(partnerId);
       const { key } = await made({}, { orgId: own });
@@ -122,7 +122,7 @@ describe('the look-up of a key', () => {
     },
   );
 
-  it('lets the keys of a deleted organisation rest', async () => {
+  it('lets the keys of a deleted organization rest', async () => {
     const own = await service.organization(partnerId);
     const { key } = await made({}, { orgId: own });
     await service.organizationFact('organization.deleted', { orgId: own, partnerId, version: 2, deleted: true });

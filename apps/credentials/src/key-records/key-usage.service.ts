@@ -32,7 +32,7 @@ export class KeyUsageService {
 
   /** Adds a batch of uses, once however often it comes. @returns how many keys were touched */
   record({ batchId, uses }: KeyUsageRequest): Promise<number> {
-    return this.worker.run(async (tx) => {
+    return this.worker.transaction(async (tx) => {
       const first = await tx.query(
         'INSERT INTO key_usage_batch (batch_id) VALUES ($1) ON CONFLICT DO NOTHING RETURNING batch_id',
         [batchId],

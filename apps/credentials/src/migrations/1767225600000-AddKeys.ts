@@ -43,7 +43,7 @@ export class AddKeys1767225600000 implements MigrationInterface {
     await tenantTable(q, {
       table: 'partner_directory',
       ownership: 'partner',
-      // members of an organisation are bound by their partner's cap as well
+      // members of an organization are bound by their partner's cap as well
       policies: { select: `partner_id = ${OWN_PARTNER} OR current_setting('rmm.scope', true) = 'system'` },
       service: ['select'],
       worker: ['select', 'insert', 'update'],

@@ -1,4 +1,4 @@
-import { catalogueProblems, revertMigrations, runMigrations } from '@rmm/persistence';
+import { rowSecurityProblems, revertMigrations, runMigrations } from '@rmm/persistence';
 import { openCredentialsDatabase, type CredentialsDatabase } from '../../test/credentials-database.js';
 import { MIGRATIONS } from './index.js';
 
@@ -21,7 +21,7 @@ describe('the schema credentials', () => {
   };
 
   it('has row-level security, policies and grants on every table', async () => {
-    expect(await catalogueProblems(opened.worker, 'credentials')).toEqual([]);
+    expect(await rowSecurityProblems(opened.worker, 'credentials')).toEqual([]);
   });
 
   it('goes down and up again over seeded rows', async () => {
@@ -30,7 +30,7 @@ describe('the schema credentials', () => {
     );
     await revertMigrations(target(), MIGRATIONS.length);
     expect(await runMigrations(target())).toEqual(MIGRATIONS.map((migration) => migration.name));
-    expect(await catalogueProblems(opened.worker, 'credentials')).toEqual([]);
+    expect(await rowSecurityProblems(opened.worker, 'credentials')).toEqual([]);
     expect(await opened.worker.query('SELECT * FROM partner_directory')).toEqual([]);
   });
 });

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { PARTNER_SCOPES } from '@rmm/permissions';
-import { Tenants } from '@rmm/persistence';
+import { TenantDatabase } from '@rmm/persistence';
 import { mintPartnerKey } from '@rmm/secrets';
 import { Clock } from '@rmm/service-kit';
 import { assertMayGrant } from '../scope-checks.js';
@@ -30,7 +30,7 @@ const PARTNER_KEY_PREFIX_LENGTH = 18; // CONTRACT.md 4.4.5
 export class PartnerKeysService {
   constructor(
     private readonly repository: PartnerPrincipalsRepository,
-    private readonly tenants: Tenants,
+    private readonly tenants: TenantDatabase,
     private readonly audit: AuditTrail,
     private readonly outbox: Outbox,
     private readonly clock: Clock,
@@ -41,7 +41,7 @@ export class PartnerKeysService {
     const { name, rateLimit = DEFAULT_RATE_LIMIT, expiresAt = null } = dto;
     this.assertAhead(expiresAt);
     const minted = mint();
-    return this.tenants.run(caller, async (tx) => {
+    return this.tenants.transaction(caller, async (tx) => {
       const principal = await this.repository.lock(tx, principalId);
       this.assertUsable(principal);
       assertMayGrant(caller, principal.scopes, PARTNER_SCOPES);
@@ -74,7 +74,7 @@ export class PartnerKeysService {
   ): Promise<CreatedPartnerKeyDto> {
     this.assertAhead(dto.expiresAt);
     const minted = mint();
-    return this.tenants.run(caller, async (tx) => {
+    return this.tenants.transaction(caller, async (tx) => {
       const principal = await this.repository.lock(tx, principalId);
       const old = await this.repository.lockKey(tx, principalId, keyId);
       this.assertUsable(principal);
@@ -102,7 +102,7 @@ export class PartnerKeysService {
 
   /** Ends a key for good; again is no error. @throws NotFoundError */
   revoke(caller: UserCaller, principalId: string, keyId: string): Promise<RevokedPartnerKeyDto> {
-    return this.tenants.run(caller, async (tx) => {
+    return this.tenants.transaction(caller, async (tx) => {
       const principal = await this.repository.lock(tx, principalId);
       const row = await this.repository.lockKey(tx, principalId, keyId);
       if (row.status === 'revoked') return { success: true, alreadyRevoked: true };

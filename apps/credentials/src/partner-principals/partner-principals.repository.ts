@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
-import { Tenants, isUniqueViolation, type TenantTransaction } from '@rmm/persistence';
+import { TenantDatabase, isUniqueViolation, type TenantTransaction } from '@rmm/persistence';
 import { NotFoundError, type PageQueryDto } from '@rmm/service-kit';
 import { newestPage } from '../newest-page.js';
 import { PrincipalNameTaken } from './partner-principal.errors.js';
@@ -20,7 +20,7 @@ const KEY_COLUMNS = `id, principal_id AS "principalId", partner_id AS "partnerId
 
 @Injectable()
 export class PartnerPrincipalsRepository {
-  constructor(private readonly tenants: Tenants) {}
+  constructor(private readonly tenants: TenantDatabase) {}
 
   /** False for a foreign partner as for none. */
   async seesPartner(caller: UserCaller, partnerId: string): Promise<boolean> {

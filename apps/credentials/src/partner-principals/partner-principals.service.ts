@@ -3,7 +3,7 @@ import { PartnerAccessDenied, type UserCaller } from '@rmm/access';
 import type { Page } from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { DEFAULT_PARTNER_SCOPES, PARTNER_SCOPES } from '@rmm/permissions';
-import { Tenants } from '@rmm/persistence';
+import { TenantDatabase } from '@rmm/persistence';
 import { Clock, ValidationError, toPage, type PageQueryDto } from '@rmm/service-kit';
 import { assertMayGrant } from '../scope-checks.js';
 import type { CreatePartnerPrincipalDto } from './dto/create-partner-principal.dto.js';
@@ -20,7 +20,7 @@ import { principalResource } from './principal-resource.js';
 export class PartnerPrincipalsService {
   constructor(
     private readonly repository: PartnerPrincipalsRepository,
-    private readonly tenants: Tenants,
+    private readonly tenants: TenantDatabase,
     private readonly audit: AuditTrail,
     private readonly outbox: Outbox,
     private readonly clock: Clock,
@@ -62,7 +62,7 @@ export class PartnerPrincipalsService {
     const expiresAt = dto.expiresAt ?? null;
     this.assertSensible({ scopes, expiresAt });
     assertMayGrant(caller, scopes, PARTNER_SCOPES);
-    return this.tenants.run(caller, async (tx) => {
+    return this.tenants.transaction(caller, async (tx) => {
       const row = await this.repository.insert(tx, {
         partnerId: owner,
         name: dto.name,
@@ -90,7 +90,7 @@ export class PartnerPrincipalsService {
   async update(caller: UserCaller, id: string, dto: UpdatePartnerPrincipalDto): Promise<PartnerPrincipalDto> {
     if (namesNoField(dto)) throw ValidationError.of('body', 'names no field to change');
     this.assertSensible(dto);
-    return this.tenants.run(caller, async (tx) => {
+    return this.tenants.transaction(caller, async (tx) => {
       const before = await this.repository.lock(tx, id);
       const wanted = changed(before, dto);
       assertMayGrant(caller, scopesGranted(before, wanted, this.clock.now()), PARTNER_SCOPES);

@@ -112,7 +112,7 @@ describe('partner principals', () => {
     expect((await maker.post(PATH, { name: randomUUID() })).body.code).toBe('permission_not_delegable');
   });
 
-  it('are read with organizations:read alone, by members of some or no organisations too', async () => {
+  it('are read with organizations:read alone, by members of some or no organizations too', async () => {
     const principal = await makePrincipal(owner);
     const key = await issueKey(owner, principal.id);
     for (const orgAccess of ['selected', 'none'] as const) {

@@ -1,6 +1,6 @@
 import type { PartnerPrincipal } from './partner-principal.entity.js';
 
-/** How audit rows name a principal; a partner-level act has no organisation. */
+/** How audit rows name a principal; a partner-level act has no organization. */
 export const principalResource = (row: PartnerPrincipal) => ({
   type: 'partner_service_principal',
   id: row.id,

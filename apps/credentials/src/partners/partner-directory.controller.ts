@@ -1,6 +1,6 @@
 import { Controller } from '@nestjs/common';
 import { EventPattern, Payload } from '@nestjs/microservices';
-import { PARTNER_CREATED, PARTNER_UPDATED, subjects, type Envelope, type PartnerFact } from '@rmm/contracts';
+import { PARTNER_CREATED, PARTNER_UPDATED, subjects, type Envelope, type PartnerState } from '@rmm/contracts';
 import { Inbox } from '@rmm/messaging';
 import { TenantChanges } from './tenant-changes.js';
 
@@ -13,7 +13,7 @@ export class PartnerDirectoryController {
   ) {}
 
   @EventPattern([PARTNER_CREATED, PARTNER_UPDATED].map((fact) => subjects.internal('identity', fact)))
-  async partnerChanged(@Payload() fact: Envelope<PartnerFact>): Promise<void> {
+  async partnerChanged(@Payload() fact: Envelope<PartnerState>): Promise<void> {
     const { partnerId, name, status, settings, version } = fact.data;
     await this.inbox.once(fact, async (tx) => {
       await tx.query(

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OrganizationListener } from '@rmm/access';
-import { CREDENTIAL_CHANGED, type CredentialChanged, type OrganizationFact } from '@rmm/contracts';
+import { CREDENTIAL_CHANGED, type CredentialChanged, type OrganizationState } from '@rmm/contracts';
 import { Outbox, type OutboxTransaction } from '@rmm/messaging';
 
 /**
@@ -11,7 +11,7 @@ import { Outbox, type OutboxTransaction } from '@rmm/messaging';
 export class TenantChanges implements OrganizationListener {
   constructor(private readonly outbox: Outbox) {}
 
-  organizationChanged(tx: OutboxTransaction, { orgId, partnerId }: OrganizationFact): Promise<void> {
+  organizationChanged(tx: OutboxTransaction, { orgId, partnerId }: OrganizationState): Promise<void> {
     return this.announce(tx, { partnerId, orgId }, { orgIds: [orgId] });
   }
 

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
 import { API_KEY_SCOPES } from '@rmm/permissions';
-import { Tenants } from '@rmm/persistence';
+import { TenantDatabase } from '@rmm/persistence';
 import { Clock } from '@rmm/service-kit';
 import { ApiKeyChanges } from '../api-keys/api-key-changes.js';
 import { ServicePrincipalKey } from '../api-keys/api-key.errors.js';
@@ -23,7 +23,7 @@ export class KeyMigrationService {
     private readonly keys: ApiKeysRepository,
     private readonly apiKeys: ApiKeysService,
     private readonly changes: ApiKeyChanges,
-    private readonly tenants: Tenants,
+    private readonly tenants: TenantDatabase,
     private readonly audit: AuditTrail,
     private readonly clock: Clock,
   ) {}
@@ -35,7 +35,7 @@ export class KeyMigrationService {
    */
   migrate(caller: UserCaller, id: string, keyId: string): Promise<ApiKeyDto> {
     assertUnrestricted(caller);
-    return this.tenants.run(caller, async (tx) => {
+    return this.tenants.transaction(caller, async (tx) => {
       const principal = await this.principals.lockActive(tx, id);
       const key = await this.keys.lock(tx, keyId);
       if (key.orgId !== principal.orgId) throw new KeyNotInOrganization();

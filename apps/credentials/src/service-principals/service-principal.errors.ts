@@ -7,5 +7,5 @@ export class ServicePrincipalDisabled extends ConflictError {
 
 export class KeyNotInOrganization extends BadRequestError {
   override code = 'key_not_in_organization';
-  override error = 'The key belongs to another organisation';
+  override error = 'The key belongs to another organization';
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
-import { Tenants, type TenantTransaction } from '@rmm/persistence';
+import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { NotFoundError } from '@rmm/service-kit';
 import { newestPage } from '../newest-page.js';
 import type { ListServicePrincipalsDto } from './dto/list-service-principals.dto.js';
@@ -16,7 +16,7 @@ const LISTED = {
 
 @Injectable()
 export class ServicePrincipalsRepository {
-  constructor(private readonly tenants: Tenants) {}
+  constructor(private readonly tenants: TenantDatabase) {}
 
   /** A page, newest first, and how many there are in all. */
   list(caller: UserCaller, query: ListServicePrincipalsDto): Promise<{ rows: ServicePrincipal[]; total: number }> {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { isSiteRestricted, OrganizationDirectory, type UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
 import { API_KEY_SCOPES } from '@rmm/permissions';
-import { Tenants, type TenantTransaction } from '@rmm/persistence';
+import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { mintApiKey } from '@rmm/secrets';
 import { Clock, toPage, ValidationError, type Paged } from '@rmm/service-kit';
 import { ApiKeyChanges, type HashedApiKey } from '../api-keys/api-key-changes.js';
@@ -23,21 +23,21 @@ import type { ServicePrincipal } from './service-principal.entity.js';
 import { ServicePrincipalDisabled } from './service-principal.errors.js';
 import { ServicePrincipalsRepository } from './service-principals.repository.js';
 
-/** Identities of an organisation that are no people, each with at most one active API key. @see SPEC.md 3.2 */
+/** Identities of an organization that are no people, each with at most one active API key. @see SPEC.md 3.2 */
 @Injectable()
 export class ServicePrincipalsService {
   constructor(
     private readonly repository: ServicePrincipalsRepository,
     private readonly keys: ApiKeysRepository,
     private readonly changes: ApiKeyChanges,
-    private readonly tenants: Tenants,
+    private readonly tenants: TenantDatabase,
     private readonly directory: OrganizationDirectory,
     private readonly audit: AuditTrail,
     private readonly clock: Clock,
   ) {}
 
   async list(caller: UserCaller, query: ListServicePrincipalsDto): Promise<Paged<ServicePrincipalDto>> {
-    if (query.orgId) await this.directory.assertReachable(caller, query.orgId);
+    if (query.orgId) await this.directory.assertOrganizationAccess(caller, query.orgId);
     const { rows, total } = await this.repository.list(caller, query);
     return toPage(query, total, rows.map(toServicePrincipalDto));
   }
@@ -54,8 +54,8 @@ export class ServicePrincipalsService {
     const { name, scopes } = dto;
     assertKnownScopes(scopes, API_KEY_SCOPES);
     assertMayGrant(caller, scopes, API_KEY_SCOPES);
-    const { partnerId } = await this.directory.assertReachable(caller, orgId);
-    return this.tenants.run(caller, async (tx) => {
+    const { partnerId } = await this.directory.assertOrganizationAccess(caller, orgId);
+    return this.tenants.transaction(caller, async (tx) => {
       const principal = await this.repository.insert(tx, { partnerId, orgId, name, scopes, createdBy: caller.userId });
       const minted = await this.mint(tx, caller, principal, null);
       const details = { scopes, keyPrefix: minted.keyPrefix };
@@ -67,7 +67,7 @@ export class ServicePrincipalsService {
   /** @throws SiteRestricted, PermissionNotDelegable 403; ServicePrincipalDisabled 409 */
   rotate(caller: UserCaller, id: string): Promise<PrincipalKeyDto> {
     assertUnrestricted(caller);
-    return this.tenants.run(caller, async (tx) => {
+    return this.tenants.transaction(caller, async (tx) => {
       const principal = await this.lockActive(tx, id);
       assertMayGrant(caller, principal.scopes, API_KEY_SCOPES);
       const predecessor = await this.keys.newestOf(tx, id);
@@ -83,7 +83,7 @@ export class ServicePrincipalsService {
   /** Ends the principal and its keys; a second time changes nothing. @throws SiteRestricted 403 */
   disable(caller: UserCaller, id: string): Promise<ServicePrincipalDto> {
     assertUnrestricted(caller);
-    return this.tenants.run(caller, async (tx) => {
+    return this.tenants.transaction(caller, async (tx) => {
       const principal = await this.repository.lock(tx, id);
       const ended = await this.revokeKeys(tx, id, 'principal_disabled');
       if (principal.status === 'disabled' && ended.length === 0) return toServicePrincipalDto(principal);

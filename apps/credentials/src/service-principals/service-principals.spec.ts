@@ -75,7 +75,7 @@ describe('/service-principals', () => {
     ['no scopes', { scopes: undefined }, 'scopes'],
     ['scopes that are null', { scopes: null }, 'scopes'],
     ['no name', { name: '' }, 'name'],
-    ['no organisation, of a partner', { orgId: undefined }, 'orgId'],
+    ['no organization, of a partner', { orgId: undefined }, 'orgId'],
     ['an unknown field', { status: 'active' }, 'status'],
   ])('with %s are refused', async (_, more, field) => {
     const answer = await ours.post('/service-principals', { orgId, name: 'x', scopes: [], ...more });
@@ -88,12 +88,12 @@ describe('/service-principals', () => {
     expect((await create(['sites:read'])).body.code).toBe('unsupported_scope');
   });
 
-  it('infer the organisation of a member of one', async () => {
+  it('infer the organization of a member of one', async () => {
     const member = await service.as({ scope: 'organization', partnerId, orgId });
     expect((await make({ orgId: undefined }, member)).id).toBeDefined();
   });
 
-  it('are listed newest first, by organisation and status', async () => {
+  it('are listed newest first, by organization and status', async () => {
     const own = await service.organization(partnerId);
     const [a, b] = [await make({ orgId: own, name: 'a' }), await make({ orgId: own, name: 'b' })];
     await act(a.id, 'disable').expect(200);
@@ -113,7 +113,7 @@ describe('/service-principals', () => {
     });
 
     it.each(['create', 'rotate', 'disable', 'migrate-key'] as const)(
-      'to %s for whom lacks the permission, the factor, or the whole organisation, and for machines',
+      'to %s for whom lacks the permission, the factor, or the whole organization, and for machines',
       async (call) => {
         const [{ id }, { id: keyId, key }] = [await make(), await makeKey()];
         const send = calls(id, keyId)[call];
@@ -125,7 +125,7 @@ describe('/service-principals', () => {
         );
         expect([confined.status, confined.body.code]).toEqual([403, 'site_restricted']);
         expect(confined.body.error).toBe(
-          'Service principals are organisation-wide; a site-restricted user cannot manage them.',
+          'Service principals are organization-wide; a site-restricted user cannot manage them.',
         );
         const machine = await send(service.client(undefined, { 'X-API-Key': key }));
         expect([machine.status, machine.body.code]).toEqual([401, 'api_key_not_accepted_here']);
@@ -264,7 +264,7 @@ describe('/service-principals', () => {
       expect(await statusOf(hand.key)).toBe('active');
     });
 
-    it('refuses keys of other organisations, of principals, unknown and ended ones', async () => {
+    it('refuses keys of other organizations, of principals, unknown and ended ones', async () => {
       const { id } = await make();
       const [other, foreign] = [await service.organization(partnerId), await makeKey()];
       const revoked = await makeKey();

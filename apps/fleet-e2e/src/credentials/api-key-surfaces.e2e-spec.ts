@@ -1,9 +1,9 @@
-import { ApiClient, fleetUnderTest, makeOrganization, partnerWithMfa, type ApiAnswer } from '@rmm/testing';
+import { ApiClient, connectToFleet, createOrganization, partnerWithMfa, type ApiResponse } from '@rmm/testing';
 import { must } from '../steps.js';
-import { enrolDevice, machine, makeApiKey, rateOf } from './machines.js';
+import { enrollDevice, machine, makeApiKey, rateOf } from './machines.js';
 
 describe('an API key', () => {
-  const fleet = fleetUnderTest();
+  const fleet = connectToFleet();
   let client: ApiClient;
   let orgId: string;
   let deviceId: string;
@@ -11,8 +11,8 @@ describe('an API key', () => {
 
   beforeAll(async () => {
     client = (await partnerWithMfa(fleet)).client;
-    orgId = (await makeOrganization(client)).orgId;
-    deviceId = await enrolDevice(fleet, client, orgId);
+    orgId = (await createOrganization(client)).orgId;
+    deviceId = await enrollDevice(fleet, client, orgId);
     fields = `/devices/${deviceId}/custom-fields`;
   });
 
@@ -59,8 +59,8 @@ describe('an API key', () => {
 
   const bearerOf = (of: ApiClient) => (of as unknown as { credentials: { bearer: string } }).credentials.bearer;
 
-  it('knows the devices of its own organisation only', async () => {
-    const other = await makeOrganization(client);
+  it('knows the devices of its own organization only', async () => {
+    const other = await createOrganization(client);
     const sync = machine(fleet, (await makeApiKey(client, other.orgId)).key);
     expect((await sync.get(fields)).status).toBe(404);
     expect((await sync.patch(fields, { a: 1 })).status).toBe(404);
@@ -119,7 +119,7 @@ describe('an API key', () => {
     ],
   ])('is nothing in %s', async (_, call, code) => {
     const { key } = await makeApiKey(client, orgId);
-    const answer: ApiAnswer = await call(key);
+    const answer: ApiResponse = await call(key);
     expect([answer.status, answer.body.code]).toEqual([401, code]);
   });
 

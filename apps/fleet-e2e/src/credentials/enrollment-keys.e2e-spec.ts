@@ -1,16 +1,16 @@
 import {
   ApiClient,
-  enrolment,
+  buildEnrollment,
   eventually,
-  fleetUnderTest,
+  connectToFleet,
   inviteAndAccept,
-  makeOrganization,
+  createOrganization,
   partnerWithMfa,
 } from '@rmm/testing';
 import { enrollmentKey, must } from '../steps.js';
 
 describe('enrollment keys', () => {
-  const fleet = fleetUnderTest();
+  const fleet = connectToFleet();
   let client: ApiClient;
   let theirs: ApiClient;
   beforeAll(async () => {
@@ -18,46 +18,46 @@ describe('enrollment keys', () => {
     theirs = (await partnerWithMfa(fleet)).client;
   });
 
-  const enrol = (key: string) => new ApiClient(fleet.baseUrl).post('/agents/enroll', enrolment(key));
+  const enroll = (key: string) => new ApiClient(fleet.baseUrl).post('/agents/enroll', buildEnrollment(key));
   const make = async (orgId: string, more: object = {}) =>
     must(await client.post('/enrollment-keys', { orgId, name: 'Roll-out', ...more }), 201);
   /** The shortest lifetime is a minute: what expires here was given an end some seconds ahead. */
   const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1_000).toISOString();
 
   it('let agents in with the new key after a rotation, and no longer with the old one', async () => {
-    const { orgId } = await makeOrganization(client);
+    const { orgId } = await createOrganization(client);
     const { id, key, expiresAt } = await make(orgId, { maxUsage: 2 });
-    expect((await enrol(key)).status).toBe(201);
+    expect((await enroll(key)).status).toBe(201);
 
     const answer = await client.post(`/enrollment-keys/${id}/rotate`);
     const rotated = must(answer, 200);
     expect(answer.headers.get('cache-control')).toContain('no-store');
     expect(rotated).toMatchObject({ id, orgId, usageCount: 0, maxUsage: 2, expiresAt, status: 'active' });
 
-    const old = await enrol(key);
+    const old = await enroll(key);
     expect([old.status, old.body.code]).toEqual([401, 'invalid_enrollment_key']);
-    expect((await enrol(rotated.key)).status).toBe(201);
-    expect((await enrol(rotated.key)).status).toBe(201);
-    const used = await enrol(rotated.key);
+    expect((await enroll(rotated.key)).status).toBe(201);
+    expect((await enroll(rotated.key)).status).toBe(201);
+    const used = await enroll(rotated.key);
     expect([used.status, used.body.reason]).toEqual([403, 'enrollment_key_exhausted']);
     expect(must(await client.get(`/enrollment-keys/${id}`), 200)).toMatchObject({ usageCount: 2, status: 'exhausted' });
 
     const unlimited = must(await client.post(`/enrollment-keys/${id}/rotate`, { maxUsage: null }), 200);
     expect(unlimited.maxUsage).toBeNull();
-    expect((await enrol(unlimited.key)).status).toBe(201);
+    expect((await enroll(unlimited.key)).status).toBe(201);
   });
 
   it('answer every one of several rotations at once, and only the last key works', async () => {
-    const { orgId } = await makeOrganization(client);
+    const { orgId } = await createOrganization(client);
     const { id, key } = await make(orgId, { maxUsage: 100 });
     const answers = await Promise.all(Array.from({ length: 4 }, () => client.post(`/enrollment-keys/${id}/rotate`)));
     const keys = answers.map((answer) => must(answer, 200).key as string);
-    const enrolled = await Promise.all([key, ...keys].map(enrol));
+    const enrolled = await Promise.all([key, ...keys].map(enroll));
     expect(enrolled.map(({ status }) => status).sort()).toEqual([201, 401, 401, 401, 401]);
   });
 
   it('expire, come back with a rotation, and are purged otherwise', async () => {
-    const { orgId } = await makeOrganization(client);
+    const { orgId } = await createOrganization(client);
     const expiresAt = inSeconds(6);
     const [lives, returns, goes] = await Promise.all([
       make(orgId),
@@ -71,20 +71,20 @@ describe('enrollment keys', () => {
       },
       { timeoutMs: 20_000, everyMs: 500 },
     );
-    const late = await enrol(returns.key);
+    const late = await enroll(returns.key);
     expect([late.status, late.body.code]).toEqual([403, 'enrollment_key_expired']);
     const back = must(await client.post(`/enrollment-keys/${returns.id}/rotate`, { expiresAt: inSeconds(3_600) }), 200);
-    expect((await enrol(back.key)).status).toBe(201);
+    expect((await enroll(back.key)).status).toBe(201);
 
     const purged = await client.post('/enrollment-keys/purge-expired', { orgId });
     expect(must(purged, 200)).toEqual({ success: true, deletedCount: 1 });
     expect((await client.get(`/enrollment-keys/${goes.id}`)).status).toBe(404);
-    expect((await enrol(goes.key)).status).toBe(401);
-    expect((await enrol(lives.key)).status).toBe(201);
+    expect((await enroll(goes.key)).status).toBe(401);
+    expect((await enroll(lives.key)).status).toBe(201);
   });
 
   it('are rotated and purged by nobody but those who may', async () => {
-    const { orgId } = await makeOrganization(client);
+    const { orgId } = await createOrganization(client);
     const { id, key } = await make(orgId);
     const roles = must(await client.get('/users/roles'), 200).data as { id: string; name: string }[];
     const roleId = roles.find((role) => role.name === 'Partner Viewer')?.id;
@@ -98,13 +98,13 @@ describe('enrollment keys', () => {
     expect([foreign.status, foreign.body.code]).toEqual([403, 'organization_access_denied']);
     const malformed = await client.post(`/enrollment-keys/${id}/rotate`, { maxUsage: 0, usageCount: 0 });
     expect(Object.keys(malformed.body.details.fieldErrors).sort()).toEqual(['maxUsage', 'usageCount']);
-    expect((await enrol(key)).status).toBe(201);
+    expect((await enroll(key)).status).toBe(201);
   });
 
   it('leave a trail that names usage and expiry, and no key', async () => {
-    const { orgId } = await makeOrganization(client);
+    const { orgId } = await createOrganization(client);
     const key = await enrollmentKey(client, orgId, { maxUsage: 3 });
-    await enrol(key);
+    await enroll(key);
     const [{ id }] = must(await client.get(`/enrollment-keys?orgId=${orgId}`), 200).data;
     const rotated = must(await client.post(`/enrollment-keys/${id}/rotate`, { maxUsage: 9 }), 200);
     must(await client.delete(`/enrollment-keys/${id}`), 200);

@@ -1,22 +1,22 @@
 import {
   ApiClient,
-  enrolTotp,
-  fleetUnderTest,
+  enrollTotp,
+  connectToFleet,
   inviteAndAccept,
-  makeOrganization,
+  createOrganization,
   partnerWithMfa,
   signInAdmin,
   untilStatus,
 } from '@rmm/testing';
 import { must } from '../steps.js';
-import { enrolDevice, machine, makeApiKey } from './machines.js';
+import { enrollDevice, machine, makeApiKey } from './machines.js';
 
 /** Records live for a minute: what is refused sooner was refused because the replica was told. */
 const LONG_BEFORE_EXPIRY_MS = 5_000;
 
 /** Every replica of provisioning, each asked on its own port. */
 describe('a key ends on every replica at once', () => {
-  const fleet = fleetUnderTest();
+  const fleet = connectToFleet();
   const replicas = (fleet.services.find(({ name }) => name === 'provisioning')?.instances ?? []).map(
     ({ port }) => `http://127.0.0.1:${port}`,
   );
@@ -26,8 +26,8 @@ describe('a key ends on every replica at once', () => {
 
   beforeAll(async () => {
     client = (await partnerWithMfa(fleet)).client;
-    orgId = (await makeOrganization(client)).orgId;
-    path = `/devices/${await enrolDevice(fleet, client, orgId)}/custom-fields`;
+    orgId = (await createOrganization(client)).orgId;
+    path = `/devices/${await enrollDevice(fleet, client, orgId)}/custom-fields`;
   });
 
   const at = (replica: string, key: string, of = path) => machine(fleet, key, replica).get(of);
@@ -111,7 +111,7 @@ describe('a key ends on every replica at once', () => {
       const name = `Makers ${Math.random()}`;
       const roleId = must(await client.post('/roles', { name, permissions: pairs }), 201).id as string;
       const person = await inviteAndAccept(fleet, client, { roleId, orgAccess: 'all' });
-      const own = (await enrolTotp(person.client)).client;
+      const own = (await enrollTotp(person.client)).client;
       return { person, roleId, pairs, ...(await makeApiKey(own, orgId, { scopes: ['devices:read'] })) };
     }
 
@@ -150,9 +150,9 @@ describe('a key ends on every replica at once', () => {
     });
   });
 
-  it('with its organisation, and lives on when that does', async () => {
-    const own = await makeOrganization(client);
-    const of = `/devices/${await enrolDevice(fleet, client, own.orgId)}/custom-fields`;
+  it('with its organization, and lives on when that does', async () => {
+    const own = await createOrganization(client);
+    const of = `/devices/${await enrollDevice(fleet, client, own.orgId)}/custom-fields`;
     const { key } = await makeApiKey(client, own.orgId);
     const set = (status: string) => client.patch(`/orgs/organizations/${own.orgId}`, { status });
     await endsEverywhere(key, async () => must(await set('suspended'), 200), of);
@@ -162,8 +162,8 @@ describe('a key ends on every replica at once', () => {
 
   it('with its partner', async () => {
     const partner = await partnerWithMfa(fleet);
-    const own = await makeOrganization(partner.client);
-    const of = `/devices/${await enrolDevice(fleet, partner.client, own.orgId)}/custom-fields`;
+    const own = await createOrganization(partner.client);
+    const of = `/devices/${await enrollDevice(fleet, partner.client, own.orgId)}/custom-fields`;
     const { key } = await makeApiKey(partner.client, own.orgId);
     const admin = await signInAdmin(fleet);
     const suspend = async () =>

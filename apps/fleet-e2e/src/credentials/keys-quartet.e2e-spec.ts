@@ -1,7 +1,7 @@
 import {
-  fleetUnderTest,
+  connectToFleet,
   inviteAndAccept,
-  makeOrganization,
+  createOrganization,
   partnerWithMfa,
   registerPartner,
   type ApiClient,
@@ -31,7 +31,7 @@ const CASES: Case[] = [
 ];
 
 describe.each(CASES)('$name', ({ path, body, bad }) => {
-  const fleet = fleetUnderTest();
+  const fleet = connectToFleet();
   let ours: ApiClient;
   let theirs: ApiClient;
   let viewer: ApiClient;
@@ -42,7 +42,7 @@ describe.each(CASES)('$name', ({ path, body, bad }) => {
     const partner = await partnerWithMfa(fleet);
     ours = partner.client;
     theirs = (await partnerWithMfa(fleet)).client;
-    orgId = (await makeOrganization(ours)).orgId;
+    orgId = (await createOrganization(ours)).orgId;
     const roles = must(await ours.get('/users/roles'), 200).data as { id: string; name: string }[];
     const roleId = roles.find((role) => role.name === 'Partner Viewer')?.id;
     viewer = (await inviteAndAccept(fleet, ours, { roleId, orgAccess: 'all' })).client;
@@ -74,7 +74,7 @@ describe.each(CASES)('$name', ({ path, body, bad }) => {
 
   it('need a session that satisfied MFA', async () => {
     const { client } = await registerPartner(fleet);
-    const own = await makeOrganization(client);
+    const own = await createOrganization(client);
     const answer = await client.post(path, body(own.orgId));
     expect(answer.status).toBe(403);
     expect(answer.body.code).toBe('mfa_required');
@@ -107,11 +107,11 @@ describe.each(CASES)('$name', ({ path, body, bad }) => {
 });
 
 describe('the scopes of an API key', () => {
-  const fleet = fleetUnderTest();
+  const fleet = connectToFleet();
 
   it('refuse a wildcard, an unknown word, and what the creator does not hold', async () => {
     const { client } = await partnerWithMfa(fleet);
-    const { orgId } = await makeOrganization(client);
+    const { orgId } = await createOrganization(client);
     const create = (scopes: string[]) => client.post('/api-keys', { orgId, name: 'x', scopes });
     expect((await create(['*'])).body.code).toBe('wildcard_scope_unsupported');
     const unknown = await create(['devices:fly']);

@@ -1,11 +1,11 @@
-import { ApiClient, enrolment, type ApiAnswer, type FleetHandle } from '@rmm/testing';
+import { ApiClient, buildEnrollment, type ApiResponse, type FleetHandle } from '@rmm/testing';
 import { enrollmentKey, must } from '../steps.js';
 
 /** A machine with a key, at the edge or at one replica. */
 export const machine = (fleet: Pick<FleetHandle, 'baseUrl'>, apiKey: string, baseUrl = fleet.baseUrl): ApiClient =>
   new ApiClient(baseUrl).as({ apiKey });
 
-/** A fresh API key of an organisation. */
+/** A fresh API key of an organization. */
 export async function makeApiKey(
   client: ApiClient,
   orgId: string,
@@ -15,19 +15,19 @@ export async function makeApiKey(
   return must(await client.post('/api-keys', body), 201) as { id: string; key: string; keyPrefix: string };
 }
 
-/** Enrols a device of an organisation. @returns its id */
-export async function enrolDevice(
+/** Enrolls a device of an organization. @returns its id */
+export async function enrollDevice(
   fleet: FleetHandle,
   client: ApiClient,
   orgId: string,
   siteId?: string,
 ): Promise<string> {
   const key = await enrollmentKey(client, orgId, siteId === undefined ? {} : { siteId });
-  return must(await new ApiClient(fleet.baseUrl).post('/agents/enroll', enrolment(key)), 201).deviceId as string;
+  return must(await new ApiClient(fleet.baseUrl).post('/agents/enroll', buildEnrollment(key)), 201).deviceId as string;
 }
 
 export const RATE_HEADERS = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'] as const;
 
 /** The three rate headers as numbers, NaN where one is missing. */
-export const rateOf = ({ headers }: ApiAnswer): number[] =>
+export const rateOf = ({ headers }: ApiResponse): number[] =>
   RATE_HEADERS.map((name) => Number(headers.get(name) ?? NaN));

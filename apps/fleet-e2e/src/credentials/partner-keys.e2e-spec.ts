@@ -1,11 +1,11 @@
-import { ApiClient, fleetUnderTest, partnerWithMfa, untilStatus } from '@rmm/testing';
+import { ApiClient, connectToFleet, partnerWithMfa, untilStatus } from '@rmm/testing';
 import { must } from '../steps.js';
 import { machine, rateOf } from './machines.js';
 
 const PRINCIPALS = '/partner-service-principals';
 
 describe('a partner key at the gateway', () => {
-  const fleet = fleetUnderTest();
+  const fleet = connectToFleet();
   let client: ApiClient;
 
   beforeAll(async () => {

@@ -1,11 +1,18 @@
-import { ApiClient, enrolment, eventually, fleetUnderTest, makeOrganization, partnerWithMfa } from '@rmm/testing';
+import {
+  ApiClient,
+  buildEnrollment,
+  eventually,
+  connectToFleet,
+  createOrganization,
+  partnerWithMfa,
+} from '@rmm/testing';
 import { must } from '../steps.js';
 import { allOfDatabase, allOfLogs, allOfRedis, allOfStreams } from './everything-kept.js';
-import { enrolDevice, machine } from './machines.js';
+import { enrollDevice, machine } from './machines.js';
 
 /** Each kind of key is made, rotated and used; afterwards none of them is to be found anywhere. */
 describe('a raw key', () => {
-  const fleet = fleetUnderTest();
+  const fleet = connectToFleet();
   const keys: string[] = [];
   const noted = (body: { key: string }): string => {
     keys.push(body.key);
@@ -14,8 +21,8 @@ describe('a raw key', () => {
 
   beforeAll(async () => {
     const { client } = await partnerWithMfa(fleet);
-    const { orgId } = await makeOrganization(client);
-    const fields = `/devices/${await enrolDevice(fleet, client, orgId)}/custom-fields`;
+    const { orgId } = await createOrganization(client);
+    const fields = `/devices/${await enrollDevice(fleet, client, orgId)}/custom-fields`;
     const post = async (path: string, body: object, status = 200) => must(await client.post(path, body), status);
 
     const apiKey = await post('/api-keys', { orgId, name: 'k', scopes: ['devices:read'] }, 201);
@@ -30,9 +37,11 @@ describe('a raw key', () => {
     noted(await post(`/service-principals/${principal.id}/rotate`, {}));
 
     const enrollment = await post('/enrollment-keys', { orgId, name: 'e', maxUsage: 5 }, 201);
-    must(await new ApiClient(fleet.baseUrl).post('/agents/enroll', enrolment(noted(enrollment))), 201);
+    must(await new ApiClient(fleet.baseUrl).post('/agents/enroll', buildEnrollment(noted(enrollment))), 201);
     noted(await post(`/enrollment-keys/${enrollment.id}/rotate`, {}));
-    expect((await new ApiClient(fleet.baseUrl).post('/agents/enroll', enrolment(enrollment.key))).status).toBe(401);
+    expect((await new ApiClient(fleet.baseUrl).post('/agents/enroll', buildEnrollment(enrollment.key))).status).toBe(
+      401,
+    );
 
     const { data } = await post('/partner-service-principals', { name: 'partner' }, 201);
     const issued = await post(`/partner-service-principals/${data.id}/keys`, { name: 'k' }, 201);

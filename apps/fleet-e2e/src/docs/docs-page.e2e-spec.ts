@@ -1,4 +1,4 @@
-import { ApiClient, fleetUnderTest } from '@rmm/testing';
+import { ApiClient, connectToFleet } from '@rmm/testing';
 import { must } from '../steps.js';
 
 const ONE_OF_EACH = [
@@ -10,7 +10,7 @@ const ONE_OF_EACH = [
 ];
 
 describe('the docs of the fleet', () => {
-  const fleet = fleetUnderTest();
+  const fleet = connectToFleet();
   const client = new ApiClient(fleet.baseUrl);
 
   it('are one OpenAPI document of all five services', async () => {

@@ -1,4 +1,4 @@
-import { ApiClient, fleetUnderTest, partnerWithMfa } from '@rmm/testing';
+import { ApiClient, connectToFleet, partnerWithMfa } from '@rmm/testing';
 
 /** One POST of each service that takes a JSON body. */
 const POSTS = [
@@ -14,7 +14,7 @@ const READS = [
 ] as const;
 
 describe('bad input', () => {
-  const fleet = fleetUnderTest();
+  const fleet = connectToFleet();
   let client: ApiClient;
   beforeAll(async () => {
     client = (await partnerWithMfa(fleet)).client;

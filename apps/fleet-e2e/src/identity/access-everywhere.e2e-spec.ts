@@ -1,12 +1,12 @@
 import {
   ApiClient,
-  enrolTotp,
-  fleetUnderTest,
+  enrollTotp,
+  connectToFleet,
   inviteAndAccept,
   partnerWithMfa,
   PASSWORD,
   signInAdmin,
-  type ApiAnswer,
+  type ApiResponse,
   type SignedIn,
 } from '@rmm/testing';
 import { must } from '../steps.js';
@@ -16,7 +16,7 @@ const LONG_BEFORE_EXPIRY_MS = 5_000;
 
 /** Two replicas of two services, each asked on its own port. */
 describe('a change of access', () => {
-  const fleet = fleetUnderTest();
+  const fleet = connectToFleet();
   const replicas = ['identity', 'provisioning'].flatMap((service) =>
     (fleet.services.find(({ name }) => name === service)?.instances ?? []).map(({ port }, index) => ({
       name: `${service} ${index + 1}`,
@@ -27,7 +27,7 @@ describe('a change of access', () => {
   let owner: SignedIn & { secret: string };
   let role: string;
 
-  const at = (replica: (typeof replicas)[number], bearer: string, path = replica.path): Promise<ApiAnswer> =>
+  const at = (replica: (typeof replicas)[number], bearer: string, path = replica.path): Promise<ApiResponse> =>
     new ApiClient(replica.url).as({ bearer }).get(path);
 
   beforeAll(async () => {
@@ -98,7 +98,7 @@ describe('a change of access', () => {
   it('by an administrator who resets the factor reaches every replica at once', async () => {
     const person = await member();
     const login = new ApiClient(fleet.baseUrl).as({ bearer: await bearerOf(person) });
-    const { bearer } = await enrolTotp(login);
+    const { bearer } = await enrollTotp(login);
     const reset = async () => must(await owner.client.post(`/users/${person.userId}/mfa/reset`, {}), 200);
     await refusedEverywhere('factor reset', bearer, reset, 401);
   });

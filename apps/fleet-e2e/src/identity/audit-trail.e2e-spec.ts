@@ -1,12 +1,12 @@
-import { fleetUnderTest, makeOrganization, partnerWithMfa, registerPartner, eventually } from '@rmm/testing';
+import { connectToFleet, createOrganization, partnerWithMfa, registerPartner, eventually } from '@rmm/testing';
 import { must } from '../steps.js';
 
 describe('the audit trail', () => {
-  const fleet = fleetUnderTest();
+  const fleet = connectToFleet();
 
   it('holds what was done in three services, with actor and address, and nothing of a key', async () => {
     const { client, email, partnerId } = await partnerWithMfa(fleet);
-    const { orgId } = await makeOrganization(client);
+    const { orgId } = await createOrganization(client);
     const { key } = must(await client.post('/api-keys', { orgId, name: 'Audited' }), 201);
 
     const rows = await eventually(async () => {

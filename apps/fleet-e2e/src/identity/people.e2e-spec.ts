@@ -1,10 +1,10 @@
 import {
   ApiClient,
   eventually,
-  fleetUnderTest,
+  connectToFleet,
   inviteAndAccept,
   MailboxClient,
-  makeOrganization,
+  createOrganization,
   partnerWithMfa,
   PASSWORD,
   type SignedIn,
@@ -14,7 +14,7 @@ import { must } from '../steps.js';
 const FLEET = ['/users/me', '/orgs/organizations', '/api-keys', '/devices'];
 
 describe('people of a partner', () => {
-  const fleet = fleetUnderTest();
+  const fleet = connectToFleet();
   const anonymous = () => new ApiClient(fleet.baseUrl);
   let owner: SignedIn;
 
@@ -28,7 +28,7 @@ describe('people of a partner', () => {
   };
 
   it('are confined to sites of their organization, which provisioning is asked for', async () => {
-    const [mine, other] = [await makeOrganization(owner.client), await makeOrganization(owner.client)];
+    const [mine, other] = [await createOrganization(owner.client), await createOrganization(owner.client)];
     const { orgId } = mine;
     const roleId = await roleNamed('Org Technician', `&orgId=${orgId}`);
     const invite = (siteIds: string[]) =>

@@ -1,10 +1,10 @@
 import {
   ApiClient,
-  enrolTotp,
+  enrollTotp,
   eventually,
-  fleetUnderTest,
+  connectToFleet,
   inviteAndAccept,
-  makeOrganization,
+  createOrganization,
   partnerWithMfa,
   registerPartner,
 } from '@rmm/testing';
@@ -13,13 +13,13 @@ import { must } from '../steps.js';
 const NO_METHODS = { allowedMfaMethods: { totp: false, sms: false } };
 
 describe('the security policy', () => {
-  const fleet = fleetUnderTest();
+  const fleet = connectToFleet();
   let admin: ApiClient;
   let orgId: string;
 
   beforeAll(async () => {
     admin = (await partnerWithMfa(fleet)).client;
-    ({ orgId } = await makeOrganization(admin));
+    ({ orgId } = await createOrganization(admin));
   });
 
   const patch = (security: unknown, more: object = {}, client = admin) =>
@@ -30,7 +30,7 @@ describe('the security policy', () => {
     return (await inviteAndAccept(fleet, admin, { roleId: role?.id, orgId })).client;
   };
 
-  it('of an organisation is set through its record, shown at once, and bites on every service', async () => {
+  it('of an organization is set through its record, shown at once, and bites on every service', async () => {
     const member = await orgAdmin();
     const reads = ['/users', '/api-keys', '/orgs/sites', '/webhooks'];
     const statuses = () => Promise.all(reads.map(async (path) => (await member.get(path)).status));
@@ -46,13 +46,13 @@ describe('the security policy', () => {
       code: 'mfa_enrollment_required',
       allowedMethods: ['totp', 'passkey'],
     });
-    const { client: enrolled } = await enrolTotp(member);
+    const { client: enrolled } = await enrollTotp(member);
     expect((await enrolled.get('/orgs/sites')).status).toBe(200);
     expect(must(await enrolled.get(`/orgs/organizations/${orgId}`), 200).settings).toEqual({ security });
   });
 
   it('that would lock somebody out is refused through provisioning as by identity, and saves nothing', async () => {
-    const member = await enrolTotp(await orgAdmin());
+    const member = await enrollTotp(await orgAdmin());
     const refused = await patch(NO_METHODS, { name: 'Locked out' });
     expect(refused).toMatchObject({
       status: 409,
@@ -83,7 +83,7 @@ describe('the security policy', () => {
 
   it('of a partner lists the addresses that may come in, on every service and at login', async () => {
     const { client: first, email, password } = await registerPartner(fleet);
-    const { client, recoveryCodes } = await enrolTotp(first);
+    const { client, recoveryCodes } = await enrollTotp(first);
     const { tempToken } = must(await client.as({}).post('/auth/login', { email, password }), 200);
     const verified = must(await client.as({}).post('/auth/mfa/verify', { tempToken, code: recoveryCodes[0] }), 200);
     const away = new ApiClient(fleet.baseUrl, { bearer: verified.tokens.accessToken as string }, '203.0.113.77');

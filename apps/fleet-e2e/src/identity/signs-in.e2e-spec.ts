@@ -2,8 +2,8 @@ import {
   ApiClient,
   MailboxClient,
   PASSWORD,
-  enrolTotp,
-  fleetUnderTest,
+  enrollTotp,
+  connectToFleet,
   registerPartner,
   signInAdmin,
   totpCode,
@@ -11,7 +11,7 @@ import {
 import { must } from '../steps.js';
 
 describe('a partner admin', () => {
-  const fleet = fleetUnderTest();
+  const fleet = connectToFleet();
   const anonymous = () => new ApiClient(fleet.baseUrl);
 
   it('is made by the platform administrator, accepts by mail, and signs in with password and TOTP', async () => {
@@ -22,7 +22,7 @@ describe('a partner admin', () => {
     expect(created).toMatchObject({ name: partner.name, status: 'active', invite: { inviteEmailSent: true } });
     const token = await new MailboxClient(fleet.mailboxUrl).token(email);
     const accepted = must(await anonymous().post('/auth/accept-invite', { token, password: PASSWORD }), 200);
-    const { secret } = await enrolTotp(anonymous().as({ bearer: accepted.tokens.accessToken as string }));
+    const { secret } = await enrollTotp(anonymous().as({ bearer: accepted.tokens.accessToken as string }));
 
     const login = must(await anonymous().post('/auth/login', { email, password: PASSWORD }), 200);
     expect(login).toMatchObject({ mfaRequired: true, mfaMethod: 'totp', user: null, tokens: null });
@@ -74,7 +74,7 @@ describe('a partner admin', () => {
 });
 
 describe('a session', () => {
-  const fleet = fleetUnderTest();
+  const fleet = connectToFleet();
 
   async function session() {
     const { email } = await registerPartner(fleet);

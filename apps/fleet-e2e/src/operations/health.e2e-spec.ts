@@ -1,8 +1,8 @@
-import { ApiClient, fleetUnderTest } from '@rmm/testing';
+import { ApiClient, connectToFleet } from '@rmm/testing';
 import { must } from '../steps.js';
 
 describe('a service on its own port', () => {
-  const fleet = fleetUnderTest();
+  const fleet = connectToFleet();
   const own = (port: number) => new ApiClient(`http://127.0.0.1:${port}`);
 
   it.each(fleet.services)('$name is live and ready, with metrics and an OpenAPI document', async ({ name, port }) => {

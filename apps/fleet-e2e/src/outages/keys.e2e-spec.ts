@@ -1,13 +1,13 @@
 import {
   eventually,
-  fleetUnderTest,
-  makeOrganization,
+  connectToFleet,
+  createOrganization,
   partnerWithMfa,
-  type ApiAnswer,
+  type ApiResponse,
   type ApiClient,
 } from '@rmm/testing';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { enrolDevice, machine, makeApiKey, rateOf } from '../credentials/machines.js';
+import { enrollDevice, machine, makeApiKey, rateOf } from '../credentials/machines.js';
 import { must } from '../steps.js';
 import { killService, signalStore, untilReady } from './killing.js';
 
@@ -17,21 +17,21 @@ jest.setTimeout(120_000);
 const CUT_OFF_MS = 31_000;
 
 describe('API keys while the ground shakes', () => {
-  const fleet = fleetUnderTest();
+  const fleet = connectToFleet();
   let client: ApiClient;
   let orgId: string;
   let fields: string;
 
   beforeAll(async () => {
     client = (await partnerWithMfa(fleet)).client;
-    orgId = (await makeOrganization(client)).orgId;
-    fields = `/devices/${await enrolDevice(fleet, client, orgId)}/custom-fields`;
+    orgId = (await createOrganization(client)).orgId;
+    fields = `/devices/${await enrollDevice(fleet, client, orgId)}/custom-fields`;
   });
   afterEach(() => untilReady());
 
   /** Asks with a key from several sides until stopped, and keeps every answer. */
   function traffic(key: string) {
-    const answers: ApiAnswer[] = [];
+    const answers: ApiResponse[] = [];
     let isOver = false;
     const side = async () => {
       const asking = machine(fleet, key);
@@ -53,7 +53,7 @@ describe('API keys while the ground shakes', () => {
     };
   }
 
-  const statuses = (answers: readonly ApiAnswer[]) => [...new Set(answers.map(({ status }) => status))].sort();
+  const statuses = (answers: readonly ApiResponse[]) => [...new Set(answers.map(({ status }) => status))].sort();
   const usageOf = async (id: string) => must(await client.get(`/api-keys/${id}`), 200).usageCount as number;
   const goesOn = ({ answers }: ReturnType<typeof traffic>) =>
     eventually(() => expect(answers.slice(-20).every(({ status }) => status === 200)).toBe(true), {

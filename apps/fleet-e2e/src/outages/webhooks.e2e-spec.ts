@@ -1,4 +1,4 @@
-import { eventually, fleetUnderTest, makeOrganization, partnerWithMfa, type ApiClient } from '@rmm/testing';
+import { eventually, connectToFleet, createOrganization, partnerWithMfa, type ApiClient } from '@rmm/testing';
 import { Redis } from 'ioredis';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
@@ -18,7 +18,7 @@ const AFTER = 6_000;
 const WRITTEN_AFTER_MS = 3_000;
 
 describe('twenty thousand deliveries', () => {
-  const fleet = fleetUnderTest();
+  const fleet = connectToFleet();
   let client: ApiClient;
   let receivers: CountingReceivers;
   afterEach(async () => {
@@ -43,7 +43,7 @@ describe('twenty thousand deliveries', () => {
   /** Sends them all, lets the fault happen in the middle, and looks at what has become of each. */
   async function survive(fault: () => Promise<unknown>): Promise<void> {
     client = (await partnerWithMfa(fleet)).client;
-    const { orgId } = await makeOrganization(client);
+    const { orgId } = await createOrganization(client);
     receivers = new CountingReceivers();
     const webhooks = await Promise.all(
       (await receivers.start(WEBHOOKS)).map((url) => makeWebhook(client, orgId, { url, events: ['alert.triggered'] })),

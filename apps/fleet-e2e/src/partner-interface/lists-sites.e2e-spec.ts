@@ -1,8 +1,8 @@
-import { ApiClient, fleetUnderTest, makeOrganization, partnerWithMfa, untilStatus, eventually } from '@rmm/testing';
+import { ApiClient, connectToFleet, createOrganization, partnerWithMfa, untilStatus, eventually } from '@rmm/testing';
 import { must } from '../steps.js';
 
 describe('GET /partner-api/sites', () => {
-  const fleet = fleetUnderTest();
+  const fleet = connectToFleet();
 
   async function principalKey(client: ApiClient, scopes?: string[]) {
     const { data } = must(
@@ -15,8 +15,8 @@ describe('GET /partner-api/sites', () => {
 
   it('walks all sites of the partner, and none of another', async () => {
     const [ours, theirs] = [await partnerWithMfa(fleet), await partnerWithMfa(fleet)];
-    const sites = [await makeOrganization(ours.client), await makeOrganization(ours.client)];
-    await makeOrganization(theirs.client);
+    const sites = [await createOrganization(ours.client), await createOrganization(ours.client)];
+    await createOrganization(theirs.client);
     const { key } = await principalKey(ours.client);
     expect(key).toMatch(/^svc_sp_[A-Za-z0-9_-]{43}$/);
     const machine = new ApiClient(fleet.baseUrl, { apiKey: key });
@@ -34,7 +34,7 @@ describe('GET /partner-api/sites', () => {
       seen.push(...page.data);
       cursor = page.nextCursor;
     }
-    // sign-up made an organisation with one site; two were added
+    // sign-up made an organization with one site; two were added
     expect(seen).toHaveLength(3);
     expect(new Set(seen.map((site) => site.id)).size).toBe(3);
     for (const { orgId, siteId } of sites) {
@@ -55,7 +55,7 @@ describe('GET /partner-api/sites', () => {
     expect(scope.body).toMatchObject({ code: 'partner_api_scope_required', required: ['sites:read'] });
     const cursor = await machine.get('/partner-api/organizations?cursor=nonsense');
     expect([cursor.status, cursor.body.code]).toEqual([400, 'invalid_partner_export_cursor']);
-    const parameter = await machine.get('/partner-api/organizations?colour=blue');
+    const parameter = await machine.get('/partner-api/organizations?color=blue');
     expect([parameter.status, parameter.body.code]).toEqual([400, 'invalid_partner_export_query']);
   });
 

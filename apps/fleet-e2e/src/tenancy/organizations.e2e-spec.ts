@@ -1,7 +1,7 @@
 import {
-  fleetUnderTest,
+  connectToFleet,
   inviteAndAccept,
-  makeOrganization,
+  createOrganization,
   partnerWithMfa,
   registerPartner,
   signInAdmin,
@@ -17,8 +17,8 @@ const rows = (count: number, name = 'Customer') =>
     timezone: 'Europe/Vienna',
   }));
 
-describe('organisations', () => {
-  const fleet = fleetUnderTest();
+describe('organizations', () => {
+  const fleet = connectToFleet();
   let ours: ApiClient;
   let theirs: ApiClient;
 
@@ -47,8 +47,8 @@ describe('organisations', () => {
     expect((await theirs.get(`/orgs/organizations/${created.id}`)).status).toBe(404);
   });
 
-  it('are closed to a viewer, and to a member of one organisation', async () => {
-    const { orgId } = await makeOrganization(ours);
+  it('are closed to a viewer, and to a member of one organization', async () => {
+    const { orgId } = await createOrganization(ours);
     const roles = must(await ours.get('/users/roles'), 200).data as { id: string; name: string }[];
     const roleId = roles.find((role) => role.name === 'Partner Viewer')?.id;
     const viewer = (await inviteAndAccept(fleet, ours, { roleId, orgAccess: 'selected', orgIds: [orgId] })).client;
@@ -91,7 +91,7 @@ describe('organisations', () => {
 
   it('may be used by every service at once after they were made', async () => {
     const { client } = await partnerWithMfa(fleet);
-    const { orgId } = await makeOrganization(client);
+    const { orgId } = await createOrganization(client);
     expect((await client.post('/api-keys', { orgId, name: 'At once' })).status).toBe(201);
     const webhook = { orgId, name: 'x', url: 'https://example.com/hook', events: ['device.*'] };
     expect([201, 400]).toContain((await client.post('/webhooks', webhook)).status);

@@ -1,17 +1,17 @@
-import { fleetUnderTest, makeOrganization, partnerWithMfa } from '@rmm/testing';
+import { connectToFleet, createOrganization, partnerWithMfa } from '@rmm/testing';
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import ts from 'typescript';
-import { enrolDevice, makeApiKey } from '../credentials/machines.js';
+import { enrollDevice, makeApiKey } from '../credentials/machines.js';
 
 const GUIDE = resolve(import.meta.dirname, '../../../../docs/guides/api-keys.md');
 const run = promisify(execFile);
 
 describe('the client of the guide to API keys', () => {
-  const fleet = fleetUnderTest();
+  const fleet = connectToFleet();
   const dir = mkdtempSync(join(tmpdir(), 'api-keys-guide-'));
   afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
@@ -33,9 +33,9 @@ describe('the client of the guide to API keys', () => {
 
   it('writes a custom field', async () => {
     const { client: admin } = await partnerWithMfa(fleet);
-    const { orgId } = await makeOrganization(admin);
+    const { orgId } = await createOrganization(admin);
     const { key } = await makeApiKey(admin, orgId);
-    const { stdout } = await client(key, await enrolDevice(fleet, admin, orgId));
+    const { stdout } = await client(key, await enrollDevice(fleet, admin, orgId));
     expect(stdout).toBe('A-18\n');
   });
 

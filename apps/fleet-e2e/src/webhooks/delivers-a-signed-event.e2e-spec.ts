@@ -1,10 +1,10 @@
 import {
   ApiClient,
   WebhookReceiver,
-  enrolment,
-  fleetUnderTest,
+  buildEnrollment,
+  connectToFleet,
   hasGoodSignature,
-  makeOrganization,
+  createOrganization,
   partnerWithMfa,
   untilStatus,
 } from '@rmm/testing';
@@ -12,8 +12,8 @@ import { deliveriesOf, enrollmentKey, makeWebhook } from '../steps.js';
 
 const SECRET = 'a-secret-of-the-receiver';
 
-describe('a device that enrols', () => {
-  const fleet = fleetUnderTest();
+describe('a device that enrolls', () => {
+  const fleet = connectToFleet();
   const receivers: WebhookReceiver[] = [];
   const receiver = async (statuses: number[] = []) => {
     const made = new WebhookReceiver(statuses);
@@ -22,14 +22,14 @@ describe('a device that enrols', () => {
   };
   afterAll(() => Promise.all(receivers.map((made) => made.stop())));
 
-  it('reaches the webhook of its organisation, signed, and the history says delivered', async () => {
+  it('reaches the webhook of its organization, signed, and the history says delivered', async () => {
     const { client } = await partnerWithMfa(fleet);
-    const { orgId } = await makeOrganization(client);
+    const { orgId } = await createOrganization(client);
     const { receiver: sink, url } = await receiver();
     const webhook = await makeWebhook(client, orgId, { url, secret: SECRET });
     const key = await enrollmentKey(client, orgId);
 
-    const body = enrolment(key);
+    const body = buildEnrollment(key);
     const enrolled = await untilStatus(() => new ApiClient(fleet.baseUrl).post('/agents/enroll', body), 201);
 
     const [delivery] = await sink.waitFor('device.enrolled');
@@ -60,11 +60,11 @@ describe('a device that enrols', () => {
 
   it('gets through on the third attempt to a receiver that answers 503 twice', async () => {
     const { client } = await partnerWithMfa(fleet);
-    const { orgId } = await makeOrganization(client);
+    const { orgId } = await createOrganization(client);
     const { receiver: sink, url } = await receiver([503, 503]);
     const webhook = await makeWebhook(client, orgId, { url, secret: SECRET });
     const key = await enrollmentKey(client, orgId);
-    await untilStatus(() => new ApiClient(fleet.baseUrl).post('/agents/enroll', enrolment(key)), 201);
+    await untilStatus(() => new ApiClient(fleet.baseUrl).post('/agents/enroll', buildEnrollment(key)), 201);
 
     const attempts = await sink.waitFor('device.enrolled', 3, 20_000);
 
@@ -75,14 +75,14 @@ describe('a device that enrols', () => {
 
   it('does not reach a webhook of another partner, nor one that is paused', async () => {
     const [ours, theirs] = [await partnerWithMfa(fleet), await partnerWithMfa(fleet)];
-    const [our, their] = [await makeOrganization(ours.client), await makeOrganization(theirs.client)];
+    const [our, their] = [await createOrganization(ours.client), await createOrganization(theirs.client)];
     const [active, foreign, paused] = [await receiver(), await receiver(), await receiver()];
     await makeWebhook(ours.client, our.orgId, { url: active.url });
     await makeWebhook(theirs.client, their.orgId, { url: foreign.url });
     const { id } = await makeWebhook(ours.client, our.orgId, { url: paused.url });
     expect((await ours.client.patch(`/webhooks/${id}`, { status: 'paused' })).status).toBe(200);
     const key = await enrollmentKey(ours.client, our.orgId);
-    await untilStatus(() => new ApiClient(fleet.baseUrl).post('/agents/enroll', enrolment(key)), 201);
+    await untilStatus(() => new ApiClient(fleet.baseUrl).post('/agents/enroll', buildEnrollment(key)), 201);
 
     await active.receiver.waitFor('device.enrolled');
 

@@ -37,7 +37,7 @@ interface AccessRow {
 }
 
 /**
- * Everything about one session in one statement: $1 user, $2 family, $3 scope, $4 partner, $5 organisation.
+ * Everything about one session in one statement: $1 user, $2 family, $3 scope, $4 partner, $5 organization.
  * The version is the first transaction id not yet given out: every change made later has a greater one.
  */
 const RESOLVE = `
@@ -92,7 +92,7 @@ export class DatabaseAccessSource implements AccessSource {
   private async openGrace(request: AccessResolveRequest): Promise<void> {
     const person = await this.people.findById(this.worker, request.userId);
     const membership = person?.memberships.find((candidate) => sameMembership(candidate, request));
-    if (person && membership) await this.worker.run((tx) => this.grace.openIfDue(tx, person, membership));
+    if (person && membership) await this.worker.transaction((tx) => this.grace.openIfDue(tx, person, membership));
   }
 
   private toSnapshot(

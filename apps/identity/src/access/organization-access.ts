@@ -7,11 +7,11 @@ interface GrantRow extends AccessGrant {
   email: string;
   name: string;
   status: string;
-  /** Null for a person without any membership that reaches the organisation. */
+  /** Null for a person without any membership that reaches the organization. */
   roleId: string | null;
 }
 
-/** $1 user, $2 partner, $3 organisation: one row per membership that reaches the organisation, at least one. */
+/** $1 user, $2 partner, $3 organization: one row per membership that reaches the organization, at least one. */
 const RESOLVE = `
   select u.email, u.name, u.status, m.role_id as "roleId", m.scope, m.site_ids as "siteIds",
     m.device_group_ids as "deviceGroupIds",
@@ -32,7 +32,7 @@ const RESOLVE = `
   ) m on true
   where u.id = $1`;
 
-/** What a person may do in an organisation whether signed in or not: what keys they made are judged by. */
+/** What a person may do in an organization whether signed in or not: what keys they made are judged by. */
 @Injectable()
 export class OrganizationAccess {
   constructor(private readonly worker: WorkerDatabase) {}

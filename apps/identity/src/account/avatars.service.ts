@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
-import { Tenants, type TenantTransaction } from '@rmm/persistence';
+import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { NotFoundError, RateLimits, UnauthenticatedError } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { AVATAR_MIME, AvatarImages } from './avatar-images.js';
@@ -19,7 +19,7 @@ export interface StoredAvatar {
 @Injectable()
 export class AvatarsService {
   constructor(
-    private readonly tenants: Tenants,
+    private readonly tenants: TenantDatabase,
     private readonly images: AvatarImages,
     private readonly limits: RateLimits,
     private readonly audit: AuditTrail,
@@ -32,7 +32,7 @@ export class AvatarsService {
     const bytes = await this.images.avatarOf(upload);
     const etag = createHash('sha256').update(bytes).digest('hex').slice(0, 32);
     const avatarUrl = `/api/v1/users/${caller.userId}/avatar?v=${etag.slice(0, 12)}`;
-    return this.tenants.run(caller, async (tx) => {
+    return this.tenants.transaction(caller, async (tx) => {
       const name = await this.setUrl(tx, caller, avatarUrl);
       const [stored] = await tx.query<{ updatedAt: Date }>(
         `insert into avatar (user_id, mime, bytes, etag) values ($1, $2, $3, $4)
@@ -51,7 +51,7 @@ export class AvatarsService {
 
   /** Twice does no harm. */
   async remove(caller: UserCaller): Promise<void> {
-    await this.tenants.run(caller, async (tx) => {
+    await this.tenants.transaction(caller, async (tx) => {
       const name = await this.setUrl(tx, caller, null);
       await tx.query('delete from avatar where user_id = $1', [caller.userId]);
       await this.audit.add(tx, caller, 'user.avatar.delete', { type: 'user', id: caller.userId, name });

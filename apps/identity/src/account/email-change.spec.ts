@@ -8,7 +8,7 @@ import {
   type RunningIdentity,
   withStatus,
 } from '../../test/identity-fleet.js';
-import { enrolTotp, registerPartner, roleId, sessionOf, type Somebody } from '../../test/people.js';
+import { enrollTotp, registerPartner, roleId, sessionOf, type Somebody } from '../../test/people.js';
 
 describe('another address', () => {
   let fleet: IdentityFleet;
@@ -118,7 +118,7 @@ describe('another address', () => {
 
   it('needs the second factor too where there is one: a grant for just this, used once', async () => {
     const person = await freshlySignedIn();
-    const { secret, bearer } = await enrolTotp(identity, person.bearer);
+    const { secret, bearer } = await enrollTotp(identity, person.bearer);
     expectStatus(await ask({ bearer }, freshEmail()), 200); // both proofs are recent
     await ageProofs(person.userId);
     const currentPassword = PASSWORD;
@@ -230,7 +230,7 @@ describe('another address', () => {
 
   it('ends logins that wait for their second step', async () => {
     const person = await freshlySignedIn();
-    const { secret, bearer } = await enrolTotp(identity, person.bearer);
+    const { secret, bearer } = await enrollTotp(identity, person.bearer);
     const email = freshEmail();
     expectStatus(await ask({ bearer }, email), 200);
     const { tempToken } = (await identity.post('/auth/login', { email: person.email, password: PASSWORD })).body;
@@ -241,7 +241,7 @@ describe('another address', () => {
 
   it('asks for no factor where factors are switched off', async () => {
     const person = await freshlySignedIn();
-    const { bearer } = await enrolTotp(identity, person.bearer);
+    const { bearer } = await enrollTotp(identity, person.bearer);
     await ageProofs(person.userId);
     const without = await fleet.run({ ENABLE_2FA: 'false' });
     const body = { email: freshEmail(), currentPassword: PASSWORD };

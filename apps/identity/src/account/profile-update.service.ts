@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail, type OutboxTransaction } from '@rmm/messaging';
-import { Tenants, WorkerDatabase } from '@rmm/persistence';
+import { TenantDatabase, WorkerDatabase } from '@rmm/persistence';
 import { UnauthenticatedError, ValidationError } from '@rmm/service-kit';
 import type { UpdateProfileDto } from './dto.js';
 import { EmailChangeService, type PendingAddress } from './email-change.service.js';
@@ -15,7 +15,7 @@ type Changes = Pick<UpdateProfileDto, 'name' | 'preferences'>;
 @Injectable()
 export class ProfileUpdateService {
   constructor(
-    private readonly tenants: Tenants,
+    private readonly tenants: TenantDatabase,
     private readonly worker: WorkerDatabase,
     private readonly profiles: ProfileService,
     private readonly addresses: EmailChangeService,
@@ -37,7 +37,7 @@ export class ProfileUpdateService {
       return proven ? this.addresses.request(tx, caller, proven) : undefined;
     };
     // Links are rows of the worker login; whatever else changes with one goes with it.
-    const pending = await (proven ? this.worker.run(apply) : this.tenants.run(caller, apply));
+    const pending = await (proven ? this.worker.transaction(apply) : this.tenants.transaction(caller, apply));
     return { ...(await this.profiles.profile(caller)), ...pending };
   }
 

@@ -28,7 +28,7 @@ export class AuditExportService {
    * @throws OrganizationAccessDenied, RateLimitedError
    */
   async open(caller: UserCaller, { format, ...filters }: ExportAuditLogsDto): Promise<StreamableFile> {
-    await this.logs.assertReachable(caller, filters);
+    await this.logs.assertOrganizationAccess(caller, filters);
     await this.limits.hit(this.config.limits.auditExport, caller.userId);
     const resource = { type: 'audit_log', name: 'Audit trail', id: caller.orgId ?? caller.partnerId };
     await this.audit.addDirect(caller, 'audit.export', resource, { format, filters: { ...filters } });

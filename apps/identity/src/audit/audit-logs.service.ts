@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { OrganizationDirectory, type UserCaller } from '@rmm/access';
-import { Cursors, keysetPage, Tenants, type KeysetQuery, type KeysetRows } from '@rmm/persistence';
+import { Cursors, keysetPage, TenantDatabase, type KeysetQuery, type KeysetRows } from '@rmm/persistence';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import type { AuditLogDto, AuditLogPageDto } from './audit-log.dto.js';
 import { auditSearch, toAuditLogDto, type AuditLogRow } from './audit-search.js';
@@ -14,7 +14,7 @@ export class AuditLogsService {
   private readonly cursors: Cursors;
 
   constructor(
-    private readonly tenants: Tenants,
+    private readonly tenants: TenantDatabase,
     private readonly directory: OrganizationDirectory,
     private readonly callers: StandingCallers,
     @Inject(IDENTITY_CONFIG) config: IdentityConfig,
@@ -29,7 +29,7 @@ export class AuditLogsService {
 
   /** Newest first, the same cost at any depth. @throws OrganizationAccessDenied, InvalidCursor */
   async list(caller: UserCaller, { cursor, limit, ...filters }: ListAuditLogsDto): Promise<AuditLogPageDto> {
-    await this.assertReachable(caller, filters);
+    await this.assertOrganizationAccess(caller, filters);
     const { rows, nextCursor } = await keysetPage<AuditLogRow>(
       this.tenants.reader(caller),
       this.cursors,
@@ -62,8 +62,8 @@ export class AuditLogsService {
     }
   }
 
-  /** @throws OrganizationAccessDenied  for an organisation named in the filters */
-  async assertReachable(caller: UserCaller, { orgId }: AuditFiltersDto): Promise<void> {
-    if (orgId !== undefined) await this.directory.assertReachable(caller, orgId);
+  /** @throws OrganizationAccessDenied  for an organization named in the filters */
+  async assertOrganizationAccess(caller: UserCaller, { orgId }: AuditFiltersDto): Promise<void> {
+    if (orgId !== undefined) await this.directory.assertOrganizationAccess(caller, orgId);
   }
 }

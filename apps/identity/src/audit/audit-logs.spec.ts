@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { get as httpGet, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { AccessSnapshots, DeadToken, type UserCaller } from '@rmm/access';
-import { Tenants } from '@rmm/persistence';
+import { AccessSnapshots, InvalidAccessToken, type UserCaller } from '@rmm/access';
+import { TenantDatabase } from '@rmm/persistence';
 import { eventually } from '@rmm/testing-services';
 import { auditRow, minuteOf } from '../../test/audit-rows.js';
 import { expectStatus, IdentityFleet, type Answer, type RunningIdentity } from '../../test/identity-fleet.js';
@@ -99,7 +99,7 @@ describe('the audit trail', () => {
       expect(idsOf(answer)).toEqual(ids);
     });
 
-    it('answers for one organisation and for a stretch of time, its end excluded', async () => {
+    it('answers for one organization and for a stretch of time, its end excluded', async () => {
       expect(idsOf(await list(acme, `${SEEDED}&orgId=${north}`))).toEqual(['k1']);
       expect(idsOf(await list(acme, `from=${minuteOf(2)}&to=${minuteOf(4)}`))).toEqual(['k2', 'k1']);
     });
@@ -113,7 +113,7 @@ describe('the audit trail', () => {
       expect(idsOf(await list(root, SEEDED))).toEqual(['k9', 'k3', 'k2', 'k1', 'r1']);
     });
 
-    it('is closed without the permission, and for organisations elsewhere', async () => {
+    it('is closed without the permission, and for organizations elsewhere', async () => {
       expect(await list(viewer, '')).toMatchObject({ status: 403, body: { code: 'permission_denied' } });
       for (const [who, orgId] of [
         [acme, foreign],
@@ -189,7 +189,7 @@ describe('the audit trail', () => {
       expect(text).toContain(",'@SUM(A1),");
     });
 
-    it('is closed without the permission, for other organisations and for formats unknown', async () => {
+    it('is closed without the permission, for other organizations and for formats unknown', async () => {
       expect(await exported(viewer, '')).toMatchObject({ status: 403 });
       expect(await exported(acme, `orgId=${foreign}`)).toMatchObject({ status: 403 });
       expect(await exported(acme, 'format=xlsx')).toMatchObject({ status: 400 });
@@ -248,7 +248,7 @@ describe('the audit trail', () => {
       });
     /** Counts the pages read for the file, and may hold up or fail some. */
     const watchPages = (before: (page: number) => Promise<void> | void = () => undefined) => {
-      const tenants = identity.app.get(Tenants);
+      const tenants = identity.app.get(TenantDatabase);
       const reader = tenants.reader.bind(tenants);
       const pages = { read: 0 };
       jest.spyOn(tenants, 'reader').mockImplementation((caller) => ({
@@ -313,7 +313,7 @@ describe('the audit trail', () => {
       const take = async () => {
         for await (const chunk of file.getStream()) taken.push(chunk as string);
       };
-      await expect(take()).rejects.toThrow(DeadToken);
+      await expect(take()).rejects.toThrow(InvalidAccessToken);
       expect(taken).toHaveLength(1);
     });
 

@@ -1,5 +1,5 @@
 import type { AuditEntry, Envelope } from '@rmm/contracts';
-import { cleanse, oneLine } from '@rmm/messaging';
+import { redactDetails, oneLine } from '@rmm/messaging';
 import { isUuid } from '@rmm/service-kit';
 import { AUDIT_RESULTS } from './audit-log.dto.js';
 import type { AuditRow } from './audit-chain.js';
@@ -31,7 +31,7 @@ export function rowOf(envelope: Envelope): Omit<AuditRow, 'sequence'> | null {
     resourceType: oneLine(data.resourceType, MAX_TEXT),
     resourceId: lineOf(data.resourceId),
     resourceName: lineOf(data.resourceName),
-    details: cleanse(data.details),
+    details: redactDetails(data.details),
     ipAddress: lineOf(data.ipAddress),
     userAgent: lineOf(data.userAgent),
     result: data.result,

@@ -11,7 +11,7 @@ import {
   totpCode,
   type RunningIdentity,
 } from '../../test/identity-fleet.js';
-import { enrolTotp, inviteAndAccept, registerPartner, roleId, sessionOf, signInAdmin } from '../../test/people.js';
+import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, signInAdmin } from '../../test/people.js';
 import { asFile, pngOf } from '../../test/pictures.js';
 import { asText } from '../../test/visits/audit.js';
 
@@ -107,7 +107,7 @@ describe('the audit rows of what people do', () => {
     expectStatus(await identity.delete('/users/me/avatar', own), 200);
     expectStatus(await identity.post('/auth/mfa/setup', undefined, own), 200);
     expectStatus(await identity.post('/auth/mfa/enable', { code: '000000' }, own), 400);
-    const { secret, recoveryCodes, bearer } = await enrolTotp(identity, somebody.bearer);
+    const { secret, recoveryCodes, bearer } = await enrollTotp(identity, somebody.bearer);
     const stepUp = { method: 'totp', operation: 'change_email' };
     expectStatus(await identity.post('/auth/mfa/step-up', { ...stepUp, code: '000000' }, { bearer }), 400);
     expectStatus(await identity.post('/auth/mfa/step-up', { ...stepUp, code: totpCode(secret) }, { bearer }), 200);
@@ -132,7 +132,7 @@ describe('the audit rows of what people do', () => {
     const member = await inviteAndAccept(identity, bearer, { roleId: viewer });
     people.member = member;
     expectStatus(await identity.get('/users', { bearer: member.bearer }), 403);
-    const enrolled = await enrolTotp(identity, member.bearer);
+    const enrolled = await enrollTotp(identity, member.bearer);
     const proof = { currentPassword: PASSWORD, code: enrolled.recoveryCodes[0] };
     const refreshToken = enrolled.cookies.service_refresh_token;
     const wrong = { ...proof, currentPassword: WRONG_PASSWORD, refreshToken };
@@ -140,7 +140,7 @@ describe('the audit rows of what people do', () => {
     const right = { ...proof, refreshToken };
     expectStatus(await identity.post('/auth/mfa/disable', right, { bearer: enrolled.bearer }), 200);
     const locked = await inviteAndAccept(identity, bearer, { roleId: viewer });
-    await enrolTotp(identity, locked.bearer);
+    await enrollTotp(identity, locked.bearer);
     expectStatus(await identity.post(`/users/${locked.userId}/mfa/reset`, undefined, { bearer }), 200);
     expectStatus(await identity.post(`/users/${member.userId}/role`, { roleId: technician }, { bearer }), 200);
     const root = await signInAdmin(identity);

@@ -150,7 +150,7 @@ describe('the sealing of audit rows', () => {
     expect(await verified(partnerId)).toBe(true);
   });
 
-  it('leaves a row behind that the database refuses, and not its neighbours', async () => {
+  it('leaves a row behind that the database refuses, and not its neighbors', async () => {
     const partnerId = randomUUID();
     const repository = identity.app.get(AuditRepository);
     const insert = repository.insert.bind(repository);
@@ -225,7 +225,7 @@ describe('the sealing of audit rows', () => {
       await runInContext({ requestId: 'r', userAgent: 'Spec\r\n2026 forged line' }, () =>
         identity.app
           .get(WorkerDatabase)
-          .run((tx) => identity.app.get(AuditTrail).add(tx, caller, 'a.b', { type: 't' })),
+          .transaction((tx) => identity.app.get(AuditTrail).add(tx, caller, 'a.b', { type: 't' })),
       );
       expect((await sealed(partnerId, 1))[0].user_agent).toBe('Spec 2026 forged line');
     });

@@ -56,8 +56,8 @@ export class AuditSealer implements OnApplicationBootstrap {
   /** Idempotent by (id, timestamp): a message that comes again changes nothing. */
   async seal(rows: readonly UnsealedRow[]): Promise<void> {
     if (rows.length === 0) return;
-    await this.worker.run(async (tx) => {
-      const heads = await this.repository.lockHeads(tx, rows.map(chainOf));
+    await this.worker.transaction(async (tx) => {
+      const heads = await this.repository.lockHeads(tx, rows.map(parentChain));
       const fresh = withoutRepeats(rows, await this.repository.existing(tx, rows));
       const sealed: SealedAuditRow[] = [];
       for (const [chain, members] of groupByChain(fresh)) {
@@ -71,11 +71,11 @@ export class AuditSealer implements OnApplicationBootstrap {
   }
 }
 
-const chainOf = (row: { partnerId: string | null }): string => row.partnerId ?? PLATFORM_CHAIN;
+const parentChain = (row: { partnerId: string | null }): string => row.partnerId ?? PLATFORM_CHAIN;
 
 function groupByChain<T extends { partnerId: string | null }>(rows: readonly T[]): Map<string, T[]> {
   const groups = new Map<string, T[]>();
-  for (const row of rows) groups.set(chainOf(row), [...(groups.get(chainOf(row)) ?? []), row]);
+  for (const row of rows) groups.set(parentChain(row), [...(groups.get(parentChain(row)) ?? []), row]);
   return groups;
 }
 

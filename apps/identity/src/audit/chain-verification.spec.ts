@@ -22,7 +22,7 @@ describe('the verification of the audit trail', () => {
 
   const seal = (rows: Parameters<AuditSealer['seal']>[0]) => identity.app.get(AuditSealer).seal(rows);
   /** A chain with a row for each minute given. */
-  const chainOf = async (...minutes: number[]) => {
+  const parentChain = async (...minutes: number[]) => {
     const partnerId = randomUUID();
     const rows = minutes.map((minute) => auditRow(partnerId, minute));
     await seal(rows);
@@ -42,7 +42,7 @@ describe('the verification of the audit trail', () => {
   const tamper = (sql: string, ...params: unknown[]) => fleet.query(sql, params);
 
   it('confirms what was sealed, in whatever months it happened', async () => {
-    const { partnerId } = await chainOf(0, 1, -200_000, 60_000, 2);
+    const { partnerId } = await parentChain(0, 1, -200_000, 60_000, 2);
     const partitions = await fleet.query(
       'select distinct tableoid from audit_entry where partner_id = $1', // rows of one chain in several partitions
       [partnerId],
@@ -93,7 +93,7 @@ describe('the verification of the audit trail', () => {
     ],
   ])('finds %s', (_, sql, sequence, kind) => {
     it('and says where', async () => {
-      const { partnerId } = await chainOf(0, 1, 2, 3, 4);
+      const { partnerId } = await parentChain(0, 1, 2, 3, 4);
       await tamper(sql, partnerId);
       const verdict = await verify(partnerId);
       expect(verdict.verified).toBe(false);
@@ -102,7 +102,7 @@ describe('the verification of the audit trail', () => {
   });
 
   it('finds a row beyond the last one sealed', async () => {
-    const { partnerId } = await chainOf(0, 1);
+    const { partnerId } = await parentChain(0, 1);
     const [head] = await fleet.query<{ checksum: string }>('select checksum from audit_head where chain = $1', [
       partnerId,
     ]);
@@ -116,7 +116,7 @@ describe('the verification of the audit trail', () => {
   });
 
   it('finds an end that was sealed anew', async () => {
-    const { partnerId, ids } = await chainOf(0, 1, 2);
+    const { partnerId, ids } = await parentChain(0, 1, 2);
     const [last] = await fleet.query<{ canonical: string; previous_checksum: string }>(
       'select canonical, previous_checksum from audit_entry where id = $1',
       [ids[2]],
@@ -133,7 +133,7 @@ describe('the verification of the audit trail', () => {
 
   describe('of a stretch of time', () => {
     /** Minute 11 and 12 came late: their places are after minute 40. */
-    const chain = () => chainOf(0, 10, 20, 30, 40, 11, 12, 50);
+    const chain = () => parentChain(0, 10, 20, 30, 40, 11, 12, 50);
     const between = (from: number | null, to: number | null) =>
       `${from === null ? '' : `&from=${minuteOf(from)}`}${to === null ? '' : `&to=${minuteOf(to)}`}`;
 
@@ -143,7 +143,7 @@ describe('the verification of the audit trail', () => {
       [10, 15, 6, 2, 7],
       [20, 41, 3, 3, 5],
       [60, null, 0, null, null],
-    ])('from %s to %s holds, late rows and all', async (from, to, checkedRows, fromSequence, toSequence) => {
+    ])('from %s to %s hasPermission, late rows and all', async (from, to, checkedRows, fromSequence, toSequence) => {
       const { partnerId } = await chain();
       expect(await verify(partnerId, between(from, to))).toMatchObject({
         verified: true,
@@ -172,7 +172,7 @@ describe('the verification of the audit trail', () => {
   });
 
   it('is not misled by what is sealed meanwhile', async () => {
-    const { partnerId } = await chainOf(0, 1, 2);
+    const { partnerId } = await parentChain(0, 1, 2);
     const repository = identity.app.get(AuditRepository);
     const listChain = repository.listChain.bind(repository);
     jest.spyOn(repository, 'listChain').mockImplementation(async (...args) => {
@@ -213,7 +213,7 @@ describe('the verification of the audit trail', () => {
         status: 403,
         body: { code: 'full_partner_access_required' },
       });
-      const { partnerId } = await chainOf(0);
+      const { partnerId } = await parentChain(0);
       const own = expectStatus(await ask(acme.bearer, `?partnerId=${partnerId}`), 200);
       expect(own.body.data.partnerId).toBe(acme.partnerId);
       expect(await ask(acme.bearer, '?from=x')).toMatchObject({ status: 400, body: { code: 'validation_failed' } });

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { AccessSnapshots, DeadToken, PermissionDenied, type UserCaller } from '@rmm/access';
-import { holds, type Permission } from '@rmm/permissions';
+import { AccessSnapshots, InvalidAccessToken, PermissionDenied, type UserCaller } from '@rmm/access';
+import { hasPermission, type Permission } from '@rmm/permissions';
 
 /** Callers as they stand now, for work that lasts longer than the look at its door. */
 @Injectable()
@@ -9,14 +9,14 @@ export class StandingCallers {
 
   /**
    * The same caller with the reach it has by now.
-   * @throws DeadToken when its session or membership has ended; PermissionDenied; UnavailableError
+   * @throws InvalidAccessToken when its session or membership has ended; PermissionDenied; UnavailableError
    */
   async again(caller: UserCaller, permission: Permission): Promise<UserCaller> {
     const { userId, sessionId, scope, partnerId, orgId, mfa } = caller;
     const entry = await this.snapshots.get({ userId, sessionId, scope, partnerId, orgId });
-    if (!entry || entry.snapshot.userStatus !== 'active') throw new DeadToken();
-    if (entry.snapshot.sessionRevoked || !entry.snapshot.membershipExists) throw new DeadToken();
-    if (!holds(entry.permissions, permission)) throw new PermissionDenied([permission]);
+    if (!entry || entry.snapshot.userStatus !== 'active') throw new InvalidAccessToken();
+    if (entry.snapshot.sessionRevoked || !entry.snapshot.membershipExists) throw new InvalidAccessToken();
+    if (!hasPermission(entry.permissions, permission)) throw new PermissionDenied([permission]);
     return entry.caller(mfa);
   }
 }

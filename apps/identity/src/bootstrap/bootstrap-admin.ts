@@ -27,7 +27,7 @@ export class BootstrapAdmin {
     if (!admin || (await this.exists(this.worker))) return;
     await assertStrongPassword(admin.password, { email: admin.email });
     const hash = await this.hasher.hash(admin.password);
-    const made = await this.worker.run(async (tx) => {
+    const made = await this.worker.transaction(async (tx) => {
       await tx.query('select pg_advisory_xact_lock($1)', [BOOTSTRAP_LOCK]);
       if (await this.exists(tx)) return false;
       const [user] = await tx.query<{ id: string }>(

@@ -80,7 +80,7 @@ export class LoginService {
   private async openSession(person: Person, membership: LiveMembership, password: string): Promise<LoginAnswer> {
     const oldHash = person.passwordHash ?? '';
     const newHash = this.hasher.needsRehash(oldHash) ? await this.hasher.hash(password) : null;
-    const started = await this.worker.run(async (tx) => {
+    const started = await this.worker.transaction(async (tx) => {
       if (newHash) {
         const sql = 'update user_account set password_hash = $2 where id = $1 and password_hash = $3';
         await tx.query(sql, [person.id, newHash, oldHash]);
@@ -137,7 +137,7 @@ export class LoginService {
 
   private async tellOfLock(person: Person): Promise<void> {
     const membership = person.memberships[0] ?? null;
-    await this.worker.run(async (tx) => {
+    await this.worker.transaction(async (tx) => {
       await this.audit.add(
         tx,
         selfCaller(person, membership),

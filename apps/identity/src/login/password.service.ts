@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
-import { Tenants, WorkerDatabase } from '@rmm/persistence';
+import { TenantDatabase, WorkerDatabase } from '@rmm/persistence';
 import { UnauthenticatedError } from '@rmm/service-kit';
 import { AccessChanges } from '../access/access-changes.js';
 import { MailOutbox } from '../mail/mail-outbox.js';
@@ -15,7 +15,7 @@ import { assertStrongPassword } from './password-rules.js';
 @Injectable()
 export class PasswordService {
   constructor(
-    private readonly tenants: Tenants,
+    private readonly tenants: TenantDatabase,
     private readonly worker: WorkerDatabase,
     private readonly people: PeopleRepository,
     private readonly hasher: PasswordHasher,
@@ -44,7 +44,7 @@ export class PasswordService {
     await assertStrongPassword(newPassword, person);
     const newHash = await this.hasher.hash(newPassword);
 
-    await this.tenants.run(caller, async (tx) => {
+    await this.tenants.transaction(caller, async (tx) => {
       const changed = await tx.query(
         `update user_account
          set password_hash = $2, password_changed_at = now(), auth_epoch = auth_epoch + 1,

@@ -80,7 +80,7 @@ export class SessionStarter {
     };
   }
 
-  /** Webhooks belong to organisations: only sessions with one are told of. */
+  /** Webhooks belong to organizations: only sessions with one are told of. */
   private async tellWebhooks(
     tx: OutboxTransaction,
     person: Person,

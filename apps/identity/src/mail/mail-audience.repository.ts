@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { MailAudience } from '@rmm/contracts';
-import { holds, type Permission } from '@rmm/permissions';
+import { hasPermission, type Permission } from '@rmm/permissions';
 import { WorkerDatabase } from '@rmm/persistence';
 import { permissionsOfRole } from '../roles/permissions-sql.js';
 
@@ -13,7 +13,7 @@ interface MemberRow extends Addressee {
   permissions: Permission[];
 }
 
-/** $1 partner, $2 organisation: its active members with what their roles give them, inheritance included. */
+/** $1 partner, $2 organization: its active members with what their roles give them, inheritance included. */
 const MEMBERS = `
   select u.email, u.name, ${permissionsOfRole('m.role_id')} as permissions
   from organization_membership m join user_account u on u.id = m.user_id
@@ -26,7 +26,7 @@ const PARTNER_ADMINS = `
   where m.partner_id = $1 and r.system_key = 'partner_admin' and u.status = 'active'
   order by u.email`;
 
-/** Who a mail about an organisation goes to, under the worker login. */
+/** Who a mail about an organization goes to, under the worker login. */
 @Injectable()
 export class MailAudienceRepository {
   constructor(private readonly worker: WorkerDatabase) {}
@@ -34,7 +34,7 @@ export class MailAudienceRepository {
   /** @see MailAudience */
   async list({ partnerId, orgId, permission }: MailAudience): Promise<Addressee[]> {
     const members = await this.worker.query<MemberRow>(MEMBERS, [partnerId, orgId]);
-    const holders = members.filter(({ permissions }) => holds(permissions, permission));
+    const holders = members.filter(({ permissions }) => hasPermission(permissions, permission));
     if (holders.length > 0) return holders.map(({ email, name }) => ({ email, name }));
     return this.worker.query<Addressee>(PARTNER_ADMINS, [partnerId]);
   }

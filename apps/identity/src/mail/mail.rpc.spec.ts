@@ -70,7 +70,7 @@ describe('mail for other services', () => {
       ({ partnerId, email: admin } = await registerPartner(identity));
     }, 30_000);
 
-    it('goes to the active members of the organisation who hold the permission, by name and once', async () => {
+    it('goes to the active members of the organization who hold the permission, by name and once', async () => {
       const orgId = randomUUID();
       const robin = await member(orgId, 'Robin', 'org_admin');
       const kim = await member(orgId, 'Kim', 'org_admin');
@@ -92,7 +92,7 @@ describe('mail for other services', () => {
       expect(await fleet.query(wrong, [[...others, admin]])).toEqual([]);
     });
 
-    it('goes to the administrators of the partner when nobody in the organisation does', async () => {
+    it('goes to the administrators of the partner when nobody in the organization does', async () => {
       const orgId = randomUUID();
       const viewer = await member(orgId, 'Viewer', 'org_viewer');
       await failed(orgId);

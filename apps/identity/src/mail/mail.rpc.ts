@@ -31,7 +31,7 @@ export class MailRpc {
       ...to.map((email) => ({ email, values })),
       ...named.map(({ email, name }) => ({ email, values: { ...values, name } })),
     ];
-    await this.worker.run(async (tx) => {
+    await this.worker.transaction(async (tx) => {
       for (const { email, values } of mails) {
         await this.mail.add(tx, { to: email, template: open, values, idempotencyKey: `${idempotencyKey}:${email}` });
       }

@@ -12,7 +12,7 @@ const membership = (scope: Membership['scope'], day: number, id = 'x'): Membersh
 });
 
 describe('which membership counts', () => {
-  it('puts system scope first, then organisations, then partners, each oldest first', () => {
+  it('puts system scope first, then organizations, then partners, each oldest first', () => {
     const all = [
       membership('partner', 1),
       membership('organization', 9, 'b'),
@@ -27,7 +27,7 @@ describe('which membership counts', () => {
     ]);
   });
 
-  it('tells two memberships apart by scope, partner and organisation', () => {
+  it('tells two memberships apart by scope, partner and organization', () => {
     expect(sameMembership(membership('partner', 1), membership('partner', 2))).toBe(true);
     expect(sameMembership(membership('organization', 1, 'a'), membership('organization', 1, 'b'))).toBe(false);
   });

@@ -9,7 +9,7 @@ import {
   type RunningIdentity,
   withStatus,
 } from '../../test/identity-fleet.js';
-import { enrolTotp, inviteAndAccept, registerPartner, roleId, sessionOf } from '../../test/people.js';
+import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf } from '../../test/people.js';
 
 const invalid = { status: 400, body: { code: 'mfa_code_invalid' } };
 const ended = { status: 401, body: { code: 'mfa_session_invalid' } };
@@ -28,7 +28,7 @@ describe('an attack on the second factor', () => {
 
   const enrolled = async () => {
     const partner = await registerPartner(identity);
-    return { ...partner, ...(await enrolTotp(identity, partner.bearer)) };
+    return { ...partner, ...(await enrollTotp(identity, partner.bearer)) };
   };
   const tempToken = async (email: string): Promise<string> => {
     const { body } = expectStatus(await identity.post('/auth/login', { email, password: PASSWORD }), 200);
@@ -271,7 +271,7 @@ describe('an attack on the second factor', () => {
     const admin = await enrolled();
     const viewer = await roleId(identity, admin.bearer, 'Partner Viewer');
     const member = await inviteAndAccept(identity, admin.bearer, { roleId: viewer });
-    const target = { ...member, ...(await enrolTotp(identity, member.bearer)) };
+    const target = { ...member, ...(await enrollTotp(identity, member.bearer)) };
     expectStatus(await identity.get('/auth/me', target), 200);
     expectStatus(await identity.post(`/users/${target.userId}/mfa/reset`, {}, admin), 200);
     expect((await identity.get('/auth/me', target)).status).toBe(401);
@@ -282,7 +282,7 @@ describe('an attack on the second factor', () => {
     const [admin, settings] = [await enrolled(), { security: { requireMfa: true } }];
     const role = await roleId(identity, admin.bearer, 'Partner Admin');
     const member = await inviteAndAccept(identity, admin.bearer, { roleId: role });
-    const person = { ...member, ...(await enrolTotp(identity, member.bearer)) };
+    const person = { ...member, ...(await enrollTotp(identity, member.bearer)) };
     const body = { currentPassword: PASSWORD, code: totpCode(person.secret) };
     const [disabled, enforced] = await Promise.all([
       identity.post('/auth/mfa/disable', body, person),

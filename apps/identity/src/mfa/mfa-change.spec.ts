@@ -11,7 +11,7 @@ import {
   type RunningIdentity,
   withStatus,
 } from '../../test/identity-fleet.js';
-import { enrolTotp, registerPartner, sessionOf } from '../../test/people.js';
+import { enrollTotp, registerPartner, sessionOf } from '../../test/people.js';
 
 const mfaClaim = (answer: Answer) =>
   JSON.parse(Buffer.from(sessionOf(answer).bearer.split('.')[1] ?? '', 'base64url').toString()).mfa as boolean;
@@ -30,7 +30,7 @@ describe('a change of factors', () => {
   const login = (email: string) => identity.post('/auth/login', { email, password: PASSWORD });
   const enrolled = async () => {
     const partner = await registerPartner(identity);
-    return { ...partner, ...(await enrolTotp(identity, partner.bearer)) };
+    return { ...partner, ...(await enrollTotp(identity, partner.bearer)) };
   };
   const disable = (body: object, options: CallOptions, at = identity) => at.post('/auth/mfa/disable', body, options);
   const setPolicy = (partnerId: string, security: object | string) =>

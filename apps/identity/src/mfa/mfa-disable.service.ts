@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
-import { Tenants } from '@rmm/persistence';
+import { TenantDatabase } from '@rmm/persistence';
 import { RateLimits } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { CurrentPassword, CurrentPasswordWrong } from '../login/current-password.js';
@@ -30,7 +30,7 @@ type Refusal = 'policy' | 'wrong_password' | 'wrong_code';
 @Injectable()
 export class MfaDisableService {
   constructor(
-    private readonly tenants: Tenants,
+    private readonly tenants: TenantDatabase,
     private readonly session: OwnSession,
     private readonly currentPassword: CurrentPassword,
     private readonly codes: CodeChecker,
@@ -82,7 +82,7 @@ export class MfaDisableService {
     membership: LiveMembership,
     recoveryCode: string | null,
   ): Promise<IssuedSession> {
-    const opened = await this.tenants.run(caller, async (tx) => {
+    const opened = await this.tenants.transaction(caller, async (tx) => {
       if (recoveryCode !== null && !(await this.codes.useRecoveryCode(tx, person.id, recoveryCode))) return null;
       const epochs = await this.factors.clear(tx, person.id, person.mfaEpoch);
       if (!epochs) throw new MfaNotEnabled();

@@ -3,7 +3,7 @@ import { natsOptions } from '@rmm/messaging';
 import { eventually } from '@rmm/testing-services';
 import { connect } from 'nats';
 import { expectStatus, IdentityFleet, PASSWORD, totpCode, type RunningIdentity } from '../../test/identity-fleet.js';
-import { enrolTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type Somebody } from '../../test/people.js';
+import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type Somebody } from '../../test/people.js';
 import { MfaReminders } from './mfa-reminders.js';
 
 interface Window {
@@ -12,7 +12,7 @@ interface Window {
   days: number | null;
 }
 
-describe('the enrolment window', () => {
+describe('the enrollment window', () => {
   let fleet: IdentityFleet;
   /** The flag of the role is not enforced, and it is. */
   let lax: RunningIdentity;
@@ -233,7 +233,7 @@ describe('the enrolment window', () => {
 
   it('is not given to whoever held a factor once', async () => {
     const admin = await registerPartner(lax);
-    const { bearer, cookies, secret } = await enrolTotp(lax, admin.bearer);
+    const { bearer, cookies, secret } = await enrollTotp(lax, admin.bearer);
     const body = { currentPassword: PASSWORD, code: totpCode(secret) };
     expectStatus(await lax.post('/auth/mfa/disable', body, { bearer, cookies }), 200);
     expect((await login(admin.email)).body).toMatchObject({ mfaEnrollmentRequired: true, mfaEnrollmentDeadline: null });
@@ -242,7 +242,7 @@ describe('the enrolment window', () => {
 
   it('keeps the factor of a forced role from being given up', async () => {
     const admin = await registerPartner(lax);
-    const { bearer, cookies, secret } = await enrolTotp(lax, admin.bearer);
+    const { bearer, cookies, secret } = await enrollTotp(lax, admin.bearer);
     const body = { currentPassword: PASSWORD, code: totpCode(secret) };
     const refused = await strict.post('/auth/mfa/disable', body, { bearer, cookies });
     expect(refused).toMatchObject({ status: 403, body: { code: 'mfa_required_by_policy' } });
@@ -276,7 +276,7 @@ describe('the enrolment window', () => {
       const [enrolled, moved, short] = people;
       await setDays(short.partnerId, 2);
       for (const { email } of people) await login(email);
-      await enrolTotp(lax, enrolled.bearer);
+      await enrollTotp(lax, enrolled.bearer);
       await fleet.query(`update partner_membership set role_id = $2 where user_id = $1`, [
         moved.userId,
         await roleId(lax, moved.bearer, 'Partner Viewer'),

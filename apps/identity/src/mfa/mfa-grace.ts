@@ -16,7 +16,7 @@ interface Window {
   enrollmentDeadline: Date | null;
 }
 
-/** Opens the enrolment window of somebody whose role demands a factor. @see CONTRACT.md 5.3 */
+/** Opens the enrollment window of somebody whose role demands a factor. @see CONTRACT.md 5.3 */
 @Injectable()
 export class MfaGrace {
   constructor(

@@ -60,7 +60,7 @@ export class MfaLoginService {
     kind: VerifyMethod,
     code: string,
   ): Promise<FinishedLogin> {
-    const started = await this.worker.run(async (tx) => {
+    const started = await this.worker.transaction(async (tx) => {
       if (kind === 'recovery') {
         if (!(await this.codes.useRecoveryCode(tx, person.id, code))) throw new MfaCodeInvalid();
         const self = { type: 'user', id: person.id, name: person.name };

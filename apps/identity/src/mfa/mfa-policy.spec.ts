@@ -21,7 +21,7 @@ describe('the MFA policy', () => {
     expect(judgeMfa(facts(), on)).toMatchObject({ status: 'not_required', enrollmentRequired: false });
   });
 
-  it('bites at once by setting of partner or organisation, whatever the variable says', () => {
+  it('bites at once by setting of partner or organization, whatever the variable says', () => {
     for (const owner of ['partnerSecurity', 'organizationSecurity']) {
       const verdict = judgeMfa(facts({ [owner]: { requireMfa: true } }), { enabled: true, forceByRole: false });
       expect(verdict).toMatchObject({ status: 'overdue', enrollmentRequired: true, opensGrace: false });

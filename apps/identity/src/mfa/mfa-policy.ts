@@ -1,6 +1,6 @@
 import type { AccessScope, PartnerSecurity } from '@rmm/contracts';
 
-/** `settings.security` of a partner or an organisation. */
+/** `settings.security` of a partner or an organization. */
 export type SecuritySettings = PartnerSecurity;
 
 /** What the policy needs to know about one person in one membership. */
@@ -11,7 +11,7 @@ export interface MfaFacts {
   organizationSecurity: SecuritySettings | null;
   hasFactor: boolean;
   everHadFactor: boolean;
-  /** When the enrolment window was opened, and its stored end. */
+  /** When the enrollment window was opened, and its stored end. */
   graceGrantedAt: Date | null;
   enrollmentDeadline: Date | null;
   /** The database clock. */

@@ -29,7 +29,7 @@ const CANDIDATES = `
       where u.mfa_grace_granted_at + make_interval(days => ${PARTNER_DAYS}) <= now() + interval '${REMINDER_DAYS} days'))
   order by u.id limit ${BATCH}`;
 
-/** Reminds people three days before their enrolment window ends. Replicas may look side by side: one sends. */
+/** Reminds people three days before their enrollment window ends. Replicas may look side by side: one sends. */
 @Injectable()
 export class MfaReminders extends RepeatedWork {
   protected readonly what = 'The reminders of MFA';
@@ -46,7 +46,7 @@ export class MfaReminders extends RepeatedWork {
     super(logger);
   }
 
-  /** Where nobody has to enrol, nobody is reminded. */
+  /** Where nobody has to enroll, nobody is reminded. */
   override onApplicationBootstrap(): void {
     const { enabled, forceByRole } = this.config.mfa;
     if (enabled && forceByRole) super.onApplicationBootstrap();
@@ -56,7 +56,7 @@ export class MfaReminders extends RepeatedWork {
     let last: string | null = null;
     do {
       const found: { id: string }[] = await this.worker.query<{ id: string }>(CANDIDATES, [last]);
-      for (const { id } of found) await this.worker.run((tx) => this.remind(tx, id));
+      for (const { id } of found) await this.worker.transaction((tx) => this.remind(tx, id));
       last = found.length === BATCH ? (found[BATCH - 1]?.id ?? null) : null;
     } while (last !== null);
   }

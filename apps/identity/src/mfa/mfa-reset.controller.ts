@@ -27,6 +27,6 @@ export class MfaResetController {
   ): Promise<DoneWithMessageDto> {
     const axis = { orgId: body.orgId ?? query.orgId, partnerId: body.partnerId ?? query.partnerId };
     await this.resets.reset(caller, id, axis);
-    return { success: true, message: 'MFA was reset. The user enrols anew at the next sign-in.' };
+    return { success: true, message: 'MFA was reset. The user enrolls anew at the next sign-in.' };
   }
 }

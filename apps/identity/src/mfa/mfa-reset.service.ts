@@ -30,7 +30,7 @@ export class MfaResetService {
   ) {}
 
   /**
-   * Clears every factor, phone and recovery codes and ends every session, in one transaction; the person enrols anew at
+   * Clears every factor, phone and recovery codes and ends every session, in one transaction; the person enrolls anew at
    * its next login, without another window.
    * @param named  the axis, as for all calls on users
    * @throws SelfResetRefused, NotFoundError, UserInOtherTenants, PermissionNotDelegable, MfaNotEnabled
@@ -55,7 +55,7 @@ export class MfaResetService {
   }
 
   private clear(caller: UserCaller, userId: string, axis: UserAxis, resource: AuditedResource): Promise<void> {
-    return this.worker.run(async (tx) => {
+    return this.worker.transaction(async (tx) => {
       const person = await this.targets.hold(tx, caller, userId);
       const epochs = await this.factors.clear(tx, userId, person.mfaEpoch);
       if (!epochs) throw new MfaNotEnabled();

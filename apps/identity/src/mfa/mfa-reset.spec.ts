@@ -10,7 +10,7 @@ import {
   totpCode,
   type RunningIdentity,
 } from '../../test/identity-fleet.js';
-import { enrolTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type Somebody } from '../../test/people.js';
+import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type Somebody } from '../../test/people.js';
 
 type Enrolled = Somebody & { secret: string; recoveryCodes: string[] };
 
@@ -28,7 +28,7 @@ describe('the reset of somebody’s factor', () => {
 
   const withFactor = async <P extends Somebody>(person: P): Promise<P & Enrolled> => ({
     ...person,
-    ...(await enrolTotp(identity, person.bearer)),
+    ...(await enrollTotp(identity, person.bearer)),
   });
   const login = (email: string, at = identity) => at.post('/auth/login', { email, password: PASSWORD });
   const reset = (userId: string, by: { bearer?: string } = admin, body: object = {}, query = '') =>
@@ -190,7 +190,7 @@ describe('the reset of somebody’s factor', () => {
     expect(await hasFactor(other.userId)).toBe(true);
   }, 30_000);
 
-  it('reaches members of an organisation where it is named, in body or query', async () => {
+  it('reaches members of an organization where it is named, in body or query', async () => {
     const orgId = await withOrganization(admin.partnerId);
     const [one, two] = [await orgMember(orgId), await orgMember(orgId)];
     expect((await reset(one.userId)).status).toBe(404);
@@ -220,13 +220,13 @@ describe('the reset of somebody’s factor', () => {
     });
 
     const root = (await identity.post('/auth/login', ADMIN)).body.tokens.accessToken as string;
-    const platform = await enrolTotp(identity, root);
+    const platform = await enrollTotp(identity, root);
     const noContext = await reset(target.userId, platform);
     expect(noContext).toMatchObject({ status: 403, body: { code: 'context_required' } });
     expectStatus(await reset(target.userId, platform, { partnerId: other.partnerId }), 200);
   }, 60_000);
 
-  it('is refused to an organisation’s administrator for whoever is more than its member', async () => {
+  it('is refused to an organization’s administrator for whoever is more than its member', async () => {
     const orgId = await withOrganization(admin.partnerId);
     const orgAdmin = await orgMember(orgId, 'Org Admin');
     const plain = await orgMember(orgId);

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
-import { Tenants, type TenantTransaction } from '@rmm/persistence';
+import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { KeyRing } from '@rmm/secrets';
 import { RateLimits, UnauthenticatedError } from '@rmm/service-kit';
 import qrcode from 'qrcode';
@@ -32,7 +32,7 @@ export interface ConfirmedSetup {
 @Injectable()
 export class MfaSetupService {
   constructor(
-    private readonly tenants: Tenants,
+    private readonly tenants: TenantDatabase,
     private readonly session: OwnSession,
     private readonly factors: FactorsRepository,
     private readonly setups: TotpSetups,
@@ -124,7 +124,7 @@ export class MfaSetupService {
       const current = memberships.find((candidate) => sameMembership(candidate, membership));
       if (!current) throw new UnauthenticatedError();
       this.assertAllowed(person, current);
-      return this.tenants.run(caller, store);
+      return this.tenants.transaction(caller, store);
     });
     return this.opener.issue(opened);
   }

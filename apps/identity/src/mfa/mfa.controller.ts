@@ -7,7 +7,7 @@ import {
   SignedIn,
   SkipMfaEnrollment,
   SkipTenantStatus,
-  UserDoor,
+  UserAuthenticator,
   type UserCaller,
 } from '@rmm/access';
 import { LoginBodyDto } from '../login/login-body.dto.js';
@@ -31,7 +31,7 @@ export class MfaController {
     private readonly logins: MfaLoginService,
     private readonly disabling: MfaDisableService,
     private readonly recoveryCodes: RecoveryCodesService,
-    private readonly users: UserDoor,
+    private readonly users: UserAuthenticator,
     private readonly cookies: SessionCookies,
   ) {}
 
@@ -40,7 +40,7 @@ export class MfaController {
   @SkipTenantStatus()
   @SkipMfaEnrollment()
   @HttpCode(200)
-  @ApiOperation({ summary: 'Begin to enrol an authenticator app; good for ten minutes' })
+  @ApiOperation({ summary: 'Begin to enroll an authenticator app; good for ten minutes' })
   @ApiOkResponse({ type: MfaSetupStartedDto })
   setup(
     @CurrentCaller() caller: UserCaller,

@@ -7,7 +7,7 @@ import {
   type RunningIdentity,
   withStatus,
 } from '../../test/identity-fleet.js';
-import { enrolTotp, registerPartner, sessionOf } from '../../test/people.js';
+import { enrollTotp, registerPartner, sessionOf } from '../../test/people.js';
 
 describe('TOTP', () => {
   let fleet: IdentityFleet;
@@ -25,7 +25,7 @@ describe('TOTP', () => {
     JSON.parse(Buffer.from(sessionOf(answer).bearer.split('.')[1] ?? '', 'base64url').toString()).mfa as boolean;
   const enrolled = async () => {
     const partner = await registerPartner(identity);
-    return { ...partner, ...(await enrolTotp(identity, partner.bearer)) };
+    return { ...partner, ...(await enrollTotp(identity, partner.bearer)) };
   };
 
   it('is set up once, ends the older session and answers the codes of setup', async () => {
@@ -134,7 +134,7 @@ describe('TOTP', () => {
       body: { code: 'mfa_enrollment_required', enrollUrl: '/auth/mfa/setup', allowedMethods: ['totp', 'passkey'] },
     });
     expect((await identity.get('/users/me', { bearer })).status).toBe(200);
-    const enrolledSession = await enrolTotp(identity, bearer);
+    const enrolledSession = await enrollTotp(identity, bearer);
     expect((await identity.get('/users', { bearer: enrolledSession.bearer })).status).toBe(200);
   }, 30_000);
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
-import { Tenants } from '@rmm/persistence';
+import { TenantDatabase } from '@rmm/persistence';
 import { UnauthenticatedError } from '@rmm/service-kit';
 import { OwnSession } from '../sessions/own-session.js';
 import { SessionOpener } from '../sessions/session-opener.js';
@@ -16,7 +16,7 @@ import { newRecoveryCodes } from './recovery-codes.js';
 @Injectable()
 export class RecoveryCodesService {
   constructor(
-    private readonly tenants: Tenants,
+    private readonly tenants: TenantDatabase,
     private readonly session: OwnSession,
     private readonly factors: FactorsRepository,
     private readonly codes: CodeChecker,
@@ -34,7 +34,7 @@ export class RecoveryCodesService {
     if (!person.mfaEnabled) throw new MfaNotEnabled();
     const recoveryCodes = newRecoveryCodes();
     const hashes = recoveryCodes.map((code) => this.codes.hashRecoveryCode(person.id, code));
-    const opened = await this.tenants.run(caller, async (tx) => {
+    const opened = await this.tenants.transaction(caller, async (tx) => {
       const epochs = await this.factors.moveEpoch(tx, person.id, person.mfaEpoch);
       if (!epochs) throw new UnauthenticatedError();
       await this.factors.replaceRecoveryCodes(tx, person.id, hashes);

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
-import { Tenants } from '@rmm/persistence';
+import { TenantDatabase } from '@rmm/persistence';
 import { RateLimits, ValidationError } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { OwnSession } from '../sessions/own-session.js';
@@ -15,7 +15,7 @@ import { StepUpGrants, type StepUpOperation } from './step-up-grants.js';
 @Injectable()
 export class StepUpService {
   constructor(
-    private readonly tenants: Tenants,
+    private readonly tenants: TenantDatabase,
     private readonly session: OwnSession,
     private readonly codes: CodeChecker,
     private readonly grants: StepUpGrants,
@@ -57,7 +57,7 @@ export class StepUpService {
     operation: StepUpOperation,
   ): Promise<boolean> {
     if (method === 'totp' && !(await this.codes.checkTotp(this.tenants.reader(caller), person.id, code))) return false;
-    return this.tenants.run(caller, async (tx) => {
+    return this.tenants.transaction(caller, async (tx) => {
       const self = selfOf(person);
       if (method === 'recovery') {
         if (!(await this.codes.useRecoveryCode(tx, person.id, code))) return false;

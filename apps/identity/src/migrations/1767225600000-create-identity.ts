@@ -25,7 +25,7 @@ const PERSON_IN_REACH = `case current_setting('rmm.scope', true) when 'system' t
 const PERSON_OF_OTHERS = `case current_setting('rmm.scope', true) when 'system' then true else
   id is distinct from ${OWN_USER} and (${PERSON_IN_REACH}) end`;
 
-/** Seeded roles are everybody's to read; of the others partner roles are the partner's, organisation roles that organisation's. */
+/** Seeded roles are everybody's to read; of the others partner roles are the partner's, organization roles that organization's. */
 const OWN_ROLE = `case when org_id is null then (${partnerRule().read}) else (${organizationRule().read}) end`;
 const READABLE_ROLE = `(partner_id is null and current_setting('rmm.scope', true) in ('system', 'partner', 'organization'))
   or (partner_id is not null and ${OWN_ROLE})`;
@@ -33,7 +33,7 @@ const WRITABLE_ROLE = `partner_id is not null and not is_system and ${OWN_ROLE}`
 const throughRole = (condition: string) =>
   `exists (select from role r where r.id = role_permission.role_id${condition})`;
 
-/** Organisation rows to whoever reaches the organisation; partner-level rows to members who reach all of the partner. */
+/** Organization rows to whoever reaches the organization; partner-level rows to members who reach all of the partner. */
 const AUDIT_IN_REACH = `(org_id is not null and (${organizationRule().read}))
   or current_setting('rmm.scope', true) = 'system'
   or (org_id is null and current_setting('rmm.scope', true) = 'partner'

@@ -1,4 +1,4 @@
-import { catalogueProblems, revertMigrations, runMigrations, type MigrationTarget } from '@rmm/persistence';
+import { rowSecurityProblems, revertMigrations, runMigrations, type MigrationTarget } from '@rmm/persistence';
 import { startStores, type Stores } from '@rmm/testing-services';
 import pg from 'pg';
 import { MIGRATIONS } from './index.js';
@@ -46,7 +46,7 @@ describe('the migrations of identity', () => {
   });
 
   it('leave no table, grant or policy by which a tenant could see another', async () => {
-    expect(await catalogueProblems(executor, 'identity')).toEqual([]);
+    expect(await rowSecurityProblems(executor, 'identity')).toEqual([]);
   });
 
   it('let nobody change or remove an audit row', async () => {
@@ -93,6 +93,6 @@ describe('the migrations of identity', () => {
     await revertMigrations(target, MIGRATIONS.length);
     expect(await tables()).toEqual([]);
     await runMigrations(target);
-    expect(await catalogueProblems(executor, 'identity')).toEqual([]);
+    expect(await rowSecurityProblems(executor, 'identity')).toEqual([]);
   });
 });

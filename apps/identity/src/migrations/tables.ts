@@ -20,7 +20,7 @@ export const TABLES: readonly string[] = [
     updated_at timestamptz not null default now()
   )`,
 
-  // Policies of an organisation live here, its record in provisioning.
+  // Policies of an organization live here, its record in provisioning.
   `create table organization_security_policy (
     org_id uuid primary key,
     partner_id uuid not null references partner (id) on delete cascade,

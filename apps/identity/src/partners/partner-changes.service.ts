@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
-import { PARTNER_UPDATED, type PartnerFact } from '@rmm/contracts';
+import { PARTNER_UPDATED, type PartnerState } from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
-import { Tenants, WorkerDatabase, type TenantTransaction, type WorkerTransaction } from '@rmm/persistence';
+import { TenantDatabase, WorkerDatabase, type TenantTransaction, type WorkerTransaction } from '@rmm/persistence';
 import { NotFoundError, ValidationError } from '@rmm/service-kit';
 import { AccessChanges } from '../access/access-changes.js';
 import type { SecuritySettings } from '../mfa/mfa-policy.js';
@@ -29,7 +29,7 @@ interface Change {
 @Injectable()
 export class PartnerChangesService {
   constructor(
-    private readonly tenants: Tenants,
+    private readonly tenants: TenantDatabase,
     private readonly worker: WorkerDatabase,
     private readonly policies: PolicyChanges,
     private readonly lock: PolicyLock,
@@ -49,19 +49,19 @@ export class PartnerChangesService {
     const { security } = dto.settings ?? {};
     const saved =
       security === undefined
-        ? await this.tenants.run(caller, (tx) => this.updateIn(tx, caller, id, dto))
+        ? await this.tenants.transaction(caller, (tx) => this.updateIn(tx, caller, id, dto))
         : await this.updateWithPolicy(caller, id, dto, security);
     return toPartnerDto(saved);
   }
 
-  /** Under the worker login: members of all organisations and their factors decide. */
+  /** Under the worker login: members of all organizations and their factors decide. */
   private async updateWithPolicy(caller: UserCaller, id: string, dto: UpdatePartnerDto, raw: unknown) {
     const resource = { type: 'partner', id, partnerId: id, orgId: null };
     await this.policies.assertProven(caller, resource);
     const policy = readPartnerChange(raw);
     await this.policies.assertCallerStaysIn(caller, resource, policy?.ipAllowlist ?? []);
     try {
-      return await this.worker.run(async (tx) => {
+      return await this.worker.transaction(async (tx) => {
         await this.lock.writing(tx, id);
         return this.updateIn(tx, caller, id, dto, policy);
       });
@@ -143,7 +143,7 @@ function settingsAfter(
   return { ...merged, security: changedPolicy(stored.security ?? {}, policy) };
 }
 
-const toPartnerFact = (partner: Partner): PartnerFact => ({
+const toPartnerFact = (partner: Partner): PartnerState => ({
   partnerId: partner.id,
   name: partner.name,
   slug: partner.slug,
@@ -151,6 +151,6 @@ const toPartnerFact = (partner: Partner): PartnerFact => ({
   maxOrganizations: partner.maxOrganizations,
   maxDevices: partner.maxDevices,
   timezone: partner.timezone,
-  settings: { enrollment: partner.settings.enrollment as PartnerFact['settings']['enrollment'] },
+  settings: { enrollment: partner.settings.enrollment as PartnerState['settings']['enrollment'] },
   version: partner.version,
 });

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { PARTNER_UPDATED, subjects, type Envelope, type PartnerFact } from '@rmm/contracts';
+import { PARTNER_UPDATED, subjects, type Envelope, type PartnerState } from '@rmm/contracts';
 import { NatsLink } from '@rmm/messaging';
 import { eventually } from '@rmm/testing-services';
 import { expectStatus, IdentityFleet, PASSWORD, type RunningIdentity } from '../../test/identity-fleet.js';
-import { enrolTotp, inviteAndAccept, registerPartner, roleId, signInAdmin } from '../../test/people.js';
+import { enrollTotp, inviteAndAccept, registerPartner, roleId, signInAdmin } from '../../test/people.js';
 
 describe('changing a partner', () => {
   let fleet: IdentityFleet;
   let identity: RunningIdentity;
   let root: string;
   let onlooker: NatsLink;
-  const facts: Envelope<PartnerFact>[] = [];
+  const facts: Envelope<PartnerState>[] = [];
 
   beforeAll(async () => {
     fleet = await IdentityFleet.start();
@@ -19,7 +19,7 @@ describe('changing a partner', () => {
     onlooker = new NatsLink({ url: fleet.nats.adminUrl, name: 'onlooker' });
     await onlooker.open();
     onlooker.connection.subscribe(subjects.internal('identity', PARTNER_UPDATED), {
-      callback: (_, message) => void facts.push(message.json<Envelope<PartnerFact>>()),
+      callback: (_, message) => void facts.push(message.json<Envelope<PartnerState>>()),
     });
     await onlooker.connection.flush();
   }, 120_000);
@@ -127,13 +127,13 @@ describe('changing a partner', () => {
 
   it('by the platform holds to the same policy rules: a factor, nobody locked out', async () => {
     const { bearer, partnerId } = await registerPartner(identity);
-    await enrolTotp(identity, bearer);
+    await enrollTotp(identity, bearer);
     const security = { allowedMfaMethods: { totp: false, sms: false } };
     expect(await patch(partnerId, { settings: { security } })).toMatchObject({
       status: 403,
       body: { code: 'mfa_required' },
     });
-    const { bearer: proven } = await enrolTotp(identity, root);
+    const { bearer: proven } = await enrollTotp(identity, root);
     root = proven;
     expect(await patch(partnerId, { plan: 'gold', settings: { security } })).toMatchObject({
       status: 409,

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { PARTNER_CREATED, type Actor, type PartnerFact, type PartnerStatus } from '@rmm/contracts';
+import { PARTNER_CREATED, type Actor, type PartnerState, type PartnerStatus } from '@rmm/contracts';
 import { Outbox, type OutboxTransaction } from '@rmm/messaging';
 import type { PartnerType } from './partner.entity.js';
 import { freeSlug, slugOf } from './partner-slug.js';
@@ -13,7 +13,7 @@ export interface NewPartner {
   maxDevices?: number | null;
   timezone?: string;
   signupIp?: string | null;
-  /** Sign-up: provisioning is to make the first organisation and site. */
+  /** Sign-up: provisioning is to make the first organization and site. */
   makeFirstOrganization: boolean;
   actor: Actor;
 }
@@ -39,7 +39,7 @@ export class PartnerMaker {
   async make(tx: OutboxTransaction, partner: NewPartner): Promise<MadePartner> {
     const row = await this.insert(tx, partner);
     const adminRoleId = await copyAdminRole(tx, row.id);
-    const data: PartnerFact = {
+    const data: PartnerState = {
       partnerId: row.id,
       name: row.name,
       slug: row.slug,

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
-import { Tenants, WorkerDatabase, type TenantTransaction } from '@rmm/persistence';
+import { TenantDatabase, WorkerDatabase, type TenantTransaction } from '@rmm/persistence';
 import { NotFoundError, toPage, type Paged } from '@rmm/service-kit';
 import { Inviter } from '../users/inviter.js';
 import type { CreatePartnerDto, ListPartnersDto } from './dto.js';
@@ -14,7 +14,7 @@ import { assertTimeZone } from './time-zone.js';
 @Injectable()
 export class PartnersService {
   constructor(
-    private readonly tenants: Tenants,
+    private readonly tenants: TenantDatabase,
     private readonly worker: WorkerDatabase,
     private readonly maker: PartnerMaker,
     private readonly inviter: Inviter,
@@ -23,7 +23,7 @@ export class PartnersService {
 
   async list(caller: UserCaller, query: ListPartnersDto): Promise<Paged<PartnerDto>> {
     const { page, limit, search, status } = query;
-    const [rows, total] = await this.tenants.run(caller, (tx) => {
+    const [rows, total] = await this.tenants.transaction(caller, (tx) => {
       const partners = tx.repository(Partner).createQueryBuilder('p');
       if (status) partners.andWhere('p.status = :status', { status });
       if (search) {
@@ -42,13 +42,13 @@ export class PartnersService {
 
   /** @throws NotFoundError also for a partner the caller cannot see */
   get(caller: UserCaller, id: string): Promise<PartnerDto> {
-    return this.tenants.run(caller, async (tx) => toPartnerDto(await this.load(tx, id)));
+    return this.tenants.transaction(caller, async (tx) => toPartnerDto(await this.load(tx, id)));
   }
 
   /** A partner and the invitation of its first administrator, in one transaction. */
   async create(caller: UserCaller, { admin, ...partner }: CreatePartnerDto): Promise<CreatedPartnerDto> {
     assertTimeZone(partner.timezone);
-    const made = await this.worker.run(async (tx) => {
+    const made = await this.worker.transaction(async (tx) => {
       const { id, name, slug, adminRoleId } = await this.maker.make(tx, {
         ...partner,
         makeFirstOrganization: false,

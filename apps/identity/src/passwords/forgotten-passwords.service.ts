@@ -33,7 +33,7 @@ export class ForgottenPasswords {
     const person = await this.people.findByEmail(this.worker, email);
     if (!person || !mayReset(person)) return;
     if (!(await this.isWithin(this.config.limits.forgotPasswordAccount, person.id))) return;
-    await this.worker.run(async (tx) => {
+    await this.worker.transaction(async (tx) => {
       const url = await this.links.issue(tx, person);
       if (!url) return;
       await this.mail.add(tx, { to: person.email, template: 'password-reset', values: { name: person.name, url } });

@@ -49,7 +49,7 @@ export class PasswordResetService {
     await assertStrongPassword(password, owner ?? { email: '' });
     if (!owner) return this.refuse(null);
     const passwordHash = await this.hasher.hash(password);
-    if (!(await this.worker.run((tx) => this.replace(tx, tokenHash, passwordHash)))) return this.refuse(owner);
+    if (!(await this.worker.transaction((tx) => this.replace(tx, tokenHash, passwordHash)))) return this.refuse(owner);
     await this.lockout.clear(owner.id).catch((err: unknown) => {
       this.logger.warn({ err }, 'A lock-out could not be lifted after a reset; it ends by itself');
     });

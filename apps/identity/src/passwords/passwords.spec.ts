@@ -10,7 +10,7 @@ import {
   type RunningIdentity,
   withStatus,
 } from '../../test/identity-fleet.js';
-import { enrolTotp, registerPartner, sessionOf, type Somebody } from '../../test/people.js';
+import { enrollTotp, registerPartner, sessionOf, type Somebody } from '../../test/people.js';
 import { FORGOT_PASSWORD_QUEUE } from './forgot-password-queue.js';
 
 const NEW_PASSWORD = 'violet umbrella tango';
@@ -263,7 +263,7 @@ describe('forgotten passwords', () => {
 
   it('do not skip the second factor', async () => {
     const person = await registerPartner(identity);
-    await enrolTotp(identity, person.bearer);
+    await enrollTotp(identity, person.bearer);
     expectStatus(await reset(await askAndGet(person)), 200);
     const answer = expectStatus(await login(person.email, NEW_PASSWORD), 200);
     expect(answer.body).toMatchObject({ mfaRequired: true, tokens: null });

@@ -27,7 +27,7 @@ export class AddressConfirmationService {
   /** @returns null for a link that is not good, also when the address was taken meanwhile: then nothing is changed */
   async confirm(tokenHash: Buffer): Promise<ConfirmedAddressDto | null> {
     try {
-      return await this.worker.run(async (tx) => {
+      return await this.worker.transaction(async (tx) => {
         const link = await this.links.use(tx, tokenHash);
         const person = link && (await this.people.findById(tx, link.userId));
         if (!person) return null;

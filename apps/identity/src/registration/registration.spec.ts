@@ -1,4 +1,4 @@
-import { PARTNER_CREATED, subjects, type Envelope, type PartnerFact } from '@rmm/contracts';
+import { PARTNER_CREATED, subjects, type Envelope, type PartnerState } from '@rmm/contracts';
 import { natsOptions } from '@rmm/messaging';
 import { eventually } from '@rmm/testing-services';
 import { connect } from 'nats';
@@ -111,13 +111,13 @@ describe('sign-up', () => {
     expect((await identity.post('/auth/register', { email: freshEmail(), password: PASSWORD })).status).toBe(200);
   }, 30_000);
 
-  it('tells the fleet by a fact that asks for the first organisation, and the audit trail', async () => {
+  it('tells the fleet by a fact that asks for the first organization, and the audit trail', async () => {
     const nats = await connect(natsOptions(fleet.nats.adminUrl, 'spec'));
     const facts = nats.subscribe(subjects.internal('identity', PARTNER_CREATED), { max: 1 });
     await nats.flush();
     const partner = await registerPartner(identity, 'Told Everywhere');
     for await (const message of facts) {
-      expect(message.json<Envelope<PartnerFact>>()).toMatchObject({
+      expect(message.json<Envelope<PartnerState>>()).toMatchObject({
         type: PARTNER_CREATED,
         partnerId: partner.partnerId,
         aggregateVersion: 1,

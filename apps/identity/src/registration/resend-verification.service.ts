@@ -32,7 +32,7 @@ export class ResendVerificationService {
     await this.limits.hit(resendVerificationMinute, caller.userId);
     await this.limits.hit(resendVerificationHour, caller.userId);
     const { key, keyHash } = mintLinkToken();
-    await this.worker.run(async (tx) => {
+    await this.worker.transaction(async (tx) => {
       const [unproven] = await tx.query<{ email: string; epoch: number }>(
         `select email, email_epoch as epoch from user_account where id = $1 and email_verified_at is null for update`,
         [person.id],

@@ -49,7 +49,7 @@ export class SignUpService {
     const { key, keyHash } = mintLinkToken();
     const { email, name, companyName } = dto;
     const { ipAddress = null, userAgent = null } = currentContext() ?? {};
-    await this.worker.run(async (tx) => {
+    await this.worker.transaction(async (tx) => {
       await this.repository.park(tx, keyHash, { companyName, email, name, passwordHash, ipAddress, userAgent });
       const url = `${this.config.publicAppUrl}/verify-email?token=${key}`;
       await this.mail.add(tx, { to: email, template: 'verify-registration', values: { name, companyName, url } });

@@ -15,7 +15,7 @@ import { RegistrationsRepository, type PendingRegistration } from './registratio
 import type { ConfirmedAddressDto, SignInInsteadDto } from './verification.dto.js';
 
 const LINK_TOKEN = /^[A-Za-z0-9_-]{48}$/;
-/** How long the answer waits for the first organisation; the event makes it otherwise. */
+/** How long the answer waits for the first organization; the event makes it otherwise. */
 const FIRST_ORGANIZATION_TIMEOUT_MS = 2_000;
 
 export type Verification =
@@ -58,7 +58,7 @@ export class VerificationService {
   }
 
   private signUp(tokenHash: Buffer) {
-    return this.worker.run(async (tx) => {
+    return this.worker.transaction(async (tx) => {
       const pending = await this.repository.take(tx, tokenHash);
       return pending && this.makePartner(tx, pending);
     });
@@ -100,7 +100,7 @@ export class VerificationService {
         timeoutMs: FIRST_ORGANIZATION_TIMEOUT_MS,
       });
     } catch (err) {
-      this.logger.warn({ err, partnerId: id }, 'The first organisation follows from the event');
+      this.logger.warn({ err, partnerId: id }, 'The first organization follows from the event');
     }
   }
 }

@@ -58,7 +58,7 @@ export class ResealingService implements OnApplicationBootstrap, OnModuleDestroy
   }
 
   private resealSome(column: SealedColumn, after: string | null): Promise<{ held: SealedText[]; opened: number }> {
-    return this.worker.run(async (tx) => {
+    return this.worker.transaction(async (tx) => {
       const held = await this.repository.hold(tx, column, this.keyRing.activeKid, after, BATCH);
       const resealed = held.flatMap((text) => this.reseal(column, text) ?? []);
       if (resealed.length > 0) await this.repository.replace(tx, column, resealed);

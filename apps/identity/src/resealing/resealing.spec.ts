@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { KeyRing } from '@rmm/secrets';
 import { eventually } from '@rmm/testing-services';
 import { expectStatus, IdentityFleet, PASSWORD, totpCode, type RunningIdentity } from '../../test/identity-fleet.js';
-import { enrolTotp, registerPartner } from '../../test/people.js';
+import { enrollTotp, registerPartner } from '../../test/people.js';
 import { totpSealContext } from '../mfa/factors.repository.js';
 
 const key = () => randomBytes(32).toString('base64');
@@ -47,7 +47,7 @@ describe('a new key for sealing', () => {
   it('takes over everything that is stored, whatever replicas start together, and the old one can go', async () => {
     const first = await run({ old }, 'old');
     const { email, bearer } = await registerPartner(first);
-    const { secret } = await enrolTotp(first, bearer);
+    const { secret } = await enrollTotp(first, bearer);
     await sealForMany(450, new KeyRing({ keys: { old: Buffer.from(old, 'base64') }, activeKid: 'old' }));
     await sealForMany(1, new KeyRing({ keys: { lost: randomBytes(32) }, activeKid: 'lost' }));
     expect((await kids()).map(({ kid }) => kid)).toEqual(['lost', 'old']);

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
-import { missingFrom, type Permission } from '@rmm/permissions';
+import { missingPermissions, type Permission } from '@rmm/permissions';
 import type { SqlExecutor } from '@rmm/persistence';
 import { BadRequestError, ForbiddenError } from '@rmm/service-kit';
 import type { UserAxis } from '../users/user-axis.js';
@@ -40,6 +40,6 @@ export class Grants {
 
   /** @throws PermissionNotDelegable unless the caller holds every one of them; wildcards only by who holds `*:*` */
   assertHeld(caller: UserCaller, permissions: readonly Permission[]): void {
-    if (missingFrom(caller.permissions, permissions).length > 0) throw new PermissionNotDelegable();
+    if (missingPermissions(caller.permissions, permissions).length > 0) throw new PermissionNotDelegable();
   }
 }

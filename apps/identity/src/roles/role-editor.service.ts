@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
 import type { Permission } from '@rmm/permissions';
-import { Tenants, type TenantTransaction } from '@rmm/persistence';
+import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { NotFoundError, ValidationError } from '@rmm/service-kit';
 import { AccessChanges } from '../access/access-changes.js';
 import type { AxisQueryDto } from '../users/dto.js';
@@ -22,7 +22,7 @@ import { RolesWriter, type RoleFields } from './roles-writer.repository.js';
 @Injectable()
 export class RoleEditor {
   constructor(
-    private readonly tenants: Tenants,
+    private readonly tenants: TenantDatabase,
     private readonly axes: RoleAxes,
     private readonly roles: RolesRepository,
     private readonly writer: RolesWriter,
@@ -118,7 +118,7 @@ export class RoleEditor {
     axis: UserAxis,
     work: (tx: TenantTransaction, tree: RoleTree) => Promise<T>,
   ): Promise<T> {
-    return this.tenants.run(caller, async (tx) => {
+    return this.tenants.transaction(caller, async (tx) => {
       await this.lock.own(tx, axis.partnerId);
       return work(tx, await this.roles.tree(tx, axis));
     });

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { SqlExecutor } from '@rmm/persistence';
 
 /**
- * One lock for the roles of a partner and of its organisations, until the transaction ends. Changes happen one after the
+ * One lock for the roles of a partner and of its organizations, until the transaction ends. Changes happen one after the
  * other, so that what one was judged by still holds when it is stored: two changes of parents never close a circle
  * together. Who gives a role away shares it: meanwhile no role grows or goes.
  */

@@ -1,5 +1,5 @@
 import {
-  chainOf,
+  parentChain,
   effectivePermissions,
   isKnownPermission,
   MAX_PARENT_DEPTH,
@@ -22,7 +22,7 @@ export class RoleTree {
 
   /** The role first, then its parent, and so on. */
   chain(roleId: string): RoleNode[] {
-    return chainOf(roleId, this.roles);
+    return parentChain(roleId, this.roles);
   }
 
   effective(roleId: string): EffectivePermission[] {

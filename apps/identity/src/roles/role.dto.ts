@@ -100,7 +100,7 @@ export class AvailablePermissionsDto {
   actions: string[];
 }
 
-export class CatalogueEntryDto extends GrantedPermissionDto {
+export class CatalogEntryDto extends GrantedPermissionDto {
   @ApiPropertyOptional()
   description?: string;
 }
@@ -108,9 +108,9 @@ export class CatalogueEntryDto extends GrantedPermissionDto {
 const labels = { type: 'object', additionalProperties: { type: 'string' } } as const;
 
 /** Every assignable pair, and how to call it. @see CONTRACT.md 4.6 */
-export class PermissionCatalogueDto {
-  @ApiProperty({ type: [CatalogueEntryDto] })
-  permissions: CatalogueEntryDto[];
+export class PermissionCatalogDto {
+  @ApiProperty({ type: [CatalogEntryDto] })
+  permissions: CatalogEntryDto[];
   @ApiProperty(labels)
   resourceLabels: Record<string, string>;
   @ApiProperty(labels)

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { AccessScope } from '@rmm/contracts';
 import { MAX_PARENT_DEPTH, type Permission, type RoleNode } from '@rmm/permissions';
-import { Tenants, type HasTenant, type SqlExecutor } from '@rmm/persistence';
+import { TenantDatabase, type HasTenant, type SqlExecutor } from '@rmm/persistence';
 import type { UserStatus } from '../users/person.js';
 import type { UserAxis } from '../users/user-axis.js';
 import type { RoleListItemDto } from './role.dto.js';
@@ -41,7 +41,7 @@ export interface GrantableRole {
 
 /**
  * The roles of an axis: its own and the seeded ones of its scope; a seeded role that the partner has its own copy of
- * stands behind that copy. $1 scope, $2 partner, $3 organisation.
+ * stands behind that copy. $1 scope, $2 partner, $3 organization.
  */
 const ON_AXIS = `r.scope = $1 and (
   (r.partner_id = $2 and r.org_id is not distinct from $3)
@@ -117,7 +117,7 @@ export const ownersOf = (axis: UserAxis) => [
 /** Roles in the context of a tenant. */
 @Injectable()
 export class RolesRepository {
-  constructor(private readonly tenants: Tenants) {}
+  constructor(private readonly tenants: TenantDatabase) {}
 
   async page(
     caller: HasTenant,

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { parsePermission, PERMISSION_VOCABULARY } from '@rmm/permissions';
-import { Tenants } from '@rmm/persistence';
+import { TenantDatabase } from '@rmm/persistence';
 import { NotFoundError, toPage, type PageQueryDto, type Paged } from '@rmm/service-kit';
 import type { AxisQueryDto, ListRolesDto } from '../users/dto.js';
 import { RoleAxes } from './role-axes.js';
@@ -19,7 +19,7 @@ import { RolesRepository, type RoleRow, type WholeRole } from './roles.repositor
 @Injectable()
 export class RolesService {
   constructor(
-    private readonly tenants: Tenants,
+    private readonly tenants: TenantDatabase,
     private readonly axes: RoleAxes,
     private readonly roles: RolesRepository,
   ) {}

@@ -91,7 +91,7 @@ describe('roles', () => {
     expect((await identity.get('/permissions/catalog', nobody)).status).toBe(200);
   });
 
-  it('are no business of members with selected organisations', async () => {
+  it('are no business of members with selected organizations', async () => {
     const role = await make({ name: 'Full', permissions: [pair('users', 'read'), pair('users', 'write')] });
     const narrow = await inviteAndAccept(identity, owner.bearer, { roleId: role.id, orgAccess: 'none' });
     const answers = [
@@ -140,7 +140,7 @@ describe('roles', () => {
     }
   });
 
-  it('inherit the whole chain, in authorisation as in display', async () => {
+  it('inherit the whole chain, in authorization as in display', async () => {
     const top = await make({ name: 'Top', permissions: [pair('users', 'read'), pair('devices', 'read')] });
     const middle = await make({ name: 'Middle', parentRoleId: top.id, permissions: [pair('devices', 'read')] });
     const low = await make({ name: 'Low', parentRoleId: middle.id, permissions: [pair('alerts', 'read')] });
@@ -247,7 +247,7 @@ describe('roles', () => {
     });
   });
 
-  it('show the catalogue without wildcards', async () => {
+  it('show the catalog without wildcards', async () => {
     const { body } = await identity.get('/permissions/catalog', owner);
     expect(body.permissions).toEqual(expect.arrayContaining([expect.objectContaining(pair('users', 'invite'))]));
     expect(JSON.stringify(body.permissions)).not.toContain('*');

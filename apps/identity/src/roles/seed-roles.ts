@@ -18,7 +18,7 @@ export class RoleSeeds {
   constructor(private readonly worker: WorkerDatabase) {}
 
   async seed(): Promise<void> {
-    await this.worker.run(async (tx) => {
+    await this.worker.transaction(async (tx) => {
       await tx.query('select pg_advisory_xact_lock($1)', [SEED_LOCK]);
       await this.seedPermissions(tx);
       await this.seedRoles(tx);

@@ -7,13 +7,13 @@ import { allows } from './security-policy.js';
 export interface AffectedScope {
   partnerId: string;
   partnerPolicy: PartnerSecurity;
-  /** Absent: the partner's own members and those of all its organisations. */
+  /** Absent: the partner's own members and those of all its organizations. */
   organization?: { orgId: string; policy: PartnerSecurity };
 }
 
 const COUNT_TO = 1_000;
 
-/** Of an organisation the new policy where it is the one that changes, else the stored one. Deleted ones have no members. */
+/** Of an organization the new policy where it is the one that changes, else the stored one. Deleted ones have no members. */
 const organizationAllows = (method: 'totp' | 'sms', parameter: string) =>
   `case when $4::uuid is null then coalesce((o.settings #>> '{security,allowedMfaMethods,${method}}')::boolean, true)
      else ${parameter}::boolean end`;
@@ -40,7 +40,7 @@ const LOCKED_OUT = `
 /** Enrolled people whom a policy would leave without any usable factor. Recovery codes are none. @see CONTRACT.md 5.5 */
 @Injectable()
 export class LockoutRepository {
-  /** Under the worker login: the members of all organisations, and their factors. Counting stops at 1000. */
+  /** Under the worker login: the members of all organizations, and their factors. Counting stops at 1000. */
   async count(tx: SqlExecutor, scope: AffectedScope): Promise<{ count: number; countCapped: boolean }> {
     const { partnerId, partnerPolicy, organization } = scope;
     const [row] = await tx.query<{ count: number }>(LOCKED_OUT, [

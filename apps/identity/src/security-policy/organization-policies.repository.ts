@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { OrganizationSecurity, PartnerSecurity } from '@rmm/contracts';
 import type { SqlExecutor } from '@rmm/persistence';
 
-/** Policies of organisations, and what their partners say. Under the worker login. */
+/** Policies of organizations, and what their partners say. Under the worker login. */
 @Injectable()
 export class OrganizationPoliciesRepository {
   /** Null when there is no such partner. */
@@ -23,7 +23,7 @@ export class OrganizationPoliciesRepository {
     return { security: row?.security ?? {}, version: Number(row?.version ?? 0) };
   }
 
-  /** @returns the new version; null when the organisation is known as another partner's */
+  /** @returns the new version; null when the organization is known as another partner's */
   async save(
     tx: SqlExecutor,
     { orgId, partnerId, security }: { orgId: string; partnerId: string; security: OrganizationSecurity },

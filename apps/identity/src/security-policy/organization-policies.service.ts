@@ -4,7 +4,7 @@ import {
   ORGANIZATION_SECURITY_UPDATED,
   type ApplySecurityPolicyRequest,
   type OrganizationSecurity,
-  type OrganizationSecurityFact,
+  type OrganizationSecurityState,
 } from '@rmm/contracts';
 import { Outbox } from '@rmm/messaging';
 import { WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
@@ -23,7 +23,7 @@ export interface AppliedPolicy {
   version: number;
 }
 
-/** Security policies of organisations: stored here, edited through provisioning. @see CONTRACT.md 1.8 */
+/** Security policies of organizations: stored here, edited through provisioning. @see CONTRACT.md 1.8 */
 @Injectable()
 export class OrganizationPoliciesService {
   constructor(
@@ -46,7 +46,7 @@ export class OrganizationPoliciesService {
     assertOwnTenant(request);
     const change = readOrganizationChange(request.security);
     try {
-      return await this.worker.run((tx) => this.applyIn(tx, request, editor, change));
+      return await this.worker.transaction((tx) => this.applyIn(tx, request, editor, change));
     } catch (error) {
       if (error instanceof MfaPolicyWouldLockOutUsers) await this.changes.refuse(editor, resource, error);
       throw error;
@@ -77,7 +77,7 @@ export class OrganizationPoliciesService {
     return { security: after, version };
   }
 
-  private async tell(tx: WorkerTransaction, editor: PolicyEditor, data: OrganizationSecurityFact): Promise<void> {
+  private async tell(tx: WorkerTransaction, editor: PolicyEditor, data: OrganizationSecurityState): Promise<void> {
     const { orgId, partnerId, version } = data;
     await this.outbox.add(tx, {
       stream: 'internal',

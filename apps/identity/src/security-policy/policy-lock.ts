@@ -6,7 +6,7 @@ import type { LiveMembership } from '../users/person.js';
 const KEY = (parameter: string) => `hashtextextended('rmm.identity.policy.' || ${parameter}, 0)`;
 
 /**
- * Policies of one partner and its organisations change one after the other, and never while a member's factors do: what
+ * Policies of one partner and its organizations change one after the other, and never while a member's factors do: what
  * the lock-out check counted still holds when the policy is stored.
  */
 @Injectable()
@@ -27,7 +27,7 @@ export class PolicyLock {
    * @param change  gets the person's memberships as they are now
    */
   async standing<T>(userId: string, change: (memberships: LiveMembership[]) => Promise<T>): Promise<T> {
-    return this.worker.run(async (tx) => {
+    return this.worker.transaction(async (tx) => {
       await tx.query(
         `select pg_advisory_xact_lock_shared(${KEY('partner_id')}) from (
            select partner_id from partner_membership where user_id = $1

@@ -47,7 +47,7 @@ export function readPartnerChange(raw: unknown): PolicyChange | null {
   return change?.ipAllowlist ? { ...change, ipAllowlist: canonicalList(change.ipAllowlist) } : change;
 }
 
-/** The same for an organisation, which has fewer fields. */
+/** The same for an organization, which has fewer fields. */
 export const readOrganizationChange = (raw: unknown): PolicyChange | null => readChange(OrganizationSecurityDto, raw);
 
 function readChange(type: Type<PartnerSecurityDto>, raw: unknown): PolicyChange | null {

@@ -6,7 +6,7 @@ import { PolicyChanges } from './policy-changes.js';
 import { PolicyLock } from './policy-lock.js';
 import { SecurityPolicyRpc } from './security-policy.rpc.js';
 
-/** Security policies of partners and organisations. */
+/** Security policies of partners and organizations. */
 export const securityPolicyFeature: Feature = {
   controllers: [SecurityPolicyRpc],
   providers: [

@@ -5,7 +5,7 @@ import { currentContext, runInContext } from '@rmm/service-kit';
 import { randomUUID } from 'node:crypto';
 import { OrganizationPoliciesService, type AppliedPolicy } from './organization-policies.service.js';
 
-/** Provisioning hands over `settings.security` of the organisations it serves. */
+/** Provisioning hands over `settings.security` of the organizations it serves. */
 @Controller()
 export class SecurityPolicyRpc {
   constructor(private readonly policies: OrganizationPoliciesService) {}

@@ -6,7 +6,7 @@ import {
   subjects,
   type ApplySecurityPolicyRequest,
   type Envelope,
-  type OrganizationFact,
+  type OrganizationState,
 } from '@rmm/contracts';
 import { NatsLink, RpcClient } from '@rmm/messaging';
 import type { DomainError } from '@rmm/service-kit';
@@ -20,7 +20,7 @@ import {
   totpCode,
   type RunningIdentity,
 } from '../../test/identity-fleet.js';
-import { enrolTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type Somebody } from '../../test/people.js';
+import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type Somebody } from '../../test/people.js';
 
 const NO_METHODS = { totp: false, sms: false };
 
@@ -30,7 +30,7 @@ describe('security policies', () => {
   let provisioning: NatsLink;
   let onlooker: NatsLink;
   let rpc: RpcClient;
-  const organizations = new Map<string, OrganizationFact>();
+  const organizations = new Map<string, OrganizationState>();
   const heard: Envelope[] = [];
 
   beforeAll(async () => {
@@ -61,7 +61,7 @@ describe('security policies', () => {
   /** A partner whose administrator has satisfied MFA by an authenticator app. */
   const protectedPartner = async () => {
     const partner = await registerPartner(identity);
-    return { ...partner, ...(await enrolTotp(identity, partner.bearer)) };
+    return { ...partner, ...(await enrollTotp(identity, partner.bearer)) };
   };
   /** The same without any factor left: its session has satisfied MFA, nobody is enrolled. */
   const provenPartner = async () => {
@@ -236,11 +236,11 @@ describe('security policies', () => {
   });
 
   describe('that would lock out those who are enrolled', () => {
-    it('is refused with their number, of the partner and of all its organisations, and saves nothing', async () => {
+    it('is refused with their number, of the partner and of all its organizations, and saves nothing', async () => {
       const admin = await protectedPartner();
       const orgId = await withOrganization(admin.partnerId);
       const member = await orgMember(admin, orgId);
-      await enrolTotp(identity, member.bearer);
+      await enrollTotp(identity, member.bearer);
       await inviteAndAccept(identity, admin.bearer, { roleId: await roleId(identity, admin.bearer, 'Partner Viewer') });
       const body = { name: 'Renamed', settings: { theme: 'dark', security: { allowedMfaMethods: NO_METHODS } } };
       const refused = await identity.patch('/orgs/partners/me', body, { bearer: admin.bearer });
@@ -259,7 +259,7 @@ describe('security policies', () => {
       expect((await patchOwn(admin.bearer, { allowedMfaMethods: NO_METHODS })).body.count).toBe(1);
     });
 
-    it('is judged by what is in force for each: a method the organisation forbids does not save', async () => {
+    it('is judged by what is in force for each: a method the organization forbids does not save', async () => {
       const admin = await provenPartner();
       const orgId = await withOrganization(admin.partnerId);
       const member = await orgMember(admin, orgId);
@@ -311,7 +311,7 @@ describe('security policies', () => {
       expect(refused.body).toMatchObject({ count: 1000, countCapped: true });
     });
 
-    it('is counted over both of two writers: partner and organisation cannot each forbid the other half', async () => {
+    it('is counted over both of two writers: partner and organization cannot each forbid the other half', async () => {
       const admin = await provenPartner();
       const orgId = await withOrganization(admin.partnerId);
       const member = await orgMember(admin, orgId);
@@ -329,7 +329,7 @@ describe('security policies', () => {
       expect([byPartner, byOrganization].sort()).toEqual([200, 409]);
     });
 
-    it('never meets an enrolment half way: of the two at once one is refused', async () => {
+    it('never meets an enrollment half way: of the two at once one is refused', async () => {
       for (let round = 0; round < 4; round += 1) {
         const admin = await provenPartner();
         const viewer = await roleId(identity, admin.bearer, 'Partner Viewer');
@@ -347,7 +347,7 @@ describe('security policies', () => {
     }, 60_000);
   });
 
-  describe('of an organisation', () => {
+  describe('of an organization', () => {
     it('is applied for provisioning: stored, told, audited under its person, and in force', async () => {
       const admin = await protectedPartner();
       const orgId = await withOrganization(admin.partnerId);
@@ -462,7 +462,7 @@ describe('security policies', () => {
       return Math.round(row?.hours ?? 0);
     };
 
-    it('shortens new sessions and those that are refreshed: the shorter of partner and organisation', async () => {
+    it('shortens new sessions and those that are refreshed: the shorter of partner and organization', async () => {
       const admin = await protectedPartner();
       const orgId = await withOrganization(admin.partnerId);
       const member = await orgMember(admin, orgId);

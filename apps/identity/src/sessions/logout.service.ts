@@ -31,7 +31,7 @@ export class LogoutService {
     const caller: AuditedCaller = { actor: { type: 'user', id: userId, email }, tenant: { partnerId, orgId } };
     const self = { type: 'user', id: userId, name: email };
     try {
-      await this.worker.run(async (tx) => {
+      await this.worker.transaction(async (tx) => {
         const sessions = await this.sessions.revokeAll(tx, userId, 'logout');
         await this.access.announce(tx, { userIds: [userId], reason: 'logout' });
         await this.audit.add(tx, caller, 'user.logout', self, { sessions });

@@ -49,7 +49,7 @@ export class RefreshService {
     const membership = person && this.liveMembership(person, presented);
     if (!person || !membership) throw new RefreshInvalid();
 
-    const opened = await this.worker.run((tx) => this.rotateIn(tx, presented, person, membership));
+    const opened = await this.worker.transaction((tx) => this.rotateIn(tx, presented, person, membership));
     return this.opener.issue(opened);
   }
 
@@ -86,7 +86,7 @@ export class RefreshService {
 
   private async refuseRotated(presented: PresentedToken): Promise<never> {
     if ((presented.rotatedSecondsAgo ?? 0) < this.config.refreshRotationGraceSeconds) throw new RefreshRaced();
-    await this.worker.run(async (tx) => {
+    await this.worker.transaction(async (tx) => {
       const ended = await this.sessions.revokeFamily(tx, presented.id, 'reuse_detected');
       if (ended === 0) return;
       const { userId, email, partnerId, orgId } = presented;

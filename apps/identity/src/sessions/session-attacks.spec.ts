@@ -9,7 +9,7 @@ import {
   type RunningIdentity,
   withStatus,
 } from '../../test/identity-fleet.js';
-import { enrolTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type Somebody } from '../../test/people.js';
+import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type Somebody } from '../../test/people.js';
 
 const INVALID = { status: 401, body: { code: 'refresh_invalid' } };
 const CLEARED = { service_refresh_token: '', service_csrf_token: '' };
@@ -142,7 +142,7 @@ describe('an attack on sessions', () => {
       const viewer = await roleId(identity, admin.bearer, 'Partner Viewer');
       const technician = await roleId(identity, admin.bearer, 'Partner Technician');
       const member = await inviteAndAccept(identity, admin.bearer, { roleId: viewer });
-      const enrolled = await enrolTotp(identity, member.bearer);
+      const enrolled = await enrollTotp(identity, member.bearer);
       expectStatus(
         await identity.post(`/users/${member.userId}/role`, { roleId: technician }, { bearer: admin.bearer }),
         200,

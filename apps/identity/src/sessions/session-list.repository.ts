@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Tenants, type SqlExecutor } from '@rmm/persistence';
+import { TenantDatabase, type SqlExecutor } from '@rmm/persistence';
 import type { UserCaller } from '@rmm/access';
 import type { PageQueryDto } from '@rmm/service-kit';
 import type { MembershipKey } from '../memberships/membership.js';
@@ -32,7 +32,7 @@ const LIVE = `
 /** The sessions of the caller, under row-level security and never anybody else's. */
 @Injectable()
 export class SessionListRepository {
-  constructor(private readonly tenants: Tenants) {}
+  constructor(private readonly tenants: TenantDatabase) {}
 
   /** Newest first. */
   async page(

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
-import { Tenants } from '@rmm/persistence';
+import { TenantDatabase } from '@rmm/persistence';
 import { NotFoundError, toPage, type PageQueryDto, type Paged } from '@rmm/service-kit';
 import { AccessChanges } from '../access/access-changes.js';
 import { deviceName } from './device-name.js';
@@ -12,7 +12,7 @@ import { SessionListRepository, type ListedSession } from './session-list.reposi
 @Injectable()
 export class SessionListService {
   constructor(
-    private readonly tenants: Tenants,
+    private readonly tenants: TenantDatabase,
     private readonly repository: SessionListRepository,
     private readonly audit: AuditTrail,
     private readonly access: AccessChanges,
@@ -29,7 +29,7 @@ export class SessionListService {
 
   /** Ends one session of the caller, its access tokens at once. @throws NotFoundError also for those of others */
   async end(caller: UserCaller, id: string): Promise<void> {
-    await this.tenants.run(caller, async (tx) => {
+    await this.tenants.transaction(caller, async (tx) => {
       if (!(await this.repository.end(tx, caller.userId, id, 'ended_by_user'))) throw new NotFoundError('Session');
       await this.access.announce(tx, { userIds: [caller.userId], reason: 'session_ended' });
       const details = { current: id === caller.sessionId };
@@ -40,7 +40,7 @@ export class SessionListService {
   /** Ends every session of the caller but this one. @returns how many there were */
   endOthers(caller: UserCaller): Promise<number> {
     const { userId, sessionId } = caller;
-    return this.tenants.run(caller, async (tx) => {
+    return this.tenants.transaction(caller, async (tx) => {
       const sessions = await this.repository.endOthers(tx, userId, sessionId, 'ended_by_user');
       if (sessions > 0) await this.access.announce(tx, { userIds: [userId], reason: 'session_ended' });
       await this.audit.add(tx, caller, 'user.session.revoke', { type: 'user', id: userId }, { sessions });

@@ -8,7 +8,7 @@ import {
   totpCode,
   type RunningIdentity,
 } from '../../test/identity-fleet.js';
-import { enrolTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type Somebody } from '../../test/people.js';
+import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type Somebody } from '../../test/people.js';
 
 const FIREFOX = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:128.0) Gecko/20100101 Firefox/128.0';
 const NEWER_FIREFOX = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0';
@@ -272,7 +272,7 @@ describe('the list of sessions', () => {
 
     it('is told of once the second factor was right, not before', async () => {
       const person = await known();
-      const { secret } = await enrolTotp(identity, person.bearer);
+      const { secret } = await enrollTotp(identity, person.bearer);
       const options = { from: '198.51.100.70', headers: { 'user-agent': SAFARI } };
       const { body } = await identity.post('/auth/login', { email: person.email, password: PASSWORD }, options);
       expect(await waiting(person.email)).toEqual([]);

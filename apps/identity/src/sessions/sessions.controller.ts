@@ -6,7 +6,7 @@ import {
   SignedIn,
   SkipMfaEnrollment,
   SkipTenantStatus,
-  UserDoor,
+  UserAuthenticator,
   type UserCaller,
 } from '@rmm/access';
 import { UnauthenticatedError } from '@rmm/service-kit';
@@ -33,7 +33,7 @@ export class SessionsController {
     private readonly switches: SwitchService,
     private readonly profiles: ProfileService,
     private readonly cookies: SessionCookies,
-    private readonly users: UserDoor,
+    private readonly users: UserAuthenticator,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 

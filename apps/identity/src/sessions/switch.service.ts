@@ -35,7 +35,7 @@ export class SwitchService {
       orgId ? m.scope === 'organization' && m.orgId === orgId : m.scope === 'partner' && m.partnerId === partnerId,
     );
     if (!membership) throw new NotFoundError('Membership');
-    const opened = await this.worker.run(async (tx) => {
+    const opened = await this.worker.transaction(async (tx) => {
       const ended = await this.sessions.revokeFamily(tx, caller.sessionId, 'switch');
       if (ended === 0) throw new UnauthenticatedError();
       await this.access.announce(tx, { userIds: [person.id], reason: 'switch' });

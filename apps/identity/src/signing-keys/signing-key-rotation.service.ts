@@ -35,7 +35,7 @@ export class SigningKeyRotation {
   async rotate(): Promise<RotateSigningKeyReply> {
     if (this.config.signing) throw new SigningKeysConfigured();
     const key = await newSigningKey(this.keyRing);
-    const reply = await this.worker.run(async (tx) => {
+    const reply = await this.worker.transaction(async (tx) => {
       const retiring = await this.repository.succeed(tx, key);
       if (!retiring) throw new SigningKeysConfigured();
       const details = { replaces: retiring.kid, signsFrom: retiring.at.toISOString() };

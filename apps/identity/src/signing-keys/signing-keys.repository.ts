@@ -46,7 +46,7 @@ export class SigningKeysRepository {
 
   /** Stores a key unless another replica was first. Racing starts make one key. */
   insertFirst(key: NewSigningKey): Promise<void> {
-    return this.worker.run(async (tx) => {
+    return this.worker.transaction(async (tx) => {
       await tx.query('select pg_advisory_xact_lock($1)', [KEY_MAKING_LOCK]);
       await tx.query(
         `insert into signing_key (kid, private_jwk_sealed, public_jwk)

@@ -40,7 +40,7 @@ export class AccountsService {
       throw ValidationError.of('body', 'names no field to change');
     }
     if (userId === caller.userId && dto.status !== undefined && dto.status !== 'active') throw new SelfActionRefused();
-    return this.worker.run(async (tx) => {
+    return this.worker.transaction(async (tx) => {
       const [before] = await tx.query<AccountRow>(`select ${COLUMNS} from user_account where id = $1 for update`, [
         userId,
       ]);

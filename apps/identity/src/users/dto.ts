@@ -4,7 +4,7 @@ import { ORG_ACCESS, type OrgAccess } from '../memberships/membership.js';
 import { USER_STATUSES } from './person.js';
 
 export class AxisQueryDto {
-  @IsUuid({ optional: true, description: "Manage this organisation's members" })
+  @IsUuid({ optional: true, description: "Manage this organization's members" })
   orgId?: string;
 
   @IsUuid({ optional: true, description: 'Of system callers' })
@@ -52,7 +52,7 @@ export class InviteUserDto extends AxisQueryDto {
   @IsUuidList({ optional: true, max: 1000, description: 'With selected' })
   orgIds?: string[];
 
-  @IsUuidList({ optional: true, max: 1000, description: 'Of an organisation member; all sites when absent' })
+  @IsUuidList({ optional: true, max: 1000, description: 'Of an organization member; all sites when absent' })
   siteIds?: string[];
 
   @IsUuidList({ optional: true, max: 1000 })

@@ -30,7 +30,7 @@ export class InvitedUserDto extends InviteDeliveryDto {
   roleId: string;
 }
 
-/** What an invitation is for: an organisation or a partner. @see CONTRACT.md 4.7 */
+/** What an invitation is for: an organization or a partner. @see CONTRACT.md 4.7 */
 export class InvitePreviewDto {
   @ApiProperty({ format: 'email' })
   email: string;

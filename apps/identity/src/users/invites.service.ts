@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { OrganizationDirectory, type UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
-import { Tenants, WorkerDatabase } from '@rmm/persistence';
+import { TenantDatabase, WorkerDatabase } from '@rmm/persistence';
 import { hashKey } from '@rmm/secrets';
 import { NotFoundError, RateLimits, ValidationError } from '@rmm/service-kit';
 import { AccessChanges } from '../access/access-changes.js';
@@ -31,7 +31,7 @@ const LINK_TOKEN = /^[A-Za-z0-9_-]{48}$/;
 export class InvitesService {
   constructor(
     private readonly worker: WorkerDatabase,
-    private readonly tenants: Tenants,
+    private readonly tenants: TenantDatabase,
     private readonly axes: UserAxes,
     private readonly grants: Grants,
     private readonly directory: OrganizationDirectory,
@@ -55,7 +55,7 @@ export class InvitesService {
     const reach = await this.reachOf(caller, axis, dto);
     const tenantName = await this.nameOf(caller, axis);
     const { email, name } = dto;
-    const { account, delivery, role } = await this.worker.run(async (tx) => {
+    const { account, delivery, role } = await this.worker.transaction(async (tx) => {
       const role = await this.grants.roleFor(tx, caller, axis, dto.roleId);
       const invitation = { axis, email, name, roleId: role.id, tenantName, invitedBy: caller.userId, ...reach };
       return { role, ...(await this.inviter.invite(tx, caller, invitation)) };
@@ -75,7 +75,7 @@ export class InvitesService {
     await this.limits.hit(this.config.limits.invite, caller.userId);
     const axis = await this.axes.of(caller, named);
     const tenantName = await this.nameOf(caller, axis);
-    return this.worker.run(async (tx) => {
+    return this.worker.transaction(async (tx) => {
       const member = await this.memberships.hold(tx, axis, userId);
       if (!member) throw new NotFoundError('User');
       if (member.status !== 'invited') throw new UserNotInvited();
@@ -104,7 +104,7 @@ export class InvitesService {
     const memberships = (await this.people.findById(this.worker, offer.userId))?.memberships;
     await assertStrongPassword(password, { email: offer.email, name: name ?? offer.name, memberships });
     const passwordHash = await this.hasher.hash(password);
-    const started = await this.worker.run(async (tx) => {
+    const started = await this.worker.transaction(async (tx) => {
       const userId = await this.repository.accept(tx, hashKey(token), passwordHash, name ?? null);
       const person = userId === null ? null : await this.people.findById(tx, userId);
       const membership = person && membershipOf(person.memberships, offer);
@@ -140,7 +140,7 @@ export class InvitesService {
     }
     if (orgIds.length === 0) throw ValidationError.of('orgIds', 'is required with orgAccess selected');
     for (const orgId of orgIds) {
-      const { partnerId } = await this.directory.assertReachable(caller, orgId);
+      const { partnerId } = await this.directory.assertOrganizationAccess(caller, orgId);
       if (partnerId !== axis.partnerId) throw ValidationError.of('orgIds', 'must be organizations of the partner');
     }
     return { orgAccess, orgIds, siteIds: null, deviceGroupIds: null };

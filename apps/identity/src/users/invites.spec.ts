@@ -135,14 +135,14 @@ describe('users and invitations', () => {
     expect(unpermitted).toMatchObject({ status: 403, body: { code: 'permission_denied', required: ['users:invite'] } });
   }, 60_000);
 
-  it('let members of an organisation see that organisation only', async () => {
+  it('let members of an organization see that organization only', async () => {
     const [mine, theirs] = [await withOrganization(acme.partnerId), await withOrganization(acme.partnerId)];
     const role = await roleId(identity, acme.bearer, 'Org Admin', `&orgId=${mine}`);
     const admin = await inviteAndAccept(identity, acme.bearer, { roleId: role, orgId: mine });
-    const neighbour = await inviteAndAccept(identity, acme.bearer, { roleId: role, orgId: theirs });
+    const neighbor = await inviteAndAccept(identity, acme.bearer, { roleId: role, orgId: theirs });
     const list = expectStatus(await identity.get('/users', { bearer: admin.bearer }), 200);
     expect((list.body.data as { id: string }[]).map(({ id }) => id)).toEqual([admin.userId]);
-    expect((await identity.get(`/users/${neighbour.userId}`, { bearer: admin.bearer })).status).toBe(404);
+    expect((await identity.get(`/users/${neighbor.userId}`, { bearer: admin.bearer })).status).toBe(404);
     const named = await identity.get(`/users?orgId=${theirs}`, { bearer: admin.bearer });
     expect(named).toMatchObject({ status: 403, body: { code: 'organization_access_denied' } });
     expect((await identity.get('/orgs/partners/me', { bearer: admin.bearer })).body.code).toBe('scope_not_allowed');
@@ -174,7 +174,7 @@ describe('users and invitations', () => {
     await provisioning.close();
   }, 40_000);
 
-  it('close administration to members with selected organisations', async () => {
+  it('close administration to members with selected organizations', async () => {
     const orgId = await withOrganization(acme.partnerId);
     const role = await roleId(identity, acme.bearer, 'Partner Admin');
     const limited = await inviteAndAccept(identity, acme.bearer, {

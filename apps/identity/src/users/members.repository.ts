@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Tenants, type HasTenant } from '@rmm/persistence';
+import { TenantDatabase, type HasTenant } from '@rmm/persistence';
 import type { OrgAccess } from '../memberships/membership.js';
 import type { SecuritySettings } from '../mfa/mfa-policy.js';
 import type { ListUsersDto } from './dto.js';
@@ -69,7 +69,7 @@ const totals = {
 };
 type Filter = keyof typeof totals;
 
-/** $6 limit, $7 offset, $8 partner, $9 organisation. One statement whatever the number of members. */
+/** $6 limit, $7 offset, $8 partner, $9 organization. One statement whatever the number of members. */
 const pageSql = (axis: UserAxis['kind'], filter: Filter) => `
   select ${totals[filter](axis)} as total, now() as now,
     (select settings -> 'security' from partner where id = $8) as "partnerSecurity",
@@ -90,7 +90,7 @@ const SQL = { partner: sqlOf('partner'), organization: sqlOf('organization') };
 /** Members of a tenant, read in its context. */
 @Injectable()
 export class MembersRepository {
-  constructor(private readonly tenants: Tenants) {}
+  constructor(private readonly tenants: TenantDatabase) {}
 
   async page(
     caller: HasTenant,

@@ -163,7 +163,7 @@ describe('members', () => {
       identity.post(`/users/${free.userId}/role`, { roleId: orgViewer }, { bearer }),
     ]);
     expect(answers.map(codeOf)).toEqual(['site_access_denied', 'site_access_denied']);
-    // From the partner, on the organisation's axis.
+    // From the partner, on the organization's axis.
     const foreign = await identity.delete(`/users/${free.userId}`, owner);
     expect(foreign.status).toBe(404);
     expect((await identity.delete(`/users/${free.userId}?orgId=${orgId}`, owner)).status).toBe(200);

@@ -32,7 +32,7 @@ export class OffBoardingService {
   async remove(caller: UserCaller, userId: string, named: AxisQueryDto): Promise<void> {
     if (userId === caller.userId) throw new SelfActionRefused();
     const axis = await this.axes.of(caller, named);
-    await this.worker.run(async (tx) => {
+    await this.worker.transaction(async (tx) => {
       await this.lock.share(tx, axis.partnerId);
       const member = await this.changes.hold(tx, caller, axis, userId);
       await this.changes.assertNotLastAdmin(tx, axis, userId, member);

@@ -25,7 +25,7 @@ interface MembershipRow {
 
 /**
  * Every way a user may act, as JSON rows. System scope is a membership too: that of the seeded Platform Admin role.
- * A deleted organisation reads as one without status, so it is never active.
+ * A deleted organization reads as one without status, so it is never active.
  */
 const MEMBERSHIPS = `
   select pm.id, 'partner' as scope, pm.partner_id, null::uuid as org_id, pm.role_id, pm.created_at

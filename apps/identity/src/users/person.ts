@@ -58,7 +58,7 @@ const LIVE_ORGANIZATION = ['active', 'trial'];
 
 /**
  * May somebody act in this membership? Partners must be active (their own members may also act while pending),
- * organisations active or on trial.
+ * organizations active or on trial.
  * @see CONTRACT.md 2.4, step 5
  */
 export function tenantIsActive(membership: LiveMembership): boolean {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
-import { Tenants } from '@rmm/persistence';
+import { TenantDatabase } from '@rmm/persistence';
 import { AccessChanges } from '../access/access-changes.js';
 import { Grants } from '../roles/grants.js';
 import type { AssignRoleDto } from './dto.js';
@@ -14,7 +14,7 @@ import { UserAxes } from './user-axis.js';
 @Injectable()
 export class RoleAssignmentService {
   constructor(
-    private readonly tenants: Tenants,
+    private readonly tenants: TenantDatabase,
     private readonly axes: UserAxes,
     private readonly changes: MemberChanges,
     private readonly memberships: MembershipsRepository,
@@ -27,7 +27,7 @@ export class RoleAssignmentService {
   async assign(caller: UserCaller, userId: string, dto: AssignRoleDto): Promise<void> {
     if (userId === caller.userId) throw new SelfActionRefused();
     const axis = await this.axes.of(caller, dto);
-    await this.tenants.run(caller, async (tx) => {
+    await this.tenants.transaction(caller, async (tx) => {
       const role = await this.grants.roleFor(tx, caller, axis, dto.roleId);
       const member = await this.changes.hold(tx, caller, axis, userId);
       if (!isAdminRole(role)) await this.changes.assertNotLastAdmin(tx, axis, userId, member);

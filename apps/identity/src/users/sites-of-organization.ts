@@ -8,7 +8,7 @@ import { ValidationError } from '@rmm/service-kit';
 export class SitesOfOrganization {
   constructor(private readonly rpc: RpcClient) {}
 
-  /** @throws ValidationError naming every site that is not of the organisation; UnavailableError when nobody answers */
+  /** @throws ValidationError naming every site that is not of the organization; UnavailableError when nobody answers */
   async assertAll(orgId: string, siteIds: readonly string[]): Promise<void> {
     if (siteIds.length === 0) return;
     const found = await this.rpc.call(PROVISIONING_SITES_EXISTING, { orgId, siteIds: [...siteIds] });

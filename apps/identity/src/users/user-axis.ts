@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { OrganizationAccessDenied, OrganizationDirectory, PartnerAccessDenied, type UserCaller } from '@rmm/access';
-import { Tenants } from '@rmm/persistence';
+import { TenantDatabase } from '@rmm/persistence';
 import { ForbiddenError } from '@rmm/service-kit';
 
 export class ContextRequired extends ForbiddenError {
@@ -8,7 +8,7 @@ export class ContextRequired extends ForbiddenError {
   override error = 'Partner or organization context required';
 }
 
-/** Whose members a call is about: a partner's own, or one organisation's. */
+/** Whose members a call is about: a partner's own, or one organization's. */
 export type UserAxis =
   { kind: 'partner'; partnerId: string } | { kind: 'organization'; partnerId: string; orgId: string };
 
@@ -17,11 +17,11 @@ export type UserAxis =
 export class UserAxes {
   constructor(
     private readonly directory: OrganizationDirectory,
-    private readonly tenants: Tenants,
+    private readonly tenants: TenantDatabase,
   ) {}
 
   /**
-   * @throws ContextRequired for a system caller that names neither; OrganizationAccessDenied for a foreign organisation;
+   * @throws ContextRequired for a system caller that names neither; OrganizationAccessDenied for a foreign organization;
    *   PartnerAccessDenied for a partner that does not exist
    */
   async of(caller: UserCaller, named: { orgId?: string; partnerId?: string }): Promise<UserAxis> {
@@ -31,7 +31,7 @@ export class UserAxes {
       return { kind: 'organization', orgId: caller.orgId, partnerId: caller.partnerId };
     }
     if (named.orgId !== undefined) {
-      const { orgId, partnerId } = await this.directory.assertReachable(caller, named.orgId);
+      const { orgId, partnerId } = await this.directory.assertOrganizationAccess(caller, named.orgId);
       return { kind: 'organization', orgId, partnerId };
     }
     const partnerId = caller.scope === 'system' ? named.partnerId : caller.partnerId;

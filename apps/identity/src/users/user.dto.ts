@@ -32,8 +32,8 @@ export class UserDto {
   orgAccess?: OrgAccess | null;
   @ApiPropertyOptional({ ...ids, description: 'Of partner members' })
   orgIds?: string[] | null;
-  @ApiPropertyOptional({ ...ids, description: 'Of organisation members; null is all' })
+  @ApiPropertyOptional({ ...ids, description: 'Of organization members; null is all' })
   siteIds?: string[] | null;
-  @ApiPropertyOptional({ ...ids, description: 'Of organisation members; null is all' })
+  @ApiPropertyOptional({ ...ids, description: 'Of organization members; null is all' })
   deviceGroupIds?: string[] | null;
 }

@@ -48,7 +48,7 @@ export class UsersController {
   @Post('invite')
   @RequirePermission('users:invite')
   @FullPartnerAccess()
-  @ApiOperation({ summary: 'Invite somebody to the partner or an organisation' })
+  @ApiOperation({ summary: 'Invite somebody to the partner or an organization' })
   @ApiCreatedResponse({ type: InvitedUserDto })
   invite(
     @CurrentCaller() caller: UserCaller,

@@ -1,6 +1,6 @@
 import { eventually } from '@rmm/testing-services';
 import { cookiesOf, expectStatus, freshEmail, PASSWORD, totpCode, type RunningIdentity } from '../identity-fleet.js';
-import { enrolTotp, inviteAndAccept, registerPartner, roleId, signInAdmin } from '../people.js';
+import { enrollTotp, inviteAndAccept, registerPartner, roleId, signInAdmin } from '../people.js';
 
 /** The operations that need nobody special, those with several shapes once for each. */
 export async function visitBasics(identity: RunningIdentity): Promise<void> {
@@ -20,7 +20,7 @@ export async function visitBasics(identity: RunningIdentity): Promise<void> {
 
   const { email, partnerId, bearer: first } = await registerPartner(identity);
   await registerTwice(identity);
-  const { bearer, secret, recoveryCodes } = await enrolTotp(identity, first);
+  const { bearer, secret, recoveryCodes } = await enrollTotp(identity, first);
   await identity.get('/users/me', { bearer });
   await identity.get('/auth/me', { bearer });
   await identity.get('/orgs/partners/me', { bearer });

@@ -1,10 +1,10 @@
 import { expectStatus, PASSWORD, totpCode, type RunningIdentity } from '../identity-fleet.js';
-import { enrolTotp, inviteAndAccept, registerPartner, roleId, sessionOf } from '../people.js';
+import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf } from '../people.js';
 
 /** Calls each operation of this feature so that it succeeds, those with several shapes once for each. */
 export async function visitMfa(identity: RunningIdentity): Promise<void> {
   const partner = await registerPartner(identity);
-  const { secret, ...first } = await enrolTotp(identity, partner.bearer);
+  const { secret, ...first } = await enrollTotp(identity, partner.bearer);
   const stepUp = { method: 'totp', operation: 'change_email', code: totpCode(secret) };
   expectStatus(await identity.post('/auth/mfa/step-up', stepUp, first), 200);
   const replaced = expectStatus(await identity.post('/auth/mfa/recovery-codes', {}, first), 200);
@@ -12,7 +12,7 @@ export async function visitMfa(identity: RunningIdentity): Promise<void> {
 
   const viewer = await roleId(identity, admin.bearer, 'Partner Viewer');
   const member = await inviteAndAccept(identity, admin.bearer, { roleId: viewer });
-  await enrolTotp(identity, member.bearer);
+  await enrollTotp(identity, member.bearer);
   expectStatus(await identity.post(`/users/${member.userId}/mfa/reset`, undefined, admin), 200);
 
   const [code] = replaced.body.recoveryCodes as string[];

@@ -1,10 +1,10 @@
 import { expectStatus, type RunningIdentity } from '../identity-fleet.js';
-import { enrolTotp, registerPartner, signInAdmin } from '../people.js';
+import { enrollTotp, registerPartner, signInAdmin } from '../people.js';
 
 /** Calls each operation of this feature so that it succeeds, those with several shapes once for each. */
 export async function visitSecurityPolicy(identity: RunningIdentity): Promise<void> {
   const { bearer: first, partnerId } = await registerPartner(identity, 'Careful MSP');
-  const { bearer } = await enrolTotp(identity, first);
+  const { bearer } = await enrollTotp(identity, first);
   const security = { requireMfa: true, allowedMfaMethods: { sms: false }, sessionLifetimeHours: 12 };
   expectStatus(await identity.patch('/orgs/partners/me', { settings: { security } }, { bearer }), 200);
   const root = await signInAdmin(identity);

@@ -9,7 +9,7 @@ describe('the query of an export', () => {
     expect(read({})).toEqual({ orgId: null, updatedSince: null, cursor: null, limit: 100 });
   });
 
-  it('is normalised', () => {
+  it('is normalized', () => {
     expect(read({ orgId: ORG, updatedSince: '2026-03-01T13:00:00+02:00', cursor: 'a.b', limit: '500' })).toEqual({
       orgId: ORG.toLowerCase(),
       updatedSince: '2026-03-01T11:00:00.000Z',
@@ -19,7 +19,7 @@ describe('the query of an export', () => {
   });
 
   it.each([
-    [{ colour: 'blue' }, 'invalid_partner_export_query'],
+    [{ color: 'blue' }, 'invalid_partner_export_query'],
     [{ siteId: ORG }, 'invalid_partner_export_query'],
     [{ page: '2' }, 'invalid_partner_export_query'],
     [{ orgId: 'x' }, 'invalid_partner_export_query'],

@@ -30,7 +30,7 @@ export class ExportService {
 
   /**
    * @throws InvalidExportQuery, InvalidExportPagination, InvalidExportCursor 400; OrganizationAccessDenied 403 for an
-   * organisation that is unknown, not alive or another partner's; UnavailableError when the owner cannot be reached
+   * organization that is unknown, not alive or another partner's; UnavailableError when the owner cannot be reached
    */
   async page<T>(
     caller: PartnerKeyCaller,
@@ -60,7 +60,7 @@ export class ExportService {
   ): Promise<ExportPage> {
     const position = cursor === null ? null : this.cursors.decode(cursor, walk);
     const { partnerId, orgId, updatedSince } = walk;
-    if (orgId !== null) await this.organizations.assertReachable(caller, orgId);
+    if (orgId !== null) await this.organizations.assertOrganizationAccess(caller, orgId);
     const reply = await this.rpc.call(resource.contract, {
       partnerId,
       orgId,

@@ -7,7 +7,7 @@ import { WorkerDatabase } from '@rmm/persistence';
 export class AgentRecords implements AgentSource {
   constructor(private readonly worker: WorkerDatabase) {}
 
-  /** Null for an unknown token, a decommissioned device, and one whose organisation was deleted. */
+  /** Null for an unknown token, a decommissioned device, and one whose organization was deleted. */
   async findByTokenHash(tokenHash: Buffer): Promise<AgentRecord | null> {
     const [record] = await this.worker.query<AgentRecord>(
       `select d.agent_id as "agentId", d.id as "deviceId", d.org_id as "orgId", d.partner_id as "partnerId",

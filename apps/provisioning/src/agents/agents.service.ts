@@ -1,7 +1,7 @@
 import type { AgentCaller } from '@rmm/access';
 import { Injectable } from '@nestjs/common';
 import { Outbox, type OutgoingMessage } from '@rmm/messaging';
-import { Tenants, type TenantTransaction } from '@rmm/persistence';
+import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { NotFoundError, RateLimits, type RateLimit } from '@rmm/service-kit';
 import type { HeartbeatDto } from './dto/heartbeat.dto.js';
 
@@ -33,7 +33,7 @@ const BEAT = `
 @Injectable()
 export class AgentsService {
   constructor(
-    private readonly tenants: Tenants,
+    private readonly tenants: TenantDatabase,
     private readonly outbox: Outbox,
     private readonly limits: RateLimits,
   ) {}
@@ -42,7 +42,7 @@ export class AgentsService {
   async heartbeat(caller: AgentCaller, agentId: string, dto: HeartbeatDto): Promise<void> {
     if (agentId !== caller.agentId) throw new NotFoundError('Agent');
     await this.limits.hit(HEARTBEAT, agentId);
-    await this.tenants.run(caller, async (tx) => {
+    await this.tenants.transaction(caller, async (tx) => {
       const beat = await this.beat(tx, caller, dto);
       await this.outbox.add(tx, eventsOf(caller, beat));
     });

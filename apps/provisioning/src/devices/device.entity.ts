@@ -5,7 +5,7 @@ export type OsType = (typeof OS_TYPES)[number];
 export const DEVICE_STATUSES = ['online', 'offline', 'maintenance', 'decommissioned', 'updating', 'pending'] as const;
 export type DeviceStatus = (typeof DEVICE_STATUSES)[number];
 
-/** A machine of an organisation and the agent on it. */
+/** A machine of an organization and the agent on it. */
 @Entity('device')
 export class Device {
   @PrimaryColumn('uuid')
@@ -30,7 +30,7 @@ export class Device {
   @Column('uuid', { name: 'enrollment_key_id', nullable: true })
   enrollmentKeyId: string | null;
 
-  /** The reservation of the key's use that this enrolment settled. */
+  /** The reservation of the key's use that this enrollment settled. */
   @Column('uuid', { name: 'enrollment_reservation_id', nullable: true, select: false })
   enrollmentReservationId: string | null;
 

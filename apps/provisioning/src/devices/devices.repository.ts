@@ -45,7 +45,7 @@ const VIEW = `
   d.enrolled_at as "enrolledAt", d.tags, '{}'::uuid[] as "groupIds", d.custom_fields as "customFields", d.hardware,
   d.metrics`;
 
-/** A device goes with its organisation: those of an inactive one are out of reach. */
+/** A device goes with its organization: those of an inactive one are out of reach. */
 const FROM = `device d join organization o on o.id = d.org_id and ${LIVE}`;
 
 const FILTER = `
@@ -85,7 +85,7 @@ export class DevicesRepository {
     return row.total;
   }
 
-  /** Null where there is none that the caller's organisation axis reaches. */
+  /** Null where there is none that the caller's organization axis reaches. */
   async find(sql: SqlExecutor, id: string): Promise<DeviceView | null> {
     const [row] = await sql.query<DeviceView>(`select ${VIEW} from ${FROM} where d.id = $1`, [id]);
     return row ?? null;

@@ -9,7 +9,7 @@ export class DevicesRpc {
 
   /**
    * Credentials settles reservations nobody confirmed: for which of them is there a device? A reservation bears the id
-   * of the device it was made for; a re-enrolment keeps its device and notes the reservation beside it, in place of the
+   * of the device it was made for; a re-enrollment keeps its device and notes the reservation beside it, in place of the
    * one before.
    */
   @MessagePattern(PROVISIONING_DEVICES_EXISTING.subject)

@@ -1,19 +1,19 @@
 import { assertDevice, deviceGroupFilter, SiteAccessDenied, siteFilter, type Caller } from '@rmm/access';
 import { Injectable } from '@nestjs/common';
-import { Tenants, type SqlExecutor } from '@rmm/persistence';
+import { TenantDatabase, type SqlExecutor } from '@rmm/persistence';
 import { NotFoundError, toPage, ValidationError, type Paged } from '@rmm/service-kit';
-import { assertReachable } from '../organizations/reachable.js';
+import { assertOrganizationAccess } from '../organizations/reachable.js';
 import { DevicesRepository, type DeviceView } from './devices.repository.js';
 import type { ListDevicesDto } from './dto/list-devices.dto.js';
 
 @Injectable()
 export class DevicesService {
   constructor(
-    private readonly tenants: Tenants,
+    private readonly tenants: TenantDatabase,
     private readonly devices: DevicesRepository,
   ) {}
 
-  /** @throws OrganizationAccessDenied, SiteAccessDenied; ValidationError  for a site of another organisation */
+  /** @throws OrganizationAccessDenied, SiteAccessDenied; ValidationError  for a site of another organization */
   async list(caller: Caller, query: ListDevicesDto): Promise<Paged<DeviceView>> {
     const { page, limit, orgId, siteId, status, search, includeDecommissioned } = query;
     const sql = this.tenants.reader(caller);
@@ -38,7 +38,7 @@ export class DevicesService {
   }
 
   private async assertNamed(sql: SqlExecutor, orgId: string, siteId: string | undefined): Promise<void> {
-    await assertReachable(sql, orgId);
+    await assertOrganizationAccess(sql, orgId);
     if (siteId === undefined) return;
     const found = await sql.query('select 1 as found from site where id = $1 and org_id = $2', [siteId, orgId]);
     if (found.length === 0) throw ValidationError.of('siteId', 'is not a site of the organization');

@@ -72,7 +72,7 @@ describe('/devices', () => {
     expect(names(await (await service.as({ partnerId })).get(`/devices?${query}`))).toEqual(expected);
   });
 
-  it('filters by organisation and site, and denies foreign ones', async () => {
+  it('filters by organization and site, and denies foreign ones', async () => {
     const client = await service.as({ partnerId });
     expect(names(await client.get(`/devices?orgId=${orgId}&siteId=${siteIds[0]}`))).toEqual(['alpha']);
     for (const named of [foreign.orgId, randomUUID()]) {

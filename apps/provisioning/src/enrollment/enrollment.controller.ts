@@ -20,7 +20,7 @@ export class EnrollmentController {
   @UseGuards(EnrollmentLimitGuard)
   @Header('Cache-Control', 'no-store')
   @ApiHeader({ name: SECRET, required: false, description: 'Instead of enrollmentSecret in the body' })
-  @ApiHeader({ name: OLD_TOKEN, required: false, description: 'The old device token, on a forced re-enrolment' })
+  @ApiHeader({ name: OLD_TOKEN, required: false, description: 'The old device token, on a forced re-enrollment' })
   @ApiCreatedResponse({ type: EnrolledDto })
   async enroll(
     @Body() dto: EnrollDto,

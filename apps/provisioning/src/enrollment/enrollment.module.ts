@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { PartnersModule } from '../partners/partners.module.js';
-import { DeviceEnrolment } from './device-enrolment.js';
+import { DeviceEnrollment } from './device-enrollment.js';
 import { EnrollmentController } from './enrollment.controller.js';
 import { EnrollmentRepository } from './enrollment.repository.js';
 import { EnrollmentService } from './enrollment.service.js';
@@ -9,6 +9,6 @@ import { KeyUses } from './key-uses.js';
 @Module({
   imports: [PartnersModule],
   controllers: [EnrollmentController],
-  providers: [EnrollmentService, DeviceEnrolment, EnrollmentRepository, KeyUses],
+  providers: [EnrollmentService, DeviceEnrollment, EnrollmentRepository, KeyUses],
 })
 export class EnrollmentModule {}

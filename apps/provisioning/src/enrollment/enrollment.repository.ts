@@ -56,7 +56,7 @@ export class EnrollmentRepository {
     return row.total;
   }
 
-  /** The device of the organisation that this token still opens, locked. */
+  /** The device of the organization that this token still opens, locked. */
   async findByToken(tx: SqlExecutor, orgId: string, tokenHash: Buffer): Promise<{ id: string } | null> {
     const [row] = await tx.query<{ id: string }>(
       `select id from device where agent_token_hash = $1 and org_id = $2 and status <> 'decommissioned' for update`,

@@ -3,7 +3,7 @@ import { DatabaseConnectionLost } from '@rmm/persistence';
 import { hashEnrollmentKey } from '@rmm/secrets';
 import { randomUUID } from 'node:crypto';
 import { PROVISIONING_CONFIG, type ProvisioningConfig } from '../config.js';
-import { DeviceEnrolment, type EnrolledDevice } from './device-enrolment.js';
+import { DeviceEnrollment, type EnrolledDevice } from './device-enrollment.js';
 import type { EnrollDto } from './dto/enroll.dto.js';
 import { secretProblem } from './enrollment-secret.js';
 import { KeyUses, type Reservation } from './key-uses.js';
@@ -11,7 +11,7 @@ import { KeyUses, type Reservation } from './key-uses.js';
 /** What an agent may say in headers instead of the body. */
 export interface EnrollmentHeaders {
   enrollmentSecret: string | null;
-  /** The old device token of a forced re-enrolment. */
+  /** The old device token of a forced re-enrollment. */
   reenrollmentToken: string | null;
 }
 
@@ -24,14 +24,14 @@ export class EnrollmentService {
   constructor(
     @Inject(PROVISIONING_CONFIG) config: ProvisioningConfig,
     private readonly uses: KeyUses,
-    private readonly devices: DeviceEnrolment,
+    private readonly devices: DeviceEnrollment,
   ) {
     this.config = config.enrollment;
   }
 
   /**
    * @throws InvalidEnrollmentKey 401; EnrollmentKeyUnusable, EnrollmentSecretRequired, EnrollmentSecretInvalid,
-   *   TenantInactive, DeviceLimitReached 403; ValidationError for a site of another organisation; UnavailableError
+   *   TenantInactive, DeviceLimitReached 403; ValidationError for a site of another organization; UnavailableError
    */
   async enroll(dto: EnrollDto, headers: EnrollmentHeaders): Promise<EnrolledDevice> {
     const reservationId = randomUUID();
@@ -54,7 +54,7 @@ export class EnrollmentService {
     if (this.config.secretEnforcement === 'enforce') throw problem;
     const { enrollmentKeyId, orgId } = reservation;
     this.logger.warn({
-      message: 'An enrolment without a good secret was let in',
+      message: 'An enrollment without a good secret was let in',
       code: problem.code,
       enrollmentKeyId,
       orgId,

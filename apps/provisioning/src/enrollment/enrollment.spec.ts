@@ -29,7 +29,7 @@ describe('POST /agents/enroll', () => {
   const devicesOf = async (orgId: string) =>
     (await service.admin.query('select * from device where org_id = $1 order by created_at', [orgId])).rows;
 
-  /** An organisation of a fresh partner, with so many sites. */
+  /** An organization of a fresh partner, with so many sites. */
   const customer = async ({
     sites = 1,
     ...caps
@@ -139,7 +139,7 @@ describe('POST /agents/enroll', () => {
     expect(service.credentials.usesOf(free)).toBe(2);
   });
 
-  it('gives the use back when the organisation or the partner is not active', async () => {
+  it('gives the use back when the organization or the partner is not active', async () => {
     const { client, ...open } = await customer();
     const key = service.credentials.mint(open);
     await client.patch(`/orgs/organizations/${open.orgId}`, { status: 'suspended' });
@@ -151,7 +151,7 @@ describe('POST /agents/enroll', () => {
     expect([service.credentials.usesOf(key), service.credentials.usesOf(other)]).toEqual([0, 0]);
   });
 
-  it('holds the device cap when many enrol at once, and burns nothing on those it refuses', async () => {
+  it('holds the device cap when many enroll at once, and burns nothing on those it refuses', async () => {
     const { orgId, partnerId } = await customer({ maxDevices: 4 });
     const key = service.credentials.mint({ orgId, partnerId, maxUsage: 50 });
     const answers = await Promise.all(
@@ -174,7 +174,7 @@ describe('POST /agents/enroll', () => {
     expect(await devicesOf(orgId)).toHaveLength(5);
   });
 
-  it('enrols though nobody answers the confirmation: the device says that the use was made', async () => {
+  it('enrolls though nobody answers the confirmation: the device says that the use was made', async () => {
     const { orgId, partnerId } = await customer();
     const key = service.credentials.mint({ orgId, partnerId });
     service.credentials.settles = false;

@@ -11,7 +11,7 @@ export interface ExportBase {
   updatedAt: Date;
 }
 
-/** One resource: its rows under the alias `r`, joined to their organisation `o`. Constant text, not from a request. */
+/** One resource: its rows under the alias `r`, joined to their organization `o`. Constant text, not from a request. */
 export interface ExportSource {
   /** After SELECT, beside the base. */
   columns: string;

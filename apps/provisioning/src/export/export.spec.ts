@@ -16,7 +16,7 @@ describe('provisioning.export', () => {
   }, 60_000);
   afterAll(() => service?.stop());
 
-  /** A partner with so many imported organisations, a site each. */
+  /** A partner with so many imported organizations, a site each. */
   const partnerWith = async (count: number) => {
     const partnerId = await service.partner();
     const client = await service.as({ partnerId });
@@ -50,7 +50,7 @@ describe('provisioning.export', () => {
     }
   }
 
-  it('walks all organisations and sites by id, each once, with their fields', async () => {
+  it('walks all organizations and sites by id, each once, with their fields', async () => {
     const { partnerId } = await partnerWith(10);
     await partnerWith(2);
     const organizations = await walk(PROVISIONING_EXPORT_ORGANIZATIONS, partnerId);
@@ -91,7 +91,7 @@ describe('provisioning.export', () => {
     expect(since.records.map((record) => record.id)).toEqual([...changed, created]);
   });
 
-  it('leaves out what came after the snapshot, and organisations that are deleted or not in business', async () => {
+  it('leaves out what came after the snapshot, and organizations that are deleted or not in business', async () => {
     const { partnerId, client } = await partnerWith(4);
     const { records, snapshotAt } = await walk(PROVISIONING_EXPORT_ORGANIZATIONS, partnerId);
     await client.post('/orgs/organizations', { name: 'Too late' });

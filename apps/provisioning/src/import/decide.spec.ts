@@ -46,7 +46,7 @@ function run(rows: object[], organizations: KnownOrganization[] = [], mode: Impo
 }
 
 describe('decide, creating', () => {
-  it('makes organisation, link and every named site once', () => {
+  it('makes organization, link and every named site once', () => {
     const { imported, writes } = run([
       { organization: 'Acme', externalId: '1', site: 'North', timezone: 'Europe/Berlin' },
       { organization: 'Acme', externalId: '1', site: 'south' },
@@ -65,7 +65,7 @@ describe('decide, creating', () => {
     ]);
   });
 
-  it('names the default site after the organisation', () => {
+  it('names the default site after the organization', () => {
     const { imported, writes } = run([{ organization: 'Acme', address: 'Main Street 1' }]);
     expect(imported[0]).toMatchObject({ siteName: 'Acme', createdLink: false, slug: 'acme' });
     expect(writes[0]?.newSites).toMatchObject([{ name: 'Acme', address: { line1: 'Main Street 1', city: null } }]);
@@ -96,7 +96,7 @@ describe('decide, matching', () => {
     expect(writes).toEqual([]);
   });
 
-  it('rejects a row whose match is another organisation than the one seen', () => {
+  it('rejects a row whose match is another organization than the one seen', () => {
     const expectedOrganizationId = '5f0cf4c4-6f0c-4a68-8f41-3d7b2f2a0001';
     const { errors } = run(
       [{ organization: 'Acme', expectedAnnotation: 'name-match', expectedOrganizationId }],
@@ -133,7 +133,7 @@ describe('decide, matching', () => {
     expect([...skipped, ...updated]).toMatchObject([{ organizationId: 'acme-id', createdLink: true }]);
   });
 
-  it('never links an organisation twice in one system, also not within one file', () => {
+  it('never links an organization twice in one system, also not within one file', () => {
     const confirmed = { organization: 'Acme', expectedAnnotation: 'name-match' };
     expect(run([{ ...confirmed, externalId: '7' }], [acme({ links: LINKED })]).errors).toMatchObject([
       { code: 'match-already-linked' },
@@ -149,7 +149,7 @@ describe('decide, matching', () => {
     expect(twice.errors).toMatchObject([{ index: 1, code: 'match-already-linked' }]);
   });
 
-  it('makes a separate organisation on forceCreate, but never out of a conflict', () => {
+  it('makes a separate organization on forceCreate, but never out of a conflict', () => {
     const forced = run([{ organization: 'Acme', forceCreate: true }], [acme()]);
     expect(forced.imported).toMatchObject([{ organizationId: 'new-1', slug: 'acme-2' }]);
     const conflict = run(
@@ -170,7 +170,7 @@ describe('decide, soft-deleted', () => {
     ]);
   });
 
-  it('brings the organisation back under a free slug, once, and counts it against the cap', () => {
+  it('brings the organization back under a free slug, once, and counts it against the cap', () => {
     const rows = [
       { organization: 'Acme', externalId: '1', reactivate: true },
       { organization: 'Acme', reactivate: true },
@@ -183,7 +183,7 @@ describe('decide, soft-deleted', () => {
     expect(run(rows, [gone], 'skip', 0).errors[0]).toMatchObject({ code: 'organization-limit-reached' });
   });
 
-  it('moves the link of a deleted organisation to the separate one that replaces it', () => {
+  it('moves the link of a deleted organization to the separate one that replaces it', () => {
     const { writes } = run(
       [{ organization: 'Acme', externalId: '1', forceCreate: true }],
       [acme({ deleted: true, links: LINKED })],

@@ -21,7 +21,7 @@ export interface NewLink {
   orgId: string;
   system: string;
   externalId: string;
-  /** The link exists on a deleted organisation that a separate new one replaces. */
+  /** The link exists on a deleted organization that a separate new one replaces. */
   moved: boolean;
 }
 
@@ -94,7 +94,7 @@ export class ImportDraft {
     return { writes, organizationId: organization.id, siteOfRow };
   }
 
-  /** Stores a link beside those the organisation has; null when there is none to store. */
+  /** Stores a link beside those the organization has; null when there is none to store. */
   link(organization: KnownOrganization, link: PlannedGroup['link']): GroupWrites | null {
     if (!link) return null;
     this.systemsOf(organization).add(link.system);
@@ -118,7 +118,7 @@ export class ImportDraft {
     return { writes, siteOfRow, createdLink: linked !== null };
   }
 
-  /** Rows that name no site speak of the site named after the organisation; it is made only where there is none at all. */
+  /** Rows that name no site speak of the site named after the organization; it is made only where there is none at all. */
   private wishesFor(group: PlannedGroup, match: KnownOrganization, sites: Map<string, DraftSite>): SiteWish[] {
     const named = namedSites(group.rows);
     if (named.length > 0) return named;

@@ -14,8 +14,8 @@ import { siteMessage } from '../sites/site-facts.js';
 import type { WrittenRows } from './import-writer.js';
 
 /**
- * Facts and audit rows of an import, to be added to the outbox in one statement: a fact for each organisation and site,
- * one audit row for each new organisation (its link and sites in the details) and one for each change of a known one.
+ * Facts and audit rows of an import, to be added to the outbox in one statement: a fact for each organization and site,
+ * one audit row for each new organization (its link and sites in the details) and one for each change of a known one.
  */
 export function importMessages(caller: Caller, partnerId: string, written: WrittenRows): OutgoingMessage[] {
   const { actor } = caller;

@@ -167,7 +167,7 @@ function readRow(row: Record<string, unknown>, index: number, problems: Record<s
 }
 
 /**
- * Validates the rows of an organisation import. Unknown columns are ignored and reported, malformed fields are problems
+ * Validates the rows of an organization import. Unknown columns are ignored and reported, malformed fields are problems
  * that refuse the whole request.
  * @see CONTRACT.md 1.5, 4.10.2
  */

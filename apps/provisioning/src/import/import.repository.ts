@@ -6,7 +6,7 @@ import { takenSlugs } from '../organizations/taken-slugs.js';
 import type { ImportRow } from './import-row.js';
 import type { ImportState, KnownOrganization } from './import-state.js';
 
-/** Every organisation that a link or a name of the rows could mean, the latest deleted first among the deleted. */
+/** Every organization that a link or a name of the rows could mean, the latest deleted first among the deleted. */
 const MEANT = `
   with meant as (
     select id from organization where partner_id = $1 and name_key = any ($2::text[])
@@ -30,7 +30,7 @@ const MEANT = `
 /** What the planner must know, in a number of statements that does not depend on the number of rows. */
 @Injectable()
 export class ImportRepository {
-  /** @param freePlaces  how many organisations the partner may still add; null without a cap */
+  /** @param freePlaces  how many organizations the partner may still add; null without a cap */
   async loadState(
     tx: SqlExecutor,
     partnerId: string,
@@ -49,7 +49,7 @@ export class ImportRepository {
     return { organizations, takenSlugs: await takenSlugs(tx, partnerId, slugBases(candidates)), freePlaces };
   }
 
-  /** The organisation that holds a link, whoever stored it. */
+  /** The organization that holds a link, whoever stored it. */
   async findLinked(tx: SqlExecutor, partnerId: string, link: { system: string; externalId: string }) {
     const [row] = await tx.query<{ orgId: string }>(
       'select org_id as "orgId" from external_link where partner_id = $1 and system = $2 and external_id = $3',

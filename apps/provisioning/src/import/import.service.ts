@@ -1,7 +1,7 @@
 import { PartnerAccessDenied, type Caller } from '@rmm/access';
 import { Injectable } from '@nestjs/common';
 import { Outbox } from '@rmm/messaging';
-import { isUniqueViolation, Tenants, type TenantTransaction } from '@rmm/persistence';
+import { isUniqueViolation, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { DomainError, Logger, ValidationError } from '@rmm/service-kit';
 import { randomUUID } from 'node:crypto';
 import { partnerFor } from '../organizations/acting-partner.js';
@@ -42,11 +42,11 @@ export interface ImportResult {
   warnings: UnknownColumn[];
 }
 
-/** Organisations and their sites by the thousand. Preview and commit share the planner. @see CONTRACT.md 4.10.2 */
+/** Organizations and their sites by the thousand. Preview and commit share the planner. @see CONTRACT.md 4.10.2 */
 @Injectable()
 export class ImportService {
   constructor(
-    private readonly tenants: Tenants,
+    private readonly tenants: TenantDatabase,
     private readonly repository: ImportRepository,
     private readonly organizations: OrganizationsRepository,
     private readonly partners: PartnersRepository,
@@ -59,7 +59,7 @@ export class ImportService {
   async preview(caller: Caller, given: readonly unknown[], partnerId: string | undefined): Promise<ImportPreview> {
     const { rows, warnings } = wellFormed(given);
     const partner = partnerFor(caller, partnerId);
-    const groups = await this.tenants.run(caller, async (tx) => {
+    const groups = await this.tenants.transaction(caller, async (tx) => {
       return plan(rows, await this.repository.loadState(tx, partner, rows, await this.freePlaces(tx, caller, partner)));
     });
     return { rows: previewed(given, groups), warnings };
@@ -77,7 +77,7 @@ export class ImportService {
   ): Promise<ImportResult> {
     const { rows, warnings } = wellFormed(given);
     const partner = partnerFor(caller, partnerId);
-    const decisions = await this.tenants.run(caller, async (tx) => {
+    const decisions = await this.tenants.transaction(caller, async (tx) => {
       await lockOrganizations(tx, partner);
       const freePlaces = await this.freePlaces(tx, caller, partner);
       const state = await this.repository.loadState(tx, partner, rows, freePlaces);

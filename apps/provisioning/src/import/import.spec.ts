@@ -39,7 +39,7 @@ describe('/orgs/import', () => {
     return rows[0].total;
   };
 
-  it('previews without a write, then creates organisations, links and sites, then has nothing left to do', async () => {
+  it('previews without a write, then creates organizations, links and sites, then has nothing left to do', async () => {
     const { client, partnerId } = await freshPartner();
     const rows = customers(100);
     const preview = await client.post('/orgs/import/preview', { rows });
@@ -120,7 +120,7 @@ describe('/orgs/import', () => {
     expect(await countOf('organization', partnerId)).toBe(15);
   });
 
-  it('makes each organisation once when the same file is sent twice at once', async () => {
+  it('makes each organization once when the same file is sent twice at once', async () => {
     const { client, partnerId } = await freshPartner();
     const answers = await Promise.all([1, 2].map(() => client.post('/orgs/import', { rows: customers(50) })));
     expect(answers.map((answer) => answer.body.imported.length + answer.body.skipped.length)).toEqual([50, 50]);
@@ -172,7 +172,7 @@ describe('/orgs/import', () => {
     expect(fact.data).toMatchObject({ version: 2 });
   });
 
-  it('brings a soft-deleted organisation back when asked to, under a slug that is free by now', async () => {
+  it('brings a soft-deleted organization back when asked to, under a slug that is free by now', async () => {
     const { client } = await freshPartner();
     const [made] = (await client.post('/orgs/import', { rows: customers(1) })).body.imported;
     await service.admin.query('update organization set deleted_at = now() where id = $1', [made.organizationId]);
@@ -186,7 +186,7 @@ describe('/orgs/import', () => {
     await service.hears('organization.reactivate', (envelope) => envelope.orgId === made.organizationId);
   });
 
-  it('moves the link of a deleted organisation when a separate one is forced', async () => {
+  it('moves the link of a deleted organization when a separate one is forced', async () => {
     const { client, partnerId } = await freshPartner();
     const [made] = (await client.post('/orgs/import', { rows: customers(1) })).body.imported;
     await service.admin.query('update organization set deleted_at = now() where id = $1', [made.organizationId]);
@@ -218,7 +218,7 @@ describe('/orgs/import', () => {
     }
   });
 
-  it("never matches another partner's organisation or link", async () => {
+  it("never matches another partner's organization or link", async () => {
     const other = await freshPartner();
     await other.client.post('/orgs/import', { rows: customers(1) });
     const { client } = await freshPartner();
@@ -265,8 +265,8 @@ describe('/orgs/import', () => {
     expect((await client.post('/orgs/import', { rows: [], mode: 'replace' })).status).toBe(400);
     expect((await client.post('/orgs/import', '{"rows": [')).body.code).toBe('malformed_json');
     expect(await countOf('organization', partnerId)).toBe(0);
-    const extra = await client.post('/orgs/import', { rows: [{ organization: 'A', colour: 'red' }] });
-    expect(extra.body.warnings).toEqual([{ code: 'unknown-column', column: 'colour', rows: [0] }]);
+    const extra = await client.post('/orgs/import', { rows: [{ organization: 'A', color: 'red' }] });
+    expect(extra.body.warnings).toEqual([{ code: 'unknown-column', column: 'color', rows: [0] }]);
     expect(extra.body.imported).toHaveLength(1);
   });
 

@@ -70,7 +70,7 @@ describe('plan', () => {
     expect(other).toMatchObject({ annotation: 'name-match', matchLinkedToSystem: false });
   });
 
-  it('meets a soft-deleted organisation by link and by name, a live one first', () => {
+  it('meets a soft-deleted organization by link and by name, a live one first', () => {
     const gone = organization({ id: 'o1', name: 'Acme', deleted: true, links: [{ system: 'csv', externalId: '1' }] });
     const [byLink, byName] = plan(
       rowsOf({ organization: 'Other', externalId: '1' }, { organization: 'Acme' }),
@@ -96,7 +96,7 @@ describe('plan', () => {
     expect(groups[0]?.conflictReason).toContain('rows 0, 1');
   });
 
-  it('calls several live organisations of one name a conflict', () => {
+  it('calls several live organizations of one name a conflict', () => {
     const state = stateOf(
       organization({ id: 'o1', name: 'Acme' }),
       organization({ id: 'o2', name: 'Acme', slug: 'acme-2' }),

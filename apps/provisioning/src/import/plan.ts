@@ -3,7 +3,7 @@ import { freeSlug, slugFor } from '../organizations/slug.js';
 import type { Annotation, ImportRow } from './import-row.js';
 import type { ImportState, KnownOrganization } from './import-state.js';
 
-/** Rows that mean one organisation: imported together or not at all. */
+/** Rows that mean one organization: imported together or not at all. */
 export interface PlannedGroup {
   rows: ImportRow[];
   /** The name as its first row writes it. */
@@ -16,7 +16,7 @@ export interface PlannedGroup {
   matchedBy: 'link' | 'name' | null;
   /** The match already has another link in the rows' system: storing a second would merge two customers into one. */
   matchLinkedToSystem: boolean;
-  /** Of the match, or the one a new organisation would get; null for a conflict. */
+  /** Of the match, or the one a new organization would get; null for a conflict. */
   slug: string | null;
   conflictReason: string | null;
 }
@@ -27,7 +27,7 @@ export const linkKey = (system: string, externalId: string): string => JSON.stri
 const rowNumbers = (rows: readonly ImportRow[]): string => rows.map((row) => row.index).join(', ');
 
 /**
- * Sorts rows into organisations and says of each what an import would do with it.
+ * Sorts rows into organizations and says of each what an import would do with it.
  * A pure function, shared by preview and commit: no clock, no database, the same input gives the same plan.
  * @see CONTRACT.md 4.10.2
  */
@@ -53,7 +53,7 @@ function groupRows(rows: readonly ImportRow[]): ImportRow[][] {
   return [...groups.values()];
 }
 
-/** The organisations of a state, by link and by name. */
+/** The organizations of a state, by link and by name. */
 class KnownNames {
   private readonly byLink = new Map<string, KnownOrganization>();
   private readonly byName = new Map<string, KnownOrganization[]>();

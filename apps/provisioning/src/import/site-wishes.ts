@@ -12,7 +12,7 @@ export interface SiteWish {
 }
 
 /**
- * The sites named by the rows of one organisation, each once, in the order of first appearance. Rows that repeat a site
+ * The sites named by the rows of one organization, each once, in the order of first appearance. Rows that repeat a site
  * complete it: a blank never clears.
  */
 export function namedSites(rows: readonly ImportRow[]): SiteWish[] {
@@ -23,7 +23,7 @@ export function namedSites(rows: readonly ImportRow[]): SiteWish[] {
   return [...wishes.values()];
 }
 
-/** The one site of a group that names none: it takes the organisation's name and what the rows say of it. */
+/** The one site of a group that names none: it takes the organization's name and what the rows say of it. */
 export function defaultSite(rows: readonly ImportRow[], organizationName: string): SiteWish {
   const wishes = new Map<string, SiteWish>();
   for (const row of rows) addWish(wishes, organizationName, row);

@@ -1,7 +1,7 @@
 import { tenantTable } from '@rmm/persistence';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Partners as identity tells of them, organisations, their external links, sites. */
+/** Partners as identity tells of them, organizations, their external links, sites. */
 export class AddTenancy1767225600000 implements MigrationInterface {
   async up(q: QueryRunner): Promise<void> {
     await addStampChange(q);

@@ -1,7 +1,7 @@
 import { tenantTable } from '@rmm/persistence';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** A copy of identity's security policies of organisations, to be shown with them. */
+/** A copy of identity's security policies of organizations, to be shown with them. */
 export class AddOrganizationSecurity1767312002000 implements MigrationInterface {
   async up(q: QueryRunner): Promise<void> {
     await q.query(`

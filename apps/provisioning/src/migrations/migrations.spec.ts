@@ -1,4 +1,4 @@
-import { catalogueProblems, revertMigrations, runMigrations, type SqlExecutor } from '@rmm/persistence';
+import { rowSecurityProblems, revertMigrations, runMigrations, type SqlExecutor } from '@rmm/persistence';
 import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import pg from 'pg';
 import { MIGRATIONS } from './index.js';
@@ -36,10 +36,10 @@ describe('the schema of provisioning', () => {
   };
 
   it('has row-level security, policies and grants on every table', async () => {
-    expect(await catalogueProblems(executor, 'provisioning')).toEqual([]);
+    expect(await rowSecurityProblems(executor, 'provisioning')).toEqual([]);
   });
 
-  it('ties organisation and partner together: no site, link or device under a foreign partner', async () => {
+  it('ties organization and partner together: no site, link or device under a foreign partner', async () => {
     const { rows } = await admin.query(
       `insert into organization (partner_id, name, name_key, slug) values (gen_random_uuid(), 'A', 'a', 'a') returning id`,
     );
@@ -59,7 +59,7 @@ describe('the schema of provisioning', () => {
   it('goes down and up again over seeded rows', async () => {
     await revertMigrations(target(), MIGRATIONS.length);
     expect(await runMigrations(target())).toEqual(MIGRATIONS.map((migration) => migration.name));
-    expect(await catalogueProblems(executor, 'provisioning')).toEqual([]);
+    expect(await rowSecurityProblems(executor, 'provisioning')).toEqual([]);
     expect((await admin.query('select * from organization')).rows).toEqual([]);
   });
 });

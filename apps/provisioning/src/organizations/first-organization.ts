@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { ORGANIZATION_CREATED, SITE_CREATED, type OrganizationFact, type SiteFact } from '@rmm/contracts';
+import { ORGANIZATION_CREATED, SITE_CREATED, type OrganizationState, type SiteState } from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import type { WorkerTransaction } from '@rmm/persistence';
 import { lockOrganizations } from '../partners/partner-locks.js';
@@ -17,14 +17,14 @@ export interface FirstOrganizationOrder {
 }
 
 export interface FirstOrganizationReply {
-  organization: OrganizationFact;
-  site: SiteFact;
+  organization: OrganizationState;
+  site: SiteState;
 }
 
 const FIRST_SITE = 'Main Office';
 const SYSTEM = { type: 'system', id: null } as const;
 
-/** The organisation and site a partner starts with. */
+/** The organization and site a partner starts with. */
 @Injectable()
 export class FirstOrganization {
   constructor(

@@ -1,19 +1,19 @@
 import type { OrganizationSource } from '@rmm/access';
 import { Injectable } from '@nestjs/common';
-import type { ListSinceRequest, OrganizationFact } from '@rmm/contracts';
+import type { ListSinceRequest, OrganizationState } from '@rmm/contracts';
 import { WorkerDatabase } from '@rmm/persistence';
 import { BadRequestError } from '@rmm/service-kit';
 import { FACT_COLUMNS, toOrganizationFact, type OrganizationRow } from './organization-facts.js';
 
 const MAX_IDS = 1_000;
 
-/** Organisations across tenants, for the directories of other services and for this one's guard. */
+/** Organizations across tenants, for the directories of other services and for this one's guard. */
 @Injectable()
 export class OrganizationDirectoryRepository implements OrganizationSource {
   constructor(private readonly worker: WorkerDatabase) {}
 
   /** Those that exist, soft-deleted ones included. */
-  async get(orgIds: readonly string[]): Promise<OrganizationFact[]> {
+  async get(orgIds: readonly string[]): Promise<OrganizationState[]> {
     if (orgIds.length > MAX_IDS) throw new BadRequestError(`At most ${MAX_IDS} organizations at a time`);
     const rows = await this.worker.query<OrganizationRow>(
       `select ${FACT_COLUMNS} from organization where id = any ($1::uuid[])`,
@@ -22,11 +22,11 @@ export class OrganizationDirectoryRepository implements OrganizationSource {
     return rows.map(toOrganizationFact);
   }
 
-  /** Oldest first; the position is the last row's creation time and id. New organisations stand at the end. */
+  /** Oldest first; the position is the last row's creation time and id. New organizations stand at the end. */
   async listSince({
     after,
     limit,
-  }: ListSinceRequest): Promise<{ organizations: OrganizationFact[]; next: string | null }> {
+  }: ListSinceRequest): Promise<{ organizations: OrganizationState[]; next: string | null }> {
     const size = Math.min(Math.max(limit, 1), 1_000);
     const rows = await this.worker.query<OrganizationRow & { createdAt: Date }>(
       `select ${FACT_COLUMNS}, created_at as "createdAt" from organization

@@ -5,7 +5,7 @@ import {
   ORGANIZATION_UPDATED,
   type AccessChanged,
   type Actor,
-  type OrganizationFact,
+  type OrganizationState,
   type OrganizationStatus,
 } from '@rmm/contracts';
 import type { OutgoingMessage } from '@rmm/messaging';
@@ -27,7 +27,7 @@ export const FACT_COLUMNS = `id, partner_id as "partnerId", name, slug, status, 
 export type OrganizationFactType =
   typeof ORGANIZATION_CREATED | typeof ORGANIZATION_UPDATED | typeof ORGANIZATION_DELETED;
 
-export const toOrganizationFact = (row: OrganizationRow): OrganizationFact => ({
+export const toOrganizationFact = (row: OrganizationRow): OrganizationState => ({
   orgId: row.id,
   partnerId: row.partnerId,
   name: row.name,
@@ -52,7 +52,7 @@ export function organizationMessage(type: OrganizationFactType, row: Organizatio
   };
 }
 
-/** An organisation went out of business or came back: whoever remembers its members and keys must look again. */
+/** An organization went out of business or came back: whoever remembers its members and keys must look again. */
 export const organizationAccessChanged = (row: OrganizationRow): OutgoingMessage => ({
   stream: 'broadcast',
   type: ACCESS_CHANGED,

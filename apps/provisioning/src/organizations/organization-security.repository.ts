@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { OrganizationSecurityFact } from '@rmm/contracts';
+import type { OrganizationSecurityState } from '@rmm/contracts';
 import type { SqlExecutor } from '@rmm/persistence';
 
-/** An organisation that is not ours to know gets no copy. */
+/** An organization that is not ours to know gets no copy. */
 const UPSERT = `
   insert into organization_security as s (org_id, partner_id, security, version)
   select o.id, o.partner_id, $3, $4 from organization o where o.id = $1 and o.partner_id = $2
@@ -13,7 +13,7 @@ const UPSERT = `
 @Injectable()
 export class OrganizationSecurityRepository {
   /** Keeps the newest; an older one changes nothing. */
-  async project(tx: SqlExecutor, { orgId, partnerId, security, version }: OrganizationSecurityFact): Promise<void> {
+  async project(tx: SqlExecutor, { orgId, partnerId, security, version }: OrganizationSecurityState): Promise<void> {
     await tx.query(UPSERT, [orgId, partnerId, JSON.stringify(security), version]);
   }
 }

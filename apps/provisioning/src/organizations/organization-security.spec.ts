@@ -11,7 +11,7 @@ class WouldLockOut extends ConflictError {
 
 const SECURITY = { requireMfa: true, allowedMfaMethods: { sms: false } };
 
-describe('settings.security of an organisation', () => {
+describe('settings.security of an organization', () => {
   let service: ProvisioningUnderTest;
   let partnerId: string;
   let orgId: string;
@@ -70,7 +70,7 @@ describe('settings.security of an organisation', () => {
     expect(update.data).toMatchObject({ details: { fields: ['name', 'settings'] } });
   });
 
-  it('may be changed alone, by an organisation caller too, and is all the settings it sees', async () => {
+  it('may be changed alone, by an organization caller too, and is all the settings it sees', async () => {
     const member = await service.as({ scope: 'organization', partnerId, orgId });
     const answer = await member.patch(path(), { settings: { security: { requireMfa: true } } });
     expect([answer.status, answer.body.settings]).toEqual([200, { security: SECURITY }]);
@@ -121,7 +121,7 @@ describe('settings.security of an organisation', () => {
     expect((await client.get(path())).body.name).toBe('Customer');
   }, 20_000);
 
-  it('follows identity by event; an older fact and one about a foreign organisation change nothing', async () => {
+  it('follows identity by event; an older fact and one about a foreign organization change nothing', async () => {
     const client = await service.as({ partnerId });
     const [newest, unknown] = [{ requireMfa: true }, randomUUID()];
     await tell(3, newest);

@@ -27,7 +27,7 @@ export class Organization {
   @Column('text', { name: 'name_key' })
   nameKey: string;
 
-  /** Unique among the live organisations of a partner. */
+  /** Unique among the live organizations of a partner. */
   @Column('text')
   slug: string;
 

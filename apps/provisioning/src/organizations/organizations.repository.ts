@@ -7,7 +7,7 @@ import { nameKey } from './name-key.js';
 import { Organization, type BillingContact, type OrganizationType } from './organization.entity.js';
 import { FACT_COLUMNS, type OrganizationRow } from './organization-facts.js';
 
-/** An organisation as it is shown. */
+/** An organization as it is shown. */
 export interface OrganizationView {
   id: string;
   partnerId: string;
@@ -107,7 +107,7 @@ export class OrganizationsRepository {
       .getOne();
   }
 
-  /** Is this slug another live organisation's? As far as the caller sees; the index has the last word. */
+  /** Is this slug another live organization's? As far as the caller sees; the index has the last word. */
   async hasSlug(sql: SqlExecutor, { id, partnerId }: { id: string; partnerId: string }, slug: string) {
     const rows = await sql.query(
       'select 1 as one from organization where partner_id = $1 and slug = $2 and id <> $3 and deleted_at is null',
@@ -116,7 +116,7 @@ export class OrganizationsRepository {
     return rows.length > 0;
   }
 
-  /** How many live organisations a partner has. */
+  /** How many live organizations a partner has. */
   async countOf(tx: SqlExecutor, partnerId: string): Promise<number> {
     const [row] = await tx.query<{ total: number }>(
       'select count(*)::int as total from organization where partner_id = $1 and deleted_at is null',

@@ -5,13 +5,13 @@ import {
   PROVISIONING_ORGANIZATIONS_GET,
   PROVISIONING_ORGANIZATIONS_LIST_SINCE,
   type ListSinceRequest,
-  type OrganizationFact,
+  type OrganizationState,
 } from '@rmm/contracts';
 import { WorkerDatabase } from '@rmm/persistence';
 import { FirstOrganization, type FirstOrganizationOrder, type FirstOrganizationReply } from './first-organization.js';
 import { OrganizationDirectoryRepository } from './organization-directory.repository.js';
 
-/** What other services ask about organisations. */
+/** What other services ask about organizations. */
 @Controller()
 export class OrganizationsRpc {
   constructor(
@@ -21,18 +21,20 @@ export class OrganizationsRpc {
   ) {}
 
   @MessagePattern(PROVISIONING_ORGANIZATIONS_GET.subject)
-  async get(@Payload() { orgIds }: { orgIds: string[] }): Promise<{ organizations: OrganizationFact[] }> {
+  async get(@Payload() { orgIds }: { orgIds: string[] }): Promise<{ organizations: OrganizationState[] }> {
     return { organizations: await this.directory.get(orgIds) };
   }
 
   @MessagePattern(PROVISIONING_ORGANIZATIONS_LIST_SINCE.subject)
-  listSince(@Payload() request: ListSinceRequest): Promise<{ organizations: OrganizationFact[]; next: string | null }> {
+  listSince(
+    @Payload() request: ListSinceRequest,
+  ): Promise<{ organizations: OrganizationState[]; next: string | null }> {
     return this.directory.listSince(request);
   }
 
   /** Identity asks at sign-up and shows the result in the caller's next request. */
   @MessagePattern(PROVISIONING_ORGANIZATIONS_ENSURE_FIRST.subject)
   ensureFirst(@Payload() order: FirstOrganizationOrder): Promise<FirstOrganizationReply> {
-    return this.worker.run((tx) => this.firstOrganization.ensure(tx, order));
+    return this.worker.transaction((tx) => this.firstOrganization.ensure(tx, order));
   }
 }

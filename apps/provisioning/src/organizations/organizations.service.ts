@@ -2,7 +2,7 @@ import { PartnerAccessDenied, ScopeNotAllowed, type Caller, type UserCaller } fr
 import { ORGANIZATION_CREATED, ORGANIZATION_UPDATED } from '@rmm/contracts';
 import { Injectable } from '@nestjs/common';
 import { AuditTrail, Outbox } from '@rmm/messaging';
-import { isUniqueViolation, Tenants, type TenantTransaction } from '@rmm/persistence';
+import { isUniqueViolation, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { NotFoundError, toPage, ValidationError, type Paged } from '@rmm/service-kit';
 import { lockOrganizations } from '../partners/partner-locks.js';
 import { PartnersRepository } from '../partners/partners.repository.js';
@@ -21,11 +21,11 @@ import { mergeSettings, splitSecurity } from './settings.js';
 import { freeSlug, slugBases, slugFor } from './slug.js';
 import { takenSlugs } from './taken-slugs.js';
 
-/** Organisations as people keep them, one by one. Imports have their own feature. */
+/** Organizations as people keep them, one by one. Imports have their own feature. */
 @Injectable()
 export class OrganizationsService {
   constructor(
-    private readonly tenants: Tenants,
+    private readonly tenants: TenantDatabase,
     private readonly organizations: OrganizationsRepository,
     private readonly partners: PartnersRepository,
     private readonly outbox: Outbox,
@@ -56,7 +56,7 @@ export class OrganizationsService {
   /** @throws OrganizationSlugConflict, OrganizationLimitReached, PartnerAccessDenied */
   create(caller: Caller, dto: CreateOrganizationDto): Promise<OrganizationView> {
     const partnerId = partnerFor(caller, dto.partnerId);
-    return this.tenants.run(caller, async (tx) => {
+    return this.tenants.transaction(caller, async (tx) => {
       await lockOrganizations(tx, partnerId);
       await this.assertRoom(tx, caller, partnerId);
       const slug = dto.slug ?? (await this.freeSlug(tx, partnerId, dto.name));
@@ -83,7 +83,7 @@ export class OrganizationsService {
       throw new ScopeNotAllowed();
     }
     const policy = security === undefined ? null : await this.applySecurity(caller, id, dto, security);
-    return this.tenants.run(caller, async (tx) => {
+    return this.tenants.transaction(caller, async (tx) => {
       if (fields.length > 0) await this.updateIn(tx, caller, id, dto, fields);
       if (policy) await this.copies.project(tx, policy);
       return this.view(tx, id);

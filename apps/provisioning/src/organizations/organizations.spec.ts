@@ -99,7 +99,7 @@ describe('/orgs/organizations', () => {
     await service.hears('organization.update', (envelope) => envelope.orgId === id);
   });
 
-  it('shows an organisation caller only its own, and lets it change settings only', async () => {
+  it('shows an organization caller only its own, and lets it change settings only', async () => {
     const member = await service.as({ scope: 'organization', partnerId, orgId });
     const own = await member.get(`/orgs/organizations/${orgId}`);
     expect(own.body).toEqual({ id: orgId, name: 'Acme', slug: 'acme', status: 'active', settings: {} });
@@ -129,7 +129,7 @@ describe('/orgs/organizations', () => {
     expect((await service.client().get('/orgs/organizations')).status).toBe(401);
   });
 
-  it("does not know another tenant's organisation, an unknown one, or what is no id", async () => {
+  it("does not know another tenant's organization, an unknown one, or what is no id", async () => {
     const client = await service.as({ partnerId });
     const [foreign, unknown, malformed] = [
       await client.get(`/orgs/organizations/${foreignId}`),
@@ -147,9 +147,9 @@ describe('/orgs/organizations', () => {
 
   it('refuses malformed bodies, naming each field', async () => {
     const client = await service.as({ partnerId });
-    const refused = await client.post('/orgs/organizations', { name: ' ', slug: 'No Slug', colour: 'red' });
+    const refused = await client.post('/orgs/organizations', { name: ' ', slug: 'No Slug', color: 'red' });
     expect(refused.status).toBe(400);
-    expect(Object.keys(refused.body.details.fieldErrors).sort()).toEqual(['colour', 'name', 'slug']);
+    expect(Object.keys(refused.body.details.fieldErrors).sort()).toEqual(['color', 'name', 'slug']);
     expect((await client.patch(`/orgs/organizations/${orgId}`, {})).body.code).toBe('validation_failed');
     const security = await client.post('/orgs/organizations', { name: 'x', settings: { security: {} } });
     expect([security.status, Object.keys(security.body.details.fieldErrors)]).toEqual([400, ['settings.security']]);

@@ -1,10 +1,10 @@
 import { MfaRequired, type UserCaller } from '@rmm/access';
 import { Injectable } from '@nestjs/common';
-import { IDENTITY_SECURITY_POLICY_APPLY, type OrganizationSecurityFact } from '@rmm/contracts';
+import { IDENTITY_SECURITY_POLICY_APPLY, type OrganizationSecurityState } from '@rmm/contracts';
 import { AuditTrail, RpcClient } from '@rmm/messaging';
 import { currentContext } from '@rmm/service-kit';
 
-/** The security policies of organisations, which are identity's to judge and to store. @see CONTRACT.md 1.8 */
+/** The security policies of organizations, which are identity's to judge and to store. @see CONTRACT.md 1.8 */
 @Injectable()
 export class SecurityPolicies {
   constructor(
@@ -30,7 +30,7 @@ export class SecurityPolicies {
     { userId, email, scope, partnerId, orgId, mfa }: UserCaller,
     organization: { id: string; partnerId: string; name: string },
     security: unknown,
-  ): Promise<OrganizationSecurityFact> {
+  ): Promise<OrganizationSecurityState> {
     const context = currentContext();
     const applied = await this.rpc.call(IDENTITY_SECURITY_POLICY_APPLY, {
       orgId: organization.id,

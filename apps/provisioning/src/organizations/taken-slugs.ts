@@ -1,7 +1,7 @@
 import type { SqlExecutor } from '@rmm/persistence';
 
 /**
- * The slugs of a partner's live organisations that could be in the way.
+ * The slugs of a partner's live organizations that could be in the way.
  * @param bases as `slugBases` gives them
  */
 export async function takenSlugs(tx: SqlExecutor, partnerId: string, bases: string[]): Promise<Set<string>> {

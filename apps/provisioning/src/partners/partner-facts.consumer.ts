@@ -1,6 +1,6 @@
 import { Controller } from '@nestjs/common';
 import { EventPattern, Payload } from '@nestjs/microservices';
-import { PARTNER_CREATED, PARTNER_UPDATED, subjects, type Envelope, type PartnerFact } from '@rmm/contracts';
+import { PARTNER_CREATED, PARTNER_UPDATED, subjects, type Envelope, type PartnerState } from '@rmm/contracts';
 import { Inbox } from '@rmm/messaging';
 import { FirstOrganization } from '../organizations/first-organization.js';
 import { PartnersRepository } from './partners.repository.js';
@@ -14,9 +14,9 @@ export class PartnerFactsConsumer {
     private readonly firstOrganization: FirstOrganization,
   ) {}
 
-  /** Sign-up also asks for the first organisation: the fallback of the RPC that identity makes after its commit. */
+  /** Sign-up also asks for the first organization: the fallback of the RPC that identity makes after its commit. */
   @EventPattern<string>(subjects.internal('identity', PARTNER_CREATED))
-  async created(@Payload() envelope: Envelope<PartnerFact>): Promise<void> {
+  async created(@Payload() envelope: Envelope<PartnerState>): Promise<void> {
     const { partnerId, name, slug, makeFirstOrganization } = envelope.data;
     await this.inbox.once(envelope, async (tx) => {
       await this.partners.project(tx, envelope.data);
@@ -26,7 +26,7 @@ export class PartnerFactsConsumer {
   }
 
   @EventPattern<string>(subjects.internal('identity', PARTNER_UPDATED))
-  async updated(@Payload() envelope: Envelope<PartnerFact>): Promise<void> {
+  async updated(@Payload() envelope: Envelope<PartnerState>): Promise<void> {
     await this.inbox.once(envelope, (tx) => this.partners.project(tx, envelope.data));
   }
 }

@@ -2,7 +2,7 @@ import {
   PROVISIONING_ORGANIZATIONS_ENSURE_FIRST,
   PROVISIONING_ORGANIZATIONS_GET,
   PROVISIONING_ORGANIZATIONS_LIST_SINCE,
-  type OrganizationFact,
+  type OrganizationState,
 } from '@rmm/contracts';
 import { randomUUID } from 'node:crypto';
 import { ProvisioningUnderTest } from '../../test/provisioning-under-test.js';
@@ -24,7 +24,7 @@ describe('partners, and what other services ask', () => {
     expect(await partnerRow(partnerId)).toMatchObject({ max_organizations: 9, status: 'suspended', version: '3' });
   });
 
-  it('makes the first organisation on the fact of a sign-up, and only once', async () => {
+  it('makes the first organization on the fact of a sign-up, and only once', async () => {
     const partnerId = await service.partner({ makeFirstOrganization: true });
     await service.partnerFact('partner.created', partnerId, 1, { makeFirstOrganization: true });
     const client = await service.as({ partnerId });
@@ -61,7 +61,7 @@ describe('partners, and what other services ask', () => {
     expect(rows).toEqual([{ id: replies[0].organization.orgId }]);
   });
 
-  it('gives organisations by id, deleted ones included, unknown ones left out', async () => {
+  it('gives organizations by id, deleted ones included, unknown ones left out', async () => {
     const partnerId = await service.partner();
     const client = await service.as({ partnerId });
     const [live, gone] = [
@@ -74,15 +74,15 @@ describe('partners, and what other services ask', () => {
     expect([byId.get(live)?.deleted, byId.get(gone)?.deleted, byId.size]).toEqual([false, true, 2]);
   });
 
-  it('lists every organisation from the oldest on, page by page, to rebuild a directory', async () => {
+  it('lists every organization from the oldest on, page by page, to rebuild a directory', async () => {
     const partnerId = await service.partner();
     const client = await service.as({ partnerId });
     const rows = Array.from({ length: 25 }, (_, index) => ({ organization: `Customer ${index}` }));
     await client.post('/orgs/import', { rows });
-    const seen: OrganizationFact[] = [];
+    const seen: OrganizationState[] = [];
     let after: string | null = null;
     do {
-      const page: { organizations: OrganizationFact[]; next: string | null } = await service.ask(
+      const page: { organizations: OrganizationState[]; next: string | null } = await service.ask(
         PROVISIONING_ORGANIZATIONS_LIST_SINCE,
         { after, limit: 7 },
       );

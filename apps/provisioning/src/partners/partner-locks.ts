@@ -1,7 +1,7 @@
 import type { SqlExecutor } from '@rmm/persistence';
 
 /**
- * One writer at a time adds organisations to a partner, so that caps and slugs are judged on what the others left.
+ * One writer at a time adds organizations to a partner, so that caps and slugs are judged on what the others left.
  * Held to the end of the transaction.
  */
 export async function lockOrganizations(tx: SqlExecutor, partnerId: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { PartnerFact, PartnerStatus } from '@rmm/contracts';
+import type { PartnerState, PartnerStatus } from '@rmm/contracts';
 import type { SqlExecutor, WorkerTransaction } from '@rmm/persistence';
 
 /** What provisioning knows of a partner. */
@@ -33,7 +33,7 @@ export class PartnersRepository {
   }
 
   /** Keeps the newest fact; an older one changes nothing. */
-  async project(tx: WorkerTransaction, fact: PartnerFact): Promise<void> {
+  async project(tx: WorkerTransaction, fact: PartnerState): Promise<void> {
     const { partnerId, name, slug, status, maxOrganizations, maxDevices, timezone, version } = fact;
     await tx.query(UPSERT, [partnerId, name, slug, status, maxOrganizations, maxDevices, timezone, version]);
   }

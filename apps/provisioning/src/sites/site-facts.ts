@@ -1,4 +1,4 @@
-import type { Actor, SITE_CREATED, SITE_DELETED, SITE_UPDATED, SiteFact } from '@rmm/contracts';
+import type { Actor, SITE_CREATED, SITE_DELETED, SITE_UPDATED, SiteState } from '@rmm/contracts';
 import type { OutgoingMessage } from '@rmm/messaging';
 
 /** The columns that a fact tells of, as the repository reads them. */
@@ -16,7 +16,7 @@ export const SITE_FACT_COLUMNS = `id, org_id as "orgId", partner_id as "partnerI
 
 export type SiteFactType = typeof SITE_CREATED | typeof SITE_UPDATED | typeof SITE_DELETED;
 
-export const toSiteFact = (row: SiteFactRow): SiteFact => ({
+export const toSiteFact = (row: SiteFactRow): SiteState => ({
   siteId: row.id,
   orgId: row.orgId,
   partnerId: row.partnerId,

@@ -15,7 +15,7 @@ export class Site {
   @Column('text')
   name: string;
 
-  /** What names are compared by; unique among the live sites of an organisation. */
+  /** What names are compared by; unique among the live sites of an organization. */
   @Column('text', { name: 'name_key' })
   nameKey: string;
 

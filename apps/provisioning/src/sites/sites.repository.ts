@@ -45,7 +45,7 @@ const VIEW = `
   s.created_at as "createdAt", s.updated_at as "updatedAt",
   (select count(*)::int from device d where d.site_id = s.id and d.status <> 'decommissioned') as "deviceCount"`;
 
-/** A site goes with its organisation: those of an inactive one are out of reach. */
+/** A site goes with its organization: those of an inactive one are out of reach. */
 const FROM = `site s join organization o on o.id = s.org_id and ${LIVE}`;
 
 const FILTER = `
@@ -78,7 +78,7 @@ export class SitesRepository {
     return row.total;
   }
 
-  /** Null where there is none that the caller's organisation axis reaches. */
+  /** Null where there is none that the caller's organization axis reaches. */
   async find(sql: SqlExecutor, id: string): Promise<SiteView | null> {
     const [row] = await sql.query<SiteView>(`select ${VIEW} from ${FROM} where s.id = $1 and s.deleted_at is null`, [
       id,

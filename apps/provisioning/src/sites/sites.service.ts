@@ -2,10 +2,10 @@ import { assertSite, isSiteRestricted, SiteAccessDenied, siteFilter, type Caller
 import { Injectable } from '@nestjs/common';
 import { SITE_CREATED } from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
-import { isUniqueViolation, Tenants } from '@rmm/persistence';
+import { isUniqueViolation, TenantDatabase } from '@rmm/persistence';
 import { NotFoundError, toPage, ValidationError, type Paged } from '@rmm/service-kit';
 import { tidyName } from '../organizations/name-key.js';
-import { assertReachable } from '../organizations/reachable.js';
+import { assertOrganizationAccess } from '../organizations/reachable.js';
 import type { CreateSiteDto } from './dto/create-site.dto.js';
 import type { ListSitesDto } from './dto/list-sites.dto.js';
 import { toSiteAddress, toSiteContact } from './site-details.js';
@@ -16,7 +16,7 @@ import { SitesRepository, type SiteView } from './sites.repository.js';
 @Injectable()
 export class SitesService {
   constructor(
-    private readonly tenants: Tenants,
+    private readonly tenants: TenantDatabase,
     private readonly sites: SitesRepository,
     private readonly outbox: Outbox,
     private readonly audit: AuditTrail,
@@ -26,7 +26,7 @@ export class SitesService {
   async list(caller: Caller, query: ListSitesDto): Promise<Paged<SiteView>> {
     const { page, limit, orgId, search } = query;
     const sql = this.tenants.reader(caller);
-    if (orgId !== undefined) await assertReachable(sql, orgId);
+    if (orgId !== undefined) await assertOrganizationAccess(sql, orgId);
     const filter = { orgId, search, siteIds: siteFilter(caller) };
     const [rows, total] = await Promise.all([
       this.sites.list(sql, filter, { limit, offset: (page - 1) * limit }),
@@ -48,8 +48,8 @@ export class SitesService {
     if (isSiteRestricted(caller)) throw new SiteAccessDenied();
     const orgId = dto.organizationId ?? dto.orgId ?? caller.tenant.orgId;
     if (orgId === null) throw ValidationError.of('orgId', 'is required');
-    return this.tenants.run(caller, async (tx) => {
-      const { partnerId } = await assertReachable(tx, orgId);
+    return this.tenants.transaction(caller, async (tx) => {
+      const { partnerId } = await assertOrganizationAccess(tx, orgId);
       const row = await this.orNameConflict(
         this.sites.insert(tx, {
           partnerId,

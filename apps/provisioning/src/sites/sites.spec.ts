@@ -50,13 +50,13 @@ describe('/orgs/sites', () => {
     expect((await client.get(`/orgs/sites/${answer.body.id}`)).body).toEqual(answer.body);
   });
 
-  it('keeps names apart within an organisation, ignoring case', async () => {
+  it('keeps names apart within an organization, ignoring case', async () => {
     const client = await service.as({ partnerId });
     const again = await client.post('/orgs/sites', { orgId, name: 'HEAD office' });
     expect([again.status, again.body.code]).toEqual([409, 'site_name_conflict']);
   });
 
-  it('pins an organisation caller to its organisation', async () => {
+  it('pins an organization caller to its organization', async () => {
     const member = await service.as({ scope: 'organization', partnerId, orgId });
     expect((await member.post('/orgs/sites', { name: 'Of a member' })).body.orgId).toBe(orgId);
     const denied = await member.post('/orgs/sites', { orgId: foreign.orgId, name: 'x' });
@@ -85,7 +85,7 @@ describe('/orgs/sites', () => {
     expect((await blind.get(`/orgs/sites/${siteId}`)).status).toBe(403);
   });
 
-  it("does not know another tenant's site, and denies its organisation where it is named", async () => {
+  it("does not know another tenant's site, and denies its organization where it is named", async () => {
     const client = await service.as({ partnerId });
     for (const id of [foreign.siteId, randomUUID(), 'no-id']) {
       expect((await client.get(`/orgs/sites/${id}`)).body).toMatchObject({
@@ -114,7 +114,7 @@ describe('/orgs/sites', () => {
     expect([unnamed.status, Object.keys(unnamed.body.details.fieldErrors)]).toEqual([400, ['orgId']]);
   });
 
-  it('tells other services whether a site stands in an organisation', async () => {
+  it('tells other services whether a site stands in an organization', async () => {
     const { site } = await service.ask(PROVISIONING_SITES_GET, { orgId, siteId });
     expect(site).toMatchObject({ siteId, orgId, partnerId, name: 'Head Office', deleted: false });
     expect(await service.ask(PROVISIONING_SITES_GET, { orgId: foreign.orgId, siteId })).toEqual({ site: null });

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '@rmm/access';
-import { Tenants } from '@rmm/persistence';
+import { TenantDatabase } from '@rmm/persistence';
 import { DeliveryNotFound } from '../deliveries/delivery.errors.js';
 import type { WebhookHeader } from '../webhooks/webhook-headers.js';
 
@@ -38,7 +38,7 @@ const ATTEMPTS = `
 
 @Injectable()
 export class AttemptLogRepository {
-  constructor(private readonly tenants: Tenants) {}
+  constructor(private readonly tenants: TenantDatabase) {}
 
   /** @throws DeliveryNotFound */
   async delivery(caller: Caller, webhookId: string, id: string): Promise<LoggedDelivery> {

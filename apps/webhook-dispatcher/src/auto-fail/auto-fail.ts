@@ -54,7 +54,7 @@ export class AutoFail extends RepeatedWork {
   }
 
   async #fail(): Promise<void> {
-    await this.worker.run(async (tx) => {
+    await this.worker.transaction(async (tx) => {
       for (const webhook of await this.repository.fail(tx)) {
         const { id, name, orgId, partnerId, failingSince, isGone } = webhook;
         await this.audit.add(

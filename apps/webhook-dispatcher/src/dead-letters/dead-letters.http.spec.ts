@@ -72,7 +72,7 @@ describe('/webhooks/dead-letters', () => {
     return { webhookId: webhook.id, jobId, eventId };
   }
 
-  it('lists what died, newest first, by organisation and webhook', async () => {
+  it('lists what died, newest first, by organization and webhook', async () => {
     const first = await deadLetter();
     const { data, pagination } = await letters(`?webhookId=${first.webhookId}`);
     expect(data).toEqual([
@@ -100,7 +100,7 @@ describe('/webhooks/dead-letters', () => {
     expect((await letters(`?limit=1&page=2`)).data).toMatchObject([{ jobId: first.jobId }]);
   });
 
-  it('shows the platform all, others their own, and nobody a foreign organisation', async () => {
+  it('shows the platform all, others their own, and nobody a foreign organization', async () => {
     const { jobId, webhookId } = await deadLetter();
     expect((await letters(`?webhookId=${webhookId}`, system)).data).toMatchObject([{ jobId }]);
     expect((await letters(`?webhookId=${webhookId}`, stranger)).data).toEqual([]);

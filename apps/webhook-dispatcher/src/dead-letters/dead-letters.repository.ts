@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '@rmm/access';
-import { Tenants, type TenantTransaction } from '@rmm/persistence';
+import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import type { DeadLetterRow } from './dto/dead-letter.dto.js';
 
 const COLUMNS = `
@@ -18,9 +18,9 @@ export interface DeadLetterFilter {
 /** The table is the record of dead letters; the queue follows it. */
 @Injectable()
 export class DeadLettersRepository {
-  constructor(private readonly tenants: Tenants) {}
+  constructor(private readonly tenants: TenantDatabase) {}
 
-  /** Newest first, of all organisations the caller reaches. */
+  /** Newest first, of all organizations the caller reaches. */
   async list(caller: Caller, filter: DeadLetterFilter): Promise<{ rows: DeadLetterRow[]; total: number }> {
     const { where, params } = conditionsOf(caller, filter);
     const next = params.length;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { OrganizationDirectory, type UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
-import { Tenants, type TenantTransaction } from '@rmm/persistence';
+import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { type Paged, toPage } from '@rmm/service-kit';
 import { DeliveriesService } from '../deliveries/deliveries.service.js';
 import type { AcceptedDelivery } from '../deliveries/dto/delivery.dto.js';
@@ -19,7 +19,7 @@ import type { ListDeadLettersDto } from './dto/list-dead-letters.dto.js';
 @Injectable()
 export class DeadLettersService {
   constructor(
-    private readonly tenants: Tenants,
+    private readonly tenants: TenantDatabase,
     private readonly directory: OrganizationDirectory,
     private readonly webhooks: WebhooksRepository,
     private readonly deliveries: DeliveriesService,
@@ -28,9 +28,9 @@ export class DeadLettersService {
     private readonly audit: AuditTrail,
   ) {}
 
-  /** Newest first, of all organisations the caller reaches. @throws OrganizationAccessDenied */
+  /** Newest first, of all organizations the caller reaches. @throws OrganizationAccessDenied */
   async list(caller: UserCaller, query: ListDeadLettersDto): Promise<Paged<DeadLetterDto>> {
-    if (query.orgId !== undefined) await this.directory.assertReachable(caller, query.orgId);
+    if (query.orgId !== undefined) await this.directory.assertOrganizationAccess(caller, query.orgId);
     const { rows, total } = await this.repository.list(caller, {
       orgId: query.orgId ?? null,
       webhookId: query.webhookId ?? null,
@@ -42,7 +42,7 @@ export class DeadLettersService {
 
   /** As a manual retry of its delivery. Of two at once one is 404. @throws DeadLetterNotFound, WebhookNotActive */
   retry(caller: UserCaller, jobId: string): Promise<AcceptedDelivery> {
-    return this.tenants.run(caller, async (tx) => {
+    return this.tenants.transaction(caller, async (tx) => {
       const { webhook } = await this.#take(tx, jobId);
       return this.deliveries.repeat(tx, caller, webhook, jobId, 'webhook.dead_letter.retry');
     });
@@ -50,7 +50,7 @@ export class DeadLettersService {
 
   /** The delivery stays failed. @throws DeadLetterNotFound */
   async delete(caller: UserCaller, jobId: string): Promise<{ success: true }> {
-    await this.tenants.run(caller, async (tx) => {
+    await this.tenants.transaction(caller, async (tx) => {
       const { webhook, letter } = await this.#take(tx, jobId);
       const { deliveryId, event, eventId } = letter;
       await this.audit.add(tx, caller, 'webhook.dead_letter.delete', resourceOf(webhook), {

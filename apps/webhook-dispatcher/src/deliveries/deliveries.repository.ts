@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '@rmm/access';
-import { Tenants, type TenantTransaction } from '@rmm/persistence';
+import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import type { WebhookRow } from '../webhooks/webhook-row.js';
 import { DeliveryNotFound } from './delivery.errors.js';
 import type { DeliveryRow, DeliveryStatus } from './dto/delivery.dto.js';
@@ -37,7 +37,7 @@ export interface NewDelivery {
 /** The history of deliveries, inside the caller's tenant. */
 @Injectable()
 export class DeliveriesRepository {
-  constructor(private readonly tenants: Tenants) {}
+  constructor(private readonly tenants: TenantDatabase) {}
 
   async list(
     caller: Caller,

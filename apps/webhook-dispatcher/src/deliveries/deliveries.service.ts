@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { EVENT_TYPES, isEventType, WEBHOOK_TEST_EVENT } from '@rmm/contracts';
 import { AuditTrail } from '@rmm/messaging';
-import { Tenants, type TenantTransaction } from '@rmm/persistence';
+import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { Clock, type Paged, RateLimits, toPage } from '@rmm/service-kit';
 import { webhookBody } from '../intake/event-refusal.js';
 import { DeadLettersRepository } from '../dead-letters/dead-letters.repository.js';
@@ -25,7 +25,7 @@ const TEST_LIMIT = { name: 'webhook-test', limit: 30, windowSeconds: 60, onRedis
 @Injectable()
 export class DeliveriesService {
   constructor(
-    private readonly tenants: Tenants,
+    private readonly tenants: TenantDatabase,
     private readonly webhooks: WebhooksRepository,
     private readonly repository: DeliveriesRepository,
     private readonly audit: AuditTrail,
@@ -62,7 +62,7 @@ export class DeliveriesService {
     const { status } = await this.webhooks.get(caller, webhookId);
     if (status !== 'active') throw new WebhookNotActive();
     await this.limits.hit(TEST_LIMIT, webhookId);
-    return this.tenants.run(caller, async (tx) => {
+    return this.tenants.transaction(caller, async (tx) => {
       const webhook = await this.webhooks.lock(tx, webhookId);
       if (webhook.status !== 'active') throw new WebhookNotActive();
       const eventId = randomUUID();
@@ -83,7 +83,7 @@ export class DeliveriesService {
 
   /** A new delivery with the event and payload of a failed one, which stays as it is. */
   retry(caller: UserCaller, webhookId: string, deliveryId: string): Promise<AcceptedDelivery> {
-    return this.tenants.run(caller, async (tx) => {
+    return this.tenants.transaction(caller, async (tx) => {
       const webhook = await this.webhooks.lock(tx, webhookId);
       return this.repeat(tx, caller, webhook, deliveryId, 'webhook.retry');
     });

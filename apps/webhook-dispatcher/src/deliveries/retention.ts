@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { PartitionUpkeep, WorkerDatabase } from '@rmm/persistence';
+import { PartitionMaintenanceJob, WorkerDatabase } from '@rmm/persistence';
 import { DispatcherConfig } from '../config.js';
 
 /** How long deliveries, bodies and dead letters are kept: by dropping whole days, never row by row. */
@@ -7,7 +7,7 @@ import { DispatcherConfig } from '../config.js';
 export class Retention {
   constructor(
     private readonly worker: WorkerDatabase,
-    private readonly upkeep: PartitionUpkeep,
+    private readonly upkeep: PartitionMaintenanceJob,
     private readonly config: DispatcherConfig,
   ) {}
 

@@ -86,7 +86,7 @@ describe('IntakeWriter', () => {
     expect(Math.max(...statements.map(({ length }) => length))).toBeLessThan(550);
   });
 
-  it('leaves the events of an organisation with a long queue where they are, until it is shorter', async () => {
+  it('leaves the events of an organization with a long queue where they are, until it is shorter', async () => {
     letGo();
     queued = { noisy: 3_000 };
     const held = write('noisy');

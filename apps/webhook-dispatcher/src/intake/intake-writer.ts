@@ -15,7 +15,7 @@ import { type IntakeDelivery, type IntakeEvent, IntakeRepository } from './intak
 
 /** Deliveries of a statement, about: it takes some ten milliseconds, which those behind it wait. */
 const SET_ROWS = 500;
-/** An organisation with so many in the sender's queue leaves its next events in the stream for a while. */
+/** An organization with so many in the sender's queue leaves its next events in the stream for a while. */
 const MAX_QUEUED = 3_000;
 /** Unless so many events wait here: then they are written, and wait in the table. */
 const CROWDED_EVENTS = 3_000;
@@ -33,12 +33,12 @@ interface Waiting {
 }
 
 /**
- * Writes the deliveries of events, organisation by organisation in turns: one that publishes thousands at once stands
+ * Writes the deliveries of events, organization by organization in turns: one that publishes thousands at once stands
  * in nobody's way, although all come through one stream.
  */
 @Injectable()
 export class IntakeWriter {
-  /** By organisation. The first is next. */
+  /** By organization. The first is next. */
   readonly #queues = new Map<string, Fifo<Waiting>>();
   #events = 0;
   #running = false;
@@ -56,7 +56,7 @@ export class IntakeWriter {
 
   /**
    * Ends when the deliveries of an event stand in the table and are on their way.
-   * @param subscribers  all of one organisation, at least one
+   * @param subscribers  all of one organization, at least one
    * @throws UnavailableError  when the process ends before; DatabaseError when this event cannot be stored
    */
   write(event: IntakeEvent, subscribers: readonly Subscriber[]): Promise<void> {

@@ -17,7 +17,7 @@ export interface IntakeDelivery {
   /** Attempts at most. */
   maxAttempts: number;
   shard: number;
-  /** Who holds it: this process, its organisation, or nobody. */
+  /** Who holds it: this process, its organization, or nobody. */
   owner: string | null;
   event: IntakeEvent;
 }

@@ -2,7 +2,7 @@ import { dropOrganizationDirectoryTable, organizationDirectoryTable } from '@rmm
 import { dropMessagingTables, messagingTables } from '@rmm/messaging';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Outbox, inbox and parked messages; which organisation belongs to which partner. */
+/** Outbox, inbox and parked messages; which organization belongs to which partner. */
 export class AddMessagingAndDirectory1793491200000 implements MigrationInterface {
   async up(q: QueryRunner): Promise<void> {
     await messagingTables(q);

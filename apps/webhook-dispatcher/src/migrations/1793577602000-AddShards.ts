@@ -8,8 +8,8 @@ const SHARDS = 64;
  *   makes, stand in shard 0; whoever claims one that belongs elsewhere hands it on.
  * - delivery_shard: who alone may send what goes to the origins of a shard, one row each. `free_at`: a process that
  *   stopped with attempts in flight leaves them time to be cut.
- * - delivery_parked: deliveries that wait in the table for their organisation's turn (`lease_owner` is the
- *   organisation). None in ordinary times; a delivery that is held or has ended is never in it.
+ * - delivery_parked: deliveries that wait in the table for their organization's turn (`lease_owner` is the
+ *   organization). None in ordinary times; a delivery that is held or has ended is never in it.
  * - webhook_counter.failing_since: the first failed attempt since the last one that succeeded; `mail_due_for`: when it
  *   was failed, as long as nobody has been told.
  */

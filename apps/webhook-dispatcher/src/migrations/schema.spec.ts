@@ -1,4 +1,4 @@
-import { catalogueProblems, revertMigrations, runMigrations } from '@rmm/persistence';
+import { rowSecurityProblems, revertMigrations, runMigrations } from '@rmm/persistence';
 import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import pg from 'pg';
 import { MIGRATIONS } from './migrations.js';
@@ -78,7 +78,7 @@ describe('the schema', () => {
   }, 60_000);
 
   it('has row-level security, policies and grants on every table', async () => {
-    expect(await catalogueProblems(executor(), SCHEMA)).toEqual([]);
+    expect(await rowSecurityProblems(executor(), SCHEMA)).toEqual([]);
   });
 
   it('shows nothing to the service login without a tenant', async () => {

@@ -58,7 +58,7 @@ describe('GET /webhooks/queues', () => {
     };
     // First what ends by itself: the attempt times out.
     await eventually(async () => expect((await scrape())('rmm_webhook_in_flight')).toBe(1));
-    // As while an organisation has too much under way.
+    // As while an organization has too much under way.
     await service.app.get(Parking).stop();
     await world.rows(
       `insert into delivery (id, created_at, partner_id, org_id, webhook_id, event_type, event_id, max_attempts, lease_owner)

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
-import { Tenants, type TenantTransaction } from '@rmm/persistence';
+import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { Clock, RateLimits, ValidationError } from '@rmm/service-kit';
 import type { DeliveryKey } from '../sending/claims.repository.js';
 import { DeadLetterQueue } from '../sending/dead-letter-queue.js';
@@ -47,7 +47,7 @@ interface Chunk {
 @Injectable()
 export class RecoveryService {
   constructor(
-    private readonly tenants: Tenants,
+    private readonly tenants: TenantDatabase,
     private readonly webhooks: WebhooksRepository,
     private readonly repository: RecoveryRepository,
     private readonly retries: RetryQueue,
@@ -84,7 +84,7 @@ export class RecoveryService {
     let at: HistoryPlace | null = startOf(span.since);
     for (let isFirst = true; at && accepted < MAX_ACCEPTED && this.#hasTime(span); isFirst = false) {
       const place: HistoryPlace = at;
-      const chunk: Chunk | null = await this.tenants.run(caller, async (tx) => {
+      const chunk: Chunk | null = await this.tenants.transaction(caller, async (tx) => {
         const webhook = await this.#lockActive(tx, webhookId, isFirst);
         if (!webhook) return null;
         if (isFirst) await this.audit.add(tx, caller, 'webhook.recover', resourceOf(webhook), details);

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail, Outbox } from '@rmm/messaging';
-import { Tenants } from '@rmm/persistence';
+import { TenantDatabase } from '@rmm/persistence';
 import { mintWebhookSecret } from '@rmm/secrets';
 import { Clock } from '@rmm/service-kit';
 import { webhookChanged } from '../webhooks/webhook-changed.js';
@@ -20,7 +20,7 @@ const DEFAULT_OVERLAP_SECONDS = 86_400;
 @Injectable()
 export class WebhookSecretsService {
   constructor(
-    private readonly tenants: Tenants,
+    private readonly tenants: TenantDatabase,
     private readonly repository: WebhooksRepository,
     private readonly sealing: WebhookSealing,
     private readonly outbox: Outbox,
@@ -36,7 +36,7 @@ export class WebhookSecretsService {
     const { secret: given, overlapSeconds = DEFAULT_OVERLAP_SECONDS } = dto;
     assertNoMask('secret', given);
     const secret = given ?? mintWebhookSecret();
-    return this.tenants.run(caller, async (tx) => {
+    return this.tenants.transaction(caller, async (tx) => {
       const stored = await this.repository.lock(tx, id);
       const overlap = this.#overlapOf(stored, overlapSeconds);
       const secretSealed = this.sealing.sealSecret(id, secret);

@@ -72,7 +72,7 @@ const CLAIM_PARKED = claim(`
    order by d.org_id, d.due_at limit $3
      for update skip locked`);
 
-/** One look into the index per organisation, however many deliveries each has. */
+/** One look into the index per organization, however many deliveries each has. */
 const PARKED_ORGANIZATIONS = `
   with recursive parked as (
     (select org_id from delivery where lease_owner = org_id order by org_id limit 1)
@@ -123,14 +123,14 @@ export class ClaimsRepository {
     return rows.map((row) => toHeld(row, owner));
   }
 
-  /** What an organisation has parked, oldest first. */
+  /** What an organization has parked, oldest first. */
   async claimParked(orgId: string, limit: number): Promise<HeldDelivery[]> {
     const { owner } = this.lease;
     const rows = await this.worker.query<ClaimedRow>(CLAIM_PARKED, [owner, orgId, limit, this.shards.filter]);
     return rows.map((row) => toHeld(row, owner));
   }
 
-  /** Organisations that have something parked. */
+  /** Organizations that have something parked. */
   async parkedOrganizations(): Promise<string[]> {
     const rows = await this.worker.query<{ orgId: string }>(PARKED_ORGANIZATIONS);
     return rows.map(({ orgId }) => orgId);

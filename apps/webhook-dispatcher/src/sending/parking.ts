@@ -7,21 +7,21 @@ import { Sender } from './sender.js';
 const LOOK_MS = 250;
 /** Every how many looks the table is asked who has something parked: other processes park as well. */
 const DISCOVER_EVERY = 40;
-/** An organisation keeps at least so many deliveries in memory, and as many as it gets through in so many looks. */
+/** An organization keeps at least so many deliveries in memory, and as many as it gets through in so many looks. */
 const KEPT = 500;
 const KEPT_LOOKS = 20;
 /** A busy second is not forgotten at once. */
 const RATE_DECAY = 0.75;
 
 /**
- * Keeps the memory of this process for those who get on. An organisation whose receivers hang gets through a few
+ * Keeps the memory of this process for those who get on. An organization whose receivers hang gets through a few
  * deliveries a second; what it cannot send within five seconds is parked in the table and comes back in sets as its
  * queue empties, and its new deliveries are parked from the start. So the room in the sender, which all that feeds it
  * waits for, never fills up with what nobody can send.
  */
 @Injectable()
 export class Parking {
-  /** Of organisations with a long queue: what they got through in a look, lately. */
+  /** Of organizations with a long queue: what they got through in a look, lately. */
   readonly #rates = new Map<string, number>();
   readonly #parked = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
@@ -35,17 +35,17 @@ export class Parking {
     private readonly logger: Logger,
   ) {}
 
-  /** Organisations with deliveries in the table that wait for their turn. */
+  /** Organizations with deliveries in the table that wait for their turn. */
   get size(): number {
     return this.#parked.size;
   }
 
-  /** What an organisation has parked goes before what comes now. */
+  /** What an organization has parked goes before what comes now. */
   isParked(orgId: string): boolean {
     return this.#parked.has(orgId);
   }
 
-  /** Something of the organisation stands in the table now. */
+  /** Something of the organization stands in the table now. */
   park(orgId: string): void {
     this.#parked.add(orgId);
   }

@@ -1,6 +1,6 @@
 /**
  * What a receiver asks for with `Retry-After`, in seconds or as an HTTP date.
- * @returns milliseconds from now, never negative and never over the cap; null when there is nothing to honour
+ * @returns milliseconds from now, never negative and never over the cap; null when there is nothing to honor
  */
 export function retryAfterMs(
   status: number,

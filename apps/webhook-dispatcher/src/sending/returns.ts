@@ -13,7 +13,7 @@ export interface Returned {
   delivery: HeldDelivery;
   /** Where it belongs; null leaves what stands there. */
   shard: number | null;
-  /** It waits for its organisation's turn, instead of for whoever comes first. */
+  /** It waits for its organization's turn, instead of for whoever comes first. */
   isParked: boolean;
 }
 

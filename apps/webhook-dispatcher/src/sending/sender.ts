@@ -102,7 +102,7 @@ export class Sender {
     return this.#slots.queuedOf(orgId);
   }
 
-  /** Takes the newest of an organisation that have not begun; the caller gives them back. */
+  /** Takes the newest of an organization that have not begun; the caller gives them back. */
   shorten(orgId: string, kept: number): HeldDelivery[] {
     return this.#slots.shorten(orgId, kept);
   }

@@ -6,7 +6,7 @@ export type PerKind<T> = [first: T, retry: T];
 
 const perKind = <T>(make: () => T): PerKind<T> => [make(), make()];
 
-/** Where a route stands: nowhere, in the turns of its organisation, or among those that wait for its origin. */
+/** Where a route stands: nowhere, in the turns of its organization, or among those that wait for its origin. */
 export type Place = 'idle' | 'ready' | 'parked';
 
 /** What waits for one webhook, in the order it came. */
@@ -32,7 +32,7 @@ export class WebhookNode<T> {
   }
 }
 
-/** The webhooks of one organisation at one origin: they take turns. */
+/** The webhooks of one organization at one origin: they take turns. */
 export class RouteNode<T> {
   readonly webhooks = new Set<WebhookNode<T>>();
   readonly turns = perKind(() => new Fifo<WebhookNode<T>>());
@@ -44,7 +44,7 @@ export class RouteNode<T> {
   ) {}
 }
 
-/** An origin, and the routes that wait for it: one per organisation, so that these take turns here as well. */
+/** An origin, and the routes that wait for it: one per organization, so that these take turns here as well. */
 export class OriginNode<T> {
   readonly cap: Cap;
   readonly routes = new Set<RouteNode<T>>();
@@ -60,12 +60,12 @@ export class OriginNode<T> {
   }
 }
 
-/** An organisation and its routes. */
+/** An organization and its routes. */
 export class OrganizationNode<T> {
   readonly cap: Cap;
   readonly routes = new Map<string, RouteNode<T>>();
   readonly turns = perKind(() => new Fifo<RouteNode<T>>());
-  /** Routes for which a slot of their origin was freed: when the organisation cannot use it, others must get it. */
+  /** Routes for which a slot of their origin was freed: when the organization cannot use it, others must get it. */
   readonly woken: PerKind<Set<RouteNode<T>>> = [new Set(), new Set()];
   isListed = false;
   waitsForRetries = false;

@@ -57,7 +57,7 @@ describe('Slots', () => {
     expect([slots.active, slots.queued]).toEqual([2, 0]);
   });
 
-  it('caps an origin over all organisations', () => {
+  it('caps an origin over all organizations', () => {
     const { add, finish, running } = setUp();
     ['1', '2', '3'].forEach((name) => add(name, 'a', 'x'));
     add('4', 'b', 'x');
@@ -67,7 +67,7 @@ describe('Slots', () => {
     expect(running()).toEqual(['3', '4']);
   });
 
-  it('caps an organisation over all origins', () => {
+  it('caps an organization over all origins', () => {
     const { add, finish, running } = setUp();
     ['1', '2', '3', '4'].forEach((name) => add(name, 'a', `origin-${name}`));
     add('5', 'b', 'origin-5');
@@ -104,7 +104,7 @@ describe('Slots', () => {
     expect(order).toContain('quiet');
   });
 
-  it('gives an organisation with a thousand origins one turn in two, not a thousand', () => {
+  it('gives an organization with a thousand origins one turn in two, not a thousand', () => {
     const { add, finish, order, running } = setUp({ total: 1, perOrigin: 9, perOrganization: 9 });
     for (let i = 0; i < 1_000; i += 1) add(`noisy-${i}`, 'noisy', `origin-${i}`);
     for (let i = 0; i < 10; i += 1) add(`quiet-${i}`, 'quiet', 'y');
@@ -112,7 +112,7 @@ describe('Slots', () => {
     expect(order.filter((name) => name.startsWith('quiet'))).toHaveLength(10);
   });
 
-  it('gives an organisation with a thousand webhooks at an origin one turn in two there', () => {
+  it('gives an organization with a thousand webhooks at an origin one turn in two there', () => {
     const { add, finish, order, running } = setUp({ total: 9, perOrigin: 1, perOrganization: 9 });
     for (let i = 0; i < 1_000; i += 1) add(`noisy-${i}`, 'noisy', 'x', { webhook: `webhook-${i}` });
     for (let i = 0; i < 10; i += 1) add(`quiet-${i}`, 'quiet', 'x');
@@ -124,7 +124,7 @@ describe('Slots', () => {
     const { add, finish, running } = setUp({ total: 10, perOrigin: 1, perOrganization: 1 });
     add('a-x', 'a', 'x');
     add('b-y', 'b', 'y');
-    add('b-x', 'b', 'x'); // waits for x; its organisation is at its cap as well
+    add('b-x', 'b', 'x'); // waits for x; its organization is at its cap as well
     add('c-x', 'c', 'x'); // waits for x behind it
     finish('a-x');
     expect(running()).toEqual(['b-y', 'c-x']);
@@ -210,7 +210,7 @@ describe('Slots', () => {
     expect(running()).toEqual(['3']);
   });
 
-  it('shortens the queue of an organisation from its end', () => {
+  it('shortens the queue of an organization from its end', () => {
     const { slots, add } = setUp({ total: 1, perOrigin: 1, perOrganization: 1 });
     for (let i = 0; i < 11; i += 1) add(`a-${i}`, 'a', 'x');
     add('b', 'b', 'y');

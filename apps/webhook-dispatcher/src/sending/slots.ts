@@ -22,11 +22,11 @@ export interface SlotOptions {
 }
 
 /**
- * Gives each item its turn. Organisations take turns, then the origins of one organisation, then its webhooks there; so
- * nobody gets more for having more webhooks, and one organisation's thousands do not stand before another's one.
+ * Gives each item its turn. Organizations take turns, then the origins of one organization, then its webhooks there; so
+ * nobody gets more for having more webhooks, and one organization's thousands do not stand before another's one.
  *
- * What is at a cap stands aside and is not looked at again until a slot is freed: an organisation and a webhook simply
- * leave the turns, a route (an organisation at an origin) waits at the origin. A freed slot wakes one that waits for
+ * What is at a cap stands aside and is not looked at again until a slot is freed: an organization and a webhook simply
+ * leave the turns, a route (an organization at an origin) waits at the origin. A freed slot wakes one that waits for
  * it; one that cannot use it passes it on. So an item costs the same whatever stands in the queue.
  *
  * Retries take turns with first attempts, and never more than three quarters of any cap: a first attempt always finds a
@@ -36,7 +36,7 @@ export class Slots<T extends Slotted> {
   readonly #graph: SlotGraph<T>;
   readonly #total: Cap;
   readonly #turns = new Fifo<OrganizationNode<T>>();
-  /** Organisations that could go on with a retry if there were not so many retries in all. */
+  /** Organizations that could go on with a retry if there were not so many retries in all. */
   readonly #waitForRetries = new Fifo<OrganizationNode<T>>();
   readonly #mayBegin: () => boolean;
   #queued = 0;
@@ -80,7 +80,7 @@ export class Slots<T extends Slotted> {
     this.#pump();
   }
 
-  /** Organisations that have something here, with what has ended since this was last asked. */
+  /** Organizations that have something here, with what has ended since this was last asked. */
   *organizations(): Iterable<{ orgId: string; queued: number; ended: number }> {
     for (const organization of this.#graph.organizations.values()) {
       const { orgId, queued, ended } = organization;
@@ -124,7 +124,7 @@ export class Slots<T extends Slotted> {
     return origins.flatMap(({ routes }) => [...routes].flatMap((route) => this.#takeFrom(route, 0)));
   }
 
-  /** Takes the newest of an organisation, so that about `kept` of its items stay. */
+  /** Takes the newest of an organization, so that about `kept` of its items stay. */
   shorten(orgId: string, kept: number): T[] {
     const organization = this.#graph.organizations.get(orgId);
     if (!organization || organization.queued <= kept) return [];
@@ -268,7 +268,7 @@ export class Slots<T extends Slotted> {
     }
   }
 
-  /** An organisation that has just reached its cap hands on what its routes were woken for. */
+  /** An organization that has just reached its cap hands on what its routes were woken for. */
   #passOn({ cap, woken }: OrganizationNode<T>): void {
     for (const kind of KINDS) {
       if (woken[kind].size === 0 || cap.allows(kind)) continue;

@@ -32,7 +32,7 @@ export class SubscriptionIndex {
     return this.#byId.size;
   }
 
-  /** Active webhooks of the organisation that are subscribed to the type. */
+  /** Active webhooks of the organization that are subscribed to the type. */
   match(orgId: string, type: string): Subscription[] {
     const ofOrg = this.#byOrg.get(orgId);
     return ofOrg ? [...ofOrg.values()].filter(({ types }) => types.has(type)) : [];

@@ -7,7 +7,7 @@ export class WebhookNotFound extends NotFoundError {
   }
 }
 
-/** 400: a partner or system caller named no organisation. @see CONTRACT.md 1.4 */
+/** 400: a partner or system caller named no organization. @see CONTRACT.md 1.4 */
 export class OrganizationContextRequired extends BadRequestError {
   override code = 'organization_context_required';
   override error = 'Organization context required';

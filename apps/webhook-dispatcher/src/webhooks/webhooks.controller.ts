@@ -3,11 +3,11 @@ import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestj
 import { CurrentCaller, RequirePermission, type UserCaller } from '@rmm/access';
 import { type Paged, pagedOf, UuidParam } from '@rmm/service-kit';
 import { CreateWebhookDto } from './dto/create-webhook.dto.js';
-import { EventCatalogueDto } from './dto/event-catalogue.dto.js';
+import { EventCatalogDto } from './dto/event-catalog.dto.js';
 import { ListWebhooksDto } from './dto/list-webhooks.dto.js';
 import { UpdateWebhookDto } from './dto/update-webhook.dto.js';
 import { DeletedWebhookDto, WebhookDto, WebhookWithStatsDto } from './dto/webhook.dto.js';
-import { EVENT_CATALOGUE } from './event-catalogue.js';
+import { EVENT_CATALOG } from './event-catalog.js';
 import { WebhooksService } from './webhooks.service.js';
 
 const WebhookId = () => UuidParam('id', 'Webhook');
@@ -20,7 +20,7 @@ export class WebhooksController {
 
   @Get()
   @RequirePermission('organizations:read')
-  @ApiOperation({ summary: 'The webhooks of an organisation, newest first' })
+  @ApiOperation({ summary: 'The webhooks of an organization, newest first' })
   @ApiOkResponse({ type: pagedOf(WebhookDto) })
   list(@CurrentCaller() caller: UserCaller, @Query() query: ListWebhooksDto): Promise<Paged<WebhookDto>> {
     return this.webhooks.list(caller, query);
@@ -37,9 +37,9 @@ export class WebhooksController {
   @Get('event-types')
   @RequirePermission('organizations:read')
   @ApiOperation({ summary: 'Every event type and wildcard a webhook may subscribe to' })
-  @ApiOkResponse({ type: EventCatalogueDto })
-  eventTypes(): EventCatalogueDto {
-    return EVENT_CATALOGUE;
+  @ApiOkResponse({ type: EventCatalogDto })
+  eventTypes(): EventCatalogDto {
+    return EVENT_CATALOG;
   }
 
   @Get(':id')

@@ -97,7 +97,7 @@ describe('/webhooks', () => {
       ['a header of Standard Webhooks', { headers: [{ key: 'Webhook-Id', value: '1' }] }, 400, 'validation_failed'],
       ['a header that opens metadata', { headers: [{ key: 'Metadata', value: 'true' }] }, 400, 'validation_failed'],
       ['a switch that is text', { standardWebhooks: 'true' }, 400, 'validation_failed'],
-      ['an unknown field', { colour: 'red' }, 400, 'validation_failed'],
+      ['an unknown field', { color: 'red' }, 400, 'validation_failed'],
       ['a reserved header', { headers: [{ key: 'Host', value: 'x' }] }, 400, 'validation_failed'],
       ['a header with a line break', { headers: [{ key: 'X-A', value: 'a\nb' }] }, 400, 'validation_failed'],
       [
@@ -118,11 +118,11 @@ describe('/webhooks', () => {
       expect(unknown.body.supportedEvents).toEqual(
         expect.arrayContaining(['device.enrolled', '*', 'remote.session.*']),
       );
-      const field = await member.post('', input({ colour: 'red' })).expect(400);
-      expect(field.body.details.fieldErrors).toEqual({ colour: ['unknown field'] });
+      const field = await member.post('', input({ color: 'red' })).expect(400);
+      expect(field.body.details.fieldErrors).toEqual({ color: ['unknown field'] });
     });
 
-    it('wants the organisation from partners and the platform, and checks it', async () => {
+    it('wants the organization from partners and the platform, and checks it', async () => {
       const missing = await partner.post('', input()).expect(400);
       expect(missing.body).toMatchObject({
         code: 'organization_context_required',
@@ -146,7 +146,7 @@ describe('/webhooks', () => {
   });
 
   describe('GET', () => {
-    it('lists the webhooks of an organisation, newest first, by status', async () => {
+    it('lists the webhooks of an organization, newest first, by status', async () => {
       const org = await world.organization(mine.partnerId);
       const of = (name: string) => ({ ...input({ name }), orgId: org.orgId });
       for (const name of ['a', 'b', 'c']) await partner.post('', of(name)).expect(201);
@@ -159,7 +159,7 @@ describe('/webhooks', () => {
       await partner.get(`?orgId=${org.orgId}&status=disabled`).expect(400);
     });
 
-    it('wants the organisation from partners, permission and token from all', async () => {
+    it('wants the organization from partners, permission and token from all', async () => {
       expect((await partner.get('').expect(400)).body.code).toBe('organization_context_required');
       expect((await partner.get(`?orgId=${foreign.orgId}`).expect(403)).body.code).toBe('organization_access_denied');
       await nobody.get('').expect(403);
@@ -252,7 +252,7 @@ describe('/webhooks', () => {
       ['a patch of nothing', {}, 'validation_failed'],
       ['a null name', { name: null }, 'validation_failed'],
       ['a status of the table', { status: 'error' }, 'validation_failed'],
-      ['another organisation', { orgId: randomUUID() }, 'validation_failed'],
+      ['another organization', { orgId: randomUUID() }, 'validation_failed'],
       ['a bad URL', { url: 'http://127.0.0.1.nope.local/' }, 'invalid_webhook_url'],
       ['an event type nobody knows', { events: ['x'] }, 'unsupported_event_type'],
       ['a mask that hides nothing', { headers: [{ key: 'X-Token', value: MASK }] }, 'validation_failed'],

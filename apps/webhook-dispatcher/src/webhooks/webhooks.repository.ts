@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '@rmm/access';
-import { type SqlExecutor, Tenants, type TenantTransaction } from '@rmm/persistence';
+import { type SqlExecutor, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { readRetryPolicy } from '../sending/retry-delay.js';
 import { WebhookNotFound } from './webhook.errors.js';
 import type { WebhookRow, WebhookSettings } from './webhook-row.js';
@@ -30,7 +30,7 @@ export interface NewWebhook extends WebhookSettings {
 
 @Injectable()
 export class WebhooksRepository {
-  constructor(private readonly tenants: Tenants) {}
+  constructor(private readonly tenants: TenantDatabase) {}
 
   /** @throws WebhookNotFound */
   async get(caller: Caller, id: string): Promise<WebhookRow> {

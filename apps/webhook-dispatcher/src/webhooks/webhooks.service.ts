@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail, Outbox } from '@rmm/messaging';
-import { Tenants } from '@rmm/persistence';
+import { TenantDatabase } from '@rmm/persistence';
 import { Clock, type Paged, toPage } from '@rmm/service-kit';
 import { DeadLetterQueue } from '../sending/dead-letter-queue.js';
 import type { CreateWebhookDto } from './dto/create-webhook.dto.js';
@@ -20,7 +20,7 @@ import { WebhooksRepository } from './webhooks.repository.js';
 @Injectable()
 export class WebhooksService {
   constructor(
-    private readonly tenants: Tenants,
+    private readonly tenants: TenantDatabase,
     private readonly repository: WebhooksRepository,
     private readonly organizations: NamedOrganization,
     private readonly input: WebhookInput,
@@ -54,7 +54,7 @@ export class WebhooksService {
     const { orgId, partnerId } = await this.organizations.resolve(caller, dto.orgId);
     const id = randomUUID();
     const settings = await this.input.forCreate(id, dto);
-    return this.tenants.run(caller, async (tx) => {
+    return this.tenants.transaction(caller, async (tx) => {
       const row = await this.repository.insert(tx, { ...settings, id, orgId, partnerId, createdBy: caller.userId });
       await this.audit.add(tx, caller, 'webhook.create', resourceOf(row), { events: row.events });
       await this.outbox.add(tx, webhookChanged(row));
@@ -65,7 +65,7 @@ export class WebhooksService {
   async update(caller: UserCaller, id: string, dto: UpdateWebhookDto): Promise<WebhookDto> {
     // The network is asked before the transaction; the row is read again, locked, inside.
     const patch = await this.input.checkForUpdate(await this.repository.get(caller, id), dto);
-    return this.tenants.run(caller, async (tx) => {
+    return this.tenants.transaction(caller, async (tx) => {
       const stored = await this.repository.lock(tx, id);
       if (dto.status === 'active') await this.repository.restartClock(tx, id);
       const row = await this.repository.update(tx, id, this.input.forUpdate(stored, patch));
@@ -77,7 +77,7 @@ export class WebhooksService {
 
   /** The webhook and all its deliveries, in one transaction. */
   async delete(caller: UserCaller, id: string): Promise<{ success: true }> {
-    await this.tenants.run(caller, async (tx) => {
+    await this.tenants.transaction(caller, async (tx) => {
       const row = await this.repository.lock(tx, id);
       const deadLetters = await this.repository.delete(tx, id);
       tx.afterCommit(() => void this.deadLetters.remove(deadLetters));

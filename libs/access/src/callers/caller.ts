@@ -23,7 +23,7 @@ export interface UserCaller extends KnownCaller {
   readonly scope: AccessScope;
   readonly roleId: string | null;
   readonly orgAccess: 'all' | 'selected' | 'none';
-  /** The selected organisations; meaningful when `orgAccess` is `selected`. */
+  /** The selected organizations; meaningful when `orgAccess` is `selected`. */
   readonly orgIds: readonly string[];
   /** Null means no restriction, an empty list means nothing. Ask the helpers of site-axis. */
   readonly siteIds: readonly string[] | null;
@@ -35,7 +35,7 @@ export interface UserCaller extends KnownCaller {
   readonly hasFactor: boolean;
 }
 
-/** A machine with an API key: one organisation, or those sites and groups of it that the key's creator reaches. */
+/** A machine with an API key: one organization, or those sites and groups of it that the key's creator reaches. */
 export interface ApiKeyCaller extends KnownCaller {
   readonly kind: 'api_key';
   readonly keyId: string;
@@ -50,7 +50,7 @@ export interface ApiKeyCaller extends KnownCaller {
   readonly principalId: string | null;
 }
 
-/** A machine with a partner key: one partner and all its organisations. */
+/** A machine with a partner key: one partner and all its organizations. */
 export interface PartnerKeyCaller extends KnownCaller {
   readonly kind: 'partner_key';
   readonly keyId: string;

@@ -4,7 +4,7 @@ import { currentContext } from '@rmm/service-kit';
 import { type AccessRequest, type AccessResponse, routePathOf } from '../callers/access-request.js';
 import type { Denials } from '../denials/denials.js';
 import { refusalOf } from '../denials/refusal.js';
-import { policyOf } from '../doors/route-policy.js';
+import { policyOf } from '../route-access/route-policy.js';
 import type { FallbackAudit } from './fallback-audit.js';
 
 const MUTATING = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);

@@ -1,6 +1,6 @@
-import type { OrganizationFact, OrganizationStatus } from '@rmm/contracts';
+import type { OrganizationState, OrganizationStatus } from '@rmm/contracts';
 
-/** What a service knows of an organisation it does not own. */
+/** What a service knows of an organization it does not own. */
 export interface DirectoryOrganization {
   orgId: string;
   partnerId: string;
@@ -17,7 +17,7 @@ export function isLive({ status, deleted }: Pick<DirectoryOrganization, 'status'
 }
 
 /** Field by field, so that a richer fact adds nothing by accident. */
-export function toDirectoryOrganization(fact: OrganizationFact): DirectoryOrganization {
+export function toDirectoryOrganization(fact: OrganizationState): DirectoryOrganization {
   const { orgId, partnerId, name, slug, status, deleted, version } = fact;
   return { orgId, partnerId, name, slug, status, deleted, version };
 }

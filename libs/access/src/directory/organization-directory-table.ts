@@ -2,7 +2,7 @@ import { tenantTable } from '@rmm/persistence';
 import type { QueryRunner } from 'typeorm';
 
 /**
- * For a migration of a service that must know organisations it does not own.
+ * For a migration of a service that must know organizations it does not own.
  * The service login may read (and join) it inside its tenant; the worker login keeps it up to date.
  * @see ARCHITECTURE.md 2
  */

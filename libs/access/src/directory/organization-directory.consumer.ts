@@ -5,7 +5,7 @@ import {
   ORGANIZATION_CREATED,
   ORGANIZATION_DELETED,
   ORGANIZATION_UPDATED,
-  type OrganizationFact,
+  type OrganizationState,
   subjects,
 } from '@rmm/contracts';
 import { Inbox } from '@rmm/messaging';
@@ -27,7 +27,7 @@ export class OrganizationDirectoryConsumer {
   ) {}
 
   @EventPattern(SUBJECTS)
-  async organizationChanged(@Payload() envelope: Envelope<OrganizationFact>): Promise<void> {
+  async organizationChanged(@Payload() envelope: Envelope<OrganizationState>): Promise<void> {
     const apply = async (tx: WorkerTransaction) => {
       await this.directory.apply(tx, [envelope.data]);
       if (envelope.type !== ORGANIZATION_CREATED) await this.listener?.organizationChanged(tx, envelope.data);

@@ -3,12 +3,12 @@ import { MessagePattern, Payload } from '@nestjs/microservices';
 import {
   ORGANIZATION_UPDATED,
   type ListSinceRequest,
-  type OrganizationFact,
+  type OrganizationState,
   PROVISIONING_ORGANIZATIONS_GET,
   PROVISIONING_ORGANIZATIONS_LIST_SINCE,
 } from '@rmm/contracts';
 import { Outbox } from '@rmm/messaging';
-import { catalogueProblems, Tenants, WorkerDatabase } from '@rmm/persistence';
+import { rowSecurityProblems, TenantDatabase, WorkerDatabase } from '@rmm/persistence';
 import { eventually } from '@rmm/testing-services';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
@@ -19,7 +19,7 @@ import { OrganizationDirectory } from './organization-directory.js';
 jest.setTimeout(60_000);
 
 /** What provisioning owns. */
-const owned = new Map<string, OrganizationFact>();
+const owned = new Map<string, OrganizationState>();
 let asked = 0;
 
 @Controller()
@@ -58,8 +58,8 @@ beforeAll(async () => {
 });
 afterAll(() => fleet.stop());
 
-function own(changes: Partial<OrganizationFact> = {}): OrganizationFact {
-  const fact: OrganizationFact = {
+function own(changes: Partial<OrganizationState> = {}): OrganizationState {
+  const fact: OrganizationState = {
     orgId: randomUUID(),
     partnerId: randomUUID(),
     name: 'Acme',
@@ -73,8 +73,8 @@ function own(changes: Partial<OrganizationFact> = {}): OrganizationFact {
   return fact;
 }
 
-const publish = (fact: OrganizationFact) =>
-  provisioning.get(WorkerDatabase).run((tx) =>
+const publish = (fact: OrganizationState) =>
+  provisioning.get(WorkerDatabase).transaction((tx) =>
     provisioning.get(Outbox).add(tx, {
       stream: 'internal',
       type: ORGANIZATION_UPDATED,
@@ -94,8 +94,8 @@ const stored = async (orgId: string) => {
 };
 const partnerAdmin = (partnerId: string) => userCaller({ partnerId, scope: 'partner', orgAccess: 'all' });
 
-describe('the organisation directory', () => {
-  it('knows an organisation as soon as it exists, and asks its owner once', async () => {
+describe('the organization directory', () => {
+  it('knows an organization as soon as it exists, and asks its owner once', async () => {
     const fact = own();
     const before = asked;
     expect(await directory.find(fact.orgId)).toEqual(fact);
@@ -125,18 +125,18 @@ describe('the organisation directory', () => {
     await publish({ ...fact, version: 4, name: 'Four' });
     await publish({ ...fact, version: 6, name: 'Six' });
     await eventually(async () => expect(await stored(fact.orgId)).toEqual(['Six v6']));
-    await worker.run((tx) => directory.apply(tx, [{ ...fact, version: 3 }]));
+    await worker.transaction((tx) => directory.apply(tx, [{ ...fact, version: 3 }]));
     expect(await stored(fact.orgId)).toEqual(['Six v6']);
   });
 
   it('takes the newest of several versions in one set', async () => {
     const fact = own();
     const versions = [2, 9, 4].map((version) => ({ ...fact, version, name: `N${version}` }));
-    await worker.run((tx) => directory.apply(tx, versions));
+    await worker.transaction((tx) => directory.apply(tx, versions));
     expect(await stored(fact.orgId)).toEqual(['N9 v9']);
   });
 
-  it('asks the owner about an organisation that is said to have changed, before the fact is here', async () => {
+  it('asks the owner about an organization that is said to have changed, before the fact is here', async () => {
     const fact = own();
     await directory.find(fact.orgId);
     own({ ...fact, status: 'suspended', version: 2 });
@@ -155,30 +155,30 @@ describe('the organisation directory', () => {
   });
 });
 
-describe('an organisation a caller names', () => {
+describe('an organization a caller names', () => {
   it('is given to those who reach it', async () => {
     const fact = own();
     const admin = partnerAdmin(fact.partnerId);
-    await expect(directory.assertReachable(admin, fact.orgId)).resolves.toEqual(fact);
+    await expect(directory.assertOrganizationAccess(admin, fact.orgId)).resolves.toEqual(fact);
   });
 
-  it.each<[string, (fact: OrganizationFact) => [partnerId: string, orgId: string]]>([
+  it.each<[string, (fact: OrganizationState) => [partnerId: string, orgId: string]]>([
     ['of another partner', (fact) => [randomUUID(), fact.orgId]],
     ['that does not exist', (fact) => [fact.partnerId, randomUUID()]],
     ['that is malformed', (fact) => [fact.partnerId, 'acme']],
   ])('%s is 403', async (_, name) => {
     const [partnerId, orgId] = name(own());
-    await expect(directory.assertReachable(partnerAdmin(partnerId), orgId)).rejects.toMatchObject({
+    await expect(directory.assertOrganizationAccess(partnerAdmin(partnerId), orgId)).rejects.toMatchObject({
       code: 'organization_access_denied',
       status: 403,
     });
   });
 
-  it.each<Partial<OrganizationFact>>([{ status: 'suspended' }, { deleted: true }])(
+  it.each<Partial<OrganizationState>>([{ status: 'suspended' }, { deleted: true }])(
     'not alive (%j) is 403',
     async (dead) => {
       const fact = own(dead);
-      await expect(directory.assertReachable(partnerAdmin(fact.partnerId), fact.orgId)).rejects.toMatchObject({
+      await expect(directory.assertOrganizationAccess(partnerAdmin(fact.partnerId), fact.orgId)).rejects.toMatchObject({
         code: 'organization_access_denied',
       });
     },
@@ -188,25 +188,27 @@ describe('an organisation a caller names', () => {
 describe('the directory table', () => {
   it('is a tenant table: the service login sees its own partner only, and writes nothing', async () => {
     const [mine, theirs] = [own(), own()];
-    await worker.run((tx) => directory.apply(tx, [mine, theirs]));
-    const tenants = dispatcher.get(Tenants);
+    await worker.transaction((tx) => directory.apply(tx, [mine, theirs]));
+    const tenants = dispatcher.get(TenantDatabase);
     const seen = await tenants.read(
       partnerAdmin(mine.partnerId),
       'select org_id from organization_directory where org_id = any ($1)',
       [[mine.orgId, theirs.orgId]],
     );
     expect(seen).toEqual([{ org_id: mine.orgId }]);
-    const write = tenants.run(partnerAdmin(mine.partnerId), (tx) => tx.query('delete from organization_directory'));
+    const write = tenants.transaction(partnerAdmin(mine.partnerId), (tx) =>
+      tx.query('delete from organization_directory'),
+    );
     await expect(write).rejects.toThrow(/permission denied/);
   });
 
-  it('passes the walk through the catalogue', async () => {
+  it('passes the walk through the catalog', async () => {
     const admin = new pg.Client({ connectionString: fleet.database.adminUrl });
     await admin.connect();
     try {
       const query = async <Row>(sql: string, params?: readonly unknown[]) =>
         (await admin.query(sql, params as unknown[])).rows as Row[];
-      const problems = await catalogueProblems({ query }, 'webhook_dispatcher');
+      const problems = await rowSecurityProblems({ query }, 'webhook_dispatcher');
       expect(problems.filter((problem) => problem.includes('organization_directory'))).toEqual([]);
     } finally {
       await admin.end();

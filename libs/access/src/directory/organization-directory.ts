@@ -1,4 +1,4 @@
-import { type OrganizationFact, PROVISIONING_ORGANIZATIONS_LIST_SINCE } from '@rmm/contracts';
+import { type OrganizationState, PROVISIONING_ORGANIZATIONS_LIST_SINCE } from '@rmm/contracts';
 import type { RpcClient } from '@rmm/messaging';
 import type { SqlExecutor, WorkerDatabase } from '@rmm/persistence';
 import type { Clock } from '@rmm/service-kit';
@@ -6,12 +6,12 @@ import { OrganizationAccessDenied } from '../access.errors.js';
 import type { OrganizationSource } from '../access.tokens.js';
 import { ReadThroughCache } from '../cache/read-through-cache.js';
 import type { Caller } from '../callers/caller.js';
-import { reachesOrganization } from '../callers/reach.js';
+import { canAccessOrganization } from '../callers/organization-access.js';
 import { type DirectoryOrganization, isLive, toDirectoryOrganization } from './directory-organization.js';
 import { organizationRows } from './organization-rows.js';
 
 export interface OrganizationDirectoryParts {
-  /** Absent where organisations are the service's own: the source then answers everything. */
+  /** Absent where organizations are the service's own: the source then answers everything. */
   worker?: WorkerDatabase;
   source: () => OrganizationSource;
   rpc: Pick<RpcClient, 'call'>;
@@ -24,7 +24,7 @@ const MAX_CACHED = 20_000;
 const REBUILD_PAGE = 500;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Which partner does an organisation belong to, and is it alive? @see ARCHITECTURE.md 2 */
+/** Which partner does an organization belong to, and is it alive? @see ARCHITECTURE.md 2 */
 export class OrganizationDirectory {
   private readonly cache: ReadThroughCache<DirectoryOrganization>;
   /** Announced as changed, while the fact may not have arrived: asked of the owner at next use. */
@@ -35,7 +35,7 @@ export class OrganizationDirectory {
   }
 
   /**
-   * Reads through to the owner on a miss, so an organisation is known as soon as it exists.
+   * Reads through to the owner on a miss, so an organization is known as soon as it exists.
    * @returns also deleted and suspended ones; null when there is none of this id
    * @throws UnavailableError  503 when neither the table nor the owner can be asked
    */
@@ -46,19 +46,19 @@ export class OrganizationDirectory {
   }
 
   /**
-   * The organisation a caller names in a query or body.
+   * The organization a caller names in a query or body.
    * @throws OrganizationAccessDenied  403: unknown, not alive and out of reach look the same
    */
-  async assertReachable(caller: Caller, orgId: string): Promise<DirectoryOrganization> {
+  async assertOrganizationAccess(caller: Caller, orgId: string): Promise<DirectoryOrganization> {
     const organization = await this.find(orgId);
-    if (organization === null || !isLive(organization) || !reachesOrganization(caller, organization)) {
+    if (organization === null || !isLive(organization) || !canAccessOrganization(caller, organization)) {
       throw new OrganizationAccessDenied();
     }
     return organization;
   }
 
   /** Takes in facts, in the transaction of the consumer; older versions change nothing. */
-  async apply(tx: SqlExecutor, facts: readonly OrganizationFact[]): Promise<void> {
+  async apply(tx: SqlExecutor, facts: readonly OrganizationState[]): Promise<void> {
     await organizationRows.upsert(tx, facts);
     const touched = new Set(facts.map(({ orgId }) => orgId));
     this.cache.invalidate(({ orgId }) => touched.has(orgId));
@@ -72,18 +72,18 @@ export class OrganizationDirectory {
     this.cache.invalidate(({ orgId }) => ids.has(orgId));
   }
 
-  /** Reads every organisation from the owner again, oldest change first. @returns how many it was told of */
+  /** Reads every organization from the owner again, oldest change first. @returns how many it was told of */
   async rebuild(): Promise<number> {
     const { rpc, worker } = this.parts;
     if (!worker) return 0;
     let [after, total]: [string | null, number] = [null, 0];
     do {
       const request = { after, limit: REBUILD_PAGE };
-      const page: { organizations: OrganizationFact[]; next: string | null } = await rpc.call(
+      const page: { organizations: OrganizationState[]; next: string | null } = await rpc.call(
         PROVISIONING_ORGANIZATIONS_LIST_SINCE,
         request,
       );
-      await worker.run((tx) => organizationRows.upsert(tx, page.organizations));
+      await worker.transaction((tx) => organizationRows.upsert(tx, page.organizations));
       total += page.organizations.length;
       after = page.next;
     } while (after !== null);
@@ -109,7 +109,7 @@ export class OrganizationDirectory {
     const suspected = this.suspects.delete(orgId);
     try {
       const [fact] = await source().get([orgId]);
-      if (fact && worker) await worker.run((tx) => organizationRows.upsert(tx, [fact]));
+      if (fact && worker) await worker.transaction((tx) => organizationRows.upsert(tx, [fact]));
       return fact ? toDirectoryOrganization(fact) : null;
     } catch (error) {
       if (suspected) this.suspects.add(orgId);

@@ -1,4 +1,4 @@
-import type { OrganizationFact } from '@rmm/contracts';
+import type { OrganizationState } from '@rmm/contracts';
 import type { SqlExecutor } from '@rmm/persistence';
 import type { DirectoryOrganization } from './directory-organization.js';
 
@@ -24,12 +24,12 @@ export const organizationRows = {
   },
 
   /** Takes in what is newer than the row it meets; older versions change nothing. */
-  async upsert(db: SqlExecutor, facts: readonly OrganizationFact[]): Promise<void> {
-    const newest = new Map<string, OrganizationFact>();
+  async upsert(db: SqlExecutor, facts: readonly OrganizationState[]): Promise<void> {
+    const newest = new Map<string, OrganizationState>();
     for (const fact of facts) if ((newest.get(fact.orgId)?.version ?? -1) < fact.version) newest.set(fact.orgId, fact);
     const rows = [...newest.values()].sort((a, b) => (a.orgId < b.orgId ? -1 : 1));
     if (rows.length === 0) return;
-    const column = <K extends keyof OrganizationFact>(name: K) => rows.map((row) => row[name]);
+    const column = <K extends keyof OrganizationState>(name: K) => rows.map((row) => row[name]);
     await db.query(UPSERT, [
       column('orgId'),
       column('partnerId'),

@@ -73,7 +73,7 @@ describe('the record of a key', () => {
   });
 
   it.each([
-    ['of its organisation', { orgIds: ['org-1'] }, 2],
+    ['of its organization', { orgIds: ['org-1'] }, 2],
     ['of its partner', { partnerIds: ['partner-1'] }, 2],
     ['of another tenant', { orgIds: ['org-2'], partnerIds: ['partner-2'] }, 1],
   ])('follows what credentials learns %s', async (_, tenant, reads) => {
@@ -100,7 +100,7 @@ describe('the record of a key', () => {
     ['its creator', { userIds: ['user-1'] }, 2],
     ['any role, since its creator may hold it', { roleIds: ['role-9'] }, 2],
     ['its partner', { partnerIds: ['partner-1'] }, 2],
-    ['its organisation', { orgIds: ['org-1'] }, 2],
+    ['its organization', { orgIds: ['org-1'] }, 2],
     ['somebody else', { userIds: ['user-2'], partnerIds: ['p'], orgIds: ['o'] }, 1],
   ])('follows changes of %s', async (_, change, reads) => {
     await records.find(hash);

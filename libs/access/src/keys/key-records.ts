@@ -49,7 +49,7 @@ export class KeyRecords {
     });
   }
 
-  /** Drops the keys whose creator, partner or organisation an `access.changed` may mean. */
+  /** Drops the keys whose creator, partner or organization an `access.changed` may mean. */
   accessChanged({ userIds = [], roleIds = [], partnerIds = [], orgIds = [] }: AccessChanged): void {
     const [users, partners, orgs] = [new Set(userIds), new Set(partnerIds), new Set(orgIds)];
     this.cache.invalidate(({ record }) => {

@@ -208,7 +208,7 @@ describe('the sliding hour of a key', () => {
     expect((await window.charge(bucket, 5)).remaining).toBe(1);
   });
 
-  it('honours a limit that was lowered, and counts how long that lasts', async () => {
+  it('honors a limit that was lowered, and counts how long that lasts', async () => {
     await chargeTimes(3, 10);
     pass(600);
     await chargeTimes(3, 10);

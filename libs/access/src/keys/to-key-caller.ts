@@ -3,7 +3,7 @@ import type { ApiKeyCaller, PartnerKeyCaller } from '../callers/caller.js';
 
 const NO_ORGANIZATIONS: readonly string[] = Object.freeze([]);
 
-/** Confined to the key's organisation, and to the sites and groups its creator is confined to. */
+/** Confined to the key's organization, and to the sites and groups its creator is confined to. */
 export function toApiKeyCaller({
   keyId,
   orgId,
@@ -29,7 +29,7 @@ export function toApiKeyCaller({
   };
 }
 
-/** All organisations of the principal's partner; audit rows name the principal. @see CONTRACT.md 4.4.4 */
+/** All organizations of the principal's partner; audit rows name the principal. @see CONTRACT.md 4.4.4 */
 export function toPartnerKeyCaller(record: ResolvedPartnerKey): PartnerKeyCaller {
   const { keyId, principalId, partnerId, scopes, sourceCidrs, expiresAt } = record;
   return {

@@ -34,7 +34,7 @@ export class AccessSnapshots {
     return this.cache.peek(key) ?? (await this.cache.get(key, () => this.read(session)));
   }
 
-  /** Has identity open the enrolment window of this person. It announces that, which drops what is kept here. */
+  /** Has identity open the enrollment window of this person. It announces that, which drops what is kept here. */
   async openMfaGrace(session: AccessResolveRequest): Promise<void> {
     await this.source().resolve({ ...session, opensMfaGrace: true });
   }
@@ -63,7 +63,7 @@ export class AccessSnapshots {
 const keyOf = ({ userId, sessionId, scope, partnerId, orgId }: AccessResolveRequest): string =>
   `${userId}|${sessionId}|${scope}|${partnerId ?? ''}|${orgId ?? ''}`;
 
-/** Does the change touch this person: by name, by role, by partner or by organisation? */
+/** Does the change touch this person: by name, by role, by partner or by organization? */
 function matcherOf(change: AccessChanged): (snapshot: AccessSnapshot) => boolean {
   const [users, roles, partners, orgs] = [change.userIds, change.roleIds, change.partnerIds, change.orgIds].map(
     (ids) => new Set<string | null>(ids ?? []),

@@ -1,7 +1,7 @@
 import { FixedClock, UnavailableError } from '@rmm/service-kit';
 import { createHmac } from 'node:crypto';
 import { accessToken, AUDIENCE, claims, ISSUER, signed, signingKey } from '../../test/tokens.js';
-import { DeadToken } from '../access.errors.js';
+import { InvalidAccessToken } from '../access.errors.js';
 import type { AccessRequest, AccessResponse } from '../callers/access-request.js';
 import { TokenVerifier } from './token-verifier.js';
 
@@ -50,12 +50,12 @@ describe('a token of ours', () => {
     clock.advance(900_000 + 29_999);
     await expect(verify(token)).resolves.toBeDefined();
     clock.advance(1);
-    await expect(verify(token)).rejects.toBeInstanceOf(DeadToken);
+    await expect(verify(token)).rejects.toBeInstanceOf(InvalidAccessToken);
   });
 
   it('may be thirty seconds from the future, for clocks that differ', async () => {
     await expect(verify(accessToken(key, NOW + 30_000))).resolves.toBeDefined();
-    await expect(verify(accessToken(key, NOW + 32_000))).rejects.toBeInstanceOf(DeadToken);
+    await expect(verify(accessToken(key, NOW + 32_000))).rejects.toBeInstanceOf(InvalidAccessToken);
   });
 
   it('many at once are not mixed up', async () => {
@@ -107,7 +107,7 @@ describe('anything else is dead', () => {
     ['one that has ended', () => accessToken(key, NOW - 3_600_000)],
     ['a giant', () => signed(key, {}, { ...whole, padding: 'x'.repeat(10_000) })],
   ])('%s', async (_, make) => {
-    await expect(verify(make())).rejects.toBeInstanceOf(DeadToken);
+    await expect(verify(make())).rejects.toBeInstanceOf(InvalidAccessToken);
   });
 });
 
@@ -132,6 +132,6 @@ describe('a withdrawn key', () => {
     withdraw(['another']);
     await expect(verify(token)).resolves.toBeDefined();
     withdraw([key.kid]);
-    await expect(verify(token)).rejects.toBeInstanceOf(DeadToken);
+    await expect(verify(token)).rejects.toBeInstanceOf(InvalidAccessToken);
   });
 });

@@ -1,7 +1,7 @@
 import type { Clock } from '@rmm/service-kit';
 import passport from 'passport';
 import type { VerificationKeys } from '../access.tokens.js';
-import { DeadToken } from '../access.errors.js';
+import { InvalidAccessToken } from '../access.errors.js';
 import type { AccessRequest, AccessResponse } from '../callers/access-request.js';
 import { type AccessTokenClaims, isInForce } from './access-token.js';
 import { JwtStrategy, kidOf, unavailability } from './jwt.strategy.js';
@@ -29,14 +29,14 @@ export class TokenVerifier {
 
   /**
    * @param token  the bearer token of `request`
-   * @throws DeadToken  401, whatever is wrong with it
+   * @throws InvalidAccessToken  401, whatever is wrong with it
    * @throws UnavailableError  503 when the public keys cannot be read
    */
   async verify(request: AccessRequest, response: AccessResponse, token: string): Promise<AccessTokenClaims> {
     const known = this.remembered.find(token);
     if (known) return known;
     const claims = await this.authenticate(request, response);
-    if (!isInForce(claims, this.clock.nowMs())) throw new DeadToken();
+    if (!isInForce(claims, this.clock.nowMs())) throw new InvalidAccessToken();
     this.remembered.remember(token, claims, kidOf(token) ?? '');
     return claims;
   }
@@ -45,7 +45,7 @@ export class TokenVerifier {
     return new Promise((resolve, reject) => {
       const done = (err: unknown, claims?: AccessTokenClaims | false | null, info?: unknown) => {
         if (claims) resolve(claims);
-        else reject(err instanceof Error ? err : (unavailability(info) ?? new DeadToken()));
+        else reject(err instanceof Error ? err : (unavailability(info) ?? new InvalidAccessToken()));
       };
       // Not by name, since passport's registry is one per process and a spec runs several apps; and a copy for each
       // request, since passport writes this request's outcome functions onto what it is given.

@@ -1,14 +1,14 @@
 import type { AccessScope } from './access-resolve.js';
 import { rpc } from './rpc-contract.js';
 
-/** One person, one organisation: what may this person do there now, session or not? */
+/** One person, one organization: what may this person do there now, session or not? */
 export interface AccessInOrganizationRequest {
   userId: string;
   partnerId: string;
   orgId: string;
 }
 
-/** What one membership, or the system scope of a platform administrator, gives a person in an organisation. */
+/** What one membership, or the system scope of a platform administrator, gives a person in an organization. */
 export interface AccessGrant {
   scope: AccessScope;
   /** In force, inheritance included, wildcards as stored. */
@@ -24,7 +24,7 @@ export interface AccessInOrganization {
   name: string;
   /** The account may be used at all. */
   active: boolean;
-  /** Only memberships that reach the organisation. */
+  /** Only memberships that reach the organization. */
   grants: AccessGrant[];
 }
 

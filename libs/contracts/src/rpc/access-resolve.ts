@@ -14,7 +14,7 @@ export interface AccessResolveRequest {
 }
 
 /**
- * What a caller may do: the rule, not the resolved list of organisations.
+ * What a caller may do: the rule, not the resolved list of organizations.
  * @see ARCHITECTURE.md 3
  */
 export interface AccessSnapshot {
@@ -42,9 +42,9 @@ export interface AccessSnapshot {
   deviceGroupIds: string[] | null;
   permissions: string[];
   hasFactor: boolean;
-  /** True when the user must enrol a factor before anything else (428 gate of CONTRACT 5.2). */
+  /** True when the user must enroll a factor before anything else (428 gate of CONTRACT 5.2). */
   mfaEnrollmentRequired: boolean;
-  /** True when the enrolment window waits for the first mutating request (CONTRACT 5.3); never with a GET. */
+  /** True when the enrollment window waits for the first mutating request (CONTRACT 5.3); never with a GET. */
   mfaGraceDue?: boolean;
   allowedMfaMethods: string[];
   /** CIDRs; empty means off. */

@@ -1,7 +1,7 @@
 import { rpc } from './rpc-contract.js';
 
 /**
- * The active members of an organisation who hold a permission there; when there is nobody, the active administrators of
+ * The active members of an organization who hold a permission there; when there is nobody, the active administrators of
  * its partner. Identity resolves it, so that no other service handles addresses.
  */
 export interface MailAudience {

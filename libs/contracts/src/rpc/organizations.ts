@@ -1,9 +1,9 @@
-import type { OrganizationFact } from '../facts/organization-facts.js';
-import type { SiteFact } from '../facts/site-facts.js';
+import type { OrganizationState } from '../integration-events/organization-events.js';
+import type { SiteState } from '../integration-events/site-events.js';
 import { rpc } from './rpc-contract.js';
 
 /** Read-through of a directory on a miss. */
-export const PROVISIONING_ORGANIZATIONS_GET = rpc<{ orgIds: string[] }, { organizations: OrganizationFact[] }>(
+export const PROVISIONING_ORGANIZATIONS_GET = rpc<{ orgIds: string[] }, { organizations: OrganizationState[] }>(
   'provisioning.organizations.get',
 );
 
@@ -15,21 +15,21 @@ export interface ListSinceRequest {
 
 export const PROVISIONING_ORGANIZATIONS_LIST_SINCE = rpc<
   ListSinceRequest,
-  { organizations: OrganizationFact[]; next: string | null }
+  { organizations: OrganizationState[]; next: string | null }
 >('provisioning.organizations.list-since', 10_000);
 
-/** Sign-up: the first organisation and its site; idempotent per partner. */
+/** Sign-up: the first organization and its site; idempotent per partner. */
 export const PROVISIONING_ORGANIZATIONS_ENSURE_FIRST = rpc<
   { partnerId: string; companyName: string; partnerSlug: string },
-  { organization: OrganizationFact; site: SiteFact }
+  { organization: OrganizationState; site: SiteState }
 >('provisioning.organizations.ensure-first');
 
-/** Does this site belong to this organisation? Null when it does not exist there. */
-export const PROVISIONING_SITES_GET = rpc<{ orgId: string; siteId: string }, { site: SiteFact | null }>(
+/** Does this site belong to this organization? Null when it does not exist there. */
+export const PROVISIONING_SITES_GET = rpc<{ orgId: string; siteId: string }, { site: SiteState | null }>(
   'provisioning.sites.get',
 );
 
-/** Which of these sites stand in this organisation. At most 1000. */
+/** Which of these sites stand in this organization. At most 1000. */
 export const PROVISIONING_SITES_EXISTING = rpc<{ orgId: string; siteIds: string[] }, { siteIds: string[] }>(
   'provisioning.sites.existing',
 );

@@ -1,9 +1,9 @@
-import type { OrganizationSecurity } from '../facts/security-policy-facts.js';
+import type { OrganizationSecurity } from '../integration-events/security-policy-events.js';
 import type { AccessScope } from './access-resolve.js';
 import { rpc } from './rpc-contract.js';
 
 /**
- * Somebody changes `settings.security` of an organisation. The asking service has made sure that the organisation exists
+ * Somebody changes `settings.security` of an organization. The asking service has made sure that the organization exists
  * within the caller's reach and that the caller may write it; identity judges the policy itself.
  */
 export interface ApplySecurityPolicyRequest {

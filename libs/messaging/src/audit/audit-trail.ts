@@ -2,7 +2,7 @@ import type { Actor, AuditEntry, AuditResult } from '@rmm/contracts';
 import type { WorkerDatabase } from '@rmm/persistence';
 import { currentContext } from '@rmm/service-kit';
 import type { Outbox, OutboxTransaction } from '../outbox/outbox.js';
-import { cleanse, oneLine } from './cleanse.js';
+import { redactDetails, oneLine } from './redact-details.js';
 
 const MAX_NAME = 255;
 const MAX_USER_AGENT = 512;
@@ -51,7 +51,7 @@ export class AuditTrail {
       resourceType: resource.type,
       resourceId: resource.id ?? null,
       resourceName: lineOf(resource.name, MAX_NAME),
-      details: cleanse(details),
+      details: redactDetails(details),
       ipAddress: context?.ipAddress ?? null,
       userAgent: lineOf(context?.userAgent, MAX_USER_AGENT),
       result,
@@ -83,7 +83,7 @@ export class AuditTrail {
     result: AuditResult = 'success',
     errorMessage?: string,
   ): Promise<void> {
-    return this.worker.run((tx) => this.add(tx, caller, action, resource, details, result, errorMessage));
+    return this.worker.transaction((tx) => this.add(tx, caller, action, resource, details, result, errorMessage));
   }
 }
 

@@ -6,7 +6,7 @@ import { decodeEnvelope } from '../envelope/decode-envelope.js';
 import { keepAlive, type Deliveries } from './delivery.js';
 import { DEFAULT_ACK_WAIT_MS, DurableSource } from './durable-source.js';
 import type { BatchMessage, BatchOptions } from './event-batches.js';
-import { RejectMessage } from './reject-message.js';
+import { MessageRejected } from './message-rejected.js';
 
 type BatchHandler = (batch: BatchMessage[]) => Promise<void>;
 
@@ -52,7 +52,7 @@ export class BatchLoop {
   /** A parked message, alone in a batch. */
   async replay(subject: string, payload: string): Promise<void> {
     const decoded = decodeEnvelope(subject, payload);
-    if (!decoded.ok) throw new RejectMessage(decoded.reason);
+    if (!decoded.ok) throw new MessageRejected(decoded.reason);
     let failure: Error | undefined;
     const { envelope } = decoded;
     const fail = (reason: unknown) => (failure = reason instanceof Error ? reason : new Error(String(reason)));

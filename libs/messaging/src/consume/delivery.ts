@@ -4,8 +4,8 @@ import { UnavailableError } from '@rmm/service-kit';
 import type { JsMsg } from 'nats';
 import { decodeEnvelope } from '../envelope/decode-envelope.js';
 import type { MessagingMetrics } from '../messaging-metrics.js';
-import { reasonOf, type ParkedMessages } from './parked-messages.js';
-import { RejectMessage } from './reject-message.js';
+import { reasonOf, type DeadLetterMessages } from './dead-letter-messages.js';
+import { MessageRejected } from './message-rejected.js';
 
 /** The newest form of the envelope this code understands. */
 const SCHEMA_VERSION = 1;
@@ -26,7 +26,7 @@ export class Deliveries {
 
   constructor(
     private readonly durable: string,
-    private readonly parked: ParkedMessages,
+    private readonly parked: DeadLetterMessages,
     private readonly metrics: MessagingMetrics,
     private readonly policy: DeliveryPolicy = DEFAULT_DELIVERY_POLICY,
   ) {}
@@ -58,7 +58,7 @@ export class Deliveries {
 
   /** A dependency that is down is not the message's fault: it is tried on, up to three times as often. */
   async failed(message: JsMsg, envelope: Envelope, error: unknown): Promise<void> {
-    if (error instanceof RejectMessage) return this.terminate(message, error.reason, envelope.id);
+    if (error instanceof MessageRejected) return this.terminate(message, error.reason, envelope.id);
     const usedUp = message.info.deliveryCount >= this.policy.maxDeliveries;
     if (usedUp && !(error instanceof UnavailableError)) return this.park(message, envelope.id, reasonOf(error));
     this.again(message, error);

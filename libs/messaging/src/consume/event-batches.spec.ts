@@ -3,7 +3,7 @@ import type { Envelope } from '@rmm/contracts';
 import { eventually } from '@rmm/testing-services';
 import { randomUUID } from 'node:crypto';
 import { startFixture, type Fixture } from '../../test/messaging-fixture.js';
-import { EventBatches, ParkedMessages, type BatchMessage } from '../index.js';
+import { EventBatches, DeadLetterMessages, type BatchMessage } from '../index.js';
 
 describe('EventBatches', () => {
   let fixture: Fixture;
@@ -85,7 +85,7 @@ describe('EventBatches', () => {
       if (broken) throw new Error('no');
       handled.push(...batch.map(({ envelope }) => envelope.id));
     });
-    const parked = app.get(ParkedMessages);
+    const parked = app.get(DeadLetterMessages);
     await eventually(async () => expect(await parked.count()).toBe(1));
     broken = false;
     expect(await parked.replay({ consumer: 'batches-c' })).toEqual({ replayed: 1, failed: 0 });

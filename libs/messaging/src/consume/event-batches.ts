@@ -3,7 +3,7 @@ import type { NatsLink } from '../connection/nats-link.js';
 import type { MessagingMetrics } from '../messaging-metrics.js';
 import { BatchLoop } from './batch-loop.js';
 import { Deliveries, type DeliveryPolicy } from './delivery.js';
-import type { ParkedMessages } from './parked-messages.js';
+import type { DeadLetterMessages } from './dead-letter-messages.js';
 
 export interface BatchOptions {
   stream: StreamKind;
@@ -42,7 +42,7 @@ export class EventBatches {
 
   constructor(
     private readonly link: NatsLink,
-    private readonly parked: ParkedMessages,
+    private readonly parked: DeadLetterMessages,
     private readonly metrics: MessagingMetrics,
   ) {}
 

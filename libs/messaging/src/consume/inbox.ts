@@ -28,7 +28,7 @@ export class Inbox {
   once<T>(envelope: Envelope, work: (tx: WorkerTransaction) => Promise<T>, effect?: string): Promise<T | undefined> {
     const consumer = currentConsumer() ?? this.service;
     const key = effect === undefined ? consumer : `${consumer}/${effect}`;
-    return this.worker.run(async (tx) => {
+    return this.worker.transaction(async (tx) => {
       const noted = await tx.query(REMEMBER, [key, envelope.id, envelope.timestamp]);
       return noted.length === 0 ? undefined : work(tx);
     });

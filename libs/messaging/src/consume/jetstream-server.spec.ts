@@ -1,15 +1,15 @@
 import { Controller, type INestApplication } from '@nestjs/common';
 import { EventPattern, Payload } from '@nestjs/microservices';
-import { replayParked, subjects, type Envelope } from '@rmm/contracts';
+import { replayDeadLetters, subjects, type Envelope } from '@rmm/contracts';
 import { currentContext, MetricsRegistry, UnavailableError } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
 import { randomUUID } from 'node:crypto';
 import { headers } from 'nats';
 import { startFixture, type Fixture } from '../../test/messaging-fixture.js';
-import { Inbox, ParkedMessages, RejectMessage, RpcClient } from '../index.js';
+import { Inbox, DeadLetterMessages, MessageRejected, RpcClient } from '../index.js';
 
 interface Fact {
-  behaviour?: 'fail' | 'fail-once' | 'reject' | 'unavailable' | 'slow';
+  behavior?: 'fail' | 'fail-once' | 'reject' | 'unavailable' | 'slow';
   n?: number;
 }
 
@@ -41,7 +41,7 @@ class FactsConsumer {
   @EventPattern([subjects.event('*', 'device.enrolled')])
   async device(@Payload() envelope: Envelope<Fact>): Promise<void> {
     await this.inbox.once(envelope, (tx) => tx.query('insert into effect (id) values ($1)', [envelope.id]));
-    if (envelope.data.behaviour === 'fail-once' && !failed.has(envelope.id)) {
+    if (envelope.data.behavior === 'fail-once' && !failed.has(envelope.id)) {
       failed.add(envelope.id);
       throw new Error('after the effect');
     }
@@ -49,10 +49,10 @@ class FactsConsumer {
 
   private async behave({ id, data, ...envelope }: Envelope<Fact>): Promise<void> {
     attempts.set(id, (attempts.get(id) ?? 0) + 1);
-    if (data.behaviour === 'slow') await new Promise((resolve) => setTimeout(resolve, 20));
-    if (data.behaviour === 'reject') throw new RejectMessage('makes no sense');
-    if (data.behaviour === 'fail' && !healed.has(id)) throw new Error('broken handler');
-    if (data.behaviour === 'unavailable' && !healed.has(id)) throw new UnavailableError();
+    if (data.behavior === 'slow') await new Promise((resolve) => setTimeout(resolve, 20));
+    if (data.behavior === 'reject') throw new MessageRejected('makes no sense');
+    if (data.behavior === 'fail' && !healed.has(id)) throw new Error('broken handler');
+    if (data.behavior === 'unavailable' && !healed.has(id)) throw new UnavailableError();
     const context = currentContext();
     seen.push({
       id,
@@ -124,7 +124,7 @@ describe('JetStreamServer', () => {
   it('handles one aggregate in order and others side by side', async () => {
     const aggregates = ['p1', 'p2', 'p3'];
     const sent = Array.from({ length: 30 }, (_, i) =>
-      envelope({ aggregateId: aggregates[i % 3], data: { behaviour: 'slow', n: i } }),
+      envelope({ aggregateId: aggregates[i % 3], data: { behavior: 'slow', n: i } }),
     );
     for (const each of sent) await publish(each);
     await eventually(() => expect(seen.filter(({ id }) => sent.some((each) => each.id === id))).toHaveLength(30));
@@ -138,7 +138,7 @@ describe('JetStreamServer', () => {
 
   it('makes an effect once although the message comes again', async () => {
     const orgId = randomUUID();
-    const sent = envelope({ type: 'device.enrolled', orgId, data: { behaviour: 'fail-once' } });
+    const sent = envelope({ type: 'device.enrolled', orgId, data: { behavior: 'fail-once' } });
     await publish(sent, `rmm.events.${orgId}.device.enrolled`);
     await eventually(() => expect(failed.has(sent.id)).toBe(true));
     await eventually(async () => expect(await pending('provisioning-events', 'RMM_EVENTS')).toBe(0));
@@ -151,16 +151,16 @@ describe('JetStreamServer', () => {
     await publish('{ not json');
     await publish({ id: 'x' });
     await publish(envelope({ type: 'partner.created' }));
-    await publish(envelope({ data: { behaviour: 'reject' } }));
+    await publish(envelope({ data: { behavior: 'reject' } }));
     await eventually(async () => expect((await outcomes()).terminated - before.terminated).toBe(4));
     await eventually(async () => expect(await pending('provisioning-internal')).toBe(0));
-    expect(await app.get(ParkedMessages).count()).toBe(0);
+    expect(await app.get(DeadLetterMessages).count()).toBe(0);
   });
 
   it('parks what cannot be handled after its deliveries, and replays it', async () => {
-    const sent = envelope({ data: { behaviour: 'fail' } });
+    const sent = envelope({ data: { behavior: 'fail' } });
     await publish(sent);
-    const parked = app.get(ParkedMessages);
+    const parked = app.get(DeadLetterMessages);
     const [row] = await eventually(async () => {
       const rows = await parked.list();
       expect(rows).toHaveLength(1);
@@ -177,29 +177,31 @@ describe('JetStreamServer', () => {
 
     expect(await parked.replay()).toEqual({ replayed: 0, failed: 1 });
     healed.add(sent.id);
-    const asked = await app.get(RpcClient).call(replayParked('provisioning'), { consumer: 'provisioning-internal' });
+    const asked = await app
+      .get(RpcClient)
+      .call(replayDeadLetters('provisioning'), { consumer: 'provisioning-internal' });
     expect(asked).toEqual({ replayed: 1, failed: 0, left: 0 });
     expect(seen.some(({ id }) => id === sent.id)).toBe(true);
     expect(await parked.count()).toBe(0);
   });
 
   it('tries on, beyond the deliveries of a broken handler, while a dependency is down', async () => {
-    const sent = envelope({ data: { behaviour: 'unavailable' } });
+    const sent = envelope({ data: { behavior: 'unavailable' } });
     await publish(sent);
     await eventually(() => expect(attempts.get(sent.id)).toBeGreaterThan(4));
     healed.add(sent.id);
     await eventually(() => expect(seen.some(({ id }) => id === sent.id)).toBe(true));
-    expect(await app.get(ParkedMessages).count()).toBe(0);
+    expect(await app.get(DeadLetterMessages).count()).toBe(0);
   });
 
   it('parks a message of a newer form at once, for the version that understands it', async () => {
     const sent = envelope({ schemaVersion: 2 });
     await publish(sent);
     await eventually(async () =>
-      expect((await app.get(ParkedMessages).list()).map(({ messageId }) => messageId)).toEqual([sent.id]),
+      expect((await app.get(DeadLetterMessages).list()).map(({ messageId }) => messageId)).toEqual([sent.id]),
     );
-    const [row] = await app.get(ParkedMessages).list();
-    await app.get(ParkedMessages).drop(row.id);
+    const [row] = await app.get(DeadLetterMessages).list();
+    await app.get(DeadLetterMessages).drop(row.id);
   });
 
   it('consumes on after NATS was killed and started, and after its consumer was deleted', async () => {

@@ -2,9 +2,9 @@ import { BaseRpcContext, Server, type CustomTransportStrategy, type MessageHandl
 import {
   STREAMS,
   type Envelope,
-  replayParked,
-  type ReplayParkedReply,
-  type ReplayParkedRequest,
+  replayDeadLetters,
+  type ReplayDeadLettersReply,
+  type ReplayDeadLettersRequest,
   type ServiceName,
   type StreamKind,
 } from '@rmm/contracts';
@@ -18,8 +18,8 @@ import { RpcServer } from '../rpc/rpc-server.js';
 import { Deliveries, keepAlive, type DeliveryPolicy } from './delivery.js';
 import { DEFAULT_ACK_WAIT_MS, DurableSource } from './durable-source.js';
 import { OrderedLanes } from './ordered-lanes.js';
-import type { ParkedMessages } from './parked-messages.js';
-import { RejectMessage } from './reject-message.js';
+import type { DeadLetterMessages } from './dead-letter-messages.js';
+import { MessageRejected } from './message-rejected.js';
 import { subjectMatches } from './subject-match.js';
 
 /** Another durable name, or wider subjects, than the handlers of a stream alone would give. */
@@ -67,7 +67,7 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
 
   constructor(
     private readonly link: NatsLink,
-    private readonly parked: ParkedMessages,
+    private readonly parked: DeadLetterMessages,
     private readonly metrics: MessagingMetrics,
     private readonly options: JetStreamServerOptions,
   ) {
@@ -84,7 +84,7 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
         if (!handler.isEventHandler) this.rpc.serve(pattern, handler);
       }
       for (const consumer of this.consumers()) this.consume(consumer);
-      this.rpc.serve(replayParked(this.options.service).subject, this.replayParked);
+      this.rpc.serve(replayDeadLetters(this.options.service).subject, this.replayDeadLetters);
       callback();
     } catch (error) {
       callback(error);
@@ -109,12 +109,11 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
     return this.link.connection as T;
   }
 
-  private readonly replayParked: MessageHandler<ReplayParkedRequest | null, unknown, ReplayParkedReply> = async (
-    request,
-  ) => {
-    const outcome = await this.parked.replay(request ?? {});
-    return { ...outcome, left: await this.parked.count() };
-  };
+  private readonly replayDeadLetters: MessageHandler<ReplayDeadLettersRequest | null, unknown, ReplayDeadLettersReply> =
+    async (request) => {
+      const outcome = await this.parked.replay(request ?? {});
+      return { ...outcome, left: await this.parked.count() };
+    };
 
   private consumers(): ConsumerOptions[] {
     const patterns = [...this.messageHandlers]
@@ -174,7 +173,7 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
 
   private async replay(durable: string, subject: string, payload: string): Promise<void> {
     const decoded = decodeEnvelope(subject, payload);
-    if (!decoded.ok) throw new RejectMessage(decoded.reason);
+    if (!decoded.ok) throw new MessageRejected(decoded.reason);
     await withMessageContext(decoded.envelope, () => this.dispatch(subject, decoded.envelope), durable);
   }
 
@@ -183,7 +182,7 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
     const handlers = [...this.messageHandlers].filter(
       ([pattern, handler]) => handler.isEventHandler && subjectMatches(pattern, subject),
     );
-    if (handlers.length === 0) throw new RejectMessage('no handler for this subject');
+    if (handlers.length === 0) throw new MessageRejected('no handler for this subject');
     for (const [, handler] of handlers) await settle(handler, envelope, new MessageContext([message]));
   }
 }

@@ -11,7 +11,7 @@ const isObject = (value: unknown): value is Json =>
 
 /**
  * Reads a message as the one envelope and holds it against the subject it came on.
- * Publishers outside this fleet may leave out schemaVersion and the aggregate (CONTRACT 8.1): the organisation stands in.
+ * Publishers outside this fleet may leave out schemaVersion and the aggregate (CONTRACT 8.1): the organization stands in.
  */
 export function decodeEnvelope(subject: string, text: string): Decoded {
   let json: unknown;

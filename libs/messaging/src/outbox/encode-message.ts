@@ -14,7 +14,7 @@ export interface EncodedMessage {
 const TYPE = /^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/;
 const TOKEN = /^[A-Za-z0-9_-]+$/;
 
-/** Where a message goes. @throws TypeError  for a type or organisation that makes no subject */
+/** Where a message goes. @throws TypeError  for a type or organization that makes no subject */
 export function subjectOf(service: ServiceName, message: OutgoingMessage): string {
   const { stream, type, orgId } = message;
   if (!TYPE.test(type)) throw new TypeError(`"${type}" is not a message type`);

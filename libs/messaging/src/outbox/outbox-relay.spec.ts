@@ -33,7 +33,7 @@ describe('OutboxRelay', () => {
   });
 
   const add = (messages: OutgoingMessage[], through = app) =>
-    workerOf(through).run((tx) => through.get(Outbox).add(tx, messages));
+    workerOf(through).transaction((tx) => through.get(Outbox).add(tx, messages));
   const outboxCount = async () => Number((await fixture.admin.query('select count(*) as n from outbox')).rows[0].n);
   const drained = () => eventually(async () => expect(await outboxCount()).toBe(0), { timeoutMs: 20_000 });
   const versionsByAggregate = async () => {

@@ -62,7 +62,7 @@ export class OutboxStore {
   /** Takes the rows at the head of the outbox, whole aggregates at a time, in one short transaction. */
   lease(batchSize: number, leaseMs: number): Promise<LeasedBatch> {
     const leaseId = randomUUID();
-    return this.worker.run(async (tx) => {
+    return this.worker.transaction(async (tx) => {
       // sent together; both are listened to, or a lost connection would reject one with nobody there
       const lock = tx.query(LEASE_LOCK);
       const head = tx.query<OutboxRow>(LEASE, [batchSize, leaseId, leaseMs / 1_000]);

@@ -1,5 +1,5 @@
 import { currentContext, runInContext } from '@rmm/service-kit';
-import { Tenants, type TenantContext } from '@rmm/persistence';
+import { TenantDatabase, type TenantContext } from '@rmm/persistence';
 import { eventually } from '@rmm/testing-services';
 import type { INestApplication } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
@@ -39,8 +39,10 @@ describe('Outbox', () => {
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     await runInContext({ requestId: 'req-1', traceparent }, () =>
       app
-        .get(Tenants)
-        .run({ tenant }, (tx) => app.get(Outbox).add(tx, message({ id, aggregateVersion: 3, actor: caller.actor }))),
+        .get(TenantDatabase)
+        .transaction({ tenant }, (tx) =>
+          app.get(Outbox).add(tx, message({ id, aggregateVersion: 3, actor: caller.actor })),
+        ),
     );
     await eventually(async () => {
       const stored = await storedMessages(fixture.connection, 'RMM_INTERNAL');
@@ -68,19 +70,19 @@ describe('Outbox', () => {
 
   it('publishes nothing of a transaction that was rolled back', async () => {
     const [lost, kept] = [randomUUID(), randomUUID()];
-    const failing = app.get(Tenants).run({ tenant }, async (tx) => {
+    const failing = app.get(TenantDatabase).transaction({ tenant }, async (tx) => {
       await app.get(Outbox).add(tx, message({ id: lost }));
       throw new Error('changed my mind');
     });
     await expect(failing).rejects.toThrow('changed my mind');
-    await app.get(Tenants).run({ tenant }, (tx) => app.get(Outbox).add(tx, message({ id: kept })));
+    await app.get(TenantDatabase).transaction({ tenant }, (tx) => app.get(Outbox).add(tx, message({ id: kept })));
     await eventually(async () => expect((await bodies('RMM_INTERNAL')).map(({ id }) => id)).toContain(kept));
     expect((await bodies('RMM_INTERNAL')).map(({ id }) => id)).not.toContain(lost);
   });
 
   it('adds any number of messages in one statement and puts each stream on its subjects', async () => {
     const statements: string[] = [];
-    await app.get(Tenants).run({ tenant }, (tx) => {
+    await app.get(TenantDatabase).transaction({ tenant }, (tx) => {
       const query = tx.query.bind(tx);
       jest.spyOn(tx, 'query').mockImplementation((sql, params) => (statements.push(sql), query(sql, params)));
       return app.get(Outbox).add(tx, [
@@ -104,7 +106,7 @@ describe('Outbox', () => {
 
   it('refuses a message that could never be published, so that its transaction fails', async () => {
     const add = (over: Partial<OutgoingMessage>) =>
-      app.get(Tenants).run({ tenant }, (tx) => app.get(Outbox).add(tx, message(over)));
+      app.get(TenantDatabase).transaction({ tenant }, (tx) => app.get(Outbox).add(tx, message(over)));
     await expect(add({ type: 'a.>' })).rejects.toThrow('not a message type');
     await expect(add({ stream: 'events', orgId: null })).rejects.toThrow('names no organization');
     await expect(add({ data: { text: 'x'.repeat(262_144) } })).rejects.toThrow('at most 262144');
@@ -113,7 +115,7 @@ describe('Outbox', () => {
   it('sends a broadcast after the commit to everybody who listens', async () => {
     const heard: unknown[] = [];
     const subscription = app.get(Broadcasts).subscribe('access.changed', (envelope) => heard.push(envelope.data));
-    await workerOf(app).run((tx) =>
+    await workerOf(app).transaction((tx) =>
       app.get(Outbox).add(tx, message({ stream: 'broadcast', type: 'access.changed', data: { userIds: ['u1'] } })),
     );
     await eventually(() => expect(heard).toEqual([{ userIds: ['u1'] }]));
@@ -125,8 +127,8 @@ describe('Outbox', () => {
     const context = { requestId: 'req-2', ipAddress: '203.0.113.9', userAgent: 'spec' };
     await runInContext(context, async () => {
       await app
-        .get(Tenants)
-        .run({ tenant }, (tx) =>
+        .get(TenantDatabase)
+        .transaction({ tenant }, (tx) =>
           app
             .get(AuditTrail)
             .add(

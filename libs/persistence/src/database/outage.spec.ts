@@ -24,9 +24,9 @@ describe('without its database', () => {
     const started = performance.now();
     for (const use of [
       read,
-      () => fleet.tenants.run(me, (tx) => tx.query('select 1')),
+      () => fleet.tenants.transaction(me, (tx) => tx.query('select 1')),
       () => fleet.worker.query('select 1'),
-      () => fleet.worker.run((tx) => tx.query('select 1')),
+      () => fleet.worker.transaction((tx) => tx.query('select 1')),
     ]) {
       const error: unknown = await use().catch((e: unknown) => e);
       expect(error).toBeInstanceOf(UnavailableError);
@@ -39,7 +39,7 @@ describe('without its database', () => {
 
   it('ends a transaction whose connection breaks, and never uses that connection again', async () => {
     let callbacks = 0;
-    const work = fleet.tenants.run(me, async (tx) => {
+    const work = fleet.tenants.transaction(me, async (tx) => {
       tx.afterCommit(() => void callbacks++);
       await tx.query('select 1');
       await fleet.gate.shut();
@@ -52,7 +52,7 @@ describe('without its database', () => {
   });
 
   it('says so as well when TypeORM meets the broken connection, or the work swallows it', async () => {
-    const viaTypeOrm = fleet.tenants.run(me, async (tx) => {
+    const viaTypeOrm = fleet.tenants.transaction(me, async (tx) => {
       const { manager } = tx;
       await fleet.gate.shut();
       await manager.query('select 1');
@@ -60,7 +60,7 @@ describe('without its database', () => {
     await expect(viaTypeOrm).rejects.toThrow(DatabaseConnectionLost);
     await fleet.gate.open();
     await eventually(read);
-    const swallowed = fleet.tenants.run(me, async (tx) => {
+    const swallowed = fleet.tenants.transaction(me, async (tx) => {
       await fleet.gate.shut();
       await tx.query('select 1').catch(() => undefined);
     });
@@ -69,7 +69,7 @@ describe('without its database', () => {
 
   it('survives the server closing every connection, busy or idle', async () => {
     await eventually(read);
-    const work = fleet.tenants.run(me, async (tx) => {
+    const work = fleet.tenants.transaction(me, async (tx) => {
       await fleet.admin(
         `select pg_terminate_backend(pid) from pg_stat_activity where usename like 'rmm\\_test%' and datname = current_database()`,
       );
@@ -80,7 +80,7 @@ describe('without its database', () => {
   });
 
   it('answers 503 when a statement takes too long, and keeps the connection', async () => {
-    const work = fleet.tenants.run(me, async (tx) => {
+    const work = fleet.tenants.transaction(me, async (tx) => {
       await tx.query('select pg_sleep(30)');
     });
     await expect(work).rejects.toThrow(DatabaseTooBusy);
@@ -113,7 +113,7 @@ describe('without its database', () => {
   it('answers 503 when all connections are taken for too long', async () => {
     const release: (() => void)[] = [];
     const holders = [1, 2, 3].map(() =>
-      fleet.tenants.run(me, () => new Promise<void>((resolve) => release.push(resolve))),
+      fleet.tenants.transaction(me, () => new Promise<void>((resolve) => release.push(resolve))),
     );
     await eventually(() => expect(release).toHaveLength(3));
     await expect(read()).rejects.toThrow(DatabaseConnectionLost);

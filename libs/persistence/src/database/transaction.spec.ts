@@ -32,13 +32,13 @@ describe('a transaction', () => {
     (await fleet.admin('select 1 from provisioning.device where name = $1', [name])).length;
 
   it('keeps what its work wrote, and returns what it returned', async () => {
-    expect(await fleet.tenants.run(me, (tx) => add(tx, 'kept').then(() => 42))).toBe(42);
+    expect(await fleet.tenants.transaction(me, (tx) => add(tx, 'kept').then(() => 42))).toBe(42);
     expect(await count('kept')).toBe(1);
   });
 
   it('undoes everything when its work throws, and throws the same', async () => {
     const mistake = new Error('changed my mind');
-    const work = fleet.tenants.run(me, async (tx) => {
+    const work = fleet.tenants.transaction(me, async (tx) => {
       await add(tx, 'undone');
       throw mistake;
     });
@@ -47,7 +47,9 @@ describe('a transaction', () => {
   });
 
   it('leaves a connection that can be used after a statement failed', async () => {
-    await expect(fleet.tenants.run(me, (tx) => tx.query('select 1/0'))).rejects.toMatchObject({ code: '22012' });
+    await expect(fleet.tenants.transaction(me, (tx) => tx.query('select 1/0'))).rejects.toMatchObject({
+      code: '22012',
+    });
     await expect(fleet.tenants.read(me, 'select 1/0 as x')).rejects.toMatchObject({ code: '22012' });
     await expect(fleet.worker.query('select 1/0')).rejects.toMatchObject({ code: '22012' });
     expect(fleet.databases.servicePool.totalCount).toBe(1);
@@ -56,7 +58,7 @@ describe('a transaction', () => {
 
   it('gives up a connection whose plans a migration has outdated, and the next one works', async () => {
     const all = 'select * from provisioning.device where org_id = $1';
-    const inside = () => fleet.tenants.run(me, (tx) => tx.query(all, [orgA1]));
+    const inside = () => fleet.tenants.transaction(me, (tx) => tx.query(all, [orgA1]));
     const single = () => fleet.worker.query('select * from provisioning.device where partner_id = $1', [partnerA]);
     for (const ask of [inside, single]) {
       await ask();
@@ -68,7 +70,7 @@ describe('a transaction', () => {
   });
 
   it('does not pretend to have committed when the error of a statement was swallowed', async () => {
-    const work = fleet.tenants.run(me, async (tx) => {
+    const work = fleet.tenants.transaction(me, async (tx) => {
       await add(tx, 'pretended');
       await tx.query('select 1/0').catch(() => undefined);
     });
@@ -77,7 +79,7 @@ describe('a transaction', () => {
   });
 
   it('knows a violated unique key, foreign key and check by name', async () => {
-    const twice = fleet.tenants.run(me, async (tx) => {
+    const twice = fleet.tenants.transaction(me, async (tx) => {
       await add(tx, 'twin');
       await add(tx, 'twin');
     });
@@ -86,7 +88,7 @@ describe('a transaction', () => {
     expect(isUniqueViolation(error, 'device_org_id_name_key')).toBe(true);
     expect(isUniqueViolation(error, 'other_key')).toBe(false);
     expect(isForeignKeyViolation(error) || isCheckViolation(error)).toBe(false);
-    const viaTypeOrm = fleet.tenants.run(me, async (tx) => {
+    const viaTypeOrm = fleet.tenants.transaction(me, async (tx) => {
       const row = { id: randomUUID(), partnerId: partnerA, orgId: orgA1, name: 'kept' };
       await tx.repository(Device).insert(row);
     });
@@ -95,7 +97,7 @@ describe('a transaction', () => {
 
   it("is TypeORM's as well: same client, same context, same fate", async () => {
     const name = 'by an entity';
-    const work = fleet.tenants.run(me, async (tx) => {
+    const work = fleet.tenants.transaction(me, async (tx) => {
       const devices = tx.repository(Device);
       await devices.save(devices.create({ id: randomUUID(), partnerId: partnerA, orgId: orgA1, name }));
       expect(await tx.query('select 1 from device where name = $1', [name])).toHaveLength(1);
@@ -104,12 +106,12 @@ describe('a transaction', () => {
     });
     await expect(work).rejects.toThrow('undo');
     expect(await count(name)).toBe(0);
-    expect(await fleet.tenants.run(nobody, (tx) => tx.repository(Device).count())).toBe(0);
-    expect(await fleet.worker.run((tx) => tx.repository(Device).countBy({ name: 'a1' }))).toBe(1);
+    expect(await fleet.tenants.transaction(nobody, (tx) => tx.repository(Device).count())).toBe(0);
+    expect(await fleet.worker.transaction((tx) => tx.repository(Device).countBy({ name: 'a1' }))).toBe(1);
   });
 
   it("lets TypeORM's own transaction() be a savepoint inside", async () => {
-    await fleet.tenants.run(me, async (tx) => {
+    await fleet.tenants.transaction(me, async (tx) => {
       await add(tx, 'outer');
       const inner = tx.manager.transaction(async (manager) => {
         await manager.insert(Device, { id: randomUUID(), partnerId: partnerA, orgId: orgA1, name: 'inner' });
@@ -121,7 +123,7 @@ describe('a transaction', () => {
   });
 
   it('undoes a savepoint alone', async () => {
-    await fleet.tenants.run(me, async (tx) => {
+    await fleet.tenants.transaction(me, async (tx) => {
       await add(tx, 'before');
       const failing = tx.savepoint(async () => {
         await add(tx, 'within');
@@ -135,7 +137,7 @@ describe('a transaction', () => {
 
   it('calls back after the commit, when the rows are there for others and the connection is free', async () => {
     const seen: unknown[] = [];
-    await fleet.tenants.run(me, async (tx) => {
+    await fleet.tenants.transaction(me, async (tx) => {
       tx.afterCommit(async () => void seen.push(await count('announced')));
       tx.afterCommit(async () => void seen.push((await fleet.tenants.read(me, 'select 1 as one')).length));
       await add(tx, 'announced');
@@ -145,12 +147,12 @@ describe('a transaction', () => {
 
   it('never calls back after a rollback, nor for a savepoint that was undone', async () => {
     const called: string[] = [];
-    const failed = fleet.tenants.run(me, async (tx) => {
+    const failed = fleet.tenants.transaction(me, async (tx) => {
       tx.afterCommit(() => void called.push('rolled back'));
       throw new Error('no');
     });
     await expect(failed).rejects.toThrow('no');
-    await fleet.tenants.run(me, async (tx) => {
+    await fleet.tenants.transaction(me, async (tx) => {
       tx.afterCommit(() => void called.push('kept'));
       const undone = tx.savepoint(async () => {
         tx.afterCommit(() => void called.push('undone'));
@@ -164,7 +166,7 @@ describe('a transaction', () => {
   it('stands when a callback fails, and the next one is called', async () => {
     const logged = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
     let called = false;
-    const work = fleet.tenants.run(me, async (tx) => {
+    const work = fleet.tenants.transaction(me, async (tx) => {
       tx.afterCommit(() => {
         throw new Error('the listener is ill');
       });
@@ -178,19 +180,21 @@ describe('a transaction', () => {
   });
 
   it('refuses a second connection of the same pool inside, which would be a deadlock under load', async () => {
-    const inside = (open: () => Promise<unknown>) => fleet.tenants.run(me, () => open());
-    await expect(inside(() => fleet.tenants.run(me, async () => 1))).rejects.toThrow('use the `tx`');
+    const inside = (open: () => Promise<unknown>) => fleet.tenants.transaction(me, () => open());
+    await expect(inside(() => fleet.tenants.transaction(me, async () => 1))).rejects.toThrow('use the `tx`');
     await expect(inside(() => fleet.tenants.read(me, 'select 1'))).rejects.toThrow('use the `tx`');
-    await expect(fleet.worker.run(() => fleet.worker.query('select 1'))).rejects.toThrow('use the `tx`');
+    await expect(fleet.worker.transaction(() => fleet.worker.query('select 1'))).rejects.toThrow('use the `tx`');
   });
 
   it('allows the other login inside', async () => {
-    const rows = await fleet.tenants.run(platform, () => fleet.worker.run((tx) => tx.query('select 1 as one')));
+    const rows = await fleet.tenants.transaction(platform, () =>
+      fleet.worker.transaction((tx) => tx.query('select 1 as one')),
+    );
     expect(rows).toEqual([{ one: 1 }]);
   });
 
   it('refuses statements once it is over', async () => {
-    const escaped = await fleet.tenants.run(me, async (tx) => ({ tx }));
+    const escaped = await fleet.tenants.transaction(me, async (tx) => ({ tx }));
     await expect(escaped.tx.query('select 1')).rejects.toThrow('is over');
     expect(() => escaped.tx.manager).toThrow('is over');
   });

@@ -3,7 +3,7 @@ import { Test } from '@nestjs/testing';
 import { HealthRegistry } from '@rmm/service-kit';
 import { eventually, startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import { optionsFor, partner, partnerA, query, SCHEMA } from '../../test/fixture.js';
-import { Tenants } from '../tenants/tenants.js';
+import { TenantDatabase } from '../tenants/tenant-database.js';
 import { WorkerDatabase } from '../worker/worker-database.js';
 import { Databases, type PersistenceConfig, StartRefused } from './databases.js';
 import { openPatiently } from './open-patiently.js';
@@ -36,7 +36,7 @@ describe('PersistenceModule', () => {
     }).compile();
     await moduleRef.init();
 
-    expect(await moduleRef.get(Tenants).read(partner(partnerA), 'select name from device')).toEqual([]);
+    expect(await moduleRef.get(TenantDatabase).read(partner(partnerA), 'select name from device')).toEqual([]);
     expect(await moduleRef.get(WorkerDatabase).query('select name from device')).toEqual([]);
     const health = moduleRef.get(HealthRegistry);
     expect((await health.readiness()).body.checks).toEqual({ database: 'up' });

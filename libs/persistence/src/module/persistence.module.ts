@@ -1,8 +1,8 @@
 import { type DynamicModule, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { HealthRegistry } from '@rmm/service-kit';
 import type { Pool } from 'pg';
-import { PartitionUpkeep } from '../partitions/partition-upkeep.js';
-import { Tenants } from '../tenants/tenants.js';
+import { PartitionMaintenanceJob } from '../partitions/partition-maintenance.job.js';
+import { TenantDatabase } from '../tenants/tenant-database.js';
 import { WorkerDatabase } from '../worker/worker-database.js';
 import { Databases, type PersistenceOptions } from './databases.js';
 import { openPatiently } from './open-patiently.js';
@@ -32,15 +32,15 @@ export class PersistenceModule implements OnApplicationShutdown {
       global: true,
       providers: [
         { provide: Databases, useFactory: () => openPatiently(options) },
-        { provide: Tenants, ...from((d) => new Tenants(d.servicePool, d.dataSource)) },
+        { provide: TenantDatabase, ...from((d) => new TenantDatabase(d.servicePool, d.dataSource)) },
         { provide: WorkerDatabase, ...from((d) => new WorkerDatabase(d.workerPool, d.dataSource)) },
         {
-          provide: PartitionUpkeep,
+          provide: PartitionMaintenanceJob,
           inject: [WorkerDatabase],
-          useFactory: (w: WorkerDatabase) => new PartitionUpkeep(w),
+          useFactory: (w: WorkerDatabase) => new PartitionMaintenanceJob(w),
         },
       ],
-      exports: [Tenants, WorkerDatabase, PartitionUpkeep],
+      exports: [TenantDatabase, WorkerDatabase, PartitionMaintenanceJob],
     };
   }
 

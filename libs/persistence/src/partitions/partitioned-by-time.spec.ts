@@ -2,11 +2,11 @@ import { startStores, type Stores, type TestDatabase } from '@rmm/testing-servic
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { optionsFor, partner, partnerA, query, SCHEMA } from '../../test/fixture.js';
 import { Databases } from '../module/databases.js';
-import { catalogueProblems } from '../rls/catalogue-problems.js';
+import { rowSecurityProblems } from '../rls/row-security-problems.js';
 import { tenantTable } from '../rls/tenant-table.js';
-import { Tenants } from '../tenants/tenants.js';
+import { TenantDatabase } from '../tenants/tenant-database.js';
 import { WorkerDatabase } from '../worker/worker-database.js';
-import { PartitionUpkeep } from './partition-upkeep.js';
+import { PartitionMaintenanceJob } from './partition-maintenance.job.js';
 import { noLongerPartitioned, partitionedByTime } from './partitioned-by-time.js';
 
 jest.setTimeout(60_000);
@@ -44,7 +44,7 @@ describe('tables partitioned by time', () => {
   let database: TestDatabase<typeof SCHEMA>;
   let databases: Databases;
   let worker: WorkerDatabase;
-  let tenants: Tenants;
+  let tenants: TenantDatabase;
   const admin = (sql: string, params?: unknown[]) => query(database.adminUrl, sql, params);
   const upkeepAt = (offset: string) =>
     query(database.urls[SCHEMA].owner, `set search_path = ${SCHEMA}`).then(() =>
@@ -70,7 +70,7 @@ describe('tables partitioned by time', () => {
       migrations: [AddDeliveries1700000000000],
     });
     worker = new WorkerDatabase(databases.workerPool, databases.dataSource);
-    tenants = new Tenants(databases.servicePool, databases.dataSource);
+    tenants = new TenantDatabase(databases.servicePool, databases.dataSource);
   });
   afterEach(() => databases.close());
   afterAll(() => stores.stop());
@@ -97,13 +97,13 @@ describe('tables partitioned by time', () => {
     expect(await tenants.read(partner('00000000-0000-4000-8000-000000000000'), 'select id from delivery')).toEqual([]);
     const [name] = await partitions('delivery');
     await expect(worker.query(`select * from ${name}`)).rejects.toMatchObject({ code: '42501' });
-    expect(await catalogueProblems(worker, SCHEMA)).toEqual([]);
+    expect(await rowSecurityProblems(worker, SCHEMA)).toEqual([]);
   });
 
   it('are kept up by the worker login, once when many do it at a time', async () => {
     const [name] = (await partitions('delivery')).filter((partition) => partition !== 'delivery_default').slice(-1);
     await admin(`drop table ${SCHEMA}.${name}`);
-    const upkeep = new PartitionUpkeep(worker);
+    const upkeep = new PartitionMaintenanceJob(worker);
     const done = await Promise.all([upkeep.run(), upkeep.run(), upkeep.run()]);
     expect(done.reduce((sum, { created }) => sum + created, 0)).toBe(1);
     expect(await partitions('delivery')).toContain(name);
@@ -154,7 +154,7 @@ describe('tables partitioned by time', () => {
   it('are nothing to do in a schema without them', async () => {
     const bare = await stores.createDatabase([SCHEMA]);
     const opened = await Databases.open(optionsFor(bare));
-    const upkeep = new PartitionUpkeep(new WorkerDatabase(opened.workerPool, opened.dataSource));
+    const upkeep = new PartitionMaintenanceJob(new WorkerDatabase(opened.workerPool, opened.dataSource));
     expect(await upkeep.run()).toEqual({ created: 0, dropped: 0 });
     await opened.close();
   });

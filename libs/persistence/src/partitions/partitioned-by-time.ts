@@ -15,7 +15,7 @@ export interface TimePartitions {
 }
 
 /**
- * Keeps a table in partitions of `everyDays` days, made ahead and dropped when old by PartitionUpkeep. Rows whose time
+ * Keeps a table in partitions of `everyDays` days, made ahead and dropped when old by PartitionMaintenanceJob. Rows whose time
  * lies outside of all partitions go to `<table>_default`, so that none is ever refused; they move once their partition
  * is made. Partitions carry no grants: rows are reached through the table alone, under its policies.
  */

@@ -31,19 +31,19 @@ export interface Rule {
   write: string;
 }
 
-/** Owned by one organisation: its own callers, and those of its partner who reach it. */
+/** Owned by one organization: its own callers, and those of its partner who reach it. */
 export function organizationRule(columns: TenantColumns = DEFAULT_COLUMNS): Rule {
   const { partnerId, orgId } = columns;
   return same(byScope(`${partnerId} = ${OWN_PARTNER} and (${reached(orgId)})`, `${orgId} = ${OWN_ORGANIZATION}`));
 }
 
-/** Owned by the partner as a whole. Writes by members with `selected` organisations are refused by guards. */
+/** Owned by the partner as a whole. Writes by members with `selected` organizations are refused by guards. */
 export function partnerRule(columns: TenantColumns = DEFAULT_COLUMNS): Rule {
   return same(byScope(`${columns.partnerId} = ${OWN_PARTNER}`, 'false'));
 }
 
 /**
- * Owned by an organisation, or partner-wide where the organisation is null. Organisation callers also read their own
+ * Owned by an organization, or partner-wide where the organization is null. Organization callers also read their own
  * partner's partner-wide rows, and write only their own.
  */
 export function dualRule(columns: TenantColumns = DEFAULT_COLUMNS): Rule {

@@ -1,5 +1,5 @@
 /**
- * The comment a table carries instead of tenant policies, so that the catalogue itself says why it has none.
+ * The comment a table carries instead of tenant policies, so that the catalog itself says why it has none.
  * worker-only: rows of no tenant's concern or of all tenants', seen by the worker login; the service may at most insert.
  * global: the same for every tenant (reference data); the service may read it.
  */

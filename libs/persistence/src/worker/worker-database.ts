@@ -27,7 +27,7 @@ export class WorkerDatabase implements SqlExecutor {
   }
 
   /** One transaction; rolled back when `work` rejects. Keep it short, with no network I/O inside. */
-  run<T>(work: (tx: WorkerTransaction) => Promise<T>): Promise<T> {
+  transaction<T>(work: (tx: WorkerTransaction) => Promise<T>): Promise<T> {
     return runTransaction(
       this.pool,
       (client) => client.query('BEGIN'),

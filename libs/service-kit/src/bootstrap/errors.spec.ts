@@ -1,4 +1,4 @@
-import { eventually, type Gate, type Stores, startStores } from '@rmm/testing-services';
+import { eventually, type TcpProxy, type Stores, startStores } from '@rmm/testing-services';
 import request from 'supertest';
 import { startTinyApp, type TinyApp } from '../../test/tiny-app.js';
 
@@ -6,7 +6,7 @@ const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 describe('bad input and bad days', () => {
   let stores: Stores;
-  let gate: Gate;
+  let gate: TcpProxy;
   let tiny: TinyApp;
 
   beforeAll(async () => {
@@ -108,7 +108,7 @@ describe('bad input and bad days', () => {
 
   it('names every problem of a body by its path, the first one in `error`', async () => {
     const body = {
-      colour: 1,
+      color: 1,
       name: ' ',
       size: '5',
       scopes: ['read', 'own'],
@@ -117,9 +117,9 @@ describe('bad input and bad days', () => {
     const answer = await post('/things', JSON.stringify(body));
     expect(answer.status).toBe(400);
     expect(answer.body.code).toBe('validation_failed');
-    expect(answer.body.error).toBe('colour: unknown field');
+    expect(answer.body.error).toBe('color: unknown field');
     expect(answer.body.details.fieldErrors).toEqual({
-      colour: ['unknown field'],
+      color: ['unknown field'],
       name: ['must be text of 1 to 255 characters'],
       size: ['must be an integer from 1 to 10'],
       'scopes.1': ['must be one of read, write'],

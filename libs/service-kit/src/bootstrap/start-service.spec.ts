@@ -24,10 +24,10 @@ function get(port: number, path: string, agent?: Agent): Promise<Answer> {
   });
 }
 
-/** A service whose initialisation and whose answers are let go by the spec. */
+/** A service whose initialization and whose answers are let go by the spec. */
 async function startSlowService() {
   const nothing = () => undefined;
-  const gates: Record<'initialise' | 'answer', () => void> = { initialise: nothing, answer: nothing };
+  const gates: Record<'initialize' | 'answer', () => void> = { initialize: nothing, answer: nothing };
   const asked = { count: 0 };
   const events: string[] = [];
 
@@ -40,9 +40,9 @@ async function startSlowService() {
     }
   }
   @Injectable()
-  class Initialiser implements OnModuleInit {
+  class Initializer implements OnModuleInit {
     onModuleInit(): Promise<void> {
-      return new Promise((resolve) => (gates.initialise = resolve));
+      return new Promise((resolve) => (gates.initialize = resolve));
     }
     onApplicationShutdown(): void {
       events.push('connections closed');
@@ -52,7 +52,7 @@ async function startSlowService() {
   @Module({
     imports: [ServiceKitModule.forRoot(config, 'provisioning')],
     controllers: [SlowController],
-    providers: [Initialiser],
+    providers: [Initializer],
   })
   class SlowModule {}
   const on = jest.spyOn(Shutdown.prototype, 'onSignals').mockReturnValue(undefined);
@@ -75,7 +75,7 @@ describe('a service', () => {
     await eventually(async () => expect((await get(port, '/health/live')).status).toBe(200));
     expect((await get(port, '/health/ready')).body).toContain('"state":"starting"');
     expect((await get(port, '/api/v1/slow')).status).toBe(503);
-    gates.initialise();
+    gates.initialize();
     await starting;
     expect(events).toEqual(['consumers connected']);
 
@@ -99,7 +99,7 @@ describe('a service', () => {
   it('goes when the grace time is over, whoever still waits', async () => {
     const { port, starting, gates, asked, stop } = await startSlowService();
     await eventually(() => get(port, '/health/live'));
-    gates.initialise();
+    gates.initialize();
     await starting;
     const answer = get(port, '/api/v1/slow').catch((error: { code: string }) => error.code);
     await eventually(() => expect(asked.count).toBe(1));

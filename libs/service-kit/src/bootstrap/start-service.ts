@@ -19,9 +19,9 @@ export interface ServiceOptions extends AppOptions {
 }
 
 /**
- * Starts a service: the port opens first (live, not ready), then modules initialise (migrations, connections), then
+ * Starts a service: the port opens first (live, not ready), then modules initialize (migrations, connections), then
  * messages are consumed, then it is ready. SIGTERM and SIGINT stop it cleanly within the grace time.
- * @throws when a module cannot initialise; nothing is left open
+ * @throws when a module cannot initialize; nothing is left open
  */
 export async function startService(options: ServiceOptions): Promise<INestApplication> {
   const { config, module, service } = options;

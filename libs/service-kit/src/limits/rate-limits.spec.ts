@@ -1,4 +1,4 @@
-import { type Gate, type Stores, startStores } from '@rmm/testing-services';
+import { type TcpProxy, type Stores, startStores } from '@rmm/testing-services';
 import { Redis } from 'ioredis';
 import { RateLimitedError, UnavailableError } from '../errors/errors.js';
 import { HealthRegistry } from '../health/health-registry.js';
@@ -10,7 +10,7 @@ import { type RateLimit, RateLimits } from './rate-limits.js';
 
 describe('rate limits', () => {
   let stores: Stores;
-  let gate: Gate;
+  let gate: TcpProxy;
   let admin: Redis;
   let redis: RedisConnections;
   let limits: RateLimits;

@@ -74,7 +74,7 @@ export class Logger {
   }
 }
 
-/** People get coloured lines, pipes get JSON, written in blocks at most a second late and at once on exit. */
+/** People get colored lines, pipes get JSON, written in blocks at most a second late and at once on exit. */
 function defaultSink(): LogSink {
   if (process.stdout.isTTY) return prettyStream(process.stdout);
   return pino.destination({ dest: 1, sync: false, minLength: 4096, periodicFlush: 500 });

@@ -13,7 +13,7 @@ export interface OpenApiRoute {
   handler: (...args: never[]) => unknown;
 }
 
-/** Adds to an operation what only its owner knows: the access lib its security and `x-door`. */
+/** Adds to an operation what only its owner knows: the access lib its security and `x-required-access`. */
 export type OperationDescriber = (operation: OpenApiOperation, route: OpenApiRoute) => void;
 
 export interface OpenApiInfo {

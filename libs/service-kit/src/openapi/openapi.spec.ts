@@ -7,7 +7,7 @@ describe('the OpenAPI document of a service', () => {
   beforeAll(async () => {
     tiny = await startTinyApp({ RATE_LIMITS_ENABLED: 'false' });
     tiny.app.get(OpenApiDocuments).describeOperations((operation, { controller, handler }) => {
-      operation['x-door'] = `${controller.name}.${handler.name}`;
+      operation['x-required-access'] = `${controller.name}.${handler.name}`;
       operation.security = [{ bearer: [] }];
     });
   });
@@ -22,7 +22,7 @@ describe('the OpenAPI document of a service', () => {
     const create = body.paths['/api/v1/things'].post;
     expect(create).toMatchObject({
       operationId: 'Things_create',
-      'x-door': 'ThingsController.create',
+      'x-required-access': 'ThingsController.create',
       security: [{ bearer: [] }],
     });
     expect(create.responses.default.content['application/json'].schema).toEqual({

@@ -140,7 +140,7 @@ describe('a query', () => {
   it('is text that becomes what the field is; unknown parameters are ignored', () => {
     const read = (query: object) => ({ ...readDto(QueryDto, query, 'query') });
     expect(read({})).toEqual({ page: 1, limit: 50 });
-    expect(read({ page: '2', limit: '100', expired: 'false', tags: 'a', colour: 'x' })).toEqual({
+    expect(read({ page: '2', limit: '100', expired: 'false', tags: 'a', color: 'x' })).toEqual({
       page: 2,
       limit: 100,
       expired: false,

@@ -3,7 +3,7 @@ import { IsCidrList, IsFlag, IsIsoDateTime, IsName, IsUuid, IsInteger, IsWordLis
 export const MAX_SOURCE_CIDRS = 50;
 
 export class CreateApiKeyDto {
-  @IsUuid({ description: 'The organisation the key belongs to' })
+  @IsUuid({ description: 'The organization the key belongs to' })
   orgId!: string;
 
   @IsName({ description: 'Shown in lists' })

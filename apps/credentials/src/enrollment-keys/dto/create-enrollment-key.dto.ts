@@ -1,7 +1,7 @@
 import { IsIsoDateTime, IsName, IsUuid, IsInteger } from '@rmm/service-kit';
 
 export class CreateEnrollmentKeyDto {
-  @IsUuid({ description: 'Inferred for callers of one organisation, needed from all others', optional: true })
+  @IsUuid({ description: 'Inferred for callers of one organization, needed from all others', optional: true })
   orgId?: string;
 
   @IsUuid({ description: 'Pins enrolled agents to a site', optional: true })
@@ -11,7 +11,7 @@ export class CreateEnrollmentKeyDto {
   name: string;
 
   @IsInteger({
-    description: 'Enrolments the key is good for; 1 unless said otherwise',
+    description: 'Enrollments the key is good for; 1 unless said otherwise',
     min: 1,
     max: 100_000,
     optional: true,

@@ -16,7 +16,7 @@ export class EnrollmentKeyDto {
   siteId: string | null;
   @ApiProperty()
   name: string;
-  @ApiProperty({ type: 'integer', description: 'Enrolments since the key was made or rotated' })
+  @ApiProperty({ type: 'integer', description: 'Enrollments since the key was made or rotated' })
   usageCount: number;
   @ApiProperty({ type: 'integer', nullable: true, description: 'null: any number' })
   maxUsage: number | null;

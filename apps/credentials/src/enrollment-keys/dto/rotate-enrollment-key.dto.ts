@@ -3,7 +3,7 @@ import { IsInteger, IsIsoDateTime } from '@rmm/service-kit';
 /** What is left out stays as it was. */
 export class RotateEnrollmentKeyDto {
   @IsInteger({
-    description: 'Enrolments the new key is good for; null: any number',
+    description: 'Enrollments the new key is good for; null: any number',
     min: 1,
     max: 100_000,
     optional: true,

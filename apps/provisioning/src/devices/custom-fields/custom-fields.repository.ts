@@ -20,7 +20,7 @@ const FIELDS = `d.site_id as "siteId", '{}'::uuid[] as "groupIds", d.custom_fiel
 
 @Injectable()
 export class CustomFieldsRepository {
-  /** Null where there is no device that the caller's organisation axis reaches. */
+  /** Null where there is no device that the caller's organization axis reaches. */
   async find(sql: SqlExecutor, deviceId: string): Promise<CustomFieldsRow | null> {
     const [row] = await sql.query<CustomFieldsRow>(
       `select ${FIELDS} from device d join organization o on o.id = d.org_id and ${LIVE} where d.id = $1`,

@@ -1,7 +1,7 @@
 import { assertDevice, type Caller } from '@rmm/access';
 import { Injectable } from '@nestjs/common';
 import { AuditTrail, Outbox } from '@rmm/messaging';
-import { Tenants, type TenantTransaction } from '@rmm/persistence';
+import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { NotFoundError, ValidationError } from '@rmm/service-kit';
 import type { CustomFieldPatch, CustomFieldValue } from './custom-field-patch.js';
 import { CustomFieldsRepository, type MergedCustomFields } from './custom-fields.repository.js';
@@ -15,7 +15,7 @@ export const MAX_BYTES = 1024 * 1024;
 @Injectable()
 export class CustomFieldsService {
   constructor(
-    private readonly tenants: Tenants,
+    private readonly tenants: TenantDatabase,
     private readonly fields: CustomFieldsRepository,
     private readonly outbox: Outbox,
     private readonly audit: AuditTrail,
@@ -35,7 +35,7 @@ export class CustomFieldsService {
    * @throws NotFoundError; SiteAccessDenied  for a confined caller; ValidationError  when the device would hold too much
    */
   merge(caller: Caller, deviceId: string, patch: CustomFieldPatch): Promise<CustomFields> {
-    return this.tenants.run(caller, async (tx) => {
+    return this.tenants.transaction(caller, async (tx) => {
       const device = await this.fields.merge(tx, deviceId, patch);
       if (!device) throw new NotFoundError('Device');
       assertDevice(caller, device);

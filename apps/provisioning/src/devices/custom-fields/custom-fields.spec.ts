@@ -84,7 +84,7 @@ describe('/devices/:id/custom-fields', () => {
       expect(await stored(id)).toEqual({});
     });
 
-    it("does not know another organisation's device, and changes none", async () => {
+    it("does not know another organization's device, and changes none", async () => {
       const sibling = (await (await service.as({ partnerId })).post('/orgs/organizations', { name: 'Sibling' })).body
         .id as string;
       const strangers = [foreign.deviceId, await device({ orgId: sibling }), randomUUID(), 'x'];

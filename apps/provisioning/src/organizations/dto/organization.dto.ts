@@ -48,7 +48,7 @@ export class OrganizationDto {
   updatedAt: string;
 }
 
-/** What organisation callers see of their own. */
+/** What organization callers see of their own. */
 export type OwnOrganizationDto = Pick<OrganizationDto, 'id' | 'name' | 'slug' | 'status' | 'settings'>;
 
 export function toOrganizationDto(caller: Caller, row: OrganizationView): OrganizationDto | OwnOrganizationDto {

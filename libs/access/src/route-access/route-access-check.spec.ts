@@ -1,0 +1,151 @@
+import { Controller, Get, Module, Post } from '@nestjs/common';
+import { ModulesContainer } from '@nestjs/core';
+import { EventPattern } from '@nestjs/microservices';
+import { Test } from '@nestjs/testing';
+import {
+  AgentToken,
+  AllowScopes,
+  KeysOnly,
+  PartnerKey,
+  Public,
+  RequireMfa,
+  RequirePermission,
+  SignedIn,
+} from './route-access.decorator.js';
+import { routeAccessProblems, routesOf } from './route-access-check.js';
+import { policyOf } from './route-policy.js';
+
+@Controller('good')
+class GoodController {
+  @Get()
+  @RequirePermission('sites:read')
+  list() {
+    return 'list';
+  }
+
+  @Post()
+  @RequirePermission('sites:write')
+  @RequireMfa()
+  @AllowScopes('partner')
+  create() {
+    return 'create';
+  }
+
+  @EventPattern('rmm.internal.x.y')
+  heard(message: unknown) {
+    return message;
+  }
+
+  helper() {
+    return 'helper';
+  }
+}
+
+@Controller('open')
+@Public()
+class OpenController {
+  @Get('a')
+  a() {
+    return 'a';
+  }
+  @Get('b')
+  b() {
+    return 'b';
+  }
+}
+
+@Controller('bad')
+class BadController {
+  @Get('none')
+  none() {
+    return 'none';
+  }
+
+  @Get('two')
+  @SignedIn()
+  @AgentToken()
+  two() {
+    return 'two';
+  }
+
+  @Get('narrowed')
+  @PartnerKey('sites:read')
+  @RequireMfa()
+  narrowed() {
+    return 'narrowed';
+  }
+
+  @Get('keys')
+  @SignedIn()
+  @KeysOnly()
+  keys() {
+    return 'keys';
+  }
+}
+
+@Controller('twice')
+@SignedIn()
+class TwiceController {
+  @Get()
+  @Public()
+  open() {
+    return 'open';
+  }
+}
+
+abstract class Base {
+  @Get('inherited')
+  inherited() {
+    return 'inherited';
+  }
+}
+
+@Controller('derived')
+class DerivedController extends Base {}
+
+async function problemsOf(...controllers: (new () => object)[]): Promise<string[]> {
+  @Module({ controllers })
+  class AppModule {}
+  const module = await Test.createTestingModule({ imports: [AppModule] }).compile();
+  return routeAccessProblems(routesOf(module.get(ModulesContainer)));
+}
+
+describe('the check of doors at start', () => {
+  it('is content with one door per route, on the method or on the class', async () => {
+    expect(await problemsOf(GoodController, OpenController)).toEqual([]);
+  });
+
+  it('names every route without exactly one', async () => {
+    expect(await problemsOf(GoodController, BadController, TwiceController, DerivedController)).toEqual([
+      'BadController.none has no door',
+      'BadController.two has 2 doors: agent-token, signed-in',
+      'BadController.narrowed narrows a door for users, but its door is partner-key',
+      'BadController.keys is for keys only, but its door is signed-in',
+      'TwiceController.open has 2 doors: signed-in, public',
+      'DerivedController.inherited has no door',
+    ]);
+  });
+});
+
+describe('the policy of a route', () => {
+  const handlerOf = (controller: new () => object, name: string) =>
+    (controller.prototype as Record<string, object>)[name];
+  const handler = (name: keyof GoodController) => handlerOf(GoodController, name);
+
+  it('joins the door with what narrows it', () => {
+    expect(policyOf(GoodController, handler('create'))).toEqual({
+      door: { kind: 'permission', permissions: ['sites:write'] },
+      mfa: true,
+      scopes: ['partner'],
+    });
+  });
+
+  it('is worked out once', () => {
+    expect(policyOf(GoodController, handler('list'))).toBe(policyOf(GoodController, handler('list')));
+  });
+
+  it('of a route without exactly one door is none: it stays closed', () => {
+    expect(policyOf(BadController, handlerOf(BadController, 'none'))).toBeNull();
+    expect(policyOf(BadController, handlerOf(BadController, 'two'))).toBeNull();
+  });
+});

@@ -1,0 +1,28 @@
+/** `settings.security` of an organization as it is stored and shown; a field that is not set is absent. */
+export interface OrganizationSecurity {
+  requireMfa?: boolean;
+  allowedMfaMethods?: { totp?: boolean; sms?: boolean };
+  /** The longest life of a session, 1 to 2160 hours. */
+  sessionLifetimeHours?: number;
+  /** The fewest characters of a password, 8 to 128. */
+  passwordMinLength?: number;
+}
+
+/** Of a partner: for itself and all its organizations. */
+export interface PartnerSecurity extends OrganizationSecurity {
+  /** 0 to 30 days. */
+  mfaEnrollmentGraceDays?: number;
+  /** Addresses and CIDR ranges in canonical spelling; empty means off. */
+  ipAllowlist?: string[];
+}
+
+/** Fact `organization.security_policy_updated` of identity. */
+export interface OrganizationSecurityState {
+  orgId: string;
+  partnerId: string;
+  security: OrganizationSecurity;
+  /** Rises with every change of this policy. */
+  version: number;
+}
+
+export const ORGANIZATION_SECURITY_UPDATED = 'organization.security_policy_updated';

@@ -1,0 +1,246 @@
+import { randomUUID } from 'node:crypto';
+import {
+  as,
+  type Fleet,
+  nobody,
+  orgA1,
+  orgA2,
+  orgB1,
+  organization,
+  partner,
+  partnerA,
+  partnerB,
+  platform,
+  selected,
+  startFleet,
+} from '../../test/fixture.js';
+import type { HasTenant } from './tenant-context.js';
+
+jest.setTimeout(60_000);
+
+describe('the tenant doors', () => {
+  let fleet: Fleet;
+
+  beforeAll(async () => {
+    fleet = await startFleet({ serviceMax: 1, workerMax: 1 });
+  });
+  afterAll(() => fleet.stop());
+
+  const names = 'select name from device order by name';
+  const throughRead = async (caller: HasTenant) => nameList(await fleet.tenants.read(caller, names));
+  const throughRun = (caller: HasTenant) =>
+    fleet.tenants.transaction(caller, async (tx) => nameList(await tx.query(names)));
+
+  describe.each([
+    ['read', throughRead],
+    ['run', throughRun],
+  ])('%s', (_door, devicesOf) => {
+    it.each<[string, HasTenant, string[]]>([
+      ['nothing without a context', nobody, []],
+      ['everything for the platform', platform, ['a1', 'a2', 'b1']],
+      ['its own organizations for a partner', partner(partnerA), ['a1', 'a2']],
+      ['nothing of another partner', partner(randomUUID()), []],
+      ['the selected organizations only', selected(partnerA, [orgA2]), ['a2']],
+      ['no selected organization of another partner', selected(partnerA, [orgB1, orgA1]), ['a1']],
+      ['nothing for an empty selection', selected(partnerA, []), []],
+      ['nothing for a partner member without access', as({ scope: 'partner', partnerId: partnerA }), []],
+      ['its own organization for an organization caller', organization(partnerA, orgA1), ['a1']],
+      ['nothing for a scope without its id', as({ scope: 'organization', partnerId: partnerA, orgAccess: 'all' }), []],
+      [
+        'nothing when the scope is none, whatever else is set',
+        as({ partnerId: partnerA, orgId: orgA1, orgAccess: 'all' }),
+        [],
+      ],
+    ])('shows %s', async (_what, caller, expected) => {
+      expect(await devicesOf(caller)).toEqual(expected);
+    });
+
+    it('leaves nothing behind for the next user of the connection', async () => {
+      expect(await devicesOf(platform)).toHaveLength(3); // the pool has one connection
+      expect(await devicesOf(nobody)).toEqual([]);
+      const { rows } = await fleet.databases.servicePool
+        .query(`${names}; select current_setting('rmm.scope', true) as s`)
+        .then(last);
+      expect(rows).toEqual([{ s: '' }]);
+    });
+
+    it('takes values as values: an id that is SQL is refused, not run', async () => {
+      const hostile = `${orgA1}","x'}'; drop table device; --`;
+      await expect(devicesOf(selected(partnerA, [hostile]))).rejects.toMatchObject({ code: '22P02' });
+      await expect(devicesOf(partner(`' or true --`))).rejects.toMatchObject({ code: '22P02' });
+      expect(await devicesOf(platform)).toHaveLength(3);
+    });
+  });
+
+  it('sees the same with fifty selected organizations', async () => {
+    const many = [...Array.from({ length: 49 }, () => randomUUID()), orgA1];
+    expect(await throughRead(selected(partnerA, many))).toEqual(['a1']);
+  });
+
+  it('binds the parameters of the query beside the context', async () => {
+    const rows = await fleet.tenants.read(platform, 'select name from device where name = any ($1) and org_id <> $2', [
+      ['a1', 'b1', `x' or true`],
+      orgA1,
+    ]);
+    expect(rows).toEqual([{ name: 'b1' }]);
+  });
+
+  it('keeps the order of the query, its aggregates and common table expressions', async () => {
+    const sql = `with mine as (select name, org_id from device) select name, count(*) over ()::int as total from mine order by name desc limit 2`;
+    expect(await fleet.tenants.read(partner(partnerA), sql)).toEqual([
+      { name: 'a2', total: 2 },
+      { name: 'a1', total: 2 },
+    ]);
+  });
+
+  it('reads in one round trip', async () => {
+    const read = () => fleet.tenants.read(partner(partnerA), names);
+    await read();
+    const before = fleet.gate.roundTrips();
+    await read();
+    expect(fleet.gate.roundTrips() - before).toBe(1);
+  });
+
+  it('reads in one round trip and right even when the statement is new, and after its plan is made generic', async () => {
+    const sql = `select name from device where name like $1`;
+    const before = fleet.gate.roundTrips();
+    expect(await fleet.tenants.read(partner(partnerA), sql, ['a%'])).toHaveLength(2);
+    expect(fleet.gate.roundTrips() - before).toBe(1);
+    for (let i = 0; i < 8; i++) {
+      expect(await fleet.tenants.read(partner(partnerA), sql, ['%'])).toHaveLength(2);
+      expect(await fleet.tenants.read(partner(partnerB), sql, ['%'])).toHaveLength(1);
+      expect(await fleet.tenants.read(nobody, sql, ['%'])).toHaveLength(0);
+    }
+  });
+
+  it('goes on when a migration changes the columns under a prepared statement', async () => {
+    const vendors = () => fleet.tenants.read(nobody, 'select * from vendor limit 0');
+    await vendors();
+    await fleet.admin('alter table provisioning.vendor add column city text');
+    await expect(vendors()).resolves.toEqual([]);
+    await expect(vendors()).resolves.toEqual([]);
+    await fleet.admin('alter table provisioning.vendor drop column city');
+    await expect(vendors()).resolves.toEqual([]);
+  });
+
+  it('opens a transaction in one round trip, then needs one per statement and one to commit', async () => {
+    const before = fleet.gate.roundTrips();
+    await fleet.tenants.transaction(partner(partnerA), (tx) => tx.query(names));
+    expect(fleet.gate.roundTrips() - before).toBe(3);
+  });
+
+  describe('writing', () => {
+    const insert = `insert into device (id, partner_id, org_id, name) values ($1, $2, $3, $4)`;
+    const device = (partnerId: string, orgId: string) => [randomUUID(), partnerId, orgId, `new ${randomUUID()}`];
+    const write = (caller: HasTenant, sql: string, params: unknown[]) =>
+      fleet.tenants.transaction(caller, (tx) => tx.query(sql, params));
+
+    it.each<[string, HasTenant, string, string]>([
+      ['without a context', nobody, partnerA, orgA1],
+      ['for another partner', partner(partnerB), partnerA, orgA1],
+      ['for an organization that is not selected', selected(partnerA, [orgA2]), partnerA, orgA1],
+      ['for another organization of its partner', organization(partnerA, orgA2), partnerA, orgA1],
+    ])('fails loudly %s', async (_what, caller, partnerId, orgId) => {
+      await expect(write(caller, insert, device(partnerId, orgId))).rejects.toMatchObject({ code: '42501' });
+    });
+
+    it('fails loudly when a row would leave its tenant', async () => {
+      const move = 'update device set org_id = $1 where name = $2 returning id';
+      await expect(write(organization(partnerA, orgA1), move, [orgA2, 'a1'])).rejects.toMatchObject({ code: '42501' });
+    });
+
+    it('does not find what it cannot see', async () => {
+      const [row] = await fleet.tenants.read<{ id: string }>(platform, `select id from device where name = 'a1'`);
+      for (const sql of [
+        `update device set name = 'x' where id = $1 returning id`,
+        'delete from device where id = $1 returning id',
+      ]) {
+        expect(await write(partner(partnerB), sql, [row.id])).toEqual([]);
+      }
+    });
+
+    it('does it inside the tenant', async () => {
+      const row = device(partnerA, orgA1);
+      await write(selected(partnerA, [orgA1]), insert, row);
+      expect(
+        await write(organization(partnerA, orgA1), 'delete from device where id = $1 returning id', [row[0]]),
+      ).toHaveLength(1);
+    });
+
+    it('cannot be smuggled into a read', async () => {
+      const sql = `with gone as (delete from device returning id) select id from gone`;
+      await expect(fleet.tenants.read(platform, sql)).rejects.toMatchObject({ code: '0A000' });
+    });
+  });
+
+  describe('the other ownerships', () => {
+    const add = (table: string, caller: HasTenant, values: Record<string, unknown>) => {
+      const columns = Object.keys(values);
+      const sql = `insert into ${table} (${columns.join()}) values (${columns.map((_, i) => `$${i + 1}`).join()})`;
+      return fleet.tenants.transaction(caller, (tx) => tx.query(sql, Object.values(values)));
+    };
+    const list = (table: string, caller: HasTenant) => fleet.tenants.read(caller, `select id from ${table}`);
+
+    it('partner-owned: the partner alone', async () => {
+      const row = { id: randomUUID(), partner_id: partnerA, name: 'p' };
+      await expect(add('principal', organization(partnerA, orgA1), row)).rejects.toMatchObject({ code: '42501' });
+      await add('principal', partner(partnerA), row);
+      expect(await list('principal', partner(partnerA))).toHaveLength(1);
+      expect(await list('principal', partner(partnerB))).toHaveLength(0);
+      expect(await list('principal', organization(partnerA, orgA1))).toHaveLength(0);
+    });
+
+    it('dual-owned: organization callers read the partner-wide rows and write only their own', async () => {
+      const wide = { id: randomUUID(), partner_id: partnerA, org_id: null, name: 'wide' };
+      const own = { id: randomUUID(), partner_id: partnerA, org_id: orgA1, name: 'own' };
+      await expect(add('script', organization(partnerA, orgA1), wide)).rejects.toMatchObject({ code: '42501' });
+      await add('script', partner(partnerA), wide);
+      await add('script', organization(partnerA, orgA1), own);
+      expect(await list('script', organization(partnerA, orgA1))).toHaveLength(2);
+      expect(await list('script', organization(partnerA, orgA2))).toEqual([{ id: wide.id }]);
+      expect(await list('script', selected(partnerA, [orgA2]))).toEqual([{ id: wide.id }]);
+      expect(await list('script', organization(partnerB, orgB1))).toHaveLength(0);
+      const rename = `update script set name = 'x' returning id`;
+      expect(await fleet.tenants.transaction(organization(partnerA, orgA2), (tx) => tx.query(rename))).toEqual([]);
+    });
+
+    it('user-private: the user alone, not even the platform', async () => {
+      const userId = randomUUID();
+      const me = { ...partner(partnerA), tenant: { ...partner(partnerA).tenant, userId } };
+      await add('factor', me, { id: randomUUID(), user_id: userId });
+      await expect(add('factor', me, { id: randomUUID(), user_id: randomUUID() })).rejects.toMatchObject({
+        code: '42501',
+      });
+      expect(await list('factor', me)).toHaveLength(1);
+      expect(await list('factor', platform)).toHaveLength(0);
+    });
+
+    it('worker-only: the service adds, the worker reads', async () => {
+      const id = randomUUID();
+      await add('message', nobody, { id, body: 'x' });
+      await expect(list('message', platform)).rejects.toMatchObject({ code: '42501' });
+      expect(await fleet.worker.query('select id from message where id = $1', [id])).toEqual([{ id }]);
+    });
+
+    it('global: the service reads', async () => {
+      await fleet.worker.query(`insert into vendor values ('acme')`);
+      expect(await fleet.tenants.read(nobody, 'select name from vendor')).toEqual([{ name: 'acme' }]);
+      await expect(add('vendor', platform, { name: 'other' })).rejects.toMatchObject({ code: '42501' });
+    });
+  });
+
+  it('gives the worker all rows of just the tables and commands granted to it', async () => {
+    expect(nameList(await fleet.worker.query(names))).toEqual(['a1', 'a2', 'b1']);
+    await expect(fleet.worker.query('delete from device')).rejects.toMatchObject({ code: '42501' });
+    await expect(fleet.worker.query('select * from principal')).rejects.toMatchObject({ code: '42501' });
+  });
+});
+
+function nameList(rows: Record<string, unknown>[]): unknown[] {
+  return rows.map((row) => row['name']);
+}
+
+/** Several statements in one text are answered with several results. */
+function last<T>(results: T | T[]): T {
+  return Array.isArray(results) ? results[results.length - 1] : results;
+}

@@ -1,0 +1,67 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/** A way to a shared server that one spec file can close, without taking the server from the others. */
+export interface TcpProxy {
+  /** The given URL, through the gate. */
+  url: string;
+  /** The server is down: open connections break, new ones are refused. */
+  shut(): Promise<void>;
+  /** The server hangs: connections stay, nothing passes. */
+  stall(): void;
+  /** Everything passes again. */
+  open(): Promise<void>;
+  /** How often a client spoke after it had been answered (or first spoke): one per round trip. */
+  roundTrips(): number;
+  close(): Promise<void>;
+}
+
+export async function openTcpProxy(target: string): Promise<TcpProxy> {
+  const { hostname, port } = new URL(target);
+  const pairs = new Set<[Socket, Socket]>();
+  let stalled = false;
+  let trips = 0;
+
+  const server = createServer((client) => {
+    const upstream = connect({ host: hostname, port: Number(port) });
+    const pair: [Socket, Socket] = [client, upstream];
+    pairs.add(pair);
+    let answered = true;
+    client.on('data', (chunk) => {
+      if (answered) trips++;
+      answered = false;
+      if (!stalled) upstream.write(chunk);
+    });
+    upstream.on('data', (chunk) => {
+      answered = true;
+      if (!stalled) client.write(chunk);
+    });
+    for (const [from, to] of [pair, [upstream, client] as const]) {
+      from.on('error', () => to.destroy());
+      from.on('close', () => {
+        pairs.delete(pair);
+        to.destroy();
+      });
+    }
+  });
+  const listen = (at: number) =>
+    new Promise<void>((resolve, reject) => server.once('error', reject).listen(at, '127.0.0.1', () => resolve()));
+  await listen(0);
+  const ownPort = (server.address() as AddressInfo).port;
+  const shut = async () => {
+    for (const pair of pairs) for (const socket of pair) socket.destroy();
+    if (server.listening) await new Promise((resolve) => server.close(resolve));
+  };
+  const url = new URL(target);
+  url.port = String(ownPort);
+  return {
+    url: url.href,
+    shut,
+    stall: () => void (stalled = true),
+    open: async () => {
+      stalled = false;
+      if (!server.listening) await listen(ownPort);
+    },
+    roundTrips: () => trips,
+    close: shut,
+  };
+}
