@@ -197,7 +197,7 @@ afterAll(async () => {
 });
 
 beforeEach(() => {
-  people.set('user-1', snapshot({ partnerId }));
+  people.set('11111111-1111-4111-8111-111111111111', snapshot({ partnerId }));
   keys.set(apiKey.keyHash.toString('hex'), {
     kind: 'api_key',
     keyId: randomUUID(),
@@ -211,7 +211,7 @@ beforeEach(() => {
     deviceGroupIds: null,
     generation: 1,
     status: 'active',
-    createdBy: 'user-1',
+    createdBy: '11111111-1111-4111-8111-111111111111',
     principalId: null,
   });
   keys.set(partnerKey.keyHash.toString('hex'), {
@@ -229,7 +229,9 @@ beforeEach(() => {
   usage.splice(0);
 });
 beforeEach(() => announce(credentials, 'credential.changed', keysAll()));
-beforeEach(() => announce(identity, 'access.changed', { userIds: ['user-1'], reason: 'spec' }));
+beforeEach(() =>
+  announce(identity, 'access.changed', { userIds: ['11111111-1111-4111-8111-111111111111'], reason: 'spec' }),
+);
 
 const keysAll = (): CredentialChanged => ({
   kind: 'api_key',
@@ -272,7 +274,10 @@ const get = (path: string) => http().get(`/api/v1/things${path}`);
 describe('a user', () => {
   it('is let in, known to the handler, and asked of identity once', async () => {
     const answer = await get('').set('authorization', bearer()).expect(200);
-    expect(answer.body).toMatchObject({ kind: 'user', tenant: { scope: 'partner', partnerId, userId: 'user-1' } });
+    expect(answer.body).toMatchObject({
+      kind: 'user',
+      tenant: { scope: 'partner', partnerId, userId: '11111111-1111-4111-8111-111111111111' },
+    });
     // The first heartbeat of a publisher whose beginning was missed flushes once.
     await eventually(async () => {
       const before = asked.access;
@@ -283,21 +288,21 @@ describe('a user', () => {
 
   it('whose session ends is out as soon as the broadcast is heard', async () => {
     await get('/me').set('authorization', bearer()).expect(200);
-    people.set('user-1', snapshot({ partnerId, sessionRevoked: true }));
+    people.set('11111111-1111-4111-8111-111111111111', snapshot({ partnerId, sessionRevoked: true }));
     await get('/me').set('authorization', bearer()).expect(200);
-    await announce(identity, 'access.changed', { userIds: ['user-1'], reason: 'logout' });
+    await announce(identity, 'access.changed', { userIds: ['11111111-1111-4111-8111-111111111111'], reason: 'logout' });
     const answer = await get('/me').set('authorization', bearer()).expect(401);
     expect(answer.body).toMatchObject({ code: 'unauthenticated', error: 'Unauthorized' });
   });
 
   it('without the permission is told which, and leaves an audit row', async () => {
-    people.set('user-1', snapshot({ partnerId, permissions: [] }));
-    await announce(identity, 'access.changed', { userIds: ['user-1'], reason: 'role' });
+    people.set('11111111-1111-4111-8111-111111111111', snapshot({ partnerId, permissions: [] }));
+    await announce(identity, 'access.changed', { userIds: ['11111111-1111-4111-8111-111111111111'], reason: 'role' });
     const answer = await get('').set('authorization', bearer()).set('x-forwarded-for', '198.51.100.77').expect(403);
     expect(answer.body).toMatchObject({ code: 'permission_denied', required: ['sites:read'] });
     const row = await eventually(() => auditRow('access.denied'));
     expect(row).toMatchObject({
-      actor: { id: 'user-1' },
+      actor: { id: '11111111-1111-4111-8111-111111111111' },
       data: { result: 'denied', ipAddress: '198.51.100.77', details: { reason: 'permission_denied' } },
     });
   });
@@ -411,7 +416,10 @@ describe('an API key', () => {
   it('whose creator changed is looked at again', async () => {
     await get('/fields').set('x-api-key', apiKey.key).expect(200);
     keys.delete(apiKey.keyHash.toString('hex'));
-    await announce(identity, 'access.changed', { userIds: ['user-1'], reason: 'removed' });
+    await announce(identity, 'access.changed', {
+      userIds: ['11111111-1111-4111-8111-111111111111'],
+      reason: 'removed',
+    });
     await get('/fields').set('x-api-key', apiKey.key).expect(401);
   });
 
@@ -522,7 +530,7 @@ describe('when a dependency is away', () => {
   it('what was cached before NATS was gone is not trusted after it', async () => {
     await get('/me').set('authorization', bearer()).expect(200);
     await fleet.nats.stop();
-    people.set('user-1', snapshot({ partnerId, userStatus: 'disabled' }));
+    people.set('11111111-1111-4111-8111-111111111111', snapshot({ partnerId, userStatus: 'disabled' }));
     await fleet.nats.start();
     await eventually(() => get('/me').set('authorization', bearer()).expect(401));
   });
