@@ -10,6 +10,7 @@ export * from './errors/errors.js';
 export * from './errors/start-refusal.js';
 export * from './errors/serialize-error.js';
 export * from './health/health-registry.js';
+export { Job, type JobOptions } from './jobs/job.decorator.js';
 export * from './limits/address-bucket.js';
 export * from './limits/rate-limits.js';
 export * from './logging/logger.js';
@@ -20,7 +21,6 @@ export type { OperationExample, OperationExamples } from './openapi/operation-ex
 export * from './redis/redis-connections.js';
 export * from './service-kit.module.js';
 export * from './time/clock.js';
-export * from './time/repeated-work.js';
 export * from './tokens.js';
 export * from './dto/field.js';
 export * from './dto/list-fields.js';

@@ -1,7 +1,10 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
+import { ScheduleModule } from '@nestjs/schedule';
 import type { ServiceName } from '@rmm/contracts';
 import type { FleetConfig } from './config/fleet-config.js';
 import { HealthRegistry } from './health/health-registry.js';
+import { JobScheduler } from './jobs/job-scheduler.service.js';
 import { RateLimits } from './limits/rate-limits.js';
 import { Logger } from './logging/logger.js';
 import { MetricsRegistry } from './metrics/metrics-registry.js';
@@ -19,6 +22,7 @@ export class ServiceKitModule {
       { provide: SERVICE_NAME, useValue: service },
       Clock,
       HealthRegistry,
+      JobScheduler,
       OpenApiDocuments,
       { provide: Logger, useFactory: () => Logger.create({ service, level: config.logLevel }) },
       { provide: MetricsRegistry, useFactory: () => new MetricsRegistry(service) },
@@ -33,6 +37,7 @@ export class ServiceKitModule {
         useFactory: (redis: RedisConnections, clock: Clock) => new RateLimits(redis, config, clock),
       },
     ];
-    return { module: ServiceKitModule, global: true, providers, exports: providers };
+    const imports = [DiscoveryModule, ScheduleModule.forRoot()];
+    return { module: ServiceKitModule, global: true, imports, providers, exports: providers };
   }
 }
