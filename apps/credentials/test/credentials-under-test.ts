@@ -1,6 +1,5 @@
 import {
   type CredentialChanged,
-  CREDENTIAL_CHANGED,
   type Envelope,
   type OrganizationState,
   type PartnerState,
@@ -45,7 +44,7 @@ export class CredentialsUnderTest {
     for (const subject of ['rmm.internal.credentials.>', 'rmm.audit.>']) {
       connection.subscribe(subject, { callback: (_, message) => void this.heard.push(message.json<Envelope>()) });
     }
-    connection.subscribe(subjects.broadcast(CREDENTIAL_CHANGED), {
+    connection.subscribe(subjects.broadcast('credential.changed'), {
       callback: (_, message) => void this.announced.push(message.json<Envelope<CredentialChanged>>().data),
     });
   }

@@ -19,7 +19,7 @@ export interface PartnerCaps {
   maxOrganizations?: number | null;
   maxDevices?: number | null;
   status?: PartnerState['status'];
-  makeFirstOrganization?: boolean;
+  createFirstOrganization?: boolean;
 }
 
 /** The real service on real stores, with identity and credentials played over the real NATS. */

@@ -1,6 +1,4 @@
 import {
-  ACCESS_CHANGED,
-  ACCESS_HEARTBEAT,
   IDENTITY_ACCESS_IN_ORGANIZATION,
   IDENTITY_ACCESS_RESOLVE,
   IDENTITY_MAIL_SEND,
@@ -113,7 +111,7 @@ export class FakeIdentity {
     for (const [sessionId, snapshot] of this.snapshots) {
       if (snapshot.userId === userId) this.snapshots.set(sessionId, { ...snapshot, ...to });
     }
-    this.broadcasts.publishNow(ACCESS_CHANGED, { userIds: [userId], reason: 'spec' } satisfies AccessChanged);
+    this.broadcasts.publishNow('access.changed', { userIds: [userId], reason: 'spec' } satisfies AccessChanged);
   }
 
   async stop(): Promise<void> {
@@ -148,7 +146,7 @@ export class FakeIdentity {
       },
     });
     const publishHeartbeat = () =>
-      this.broadcasts.publishNow(ACCESS_HEARTBEAT, {
+      this.broadcasts.publishNow('access.heartbeat', {
         publisher: KID,
         sequence: ++this.sequence,
         intervalMs: HEARTBEAT_MS,

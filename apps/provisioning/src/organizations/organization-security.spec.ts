@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { ORGANIZATION_SECURITY_UPDATED, type ApplySecurityPolicyRequest } from '@rmm/contracts';
+import { type ApplySecurityPolicyRequest } from '@rmm/contracts';
 import { ConflictError, serializeError } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
 import { ProvisioningUnderTest } from '../../test/provisioning-under-test.js';
@@ -37,7 +37,7 @@ describe('settings.security of an organization', () => {
   const path = () => `/orgs/organizations/${orgId}`;
   const tell = (version: number, security: object, about = orgId) =>
     service.tell({
-      type: ORGANIZATION_SECURITY_UPDATED,
+      type: 'organization.security_policy_updated',
       partnerId,
       aggregateVersion: version,
       data: { orgId: about, partnerId, security, version },
