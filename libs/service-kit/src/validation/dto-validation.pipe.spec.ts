@@ -1,12 +1,18 @@
-import { Type } from 'class-transformer';
-import { IsEmail, IsIn, IsOptional, Length, Max, ValidateNested } from 'class-validator';
-import { IsCidrList, IsNested, IsUuidList, IsWordList } from '../dto/list-fields.js';
-import { PageQueryDto } from '../dto/page.js';
-import { IsEmailAddress, IsHttpUrl, IsName, IsOneOf, IsText } from '../dto/text-fields.js';
-import { IsFlag, IsInteger, IsIsoDateTime, IsOpenObject, IsUuid, parseIsoDateTime } from '../dto/value-fields.js';
+import { IsEmail, IsIn, IsOptional, Length, Max } from 'class-validator';
+import { IsCidrList, IsNested, IsNestedList, IsUuidList, IsWordList } from '../dto/list-fields.decorator.js';
+import { PageQueryDto } from '../dto/page.dto.js';
+import { IsEmailAddress, IsHttpUrl, IsName, IsOneOf, IsText } from '../dto/text-fields.decorator.js';
+import {
+  IsFlag,
+  IsInteger,
+  IsIsoDateTime,
+  IsOpenObject,
+  IsUuid,
+  parseIsoDateTime,
+} from '../dto/value-fields.decorator.js';
 import { ValidationError } from '../errors/errors.js';
-import { OpenDocument } from './field-kind.js';
-import { type DtoSource, readDto } from './read-dto.js';
+import { type DtoSource, OpenDocument } from './create-dto.js';
+import { DtoValidationPipe, readDto } from './dto-validation.pipe.js';
 
 class FieldsDto {
   @IsName({ optional: true, max: 5 }) name?: string;
@@ -23,6 +29,7 @@ class FieldsDto {
   @IsCidrList({ optional: true }) ranges?: string[];
   @IsOpenObject({ optional: true, maxBytes: 20 }) settings?: object;
   @IsNested(() => FieldsDto, { optional: true }) inner?: FieldsDto;
+  @IsNestedList(() => FieldsDto, { optional: true }) list?: FieldsDto[];
 }
 
 function problems(value: unknown, source: DtoSource = 'body', type: new () => object = FieldsDto) {
@@ -37,8 +44,8 @@ function problems(value: unknown, source: DtoSource = 'body', type: new () => ob
 
 const ID = 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11';
 
-describe('a body', () => {
-  it('becomes an instance of its class, tidied', () => {
+describe('readDto of a body', () => {
+  it('returns an instance of the class with trimmed and normalized values', () => {
     const dto = readDto(FieldsDto, {
       name: '  x ',
       email: ' Ann@Example.COM',
@@ -56,11 +63,11 @@ describe('a body', () => {
   });
 
   it.each([
-    [{ name: 'a\u0007' }, 'name', 'must be text of 1 to 5 characters'],
+    [{ name: 'a\u0007' }, 'name', 'must not contain control characters'],
     [{ name: null }, 'name', 'must be text of 1 to 5 characters'],
     [{ text: 'longer' }, 'text', 'must be text of 0 to 5 characters'],
-    [{ name: 'a\ud800' }, 'name', 'must be text of 1 to 5 characters'],
-    [{ text: 'a\u0000' }, 'text', 'must be text of 0 to 5 characters'],
+    [{ name: 'a\ud800' }, 'name', 'must not contain NUL or half of a surrogate pair'],
+    [{ text: 'a\u0000' }, 'text', 'must not contain NUL or half of a surrogate pair'],
     [{ words: ['\udc00'] }, 'words.0', 'must be text of 1 to 255 characters'],
     [{ email: 'ann@localhost' }, 'email', 'must be an e-mail address of at most 255 characters'],
     [{ id: `${ID}0` }, 'id', 'must be a UUID'],
@@ -76,31 +83,34 @@ describe('a body', () => {
     [{ words: [] }, 'words', 'must be a list of 1 to 1000 items'],
     [{ ranges: ['10.0.0.0/8', '10.0.0.0/40'] }, 'ranges.1', 'must be a CIDR range'],
     [{ settings: { a: 'far too much of it' } }, 'settings', 'must be an object of at most 20 bytes'],
-    [{ settings: { a: '\u0000' } }, 'settings', 'must be an object of at most 20 bytes'],
+    [{ settings: { a: '\u0000' } }, 'settings', expect.stringContaining('must not nest too deep or contain NUL')],
+    [{ list: [[]] }, 'list.0', 'must be an object'],
+    [{ list: [[{ count: 1 }]] }, 'list.0', 'must be an object'],
+    [{ at: '0000-01-01T00:00:00Z' }, 'at', 'must be an ISO 8601 date and time with an offset'],
     [{ inner: [] }, 'inner', 'must be an object'],
     [{ inner: { inner: { count: -1 } } }, 'inner.inner.count', 'must be an integer from 0 to 9'],
     [{ inner: { who: 1 } }, 'inner.who', 'unknown field'],
-  ])('%j is refused', (body, path, text) => {
+  ])('refuses %j', (body, path, text) => {
     expect(problems(body)).toEqual({ [path]: [text] });
   });
 
-  it('names names of the prototype as unknown too', () => {
+  it('reports names of Object.prototype as unknown fields', () => {
     const body = JSON.parse('{"__proto__":{"name":"x"},"constructor":1}') as object;
     const found = problems(body);
     expect(Object.keys(found ?? {}).sort()).toEqual(['__proto__', 'constructor']);
     expect(({} as { name?: string }).name).toBeUndefined();
   });
 
-  it('must be an object', () => {
+  it('refuses a value that is no object', () => {
     for (const body of [[], 5, 'x', null]) expect(problems(body)).toEqual({ body: ['must be an object'] });
   });
 
-  it('is not answered with more problems than anybody reads', () => {
+  it('lists at most 100 problems', () => {
     const body = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`f${i}`, 1]));
     expect(Object.keys(problems(body) ?? {})).toHaveLength(100);
   });
 
-  it('may be an open document', () => {
+  it('ignores unknown fields of an open document', () => {
     @OpenDocument()
     class AgentDto {
       @IsName() hostname: string;
@@ -108,36 +118,54 @@ describe('a body', () => {
     expect({ ...readDto(AgentDto, { hostname: 'a', newInVersion9: true }) }).toEqual({ hostname: 'a' });
   });
 
-  it('obeys the plain decorators of class-validator and class-transformer', () => {
-    class InnerDto {
-      @Max(5) size: number;
-    }
+  it('accepts the plain decorators of class-validator', () => {
     class PlainDto {
       @IsEmail() email: string;
       @IsOptional() @IsIn(['a', 'b'], { each: true }) letters?: string[];
       @Length(2, 3) code: string;
-      @ValidateNested({ each: true }) @Type(() => InnerDto) inner: InnerDto[];
+      @Max(5) size: number;
     }
-    const body = { email: 'no', letters: ['a', 'c'], code: 'x', inner: [{ size: 1 }, { size: 6 }] };
-    expect(problems(body, 'body', PlainDto)).toEqual({
+    expect(problems({ email: 'no', letters: ['a', 'c'], code: 'x', size: 6 }, 'body', PlainDto)).toEqual({
       email: ['must be an email'],
-      'letters.1': ['must be one of the following values: a,b'],
+      letters: ['must be one of the following values: a, b'],
       code: ['must be longer than or equal to 2 characters'],
-      'inner.1.size': ['must not be greater than 5'],
+      size: ['must not be greater than 5'],
     });
-    const dto = readDto(PlainDto, { email: 'a@b.de', code: 'xy', inner: [{ size: 1 }] });
-    expect(dto.inner[0]).toBeInstanceOf(InnerDto);
+    expect({ ...readDto(PlainDto, { email: 'a@b.de', code: 'xy', size: 1 }) }).toMatchObject({ code: 'xy' });
+  });
+
+  it('refuses 20,000 levels of nested objects or arrays', () => {
+    const objects = JSON.parse(`${'{"inner":'.repeat(20_000)}1${'}'.repeat(20_000)}`) as object;
+    const [path] = Object.keys(problems(objects) ?? {});
+    expect(path).toMatch(/^inner(\.inner)+$/);
+    const arrays = JSON.parse(`{"list":${'['.repeat(20_000)}${']'.repeat(20_000)}}`) as object;
+    expect(problems(arrays)).toEqual({ 'list.0': ['must be an object'] });
+    const settings = JSON.parse(`{"settings":${'{"a":'.repeat(20_000)}1${'}'.repeat(20_001)}`) as object;
+    expect(Object.keys(problems(settings) ?? {})).toEqual(['settings']);
+  });
+
+  it('validates through the pipe of a route as readDto does', async () => {
+    const pipe = new DtoValidationPipe();
+    const body = { type: 'body', metatype: FieldsDto } as const;
+    const query = { type: 'query', metatype: PageQueryDto } as const;
+    await expect(pipe.transform({ settings: { constructor: 'kept', a: 1 } }, body)).rejects.toThrow(ValidationError);
+    await expect(pipe.transform({ settings: { constructor: 1 } }, body)).resolves.toMatchObject({
+      settings: { constructor: 1 },
+    });
+    await expect(pipe.transform({ page: '2', color: 'x' }, query)).resolves.toEqual({ page: 2, limit: 50 });
+    await expect(pipe.transform([], body)).rejects.toMatchObject({ fieldErrors: { body: ['must be an object'] } });
+    await expect(pipe.transform(undefined, body)).resolves.toBeInstanceOf(FieldsDto);
   });
 });
 
-describe('a query', () => {
+describe('readDto of a query', () => {
   class QueryDto extends PageQueryDto {
     @IsFlag({ optional: true }) expired?: boolean;
     @IsWordList({ optional: true }) tags?: string[];
     @IsUuid({ optional: true }) orgId?: string;
   }
 
-  it('is text that becomes what the field is; unknown parameters are ignored', () => {
+  it('converts text to the type of the field and ignores unknown parameters', () => {
     const read = (query: object) => ({ ...readDto(QueryDto, query, 'query') });
     expect(read({})).toEqual({ page: 1, limit: 50 });
     expect(read({ page: '2', limit: '100', expired: 'false', tags: 'a', color: 'x' })).toEqual({
@@ -159,18 +187,18 @@ describe('a query', () => {
     [{ expired: '1' }, 'expired'],
     [{ expired: 'TRUE' }, 'expired'],
     [{ orgId: [ID, ID] }, 'orgId'],
-  ])('%j is refused', (query, path) => {
+  ])('refuses %j', (query, path) => {
     expect(Object.keys(problems(query, 'query', QueryDto) ?? {})).toEqual([path]);
   });
 });
 
-describe('a time', () => {
+describe('parseIsoDateTime', () => {
   it.each([
     ['2026-02-28T23:59:59.999Z', '2026-02-28T23:59:59.999Z'],
     ['2026-02-28T23:59:59.123456+02:00', '2026-02-28T21:59:59.123Z'],
     ['2026-02-28t23:59z', '2026-02-28T23:59:00.000Z'],
     ['2026-02-28T23:59:00+0200', '2026-02-28T21:59:00.000Z'],
-  ])('%s is %s', (text, iso) => {
+  ])('reads %s as %s', (text, iso) => {
     expect(parseIsoDateTime(text)?.toISOString()).toBe(iso);
   });
 
@@ -181,7 +209,11 @@ describe('a time', () => {
     '2026-02-28T23:59:00',
     'yesterday',
     '1772323200',
-  ])('%s is none', (text) => {
+    '0000-01-01T00:00:00Z',
+    '0001-01-01T00:00:00+01:00',
+    '2026-W09-6T00:00:00Z',
+    '2026-02-28T23:59:00,5Z',
+  ])('returns null for %s', (text) => {
     expect(parseIsoDateTime(text)).toBeNull();
   });
 });

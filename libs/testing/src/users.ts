@@ -16,21 +16,21 @@ export interface SignedIn {
   partnerId: string;
 }
 
-function expectStatus(answer: ApiResponse, status: number, what: string): ApiResponse {
-  if (answer.status !== status) {
-    throw new Error(`${what}: ${answer.status} instead of ${status}: ${JSON.stringify(answer.body)}`);
+function expectStatus(response: ApiResponse, status: number, what: string): ApiResponse {
+  if (response.status !== status) {
+    throw new Error(`${what}: ${response.status} instead of ${status}: ${JSON.stringify(response.body)}`);
   }
-  return answer;
+  return response;
 }
 
-/** The bootstrap administrator, without a factor. */
+/** Signs in as the bootstrap administrator, without a second factor. */
 export async function signInAdmin(fleet: FleetHandle): Promise<ApiClient> {
   const anonymous = new ApiClient(fleet.baseUrl);
   const login = expectStatus(await anonymous.post('/auth/login', fleet.admin), 200, 'admin login');
   return anonymous.as({ bearer: login.body.tokens.accessToken as string });
 }
 
-/** A new partner with its admin, by sign-up and mailbox. The session has no factor yet. */
+/** Registers a partner and verifies its administrator's email address. The session has no second factor yet. */
 export async function registerPartner(fleet: FleetHandle, companyName = `Partner ${suffix()}`): Promise<SignedIn> {
   const anonymous = new ApiClient(fleet.baseUrl);
   const email = `admin-${suffix()}@partner.test`;
@@ -47,7 +47,7 @@ export async function registerPartner(fleet: FleetHandle, companyName = `Partner
   };
 }
 
-/** Sets up TOTP through the API; the answered session has satisfied MFA. */
+/** Sets up TOTP through the API; the returned session has satisfied MFA. */
 export async function enrollTotp(
   client: ApiClient,
 ): Promise<{ client: ApiClient; bearer: string; secret: string; recoveryCodes: string[] }> {
@@ -67,21 +67,21 @@ export async function enrollTotp(
   };
 }
 
-/** A partner whose admin has satisfied MFA. */
+/** Registers a partner whose administrator has satisfied MFA. */
 export async function partnerWithMfa(fleet: FleetHandle): Promise<SignedIn & { secret: string }> {
   const partner = await registerPartner(fleet);
   const { client, secret } = await enrollTotp(partner.client);
   return { ...partner, client, secret };
 }
 
-/** Invites somebody by the caller, accepts through the mailbox, and signs in. */
+/** Invites a user as the caller, accepts the invitation through the mailbox, and signs in. */
 export async function inviteAndAccept(
   fleet: FleetHandle,
   inviter: ApiClient,
   invite: Record<string, unknown>,
 ): Promise<SignedIn> {
-  const email = `person-${suffix()}@people.test`;
-  expectStatus(await inviter.post('/users/invite', { email, name: 'Robin Person', ...invite }), 201, 'invite');
+  const email = `user-${suffix()}@users.test`;
+  expectStatus(await inviter.post('/users/invite', { email, name: 'Robin User', ...invite }), 201, 'invite');
   const token = await new MailboxClient(fleet.mailboxUrl).token(email);
   const anonymous = new ApiClient(fleet.baseUrl);
   const body = expectStatus(
@@ -98,7 +98,7 @@ export async function inviteAndAccept(
   };
 }
 
-/** A new organization of the caller's partner with one site, known to every service. */
+/** Creates an organization of the caller's partner with one site. */
 export async function createOrganization(client: ApiClient): Promise<{ orgId: string; siteId: string }> {
   const organization = expectStatus(
     await client.post('/orgs/organizations', { name: `Org ${suffix()}` }),
@@ -110,7 +110,7 @@ export async function createOrganization(client: ApiClient): Promise<{ orgId: st
   return { orgId, siteId: site.id as string };
 }
 
-/** What an agent sends to enroll. */
+/** Builds the request body of an agent that enrolls. */
 export const buildEnrollment = (enrollmentKey: string, hostname = `host-${suffix()}`) => ({
   enrollmentKey,
   hostname,
@@ -120,6 +120,6 @@ export const buildEnrollment = (enrollmentKey: string, hostname = `host-${suffix
   agentVersion: '1.0.0',
 });
 
-/** Repeats a call until it answers the status, for effects that arrive by event. */
+/** Repeats a call until its response has the status, for effects that arrive by event. */
 export const untilStatus = (call: () => Promise<ApiResponse>, status: number): Promise<ApiResponse> =>
   eventually(async () => expectStatus(await call(), status, 'still'));

@@ -1,6 +1,6 @@
 import { type Type } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
-import { IsInteger } from './value-fields.js';
+import { IsInteger } from './value-fields.decorator.js';
 
 /** `page` and `limit` of a list, 50 a page and at most 100. Extend it with the filters of the list. */
 export class PageQueryDto {

@@ -21,8 +21,8 @@ import type { AddressInfo } from 'node:net';
 const KID = 'spec';
 const HEARTBEAT_MS = 500;
 
-/** Who signs in; what is left out is a partner member who may do everything, with a verified factor. */
-export interface Person {
+/** The user to sign in; by default a partner member with all permissions and a verified factor. */
+export interface FakeUser {
   scope?: AccessScope;
   partnerId?: string | null;
   orgId?: string | null;
@@ -34,18 +34,18 @@ export interface Person {
 }
 
 /**
- * Identity as a single service under test meets it: public keys over HTTP; snapshots, rights, heartbeats and mail over
- * NATS. Specs of the whole fleet meet the real one.
+ * Stands in for identity in the specs of one service: public keys over HTTP; access snapshots, heartbeats and mail over
+ * NATS. End-to-end tests use the real service.
  */
-export class IdentitySide {
-  private readonly people = new Map<string, AccessSnapshot>();
-  /** How identity answers a policy: `{ value }`, `{ error }`, or nothing at all. */
-  judgesPolicy: (request: ApplySecurityPolicyRequest) => object | undefined = () => undefined;
-  /** What identity was asked to mail, oldest first. */
+export class FakeIdentity {
+  private readonly snapshots = new Map<string, AccessSnapshot>();
+  /** Returns the reply to a policy: `{ value }`, `{ error }`, or undefined for no reply. */
+  onApplyPolicy: (request: ApplySecurityPolicyRequest) => object | undefined = () => undefined;
+  /** The mails identity was asked to send, oldest first. */
   readonly mails: MailSendRequest[] = [];
   private readonly broadcasts: Broadcasts;
   private sequence = 0;
-  private beating?: NodeJS.Timeout;
+  private heartbeat?: NodeJS.Timeout;
 
   private constructor(
     readonly link: NatsLink,
@@ -55,30 +55,30 @@ export class IdentitySide {
     this.broadcasts = new Broadcasts(link);
   }
 
-  static async start(natsUrl: string): Promise<IdentitySide> {
+  static async start(natsUrl: string): Promise<FakeIdentity> {
     const { publicKey, privateKey } = await generateKeyPair('ES256');
     const jwk = { ...(await exportJWK(publicKey)), kid: KID, alg: 'ES256', use: 'sig' };
     const server = createServer((_, response) => {
       response.setHeader('Content-Type', 'application/json').end(JSON.stringify({ keys: [jwk] }));
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const link = new NatsLink({ url: natsUrl, name: 'identity-side' });
+    const link = new NatsLink({ url: natsUrl, name: 'fake-identity' });
     await link.open();
-    const side = new IdentitySide(link, server, privateKey);
-    side.serve();
-    return side;
+    const fake = new FakeIdentity(link, server, privateKey);
+    fake.serve();
+    return fake;
   }
 
   get jwksUrl(): string {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/`;
   }
 
-  /** @returns a bearer token */
-  async signIn(person: Person = {}): Promise<string> {
-    const { scope = 'partner', partnerId = null, orgId = null, mfa = true } = person;
+  /** Signs a user in. @returns a bearer token */
+  async signIn(user: FakeUser = {}): Promise<string> {
+    const { scope = 'partner', partnerId = null, orgId = null, mfa = true } = user;
     const [userId, sessionId] = [randomUUID(), randomUUID()];
     const email = `${userId}@example.com`;
-    this.people.set(sessionId, snapshotOf(person, { userId, sessionId, email, scope, partnerId, orgId }));
+    this.snapshots.set(sessionId, snapshotOf(user, { userId, sessionId, email, scope, partnerId, orgId }));
     const claims = {
       email,
       type: 'access',
@@ -101,21 +101,21 @@ export class IdentitySide {
       .sign(this.key);
   }
 
-  /** Who a token of `signIn` is of. */
+  /** Returns the user of a token of `signIn`. */
   userIdOf(token: string): string {
     return decodeJwt(token).sub ?? '';
   }
 
-  /** Changes what somebody may do, and says so to every service. */
+  /** Changes the access of a user and publishes the change to every service. */
   change(userId: string, to: Partial<AccessSnapshot>): void {
-    for (const [sessionId, snapshot] of this.people) {
-      if (snapshot.userId === userId) this.people.set(sessionId, { ...snapshot, ...to });
+    for (const [sessionId, snapshot] of this.snapshots) {
+      if (snapshot.userId === userId) this.snapshots.set(sessionId, { ...snapshot, ...to });
     }
     this.broadcasts.publishNow('access.changed', { userIds: [userId], reason: 'spec' } satisfies AccessChanged);
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.beating);
+    clearInterval(this.heartbeat);
     await this.link.close();
     await new Promise((resolve) => this.server.close(resolve));
   }
@@ -124,13 +124,13 @@ export class IdentitySide {
     this.link.connection.subscribe(IDENTITY_ACCESS_RESOLVE.subject, {
       callback: (_, message) => {
         const { sessionId } = message.json<AccessResolveRequest>();
-        message.respond(JSON.stringify({ value: this.people.get(sessionId) ?? null }));
+        message.respond(JSON.stringify({ value: this.snapshots.get(sessionId) ?? null }));
       },
     });
     this.link.connection.subscribe(IDENTITY_SECURITY_POLICY_APPLY.subject, {
       callback: (_, message) => {
-        const answer = this.judgesPolicy(message.json<ApplySecurityPolicyRequest>());
-        if (answer) message.respond(JSON.stringify(answer));
+        const reply = this.onApplyPolicy(message.json<ApplySecurityPolicyRequest>());
+        if (reply) message.respond(JSON.stringify(reply));
       },
     });
     this.link.connection.subscribe(IDENTITY_ACCESS_IN_ORGANIZATION.subject, {
@@ -145,37 +145,37 @@ export class IdentitySide {
         message.respond(JSON.stringify({ value: { accepted: true } }));
       },
     });
-    const beat = () =>
+    const publishHeartbeat = () =>
       this.broadcasts.publishNow('access.heartbeat', {
         publisher: KID,
         sequence: ++this.sequence,
         intervalMs: HEARTBEAT_MS,
       });
-    this.beating = setInterval(beat, HEARTBEAT_MS);
+    this.heartbeat = setInterval(publishHeartbeat, HEARTBEAT_MS);
   }
 
   private inOrganization({ userId, partnerId, orgId }: AccessInOrganizationRequest): AccessInOrganization | null {
-    const sessions = [...this.people.values()].filter((snapshot) => snapshot.userId === userId);
-    const [person] = sessions;
-    if (!person) return null;
+    const sessions = [...this.snapshots.values()].filter((snapshot) => snapshot.userId === userId);
+    const [session] = sessions;
+    if (!session) return null;
     const grants = sessions
       .filter(({ membershipExists }) => membershipExists)
-      .filter((snapshot) => reaches(snapshot, partnerId, orgId))
+      .filter((snapshot) => canAccess(snapshot, partnerId, orgId))
       .map(({ scope, permissions, siteIds, deviceGroupIds }) => ({ scope, permissions, siteIds, deviceGroupIds }));
-    return { userId, email: person.email, name: 'Spec Person', active: person.userStatus === 'active', grants };
+    return { userId, email: session.email, name: 'Spec User', active: session.userStatus === 'active', grants };
   }
 }
 
-function reaches(person: AccessSnapshot, partnerId: string, orgId: string): boolean {
-  if (person.scope === 'system') return true;
-  if (person.partnerId !== partnerId) return false;
-  if (person.scope === 'organization') return person.orgId === orgId;
-  return person.orgAccess === 'all' || (person.orgAccess === 'selected' && person.orgIds.includes(orgId));
+function canAccess(snapshot: AccessSnapshot, partnerId: string, orgId: string): boolean {
+  if (snapshot.scope === 'system') return true;
+  if (snapshot.partnerId !== partnerId) return false;
+  if (snapshot.scope === 'organization') return snapshot.orgId === orgId;
+  return snapshot.orgAccess === 'all' || (snapshot.orgAccess === 'selected' && snapshot.orgIds.includes(orgId));
 }
 
 type Session = Pick<AccessSnapshot, 'userId' | 'sessionId' | 'email' | 'scope' | 'partnerId' | 'orgId'>;
 
-const snapshotOf = (person: Person, session: Session): AccessSnapshot => ({
+const snapshotOf = (user: FakeUser, session: Session): AccessSnapshot => ({
   ...session,
   userStatus: 'active',
   sessionRevoked: false,
@@ -185,11 +185,11 @@ const snapshotOf = (person: Person, session: Session): AccessSnapshot => ({
   membershipExists: true,
   partnerStatus: session.scope === 'system' ? null : 'active',
   roleId: null,
-  orgAccess: person.orgAccess ?? (session.scope === 'partner' ? 'all' : 'none'),
-  orgIds: person.orgIds ?? [],
-  siteIds: person.siteIds ?? null,
+  orgAccess: user.orgAccess ?? (session.scope === 'partner' ? 'all' : 'none'),
+  orgIds: user.orgIds ?? [],
+  siteIds: user.siteIds ?? null,
   deviceGroupIds: null,
-  permissions: person.permissions ?? ['*:*'],
+  permissions: user.permissions ?? ['*:*'],
   hasFactor: true,
   mfaEnrollmentRequired: false,
   allowedMfaMethods: ['totp'],
