@@ -1,7 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
 import type { Envelope } from '@rmm/contracts';
 import { eventually } from '@rmm/testing-services';
-import { randomUUID } from 'node:crypto';
 import { startMessagingTestApp, type MessagingTestApp } from '../../test/messaging-test-app.js';
 import { DeadLettersRepository, DeadLettersService, EventBatches, type BatchMessage } from '../index.js';
 

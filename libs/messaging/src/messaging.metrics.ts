@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { MetricsRegistry } from '@rmm/service-kit';
 
-/** How a durable consumer settled a message. */
+/** Result of a message of a durable consumer. */
 export type Settlement = 'handled' | 'redelivered' | 'terminated' | 'dead_lettered';
 
 /** The metrics of messaging. */

@@ -1,9 +1,9 @@
 import { Controller, type INestApplication } from '@nestjs/common';
+import { headers } from 'nats';
+import { randomUUID } from 'node:crypto';
 import { replayDeadLetters, type DomainEvent, type Envelope, type IntegrationEvent } from '@rmm/contracts';
 import { currentContext, MetricsRegistry, UnavailableError } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
-import { randomUUID } from 'node:crypto';
-import { headers } from 'nats';
 import { startMessagingTestApp, type MessagingTestApp } from '../../test/messaging-test-app.js';
 import {
   DeadLettersRepository,
@@ -15,7 +15,7 @@ import {
   RpcClient,
 } from '../index.js';
 
-/** Data of the published events; tells the handler how to behave. */
+/** Data of the published events, which selects the behavior of the handler. */
 interface SpecData {
   behavior?: 'fail' | 'fail-once' | 'reject' | 'unavailable' | 'slow';
   n?: number;

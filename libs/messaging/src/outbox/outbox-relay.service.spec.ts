@@ -1,6 +1,6 @@
 import type { INestApplication } from '@nestjs/common';
-import { eventually } from '@rmm/testing-services';
 import { randomUUID } from 'node:crypto';
+import { eventually } from '@rmm/testing-services';
 import {
   startMessagingTestApp,
   storedMessages,

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Actor, AuditAction, AuditEntry, AuditResult } from '@rmm/contracts';
 import { WorkerDatabase } from '@rmm/persistence';
 import { currentContext } from '@rmm/service-kit';
-import { Outbox, type OutboxTransaction } from '../outbox/outbox.js';
+import { Outbox, type OutboxTransaction } from '../outbox/outbox.service.js';
 import { oneLine, redactDetails } from './redact-details.js';
 
 const MAX_NAME = 255;

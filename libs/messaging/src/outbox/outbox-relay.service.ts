@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { NatsLink } from '../connection/nats-link.js';
-import { MessagingMetrics } from '../messaging-metrics.js';
+import { MessagingMetrics } from '../messaging.metrics.js';
 import { MESSAGING_OPTIONS, type MessagingModuleOptions } from '../messaging.options.js';
 import { JetStreamPublisher } from './jetstream-publisher.js';
 import { OutboxRepository, type AggregateDelay, type LeasedBatch } from './outbox.repository.js';
@@ -14,9 +14,9 @@ export interface RelayOptions {
   window: number;
   /** Batches in progress at the same time: one is published while another is read or deleted. */
   parallelBatches: number;
-  /** How long the aggregates of a relay that died stay leased. */
+  /** Time after which the aggregates leased by a relay that died are free again. */
   leaseMs: number;
-  /** How often the outbox is read without a wake-up call. */
+  /** Interval of reads without a wake-up call. */
   pollMs: number;
   /** When the outbox is read again after rows were published: another replica may have committed rows for them. */
   recheckMs: number;

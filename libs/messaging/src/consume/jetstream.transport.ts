@@ -1,5 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { BaseRpcContext, Server, type CustomTransportStrategy, type MessageHandler } from '@nestjs/microservices';
+import type { JsMsg } from 'nats';
+import { isObservable, lastValueFrom } from 'rxjs';
 import {
   replayDeadLetters,
   STREAMS,
@@ -7,13 +9,11 @@ import {
   type ReplayDeadLettersRequest,
   type StreamKind,
 } from '@rmm/contracts';
-import type { JsMsg } from 'nats';
-import { isObservable, lastValueFrom } from 'rxjs';
 import { NatsLink } from '../connection/nats-link.js';
 import { withMessageContext } from '../context/execution-context.js';
 import { decodeEnvelope } from '../envelope/decode-envelope.js';
-import { MessagingMetrics } from '../messaging-metrics.js';
 import { MessageRejected } from '../messaging.errors.js';
+import { MessagingMetrics } from '../messaging.metrics.js';
 import { MESSAGING_OPTIONS, type MessagingModuleOptions } from '../messaging.options.js';
 import { RpcServer } from '../rpc/rpc-server.js';
 import { DeadLettersService } from './dead-letters.service.js';

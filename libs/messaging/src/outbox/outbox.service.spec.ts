@@ -1,9 +1,9 @@
 import type { INestApplication } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
 import type { OrganizationState } from '@rmm/contracts';
 import { TenantDatabase, type TenantContext } from '@rmm/persistence';
 import { currentContext, runInContext } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
-import { randomUUID } from 'node:crypto';
 import {
   startMessagingTestApp,
   storedMessages,

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Clock, currentContext } from '@rmm/service-kit';
 import { MESSAGING_OPTIONS, type MessagingModuleOptions } from '../messaging.options.js';
 import { encodeMessage, type OutgoingMessage } from './outbox-message.js';
-import { OutboxRelay } from './outbox-relay.js';
+import { OutboxRelay } from './outbox-relay.service.js';
 import { OutboxRepository, type OutboxTransaction } from './outbox.repository.js';
 
 export type { OutboxTransaction } from './outbox.repository.js';

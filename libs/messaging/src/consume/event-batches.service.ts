@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Envelope, StreamKind } from '@rmm/contracts';
 import { NatsLink } from '../connection/nats-link.js';
-import { MessagingMetrics } from '../messaging-metrics.js';
+import { MessagingMetrics } from '../messaging.metrics.js';
 import { BatchConsumer } from './batch-consumer.js';
 import { DeadLettersService } from './dead-letters.service.js';
 import { MessageSettler, type RedeliveryPolicy } from './message-settler.js';

@@ -1,8 +1,8 @@
 import { Controller, type INestApplication } from '@nestjs/common';
+import { z } from 'zod';
 import { replyOf, rpc } from '@rmm/contracts';
 import { ConflictError, currentContext, runInContext, UnavailableError, ValidationError } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
-import { z } from 'zod';
 import { startMessagingTestApp, type MessagingTestApp } from '../../test/messaging-test-app.js';
 import { RpcClient, RpcHandler } from '../index.js';
 
