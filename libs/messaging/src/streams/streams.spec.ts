@@ -53,7 +53,7 @@ describe('ensureStreams', () => {
 describe('NatsLink', () => {
   it('gives up a first connection after its bound', async () => {
     const link = new NatsLink({ url: 'nats://127.0.0.1:1', name: 'spec', startWithinMs: 600 });
-    await expect(link.open()).rejects.toThrow('NATS cannot be reached');
+    await expect(link.open()).rejects.toThrow('NATS is unavailable');
     expect(link.isConnected).toBe(false);
     await expect(link.check()).rejects.toThrow('not connected');
     await link.close();
