@@ -1,9 +1,11 @@
-import type { MetricsRegistry } from '@rmm/service-kit';
+import { Injectable } from '@nestjs/common';
+import { MetricsRegistry } from '@rmm/service-kit';
 
-/** What happened to a message a durable consumer was given. */
-export type Outcome = 'handled' | 'redelivered' | 'terminated' | 'parked';
+/** How a durable consumer settled a message. */
+export type Settlement = 'handled' | 'redelivered' | 'terminated' | 'dead_lettered';
 
-/** The counters of messaging, `/metrics`. */
+/** The metrics of messaging. */
+@Injectable()
 export class MessagingMetrics {
   private readonly published;
   private readonly publishFailures;
@@ -12,10 +14,10 @@ export class MessagingMetrics {
   private readonly rpc;
 
   constructor(metrics: MetricsRegistry) {
-    this.published = metrics.counter({ name: 'rmm_outbox_published_total', help: 'Outbox rows that reached NATS' });
+    this.published = metrics.counter({ name: 'rmm_outbox_published_total', help: 'Outbox rows published to NATS' });
     this.publishFailures = metrics.counter({
       name: 'rmm_outbox_failures_total',
-      help: 'Outbox rows or batches that could not be published and will be tried again',
+      help: 'Outbox rows or batches that could not be published and will be retried',
       labelNames: ['cause'],
     });
     metrics.gauge({
@@ -25,12 +27,12 @@ export class MessagingMetrics {
     });
     this.consumed = metrics.counter({
       name: 'rmm_messages_total',
-      help: 'Messages of durable consumers by what became of them',
+      help: 'Messages of durable consumers by their outcome',
       labelNames: ['consumer', 'outcome'],
     });
     this.rpc = metrics.histogram({
       name: 'rmm_rpc_served_seconds',
-      help: 'Time to answer a request of another service',
+      help: 'Time to reply to a request of another service',
       labelNames: ['subject', 'code'],
       buckets: [0.001, 0.005, 0.025, 0.1, 0.5, 2.5],
     });
@@ -44,12 +46,12 @@ export class MessagingMetrics {
     this.publishFailures.inc({ cause });
   }
 
-  /** @param read  asked whenever Prometheus asks */
-  watchOldest(read: () => Promise<number>): void {
+  /** @param read  called at every scrape */
+  observeOldest(read: () => Promise<number>): void {
     this.readOldest = read;
   }
 
-  countConsumed(consumer: string, outcome: Outcome): void {
+  countConsumed(consumer: string, outcome: Settlement): void {
     this.consumed.inc({ consumer, outcome });
   }
 
@@ -58,7 +60,7 @@ export class MessagingMetrics {
   }
 }
 
-/** A database that is down must not take the other metrics with it: the gauge keeps its last value. */
+/** Keeps the last value while the database is down, so that the other metrics are still served. */
 function oldestSeconds(read: () => Promise<number>) {
   return async function (this: { set(value: number): void }): Promise<void> {
     const seconds = await read().catch(() => undefined);

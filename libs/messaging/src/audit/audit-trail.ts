@@ -1,20 +1,21 @@
-import type { Actor, AuditEntry, AuditResult } from '@rmm/contracts';
-import type { WorkerDatabase } from '@rmm/persistence';
+import { Injectable } from '@nestjs/common';
+import type { Actor, AuditAction, AuditEntry, AuditResult } from '@rmm/contracts';
+import { WorkerDatabase } from '@rmm/persistence';
 import { currentContext } from '@rmm/service-kit';
-import type { Outbox, OutboxTransaction } from '../outbox/outbox.js';
-import { redactDetails, oneLine } from './redact-details.js';
+import { Outbox, type OutboxTransaction } from '../outbox/outbox.js';
+import { oneLine, redactDetails } from './redact-details.js';
 
 const MAX_NAME = 255;
 const MAX_USER_AGENT = 512;
 const MAX_MESSAGE = 1_000;
 
-/** Who an audit row names; every Caller of @rmm/access is one. */
+/** The caller an audit entry names; every `Caller` of @rmm/access is one. */
 export interface AuditedCaller {
   actor: Actor;
   tenant: { partnerId: string | null; orgId: string | null };
 }
 
-/** What was acted on. Without orgId and partnerId the caller's own stand. */
+/** The resource acted on. orgId and partnerId default to those of the caller. */
 export interface AuditedResource {
   type: string;
   id?: string | null;
@@ -24,21 +25,19 @@ export interface AuditedResource {
   partnerId?: string | null;
 }
 
-/** Audit rows on their way to identity, through this service's outbox. @see CONTRACT.md 9 */
+/** Sends audit entries to identity through the outbox of this service. @see docs/reference/audit.md */
+@Injectable()
 export class AuditTrail {
   constructor(
     private readonly outbox: Outbox,
     private readonly worker: WorkerDatabase,
   ) {}
 
-  /**
-   * Writes the row in the transaction of the change it speaks of. Details are cleansed of secrets.
-   * @param action  a name of SPEC 6.4 or CONTRACT 9
-   */
-  async add(
+  /** Writes the entry in the transaction of the audited change. Secrets are redacted from the details. */
+  async record(
     tx: OutboxTransaction,
     caller: AuditedCaller,
-    action: string,
+    action: AuditAction,
     resource: AuditedResource,
     details: Record<string, unknown> = {},
     result: AuditResult = 'success',
@@ -62,7 +61,7 @@ export class AuditTrail {
     const partnerId = resource.partnerId === undefined ? caller.tenant.partnerId : resource.partnerId;
     const orgId = resource.orgId === undefined ? caller.tenant.orgId : resource.orgId;
     const aggregateId = resource.id ?? orgId ?? partnerId ?? 'platform';
-    await this.outbox.add(tx, {
+    await this.outbox.publish(tx, {
       stream: 'audit',
       type: action,
       aggregateId,
@@ -74,16 +73,16 @@ export class AuditTrail {
     if (context) context.audited = true;
   }
 
-  /** For denials and failures, which have no transaction to ride in: a short one of its own. */
-  addDirect(
+  /** Writes the entry in a transaction of its own: for denials and failures, which change nothing else. */
+  recordDirect(
     caller: AuditedCaller,
-    action: string,
+    action: AuditAction,
     resource: AuditedResource,
     details: Record<string, unknown> = {},
     result: AuditResult = 'success',
     errorMessage?: string,
   ): Promise<void> {
-    return this.worker.transaction((tx) => this.add(tx, caller, action, resource, details, result, errorMessage));
+    return this.worker.transaction((tx) => this.record(tx, caller, action, resource, details, result, errorMessage));
   }
 }
 

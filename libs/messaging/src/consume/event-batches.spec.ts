@@ -2,37 +2,37 @@ import type { INestApplication } from '@nestjs/common';
 import type { Envelope } from '@rmm/contracts';
 import { eventually } from '@rmm/testing-services';
 import { randomUUID } from 'node:crypto';
-import { startFixture, type Fixture } from '../../test/messaging-fixture.js';
-import { EventBatches, DeadLetterMessages, type BatchMessage } from '../index.js';
+import { startMessagingTestApp, type MessagingTestApp } from '../../test/messaging-test-app.js';
+import { DeadLettersRepository, DeadLettersService, EventBatches, type BatchMessage } from '../index.js';
 
 describe('EventBatches', () => {
-  let fixture: Fixture;
+  let testApp: MessagingTestApp;
   let app: INestApplication;
   const orgId = randomUUID();
 
   beforeAll(async () => {
-    fixture = await startFixture();
-    app = await fixture.service();
+    testApp = await startMessagingTestApp();
+    app = await testApp.startService();
   }, 60_000);
-  afterAll(() => fixture.stop(), 30_000);
+  afterAll(() => testApp.stop(), 30_000);
 
   async function publish(count: number, type = 'device.online'): Promise<string[]> {
     const ids: string[] = [];
     for (let i = 0; i < count; i++) {
       const id = randomUUID();
       const body = { id, type, timestamp: new Date().toISOString(), orgId, partnerId: null, data: { i } };
-      await fixture.connection.jetstream().publish(`rmm.events.${orgId}.${type}`, JSON.stringify(body));
+      await testApp.connection.jetstream().publish(`rmm.events.${orgId}.${type}`, JSON.stringify(body));
       ids.push(id);
     }
     return ids;
   }
   const unsettled = async (durable: string) => {
-    const manager = await fixture.connection.jetstreamManager();
+    const manager = await testApp.connection.jetstreamManager();
     const { num_pending, num_ack_pending } = await manager.consumers.info('RMM_EVENTS', durable);
     return num_pending + num_ack_pending;
   };
   const subscribe = (durable: string, type: string, handler: (batch: BatchMessage[]) => Promise<void>) =>
-    app.get(EventBatches).subscribeBatch(
+    app.get(EventBatches).subscribe(
       {
         stream: 'events',
         durable,
@@ -44,7 +44,7 @@ describe('EventBatches', () => {
       handler,
     );
 
-  it('hands full sets over in the order of the stream, one at a time, and a rest after the linger', async () => {
+  it('passes full batches in the order of the stream, one at a time, and an incomplete one after the linger time', async () => {
     const ids = await publish(25);
     const batches: Envelope[][] = [];
     let open = 0;
@@ -60,7 +60,7 @@ describe('EventBatches', () => {
     await subscription.stop();
   });
 
-  it('acknowledges, tries again and terminates single messages of a set', async () => {
+  it('acknowledges, redelivers and terminates single messages of a batch', async () => {
     const [acked, naked, termed] = await publish(3, 'device.offline');
     const deliveries: Record<string, number[]> = {};
     const subscription = subscribe('batches-b', 'device.offline', async (batch) => {
@@ -70,14 +70,14 @@ describe('EventBatches', () => {
         else if (message.envelope.id === termed) message.term('unwanted');
         else message.ack();
       }
-      throw new Error('what was settled stays settled');
+      throw new Error('settled messages stay settled');
     });
     await eventually(() => expect(deliveries).toEqual({ [acked]: [1], [naked]: [1, 2], [termed]: [1] }));
     await eventually(async () => expect(await unsettled('batches-b')).toBe(0));
     await subscription.stop();
   });
 
-  it('parks what a set keeps failing on, and replays it alone', async () => {
+  it('dead-letters a message that keeps failing, and replays it as a batch of one', async () => {
     const [id] = await publish(1, 'device.updated');
     let broken = true;
     const handled: string[] = [];
@@ -85,29 +85,30 @@ describe('EventBatches', () => {
       if (broken) throw new Error('no');
       handled.push(...batch.map(({ envelope }) => envelope.id));
     });
-    const parked = app.get(DeadLetterMessages);
-    await eventually(async () => expect(await parked.count()).toBe(1));
+    const deadLetters = app.get(DeadLettersRepository);
+    await eventually(async () => expect(await deadLetters.count()).toBe(1));
     broken = false;
-    expect(await parked.replay({ consumer: 'batches-c' })).toEqual({ replayed: 1, failed: 0 });
+    const replayed = await app.get(DeadLettersService).replay({ consumer: 'batches-c' });
+    expect(replayed).toEqual({ replayed: 1, failed: 0, left: 0 });
     expect(handled).toEqual([id]);
     await subscription.stop();
   });
 
-  it('hands several sets over at a time where that is asked for, no more, and waits for them at the end', async () => {
+  it('handles as many batches at a time as configured and waits for them when it stops', async () => {
     const ids = await publish(50, 'device.renamed');
     const seen: string[] = [];
     let open = 0;
     let most = 0;
-    let letGo = (): void => undefined;
-    const gate = new Promise<void>((resolve) => (letGo = resolve));
-    const subscription = app.get(EventBatches).subscribeBatch(
+    let release = (): void => undefined;
+    const gate = new Promise<void>((resolve) => (release = resolve));
+    const subscription = app.get(EventBatches).subscribe(
       {
         stream: 'events',
         durable: 'batches-d',
         subjects: ['rmm.events.*.device.renamed'],
         maxMessages: 10,
         lingerMs: 5,
-        setsAtOnce: 3,
+        concurrency: 3,
       },
       async (batch) => {
         open += 1;
@@ -118,7 +119,7 @@ describe('EventBatches', () => {
       },
     );
     await eventually(() => expect(open).toBe(3));
-    letGo();
+    release();
     await eventually(() => expect([...seen].sort()).toEqual([...ids].sort()));
     expect(most).toBe(3);
     await eventually(async () => expect(await unsettled('batches-d')).toBe(0));
@@ -126,11 +127,11 @@ describe('EventBatches', () => {
     expect(open).toBe(0);
   });
 
-  it('gives back at once, and parks nothing, what a handler refuses while it stops', async () => {
+  it('releases messages without a dead letter when the handler fails while it stops', async () => {
     const [id] = await publish(1, 'device.moved');
     let refuse: (reason: Error) => void = () => undefined;
     const handled: string[] = [];
-    const first = app.get(EventBatches).subscribeBatch(
+    const first = app.get(EventBatches).subscribe(
       {
         stream: 'events',
         durable: 'batches-e',

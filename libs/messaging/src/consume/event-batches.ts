@@ -1,68 +1,66 @@
+import { Injectable } from '@nestjs/common';
 import type { Envelope, StreamKind } from '@rmm/contracts';
-import type { NatsLink } from '../connection/nats-link.js';
-import type { MessagingMetrics } from '../messaging-metrics.js';
-import { BatchLoop } from './batch-loop.js';
-import { Deliveries, type DeliveryPolicy } from './delivery.js';
-import type { DeadLetterMessages } from './dead-letter-messages.js';
+import { NatsLink } from '../connection/nats-link.js';
+import { MessagingMetrics } from '../messaging-metrics.js';
+import { BatchConsumer } from './batch-consumer.js';
+import { DeadLettersService } from './dead-letters.service.js';
+import { MessageSettler, type RedeliveryPolicy } from './message-settler.js';
 
 export interface BatchOptions {
   stream: StreamKind;
   durable: string;
   subjects: readonly string[];
-  /** A batch is handed over at this size. */
+  /** Size at which a batch is passed to the handler. */
   maxMessages: number;
-  /** Or when its first message has waited this long, in milliseconds. */
+  /** Time after which an incomplete batch is passed to the handler, in milliseconds. */
   lingerMs: number;
-  /** Sets in hand at a time within a process, in no order among each other; one after the other by default. */
-  setsAtOnce?: number;
-  policy?: DeliveryPolicy;
+  /** Batches handled at the same time within a process, in no defined order; 1 by default. */
+  concurrency?: number;
+  policy?: RedeliveryPolicy;
   ackWaitMs?: number;
 }
 
-/** One message of a batch. What the handler does not settle is acknowledged when it resolves, tried again when it throws. */
+/** A message of a batch. Unsettled messages are acknowledged when the handler resolves and redelivered when it throws. */
 export interface BatchMessage {
   envelope: Envelope;
   /** 1 at the first delivery. */
   deliveries: number;
   ack(): void;
-  /** Deliver it again after its backoff; parked once its deliveries are used up. */
+  /** Redelivers the message after its backoff; dead-letters it once its deliveries are used up. */
   nak(error?: unknown): void;
-  /** Never deliver it again. */
+  /** Ends the message: it is not delivered again. */
   term(reason: string): void;
 }
 
 export interface BatchSubscription {
-  /** Finishes the batches in hand and takes no more. */
+  /** Finishes the batches in progress and accepts no more messages. */
   stop(): Promise<void>;
 }
 
-/** Messages of a stream in sets, in the order of the stream: for consumers that write in sets. */
+/** Delivers messages of a stream in batches, in the order of the stream, to consumers that write in sets. */
+@Injectable()
 export class EventBatches {
   private readonly subscriptions = new Set<BatchSubscription>();
 
   constructor(
     private readonly link: NatsLink,
-    private readonly parked: DeadLetterMessages,
+    private readonly deadLetters: DeadLettersService,
     private readonly metrics: MessagingMetrics,
   ) {}
 
-  /** Batches of one subscription come one after the other unless `setsAtOnce` says otherwise. */
-  subscribeBatch(options: BatchOptions, handler: (batch: BatchMessage[]) => Promise<void>): BatchSubscription {
-    const loop = new BatchLoop(
-      this.link,
-      options,
-      new Deliveries(options.durable, this.parked, this.metrics, options.policy),
-      handler,
-    );
-    this.parked.register(options.durable, (subject, payload) => loop.replay(subject, payload));
+  /** Passes batches to the handler one after the other, or `options.concurrency` at a time. */
+  subscribe(options: BatchOptions, handler: (batch: BatchMessage[]) => Promise<void>): BatchSubscription {
+    const settler = new MessageSettler(options.durable, this.deadLetters, this.metrics, options.policy);
+    const consumer = new BatchConsumer(this.link, options, settler, handler);
+    this.deadLetters.register(options.durable, (subject, payload) => consumer.replay(subject, payload));
     const subscription = {
       stop: async () => {
         this.subscriptions.delete(subscription);
-        await loop.stop();
+        await consumer.stop();
       },
     };
     this.subscriptions.add(subscription);
-    loop.start();
+    consumer.start();
     return subscription;
   }
 

@@ -1,36 +1,39 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Envelope } from '@rmm/contracts';
-import type { WorkerDatabase, WorkerTransaction } from '@rmm/persistence';
-import { currentConsumer } from '../context/message-context.js';
+import { WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
+import { currentConsumer } from '../context/execution-context.js';
+import { MESSAGING_OPTIONS, type MessagingModuleOptions } from '../messaging.options.js';
 
 /**
- * The row's partition follows from the message alone, so that a repeat meets the first one's key whenever it comes.
- * What is older than any stream keeps shares one row range of its own.
+ * The time comes from the message alone, so that a repetition has the same key and partition as the first delivery.
+ * Messages older than any stream stores share one time.
  */
-const REMEMBER = `
-  insert into inbox (consumer, message_id, message_at)
-  values ($1, $2, case when $3::timestamptz between now() - interval '30 days' and now() + interval '2 days'
-                       then $3::timestamptz else 'epoch'::timestamptz end)
-  on conflict do nothing
-  returning 1 as first`;
+const MARK_HANDLED = `
+  INSERT INTO inbox (consumer, message_id, message_at)
+  VALUES ($1, $2, CASE WHEN $3::timestamptz BETWEEN now() - interval '30 days' AND now() + interval '2 days'
+                       THEN $3::timestamptz ELSE 'epoch'::timestamptz END)
+  ON CONFLICT DO NOTHING
+  RETURNING 1 AS first`;
 
-/** Makes an effect happen once, however often its message comes. */
+/** Applies the effect of a message once, however often the message is delivered. */
+@Injectable()
 export class Inbox {
   constructor(
     private readonly worker: WorkerDatabase,
-    private readonly service: string,
+    @Inject(MESSAGING_OPTIONS) private readonly options: Pick<MessagingModuleOptions, 'service'>,
   ) {}
 
   /**
-   * Runs `work` in a worker transaction together with the note that this message was handled: both stay, or neither.
-   * @param effect  tells two effects of one message apart when two handlers of a service hear it
-   * @returns what `work` returned, or undefined when the message was handled before
+   * Runs `work` in a worker transaction that also stores that this message was handled.
+   * @param effect  distinguishes the effects of one message when two handlers of a service receive it
+   * @returns the result of `work`, or undefined when the message was handled before
    */
   once<T>(envelope: Envelope, work: (tx: WorkerTransaction) => Promise<T>, effect?: string): Promise<T | undefined> {
-    const consumer = currentConsumer() ?? this.service;
+    const consumer = currentConsumer() ?? this.options.service;
     const key = effect === undefined ? consumer : `${consumer}/${effect}`;
     return this.worker.transaction(async (tx) => {
-      const noted = await tx.query(REMEMBER, [key, envelope.id, envelope.timestamp]);
-      return noted.length === 0 ? undefined : work(tx);
+      const inserted = await tx.query(MARK_HANDLED, [key, envelope.id, envelope.timestamp]);
+      return inserted.length === 0 ? undefined : work(tx);
     });
   }
 }

@@ -1,36 +1,45 @@
 import { Controller, type INestApplication } from '@nestjs/common';
-import { EventPattern, Payload } from '@nestjs/microservices';
-import { replayDeadLetters, subjects, type Envelope } from '@rmm/contracts';
+import { replayDeadLetters, type DomainEvent, type Envelope, type IntegrationEvent } from '@rmm/contracts';
 import { currentContext, MetricsRegistry, UnavailableError } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
 import { randomUUID } from 'node:crypto';
 import { headers } from 'nats';
-import { startFixture, type Fixture } from '../../test/messaging-fixture.js';
-import { Inbox, DeadLetterMessages, MessageRejected, RpcClient } from '../index.js';
+import { startMessagingTestApp, type MessagingTestApp } from '../../test/messaging-test-app.js';
+import {
+  DeadLettersRepository,
+  DeadLettersService,
+  Inbox,
+  MessageRejected,
+  OnDomainEvent,
+  OnIntegrationEvent,
+  RpcClient,
+} from '../index.js';
 
-interface Fact {
+/** Data of the published events; tells the handler how to behave. */
+interface SpecData {
   behavior?: 'fail' | 'fail-once' | 'reject' | 'unavailable' | 'slow';
   n?: number;
 }
 
-/** What the handlers saw and how they are to behave; one for all replicas. */
+/** Calls of the handlers in all replicas. */
 const seen: { id: string; n?: number; requestId?: string; traceparent?: string }[] = [];
 const failed = new Set<string>();
 const healed = new Set<string>();
 const attempts = new Map<string, number>();
 let running: string[] = [];
-let sideBySide = 0;
-let together = false;
+let maxConcurrent = 0;
+let overlapped = false;
 
 @Controller()
-class FactsConsumer {
+class SpecConsumer {
   constructor(private readonly inbox: Inbox) {}
 
-  @EventPattern<string>(subjects.internal('identity', 'partner.*'))
-  async partner(@Payload() envelope: Envelope<Fact>): Promise<void> {
+  @OnIntegrationEvent('partner.created', 'partner.updated')
+  async partner(event: IntegrationEvent<'partner.created' | 'partner.updated'>): Promise<void> {
+    const envelope = event as unknown as Envelope<SpecData>;
     running.push(envelope.aggregateId);
-    together ||= running.filter((each) => each === envelope.aggregateId).length > 1;
-    sideBySide = Math.max(sideBySide, running.length);
+    overlapped ||= running.filter((each) => each === envelope.aggregateId).length > 1;
+    maxConcurrent = Math.max(maxConcurrent, running.length);
     try {
       await this.behave(envelope);
     } finally {
@@ -38,8 +47,9 @@ class FactsConsumer {
     }
   }
 
-  @EventPattern([subjects.event('*', 'device.enrolled')])
-  async device(@Payload() envelope: Envelope<Fact>): Promise<void> {
+  @OnDomainEvent('device.enrolled')
+  async device(event: DomainEvent<'device.enrolled'>): Promise<void> {
+    const envelope = event as unknown as Envelope<SpecData>;
     await this.inbox.once(envelope, (tx) => tx.query('insert into effect (id) values ($1)', [envelope.id]));
     if (envelope.data.behavior === 'fail-once' && !failed.has(envelope.id)) {
       failed.add(envelope.id);
@@ -47,7 +57,7 @@ class FactsConsumer {
     }
   }
 
-  private async behave({ id, data, ...envelope }: Envelope<Fact>): Promise<void> {
+  private async behave({ id, data, ...envelope }: Envelope<SpecData>): Promise<void> {
     attempts.set(id, (attempts.get(id) ?? 0) + 1);
     if (data.behavior === 'slow') await new Promise((resolve) => setTimeout(resolve, 20));
     if (data.behavior === 'reject') throw new MessageRejected('makes no sense');
@@ -64,18 +74,18 @@ class FactsConsumer {
 }
 
 describe('JetStreamServer', () => {
-  let fixture: Fixture;
+  let testApp: MessagingTestApp;
   let app: INestApplication;
   const partnerId = randomUUID();
 
   beforeAll(async () => {
-    fixture = await startFixture();
+    testApp = await startMessagingTestApp();
     const policy = { maxDeliveries: 3, backoffMs: [20] };
-    app = await fixture.service({ controllers: [FactsConsumer], messaging: { policy } });
+    app = await testApp.startService({ controllers: [SpecConsumer], messaging: { policy } });
   }, 60_000);
-  afterAll(() => fixture.stop(), 30_000);
+  afterAll(() => testApp.stop(), 30_000);
 
-  const envelope = (over: Partial<Envelope<Fact>> = {}): Envelope<Fact> => ({
+  const envelope = (over: Partial<Envelope<SpecData>> = {}): Envelope<SpecData> => ({
     id: randomUUID(),
     type: 'partner.updated',
     schemaVersion: 1,
@@ -88,11 +98,11 @@ describe('JetStreamServer', () => {
     ...over,
   });
   const publish = (body: unknown, subject = 'rmm.internal.identity.partner.updated') =>
-    fixture.connection
+    testApp.connection
       .jetstream()
       .publish(subject, typeof body === 'string' ? body : JSON.stringify(body), { headers: headers() });
   const pending = async (durable: string, stream = 'RMM_INTERNAL') => {
-    const manager = await fixture.connection.jetstreamManager();
+    const manager = await testApp.connection.jetstreamManager();
     const { num_pending, num_ack_pending } = await manager.consumers.info(stream, durable);
     return num_pending + num_ack_pending;
   };
@@ -104,10 +114,10 @@ describe('JetStreamServer', () => {
           text,
         )?.[1] ?? 0,
       );
-    return { terminated: of('terminated'), parked: of('parked'), handled: of('handled') };
+    return { terminated: of('terminated'), deadLettered: of('dead_lettered'), handled: of('handled') };
   };
 
-  it('hands a fact to the handler in the context of the call that caused it', async () => {
+  it('runs the handler of an integration event in the context of the call that caused it', async () => {
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     const sent = envelope({ correlationId: 'req-7', traceparent });
     await publish(sent);
@@ -121,32 +131,32 @@ describe('JetStreamServer', () => {
     await eventually(async () => expect(await pending('provisioning-internal')).toBe(0));
   });
 
-  it('handles one aggregate in order and others side by side', async () => {
+  it('handles one aggregate in order and different aggregates concurrently', async () => {
     const aggregates = ['p1', 'p2', 'p3'];
     const sent = Array.from({ length: 30 }, (_, i) =>
       envelope({ aggregateId: aggregates[i % 3], data: { behavior: 'slow', n: i } }),
     );
     for (const each of sent) await publish(each);
     await eventually(() => expect(seen.filter(({ id }) => sent.some((each) => each.id === id))).toHaveLength(30));
-    expect(together).toBe(false);
-    expect(sideBySide).toBeGreaterThan(1);
+    expect(overlapped).toBe(false);
+    expect(maxConcurrent).toBeGreaterThan(1);
     for (const aggregate of aggregates) {
       const ids = sent.filter((each) => each.aggregateId === aggregate).map(({ id }) => id);
       expect(seen.filter(({ id }) => ids.includes(id)).map(({ id }) => id)).toEqual(ids);
     }
   });
 
-  it('makes an effect once although the message comes again', async () => {
+  it('applies an effect once although the message is delivered again', async () => {
     const orgId = randomUUID();
     const sent = envelope({ type: 'device.enrolled', orgId, data: { behavior: 'fail-once' } });
     await publish(sent, `rmm.events.${orgId}.device.enrolled`);
     await eventually(() => expect(failed.has(sent.id)).toBe(true));
     await eventually(async () => expect(await pending('provisioning-events', 'RMM_EVENTS')).toBe(0));
-    const { rows } = await fixture.admin.query('select count(*)::int as n from effect where id = $1', [sent.id]);
+    const { rows } = await testApp.admin.query('select count(*)::int as n from effect where id = $1', [sent.id]);
     expect(rows[0].n).toBe(1);
   });
 
-  it('terminates and counts what is malformed, foreign to its subject, or rejected', async () => {
+  it('terminates and counts messages that are malformed, on a wrong subject, or rejected', async () => {
     const before = await outcomes();
     await publish('{ not json');
     await publish({ id: 'x' });
@@ -154,15 +164,15 @@ describe('JetStreamServer', () => {
     await publish(envelope({ data: { behavior: 'reject' } }));
     await eventually(async () => expect((await outcomes()).terminated - before.terminated).toBe(4));
     await eventually(async () => expect(await pending('provisioning-internal')).toBe(0));
-    expect(await app.get(DeadLetterMessages).count()).toBe(0);
+    expect(await app.get(DeadLettersRepository).count()).toBe(0);
   });
 
-  it('parks what cannot be handled after its deliveries, and replays it', async () => {
+  it('dead-letters a message whose deliveries are used up, and replays it', async () => {
     const sent = envelope({ data: { behavior: 'fail' } });
     await publish(sent);
-    const parked = app.get(DeadLetterMessages);
+    const deadLetters = app.get(DeadLettersRepository);
     const [row] = await eventually(async () => {
-      const rows = await parked.list();
+      const rows = await deadLetters.list();
       expect(rows).toHaveLength(1);
       return rows;
     });
@@ -175,43 +185,43 @@ describe('JetStreamServer', () => {
     });
     await eventually(async () => expect(await pending('provisioning-internal')).toBe(0));
 
-    expect(await parked.replay()).toEqual({ replayed: 0, failed: 1 });
+    expect(await app.get(DeadLettersService).replay()).toEqual({ replayed: 0, failed: 1, left: 1 });
     healed.add(sent.id);
     const asked = await app
       .get(RpcClient)
       .call(replayDeadLetters('provisioning'), { consumer: 'provisioning-internal' });
     expect(asked).toEqual({ replayed: 1, failed: 0, left: 0 });
     expect(seen.some(({ id }) => id === sent.id)).toBe(true);
-    expect(await parked.count()).toBe(0);
+    expect(await deadLetters.count()).toBe(0);
   });
 
-  it('tries on, beyond the deliveries of a broken handler, while a dependency is down', async () => {
+  it('redelivers beyond the usual limit while a dependency is down', async () => {
     const sent = envelope({ data: { behavior: 'unavailable' } });
     await publish(sent);
     await eventually(() => expect(attempts.get(sent.id)).toBeGreaterThan(4));
     healed.add(sent.id);
     await eventually(() => expect(seen.some(({ id }) => id === sent.id)).toBe(true));
-    expect(await app.get(DeadLetterMessages).count()).toBe(0);
+    expect(await app.get(DeadLettersRepository).count()).toBe(0);
   });
 
-  it('parks a message of a newer form at once, for the version that understands it', async () => {
+  it('dead-letters a message of a newer schema version at once', async () => {
     const sent = envelope({ schemaVersion: 2 });
     await publish(sent);
     await eventually(async () =>
-      expect((await app.get(DeadLetterMessages).list()).map(({ messageId }) => messageId)).toEqual([sent.id]),
+      expect((await app.get(DeadLettersRepository).list()).map(({ messageId }) => messageId)).toEqual([sent.id]),
     );
-    const [row] = await app.get(DeadLetterMessages).list();
-    await app.get(DeadLetterMessages).drop(row.id);
+    const [row] = await app.get(DeadLettersRepository).list();
+    await app.get(DeadLettersRepository).delete(row.id);
   });
 
-  it('consumes on after NATS was killed and started, and after its consumer was deleted', async () => {
-    await fixture.nats.kill();
-    await fixture.nats.start();
+  it('continues after a restart of NATS and after its durable consumer was deleted', async () => {
+    await testApp.nats.kill();
+    await testApp.nats.start();
     const first = envelope();
     await eventually(() => publish(first));
     await eventually(() => expect(seen.some(({ id }) => id === first.id)).toBe(true), { timeoutMs: 20_000 });
 
-    const manager = await fixture.connection.jetstreamManager();
+    const manager = await testApp.connection.jetstreamManager();
     await manager.consumers.delete('RMM_INTERNAL', 'provisioning-internal');
     const second = envelope();
     await publish(second);

@@ -1,45 +1,37 @@
+import { Inject, Injectable } from '@nestjs/common';
 import { BaseRpcContext, Server, type CustomTransportStrategy, type MessageHandler } from '@nestjs/microservices';
 import {
+  replayDeadLetters,
   STREAMS,
   type Envelope,
-  replayDeadLetters,
-  type ReplayDeadLettersReply,
   type ReplayDeadLettersRequest,
-  type ServiceName,
   type StreamKind,
 } from '@rmm/contracts';
 import type { JsMsg } from 'nats';
 import { isObservable, lastValueFrom } from 'rxjs';
-import type { NatsLink } from '../connection/nats-link.js';
-import { withMessageContext } from '../context/message-context.js';
+import { NatsLink } from '../connection/nats-link.js';
+import { withMessageContext } from '../context/execution-context.js';
 import { decodeEnvelope } from '../envelope/decode-envelope.js';
-import type { MessagingMetrics } from '../messaging-metrics.js';
+import { MessagingMetrics } from '../messaging-metrics.js';
+import { MessageRejected } from '../messaging.errors.js';
+import { MESSAGING_OPTIONS, type MessagingModuleOptions } from '../messaging.options.js';
 import { RpcServer } from '../rpc/rpc-server.js';
-import { Deliveries, keepAlive, type DeliveryPolicy } from './delivery.js';
-import { DEFAULT_ACK_WAIT_MS, DurableSource } from './durable-source.js';
-import { OrderedLanes } from './ordered-lanes.js';
-import type { DeadLetterMessages } from './dead-letter-messages.js';
-import { MessageRejected } from './message-rejected.js';
+import { DeadLettersService } from './dead-letters.service.js';
+import { DEFAULT_ACK_WAIT_MS, DurableConsumer } from './durable-consumer.js';
+import { KeyedQueue } from './keyed-queue.js';
+import { keepAlive, MessageSettler, type RedeliveryPolicy } from './message-settler.js';
 import { subjectMatches } from './subject-match.js';
 
-/** Another durable name, or wider subjects, than the handlers of a stream alone would give. */
+/** A durable consumer with another name, or with more subjects, than the handlers imply. */
 export interface ConsumerOptions {
   stream: StreamKind;
   durable: string;
   subjects: readonly string[];
-  policy?: DeliveryPolicy;
+  policy?: RedeliveryPolicy;
   ackWaitMs?: number;
 }
 
-export interface JetStreamServerOptions {
-  service: ServiceName;
-  consumers?: readonly ConsumerOptions[];
-  /** Messages handled side by side per stream. */
-  concurrency?: number;
-  policy?: DeliveryPolicy;
-}
-
-/** Second argument of a handler, `@Ctx()`; absent when a parked message is replayed. */
+/** Second argument of an event handler; `message` is undefined when a dead letter is replayed. */
 export class MessageContext extends BaseRpcContext<[JsMsg | undefined]> {
   get message(): JsMsg | undefined {
     return this.getArgByIndex(0) as JsMsg | undefined;
@@ -47,29 +39,33 @@ export class MessageContext extends BaseRpcContext<[JsMsg | undefined]> {
 }
 
 const PREFETCH = 64;
+const DEFAULT_CONCURRENCY = 16;
+
 const streamOf = (subject: string): StreamKind | undefined =>
   (Object.keys(STREAMS) as StreamKind[]).find((kind) =>
     STREAMS[kind].subjects.some((pattern) => subjectMatches(pattern, subject) || pattern === subject),
   );
 
 /**
- * Nest's door to NATS. `@EventPattern(subject)` handlers are fed by one durable consumer per stream, named
- * `<service>-<stream>`, and get an `Envelope`; `@MessagePattern(contract.subject)` handlers answer requests.
- * Messages of one aggregate are handled one after the other, others side by side.
+ * Nest microservice transport for NATS. Handlers of events are served by one durable consumer per stream, named
+ * `<service>-<stream>`; handlers of contracts reply to requests. Messages of one aggregate are handled in order, others
+ * concurrently.
  */
+@Injectable()
 export class JetStreamServer extends Server implements CustomTransportStrategy {
   override readonly transportId = Symbol('RMM_NATS');
   override readonly propagatesEventHandlerErrors = true;
-  private readonly sources: DurableSource[] = [];
-  private readonly lanes: OrderedLanes[] = [];
+  private readonly durableConsumers: DurableConsumer[] = [];
+  private readonly queues: KeyedQueue[] = [];
   private readonly rpc: RpcServer;
   private closing?: Promise<void>;
 
   constructor(
     private readonly link: NatsLink,
-    private readonly parked: DeadLetterMessages,
+    private readonly deadLetters: DeadLettersService,
     private readonly metrics: MessagingMetrics,
-    private readonly options: JetStreamServerOptions,
+    @Inject(MESSAGING_OPTIONS)
+    private readonly options: Pick<MessagingModuleOptions, 'service' | 'consumers' | 'concurrency' | 'policy'>,
   ) {
     super();
     this.initializeSerializer({});
@@ -84,36 +80,37 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
         if (!handler.isEventHandler) this.rpc.serve(pattern, handler);
       }
       for (const consumer of this.consumers()) this.consume(consumer);
-      this.rpc.serve(replayDeadLetters(this.options.service).subject, this.replayDeadLetters);
+      this.serveReplay();
       callback();
     } catch (error) {
       callback(error);
     }
   }
 
-  /** Takes nothing new and finishes what is in hand; a second call waits for the first. */
+  /** Accepts nothing new and finishes messages and requests in progress; a second call waits for the first. */
   close(): Promise<void> {
     return (this.closing ??= this.closeOnce());
   }
 
   private async closeOnce(): Promise<void> {
-    await Promise.all([...this.sources.map((source) => source.stop()), this.rpc.stop()]);
-    await Promise.all(this.lanes.map((lanes) => lanes.idle()));
+    await Promise.all([...this.durableConsumers.map((consumer) => consumer.stop()), this.rpc.stop()]);
+    await Promise.all(this.queues.map((queue) => queue.idle()));
   }
 
   override on(): void {
-    // The connection has no events of interest to an application: readiness and metrics show its state.
+    // The transport emits no events: readiness and metrics show the state of the connection.
   }
 
   override unwrap<T>(): T {
     return this.link.connection as T;
   }
 
-  private readonly replayDeadLetters: MessageHandler<ReplayDeadLettersRequest | null, unknown, ReplayDeadLettersReply> =
-    async (request) => {
-      const outcome = await this.parked.replay(request ?? {});
-      return { ...outcome, left: await this.parked.count() };
-    };
+  private serveReplay(): void {
+    const contract = replayDeadLetters(this.options.service);
+    const handler: MessageHandler = async (request: ReplayDeadLettersRequest) => this.deadLetters.replay(request);
+    handler.extras = { request: contract.request };
+    this.rpc.serve(contract.subject, handler);
+  }
 
   private consumers(): ConsumerOptions[] {
     const patterns = [...this.messageHandlers]
@@ -125,8 +122,7 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
     for (const pattern of patterns) {
       if (bound.some((subject) => subjectMatches(subject, pattern))) continue;
       const stream = streamOf(pattern);
-      if (!stream)
-        throw new Error(`@EventPattern('${pattern}') belongs to no stream: use Broadcasts, or a subject of STREAMS`);
+      if (!stream) throw new Error(`No stream has the subject ${pattern}: use Broadcasts, or a subject of STREAMS`);
       byStream.set(stream, [...(byStream.get(stream) ?? []), pattern]);
     }
     const implied = [...byStream].map(([stream, subjects]) => ({
@@ -139,33 +135,31 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
 
   private consume(consumer: ConsumerOptions): void {
     const { durable, stream, subjects, ackWaitMs = DEFAULT_ACK_WAIT_MS } = consumer;
-    const deliveries = new Deliveries(durable, this.parked, this.metrics, consumer.policy ?? this.options.policy);
-    const lanes = new OrderedLanes(this.options.concurrency ?? 16);
+    const settler = new MessageSettler(durable, this.deadLetters, this.metrics, consumer.policy ?? this.options.policy);
+    const queue = new KeyedQueue(this.options.concurrency ?? DEFAULT_CONCURRENCY);
     const accept = async (message: JsMsg): Promise<void> => {
-      const envelope = await deliveries.open(message);
-      if (envelope)
-        await lanes.add(envelope.aggregateId, () => this.handle(durable, ackWaitMs, deliveries, message, envelope));
+      const envelope = await settler.open(message);
+      if (!envelope) return;
+      await queue.add(envelope.aggregateId, () => this.handle(message, envelope, { durable, ackWaitMs, settler }));
     };
-    const source = new DurableSource(this.link, { stream, durable, subjects, prefetch: PREFETCH, ackWaitMs }, accept);
-    this.parked.register(durable, (subject, payload) => this.replay(durable, subject, payload));
-    this.sources.push(source);
-    this.lanes.push(lanes);
+    const source = new DurableConsumer(this.link, { stream, durable, subjects, prefetch: PREFETCH, ackWaitMs }, accept);
+    this.deadLetters.register(durable, (subject, payload) => this.replay(durable, subject, payload));
+    this.durableConsumers.push(source);
+    this.queues.push(queue);
     source.start();
   }
 
   private async handle(
-    durable: string,
-    ackWaitMs: number,
-    deliveries: Deliveries,
     message: JsMsg,
     envelope: Envelope,
+    { durable, ackWaitMs, settler }: { durable: string; ackWaitMs: number; settler: MessageSettler },
   ): Promise<void> {
     const done = keepAlive([message], ackWaitMs);
     try {
       await withMessageContext(envelope, () => this.dispatch(message.subject, envelope, message), durable);
-      deliveries.handled(message);
+      settler.settleHandled(message);
     } catch (error) {
-      await deliveries.failed(message, envelope, error);
+      await settler.settleFailed(message, envelope, error);
     } finally {
       done();
     }
@@ -177,17 +171,17 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
     await withMessageContext(decoded.envelope, () => this.dispatch(subject, decoded.envelope), durable);
   }
 
-  /** Every handler whose pattern matches; one that fails has the message delivered to all of them again. */
+  /** Calls every handler whose pattern matches; when one fails, the message is delivered to all of them again. */
   private async dispatch(subject: string, envelope: Envelope, message?: JsMsg): Promise<void> {
     const handlers = [...this.messageHandlers].filter(
       ([pattern, handler]) => handler.isEventHandler && subjectMatches(pattern, subject),
     );
     if (handlers.length === 0) throw new MessageRejected('no handler for this subject');
-    for (const [, handler] of handlers) await settle(handler, envelope, new MessageContext([message]));
+    for (const [, handler] of handlers) await callHandler(handler, envelope, new MessageContext([message]));
   }
 }
 
-async function settle(handler: MessageHandler, envelope: Envelope, context: MessageContext): Promise<void> {
+async function callHandler(handler: MessageHandler, envelope: Envelope, context: MessageContext): Promise<void> {
   const result: unknown = await handler(envelope, context);
   if (isObservable(result)) await lastValueFrom(result, { defaultValue: undefined });
 }

@@ -1,79 +1,78 @@
-import { Logger } from '@nestjs/common';
-import type { WorkerDatabase } from '@rmm/persistence';
-import type { NatsLink } from '../connection/nats-link.js';
-import type { MessagingMetrics } from '../messaging-metrics.js';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { NatsLink } from '../connection/nats-link.js';
+import { MessagingMetrics } from '../messaging-metrics.js';
+import { MESSAGING_OPTIONS, type MessagingModuleOptions } from '../messaging.options.js';
 import { JetStreamPublisher } from './jetstream-publisher.js';
-import { OutboxStore, type Hold, type LeasedBatch } from './outbox-store.js';
+import { OutboxRepository, type AggregateDelay, type LeasedBatch } from './outbox.repository.js';
 import { publishBatch, type PublishedBatch } from './publish-batch.js';
-import { WakeUp } from './wake-up.js';
+import { WakeUpSignal } from './wake-up-signal.js';
 
 export interface RelayOptions {
   /** Rows per lease. */
   batchSize: number;
-  /** Messages in flight per lane. */
+  /** Messages in flight per batch. */
   window: number;
-  /** Batches worked on side by side: one is published while another is read or deleted. */
-  lanes: number;
-  /** A relay that died holds its aggregates back for this long. */
+  /** Batches in progress at the same time: one is published while another is read or deleted. */
+  parallelBatches: number;
+  /** How long the aggregates of a relay that died stay leased. */
   leaseMs: number;
-  /** How often the outbox is looked at without being woken. */
+  /** How often the outbox is read without a wake-up call. */
   pollMs: number;
-  /** After rows were carried: what another replica committed for one of their aggregates meanwhile woke nobody. */
-  lookAgainMs: number;
+  /** When the outbox is read again after rows were published: another replica may have committed rows for them. */
+  recheckMs: number;
 }
 
 export const DEFAULT_RELAY_OPTIONS: RelayOptions = {
   batchSize: 1_000,
   window: 128,
-  lanes: 2,
+  parallelBatches: 2,
   leaseMs: 15_000,
   pollMs: 1_000,
-  lookAgainMs: 25,
+  recheckMs: 25,
 };
 
 const HOUSEKEEPING_MS = 3_600_000;
 const MAX_BACKOFF_MS = 5_000;
-const MAX_HOLD_SECONDS = 60;
+const MAX_DELAY_SECONDS = 60;
 
 /**
- * Carries committed outbox rows to NATS. Any number may run on one schema; a row leaves at least once, with its id as
- * `Nats-Msg-Id`, so that the stream keeps it once; rows of one aggregate leave in order.
+ * Publishes committed outbox rows to NATS. Any number of relays may run on one schema. A row is sent at least once, with
+ * its id as `Nats-Msg-Id`, so that the stream stores it once; rows of one aggregate are sent in order.
  */
+@Injectable()
 export class OutboxRelay {
   private readonly logger = new Logger('OutboxRelay');
-  private readonly store: OutboxStore;
   private readonly publisher: JetStreamPublisher;
   private readonly options: RelayOptions;
-  private readonly wakeUp = new WakeUp();
+  private readonly wakeUp = new WakeUpSignal();
   private readonly refusals = new Map<string, number>();
   private running?: Promise<void>;
   private stopped = false;
   private failures = 0;
-  private carriedRows = false;
-  private tidiedAt = -Infinity;
+  private hasPublished = false;
+  private cleanedUpAt = -Infinity;
 
   constructor(
-    worker: WorkerDatabase,
+    private readonly repository: OutboxRepository,
     private readonly link: NatsLink,
     private readonly metrics: MessagingMetrics,
-    options: Partial<RelayOptions> = {},
+    @Inject(MESSAGING_OPTIONS) { relay }: Pick<MessagingModuleOptions, 'relay'>,
   ) {
-    this.store = new OutboxStore(worker);
     this.publisher = new JetStreamPublisher(link);
-    this.options = { ...DEFAULT_RELAY_OPTIONS, ...options };
+    this.options = { ...DEFAULT_RELAY_OPTIONS, ...relay };
     link.onReconnect(() => this.wake());
-    metrics.watchOldest(() => this.store.oldestSeconds());
+    metrics.observeOldest(() => this.repository.oldestSeconds());
   }
 
-  /** To be called once the schema is migrated. */
+  /** Starts publishing; call it once the schema is migrated. */
   start(): void {
     this.running ??= this.run();
   }
 
-  /** Something was committed: look now. */
-  readonly wake = (): void => this.wakeUp.call();
+  /** Reads the outbox at once, after a commit. */
+  readonly wake = (): void => this.wakeUp.signal();
 
-  /** Publishes what is there if it can, then ends; what is left another relay, or the next start, carries. */
+  /** Publishes the remaining rows if NATS is available, then ends; another relay or the next start publishes the rest. */
   async stop(): Promise<void> {
     this.stopped = true;
     this.wake();
@@ -86,47 +85,48 @@ export class OutboxRelay {
       await this.attempt();
       if (!this.stopped) await this.wakeUp.wait(this.pauseMs());
     }
-    while (this.link.isConnected && (await this.attempt()) && this.carriedRows);
+    while (this.link.isConnected && (await this.attempt()) && this.hasPublished);
   }
 
-  /** False when it came to nothing. */
+  /** Returns false when the outbox could not be read or published. */
   private async attempt(): Promise<boolean> {
     if (!this.link.isConnected) return false;
-    this.carriedRows = false;
+    this.hasPublished = false;
     try {
       await this.drain();
-      await this.tidyUp();
+      await this.cleanUp();
       this.failures = 0;
       return true;
     } catch (error) {
       this.failures += 1;
-      if (this.failures === 1) this.logger.warn({ message: 'The outbox cannot be drained, trying on', err: error });
+      if (this.failures === 1)
+        this.logger.warn({ message: 'The outbox cannot be published; retrying, its rows remain', err: error });
       return false;
     }
   }
 
   private pauseMs(): number {
-    const { pollMs, lookAgainMs } = this.options;
+    const { pollMs, recheckMs } = this.options;
     if (this.failures > 0) return Math.min(100 * 2 ** this.failures, MAX_BACKOFF_MS);
-    return this.carriedRows ? lookAgainMs : pollMs;
+    return this.hasPublished ? recheckMs : pollMs;
   }
 
   /**
-   * For as long as batches come back full: one lane, and a further one beside it. Under a steady trickle one look is
-   * enough for each commit, since every commit wakes us.
+   * Publishes until a batch is not full, with a second loop in parallel when the first batch is. One batch is enough
+   * otherwise, since every commit wakes the relay.
    */
-  private async drain(lanes = this.options.lanes): Promise<void> {
+  private async drain(parallelBatches = this.options.parallelBatches): Promise<void> {
     let helper: Promise<void> | undefined;
     try {
       for (;;) {
         const batch = await this.lease();
         if (batch.rows.length === 0) return;
-        if (batch.full && lanes > 1) helper ??= this.drain(lanes - 1);
+        if (batch.full && parallelBatches > 1) helper ??= this.drain(parallelBatches - 1);
         helper?.catch(() => undefined);
         const result = await publishBatch(this.publisher, batch, this.options.window);
         await this.settle(batch, result);
-        if (result.unreachable) throw result.unreachable;
-        this.carriedRows = true;
+        if (result.unavailable) throw result.unavailable;
+        this.hasPublished = true;
         if (!batch.full) return;
       }
     } finally {
@@ -136,38 +136,38 @@ export class OutboxRelay {
 
   private async lease(): Promise<LeasedBatch> {
     try {
-      return await this.store.lease(this.options.batchSize, this.options.leaseMs);
+      return await this.repository.lease(this.options.batchSize, this.options.leaseMs);
     } catch (error) {
       this.metrics.countPublishFailure('database');
       throw error;
     }
   }
 
-  private async settle(batch: LeasedBatch, { published, refused, unreachable }: PublishedBatch): Promise<void> {
-    if (unreachable) this.metrics.countPublishFailure('nats');
+  private async settle(batch: LeasedBatch, { published, refused, unavailable }: PublishedBatch): Promise<void> {
+    if (unavailable) this.metrics.countPublishFailure('nats');
     for (const row of published) this.refusals.delete(row.aggregateId);
-    const holds = [...refused].map(([aggregateId, error]) => this.holdBack(aggregateId, error));
-    await this.store.done(batch.leaseId, published, holds);
+    const delays = [...refused].map(([aggregateId, error]) => this.delayAggregate(aggregateId, error));
+    await this.repository.settle(batch.leaseId, published, delays);
     this.metrics.countPublished(published.length);
   }
 
-  /** Each further refusal waits twice as long, up to a minute. */
-  private holdBack(aggregateId: string, error: Error): Hold {
+  /** Doubles the delay with each refusal, up to a minute. */
+  private delayAggregate(aggregateId: string, error: Error): AggregateDelay {
     const times = (this.refusals.get(aggregateId) ?? 0) + 1;
     this.refusals.set(aggregateId, times);
     this.metrics.countPublishFailure('row');
     this.logger.error({
-      message: 'A message was refused and holds its aggregate back',
+      message: 'The stream refused a message; later messages of its aggregate wait for its retry',
       aggregateId,
       times,
       err: error,
     });
-    return { aggregateId, seconds: Math.min(0.5 * 2 ** times, MAX_HOLD_SECONDS) };
+    return { aggregateId, seconds: Math.min(0.5 * 2 ** times, MAX_DELAY_SECONDS) };
   }
 
-  private async tidyUp(): Promise<void> {
-    if (performance.now() - this.tidiedAt < HOUSEKEEPING_MS) return;
-    this.tidiedAt = performance.now();
-    await this.store.dropEmptyPartitions();
+  private async cleanUp(): Promise<void> {
+    if (performance.now() - this.cleanedUpAt < HOUSEKEEPING_MS) return;
+    this.cleanedUpAt = performance.now();
+    await this.repository.dropEmptyPartitions();
   }
 }

@@ -1,45 +1,33 @@
-import type { ServiceName } from '@rmm/contracts';
-import type { SqlExecutor } from '@rmm/persistence';
-import { currentContext, type Clock } from '@rmm/service-kit';
-import { encodeMessage } from './encode-message.js';
-import type { OutgoingMessage } from './outgoing-message.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { Clock, currentContext } from '@rmm/service-kit';
+import { MESSAGING_OPTIONS, type MessagingModuleOptions } from '../messaging.options.js';
+import { encodeMessage, type OutgoingMessage } from './outbox-message.js';
+import { OutboxRelay } from './outbox-relay.js';
+import { OutboxRepository, type OutboxTransaction } from './outbox.repository.js';
 
-/** A transaction that tells when it has committed: both tenant and worker transactions do. */
-export type OutboxTransaction = SqlExecutor & { afterCommit(callback: () => void): void };
+export type { OutboxTransaction } from './outbox.repository.js';
 
-const INSERT = `
-  insert into outbox (id, aggregate_id, subject, payload)
-  select id, aggregate_id, subject, payload
-  from unnest($1::uuid[], $2::text[], $3::text[], $4::text[]) with ordinality as m(id, aggregate_id, subject, payload, n)
-  order by n`;
-
-/**
- * Messages that leave if, and only if, the transaction they were added in commits.
- * The request's correlation id and trace context travel with them.
- */
+/** Publishes messages if, and only if, the transaction they are written in commits. */
+@Injectable()
 export class Outbox {
   constructor(
-    private readonly service: ServiceName,
+    private readonly repository: OutboxRepository,
+    private readonly relay: OutboxRelay,
     private readonly clock: Clock,
-    private readonly wakeRelay: () => void,
+    @Inject(MESSAGING_OPTIONS) private readonly options: Pick<MessagingModuleOptions, 'service'>,
   ) {}
 
   /**
-   * Adds messages in one statement, whatever their number, in the order given.
-   * @throws TypeError, RangeError  for a message that could never be published; the transaction should then fail
+   * Writes messages with one statement, in the order given, with correlation id and trace context of the request.
+   * @throws TypeError, RangeError  for a message that can never be published; the transaction should then fail
    */
-  async add(tx: OutboxTransaction, message: OutgoingMessage | OutgoingMessage[]): Promise<void> {
-    const messages = Array.isArray(message) ? message : [message];
+  async publish(tx: OutboxTransaction, message: OutgoingMessage | readonly OutgoingMessage[]): Promise<void> {
+    const messages = [message].flat() as OutgoingMessage[];
     if (messages.length === 0) return;
     const now = this.clock.now();
     const context = currentContext();
-    const rows = messages.map((each) => encodeMessage(this.service, each, context, now));
-    await tx.query(INSERT, [
-      rows.map((row) => row.id),
-      rows.map((row) => row.aggregateId),
-      rows.map((row) => row.subject),
-      rows.map((row) => row.payload),
-    ]);
-    tx.afterCommit(this.wakeRelay);
+    const rows = messages.map((each) => encodeMessage(this.options.service, each, context, now));
+    await this.repository.insert(tx, rows);
+    tx.afterCommit(this.relay.wake);
   }
 }

@@ -1,22 +1,24 @@
+import { Injectable } from '@nestjs/common';
 import type { RpcContract } from '@rmm/contracts';
 import { currentContext, deserializeError, UnavailableError } from '@rmm/service-kit';
 import { headers, type MsgHdrs } from 'nats';
-import type { NatsLink } from '../connection/nats-link.js';
-import { childTraceparent } from '../context/trace.js';
-import { REQUEST_ID_HEADER, TRACEPARENT_HEADER, type RpcReply } from './rpc-wire.js';
+import { NatsLink } from '../connection/nats-link.js';
+import { childTraceparent } from '../context/traceparent.js';
+import { REQUEST_ID_HEADER, TRACEPARENT_HEADER, type RpcReplyBody } from './rpc-wire.js';
 
 export interface RpcOptions {
-  /** Instead of the contract's own. */
+  /** Overrides the time limit of the contract. */
   timeoutMs?: number;
 }
 
-/** Asks another service. Every call ends: with the reply, with the other side's error, or with 503. */
+/** Calls other services over core NATS. Every call ends with the reply, the error of the other side, or 503. */
+@Injectable()
 export class RpcClient {
   constructor(private readonly link: NatsLink) {}
 
   /**
-   * @throws DomainError  what the other side threw, by kind, code, status and extras
-   * @throws UnavailableError  when nobody serves it, nobody answers in time, or NATS is down
+   * @throws DomainError  the error of the other side, by kind, code, status and extras
+   * @throws UnavailableError  when no service is subscribed, none replies in time, or NATS is down
    */
   async call<Request, Reply>(
     contract: RpcContract<Request, Reply>,
@@ -29,13 +31,13 @@ export class RpcClient {
     return (reply.value ?? null) as Reply;
   }
 
-  private async send(subject: string, request: unknown, timeout: number): Promise<RpcReply> {
+  private async send(subject: string, request: unknown, timeout: number): Promise<RpcReplyBody> {
     try {
-      const answer = await this.link.connection.request(subject, JSON.stringify(request ?? null), {
+      const message = await this.link.connection.request(subject, JSON.stringify(request ?? null), {
         timeout,
         headers: contextHeaders(),
       });
-      return answer.json<RpcReply>();
+      return message.json<RpcReplyBody>();
     } catch (error) {
       throw unavailable(subject, error);
     }
