@@ -8,16 +8,16 @@ const run = promisify(execFile);
 
 const GUIDES = readdirSync(resolve(ROOT, 'docs/guides')).map((name) => `docs/guides/${name}`);
 
-/** The lines of a page's `walk` blocks, as a reader would type them, and what they are said to print. */
-function walkOf(page: string): { script: string; expected: string[] } {
-  const blocks = [...page.matchAll(/```bash walk\n([\s\S]*?)```/g)].map((match) => match[1] ?? '');
+/** Reads the `bash quickstart` blocks of a page as one script, and the output that the page promises (`# → ...`). */
+function quickStartOf(page: string): { script: string; expected: string[] } {
+  const blocks = [...page.matchAll(/```bash quickstart\n([\s\S]*?)```/g)].map((match) => match[1] ?? '');
   const expected = blocks.flatMap((block) => [...block.matchAll(/# → (.+)$/gm)].map((match) => match[1] ?? ''));
   return { script: blocks.join('\n'), expected };
 }
 
-describe('the walk of', () => {
-  it.each(['README.md', ...GUIDES])('%s runs line by line and prints what it says', async (page) => {
-    const { script, expected } = walkOf(readFileSync(resolve(ROOT, page), 'utf8'));
+describe('the quick start of', () => {
+  it.each(['README.md', ...GUIDES])('%s runs line by line and prints the documented output', async (page) => {
+    const { script, expected } = quickStartOf(readFileSync(resolve(ROOT, page), 'utf8'));
     expect(expected.length).toBeGreaterThan(5);
 
     const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', script], { cwd: ROOT, timeout: 55_000 });
@@ -26,7 +26,7 @@ describe('the walk of', () => {
     let from = 0;
     for (const line of expected) {
       const at = lines.indexOf(line, from);
-      if (at < 0) throw new Error(`the walk did not print "${line}" after line ${from} of:\n${stdout}`);
+      if (at < 0) throw new Error(`the quick start did not print "${line}" after line ${from} of:\n${stdout}`);
       from = at + 1;
     }
   });
