@@ -11,9 +11,9 @@ import {
   routeOf,
 } from './callers/access-request.js';
 import type { Caller } from './callers/caller.js';
-import type { Denials } from './denials/denials.js';
-import { refusalOf } from './denials/refusal.js';
-import { policyOf, type RoutePolicy } from './route-access/route-policy.js';
+import type { Denials } from './audit/denial-audit.service.js';
+import { refusalOf } from './audit/denial.mapper.js';
+import { policyOf, type RoutePolicy } from './route-access/route-access.policy.js';
 import type { ApiKeyAuthenticator } from './keys/api-key.authenticator.js';
 import type { UserAuthenticator } from './users/user.authenticator.js';
 

@@ -28,7 +28,7 @@ import { PushedClock, SpecFleet } from '../test/fleet.js';
 import { accessToken, signingKey } from '../test/tokens.js';
 import { ACCESS_SOURCE, AGENT_SOURCE, KEY_SOURCE, VERIFICATION_KEYS } from './access.tokens.js';
 import type { Caller } from './callers/caller.js';
-import { CurrentCaller } from './callers/current-caller.js';
+import { CurrentCaller } from './callers/current-caller.decorator.js';
 import {
   AcceptsApiKey,
   AgentToken,
@@ -39,7 +39,7 @@ import {
   RequirePermission,
   SignedIn,
 } from './route-access/route-access.decorator.js';
-import { AccessFeeds } from './feed/access-feeds.js';
+import { AccessFeeds } from './invalidation/invalidation-feeds.service.js';
 
 jest.setTimeout(60_000);
 

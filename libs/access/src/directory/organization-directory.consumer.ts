@@ -11,7 +11,7 @@ import {
 import { Inbox } from '@rmm/messaging';
 import type { WorkerTransaction } from '@rmm/persistence';
 import { ORGANIZATION_LISTENER, type OrganizationListener } from '../access.tokens.js';
-import { OrganizationDirectory } from './organization-directory.js';
+import { OrganizationDirectory } from './organization-directory.service.js';
 
 const SUBJECTS = [ORGANIZATION_CREATED, ORGANIZATION_UPDATED, ORGANIZATION_DELETED].map((fact) =>
   subjects.internal('provisioning', fact),

@@ -13,11 +13,11 @@ import {
 } from '../access.errors.js';
 import { type AccessRequest, type AccessResponse, clientAddress, presentedKey } from '../callers/access-request.js';
 import type { ApiKeyCaller, PartnerKeyCaller } from '../callers/caller.js';
-import type { KeyRecords } from './key-records.js';
-import type { KeyUsage } from './key-usage.js';
-import type { KeyWindow, WindowVerdict } from './key-window.js';
+import type { KeyRecords } from './key-records.service.js';
+import type { KeyUsage } from './key-usage.service.js';
+import type { KeyWindow, WindowVerdict } from './key-window.service.js';
 import type { KnownKey } from './known-key.js';
-import type { ProbeKind, FailedAuthenticationThrottle } from './failed-authentication-throttle.js';
+import type { ProbeKind, FailedAuthenticationThrottle } from './failed-authentication-throttle.service.js';
 
 /** Partner writes share a window of their own, this small at most. @see SPEC.md 8 */
 const PARTNER_WRITES_PER_HOUR = 120;

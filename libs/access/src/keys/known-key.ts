@@ -1,7 +1,7 @@
 import type { ResolvedApiKey, ResolvedKey, ResolvedPartnerKey } from '@rmm/contracts';
 import { cidrsContain, parseCidr, type Cidr } from '@rmm/service-kit';
 import type { ApiKeyCaller, PartnerKeyCaller } from '../callers/caller.js';
-import { toApiKeyCaller, toPartnerKeyCaller } from './to-key-caller.js';
+import { toApiKeyCaller, toPartnerKeyCaller } from './key-caller.mapper.js';
 
 /** A record made ready for many requests: parsed once, with the caller it stands for. */
 abstract class Known<Kind extends ResolvedKey, KeyCaller> {

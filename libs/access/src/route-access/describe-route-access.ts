@@ -1,5 +1,5 @@
 import { API_KEY_SCHEME, BEARER_SCHEME, type OperationDescriber } from '@rmm/service-kit';
-import { policyOf, type RoutePolicy } from './route-policy.js';
+import { policyOf, type RoutePolicy } from './route-access.policy.js';
 
 /** Writes into each operation of the OpenAPI document which credential it takes, and as `x-required-access` what that must hold. */
 export const describeRouteAccess: OperationDescriber = (operation, { controller, handler }) => {

@@ -3,14 +3,14 @@ import { type DomainError, FixedClock, UnavailableError } from '@rmm/service-kit
 import { snapshot } from '../../test/callers.js';
 import { accessToken, AUDIENCE, ISSUER, signingKey } from '../../test/tokens.js';
 import type { AccessRequest, AccessResponse } from '../callers/access-request.js';
-import type { Denials, Denial } from '../denials/denials.js';
+import type { Denials, Denial } from '../audit/denial-audit.service.js';
 import type { DirectoryOrganization } from '../directory/directory-organization.js';
 import type { RouteConstraints } from '../route-access/route-access.decorator.js';
-import { InvalidationFeed } from '../feed/invalidation-feed.js';
-import { AccessSnapshots } from '../snapshots/access-snapshots.js';
+import { InvalidationFeed } from '../invalidation/invalidation-feed.js';
+import { AccessSnapshots } from '../snapshots/access-snapshots.service.js';
 import type { AccessTokenClaims } from '../tokens/access-token.js';
-import { TokenVerifier } from '../tokens/token-verifier.js';
-import { TenantStatusCheck } from './tenant-status-check.js';
+import { TokenVerifier } from '../tokens/token-verifier.service.js';
+import { TenantStatusCheck } from './tenant-status-check.service.js';
 import { type Demand, UserAuthenticator } from './user.authenticator.js';
 
 const key = signingKey();

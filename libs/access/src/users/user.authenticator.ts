@@ -20,14 +20,14 @@ import {
   routeOf,
 } from '../callers/access-request.js';
 import type { UserCaller } from '../callers/caller.js';
-import { hasFullPartnerAccess } from '../callers/organization-access.js';
-import type { Denials } from '../denials/denials.js';
+import { hasFullPartnerAccess } from '../callers/organization-access.policy.js';
+import type { Denials } from '../audit/denial-audit.service.js';
 import type { RouteConstraints } from '../route-access/route-access.decorator.js';
 import type { AccessEntry } from '../snapshots/access-entry.js';
-import type { AccessSnapshots } from '../snapshots/access-snapshots.js';
+import type { AccessSnapshots } from '../snapshots/access-snapshots.service.js';
 import type { AccessTokenClaims } from '../tokens/access-token.js';
-import type { TokenVerifier } from '../tokens/token-verifier.js';
-import type { TenantStatusCheck } from './tenant-status-check.js';
+import type { TokenVerifier } from '../tokens/token-verifier.service.js';
+import type { TenantStatusCheck } from './tenant-status-check.service.js';
 
 /** What a route asks of a user: nothing, all of some permissions, or any of some. */
 export type Demand = { all: readonly Permission[] } | { any: readonly (Permission | ApiKeyScope)[] } | null;

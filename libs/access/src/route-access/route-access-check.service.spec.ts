@@ -12,8 +12,8 @@ import {
   RequirePermission,
   SignedIn,
 } from './route-access.decorator.js';
-import { routeAccessProblems, routesOf } from './route-access-check.js';
-import { policyOf } from './route-policy.js';
+import { routeAccessProblems, routesOf } from './route-access-check.service.js';
+import { policyOf } from './route-access.policy.js';
 
 @Controller('good')
 class GoodController {

@@ -1,6 +1,6 @@
 import { FixedClock, runInContext } from '@rmm/service-kit';
 import { userCaller } from '../../test/callers.js';
-import { AGGREGATE_FOR_MS, Denials } from './denials.js';
+import { AGGREGATE_FOR_MS, Denials } from './denial-audit.service.js';
 
 interface Row {
   action: string;

@@ -1,7 +1,7 @@
 import { ACCESS_HEARTBEAT, type AccessHeartbeat, type Envelope } from '@rmm/contracts';
 import type { Broadcasts, BroadcastSubscription, NatsLink } from '@rmm/messaging';
 import type { Clock } from '@rmm/service-kit';
-import { CREDENTIAL_HEARTBEAT } from './heartbeat-publisher.js';
+import { CREDENTIAL_HEARTBEAT } from './heartbeat-publisher.service.js';
 import { InvalidationFeed } from './invalidation-feed.js';
 
 /** Half a minute: the promise of CONTRACT.md 2.4. */

@@ -5,7 +5,7 @@ import { InvalidAccessToken } from '../access.errors.js';
 import type { AccessRequest, AccessResponse } from '../callers/access-request.js';
 import { type AccessTokenClaims, isInForce } from './access-token.js';
 import { JwtStrategy, kidOf, unavailability } from './jwt.strategy.js';
-import { VerifiedTokens } from './verified-tokens.js';
+import { VerifiedTokens } from './verified-tokens.service.js';
 
 export interface TokenVerifierOptions {
   keys: VerificationKeys & { onWithdrawn?(listener: (kids: string[]) => void): void };

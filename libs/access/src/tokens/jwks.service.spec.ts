@@ -2,7 +2,7 @@ import { FixedClock, UnavailableError } from '@rmm/service-kit';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { publicJwk, signingKey } from '../../test/tokens.js';
-import { JwksKeys, keysOf } from './jwks-keys.js';
+import { JwksKeys, keysOf } from './jwks.service.js';
 
 const [first, second] = [signingKey('first'), signingKey('second')];
 

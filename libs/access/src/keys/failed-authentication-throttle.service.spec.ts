@@ -1,6 +1,6 @@
 import { FixedClock, RateLimitedError, UnavailableError } from '@rmm/service-kit';
 import { KeyRateLimited } from '../access.errors.js';
-import { FailedAuthenticationThrottle } from './failed-authentication-throttle.js';
+import { FailedAuthenticationThrottle } from './failed-authentication-throttle.service.js';
 
 let clock: FixedClock;
 let charged: string[];

@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { MetadataScanner, ModulesContainer } from '@nestjs/core';
-import { routeAccessOf, policyOf } from './route-policy.js';
+import { routeAccessOf, policyOf } from './route-access.policy.js';
 import type { RouteAccess } from './route-access.decorator.js';
 
 interface Route {

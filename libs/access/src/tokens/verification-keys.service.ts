@@ -1,7 +1,7 @@
 import type { Clock } from '@rmm/service-kit';
 import type { KeyObject } from 'node:crypto';
 import type { VerificationKeys } from '../access.tokens.js';
-import { JwksKeys } from './jwks-keys.js';
+import { JwksKeys } from './jwks.service.js';
 
 /** The service's own keys where it provides some (identity), else those of the JWKS, else none. */
 export class TokenKeys implements VerificationKeys {

@@ -2,7 +2,7 @@ import type { AccessChanged, AccessResolveRequest, AccessSnapshot } from '@rmm/c
 import type { Clock } from '@rmm/service-kit';
 import type { AccessSource } from '../access.tokens.js';
 import { ReadThroughCache } from '../cache/read-through-cache.js';
-import type { InvalidationFeed } from '../feed/invalidation-feed.js';
+import type { InvalidationFeed } from '../invalidation/invalidation-feed.js';
 import { AccessEntry } from './access-entry.js';
 
 /** A snapshot is read again after this, whatever the feed says: grace windows and the like end by the clock. */

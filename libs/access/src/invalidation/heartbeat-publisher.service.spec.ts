@@ -1,5 +1,5 @@
 import { ACCESS_HEARTBEAT, type AccessHeartbeat } from '@rmm/contracts';
-import { AccessFeed, CREDENTIAL_HEARTBEAT, CredentialFeed } from './heartbeat-publisher.js';
+import { AccessFeed, CREDENTIAL_HEARTBEAT, CredentialFeed } from './heartbeat-publisher.service.js';
 
 const sent: { topic: string; data: AccessHeartbeat }[] = [];
 const broadcasts = {

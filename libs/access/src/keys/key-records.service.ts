@@ -2,7 +2,7 @@ import type { AccessChanged, CredentialChanged } from '@rmm/contracts';
 import type { Clock } from '@rmm/service-kit';
 import type { KeySource } from '../access.tokens.js';
 import { ReadThroughCache } from '../cache/read-through-cache.js';
-import type { InvalidationFeed } from '../feed/invalidation-feed.js';
+import type { InvalidationFeed } from '../invalidation/invalidation-feed.js';
 import { knownKey, type KnownKey } from './known-key.js';
 
 /** A record is read again after this, whatever the feeds say. */

@@ -1,6 +1,6 @@
 import type { KeyUsageRequest } from '@rmm/contracts';
 import { FixedClock } from '@rmm/service-kit';
-import { KeyUsage } from './key-usage.js';
+import { KeyUsage } from './key-usage.service.js';
 
 let clock: FixedClock;
 let sent: KeyUsageRequest[];

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { accessToken, AUDIENCE, claims, ISSUER, signed, signingKey } from '../../test/tokens.js';
 import { InvalidAccessToken } from '../access.errors.js';
 import type { AccessRequest, AccessResponse } from '../callers/access-request.js';
-import { TokenVerifier } from './token-verifier.js';
+import { TokenVerifier } from './token-verifier.service.js';
 
 const key = signingKey();
 const other = signingKey('key-2');

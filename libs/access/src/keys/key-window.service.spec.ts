@@ -1,6 +1,6 @@
 import { HealthRegistry, Logger, RedisConnections, UnavailableError } from '@rmm/service-kit';
 import { startStores, type Stores } from '@rmm/testing-services';
-import { KeyWindow, WINDOW_SECONDS, type WindowVerdict } from './key-window.js';
+import { KeyWindow, WINDOW_SECONDS, type WindowVerdict } from './key-window.service.js';
 
 jest.setTimeout(60_000);
 

@@ -1,7 +1,7 @@
 import { ForbiddenError } from '@rmm/service-kit';
 import { IpNotAllowed, MfaEnrollmentRequired } from '../access.errors.js';
 import { type AccessRequest, routeOf } from '../callers/access-request.js';
-import type { Denial } from './denials.js';
+import type { Denial } from './denial-audit.service.js';
 
 /** The denial an error means: null when the caller is unknown, or was not refused for who it is. */
 export function refusalOf(request: AccessRequest, error: unknown): Denial | null {

@@ -1,8 +1,8 @@
 import type { ResolvedApiKey, ResolvedKey, ResolvedPartnerKey } from '@rmm/contracts';
 import { FixedClock, UnavailableError } from '@rmm/service-kit';
 import { createHash } from 'node:crypto';
-import { InvalidationFeed } from '../feed/invalidation-feed.js';
-import { KeyRecords } from './key-records.js';
+import { InvalidationFeed } from '../invalidation/invalidation-feed.js';
+import { KeyRecords } from './key-records.service.js';
 
 const apiKey: ResolvedApiKey = {
   kind: 'api_key',

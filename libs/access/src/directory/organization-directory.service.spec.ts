@@ -14,7 +14,7 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { userCaller } from '../../test/callers.js';
 import { PushedClock, SpecFleet } from '../../test/fleet.js';
-import { OrganizationDirectory } from './organization-directory.js';
+import { OrganizationDirectory } from './organization-directory.service.js';
 
 jest.setTimeout(60_000);
 

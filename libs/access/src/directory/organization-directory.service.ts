@@ -6,9 +6,9 @@ import { OrganizationAccessDenied } from '../access.errors.js';
 import type { OrganizationSource } from '../access.tokens.js';
 import { ReadThroughCache } from '../cache/read-through-cache.js';
 import type { Caller } from '../callers/caller.js';
-import { canAccessOrganization } from '../callers/organization-access.js';
+import { canAccessOrganization } from '../callers/organization-access.policy.js';
 import { type DirectoryOrganization, isLive, toDirectoryOrganization } from './directory-organization.js';
-import { organizationRows } from './organization-rows.js';
+import { organizationRows } from './organization-directory.repository.js';
 
 export interface OrganizationDirectoryParts {
   /** Absent where organizations are the service's own: the source then answers everything. */

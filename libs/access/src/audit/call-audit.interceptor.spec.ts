@@ -12,7 +12,7 @@ import { SpecFleet } from '../../test/fleet.js';
 import { accessToken, signingKey } from '../../test/tokens.js';
 import { ACCESS_SOURCE, VERIFICATION_KEYS } from '../access.tokens.js';
 import type { Caller } from '../callers/caller.js';
-import { CurrentCaller } from '../callers/current-caller.js';
+import { CurrentCaller } from '../callers/current-caller.decorator.js';
 import { Public, SignedIn, SkipFallbackAudit } from '../route-access/route-access.decorator.js';
 
 jest.setTimeout(60_000);

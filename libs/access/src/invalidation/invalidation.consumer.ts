@@ -4,17 +4,17 @@ import { ACCESS_CHANGED, type AccessChanged, CREDENTIAL_CHANGED, type Credential
 import type { NatsLink } from '@rmm/messaging';
 import type { Logger, OpenApiDocuments } from '@rmm/service-kit';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FallbackAudit } from './calls/fallback-audit.js';
-import type { Denials } from './denials/denials.js';
-import type { OrganizationDirectory } from './directory/organization-directory.js';
-import { describeRouteAccess } from './route-access/describe-route-access.js';
-import { routeAccessProblems, routesOf } from './route-access/route-access-check.js';
-import type { AccessFeeds } from './feed/access-feeds.js';
-import type { HeartbeatPublisher } from './feed/heartbeat-publisher.js';
-import type { KeyRecords } from './keys/key-records.js';
-import type { KeyUsage } from './keys/key-usage.js';
-import type { AccessSnapshots } from './snapshots/access-snapshots.js';
-import type { Sources } from './sources.js';
+import type { FallbackAudit } from '../audit/fallback-audit.service.js';
+import type { Denials } from '../audit/denial-audit.service.js';
+import type { OrganizationDirectory } from '../directory/organization-directory.service.js';
+import { describeRouteAccess } from '../route-access/describe-route-access.js';
+import { routeAccessProblems, routesOf } from '../route-access/route-access-check.service.js';
+import type { AccessFeeds } from './invalidation-feeds.service.js';
+import type { HeartbeatPublisher } from './heartbeat-publisher.service.js';
+import type { KeyRecords } from '../keys/key-records.service.js';
+import type { KeyUsage } from '../keys/key-usage.service.js';
+import type { AccessSnapshots } from '../snapshots/access-snapshots.service.js';
+import type { Sources } from '../access-sources.service.js';
 
 const SWEEP_INTERVAL_MS = 10_000;
 const REBUILD_RETRY_MS = 5_000;

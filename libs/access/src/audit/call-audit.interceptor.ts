@@ -2,10 +2,10 @@ import { type CallHandler, type ExecutionContext, Injectable, type NestIntercept
 import { withOutcome } from '@rmm/messaging';
 import { currentContext } from '@rmm/service-kit';
 import { type AccessRequest, type AccessResponse, routePathOf } from '../callers/access-request.js';
-import type { Denials } from '../denials/denials.js';
-import { refusalOf } from '../denials/refusal.js';
-import { policyOf } from '../route-access/route-policy.js';
-import type { FallbackAudit } from './fallback-audit.js';
+import type { Denials } from './denial-audit.service.js';
+import { refusalOf } from './denial.mapper.js';
+import { policyOf } from '../route-access/route-access.policy.js';
+import type { FallbackAudit } from './fallback-audit.service.js';
 
 const MUTATING = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 
