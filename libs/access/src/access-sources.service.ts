@@ -1,6 +1,7 @@
-import type { ModuleRef } from '@nestjs/core';
+import { Injectable } from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
 import { CREDENTIALS_KEYS_RESOLVE, IDENTITY_ACCESS_RESOLVE, PROVISIONING_ORGANIZATIONS_GET } from '@rmm/contracts';
-import type { RpcClient } from '@rmm/messaging';
+import { RpcClient } from '@rmm/messaging';
 import {
   ACCESS_SOURCE,
   type AccessSource,
@@ -15,50 +16,54 @@ import {
 } from './access.tokens.js';
 
 /**
- * Where this service learns who is who: from itself where it provides a source, else from the owner by RPC.
- * Looked up when first needed, since a provider may stand in any module of the application.
+ * Finds the source of each kind of record: the one that the application provides, else an RPC to the owning service.
+ * Providers are looked up on first use, because any module of the application may contain them.
  */
-export class Sources {
+@Injectable()
+export class AccessSources {
   private readonly found = new Map<symbol, unknown>();
 
   constructor(
-    private readonly modules: Pick<ModuleRef, 'get'>,
-    private readonly rpc: Pick<RpcClient, 'call'>,
+    private readonly modules: ModuleRef,
+    private readonly rpc: RpcClient,
   ) {}
 
-  readonly access = (): AccessSource =>
-    this.own<AccessSource>(ACCESS_SOURCE) ?? {
-      resolve: (request) => this.rpc.call(IDENTITY_ACCESS_RESOLVE, request),
-    };
-
-  readonly keys = (): KeySource =>
-    this.own<KeySource>(KEY_SOURCE) ?? {
-      resolve: (keyHash) => this.rpc.call(CREDENTIALS_KEYS_RESOLVE, { keyHash: keyHash.toString('hex') }),
-    };
-
-  readonly organizations = (): OrganizationSource =>
-    this.own<OrganizationSource>(ORGANIZATION_SOURCE) ?? {
-      get: async (orgIds) =>
-        (await this.rpc.call(PROVISIONING_ORGANIZATIONS_GET, { orgIds: [...orgIds] })).organizations,
-    };
-
-  /** @throws Error  when the application has none; start-up refuses `@AgentToken()` routes without one */
-  readonly agents = (): AgentSource => {
-    const source = this.own<AgentSource>(AGENT_SOURCE);
-    if (!source) throw new Error('No AGENT_SOURCE is provided');
-    return source;
-  };
-
-  verificationKeys(): VerificationKeys | undefined {
-    return this.own<VerificationKeys>(VERIFICATION_KEYS);
+  get access(): AccessSource {
+    return (
+      this.find<AccessSource>(ACCESS_SOURCE) ?? {
+        resolve: (request) => this.rpc.call(IDENTITY_ACCESS_RESOLVE, request),
+      }
+    );
   }
 
-  hasAgents(): boolean {
-    return this.own(AGENT_SOURCE) !== undefined;
+  get keys(): KeySource {
+    return (
+      this.find<KeySource>(KEY_SOURCE) ?? {
+        resolve: (keyHash) => this.rpc.call(CREDENTIALS_KEYS_RESOLVE, { keyHash: keyHash.toString('hex') }),
+      }
+    );
   }
 
-  /** What the application itself provides under a token. */
-  private own<T>(token: symbol): T | undefined {
+  get organizations(): OrganizationSource {
+    return (
+      this.find<OrganizationSource>(ORGANIZATION_SOURCE) ?? {
+        get: async (orgIds) =>
+          (await this.rpc.call(PROVISIONING_ORGANIZATIONS_GET, { orgIds: [...orgIds] })).organizations,
+      }
+    );
+  }
+
+  /** Undefined where the application provides none; then it cannot have `@AgentToken()` routes. */
+  get agents(): AgentSource | undefined {
+    return this.find<AgentSource>(AGENT_SOURCE);
+  }
+
+  /** Undefined where the application provides none; then the JWKS is read. */
+  get verificationKeys(): VerificationKeys | undefined {
+    return this.find<VerificationKeys>(VERIFICATION_KEYS);
+  }
+
+  private find<T>(token: symbol): T | undefined {
     if (!this.found.has(token)) this.found.set(token, this.lookUp(token));
     return this.found.get(token) as T | undefined;
   }

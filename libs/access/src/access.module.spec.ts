@@ -24,7 +24,7 @@ import type { Server } from 'node:http';
 import type pg from 'pg';
 import request from 'supertest';
 import { snapshot } from '../test/callers.js';
-import { PushedClock, SpecFleet } from '../test/fleet.js';
+import { PushedClock, AccessTestFleet } from '../test/access-test-fleet.js';
 import { accessToken, signingKey } from '../test/tokens.js';
 import { ACCESS_SOURCE, AGENT_SOURCE, KEY_SOURCE, VERIFICATION_KEYS } from './access.tokens.js';
 import type { Caller } from './callers/caller.js';
@@ -39,7 +39,7 @@ import {
   RequirePermission,
   SignedIn,
 } from './route-access/route-access.decorator.js';
-import { AccessFeeds } from './invalidation/invalidation-feeds.service.js';
+import { InvalidationFeeds } from './invalidation/invalidation-feeds.service.js';
 
 jest.setTimeout(60_000);
 
@@ -145,7 +145,7 @@ class ThingsController {
   }
 }
 
-let fleet: SpecFleet;
+let fleet: AccessTestFleet;
 let identity: INestApplication;
 let credentials: INestApplication;
 let dispatcher: INestApplication;
@@ -162,7 +162,7 @@ const startIdentity = () =>
   });
 
 beforeAll(async () => {
-  fleet = await SpecFleet.start();
+  fleet = await AccessTestFleet.start();
   admin = adminPool(fleet.database);
   identity = await startIdentity();
   credentials = await fleet.service('credentials', {
@@ -246,8 +246,8 @@ async function announce(app: INestApplication, type: string, data: AccessChanged
   const marker = randomUUID();
   const heard = new Promise<void>((resolve) =>
     dispatcher
-      .get(AccessFeeds)
-      .hear<{ marker?: string }>(type, (change) => (change.marker === marker ? resolve() : undefined)),
+      .get(InvalidationFeeds)
+      .subscribe<{ marker?: string }>(type, (change) => (change.marker === marker ? resolve() : undefined)),
   );
   await dispatcher.get(NatsLink).connection.flush(); // the server knows that we listen before anything is said
   await app.get(WorkerDatabase).transaction((tx) =>
@@ -549,7 +549,7 @@ describe('a start', () => {
     }
     const start = fleet.service('provisioning', { controllers: [ClosedController] });
     await expect(start).rejects.toThrow(
-      /ClosedController\.none has no door[^]*ClosedController\.two has 2 doors[^]*no AGENT_SOURCE is provided/,
+      /ClosedController\.none has no access decorator[^]*ClosedController\.two has 2 access decorators[^]*no AGENT_SOURCE is provided/,
     );
   });
 });

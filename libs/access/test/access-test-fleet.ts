@@ -61,7 +61,7 @@ export interface ServiceParts {
 }
 
 /** Services on one set of stores, each with its own schema; the logins of NATS are those of production. */
-export class SpecFleet {
+export class AccessTestFleet {
   private readonly apps: INestApplication[] = [];
 
   private constructor(
@@ -70,10 +70,10 @@ export class SpecFleet {
     readonly nats: TestNats,
   ) {}
 
-  static async start(): Promise<SpecFleet> {
+  static async start(): Promise<AccessTestFleet> {
     const stores = await startStores();
     const [database, nats] = await Promise.all([stores.createDatabase(SCHEMAS), stores.nats()]);
-    return new SpecFleet(stores, database, nats);
+    return new AccessTestFleet(stores, database, nats);
   }
 
   /** Starts one more service, or one more replica of it. */

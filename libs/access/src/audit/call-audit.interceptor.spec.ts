@@ -8,7 +8,7 @@ import type { Server } from 'node:http';
 import { connect, type NatsConnection } from 'nats';
 import request from 'supertest';
 import { snapshot } from '../../test/callers.js';
-import { SpecFleet } from '../../test/fleet.js';
+import { AccessTestFleet } from '../../test/access-test-fleet.js';
 import { accessToken, signingKey } from '../../test/tokens.js';
 import { ACCESS_SOURCE, VERIFICATION_KEYS } from '../access.tokens.js';
 import type { Caller } from '../callers/caller.js';
@@ -95,12 +95,12 @@ describe('the audit of calls', () => {
   const partnerId = randomUUID();
   const platform: Partial<AccessSnapshot> = { scope: 'system', partnerId: null, partnerStatus: null };
   let person: AccessSnapshot;
-  let fleet: SpecFleet;
+  let fleet: AccessTestFleet;
   let service: INestApplication;
   let nats: NatsConnection;
 
   beforeAll(async () => {
-    fleet = await SpecFleet.start();
+    fleet = await AccessTestFleet.start();
     const { host, username: user, password: pass } = new URL(fleet.nats.adminUrl);
     nats = await connect({ servers: host, user, pass });
     service = await fleet.service('identity', {

@@ -2,33 +2,33 @@ import { type CallHandler, type ExecutionContext, Injectable, type NestIntercept
 import { withOutcome } from '@rmm/messaging';
 import { currentContext } from '@rmm/service-kit';
 import { type AccessRequest, type AccessResponse, routePathOf } from '../callers/access-request.js';
-import type { Denials } from './denial-audit.service.js';
-import { refusalOf } from './denial.mapper.js';
 import { policyOf } from '../route-access/route-access.policy.js';
-import type { FallbackAudit } from './fallback-audit.service.js';
+import { toDenial } from './denial.mapper.js';
+import { DenialAuditService } from './denial-audit.service.js';
+import { FallbackAuditService } from './fallback-audit.service.js';
 
 const MUTATING = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 
 /**
- * What the guard cannot see: a refusal that a handler decides on becomes a denied row, as the guard's own do, and a
- * change whose handler wrote no row gets one. Handlers that write their own rows are left alone.
+ * Audits what the guard cannot see: denials by a handler, and mutating requests whose handler wrote no audit row.
+ * Requests whose handler wrote its own row are left alone.
  */
 @Injectable()
-export class CallAudit implements NestInterceptor {
+export class CallAuditInterceptor implements NestInterceptor {
   constructor(
-    private readonly denials: Denials,
-    private readonly fallback: FallbackAudit,
+    private readonly denials: DenialAuditService,
+    private readonly fallback: FallbackAuditService,
   ) {}
 
   intercept(context: ExecutionContext, next: CallHandler): ReturnType<NestInterceptor['intercept']> {
-    const answer = next.handle();
-    if (context.getType() !== 'http') return answer;
+    const response = next.handle();
+    if (context.getType() !== 'http') return response;
     const http = context.switchToHttp();
     const request = http.getRequest<AccessRequest>();
     const { caller } = request;
-    if (!caller) return answer;
+    if (!caller) return response;
     const isAudited = () => currentContext()?.audited === true;
-    return withOutcome(answer, {
+    return withOutcome(response, {
       succeeded: () => {
         const { method = '' } = request;
         if (!MUTATING.has(method) || isAudited()) return;
@@ -38,8 +38,8 @@ export class CallAudit implements NestInterceptor {
         this.fallback.record({ caller, method, path: routePathOf(request), status });
       },
       failed: (error) => {
-        const refusal = isAudited() ? null : refusalOf(request, error);
-        if (refusal) this.denials.record(refusal);
+        const denial = isAudited() ? null : toDenial(request, error);
+        if (denial) this.denials.record(denial);
       },
     });
   }

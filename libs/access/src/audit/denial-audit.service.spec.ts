@@ -1,6 +1,7 @@
-import { FixedClock, runInContext } from '@rmm/service-kit';
+import type { AuditTrail } from '@rmm/messaging';
+import { FixedClock, type Logger, runInContext } from '@rmm/service-kit';
 import { userCaller } from '../../test/callers.js';
-import { AGGREGATE_FOR_MS, Denials } from './denial-audit.service.js';
+import { AGGREGATION_MS, DenialAuditService } from './denial-audit.service.js';
 
 interface Row {
   action: string;
@@ -12,7 +13,7 @@ let clock: FixedClock;
 let rows: Row[];
 let warnings: number;
 let failing: boolean;
-let denials: Denials;
+let denials: DenialAuditService;
 
 beforeEach(() => {
   clock = new FixedClock();
@@ -20,15 +21,17 @@ beforeEach(() => {
   warnings = 0;
   failing = false;
   const audit = {
-    addDirect: (...[, action, , details = {}, result = 'success']: Parameters<DenialAudit>) => {
+    addDirect: (...[, action, , details = {}, result = 'success']: Parameters<AddDirect>) => {
       rows.push({ action, details, result });
       return failing ? Promise.reject(new Error('database is down')) : Promise.resolve();
     },
   };
-  denials = new Denials(audit, clock, { warn: () => (warnings += 1) });
+  denials = new DenialAuditService(audit as unknown as AuditTrail, clock, {
+    warn: () => (warnings += 1),
+  } as unknown as Logger);
 });
 
-type DenialAudit = ConstructorParameters<typeof Denials>[0]['addDirect'];
+type AddDirect = AuditTrail['addDirect'];
 
 function deny(route = 'GET /sites', ipAddress = '203.0.113.9', code = 'permission_denied') {
   const caller = userCaller();
@@ -44,8 +47,8 @@ describe('denials', () => {
   it('gather repeats from one address into one more row', () => {
     for (let i = 0; i < 500; i++) deny(`GET /route-${i}`);
     expect(rows).toHaveLength(1);
-    clock.advance(AGGREGATE_FOR_MS);
-    denials.sweep();
+    clock.advance(AGGREGATION_MS);
+    denials.flushExpired();
     expect(rows).toHaveLength(2);
     expect(rows[1].details).toMatchObject({ aggregated: true, count: 499, since: '2026-01-01T00:00:00.000Z' });
     expect(rows[1].details.routes).toHaveLength(10);
@@ -60,7 +63,7 @@ describe('denials', () => {
 
   it('begin anew after a minute', () => {
     deny();
-    clock.advance(AGGREGATE_FOR_MS);
+    clock.advance(AGGREGATION_MS);
     deny();
     expect(rows).toHaveLength(2);
   });
@@ -68,8 +71,8 @@ describe('denials', () => {
   it('stay bounded under a flood from everywhere', () => {
     for (let i = 0; i < 5_000; i++) deny('GET /sites', `10.0.${i >> 8}.${i & 255}`);
     expect(rows).toHaveLength(5_000);
-    clock.advance(AGGREGATE_FOR_MS);
-    denials.sweep();
+    clock.advance(AGGREGATION_MS);
+    denials.flushExpired();
     expect(rows).toHaveLength(5_000);
   });
 

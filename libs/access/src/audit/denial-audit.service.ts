@@ -1,17 +1,18 @@
-import type { AuditedCaller, AuditTrail } from '@rmm/messaging';
-import { type Clock, currentContext, type Logger, type RequestContext, runInContext } from '@rmm/service-kit';
+import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { type AuditedCaller, AuditTrail } from '@rmm/messaging';
+import { Clock, currentContext, Logger, type RequestContext, runInContext } from '@rmm/service-kit';
 
-/** Something a known caller was refused. */
+/** A request of a known caller that was denied. */
 export interface Denial {
   caller: AuditedCaller;
-  /** Name of the audit row: `access.denied`, `ip_allowlist.denied`. */
+  /** Audit action: `access.denied`, `ip_allowlist.denied`. */
   action: string;
-  /** Code of the answer. */
+  /** Error code of the response. */
   code: string;
   /** `PATCH /api/v1/users/:id` */
   route: string;
   details?: Record<string, unknown>;
-  /** Something let through that is to be seen all the same. */
+  /** `success` for a request that was accepted although a rule would deny it. Default: `denied`. */
   result?: 'denied' | 'success';
 }
 
@@ -23,30 +24,43 @@ interface Repeats {
   routes: Set<string>;
 }
 
-/** Repeats inside this become one row. */
-export const AGGREGATE_FOR_MS = 60_000;
+/** Repeats of a denial within this time are written as one row. */
+export const AGGREGATION_MS = 60_000;
+const FLUSH_INTERVAL_MS = 10_000;
 const MAX_TRACKED = 2_000;
 const MAX_ROUTES = 10;
 
 /**
- * Audit rows for refusals. The first refusal of a kind from an address is a row at once; its repeats inside a minute
- * become one more row with their number, so that a flood of refusals is not a flood of rows.
+ * Writes audit rows for denials. The first denial of a caller, address and code is written at once; its repeats within
+ * a minute are written as one more row with their count, so that a flood of requests does not flood the audit trail.
  */
-export class Denials {
+@Injectable()
+export class DenialAuditService implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly tracked = new Map<string, Repeats>();
+  private readonly writing = new Set<Promise<void>>();
+  private timer?: NodeJS.Timeout;
 
   constructor(
-    private readonly audit: Pick<AuditTrail, 'addDirect'>,
+    private readonly audit: AuditTrail,
     private readonly clock: Clock,
-    private readonly logger: Pick<Logger, 'warn'>,
+    private readonly logger: Logger,
   ) {}
 
-  /** Never throws and never waits: an answer does not depend on its audit row. */
+  onApplicationBootstrap(): void {
+    this.timer = setInterval(() => this.flushExpired(), FLUSH_INTERVAL_MS).unref();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    clearInterval(this.timer);
+    await this.drain();
+  }
+
+  /** Never throws and never waits: the response does not depend on its audit row. */
   record(denial: Denial): void {
     const context = currentContext();
     const key = [context?.ipAddress, denial.caller.actor.id, denial.action, denial.code].join('|');
     const known = this.tracked.get(key);
-    if (known && this.clock.nowMs() - known.startedAtMs < AGGREGATE_FOR_MS) {
+    if (known && this.clock.nowMs() - known.startedAtMs < AGGREGATION_MS) {
       known.count += 1;
       if (known.routes.size < MAX_ROUTES) known.routes.add(denial.route);
       return;
@@ -57,20 +71,19 @@ export class Denials {
     this.write(denial, context, {});
   }
 
-  /** Writes the rows of windows that have passed. */
-  sweep(): void {
+  /** Writes the repeats of denials whose aggregation time has passed. */
+  flushExpired(): void {
     const now = this.clock.nowMs();
-    for (const [key, repeats] of this.tracked)
-      if (now - repeats.startedAtMs >= AGGREGATE_FOR_MS) this.close(key, repeats);
+    for (const [key, repeats] of this.tracked) {
+      if (now - repeats.startedAtMs >= AGGREGATION_MS) this.close(key, repeats);
+    }
   }
 
-  /** Writes what is still counted: before the process ends. */
+  /** Writes all repeats and waits for every row. */
   async drain(): Promise<void> {
     for (const [key, repeats] of this.tracked) this.close(key, repeats);
     await Promise.all(this.writing);
   }
-
-  private readonly writing = new Set<Promise<void>>();
 
   private closeOldest(): void {
     const [oldest] = this.tracked;
@@ -95,9 +108,9 @@ export class Denials {
         result,
         result === 'denied' ? code : undefined,
       );
-    // A copy, so that this row does not count as the row of the call itself.
+    // A copy of the context: this row must not mark the request as audited by its handler.
     const written = (context ? runInContext({ ...context }, add) : add())
-      .catch((err: unknown) => this.logger.warn({ err, action, code }, 'A denial could not be audited'))
+      .catch((err: unknown) => this.logger.warn({ err, action, code }, 'Denial audit row not written; it is lost'))
       .finally(() => this.writing.delete(written));
     this.writing.add(written);
   }

@@ -1,27 +1,29 @@
-import type { AuditTrail } from '@rmm/messaging';
-import { currentContext, type Logger, runInContext } from '@rmm/service-kit';
+import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
+import { AuditTrail } from '@rmm/messaging';
+import { currentContext, Logger, runInContext } from '@rmm/service-kit';
 import type { Caller } from '../callers/caller.js';
 
-/** A call that changed something and left no audit row of its own. */
+/** A successful mutating request whose handler wrote no audit row. */
 export interface UnauditedCall {
   caller: Caller;
   /** `PATCH` */
   method: string;
-  /** The pattern of its route: `/api/v1/users/:id`. */
+  /** Pattern of the route: `/api/v1/users/:id`. */
   path: string;
   status: number;
 }
 
-/** Audit rows for changes whose handlers wrote none. @see CONTRACT.md 1.7 */
-export class FallbackAudit {
+/** Writes audit rows `request.<method>` for mutating requests whose handlers wrote none. */
+@Injectable()
+export class FallbackAuditService implements BeforeApplicationShutdown {
   private readonly writing = new Set<Promise<void>>();
 
   constructor(
-    private readonly audit: Pick<AuditTrail, 'addDirect'>,
-    private readonly logger: Pick<Logger, 'warn'>,
+    private readonly audit: AuditTrail,
+    private readonly logger: Logger,
   ) {}
 
-  /** Never throws and never waits. Calls without a tenant leave no row. */
+  /** Never throws and never waits. Requests without a tenant get no row. */
   record({ caller, method, path, status }: UnauditedCall): void {
     const { partnerId, orgId } = caller.tenant;
     if (partnerId === null && orgId === null) return;
@@ -35,13 +37,13 @@ export class FallbackAudit {
         details,
       );
     const written = (context ? runInContext({ ...context }, add) : add())
-      .catch((err: unknown) => this.logger.warn({ err, method, path }, 'A call could not be audited'))
+      .catch((err: unknown) => this.logger.warn({ err, method, path }, 'Fallback audit row not written; it is lost'))
       .finally(() => this.writing.delete(written));
     this.writing.add(written);
   }
 
-  /** Waits for the rows under way: before the process ends. */
-  async drain(): Promise<void> {
+  /** Waits for the rows that are being written. */
+  async beforeApplicationShutdown(): Promise<void> {
     await Promise.all(this.writing);
   }
 }

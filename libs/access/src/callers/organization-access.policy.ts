@@ -1,8 +1,8 @@
 import type { Caller } from './caller.js';
 
 /**
- * Does the organization axis of this caller include an organization of this partner?
- * The rule only: whether the organization is alive is the directory's to say.
+ * Checks whether the caller's scope includes an organization of a partner. Whether the organization is active is not
+ * checked here but in the organization directory.
  */
 export function canAccessOrganization(caller: Caller, organization: { orgId: string; partnerId: string }): boolean {
   const { scope, partnerId, orgId, orgAccess, orgIds } = caller.tenant;
@@ -13,7 +13,7 @@ export function canAccessOrganization(caller: Caller, organization: { orgId: str
   return orgAccess === 'all' || (orgAccess === 'selected' && orgIds.includes(organization.orgId));
 }
 
-/** Partner-wide objects are for those who reach the whole partner. @see CONTRACT.md 6 */
+/** Returns true for callers with access to every organization of their partner, which partner-wide objects require. */
 export function hasFullPartnerAccess(caller: Caller): boolean {
   return caller.tenant.scope !== 'partner' || caller.tenant.orgAccess === 'all';
 }

@@ -2,7 +2,13 @@ import { SiteAccessDenied } from '../access.errors.js';
 import { userCaller } from '../../test/callers.js';
 import type { Caller } from './caller.js';
 import { hasFullPartnerAccess, canAccessOrganization } from './organization-access.policy.js';
-import { assertDevice, assertSite, deviceGroupFilter, isSiteRestricted, siteFilter } from './site-restriction.policy.js';
+import {
+  assertDevice,
+  assertSite,
+  deviceGroupFilter,
+  isSiteRestricted,
+  siteFilter,
+} from './site-restriction.policy.js';
 
 const machine: Caller = {
   kind: 'api_key',

@@ -13,11 +13,11 @@ import type { WorkerTransaction } from '@rmm/persistence';
 import { ORGANIZATION_LISTENER, type OrganizationListener } from '../access.tokens.js';
 import { OrganizationDirectory } from './organization-directory.service.js';
 
-const SUBJECTS = [ORGANIZATION_CREATED, ORGANIZATION_UPDATED, ORGANIZATION_DELETED].map((fact) =>
-  subjects.internal('provisioning', fact),
+const SUBJECTS = [ORGANIZATION_CREATED, ORGANIZATION_UPDATED, ORGANIZATION_DELETED].map((type) =>
+  subjects.internal('provisioning', type),
 );
 
-/** Keeps `organization_directory` in step with provisioning. */
+/** Stores the organization events of provisioning in `organization_directory`. */
 @Controller()
 export class OrganizationDirectoryConsumer {
   constructor(
@@ -27,7 +27,7 @@ export class OrganizationDirectoryConsumer {
   ) {}
 
   @EventPattern(SUBJECTS)
-  async organizationChanged(@Payload() envelope: Envelope<OrganizationState>): Promise<void> {
+  async onOrganizationChanged(@Payload() envelope: Envelope<OrganizationState>): Promise<void> {
     const apply = async (tx: WorkerTransaction) => {
       await this.directory.apply(tx, [envelope.data]);
       if (envelope.type !== ORGANIZATION_CREATED) await this.listener?.organizationChanged(tx, envelope.data);

@@ -1,47 +1,42 @@
+import { Injectable } from '@nestjs/common';
 import type { OrganizationState } from '@rmm/contracts';
 import type { SqlExecutor } from '@rmm/persistence';
 import type { DirectoryOrganization } from './directory-organization.js';
 
-const COLUMNS = `org_id as "orgId", partner_id as "partnerId", name, slug, status, deleted, version`;
+const FIND = `
+  SELECT org_id AS "orgId", partner_id AS "partnerId", name, slug, status, deleted, version
+  FROM organization_directory WHERE org_id = $1`;
 
-/** Sorted by id, so that two writers of the same rows never wait for each other in a circle. */
+/** One statement for many rows. They are sorted by id, so that two writers of the same rows cannot deadlock. */
 const UPSERT = `
-  insert into organization_directory as d (org_id, partner_id, name, slug, status, deleted, version)
-  select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::bigint[])
-  on conflict (org_id) do update
-    set partner_id = excluded.partner_id, name = excluded.name, slug = excluded.slug, status = excluded.status,
+  INSERT INTO organization_directory AS d (org_id, partner_id, name, slug, status, deleted, version)
+  SELECT "orgId", "partnerId", name, slug, status, deleted, version
+  FROM json_to_recordset($1::json) AS o("orgId" uuid, "partnerId" uuid, name text, slug text, status text,
+    deleted boolean, version bigint)
+  ON CONFLICT (org_id) DO UPDATE
+    SET partner_id = excluded.partner_id, name = excluded.name, slug = excluded.slug, status = excluded.status,
         deleted = excluded.deleted, version = excluded.version, updated_at = now()
-    where d.version < excluded.version`;
+    WHERE d.version < excluded.version`;
 
-/** The rows of `organization_directory`, under the worker login. */
-export const organizationRows = {
+/** The table `organization_directory`, under the worker login. */
+@Injectable()
+export class OrganizationDirectoryRepository {
   async find(db: SqlExecutor, orgId: string): Promise<DirectoryOrganization | null> {
-    const [row] = await db.query<Omit<DirectoryOrganization, 'version'> & { version: string }>(
-      `select ${COLUMNS} from organization_directory where org_id = $1`,
-      [orgId],
-    );
+    const [row] = await db.query<Omit<DirectoryOrganization, 'version'> & { version: string }>(FIND, [orgId]);
     return row ? { ...row, version: Number(row.version) } : null;
-  },
+  }
 
-  /** Takes in what is newer than the row it meets; older versions change nothing. */
-  async upsert(db: SqlExecutor, facts: readonly OrganizationState[]): Promise<void> {
+  /** Stores the organizations; an older version than the stored one changes nothing. */
+  async upsert(db: SqlExecutor, organizations: readonly OrganizationState[]): Promise<void> {
     const newest = new Map<string, OrganizationState>();
-    for (const fact of facts) if ((newest.get(fact.orgId)?.version ?? -1) < fact.version) newest.set(fact.orgId, fact);
+    for (const state of organizations) {
+      if ((newest.get(state.orgId)?.version ?? -1) < state.version) newest.set(state.orgId, state);
+    }
     const rows = [...newest.values()].sort((a, b) => (a.orgId < b.orgId ? -1 : 1));
-    if (rows.length === 0) return;
-    const column = <K extends keyof OrganizationState>(name: K) => rows.map((row) => row[name]);
-    await db.query(UPSERT, [
-      column('orgId'),
-      column('partnerId'),
-      column('name'),
-      column('slug'),
-      column('status'),
-      column('deleted'),
-      column('version'),
-    ]);
-  },
+    if (rows.length > 0) await db.query(UPSERT, [JSON.stringify(rows)]);
+  }
 
   async isEmpty(db: SqlExecutor): Promise<boolean> {
-    return (await db.query('select 1 as one from organization_directory limit 1')).length === 0;
-  },
-};
+    return (await db.query('SELECT 1 AS one FROM organization_directory LIMIT 1')).length === 0;
+  }
+}

@@ -13,7 +13,7 @@ import { eventually } from '@rmm/testing-services';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { userCaller } from '../../test/callers.js';
-import { PushedClock, SpecFleet } from '../../test/fleet.js';
+import { PushedClock, AccessTestFleet } from '../../test/access-test-fleet.js';
 import { OrganizationDirectory } from './organization-directory.service.js';
 
 jest.setTimeout(60_000);
@@ -38,7 +38,7 @@ class ProvisioningHandlers {
   }
 }
 
-let fleet: SpecFleet;
+let fleet: AccessTestFleet;
 let provisioning: INestApplication;
 let dispatcher: INestApplication;
 let directory: OrganizationDirectory;
@@ -49,7 +49,7 @@ const clock = new PushedClock();
 const first = own();
 
 beforeAll(async () => {
-  fleet = await SpecFleet.start();
+  fleet = await AccessTestFleet.start();
   provisioning = await fleet.service('provisioning', { controllers: [ProvisioningHandlers] });
   dispatcher = await fleet.service('webhook-dispatcher', { clock });
   directory = dispatcher.get(OrganizationDirectory);
@@ -141,7 +141,7 @@ describe('the organization directory', () => {
     await directory.find(fact.orgId);
     own({ ...fact, status: 'suspended', version: 2 });
     expect((await directory.find(fact.orgId))?.status).toBe('active');
-    directory.suspect([fact.orgId]);
+    directory.markOutdated([fact.orgId]);
     expect((await directory.find(fact.orgId))?.status).toBe('suspended');
     expect(await stored(fact.orgId)).toEqual(['Acme v2']);
   });

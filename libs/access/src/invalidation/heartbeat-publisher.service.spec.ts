@@ -1,5 +1,5 @@
 import { ACCESS_HEARTBEAT, type AccessHeartbeat } from '@rmm/contracts';
-import { AccessFeed, CREDENTIAL_HEARTBEAT, CredentialFeed } from './heartbeat-publisher.service.js';
+import { CREDENTIAL_HEARTBEAT, HeartbeatPublisher } from './heartbeat-publisher.service.js';
 
 const sent: { topic: string; data: AccessHeartbeat }[] = [];
 const broadcasts = {
@@ -9,47 +9,50 @@ const numbers = () => sent.map(({ data }) => data.sequence);
 
 beforeEach(() => sent.splice(0));
 
-describe('a heart', () => {
-  it('counts up by one under one name', async () => {
-    const feed = new AccessFeed(broadcasts);
-    for (let i = 0; i < 3; i++) await feed.beat();
+const accessPublisher = (canPublish?: () => Promise<boolean>) =>
+  new HeartbeatPublisher(broadcasts, ACCESS_HEARTBEAT, canPublish);
+
+describe('HeartbeatPublisher', () => {
+  it('publishes consecutive numbers under one publisher id', async () => {
+    const heartbeat = accessPublisher();
+    for (let i = 0; i < 3; i++) await heartbeat.publishHeartbeat();
     expect(numbers()).toEqual([1, 2, 3]);
     expect(new Set(sent.map(({ topic, data }) => `${topic} ${data.publisher}`)).size).toBe(1);
     expect(sent[0]).toMatchObject({ topic: ACCESS_HEARTBEAT, data: { intervalMs: 1_000 } });
   });
 
-  it('of credentials beats on a topic of its own', async () => {
-    await new CredentialFeed(broadcasts).beat();
+  it('publishes on the given topic', async () => {
+    await new HeartbeatPublisher(broadcasts, CREDENTIAL_HEARTBEAT).publishHeartbeat();
     expect(sent[0].topic).toBe(CREDENTIAL_HEARTBEAT);
   });
 
-  it('that cannot vouch for its invalidations leaves a hole', async () => {
-    const answers = [true, false, true];
-    const feed = new AccessFeed(broadcasts, () => Promise.resolve(answers.shift() ?? true));
-    for (let i = 0; i < 3; i++) await feed.beat();
+  it('publishes nothing and leaves a gap while canPublish returns false', async () => {
+    const results = [true, false, true];
+    const heartbeat = accessPublisher(() => Promise.resolve(results.shift() ?? true));
+    for (let i = 0; i < 3; i++) await heartbeat.publishHeartbeat();
     expect(numbers()).toEqual([1, 3]);
   });
 
-  it('does not beat when it cannot even ask', async () => {
-    const feed = new AccessFeed(broadcasts, () => Promise.reject(new Error('database is down')));
-    await feed.beat();
+  it('publishes nothing when canPublish rejects', async () => {
+    const heartbeat = accessPublisher(() => Promise.reject(new Error('database is down')));
+    await heartbeat.publishHeartbeat();
     expect(sent).toEqual([]);
   });
 
-  it('waits for a slow answer instead of overtaking itself', async () => {
-    let answer: (may: boolean) => void = () => undefined;
-    const feed = new AccessFeed(broadcasts, () => new Promise((resolve) => (answer = resolve)));
-    const beats = [feed.beat(), feed.beat()];
-    answer(true);
-    await Promise.all(beats);
+  it('does not start a second heartbeat while the first waits for canPublish', async () => {
+    let resolveCanPublish: (can: boolean) => void = () => undefined;
+    const heartbeat = accessPublisher(() => new Promise((resolve) => (resolveCanPublish = resolve)));
+    const both = [heartbeat.publishHeartbeat(), heartbeat.publishHeartbeat()];
+    resolveCanPublish(true);
+    await Promise.all(both);
     expect(numbers()).toEqual([1]);
   });
 
-  it('skips a number when something may have been lost on its side', async () => {
-    const feed = new AccessFeed(broadcasts);
-    await feed.beat();
-    feed.skip();
-    await feed.beat();
+  it('leaves a gap when a number is skipped', async () => {
+    const heartbeat = accessPublisher();
+    await heartbeat.publishHeartbeat();
+    heartbeat.skipNumber();
+    await heartbeat.publishHeartbeat();
     expect(numbers()).toEqual([1, 3]);
   });
 });

@@ -1,4 +1,5 @@
-import { ACCESS_HEARTBEAT, type AccessHeartbeat } from '@rmm/contracts';
+import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
+import type { AccessHeartbeat } from '@rmm/contracts';
 import type { Broadcasts } from '@rmm/messaging';
 import { randomUUID } from 'node:crypto';
 
@@ -6,63 +7,50 @@ export const HEARTBEAT_INTERVAL_MS = 1_000;
 export const CREDENTIAL_HEARTBEAT = 'credential.heartbeat';
 
 /**
- * Sends the numbered heartbeats of one invalidation broadcast. Numbers count up also while NATS is away, so that
- * listeners see the hole; and a heart that cannot vouch for its invalidations does not beat.
+ * Publishes the numbered heartbeats of one invalidation feed. The number also increases when no heartbeat is published
+ * (NATS is unavailable, or invalidations are delayed), so that subscribers detect the gap and drop what they cached.
  */
-export class HeartbeatPublisher {
+export class HeartbeatPublisher implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly publisher = randomUUID();
   private sequence = 0;
   private timer?: NodeJS.Timeout;
-  private beating?: Promise<void>;
+  private publishing?: Promise<void>;
 
   /**
-   * @param mayBeat  false while invalidations are known to be held up: listeners then refuse rather than trust
+   * @param topic  `ACCESS_HEARTBEAT` or `CREDENTIAL_HEARTBEAT`
+   * @param canPublish  returns false while invalidation messages are delayed; no heartbeat is published then
    */
   constructor(
     private readonly broadcasts: Pick<Broadcasts, 'publishNow'>,
     private readonly topic: string,
-    private readonly mayBeat: () => Promise<boolean> = () => Promise.resolve(true),
+    private readonly canPublish: () => Promise<boolean> = () => Promise.resolve(true),
   ) {}
 
-  start(): void {
-    this.timer ??= setInterval(() => void this.beat(), HEARTBEAT_INTERVAL_MS).unref();
-    void this.beat();
+  onApplicationBootstrap(): void {
+    this.timer ??= setInterval(() => void this.publishHeartbeat(), HEARTBEAT_INTERVAL_MS).unref();
+    void this.publishHeartbeat();
   }
 
-  stop(): void {
+  beforeApplicationShutdown(): void {
     clearInterval(this.timer);
     this.timer = undefined;
   }
 
-  /** Leaves a hole in the numbers: something may have been lost on our side, so everybody is to start afresh. */
-  skip(): void {
+  /** Skips a number, because an invalidation may have been lost on this side; every subscriber drops what it cached. */
+  skipNumber(): void {
     this.sequence += 1;
   }
 
-  /** One beat; while one is still waiting to know whether it may, no other begins. */
-  beat(): Promise<void> {
-    this.beating ??= this.beatNow().finally(() => (this.beating = undefined));
-    return this.beating;
+  /** Publishes one heartbeat. Returns the running call while an earlier one still waits for `canPublish`. */
+  publishHeartbeat(): Promise<void> {
+    this.publishing ??= this.publishNext().finally(() => (this.publishing = undefined));
+    return this.publishing;
   }
 
-  private async beatNow(): Promise<void> {
+  private async publishNext(): Promise<void> {
     const sequence = ++this.sequence;
-    if (!(await this.mayBeat().catch(() => false))) return;
+    if (!(await this.canPublish().catch(() => false))) return;
     const heartbeat: AccessHeartbeat = { publisher: this.publisher, sequence, intervalMs: HEARTBEAT_INTERVAL_MS };
     this.broadcasts.publishNow(this.topic, heartbeat);
-  }
-}
-
-/** Identity's heart: beats beside `access.changed`. */
-export class AccessFeed extends HeartbeatPublisher {
-  constructor(broadcasts: Pick<Broadcasts, 'publishNow'>, mayBeat?: () => Promise<boolean>) {
-    super(broadcasts, ACCESS_HEARTBEAT, mayBeat);
-  }
-}
-
-/** The heart of credentials: beats beside `credential.changed`. */
-export class CredentialFeed extends HeartbeatPublisher {
-  constructor(broadcasts: Pick<Broadcasts, 'publishNow'>, mayBeat?: () => Promise<boolean>) {
-    super(broadcasts, CREDENTIAL_HEARTBEAT, mayBeat);
   }
 }

@@ -11,60 +11,60 @@ beforeEach(() => {
   feed = new InvalidationFeed({ clock, maxSilenceMs: 30_000, onGap: () => (gaps += 1) });
 });
 
-const beat = (sequence: number, publisher = 'p') => feed.heard({ publisher, sequence, intervalMs: 1_000 });
+const receive = (sequence: number, publisher = 'p') => feed.onHeartbeat({ publisher, sequence, intervalMs: 1_000 });
 
-describe('the invalidation feed', () => {
-  it('trusts numbers that follow each other', () => {
-    [1, 2, 3, 4].forEach((sequence) => beat(sequence));
+describe('InvalidationFeed', () => {
+  it('reports no gap for consecutive numbers', () => {
+    [1, 2, 3, 4].forEach((sequence) => receive(sequence));
     expect(gaps).toBe(0);
   });
 
-  it('takes a hole in the numbers for a lost invalidation', () => {
-    [1, 2, 4, 5].forEach((sequence) => beat(sequence));
+  it('reports a gap for a missing number', () => {
+    [1, 2, 4, 5].forEach((sequence) => receive(sequence));
     expect(gaps).toBe(1);
   });
 
-  it('takes a number that comes again, or goes back, for a gap', () => {
-    [1, 2, 2, 1].forEach((sequence) => beat(sequence));
+  it('reports a gap for a repeated or smaller number', () => {
+    [1, 2, 2, 1].forEach((sequence) => receive(sequence));
     expect(gaps).toBe(2);
   });
 
-  it('starts afresh with a publisher whose beginning it has not heard', () => {
-    beat(17);
+  it('reports one gap for a publisher whose first number it missed', () => {
+    receive(17);
     expect(gaps).toBe(1);
-    beat(18);
+    receive(18);
     expect(gaps).toBe(1);
   });
 
-  it('takes a new replica as it comes, and follows each by its own numbers', () => {
-    beat(1, 'one');
-    beat(1, 'two');
-    beat(2, 'one');
-    beat(2, 'two');
+  it('tracks the numbers of each publisher and reports no gap for a new one', () => {
+    receive(1, 'one');
+    receive(1, 'two');
+    receive(2, 'one');
+    receive(2, 'two');
     expect(gaps).toBe(0);
-    beat(4, 'two');
+    receive(4, 'two');
     expect(gaps).toBe(1);
   });
 
-  it('starts afresh with a new publisher after a silence in which the old one may have spoken', () => {
-    beat(1, 'old');
+  it('reports a gap for a new publisher after a silence', () => {
+    receive(1, 'old');
     clock.advance(3_001);
-    beat(1, 'new');
+    receive(1, 'new');
     expect(gaps).toBe(1);
   });
 
-  it('is alive for thirty seconds of silence from its start, and no longer', () => {
+  it('is alive for thirty seconds without a heartbeat and throws UnavailableError afterwards', () => {
     clock.advance(30_000);
     expect(() => feed.assertAlive()).not.toThrow();
     clock.advance(1);
     expect(() => feed.assertAlive()).toThrow(UnavailableError);
   });
 
-  it('comes back to life with the next heartbeat', () => {
-    beat(1);
+  it('is alive again after the next heartbeat', () => {
+    receive(1);
     clock.advance(40_000);
     expect(feed.alive).toBe(false);
-    beat(41);
+    receive(41);
     expect([feed.alive, gaps]).toEqual([true, 1]);
   });
 });

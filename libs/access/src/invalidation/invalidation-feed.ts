@@ -3,59 +3,59 @@ import { type Clock, UnavailableError } from '@rmm/service-kit';
 
 export interface InvalidationFeedOptions {
   clock: Clock;
-  /** After so long without a heartbeat nothing cached may be trusted. */
+  /** Cached values are not used after this time without a heartbeat. */
   maxSilenceMs: number;
-  /** Something may have been missed: forget everything cached. */
+  /** Called when an invalidation may have been missed; must drop everything cached. */
   onGap: () => void;
 }
 
 interface Publisher {
   sequence: number;
-  heardAtMs: number;
+  receivedAtMs: number;
 }
 
-/** Heartbeats that may stay out before a first one from somebody new counts as a gap. */
+/** Heartbeats that may be missing before the first one of a new publisher counts as a gap. */
 const TOLERATED_MISSES = 3;
-/** A publisher unheard for so long has gone. */
-const FORGET_AFTER_MS = 120_000;
+/** A publisher without heartbeats for this long is removed. */
+const REMOVE_AFTER_MS = 120_000;
 
 /**
- * Watches the numbered heartbeats that travel beside invalidations. As long as the numbers of a publisher follow each
- * other nothing was lost on the way; a hole means that an invalidation may have been lost too.
+ * Tracks the numbered heartbeats that are published on the same connection as the invalidations. Consecutive numbers of
+ * a publisher mean that nothing was lost; a missing number means that an invalidation may have been lost too.
  */
 export class InvalidationFeed {
   private readonly publishers = new Map<string, Publisher>();
-  private lastHeardMs: number;
+  private lastReceivedMs: number;
 
   constructor(private readonly options: InvalidationFeedOptions) {
-    this.lastHeardMs = options.clock.nowMs();
+    this.lastReceivedMs = options.clock.nowMs();
   }
 
-  /** Takes in one heartbeat. */
-  heard({ publisher, sequence, intervalMs }: AccessHeartbeat): void {
+  /** Records one heartbeat and calls `onGap` when its number does not follow the previous one. */
+  onHeartbeat({ publisher, sequence, intervalMs }: AccessHeartbeat): void {
     const now = this.options.clock.nowMs();
     const known = this.publishers.get(publisher);
-    const silentMs = now - this.lastHeardMs;
+    const silentMs = now - this.lastReceivedMs;
     const gap = known ? sequence !== known.sequence + 1 : sequence !== 1 || silentMs > TOLERATED_MISSES * intervalMs;
-    this.publishers.set(publisher, { sequence, heardAtMs: now });
-    this.lastHeardMs = now;
-    this.forgetTheGone(now);
+    this.publishers.set(publisher, { sequence, receivedAtMs: now });
+    this.lastReceivedMs = now;
+    this.removeSilentPublishers(now);
     if (gap) this.options.onGap();
   }
 
-  /** False once nothing was heard for longer than allowed. */
+  /** False when no heartbeat was received for longer than allowed. */
   get alive(): boolean {
-    return this.options.clock.nowMs() - this.lastHeardMs <= this.options.maxSilenceMs;
+    return this.options.clock.nowMs() - this.lastReceivedMs <= this.options.maxSilenceMs;
   }
 
-  /** @throws UnavailableError  503 while the feed is silent: a change of rights might not have reached us */
+  /** @throws UnavailableError  503 while the feed is silent, because a change of access might not have arrived */
   assertAlive(): void {
     if (!this.alive) throw new UnavailableError(undefined, { logDetails: { reason: 'invalidation feed is silent' } });
   }
 
-  private forgetTheGone(now: number): void {
-    for (const [id, { heardAtMs }] of this.publishers) {
-      if (now - heardAtMs > FORGET_AFTER_MS) this.publishers.delete(id);
+  private removeSilentPublishers(now: number): void {
+    for (const [id, { receivedAtMs }] of this.publishers) {
+      if (now - receivedAtMs > REMOVE_AFTER_MS) this.publishers.delete(id);
     }
   }
 }

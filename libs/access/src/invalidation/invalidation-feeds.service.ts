@@ -1,41 +1,44 @@
+import { Injectable } from '@nestjs/common';
 import { ACCESS_HEARTBEAT, type AccessHeartbeat, type Envelope } from '@rmm/contracts';
-import type { Broadcasts, BroadcastSubscription, NatsLink } from '@rmm/messaging';
-import type { Clock } from '@rmm/service-kit';
+import { Broadcasts, type BroadcastSubscription, type NatsLink } from '@rmm/messaging';
+import { Clock } from '@rmm/service-kit';
 import { CREDENTIAL_HEARTBEAT } from './heartbeat-publisher.service.js';
 import { InvalidationFeed } from './invalidation-feed.js';
 
-/** Half a minute: the promise of CONTRACT.md 2.4. */
+/** Cached access is refused after this time without a heartbeat. */
 export const MAX_SILENCE_MS = 30_000;
 
-/** The two invalidation feeds a service listens to: changes of people's access, and changes of keys. */
-export class AccessFeeds {
+/** The two invalidation feeds of a service: `access` for changes of users, `credentials` for changes of keys. */
+@Injectable()
+export class InvalidationFeeds {
   readonly access: InvalidationFeed;
   readonly credentials: InvalidationFeed;
   private readonly subscriptions: BroadcastSubscription[] = [];
-  private readonly forgetful: (() => void)[] = [];
+  private readonly gapListeners: (() => void)[] = [];
 
   constructor(
-    private readonly broadcasts: Pick<Broadcasts, 'subscribe'>,
+    private readonly broadcasts: Broadcasts,
     clock: Clock,
   ) {
-    const options = { clock, maxSilenceMs: MAX_SILENCE_MS, onGap: () => this.forget() };
+    const options = { clock, maxSilenceMs: MAX_SILENCE_MS, onGap: () => this.notifyGap() };
     this.access = new InvalidationFeed(options);
     this.credentials = new InvalidationFeed(options);
   }
 
-  /** What is to be forgotten when something may have been missed. */
-  onGap(forget: () => void): void {
-    this.forgetful.push(forget);
+  /** Adds a listener that drops cached values when an invalidation may have been missed. */
+  onGap(listener: () => void): void {
+    this.gapListeners.push(listener);
   }
 
-  /** Hears heartbeats; and after the connection was gone for a moment, trusts nothing it kept. */
+  /** Subscribes to the heartbeats of both feeds. A reconnect counts as a gap. */
   start(link: Pick<NatsLink, 'onReconnect'>): void {
-    this.hear<AccessHeartbeat>(ACCESS_HEARTBEAT, (beat) => this.access.heard(beat));
-    this.hear<AccessHeartbeat>(CREDENTIAL_HEARTBEAT, (beat) => this.credentials.heard(beat));
-    link.onReconnect(() => this.forget());
+    this.subscribe<AccessHeartbeat>(ACCESS_HEARTBEAT, (heartbeat) => this.access.onHeartbeat(heartbeat));
+    this.subscribe<AccessHeartbeat>(CREDENTIAL_HEARTBEAT, (heartbeat) => this.credentials.onHeartbeat(heartbeat));
+    link.onReconnect(() => this.notifyGap());
   }
 
-  hear<T>(topic: string, handler: (data: T) => void): void {
+  /** Calls the handler with the data of each broadcast of a topic, until `stop`. */
+  subscribe<T>(topic: string, handler: (data: T) => void): void {
     this.subscriptions.push(this.broadcasts.subscribe(topic, (envelope: Envelope) => handler(envelope.data as T)));
   }
 
@@ -43,7 +46,7 @@ export class AccessFeeds {
     for (const subscription of this.subscriptions.splice(0)) subscription.unsubscribe();
   }
 
-  private forget(): void {
-    for (const forget of this.forgetful) forget();
+  private notifyGap(): void {
+    for (const listener of this.gapListeners) listener();
   }
 }

@@ -1,14 +1,20 @@
-import type { WorkerDatabase } from '@rmm/persistence';
+import { Injectable, Optional } from '@nestjs/common';
+import { WorkerDatabase } from '@rmm/persistence';
 
-/**
- * Do invalidations leave the outbox in time? The head of the queue is looked at, not all of it.
- * @returns false when a broadcast has waited for ten seconds: a heartbeat would then promise too much
- */
-export async function broadcastsFlow(worker: Pick<WorkerDatabase, 'query'>): Promise<boolean> {
-  const waiting = await worker.query(`
-    select 1 as waiting
-    from (select subject, created_at from outbox order by seq limit 1000) head
-    where subject like 'rmm.broadcast.%' and created_at < now() - interval '10 seconds'
-    limit 1`);
-  return waiting.length === 0;
+/** Reads only the first 1000 messages of the outbox: the delay shows there first, and the statement stays cheap. */
+const FIND_DELAYED_BROADCAST = `
+  SELECT 1 AS delayed
+  FROM (SELECT subject, created_at FROM outbox ORDER BY seq LIMIT 1000) head
+  WHERE subject LIKE 'rmm.broadcast.%' AND created_at < now() - INTERVAL '10 seconds'
+  LIMIT 1`;
+
+@Injectable()
+export class OutboxDelayRepository {
+  constructor(@Optional() private readonly worker?: WorkerDatabase) {}
+
+  /** Returns false when a broadcast has been waiting in the outbox for ten seconds. */
+  async areBroadcastsOnTime(): Promise<boolean> {
+    if (!this.worker) return true;
+    return (await this.worker.query(FIND_DELAYED_BROADCAST)).length === 0;
+  }
 }

@@ -1,58 +1,52 @@
-import { type Clock, RateLimitedError, type RateLimits } from '@rmm/service-kit';
+import { Injectable } from '@nestjs/common';
+import { Clock, RateLimitedError, RateLimits } from '@rmm/service-kit';
 import { LRUCache } from 'lru-cache';
 import { KeyRateLimited } from '../access.errors.js';
 
-const LIMIT = 300;
-const WINDOW_SECONDS = 60;
-const MAX_REFUSED = 50_000;
+export type KeyKind = 'api_key' | 'partner_key';
 
-export type ProbeKind = 'api_key' | 'partner_key';
-
-const KINDS = {
-  api_key: { name: 'api-key-probe', code: 'rate_limited' },
-  partner_key: { name: 'partner-key-probe', code: 'partner_api_auth_rate_limited' },
+const FAILURES = { limit: 300, windowSeconds: 60, onRedisDown: 'refuse', countRefused: true } as const;
+const WINDOWS = {
+  api_key: { limit: { name: 'api-key-failures', ...FAILURES }, code: 'rate_limited' },
+  partner_key: { limit: { name: 'partner-key-failures', ...FAILURES }, code: 'partner_api_auth_rate_limited' },
 } as const;
+const MAX_BLOCKED = 50_000;
 
 /**
- * Guessing keys: an address may fail 300 times a minute. Only failures are charged, so a good key costs no trip; an
- * address over its limit is refused from a list in process until its window opens again.
- * @see CONTRACT.md 3
+ * Limits failed key authentications to 300 a minute per client address. Only failures are counted, so that a valid key
+ * needs no Redis call; an address over the limit is rejected from process memory until its window opens again.
  */
+@Injectable()
 export class FailedAuthenticationThrottle {
-  private readonly refusedUntilMs: LRUCache<string, number>;
+  private readonly blockedUntilMs = new LRUCache<string, number>({ max: MAX_BLOCKED });
 
   constructor(
-    private readonly limits: Pick<RateLimits, 'hit'>,
+    private readonly limits: RateLimits,
     private readonly clock: Clock,
-  ) {
-    this.refusedUntilMs = new LRUCache({ max: MAX_REFUSED });
-  }
+  ) {}
 
-  /** @throws KeyRateLimited  429, from memory alone */
-  assertOpen(kind: ProbeKind, bucket: string): void {
-    const until = this.refusedUntilMs.get(`${kind}|${bucket}`);
+  /** @throws KeyRateLimited  429 when the address is over its limit; decided from memory alone */
+  assertNotBlocked(kind: KeyKind, bucket: string): void {
+    const until = this.blockedUntilMs.get(`${kind}|${bucket}`);
     if (until === undefined) return;
     const waitMs = until - this.clock.nowMs();
-    if (waitMs > 0) throw new KeyRateLimited(KINDS[kind].code, Math.ceil(waitMs / 1_000));
-    this.refusedUntilMs.delete(`${kind}|${bucket}`);
+    if (waitMs > 0) throw new KeyRateLimited(WINDOWS[kind].code, Math.ceil(waitMs / 1_000));
+    this.blockedUntilMs.delete(`${kind}|${bucket}`);
   }
 
   /**
-   * Charges a failure.
-   * @throws KeyRateLimited  429 when it was one too many
+   * Counts a failure.
+   * @throws KeyRateLimited  429 when the failure exceeds the limit
    * @throws UnavailableError  503 when failures cannot be counted
    */
-  async failed(kind: ProbeKind, bucket: string): Promise<void> {
-    const { name, code } = KINDS[kind];
+  async recordFailure(kind: KeyKind, bucket: string): Promise<void> {
+    const { limit, code } = WINDOWS[kind];
     try {
-      await this.limits.hit(
-        { name, limit: LIMIT, windowSeconds: WINDOW_SECONDS, onRedisDown: 'refuse', countRefused: true },
-        bucket,
-      );
+      await this.limits.hit(limit, bucket);
     } catch (error) {
       if (!(error instanceof RateLimitedError)) throw error;
-      const seconds = error.retryAfterSeconds ?? WINDOW_SECONDS;
-      this.refusedUntilMs.set(`${kind}|${bucket}`, this.clock.nowMs() + seconds * 1_000);
+      const seconds = error.retryAfterSeconds ?? limit.windowSeconds;
+      this.blockedUntilMs.set(`${kind}|${bucket}`, this.clock.nowMs() + seconds * 1_000);
       throw new KeyRateLimited(code, seconds);
     }
   }

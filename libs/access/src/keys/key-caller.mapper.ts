@@ -3,7 +3,7 @@ import type { ApiKeyCaller, PartnerKeyCaller } from '../callers/caller.js';
 
 const NO_ORGANIZATIONS: readonly string[] = Object.freeze([]);
 
-/** Confined to the key's organization, and to the sites and groups its creator is confined to. */
+/** Maps an API key to its caller: restricted to its organization and to the sites and groups of its creator. */
 export function toApiKeyCaller({
   keyId,
   orgId,
@@ -29,7 +29,7 @@ export function toApiKeyCaller({
   };
 }
 
-/** All organizations of the principal's partner; audit rows name the principal. @see CONTRACT.md 4.4.4 */
+/** Maps a partner key to its caller: all organizations of the principal's partner. Audit rows name the principal. */
 export function toPartnerKeyCaller(record: ResolvedPartnerKey): PartnerKeyCaller {
   const { keyId, principalId, partnerId, scopes, sourceCidrs, expiresAt } = record;
   return {

@@ -1,7 +1,8 @@
 import type { ResolvedApiKey, ResolvedKey, ResolvedPartnerKey } from '@rmm/contracts';
 import { FixedClock, UnavailableError } from '@rmm/service-kit';
 import { createHash } from 'node:crypto';
-import { InvalidationFeed } from '../invalidation/invalidation-feed.js';
+import { fakeFeeds, fakeSources } from '../../test/fakes.js';
+import type { InvalidationFeeds } from '../invalidation/invalidation-feeds.service.js';
 import { KeyRecords } from './key-records.service.js';
 
 const apiKey: ResolvedApiKey = {
@@ -37,15 +38,15 @@ const hash = createHash('sha256').update('svc_x').digest();
 let clock: FixedClock;
 let stored: ResolvedKey | null;
 let asked: number;
-let feeds: InvalidationFeed[];
+let feeds: InvalidationFeeds;
 let records: KeyRecords;
 
 beforeEach(() => {
   clock = new FixedClock();
   stored = apiKey;
   asked = 0;
-  feeds = [1, 2].map(() => new InvalidationFeed({ clock, maxSilenceMs: 30_000, onGap: () => undefined }));
-  records = new KeyRecords(() => ({ resolve: () => Promise.resolve((asked++, stored)) }), feeds, clock);
+  feeds = fakeFeeds(clock);
+  records = new KeyRecords(fakeSources({ keys: { resolve: () => Promise.resolve((asked++, stored)) } }), feeds, clock);
 });
 
 describe('the record of a key', () => {
@@ -68,7 +69,7 @@ describe('the record of a key', () => {
   ])('is dropped when credentials names it %s', async (_, named) => {
     await records.find(hash);
     stored = { ...apiKey, status: 'revoked' };
-    records.credentialsChanged({ kind: 'api_key', reason: 'revoked', ...named });
+    records.onCredentialsChanged({ kind: 'api_key', reason: 'revoked', ...named });
     expect((await records.find(hash))?.record.status).toBe('revoked');
   });
 
@@ -78,17 +79,17 @@ describe('the record of a key', () => {
     ['of another tenant', { orgIds: ['org-2'], partnerIds: ['partner-2'] }, 1],
   ])('follows what credentials learns %s', async (_, tenant, reads) => {
     await records.find(hash);
-    records.credentialsChanged({ kind: 'api_key', reason: 'tenant_changed', keyIds: [], keyHashes: [], ...tenant });
+    records.onCredentialsChanged({ kind: 'api_key', reason: 'tenant_changed', keyIds: [], keyHashes: [], ...tenant });
     await records.find(hash);
     expect(asked).toBe(reads);
   });
 
   it('that is revoked while it is being read is read again', async () => {
     let answer: (record: ResolvedKey) => void = () => undefined;
-    const held = { resolve: () => new Promise<ResolvedKey>((resolve) => (asked++, (answer = resolve))) };
-    records = new KeyRecords(() => held, feeds, clock);
+    const deferred = { resolve: () => new Promise<ResolvedKey>((resolve) => (asked++, (answer = resolve))) };
+    records = new KeyRecords(fakeSources({ keys: deferred }), feeds, clock);
     const found = records.find(hash);
-    records.credentialsChanged({ kind: 'api_key', keyIds: ['key-1'], keyHashes: [], reason: 'revoked' });
+    records.onCredentialsChanged({ kind: 'api_key', keyIds: ['key-1'], keyHashes: [], reason: 'revoked' });
     answer(apiKey);
     await new Promise((resolve) => setImmediate(resolve));
     answer({ ...apiKey, status: 'revoked' });
@@ -104,7 +105,7 @@ describe('the record of a key', () => {
     ['somebody else', { userIds: ['user-2'], partnerIds: ['p'], orgIds: ['o'] }, 1],
   ])('follows changes of %s', async (_, change, reads) => {
     await records.find(hash);
-    records.accessChanged({ ...change, reason: 'spec' });
+    records.onAccessChanged({ ...change, reason: 'spec' });
     await records.find(hash);
     expect(asked).toBe(reads);
   });
@@ -112,15 +113,15 @@ describe('the record of a key', () => {
   it('of a partner follows its partner only', async () => {
     stored = partnerKey;
     await records.find(hash);
-    records.accessChanged({ userIds: ['user-1'], roleIds: ['role-1'], orgIds: ['org-1'], reason: 'spec' });
+    records.onAccessChanged({ userIds: ['user-1'], roleIds: ['role-1'], orgIds: ['org-1'], reason: 'spec' });
     await records.find(hash);
     expect(asked).toBe(1);
-    records.accessChanged({ partnerIds: ['partner-1'], reason: 'spec' });
+    records.onAccessChanged({ partnerIds: ['partner-1'], reason: 'spec' });
     await records.find(hash);
     expect(asked).toBe(2);
   });
 
-  it('whose key has lapsed is asked for again, so that its owner learns of it', async () => {
+  it('is read again when its key has expired, so that credentials records the expiry', async () => {
     stored = { ...apiKey, expiresAt: new Date(clock.nowMs() + 10_000).toISOString() };
     await records.find(hash);
     clock.advance(10_000);
@@ -128,10 +129,13 @@ describe('the record of a key', () => {
     expect((await records.find(hash))?.record.status).toBe('expired');
   });
 
-  it.each([0, 1])('is not given out while feed %i is silent', async (silent) => {
+  it.each([
+    ['access', 'credentials'],
+    ['credentials', 'access'],
+  ] as const)('is not returned while the feed %s is silent', async (_, alive) => {
     await records.find(hash);
     clock.advance(30_001);
-    feeds[1 - silent].heard({ publisher: 'p', sequence: 1, intervalMs: 1_000 });
+    feeds[alive].onHeartbeat({ publisher: 'p', sequence: 1, intervalMs: 1_000 });
     await expect(records.find(hash)).rejects.toBeInstanceOf(UnavailableError);
   });
 });

@@ -1,24 +1,26 @@
+import { Injectable } from '@nestjs/common';
 import type { AccessChanged, CredentialChanged } from '@rmm/contracts';
-import type { Clock } from '@rmm/service-kit';
-import type { KeySource } from '../access.tokens.js';
+import { Clock } from '@rmm/service-kit';
+import { AccessSources } from '../access-sources.service.js';
 import { ReadThroughCache } from '../cache/read-through-cache.js';
-import type { InvalidationFeed } from '../invalidation/invalidation-feed.js';
-import { knownKey, type KnownKey } from './known-key.js';
+import { InvalidationFeeds } from '../invalidation/invalidation-feeds.service.js';
+import { toKnownKey, type KnownKey } from './known-key.js';
 
-/** A record is read again after this, whatever the feeds say. */
+/** A record is read again after this time, even when no invalidation arrived. */
 export const KEY_RECORD_TTL_MS = 60_000;
 const MAX_RECORDS = 50_000;
 
-/** The records of the keys in use, by hash of the key, kept as long as both feeds are heard. */
+/**
+ * Caches the records of keys by the hash of the key. Depends on both feeds: a record also contains the state of the
+ * key's partner and the rights of its creator, which identity changes.
+ */
+@Injectable()
 export class KeyRecords {
   private readonly cache: ReadThroughCache<KnownKey>;
 
-  /**
-   * @param feeds  of credentials, and of identity: a creator's rights and a partner's state are in the record too
-   */
   constructor(
-    private readonly source: () => KeySource,
-    private readonly feeds: readonly InvalidationFeed[],
+    private readonly sources: AccessSources,
+    private readonly feeds: InvalidationFeeds,
     private readonly clock: Clock,
   ) {
     this.cache = new ReadThroughCache({ maxEntries: MAX_RECORDS, ttlMs: KEY_RECORD_TTL_MS, clock });
@@ -26,20 +28,21 @@ export class KeyRecords {
 
   /**
    * @returns null when no key has this hash
-   * @throws UnavailableError  503 when a feed is silent or credentials cannot be asked
+   * @throws UnavailableError  503 when a feed is silent or credentials does not respond
    */
   async find(keyHash: Buffer): Promise<KnownKey | null> {
-    for (const feed of this.feeds) feed.assertAlive();
+    this.feeds.credentials.assertAlive();
+    this.feeds.access.assertAlive();
     const id = keyHash.toString('base64');
     const cached = this.cache.peek(id);
-    if (cached && !cached.hasLapsed(this.clock.nowMs())) return cached;
-    // Credentials notes the end of a key when it is asked for it, so it is asked once more.
+    if (cached && !cached.hasExpired(this.clock.nowMs())) return cached;
+    // Credentials records the expiry of a key when it is asked for it, so it is asked once more.
     if (cached) this.cache.invalidate((known) => known === cached);
     return this.cache.get(id, () => this.read(id, keyHash));
   }
 
-  /** Drops what a `credential.changed` names. */
-  credentialsChanged({ keyIds, keyHashes, partnerIds = [], orgIds = [] }: CredentialChanged): void {
+  /** Drops the keys that a `credential.changed` names. */
+  onCredentialsChanged({ keyIds, keyHashes, partnerIds = [], orgIds = [] }: CredentialChanged): void {
     const ids = new Set(keyIds);
     const hashes = new Set(keyHashes.map((hex) => Buffer.from(hex, 'hex').toString('base64')));
     const [partners, orgs] = [new Set(partnerIds), new Set(orgIds)];
@@ -49,8 +52,8 @@ export class KeyRecords {
     });
   }
 
-  /** Drops the keys whose creator, partner or organization an `access.changed` may mean. */
-  accessChanged({ userIds = [], roleIds = [], partnerIds = [], orgIds = [] }: AccessChanged): void {
+  /** Drops the keys whose creator, partner or organization an `access.changed` may concern. */
+  onAccessChanged({ userIds = [], roleIds = [], partnerIds = [], orgIds = [] }: AccessChanged): void {
     const [users, partners, orgs] = [new Set(userIds), new Set(partnerIds), new Set(orgIds)];
     this.cache.invalidate(({ record }) => {
       if (partners.has(record.partnerId)) return true;
@@ -65,7 +68,7 @@ export class KeyRecords {
   }
 
   private async read(id: string, keyHash: Buffer): Promise<KnownKey | null> {
-    const record = await this.source().resolve(keyHash);
-    return record && knownKey(id, record);
+    const record = await this.sources.keys.resolve(keyHash);
+    return record && toKnownKey(id, record);
   }
 }

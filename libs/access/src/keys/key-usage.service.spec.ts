@@ -1,5 +1,6 @@
 import type { KeyUsageRequest } from '@rmm/contracts';
-import { FixedClock } from '@rmm/service-kit';
+import type { RpcClient } from '@rmm/messaging';
+import { FixedClock, type Logger } from '@rmm/service-kit';
 import { KeyUsage } from './key-usage.service.js';
 
 let clock: FixedClock;
@@ -11,13 +12,14 @@ beforeEach(() => {
   clock = new FixedClock();
   sent = [];
   failing = false;
-  const record = (batch: KeyUsageRequest) => {
+  const call = (_contract: unknown, batch: KeyUsageRequest) => {
     sent.push(structuredClone(batch));
     return failing
       ? Promise.reject(new Error('credentials is down'))
       : Promise.resolve({ recorded: batch.uses.length });
   };
-  usage = new KeyUsage(record, clock, { warn: () => undefined });
+  const rpc = { call };
+  usage = new KeyUsage(rpc as unknown as RpcClient, clock, { warn: () => undefined } as unknown as Logger);
 });
 
 const use = (keyId: string, generation = 1) => usage.count({ keyId, kind: 'api_key', generation });
@@ -108,9 +110,9 @@ describe('uses of keys', () => {
   });
 
   it('are handed on before the process ends', async () => {
-    usage.start();
+    usage.onApplicationBootstrap();
     use('a');
-    await usage.stop();
+    await usage.beforeApplicationShutdown();
     expect(sent).toHaveLength(1);
   });
 });

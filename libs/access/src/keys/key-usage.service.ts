@@ -1,19 +1,18 @@
-import type { KeyUsageRequest, KeyUse, ResolvedKey } from '@rmm/contracts';
-import type { Clock, Logger } from '@rmm/service-kit';
+import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { CREDENTIALS_KEYS_RECORD_USAGE, type KeyUsageRequest, type KeyUse, type ResolvedKey } from '@rmm/contracts';
+import { RpcClient } from '@rmm/messaging';
+import { Clock, Logger } from '@rmm/service-kit';
 import { randomUUID } from 'node:crypto';
 
-/** Sends a batch; must make a repeat of the same `batchId` harmless. */
-export type RecordUsage = (batch: KeyUsageRequest) => Promise<unknown>;
-
 /**
- * How long uses of a key are added up, and how often those are handed on whose time has come: together a second, which
- * is what a crash may lose. Each key has its own second, so that the writes of many keys do not come all at once.
+ * Uses of a key are added up for `COLLECT_MS` and sent at the next interval: one second together, which a crash may
+ * lose. The time starts with the first use of each key, so that many keys are not written at the same moment.
  */
-export const HOLD_MS = 900;
-export const HAND_ON_INTERVAL_MS = 100;
-/** Keys of one batch. */
+export const COLLECT_MS = 900;
+export const SEND_INTERVAL_MS = 100;
+/** Keys in one batch. */
 const MAX_BATCH = 1_000;
-/** Keys counted at most while credentials cannot be reached; uses of further keys go uncounted. */
+/** Keys counted while credentials is unavailable; uses of more keys are not counted. */
 const MAX_KEYS = 100_000;
 
 interface Counted extends Omit<KeyUse, 'lastUsedAt'> {
@@ -22,37 +21,38 @@ interface Counted extends Omit<KeyUse, 'lastUsedAt'> {
 }
 
 /**
- * Counts the uses of keys in memory and hands them on within a second, in batches ordered by id so that flushes of
- * several processes never wait for each other in a circle.
+ * Counts the uses of keys in memory and sends them to credentials within a second. Batches are ordered by key id, so
+ * that the writes of several processes cannot deadlock.
  */
-export class KeyUsage {
-  /** In the order of their first uses. */
+@Injectable()
+export class KeyUsage implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  /** In the order of the first uses. */
   private readonly counted = new Map<string, Counted>();
-  /** Uses of keys that were rotated before they were handed on. */
+  /** Uses of keys that were rotated before the uses were sent. */
   private superseded: Counted[] = [];
-  /** Batches that were not acknowledged: sent again as they were, so that nothing is counted twice. */
+  /** Batches without a response: sent again with the same id, so that nothing is counted twice. */
   private readonly unacknowledged: KeyUsageRequest[] = [];
   private timer?: NodeJS.Timeout;
   private flushing?: Promise<void>;
 
   constructor(
-    private readonly record: RecordUsage,
+    private readonly rpc: RpcClient,
     private readonly clock: Clock,
-    private readonly logger: Pick<Logger, 'warn'>,
+    private readonly logger: Logger,
   ) {}
 
-  start(): void {
-    this.timer ??= setInterval(() => void this.flush(HOLD_MS), HAND_ON_INTERVAL_MS).unref();
+  onApplicationBootstrap(): void {
+    this.timer ??= setInterval(() => void this.flush(COLLECT_MS), SEND_INTERVAL_MS).unref();
   }
 
-  /** Sends what is counted and stops. */
-  async stop(): Promise<void> {
+  /** Sends the counted uses while NATS is still connected. */
+  async beforeApplicationShutdown(): Promise<void> {
     clearInterval(this.timer);
     await this.flushing;
     await this.flush();
   }
 
-  /** One admitted request. */
+  /** Counts one accepted request. */
   count({ keyId, kind, generation }: Pick<ResolvedKey, 'keyId' | 'kind' | 'generation'>): void {
     const now = this.clock.nowMs();
     const use = this.counted.get(keyId);
@@ -69,38 +69,38 @@ export class KeyUsage {
   }
 
   /**
-   * Hands on what is counted; a failure keeps it for the next time.
-   * @param heldMs  only keys whose first use since they were handed on is so long ago; by default all
+   * Sends the counted uses. Uses that could not be sent are kept for the next call.
+   * @param collectMs  sends only keys whose first unsent use is at least this long ago; default: all keys
    */
-  flush(heldMs = 0): Promise<void> {
-    this.flushing ??= this.send(heldMs).finally(() => (this.flushing = undefined));
+  flush(collectMs = 0): Promise<void> {
+    this.flushing ??= this.send(collectMs).finally(() => (this.flushing = undefined));
     return this.flushing;
   }
 
-  private async send(heldMs: number): Promise<void> {
-    if (this.unacknowledged.length === 0) this.makeBatches(this.clock.nowMs() - heldMs);
+  private async send(collectMs: number): Promise<void> {
+    if (this.unacknowledged.length === 0) this.createBatches(this.clock.nowMs() - collectMs);
     while (this.unacknowledged.length > 0) {
       try {
-        await this.record(this.unacknowledged[0]);
+        await this.rpc.call(CREDENTIALS_KEYS_RECORD_USAGE, this.unacknowledged[0]);
         this.unacknowledged.shift();
       } catch (err) {
-        this.logger.warn({ err }, 'Uses of keys could not be recorded; they are kept');
+        this.logger.warn({ err }, 'Key uses not recorded; they are kept and sent again');
         return;
       }
     }
   }
 
-  private makeBatches(firstUsedUntilMs: number): void {
-    const due = this.superseded;
+  private createBatches(firstUsedUntilMs: number): void {
+    const ready = this.superseded;
     this.superseded = [];
     for (const [keyId, counted] of this.counted) {
       if (counted.firstUsedMs > firstUsedUntilMs) break;
-      due.push(counted);
+      ready.push(counted);
       this.counted.delete(keyId);
     }
-    due.sort((a, b) => (a.keyId < b.keyId ? -1 : Number(a.keyId > b.keyId)));
-    for (let from = 0; from < due.length; from += MAX_BATCH) {
-      this.unacknowledged.push({ batchId: randomUUID(), uses: due.slice(from, from + MAX_BATCH).map(toUse) });
+    ready.sort((a, b) => (a.keyId < b.keyId ? -1 : Number(a.keyId > b.keyId)));
+    for (let from = 0; from < ready.length; from += MAX_BATCH) {
+      this.unacknowledged.push({ batchId: randomUUID(), uses: ready.slice(from, from + MAX_BATCH).map(toUse) });
     }
   }
 }

@@ -1,13 +1,12 @@
 import { HealthRegistry, Logger, RedisConnections, UnavailableError } from '@rmm/service-kit';
 import { startStores, type Stores } from '@rmm/testing-services';
-import { KeyWindow, WINDOW_SECONDS, type WindowVerdict } from './key-window.service.js';
+import { KeyWindow, WINDOW_SECONDS, type KeyWindowResult } from './key-window.service.js';
 
 jest.setTimeout(60_000);
 
 let stores: Stores;
 let redis: RedisConnections;
 let window: KeyWindow;
-let clock: { offsetSeconds: number };
 let bucket: string;
 let buckets = 0;
 
@@ -23,29 +22,28 @@ afterAll(async () => {
 });
 beforeEach(() => {
   bucket = `api:spec-${++buckets}`;
-  clock = { offsetSeconds: 0 };
-  window = new KeyWindow(redis, clock);
+  window = new KeyWindow(redis);
 });
 
 const cells = () => `rmm:keys:window:{${bucket}}:cells`;
 const total = () => `rmm:keys:window:{${bucket}}:total`;
 
 /** Lets so many seconds pass for the script. */
-const pass = (seconds: number) => (clock.offsetSeconds += seconds);
+const pass = (seconds: number) => (window.clockOffsetSeconds += seconds);
 
 const nowOfRedis = async () => Number((await redis.shared.time())[0]);
 
-/** Charges some requests in one turn. @returns their verdicts, and the second in which the script judged them */
+/** Charges some requests in one turn. @returns their results, and the second in which the script judged them */
 async function chargeTogether(limits: number[]) {
-  const verdicts = await Promise.all(limits.map((limit) => window.charge(bucket, limit)));
-  const refused = verdicts.find(({ admitted }) => !admitted);
-  if (refused) return { verdicts, second: refused.resetAtSeconds - refused.retryAfterSeconds };
+  const results = await Promise.all(limits.map((limit) => window.charge(bucket, limit)));
+  const refused = results.find(({ allowed }) => !allowed);
+  if (refused) return { results, second: refused.resetAtSeconds - refused.retryAfterSeconds };
   const [last] = await redis.shared.lrange(cells(), -1, -1);
-  return { verdicts, second: Number(last.split(':')[0]) };
+  return { results, second: Number(last.split(':')[0]) };
 }
 
 async function chargeAt(second: number, limit: number) {
-  clock.offsetSeconds = second - (await nowOfRedis());
+  window.clockOffsetSeconds = second - (await nowOfRedis());
   return chargeTogether([limit]);
 }
 
@@ -64,25 +62,25 @@ function dice(seed: number): (sides: number) => number {
   };
 }
 
-/** What one window must answer: every admitted request with its second. */
+/** What one window must answer: every allowed request with its second. */
 class Model {
-  readonly admitted: number[] = [];
+  readonly allowed: number[] = [];
 
-  judge(second: number, limit: number): WindowVerdict {
-    const counted = this.admitted.filter((earlier) => earlier + WINDOW_SECONDS >= second);
+  judge(second: number, limit: number): KeyWindowResult {
+    const counted = this.allowed.filter((earlier) => earlier + WINDOW_SECONDS >= second);
     if (counted.length < limit) {
-      this.admitted.push(second);
+      this.allowed.push(second);
       const resetAtSeconds = (counted[0] ?? second) + WINDOW_SECONDS + 1;
-      return { admitted: true, limit, remaining: limit - counted.length - 1, resetAtSeconds, retryAfterSeconds: 0 };
+      return { allowed: true, limit, remaining: limit - counted.length - 1, resetAtSeconds, retryAfterSeconds: 0 };
     }
     const resetAtSeconds = counted[counted.length - limit] + WINDOW_SECONDS + 1;
-    return { admitted: false, limit, remaining: 0, resetAtSeconds, retryAfterSeconds: resetAtSeconds - second };
+    return { allowed: false, limit, remaining: 0, resetAtSeconds, retryAfterSeconds: resetAtSeconds - second };
   }
 
   /** Most requests that any hour may have seen, whenever in their seconds they came. */
   fullestHour(): number {
-    const within = (from: number) => this.admitted.filter((at) => at >= from && at - from <= WINDOW_SECONDS).length;
-    return Math.max(...this.admitted.map(within));
+    const within = (from: number) => this.allowed.filter((at) => at >= from && at - from <= WINDOW_SECONDS).length;
+    return Math.max(...this.allowed.map(within));
   }
 }
 
@@ -96,13 +94,13 @@ describe('the sliding hour of a key', () => {
   it('admits up to the limit and says what is left, and when the first request leaves', async () => {
     const before = await nowOfRedis();
     const first = await window.charge(bucket, 3);
-    expect(first).toMatchObject({ admitted: true, limit: 3, remaining: 2, retryAfterSeconds: 0 });
+    expect(first).toMatchObject({ allowed: true, limit: 3, remaining: 2, retryAfterSeconds: 0 });
     expect(first.resetAtSeconds).toBeGreaterThanOrEqual(before + WINDOW_SECONDS + 1);
     expect(first.resetAtSeconds).toBeLessThanOrEqual(before + WINDOW_SECONDS + 3);
     expect((await window.charge(bucket, 3)).remaining).toBe(1);
     expect((await window.charge(bucket, 3)).remaining).toBe(0);
     const refused = await window.charge(bucket, 3);
-    expect(refused).toMatchObject({ admitted: false, remaining: 0, resetAtSeconds: first.resetAtSeconds });
+    expect(refused).toMatchObject({ allowed: false, remaining: 0, resetAtSeconds: first.resetAtSeconds });
     expect(refused.retryAfterSeconds).toBeGreaterThan(WINDOW_SECONDS - 5);
   });
 
@@ -112,16 +110,16 @@ describe('the sliding hour of a key', () => {
   });
 
   it('never admits more than the limit at once, however many ask together', async () => {
-    const verdicts = await Promise.all(Array.from({ length: 200 }, () => window.charge(bucket, 50)));
-    expect(verdicts.filter(({ admitted }) => admitted)).toHaveLength(50);
+    const results = await Promise.all(Array.from({ length: 200 }, () => window.charge(bucket, 50)));
+    expect(results.filter(({ allowed }) => allowed)).toHaveLength(50);
   });
 
   it('still counts a request after 3600 seconds, since it may have come late in its second', async () => {
     await chargeTimes(2, 2);
     pass(WINDOW_SECONDS - 5);
-    expect((await window.charge(bucket, 2)).admitted).toBe(false);
+    expect((await window.charge(bucket, 2)).allowed).toBe(false);
     pass(7);
-    expect((await window.charge(bucket, 2)).admitted).toBe(true);
+    expect((await window.charge(bucket, 2)).allowed).toBe(true);
   });
 
   it('lets go cell by cell, and Retry-After says when the next one goes', async () => {
@@ -130,25 +128,25 @@ describe('the sliding hour of a key', () => {
     await chargeTimes(2, 4);
     pass(100);
     const refused = await window.charge(bucket, 4);
-    expect(refused.admitted).toBe(false);
+    expect(refused.allowed).toBe(false);
     expect(refused.retryAfterSeconds).toBeGreaterThan(WINDOW_SECONDS - 1_100 - 5);
     expect(refused.retryAfterSeconds).toBeLessThanOrEqual(WINDOW_SECONDS - 1_100 + 1);
     pass(refused.retryAfterSeconds);
-    expect(await window.charge(bucket, 4)).toMatchObject({ admitted: true, remaining: 1 });
+    expect(await window.charge(bucket, 4)).toMatchObject({ allowed: true, remaining: 1 });
   });
 
   it('opens at the second that Retry-After names, and not one second earlier', async () => {
     for (let attempt = 0; attempt < 5; attempt++) {
       bucket = `${bucket}-${attempt}`;
-      clock.offsetSeconds = 0;
+      window.clockOffsetSeconds = 0;
       await chargeTimes(3, 3);
       const { resetAtSeconds } = await window.charge(bucket, 3);
       const before = await chargeAt(resetAtSeconds - 1, 3);
       const then = await chargeAt(resetAtSeconds, 3);
       // Redis' own second may end between reading it and charging: then this proves nothing.
       if (before.second !== resetAtSeconds - 1 || then.second !== resetAtSeconds) continue;
-      expect(before.verdicts[0]).toMatchObject({ admitted: false, retryAfterSeconds: 1 });
-      expect(then.verdicts[0].admitted).toBe(true);
+      expect(before.results[0]).toMatchObject({ allowed: false, retryAfterSeconds: 1 });
+      expect(then.results[0].allowed).toBe(true);
       return;
     }
     throw new Error('The second ended in the middle five times');
@@ -161,8 +159,8 @@ describe('the sliding hour of a key', () => {
     for (let step = 0; step < 250; step++) {
       pass(roll(10) === 0 ? roll(WINDOW_SECONDS) : roll(90));
       const limits = Array.from({ length: 1 + roll(6) }, () => limit);
-      const { verdicts, second } = await chargeTogether(limits);
-      expect(verdicts).toEqual(limits.map((each) => model.judge(second, each)));
+      const { results, second } = await chargeTogether(limits);
+      expect(results).toEqual(limits.map((each) => model.judge(second, each)));
     }
     expect(model.fullestHour()).toBe(limit);
   });
@@ -173,29 +171,29 @@ describe('the sliding hour of a key', () => {
     for (let step = 0; step < 250; step++) {
       pass(roll(120) - 20);
       const limits = Array.from({ length: 1 + roll(4) }, () => 1 + roll(150));
-      const { verdicts, second } = await chargeTogether(limits);
-      expect(verdicts).toEqual(limits.map((each) => model.judge(second, each)));
+      const { results, second } = await chargeTogether(limits);
+      expect(results).toEqual(limits.map((each) => model.judge(second, each)));
     }
     // Some refusals looked past the first cells: more than one chunk had to leave.
-    expect(model.admitted.length).toBeGreaterThan(100);
+    expect(model.allowed.length).toBeGreaterThan(100);
   });
 
   it('of requests that come together costs one call to Redis', async () => {
     await window.charge(bucket, 100);
     const before = await scriptsRun();
-    const verdicts = await Promise.all([
+    const results = await Promise.all([
       ...Array.from({ length: 30 }, () => window.charge(bucket, 20)),
       ...Array.from({ length: 30 }, () => window.charge(`${bucket}-other`, 10)),
     ]);
     expect((await scriptsRun()) - before).toBe(1);
-    expect(verdicts.map(({ admitted }) => admitted)).toEqual(
+    expect(results.map(({ allowed }) => allowed)).toEqual(
       [19, 11, 10, 20].flatMap((count, index) => Array.from({ length: count }, () => index % 2 === 0)),
     );
   });
 
   it('is asked for by itself where keys live on different nodes', async () => {
     const clustered = { shared: Object.create(redis.shared, { isCluster: { value: true } }) as typeof redis.shared };
-    window = new KeyWindow(clustered, clock);
+    window = new KeyWindow(clustered as RedisConnections);
     const before = await scriptsRun();
     const others = ['one', 'two', 'one'].map((name) => window.charge(`${bucket}-${name}`, 5));
     expect((await Promise.all(others)).map(({ remaining }) => remaining)).toEqual([4, 4, 3]);
@@ -213,10 +211,10 @@ describe('the sliding hour of a key', () => {
     pass(600);
     await chargeTimes(3, 10);
     const refused = await window.charge(bucket, 2);
-    expect(refused.admitted).toBe(false);
+    expect(refused.allowed).toBe(false);
     // Five of six must leave: that is when the younger three do.
     expect(refused.retryAfterSeconds).toBeGreaterThan(WINDOW_SECONDS - 5);
-    expect((await window.charge(bucket, 7)).admitted).toBe(true);
+    expect((await window.charge(bucket, 7)).allowed).toBe(true);
   });
 
   it('keeps one cell per second and goes away by itself', async () => {
@@ -232,15 +230,15 @@ describe('the sliding hour of a key', () => {
   it('starts afresh once all of it has left', async () => {
     await chargeTimes(5, 5);
     pass(WINDOW_SECONDS + 10);
-    expect(await window.charge(bucket, 5)).toMatchObject({ admitted: true, remaining: 4 });
+    expect(await window.charge(bucket, 5)).toMatchObject({ allowed: true, remaining: 4 });
     expect(await redis.shared.get(total())).toBe('1');
   });
 
   it('is not fooled by a clock that went back', async () => {
     await chargeTimes(2, 3);
     pass(-30);
-    expect((await window.charge(bucket, 3)).admitted).toBe(true);
-    expect((await window.charge(bucket, 3)).admitted).toBe(false);
+    expect((await window.charge(bucket, 3)).allowed).toBe(true);
+    expect((await window.charge(bucket, 3)).allowed).toBe(false);
   });
 
   it('of one key is not that of another', async () => {
@@ -261,6 +259,6 @@ describe('the sliding hour of a key', () => {
     const back = new Promise<void>((resolve) => redis.shared.once('ready', () => resolve()));
     await stores.redis.start();
     await back;
-    expect((await window.charge(bucket, 2)).admitted).toBe(true);
+    expect((await window.charge(bucket, 2)).allowed).toBe(true);
   });
 });

@@ -1,55 +1,50 @@
-import { type RedisConnections, UnavailableError } from '@rmm/service-kit';
+import { Injectable } from '@nestjs/common';
+import { RedisConnections, UnavailableError } from '@rmm/service-kit';
 import { KEY_WINDOW_SCRIPT, KEY_WINDOW_SCRIPT_SHA } from './key-window-script.js';
 
-/** What a window says of one request. */
-export interface WindowVerdict {
-  admitted: boolean;
+/** Result of charging one request to a window. */
+export interface KeyWindowResult {
+  allowed: boolean;
   limit: number;
   remaining: number;
-  /** Unix seconds: when the oldest counted request, or the one that stands in the way, leaves the window. */
+  /** Unix seconds at which the oldest counted request leaves the window; of a refusal, the one that must leave first. */
   resetAtSeconds: number;
-  /** Whole seconds until a request would be admitted; 0 when this one was. */
+  /** Whole seconds until a request is allowed again; 0 when this one was. */
   retryAfterSeconds: number;
 }
 
-/** What windows are timed by beside the clock of Redis. */
-export interface WindowClock {
-  /** Added to the time of Redis, so that tests need not wait an hour. */
-  readonly offsetSeconds: number;
-}
-
 export const WINDOW_SECONDS = 3_600;
-/** Charges of one call: Redis serves nobody else meanwhile, for about half a millisecond. */
+/** Charges of one Redis call, which blocks Redis for about half a millisecond. */
 const MAX_BATCH = 64;
 
 interface Charge {
   bucket: string;
   limit: number;
-  settle: (verdict: WindowVerdict) => void;
-  fail: (error: unknown) => void;
+  resolve: (result: KeyWindowResult) => void;
+  reject: (error: unknown) => void;
 }
 
 /**
- * The sliding hours of keys, shared by the whole fleet, counted by Redis' clock. Requests that arrive in one turn of
- * the event loop share one call to Redis and still get a verdict each; nobody waits for a later turn.
+ * Limits the requests of a key in any sliding hour, exactly, for all replicas together; timed by the clock of Redis.
+ * Requests that arrive in one turn of the event loop share one Redis call.
  */
+@Injectable()
 export class KeyWindow {
+  /** Added to the time of Redis; specs change it instead of waiting an hour. */
+  clockOffsetSeconds = 0;
   private waiting: Charge[] = [];
 
-  constructor(
-    private readonly redis: Pick<RedisConnections, 'shared'>,
-    private readonly clock: WindowClock = { offsetSeconds: 0 },
-  ) {}
+  constructor(private readonly redis: RedisConnections) {}
 
   /**
    * Charges one request.
-   * @param bucket  whose window: `api:<keyId>`
+   * @param bucket  name of the window: `api:<keyId>`
    * @param limit  requests in any hour
-   * @throws UnavailableError  503 when the window cannot be read; never a pass
+   * @throws UnavailableError  503 when Redis is unavailable
    */
-  charge(bucket: string, limit: number): Promise<WindowVerdict> {
-    return new Promise((settle, fail) => {
-      if (this.waiting.push({ bucket, limit, settle, fail }) === 1) setImmediate(() => this.send());
+  charge(bucket: string, limit: number): Promise<KeyWindowResult> {
+    return new Promise((resolve, reject) => {
+      if (this.waiting.push({ bucket, limit, resolve, reject }) === 1) setImmediate(() => this.send());
     });
   }
 
@@ -66,13 +61,13 @@ export class KeyWindow {
   private async chargeTogether(charges: readonly Charge[]): Promise<void> {
     try {
       const numbers = await this.run(charges);
-      charges.forEach(({ limit, settle }, index) => {
-        const [admitted, remaining, resetAtSeconds, retryAfterSeconds] = numbers.slice(4 * index, 4 * index + 4);
-        settle({ admitted: admitted === 1, limit, remaining, resetAtSeconds, retryAfterSeconds });
+      charges.forEach(({ limit, resolve }, index) => {
+        const [allowed, remaining, resetAtSeconds, retryAfterSeconds] = numbers.slice(4 * index, 4 * index + 4);
+        resolve({ allowed: allowed === 1, limit, remaining, resetAtSeconds, retryAfterSeconds });
       });
     } catch (cause) {
-      for (const { bucket, fail } of charges) {
-        fail(new UnavailableError(undefined, { cause, logDetails: { window: bucket } }));
+      for (const { bucket, reject } of charges) {
+        reject(new UnavailableError(undefined, { cause, logDetails: { window: bucket } }));
       }
     }
   }
@@ -83,7 +78,7 @@ export class KeyWindow {
       `rmm:keys:window:{${bucket}}:total`,
     ]);
     const limits = charges.map(({ limit }) => limit);
-    const rest = [names.length, ...names, WINDOW_SECONDS, this.clock.offsetSeconds, ...limits] as const;
+    const rest = [names.length, ...names, WINDOW_SECONDS, this.clockOffsetSeconds, ...limits] as const;
     const redis = this.redis.shared;
     try {
       return (await redis.evalsha(KEY_WINDOW_SCRIPT_SHA, ...rest)) as number[];
@@ -94,7 +89,7 @@ export class KeyWindow {
   }
 }
 
-/** One call to a cluster names keys of one slot. */
+/** Groups charges by window, because one call to a Redis cluster may only name keys of one slot. */
 function byBucket(charges: readonly Charge[]): Charge[][] {
   const groups = new Map<string, Charge[]>();
   for (const charge of charges) groups.set(charge.bucket, [...(groups.get(charge.bucket) ?? []), charge]);

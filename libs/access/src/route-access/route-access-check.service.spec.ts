@@ -68,11 +68,11 @@ class BadController {
     return 'two';
   }
 
-  @Get('narrowed')
+  @Get('constrained')
   @PartnerKey('sites:read')
   @RequireMfa()
-  narrowed() {
-    return 'narrowed';
+  constrained() {
+    return 'constrained';
   }
 
   @Get('keys')
@@ -110,19 +110,19 @@ async function problemsOf(...controllers: (new () => object)[]): Promise<string[
   return routeAccessProblems(routesOf(module.get(ModulesContainer)));
 }
 
-describe('the check of doors at start', () => {
-  it('is content with one door per route, on the method or on the class', async () => {
+describe('routeAccessProblems', () => {
+  it('accepts one access decorator per route, on the method or on the class', async () => {
     expect(await problemsOf(GoodController, OpenController)).toEqual([]);
   });
 
   it('names every route without exactly one', async () => {
     expect(await problemsOf(GoodController, BadController, TwiceController, DerivedController)).toEqual([
-      'BadController.none has no door',
-      'BadController.two has 2 doors: agent-token, signed-in',
-      'BadController.narrowed narrows a door for users, but its door is partner-key',
-      'BadController.keys is for keys only, but its door is signed-in',
-      'TwiceController.open has 2 doors: signed-in, public',
-      'DerivedController.inherited has no door',
+      'BadController.none has no access decorator',
+      'BadController.two has 2 access decorators: agent-token, signed-in',
+      'BadController.constrained has a constraint for users, which does not apply to partner-key routes',
+      'BadController.keys has @KeysOnly, which does not apply to signed-in routes',
+      'TwiceController.open has 2 access decorators: signed-in, public',
+      'DerivedController.inherited has no access decorator',
     ]);
   });
 });
@@ -132,9 +132,9 @@ describe('the policy of a route', () => {
     (controller.prototype as Record<string, object>)[name];
   const handler = (name: keyof GoodController) => handlerOf(GoodController, name);
 
-  it('joins the door with what narrows it', () => {
+  it('combines access and constraints', () => {
     expect(policyOf(GoodController, handler('create'))).toEqual({
-      door: { kind: 'permission', permissions: ['sites:write'] },
+      access: { kind: 'permission', permissions: ['sites:write'] },
       mfa: true,
       scopes: ['partner'],
     });
@@ -144,7 +144,7 @@ describe('the policy of a route', () => {
     expect(policyOf(GoodController, handler('list'))).toBe(policyOf(GoodController, handler('list')));
   });
 
-  it('of a route without exactly one door is none: it stays closed', () => {
+  it('returns null for a route without exactly one access decorator', () => {
     expect(policyOf(BadController, handlerOf(BadController, 'none'))).toBeNull();
     expect(policyOf(BadController, handlerOf(BadController, 'two'))).toBeNull();
   });

@@ -1,24 +1,23 @@
+import { Injectable } from '@nestjs/common';
 import type { AccessChanged, AccessResolveRequest, AccessSnapshot } from '@rmm/contracts';
-import type { Clock } from '@rmm/service-kit';
-import type { AccessSource } from '../access.tokens.js';
+import { Clock } from '@rmm/service-kit';
+import { AccessSources } from '../access-sources.service.js';
 import { ReadThroughCache } from '../cache/read-through-cache.js';
-import type { InvalidationFeed } from '../invalidation/invalidation-feed.js';
+import { InvalidationFeeds } from '../invalidation/invalidation-feeds.service.js';
 import { AccessEntry } from './access-entry.js';
 
-/** A snapshot is read again after this, whatever the feed says: grace windows and the like end by the clock. */
+/** A snapshot is read again after this time, even without an invalidation, because grace windows end by the clock. */
 export const SNAPSHOT_TTL_MS = 120_000;
 const MAX_SNAPSHOTS = 10_000;
 
-/**
- * What the people behind recent requests may do, kept in process as long as the invalidation feed is heard.
- * @see ARCHITECTURE.md 3, CONTRACT.md 2.4
- */
+/** Caches the access snapshots of recent callers (user, session, tenant) while the invalidation feed is alive. */
+@Injectable()
 export class AccessSnapshots {
   private readonly cache: ReadThroughCache<AccessEntry>;
 
   constructor(
-    private readonly source: () => AccessSource,
-    private readonly feed: InvalidationFeed,
+    private readonly sources: AccessSources,
+    private readonly feeds: InvalidationFeeds,
     clock: Clock,
   ) {
     this.cache = new ReadThroughCache({ maxEntries: MAX_SNAPSHOTS, ttlMs: SNAPSHOT_TTL_MS, clock });
@@ -26,26 +25,26 @@ export class AccessSnapshots {
 
   /**
    * @returns null when identity does not know the user or the session
-   * @throws UnavailableError  503 when the feed is silent or identity cannot be asked
+   * @throws UnavailableError  503 when the feed is silent or identity does not respond
    */
   async get(session: AccessResolveRequest): Promise<AccessEntry | null> {
-    this.feed.assertAlive();
+    this.feeds.access.assertAlive();
     const key = keyOf(session);
     return this.cache.peek(key) ?? (await this.cache.get(key, () => this.read(session)));
   }
 
-  /** Has identity open the enrollment window of this person. It announces that, which drops what is kept here. */
+  /** Opens the MFA enrollment window of a user. Identity broadcasts the change, which drops the cached snapshot. */
   async openMfaGrace(session: AccessResolveRequest): Promise<void> {
-    await this.source().resolve({ ...session, opensMfaGrace: true });
+    await this.sources.access.resolve({ ...session, opensMfaGrace: true });
   }
 
-  /** Drops everybody an `access.changed` speaks of, also from reads under way. */
+  /** Drops the snapshots that an `access.changed` concerns, including those of running reads. */
   invalidate(change: AccessChanged): void {
-    const means = matcherOf(change);
-    this.cache.invalidate((entry) => means(entry.snapshot));
+    const concerns = matcherOf(change);
+    this.cache.invalidate((entry) => concerns(entry.snapshot));
   }
 
-  /** Drops everybody. */
+  /** Drops every snapshot. */
   flush(): void {
     this.cache.flush();
   }
@@ -55,7 +54,7 @@ export class AccessSnapshots {
   }
 
   private async read(session: AccessResolveRequest): Promise<AccessEntry | null> {
-    const snapshot = await this.source().resolve(session);
+    const snapshot = await this.sources.access.resolve(session);
     return snapshot && new AccessEntry(snapshot);
   }
 }
@@ -63,7 +62,7 @@ export class AccessSnapshots {
 const keyOf = ({ userId, sessionId, scope, partnerId, orgId }: AccessResolveRequest): string =>
   `${userId}|${sessionId}|${scope}|${partnerId ?? ''}|${orgId ?? ''}`;
 
-/** Does the change touch this person: by name, by role, by partner or by organization? */
+/** Returns a predicate that checks whether the change names the snapshot's user, role, partner or organization. */
 function matcherOf(change: AccessChanged): (snapshot: AccessSnapshot) => boolean {
   const [users, roles, partners, orgs] = [change.userIds, change.roleIds, change.partnerIds, change.orgIds].map(
     (ids) => new Set<string | null>(ids ?? []),

@@ -1,9 +1,10 @@
 import { FixedClock, UnavailableError } from '@rmm/service-kit';
 import { createHmac } from 'node:crypto';
+import { buildTokenVerifier } from '../../test/fakes.js';
 import { accessToken, AUDIENCE, claims, ISSUER, signed, signingKey } from '../../test/tokens.js';
 import { InvalidAccessToken } from '../access.errors.js';
 import type { AccessRequest, AccessResponse } from '../callers/access-request.js';
-import { TokenVerifier } from './token-verifier.service.js';
+import type { TokenVerifier } from './token-verifier.service.js';
 
 const key = signingKey();
 const other = signingKey('key-2');
@@ -22,7 +23,7 @@ beforeEach(() => {
       return Promise.resolve(kid === key.kid ? key.publicKey : null);
     },
   };
-  verifier = new TokenVerifier({ keys, issuer: ISSUER, audience: AUDIENCE, clock });
+  verifier = buildTokenVerifier(keys, clock);
 });
 
 const verify = (token: string) => {
@@ -114,7 +115,7 @@ describe('anything else is dead', () => {
 describe('keys that cannot be read', () => {
   it('are 503, not a dead token', async () => {
     const keys = { find: () => Promise.reject(new UnavailableError()) };
-    verifier = new TokenVerifier({ keys, issuer: ISSUER, audience: AUDIENCE, clock });
+    verifier = buildTokenVerifier(keys, clock);
     await expect(verify(accessToken(key, NOW))).rejects.toBeInstanceOf(UnavailableError);
   });
 });
@@ -126,7 +127,7 @@ describe('a withdrawn key', () => {
       find: () => Promise.resolve(lookUps.push('asked') === 1 ? key.publicKey : null),
       onWithdrawn: (listener: (kids: string[]) => void) => (withdraw = listener),
     };
-    verifier = new TokenVerifier({ keys, issuer: ISSUER, audience: AUDIENCE, clock });
+    verifier = buildTokenVerifier(keys, clock);
     const token = accessToken(key, NOW);
     await verify(token);
     withdraw(['another']);

@@ -1,22 +1,24 @@
-import type { Clock } from '@rmm/service-kit';
+import { Inject, Injectable } from '@nestjs/common';
 import type { KeyObject } from 'node:crypto';
+import { ACCESS_CONFIG, type AccessConfig } from '../access.config.js';
+import { AccessSources } from '../access-sources.service.js';
 import type { VerificationKeys } from '../access.tokens.js';
-import { JwksKeys } from './jwks.service.js';
+import { JwksKeys } from './jwks-keys.js';
 
-/** The service's own keys where it provides some (identity), else those of the JWKS, else none. */
-export class TokenKeys implements VerificationKeys {
+/** Public keys of access tokens: those that the application provides (identity), else those of the JWKS, else none. */
+@Injectable()
+export class VerificationKeysService implements VerificationKeys {
   private readonly jwks?: JwksKeys;
 
   constructor(
-    private readonly sources: { verificationKeys(): VerificationKeys | undefined },
-    jwksUrl: string | undefined,
-    clock: Clock,
+    private readonly sources: AccessSources,
+    @Inject(ACCESS_CONFIG) { jwksUrl }: AccessConfig,
   ) {
-    this.jwks = jwksUrl === undefined ? undefined : new JwksKeys(jwksUrl, clock);
+    this.jwks = jwksUrl === undefined ? undefined : new JwksKeys(jwksUrl);
   }
 
-  /** Can any token be verified here? */
-  get exist(): boolean {
+  /** Returns true when tokens can be verified in this service. */
+  get areAvailable(): boolean {
     return this.keys !== undefined;
   }
 
@@ -24,11 +26,12 @@ export class TokenKeys implements VerificationKeys {
     return (await this.keys?.find(kid)) ?? null;
   }
 
+  /** Adds a listener for the ids of keys that the JWKS no longer lists. */
   onWithdrawn(listener: (kids: string[]) => void): void {
     this.jwks?.onWithdrawn(listener);
   }
 
   private get keys(): VerificationKeys | undefined {
-    return this.sources.verificationKeys() ?? this.jwks;
+    return this.sources.verificationKeys ?? this.jwks;
   }
 }

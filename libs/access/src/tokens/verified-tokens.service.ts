@@ -1,50 +1,43 @@
-import type { Clock } from '@rmm/service-kit';
+import { Injectable } from '@nestjs/common';
+import { Clock } from '@rmm/service-kit';
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { type AccessTokenClaims, isInForce } from './access-token.js';
+import { type AccessTokenClaims, isWithinLifetime } from './access-token.js';
 
 /** About 1 KB each. */
 const MAX_TOKENS = 20_000;
 
-interface Remembered {
+interface VerifiedToken {
   claims: AccessTokenClaims;
   kid: string;
 }
 
 /**
- * Tokens whose signature was checked, by SHA-256, until they expire: a warm request costs no signature check.
- * Whether the session behind one is still alive is the snapshot's to say.
+ * Caches the claims of verified tokens by SHA-256 until they expire, so that a signature is verified once. The session
+ * behind a token is not checked here but in its access snapshot.
  */
+@Injectable()
 export class VerifiedTokens {
-  private readonly tokens: LRUCache<string, Remembered>;
+  private readonly tokens = new LRUCache<string, VerifiedToken>({ max: MAX_TOKENS });
 
-  constructor(
-    private readonly clock: Clock,
-    max = MAX_TOKENS,
-  ) {
-    this.tokens = new LRUCache({ max });
-  }
+  constructor(private readonly clock: Clock) {}
 
   find(token: string): AccessTokenClaims | null {
     const id = idOf(token);
     const known = this.tokens.get(id);
     if (known === undefined) return null;
-    if (isInForce(known.claims, this.clock.nowMs())) return known.claims;
+    if (isWithinLifetime(known.claims, this.clock.nowMs())) return known.claims;
     this.tokens.delete(id);
     return null;
   }
 
-  remember(token: string, claims: AccessTokenClaims, kid: string): void {
+  store(token: string, claims: AccessTokenClaims, kid: string): void {
     this.tokens.set(idOf(token), { claims, kid });
   }
 
-  /** Forgets what these keys signed. */
-  forgetKeys(kids: readonly string[]): void {
+  /** Removes the tokens that these keys signed. */
+  removeSignedBy(kids: readonly string[]): void {
     for (const [id, { kid }] of this.tokens.entries()) if (kids.includes(kid)) this.tokens.delete(id);
-  }
-
-  get size(): number {
-    return this.tokens.size;
   }
 }
 

@@ -1,17 +1,18 @@
 import type { AccessResolveRequest, AccessSnapshot } from '@rmm/contracts';
 import { type DomainError, FixedClock, UnavailableError } from '@rmm/service-kit';
 import { snapshot } from '../../test/callers.js';
-import { accessToken, AUDIENCE, ISSUER, signingKey } from '../../test/tokens.js';
+import { buildTokenVerifier, CONFIG, fakeFeeds, fakeSources } from '../../test/fakes.js';
+import { accessToken, signingKey } from '../../test/tokens.js';
 import type { AccessRequest, AccessResponse } from '../callers/access-request.js';
-import type { Denials, Denial } from '../audit/denial-audit.service.js';
+import type { Denial, DenialAuditService } from '../audit/denial-audit.service.js';
+import type { OrganizationDirectory } from '../directory/organization-directory.service.js';
 import type { DirectoryOrganization } from '../directory/directory-organization.js';
 import type { RouteConstraints } from '../route-access/route-access.decorator.js';
-import { InvalidationFeed } from '../invalidation/invalidation-feed.js';
+import type { InvalidationFeeds } from '../invalidation/invalidation-feeds.service.js';
 import { AccessSnapshots } from '../snapshots/access-snapshots.service.js';
 import type { AccessTokenClaims } from '../tokens/access-token.js';
-import { TokenVerifier } from '../tokens/token-verifier.service.js';
 import { TenantStatusCheck } from './tenant-status-check.service.js';
-import { type Demand, UserAuthenticator } from './user.authenticator.js';
+import { type RequiredPermissions, UserAuthenticator } from './user.authenticator.js';
 
 const key = signingKey();
 const NOW = Date.parse('2026-11-20T12:00:00Z');
@@ -26,18 +27,18 @@ const ORG: DirectoryOrganization = {
 };
 
 let clock: FixedClock;
-let feed: InvalidationFeed;
+let feeds: InvalidationFeeds;
 let known: AccessSnapshot | null;
 let organization: DirectoryOrganization | null | Error;
 let asked: number;
 let opened: AccessResolveRequest[];
 let recorded: Denial[];
 let snapshots: AccessSnapshots;
-let door: UserAuthenticator;
+let authenticator: UserAuthenticator;
 
 beforeEach(() => {
   clock = new FixedClock(NOW);
-  feed = new InvalidationFeed({ clock, maxSilenceMs: 30_000, onGap: () => undefined });
+  feeds = fakeFeeds(clock);
   known = snapshot();
   organization = ORG;
   asked = 0;
@@ -49,24 +50,29 @@ beforeEach(() => {
       return Promise.resolve((asked++, known));
     },
   };
-  snapshots = new AccessSnapshots(() => source, feed, clock);
+  snapshots = new AccessSnapshots(fakeSources({ access: source }), feeds, clock);
   const keys = { find: () => Promise.resolve(key.publicKey) };
-  const verifier = new TokenVerifier({ keys, issuer: ISSUER, audience: AUDIENCE, clock });
+  const verifier = buildTokenVerifier(keys, clock);
   const find = () => (organization instanceof Error ? Promise.reject(organization) : Promise.resolve(organization));
-  const denials = { record: (denial: Denial) => recorded.push(denial) } as unknown as Denials;
-  door = new UserAuthenticator(verifier, snapshots, new TenantStatusCheck(find, 'https://app.example'), denials);
+  const denials = { record: (denial: Denial) => recorded.push(denial) } as unknown as DenialAuditService;
+  authenticator = new UserAuthenticator(
+    verifier,
+    snapshots,
+    new TenantStatusCheck({ find } as unknown as OrganizationDirectory, CONFIG),
+    denials,
+  );
 });
 
 interface Attempt {
   claims?: Partial<AccessTokenClaims>;
-  demand?: Demand;
-  narrowing?: RouteConstraints;
+  required?: RequiredPermissions;
+  constraints?: RouteConstraints;
   headers?: Record<string, string>;
   address?: string;
   method?: string;
 }
 
-function enter({ claims, demand = null, narrowing = {}, headers, address, method = 'GET' }: Attempt = {}) {
+function authenticate({ claims, required = null, constraints = {}, headers, address, method = 'GET' }: Attempt = {}) {
   const authorization = `Bearer ${accessToken(key, NOW, claims)}`;
   const request = {
     headers: headers ?? { authorization },
@@ -74,22 +80,22 @@ function enter({ claims, demand = null, narrowing = {}, headers, address, method
     method,
     path: '/x',
   };
-  return door.enter(request as unknown as AccessRequest, {} as AccessResponse, demand, narrowing);
+  return authenticator.authenticate(request as unknown as AccessRequest, {} as AccessResponse, required, constraints);
 }
 
 /** Code and extras of the refusal. */
 async function refusal(attempt: Attempt = {}): Promise<{ code: string; status: number; extras?: object }> {
-  const outcome = await enter(attempt).then(
+  const outcome = await authenticate(attempt).then(
     () => null,
     (error: DomainError) => error,
   );
-  if (outcome === null) throw new Error('was let in');
+  if (outcome === null) throw new Error('was accepted');
   return { code: outcome.code, status: outcome.status, ...(outcome.extras && { extras: outcome.extras }) };
 }
 
 describe('a live user', () => {
   it('becomes a caller with its tenant', async () => {
-    await expect(enter()).resolves.toMatchObject({
+    await expect(authenticate()).resolves.toMatchObject({
       kind: 'user',
       userId: 'user-1',
       mfa: true,
@@ -99,18 +105,18 @@ describe('a live user', () => {
   });
 
   it('is asked of identity once in two minutes', async () => {
-    await enter();
-    await enter();
+    await authenticate();
+    await authenticate();
     expect(asked).toBe(1);
     clock.advance(120_000);
-    feed.heard({ publisher: 'p', sequence: 1, intervalMs: 1_000 });
-    await enter();
+    feeds.access.onHeartbeat({ publisher: 'p', sequence: 1, intervalMs: 1_000 });
+    await authenticate();
     expect(asked).toBe(2);
   });
 
   it('is the same caller object as long as nothing changed, with the mfa of the token presented', async () => {
-    expect(await enter()).toBe(await enter());
-    expect((await enter({ claims: { mfa: false } })).mfa).toBe(false);
+    expect(await authenticate()).toBe(await authenticate());
+    expect((await authenticate({ claims: { mfa: false } })).mfa).toBe(false);
   });
 });
 
@@ -131,7 +137,7 @@ describe('401 unauthenticated', () => {
 
   it('not for a token of the second in which the password was changed', async () => {
     known = snapshot({ passwordChangedAt: NOW / 1_000 });
-    await expect(enter()).resolves.toBeDefined();
+    await expect(authenticate()).resolves.toBeDefined();
   });
 
   it('without any credential, without asking anybody', async () => {
@@ -153,25 +159,25 @@ describe('a change of access', () => {
     ['of the role', { roleIds: ['role-1'] }],
     ['of the partner', { partnerIds: ['partner-1'] }],
   ])('%s takes effect with the next request', async (_, change) => {
-    await enter();
+    await authenticate();
     known = snapshot({ sessionRevoked: true });
     snapshots.invalidate({ ...change, reason: 'spec' });
     await expect(refusal()).resolves.toMatchObject({ code: 'unauthenticated' });
   });
 
   it('of somebody else costs nothing', async () => {
-    await enter();
+    await authenticate();
     snapshots.invalidate({ userIds: ['x'], roleIds: ['x'], partnerIds: ['x'], orgIds: ['x'], reason: 'spec' });
-    await enter();
+    await authenticate();
     expect(asked).toBe(1);
   });
 
   it('cannot be heard for thirty seconds: 503, until it is heard again', async () => {
-    await enter();
+    await authenticate();
     clock.advance(30_001);
     await expect(refusal()).resolves.toEqual({ code: 'service_unavailable', status: 503 });
-    feed.heard({ publisher: 'p', sequence: 1, intervalMs: 1_000 });
-    await expect(enter()).resolves.toBeDefined();
+    feeds.access.onHeartbeat({ publisher: 'p', sequence: 1, intervalMs: 1_000 });
+    await expect(authenticate()).resolves.toBeDefined();
   });
 });
 
@@ -197,7 +203,7 @@ describe('the tenant', () => {
 
   it('that is pending still serves its partner members', async () => {
     known = snapshot({ partnerStatus: 'pending' });
-    await expect(enter()).resolves.toBeDefined();
+    await expect(authenticate()).resolves.toBeDefined();
   });
 
   it.each<[string, DirectoryOrganization | null, string]>([
@@ -214,7 +220,7 @@ describe('the tenant', () => {
   it('on trial is served', async () => {
     known = snapshot(member);
     organization = { ...ORG, status: 'trial' };
-    await expect(enter()).resolves.toMatchObject({ orgId: 'org-1' });
+    await expect(authenticate()).resolves.toMatchObject({ orgId: 'org-1' });
   });
 
   it('that cannot be read is 503', async () => {
@@ -225,15 +231,15 @@ describe('the tenant', () => {
 
   it('is not looked at where the route says so', async () => {
     known = snapshot({ partnerStatus: 'suspended' });
-    await expect(enter({ narrowing: { skipTenantStatus: true } })).resolves.toBeDefined();
+    await expect(authenticate({ constraints: { skipTenantStatus: true } })).resolves.toBeDefined();
   });
 });
 
 describe("the partner's address list", () => {
   it('lets its addresses in and refuses others', async () => {
     known = snapshot({ ipAllowlist: ['198.51.100.0/24', '2001:db8::/32'] });
-    await expect(enter({ address: '198.51.100.7' })).resolves.toBeDefined();
-    await expect(enter({ address: '2001:db8::1' })).resolves.toBeDefined();
+    await expect(authenticate({ address: '198.51.100.7' })).resolves.toBeDefined();
+    await expect(authenticate({ address: '2001:db8::1' })).resolves.toBeDefined();
     await expect(refusal()).resolves.toEqual({ code: 'ip_not_allowed', status: 403 });
   });
 
@@ -247,7 +253,7 @@ describe("the partner's address list", () => {
     ['acting for a partner', { isPlatformAdmin: true }],
   ])('is passed by platform administrators %s, who leave a row', async (_, changes) => {
     known = snapshot({ ...changes, ipAllowlist: ['198.51.100.0/24'] });
-    await expect(enter()).resolves.toBeDefined();
+    await expect(authenticate()).resolves.toBeDefined();
     expect(recorded).toEqual([
       expect.objectContaining({ action: 'ip_allowlist.bypass_platform_admin', result: 'success' }),
     ]);
@@ -255,10 +261,10 @@ describe("the partner's address list", () => {
 });
 
 describe('the enrollment gate', () => {
-  const demanded = { mfaEnrollmentRequired: true, hasFactor: false, allowedMfaMethods: ['totp', 'passkey'] };
+  const requireded = { mfaEnrollmentRequired: true, hasFactor: false, allowedMfaMethods: ['totp', 'passkey'] };
 
   it('is 428 with the way out', async () => {
-    known = snapshot(demanded);
+    known = snapshot(requireded);
     await expect(refusal()).resolves.toEqual({
       code: 'mfa_enrollment_required',
       status: 428,
@@ -267,11 +273,11 @@ describe('the enrollment gate', () => {
   });
 
   it('is open where the route leads to a factor, and for those who have one', async () => {
-    known = snapshot(demanded);
-    await expect(enter({ narrowing: { skipMfaEnrollment: true } })).resolves.toBeDefined();
+    known = snapshot(requireded);
+    await expect(authenticate({ constraints: { skipMfaEnrollment: true } })).resolves.toBeDefined();
     snapshots.flush();
-    known = snapshot({ ...demanded, hasFactor: true });
-    await expect(enter()).resolves.toBeDefined();
+    known = snapshot({ ...requireded, hasFactor: true });
+    await expect(authenticate()).resolves.toBeDefined();
   });
 });
 
@@ -279,7 +285,7 @@ describe('an enrollment window that waits to be opened', () => {
   beforeEach(() => (known = snapshot({ hasFactor: false, mfaGraceDue: true })));
 
   it('is opened by a mutating request, for the session that makes it', async () => {
-    await enter({ method: 'POST' });
+    await authenticate({ method: 'POST' });
     expect(opened).toEqual([
       {
         userId: 'user-1',
@@ -293,56 +299,60 @@ describe('an enrollment window that waits to be opened', () => {
   });
 
   it('is not opened by looking, nor on the way to a factor', async () => {
-    for (const method of ['GET', 'HEAD', 'OPTIONS']) await enter({ method });
-    await enter({ method: 'POST', narrowing: { skipMfaEnrollment: true } });
+    for (const method of ['GET', 'HEAD', 'OPTIONS']) await authenticate({ method });
+    await authenticate({ method: 'POST', constraints: { skipMfaEnrollment: true } });
     expect(opened).toEqual([]);
   });
 
   it('costs nobody else a question', async () => {
     known = snapshot();
-    await enter({ method: 'POST' });
-    await enter({ method: 'POST' });
+    await authenticate({ method: 'POST' });
+    await authenticate({ method: 'POST' });
     expect(asked).toBe(1);
   });
 
   it('keeps nobody out when it cannot be opened now', async () => {
-    await enter();
+    await authenticate();
     snapshots.openMfaGrace = () => Promise.reject(new UnavailableError());
-    await expect(enter({ method: 'DELETE' })).resolves.toMatchObject({ userId: 'user-1' });
+    await expect(authenticate({ method: 'DELETE' })).resolves.toMatchObject({ userId: 'user-1' });
   });
 });
 
 describe('the door itself', () => {
-  const demand: Demand = { all: ['sites:read', 'sites:write'] };
+  const required: RequiredPermissions = { all: ['sites:read', 'sites:write'] };
 
   it('wants all permissions, and names them all', async () => {
     known = snapshot({ permissions: ['sites:read'] });
-    await expect(refusal({ demand })).resolves.toEqual({
+    await expect(refusal({ required })).resolves.toEqual({
       code: 'permission_denied',
       status: 403,
       extras: { required: ['sites:read', 'sites:write'] },
     });
     snapshots.flush();
     known = snapshot({ permissions: ['sites:*'] });
-    await expect(enter({ demand })).resolves.toBeDefined();
+    await expect(authenticate({ required })).resolves.toBeDefined();
   });
 
   it('or any of some', async () => {
     known = snapshot({ permissions: ['sites:read'] });
-    await expect(enter({ demand: { any: ['devices:read', 'sites:read'] } })).resolves.toBeDefined();
-    await expect(refusal({ demand: { any: ['devices:read'] } })).resolves.toMatchObject({ code: 'permission_denied' });
+    await expect(authenticate({ required: { any: ['devices:read', 'sites:read'] } })).resolves.toBeDefined();
+    await expect(refusal({ required: { any: ['devices:read'] } })).resolves.toMatchObject({
+      code: 'permission_denied',
+    });
   });
 
   it('is closed to other scopes, to partial partner access, and without a factor', async () => {
     known = snapshot({ orgAccess: 'selected', orgIds: ['org-1'] });
-    await expect(refusal({ narrowing: { scopes: ['system'] } })).resolves.toMatchObject({ code: 'scope_not_allowed' });
-    await expect(refusal({ narrowing: { fullPartnerAccess: true } })).resolves.toMatchObject({
+    await expect(refusal({ constraints: { scopes: ['system'] } })).resolves.toMatchObject({
+      code: 'scope_not_allowed',
+    });
+    await expect(refusal({ constraints: { fullPartnerAccess: true } })).resolves.toMatchObject({
       code: 'full_partner_access_required',
     });
-    await expect(refusal({ narrowing: { mfa: true }, claims: { mfa: false } })).resolves.toMatchObject({
+    await expect(refusal({ constraints: { mfa: true }, claims: { mfa: false } })).resolves.toMatchObject({
       code: 'mfa_required',
     });
-    await expect(enter({ narrowing: { mfa: true, scopes: ['partner'] } })).resolves.toBeDefined();
+    await expect(authenticate({ constraints: { mfa: true, scopes: ['partner'] } })).resolves.toBeDefined();
   });
 });
 
@@ -357,14 +367,14 @@ describe('when several things are wrong', () => {
       orgAccess: 'none',
       permissions: [],
     };
-    const narrowing: RouteConstraints = { scopes: ['system'], mfa: true, fullPartnerAccess: true };
-    const attempt: Attempt = { narrowing, demand: { all: ['sites:read'] }, claims: { mfa: false } };
+    const constraints: RouteConstraints = { scopes: ['system'], mfa: true, fullPartnerAccess: true };
+    const attempt: Attempt = { constraints, required: { all: ['sites:read'] }, claims: { mfa: false } };
     const repairs: [string, () => void][] = [
       ['unauthenticated', () => (worst.userStatus = 'active')],
       ['partner_inactive', () => (worst.partnerStatus = 'active')],
       ['ip_not_allowed', () => (worst.ipAllowlist = [])],
       ['mfa_enrollment_required', () => (worst.hasFactor = true)],
-      ['scope_not_allowed', () => (narrowing.scopes = ['partner'])],
+      ['scope_not_allowed', () => (constraints.scopes = ['partner'])],
       ['permission_denied', () => (worst.permissions = ['sites:read'])],
       ['full_partner_access_required', () => (worst.orgAccess = 'all')],
       ['mfa_required', () => (attempt.claims = { mfa: true })],
@@ -377,6 +387,6 @@ describe('when several things are wrong', () => {
     }
     known = snapshot(worst);
     snapshots.flush();
-    await expect(enter(attempt)).resolves.toBeDefined();
+    await expect(authenticate(attempt)).resolves.toBeDefined();
   });
 });
