@@ -71,6 +71,6 @@ it('knows the doors that the access lib exports', async () => {
   const { readFile } = await import('node:fs/promises');
   const { ROUTE_ACCESS } = await import('./one-access-decorator-per-route.mjs');
   const source = await readFile(new URL('../../libs/access/src/route-access/route-access.decorator.ts', import.meta.url), 'utf8');
-  const declared = [...source.matchAll(/export const (\w+) = [^;]*?\bdoor\(/g)].map(([, name]) => name);
+  const declared = [...source.matchAll(/export const (\w+) = [^;]*?\baccess\(/g)].map(([, name]) => name);
   assert.deepEqual(declared.toSorted(), ROUTE_ACCESS.toSorted());
 });

@@ -24,7 +24,7 @@ import type { Server } from 'node:http';
 import type pg from 'pg';
 import request from 'supertest';
 import { snapshot } from '../test/callers.js';
-import { PushedClock, AccessTestFleet } from '../test/access-test-fleet.js';
+import { AdjustableClock, AccessTestFleet } from '../test/access-test-fleet.js';
 import { accessToken, signingKey } from '../test/tokens.js';
 import { ACCESS_SOURCE, AGENT_SOURCE, KEY_SOURCE, VERIFICATION_KEYS } from './access.tokens.js';
 import type { Caller } from './callers/caller.js';
@@ -150,7 +150,7 @@ let identity: INestApplication;
 let credentials: INestApplication;
 let dispatcher: INestApplication;
 let admin: pg.Pool;
-const clock = new PushedClock();
+const clock = new AdjustableClock();
 
 const startIdentity = () =>
   fleet.service('identity', {

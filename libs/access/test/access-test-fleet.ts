@@ -21,7 +21,7 @@ import {
   organizationDirectoryTable,
 } from '../src/directory/organization-directory-table.js';
 
-/** What a service's first migration does for messaging and access. */
+/** Creates the tables of messaging and access, as the first migration of a service does. */
 export class AddAccess1767225600000 implements MigrationInterface {
   name = 'AddAccess1767225600000';
 
@@ -36,8 +36,8 @@ export class AddAccess1767225600000 implements MigrationInterface {
   }
 }
 
-/** Real time that a spec can push forward. */
-export class PushedClock extends Clock {
+/** Real time plus an offset that a spec increases. */
+export class AdjustableClock extends Clock {
   private aheadMs = 0;
 
   override nowMs(): number {
@@ -60,7 +60,7 @@ export interface ServiceParts {
   clock?: Clock;
 }
 
-/** Services on one set of stores, each with its own schema; the logins of NATS are those of production. */
+/** Runs several services on one set of stores, each with its own schema and its NATS login of production. */
 export class AccessTestFleet {
   private readonly apps: INestApplication[] = [];
 

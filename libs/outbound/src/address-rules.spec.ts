@@ -110,24 +110,24 @@ describe('checkUrl', () => {
   });
 });
 
-describe('judgeAddresses', () => {
+describe('checkAddresses', () => {
   it('refuses a name without an answer', () => {
-    expect(reasons(hosted.judgeAddresses(HTTPS, []))).toEqual(['the host has no address']);
+    expect(reasons(hosted.checkAddresses(HTTPS, []))).toEqual(['the host has no address']);
   });
 
   it('refuses all answers when one is bad', () => {
-    expect(hosted.judgeAddresses(HTTPS, ['8.8.8.8', '2606:4700::1111']).allowed).toBe(true);
-    expect(hosted.judgeAddresses(HTTPS, ['8.8.8.8', '127.0.0.1']).allowed).toBe(false);
-    expect(hosted.judgeAddresses(HTTPS, ['8.8.8.8', '10.0.0.1']).allowed).toBe(false);
-    expect(selfHosted.judgeAddresses(HTTPS, ['8.8.8.8', '10.0.0.1']).allowed).toBe(true);
+    expect(hosted.checkAddresses(HTTPS, ['8.8.8.8', '2606:4700::1111']).allowed).toBe(true);
+    expect(hosted.checkAddresses(HTTPS, ['8.8.8.8', '127.0.0.1']).allowed).toBe(false);
+    expect(hosted.checkAddresses(HTTPS, ['8.8.8.8', '10.0.0.1']).allowed).toBe(false);
+    expect(selfHosted.checkAddresses(HTTPS, ['8.8.8.8', '10.0.0.1']).allowed).toBe(true);
   });
 
   it('takes plain http only when every answer is private', () => {
-    expect(selfHosted.judgeAddresses(HTTP, ['10.0.0.1', 'fd12::1']).allowed).toBe(true);
-    expect(selfHosted.judgeAddresses(HTTP, ['10.0.0.1', '8.8.8.8']).allowed).toBe(false);
+    expect(selfHosted.checkAddresses(HTTP, ['10.0.0.1', 'fd12::1']).allowed).toBe(true);
+    expect(selfHosted.checkAddresses(HTTP, ['10.0.0.1', '8.8.8.8']).allowed).toBe(false);
   });
 
   it('names no address in its reasons', () => {
-    expect(JSON.stringify(hosted.judgeAddresses(HTTP, ['10.11.12.13', '127.0.0.1']))).not.toMatch(/10\.11|127\.0/);
+    expect(JSON.stringify(hosted.checkAddresses(HTTP, ['10.11.12.13', '127.0.0.1']))).not.toMatch(/10\.11|127\.0/);
   });
 });

@@ -235,7 +235,7 @@ describe('connecting', () => {
       try {
         const outbound = outboundWith({ resolver: answering(['127.0.0.1']) });
         await expect(outbound.post({ url: `http://hooks.example.com:${port}/`, ...LIMITS })).rejects.toThrow(
-          new UnsafeAddress(['the connection would reach an address that was not vetted']).message,
+          new UnsafeAddress(['the connection would use an address that was not checked']).message,
         );
         await expect(outbound.post({ url: `http://127.0.0.1:${port}/`, ...LIMITS })).rejects.toThrow(UnsafeAddress);
       } finally {
@@ -248,7 +248,7 @@ describe('connecting', () => {
       const dials = recordDials();
       const pools = new ConnectionPools(DEFAULT_POOL_LIMITS, () => 0);
       const send = (origin: string) =>
-        exchange(pools.take(origin, ['8.8.8.8']), { path: '/', method: 'GET' }, { ...LIMITS, remainingMs: 2_000 });
+        exchange(pools.acquire(origin, ['8.8.8.8']), { path: '/', method: 'GET' }, { ...LIMITS, remainingMs: 2_000 });
       await expect(send('http://127.0.0.1')).rejects.toThrow(UnsafeAddress);
       await expect(send('https://[::1]')).rejects.toThrow(UnsafeAddress);
       await expect(send('http://8.8.8.8')).rejects.toThrow(OutboundFailed);

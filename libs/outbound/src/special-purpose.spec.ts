@@ -20,7 +20,7 @@ const HTTP = new URL('http://hooks.example.com/');
 const hosted = new AddressRules({ isHosted: true });
 const selfHosted = new AddressRules({ isHosted: false });
 
-const isAllowed = (rules: AddressRules, address: string, url = HTTPS) => rules.judgeAddresses(url, [address]).allowed;
+const isAllowed = (rules: AddressRules, address: string, url = HTTPS) => rules.checkAddresses(url, [address]).allowed;
 
 /** First, second, middle and last of a range. */
 function samples(range: string): string[] {

@@ -13,7 +13,7 @@ import { eventually } from '@rmm/testing-services';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { userCaller } from '../../test/callers.js';
-import { PushedClock, AccessTestFleet } from '../../test/access-test-fleet.js';
+import { AdjustableClock, AccessTestFleet } from '../../test/access-test-fleet.js';
 import { OrganizationDirectory } from './organization-directory.service.js';
 
 jest.setTimeout(60_000);
@@ -43,7 +43,7 @@ let provisioning: INestApplication;
 let dispatcher: INestApplication;
 let directory: OrganizationDirectory;
 let worker: WorkerDatabase;
-const clock = new PushedClock();
+const clock = new AdjustableClock();
 
 /** There before the dispatcher is: an empty directory fills itself. */
 const first = own();

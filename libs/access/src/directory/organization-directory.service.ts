@@ -19,7 +19,7 @@ import { canAccessOrganization } from '../callers/organization-access.policy.js'
 import { type DirectoryOrganization, isLive, toDirectoryOrganization } from './directory-organization.js';
 import { OrganizationDirectoryRepository } from './organization-directory.repository.js';
 
-/** An event reaches one replica; the others read the change from the table after this time at the latest. */
+/** One replica receives an event; the others read the change from the table after this time at the latest. */
 const CACHE_TTL_MS = 5_000;
 const MAX_CACHED = 20_000;
 const REBUILD_PAGE = 500;
