@@ -268,8 +268,8 @@ const bearer = (changes: Parameters<typeof accessToken>[2] = {}) =>
   `Bearer ${accessToken(key, clock.nowMs(), { partnerId, ...changes })}`;
 const get = (path: string) => http().get(`/api/v1/things${path}`);
 
-describe('a user', () => {
-  it('is let in, known to the handler, and asked of identity once', async () => {
+describe('a request with an access token', () => {
+  it('passes the caller to the handler and reads the snapshot once', async () => {
     const answer = await get('').set('authorization', bearer()).expect(200);
     expect(answer.body).toMatchObject({ kind: 'user', tenant: { scope: 'partner', partnerId, userId: 'user-1' } });
     // The first heartbeat of a publisher whose beginning was missed flushes once.
@@ -280,7 +280,7 @@ describe('a user', () => {
     });
   });
 
-  it('whose session ends is out as soon as the broadcast is heard', async () => {
+  it('returns 401 once the end of the session is broadcast', async () => {
     await get('/me').set('authorization', bearer()).expect(200);
     people.set('user-1', snapshot({ partnerId, sessionRevoked: true }));
     await get('/me').set('authorization', bearer()).expect(200);
@@ -289,7 +289,7 @@ describe('a user', () => {
     expect(answer.body).toMatchObject({ code: 'unauthenticated', error: 'Unauthorized' });
   });
 
-  it('without the permission is told which, and leaves an audit row', async () => {
+  it('returns 403 with the missing permission and writes an audit row', async () => {
     people.set('user-1', snapshot({ partnerId, permissions: [] }));
     await announce(identity, ACCESS_CHANGED, { userIds: ['user-1'], reason: 'role' });
     const answer = await get('').set('authorization', bearer()).set('x-forwarded-for', '198.51.100.77').expect(403);
@@ -319,23 +319,26 @@ async function auditRow(action: string): Promise<object> {
   }
 }
 
-describe('no door is open by mistake', () => {
-  it.each(['', '/me'])('GET /things%s without credential is 401', async (path) => {
+describe('a route', () => {
+  it.each(['', '/me'])('GET /things%s returns 401 without a credential', async (path) => {
     expect((await get(path).expect(401)).body).toMatchObject({ code: 'unauthenticated' });
   });
 
-  it.each(['', '/me', '/open', '/agent'])('GET /things%s with an API key alone names it', async (path) => {
-    const before = asked.keys;
-    const { code } = (await get(path).set('x-api-key', apiKey.key).expect(401)).body;
-    expect(code).toBe(path === '/agent' ? 'unauthenticated' : 'api_key_not_accepted_here');
-    expect(asked.keys).toBe(before);
-  });
+  it.each(['', '/me', '/open', '/agent'])(
+    'GET /things%s returns 401 for an API key without a look-up',
+    async (path) => {
+      const before = asked.keys;
+      const { code } = (await get(path).set('x-api-key', apiKey.key).expect(401)).body;
+      expect(code).toBe(path === '/agent' ? 'unauthenticated' : 'api_key_not_accepted_here');
+      expect(asked.keys).toBe(before);
+    },
+  );
 
-  it('a public route asks nothing and knows nobody', async () => {
+  it('that is public has no caller', async () => {
     expect((await get('/open').expect(200)).body).toEqual({ kind: null, tenant: null });
   });
 
-  it('an agent is known by its token only', async () => {
+  it('for agents accepts agent tokens only', async () => {
     const answer = await get('/agent').set('authorization', `Bearer ${agentToken.key}`).expect(200);
     expect(answer.body).toMatchObject({ kind: 'agent', tenant: { scope: 'organization', orgId } });
     await get('/agent').set('authorization', `Bearer ${mintAgentToken().key}`).expect(401);
@@ -344,8 +347,8 @@ describe('no door is open by mistake', () => {
   });
 });
 
-describe('an API key', () => {
-  it('is let in with rate headers, wins over a bearer token, and its use is counted', async () => {
+describe('a request with an API key', () => {
+  it('is accepted with rate headers, takes precedence over a bearer token, and is counted', async () => {
     const answer = await get('/fields').set('x-api-key', apiKey.key).set('authorization', bearer()).expect(200);
     expect(answer.body).toMatchObject({ kind: 'api_key', tenant: { scope: 'organization', partnerId, orgId } });
     expect(answer.headers).toMatchObject({ 'x-ratelimit-limit': '1000', 'x-ratelimit-remaining': '999' });
@@ -357,7 +360,7 @@ describe('an API key', () => {
     expect(batch.uses).toEqual([expect.objectContaining({ kind: 'api_key', count: 1 })]);
   });
 
-  it('without the scope is 403 with rate headers', async () => {
+  it('returns 403 with rate headers without the scope', async () => {
     const answer = await http().post('/api/v1/things/push').set('x-api-key', apiKey.key).expect(403);
     expect(answer.body).toMatchObject({
       code: 'api_key_scope_required',
@@ -366,7 +369,7 @@ describe('an API key', () => {
     expect(answer.headers['x-ratelimit-remaining']).toBe('999');
   });
 
-  it('is asked for where a door is for keys only, whatever the token may', async () => {
+  it('is required on routes with @KeysOnly', async () => {
     await get('/machines').set('x-api-key', apiKey.key).expect(200);
     for (const call of [get('/machines'), get('/machines').set('authorization', bearer())]) {
       expect((await call.expect(401)).body).toMatchObject({ code: 'invalid_api_key' });
@@ -374,7 +377,7 @@ describe('an API key', () => {
     await get('/fields').set('authorization', bearer()).expect(200);
   });
 
-  it('passes where a user needs a factor and the door admits it; the user still needs one', async () => {
+  it('is accepted on a route with @RequireMfa, which applies to users only', async () => {
     const record = keys.get(apiKey.keyHash.toString('hex'));
     if (record) record.scopes = ['devices:execute'];
     await announce(credentials, CREDENTIAL_CHANGED, keysAll());
@@ -387,7 +390,7 @@ describe('an API key', () => {
     await http().post('/api/v1/things/push').set('authorization', bearer()).expect(201);
   });
 
-  it('over its limit is 429 with Retry-After, and the refusal is not counted', async () => {
+  it('returns 429 with Retry-After over the limit and does not count the refusal', async () => {
     const record = keys.get(apiKey.keyHash.toString('hex'));
     if (record) record.rateLimit = 2;
     await announce(credentials, CREDENTIAL_CHANGED, keysAll());
@@ -399,7 +402,7 @@ describe('an API key', () => {
     expect(answer.headers).toMatchObject({ 'x-ratelimit-limit': '2', 'x-ratelimit-remaining': '0' });
   });
 
-  it('that is revoked is dead as soon as the broadcast is heard', async () => {
+  it('returns 401 once the revocation is broadcast', async () => {
     await get('/fields').set('x-api-key', apiKey.key).expect(200);
     const record = keys.get(apiKey.keyHash.toString('hex'));
     if (record) record.status = 'revoked';
@@ -407,7 +410,7 @@ describe('an API key', () => {
     await get('/fields').set('x-api-key', apiKey.key).expect(401);
   });
 
-  it('whose creator changed is looked at again', async () => {
+  it('reads the key again when its creator changes', async () => {
     await get('/fields').set('x-api-key', apiKey.key).expect(200);
     keys.delete(apiKey.keyHash.toString('hex'));
     await announce(identity, ACCESS_CHANGED, { userIds: ['user-1'], reason: 'removed' });
@@ -419,15 +422,15 @@ describe('an API key', () => {
     ['a partner key', () => partnerKey.key],
     ['another prefix', () => 'sk_live_abcdefghijklmnopqrstuvwxyz0123456789'],
     ['an empty header', () => ''],
-  ])('%s is one and the same 401', async (_, make) => {
+  ])('returns the same 401 for %s', async (_, make) => {
     const { requestId, ...body } = (await get('/fields').set('x-api-key', make()).expect(401)).body;
     expect(requestId).toBeTruthy();
     expect(body).toEqual({ error: 'Invalid API key', message: 'Invalid API key', code: 'invalid_api_key' });
   });
 });
 
-describe('a partner key', () => {
-  it('is let in for its partner', async () => {
+describe('a request with a partner key', () => {
+  it('is accepted for its partner', async () => {
     const answer = await get('/export').set('x-api-key', partnerKey.key).expect(200);
     expect(answer.body).toMatchObject({
       kind: 'partner_key',
@@ -436,7 +439,7 @@ describe('a partner key', () => {
     expect(answer.headers).toMatchObject({ 'x-ratelimit-limit': '600', 'x-ratelimit-remaining': '599' });
   });
 
-  it('writes on a window of its own', async () => {
+  it('counts writes in a separate window', async () => {
     const answer = await http().post('/api/v1/things/export').set('x-api-key', partnerKey.key).expect(403);
     expect(answer.body).toMatchObject({ code: 'partner_api_scope_required', required: ['sites:write'] });
     expect(answer.headers).toMatchObject({ 'x-ratelimit-limit': '120', 'x-ratelimit-remaining': '119' });
@@ -447,12 +450,12 @@ describe('a partner key', () => {
     ['an ordinary key', apiKey.key, 'api_key_not_accepted_here'],
     ['an unknown key', mintPartnerKey().key, 'partner_api_invalid_credentials'],
     ['nonsense', 'nonsense', 'partner_api_invalid_credentials'],
-  ])('%s is one 401', async (_, presented, code) => {
+  ])('returns 401 for %s', async (_, presented, code) => {
     const attempt = presented === undefined ? get('/export') : get('/export').set('x-api-key', presented);
     expect((await attempt.expect(401)).body.code).toBe(code);
   });
 
-  it('from an address off its list is dead', async () => {
+  it('returns 401 from an address that is not listed', async () => {
     const record = keys.get(partnerKey.keyHash.toString('hex'));
     if (record?.kind === 'partner_key') record.sourceCidrs = ['198.51.100.0/24'];
     await announce(credentials, CREDENTIAL_CHANGED, keysAll());
@@ -462,8 +465,8 @@ describe('a partner key', () => {
   });
 });
 
-describe('guessing keys', () => {
-  it('ends for the address, good keys included, and costs others nothing', async () => {
+describe('failed key authentications', () => {
+  it('block the address, also for valid keys, and no other address', async () => {
     const from = (address: string, presented: string) =>
       get('/fields').set('x-api-key', presented).set('x-forwarded-for', address);
     for (let i = 0; i < 30; i++) {
@@ -481,7 +484,7 @@ describe('guessing keys', () => {
 });
 
 describe('the OpenAPI document', () => {
-  it('says which credential each operation takes', () => {
+  it('contains the credentials and the required access of each operation', () => {
     const { paths } = dispatcher.get(OpenApiDocuments).own();
     const things = paths['/api/v1/things/fields'] as
       { get?: { security?: object[]; 'x-required-access'?: object } } | undefined;
@@ -493,8 +496,8 @@ describe('the OpenAPI document', () => {
   });
 });
 
-describe('when a dependency is away', () => {
-  it('keys are 503 without Redis, users go on', async () => {
+describe('an unavailable dependency', () => {
+  it('returns 503 for keys without Redis and still serves users', async () => {
     await fleet.stores.redis.stop();
     const answer = await get('/fields').set('x-api-key', apiKey.key).expect(503);
     expect(answer.body).toMatchObject({ code: 'service_unavailable' });
@@ -506,7 +509,7 @@ describe('when a dependency is away', () => {
     expect(dispatcher.get(RedisConnections).shared.status).toBe('ready');
   });
 
-  it('identity silent for thirty seconds is 503 for users and keys, until it is heard again', async () => {
+  it('returns 503 for users and keys after thirty seconds without a heartbeat of identity', async () => {
     await get('/me').set('authorization', bearer()).expect(200);
     await fleet.end(identity);
     await get('/me').set('authorization', bearer()).expect(200);
@@ -518,7 +521,7 @@ describe('when a dependency is away', () => {
     await eventually(() => get('/me').set('authorization', bearer()).expect(200));
   });
 
-  it('what was cached before NATS was gone is not trusted after it', async () => {
+  it('discards cached snapshots after a reconnect to NATS', async () => {
     await get('/me').set('authorization', bearer()).expect(200);
     await fleet.nats.stop();
     people.set('user-1', snapshot({ partnerId, userStatus: 'disabled' }));
@@ -527,8 +530,8 @@ describe('when a dependency is away', () => {
   });
 });
 
-describe('a start', () => {
-  it('is refused when routes do not say who may enter, naming each', async () => {
+describe('the start', () => {
+  it('fails and names each route without valid access', async () => {
     @Controller('closed')
     class ClosedController {
       @Get()

@@ -90,7 +90,7 @@ class ThingsController {
   }
 }
 
-describe('the audit of calls', () => {
+describe('CallAuditInterceptor', () => {
   const key = signingKey();
   const partnerId = randomUUID();
   const platform: Partial<AccessSnapshot> = { scope: 'system', partnerId: null, partnerStatus: null };
@@ -153,7 +153,7 @@ describe('the audit of calls', () => {
     });
   };
 
-  it('gives a change without a row of its own one that names its route', async () => {
+  it('writes a row with the route for a mutating request without its own row', async () => {
     await call('patch', '/7d2e').expect(200);
     const [row] = await eventually(async () => {
       const found = await rows();
@@ -193,17 +193,17 @@ describe('the audit of calls', () => {
     expect(await rowsOf(method, path, status)).toEqual([]);
   });
 
-  it('adds none where nobody is known', async () => {
+  it('writes no row without a caller', async () => {
     expect(await rowsOf('post', '/open', 201)).toEqual([]);
     expect((await rows(false)).filter(({ data }) => data.resourceName?.endsWith('/open'))).toEqual([]);
   });
 
-  it('adds none where no tenant is to be told', async () => {
+  it('writes no row without a tenant', async () => {
     signIn(platform);
     expect(await rowsOf('patch', '/7d2e', 200)).toEqual([]);
   });
 
-  it('records a refusal of the handler as the guard records its own, repeats counted', async () => {
+  it('records denials of handlers like those of the guard, with their repeats', async () => {
     for (let i = 0; i < 3; i++) await call('post', '/refuses', { code: 'users:write' }).expect(403);
     const [denied, ...others] = await rowsOf('post', '/refuses', 403);
     expect(others).toEqual([]);
@@ -216,7 +216,7 @@ describe('the audit of calls', () => {
     });
   });
 
-  it('adds none to a refusal that is a row already', async () => {
+  it('writes no second row for an audited denial', async () => {
     expect((await rowsOf('post', '/refuses-aloud', 403)).map(({ action }) => action)).toEqual(['thing.share']);
   });
 });

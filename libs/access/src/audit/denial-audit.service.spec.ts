@@ -38,13 +38,13 @@ function deny(route = 'GET /sites', ipAddress = '203.0.113.9', code = 'permissio
   runInContext({ requestId: 'r', ipAddress }, () => denials.record({ caller, action: 'access.denied', code, route }));
 }
 
-describe('denials', () => {
-  it('write the first at once, with its reason', () => {
+describe('DenialAuditService', () => {
+  it('writes the first denial at once, with its reason', () => {
     deny();
     expect(rows).toEqual([{ action: 'access.denied', details: { reason: 'permission_denied' }, result: 'denied' }]);
   });
 
-  it('gather repeats from one address into one more row', () => {
+  it('writes the repeats of one address as one more row', () => {
     for (let i = 0; i < 500; i++) deny(`GET /route-${i}`);
     expect(rows).toHaveLength(1);
     clock.advance(AGGREGATION_MS);
@@ -54,21 +54,21 @@ describe('denials', () => {
     expect(rows[1].details.routes).toHaveLength(10);
   });
 
-  it('keep addresses and reasons apart', () => {
+  it('aggregates each address and reason separately', () => {
     deny();
     deny('GET /sites', '203.0.113.10');
     deny('GET /sites', '203.0.113.9', 'mfa_required');
     expect(rows).toHaveLength(3);
   });
 
-  it('begin anew after a minute', () => {
+  it('writes the next denial at once after a minute', () => {
     deny();
     clock.advance(AGGREGATION_MS);
     deny();
     expect(rows).toHaveLength(2);
   });
 
-  it('stay bounded under a flood from everywhere', () => {
+  it('tracks a bounded number of denials', () => {
     for (let i = 0; i < 5_000; i++) deny('GET /sites', `10.0.${i >> 8}.${i & 255}`);
     expect(rows).toHaveLength(5_000);
     clock.advance(AGGREGATION_MS);
@@ -76,14 +76,14 @@ describe('denials', () => {
     expect(rows).toHaveLength(5_000);
   });
 
-  it('write what is still counted before the process ends', async () => {
+  it('writes pending repeats on shutdown', async () => {
     deny();
     deny();
     await denials.drain();
     expect(rows.map(({ details }) => details.count)).toEqual([undefined, 1]);
   });
 
-  it('that cannot be written are logged, and nobody notices', async () => {
+  it('logs a row that cannot be written and does not throw', async () => {
     failing = true;
     expect(() => deny()).not.toThrow();
     await denials.drain();

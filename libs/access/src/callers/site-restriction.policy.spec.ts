@@ -24,8 +24,8 @@ const machine: Caller = {
   principalId: null,
 };
 
-describe('the site axis', () => {
-  it('lets everybody without restriction pass', () => {
+describe('site restrictions', () => {
+  it('allow a caller without restriction every site and device', () => {
     for (const caller of [userCaller({ siteIds: null }), machine]) {
       expect(siteFilter(caller)).toBeNull();
       expect(isSiteRestricted(caller)).toBe(false);
@@ -34,7 +34,7 @@ describe('the site axis', () => {
     }
   });
 
-  it('confines a member to its sites, and what has no site is outside', () => {
+  it('restrict a member to its sites and exclude objects without a site', () => {
     const caller = userCaller({ siteIds: ['s1'] });
     expect(isSiteRestricted(caller)).toBe(true);
     expect(() => assertSite(caller, 's1')).not.toThrow();
@@ -42,19 +42,19 @@ describe('the site axis', () => {
     expect(() => assertSite(caller, null)).toThrow(SiteAccessDenied);
   });
 
-  it('confines a key as it confines its creator', () => {
+  it('restrict a key like its creator', () => {
     const caller: Caller = { ...machine, siteIds: ['s1'], deviceGroupIds: ['g1'] };
     expect([siteFilter(caller), deviceGroupFilter(caller)]).toEqual([['s1'], ['g1']]);
     expect(() => assertSite(caller, 's2')).toThrow(SiteAccessDenied);
   });
 
-  it('reads an empty list as nothing', () => {
+  it('exclude every site when the list is empty', () => {
     const caller = userCaller({ siteIds: [] });
     expect(siteFilter(caller)).toEqual([]);
     expect(() => assertSite(caller, 's1')).toThrow(SiteAccessDenied);
   });
 
-  it('narrows further by device groups', () => {
+  it('restrict devices to the device groups in addition', () => {
     const caller = userCaller({ siteIds: ['s1'], deviceGroupIds: ['g1'] });
     expect(deviceGroupFilter(caller)).toEqual(['g1']);
     expect(() => assertDevice(caller, { siteId: 's1', groupIds: ['g2', 'g1'] })).not.toThrow();
@@ -64,7 +64,7 @@ describe('the site axis', () => {
   });
 });
 
-describe('the organization axis', () => {
+describe('canAccessOrganization', () => {
   const own = { orgId: 'o', partnerId: 'p' };
   const foreign = { orgId: 'x', partnerId: 'q' };
   const partner = { scope: 'partner', partnerId: 'p', orgId: null } as const;
@@ -90,7 +90,7 @@ describe('the organization axis', () => {
     expect(canAccessOrganization(caller, organization)).toBe(expected);
   });
 
-  it('is whole for everybody but partner members with less than all', () => {
+  it('hasFullPartnerAccess returns false only for partner members without access to all organizations', () => {
     expect(hasFullPartnerAccess(userCaller({ ...partner, orgAccess: 'all' }))).toBe(true);
     expect(hasFullPartnerAccess(userCaller({ ...partner, orgAccess: 'selected' }))).toBe(false);
     expect(hasFullPartnerAccess(userCaller({ ...partner, orgAccess: 'none' }))).toBe(false);

@@ -94,8 +94,8 @@ const stored = async (orgId: string) => {
 };
 const partnerAdmin = (partnerId: string) => userCaller({ partnerId, scope: 'partner', orgAccess: 'all' });
 
-describe('the organization directory', () => {
-  it('knows an organization as soon as it exists, and asks its owner once', async () => {
+describe('OrganizationDirectory', () => {
+  it('finds an organization as soon as it exists and reads it from the owner once', async () => {
     const fact = own();
     const before = asked;
     expect(await directory.find(fact.orgId)).toEqual(fact);
@@ -105,20 +105,20 @@ describe('the organization directory', () => {
     expect(await stored(fact.orgId)).toEqual(['Acme v1']);
   });
 
-  it('does not remember that there was none', async () => {
+  it('does not cache a missing organization', async () => {
     const orgId = randomUUID();
     expect(await directory.find(orgId)).toBeNull();
     own({ orgId });
     expect(await directory.find(orgId)).not.toBeNull();
   });
 
-  it('knows nothing under what is no uuid, and asks nobody', async () => {
+  it('returns null without a look-up for an id that is no UUID', async () => {
     const before = asked;
     expect(await directory.find("' or 1=1 --")).toBeNull();
     expect(asked).toBe(before);
   });
 
-  it('follows the facts and ignores older versions', async () => {
+  it('stores events and ignores older versions', async () => {
     const fact = own({ version: 5, name: 'Five' });
     await publish(fact);
     await eventually(async () => expect(await stored(fact.orgId)).toEqual(['Five v5']));
@@ -129,14 +129,14 @@ describe('the organization directory', () => {
     expect(await stored(fact.orgId)).toEqual(['Six v6']);
   });
 
-  it('takes the newest of several versions in one set', async () => {
+  it('stores the newest of several versions in one batch', async () => {
     const fact = own();
     const versions = [2, 9, 4].map((version) => ({ ...fact, version, name: `N${version}` }));
     await worker.transaction((tx) => directory.apply(tx, versions));
     expect(await stored(fact.orgId)).toEqual(['N9 v9']);
   });
 
-  it('asks the owner about an organization that is said to have changed, before the fact is here', async () => {
+  it('reads an outdated organization from the owner before its event arrives', async () => {
     const fact = own();
     await directory.find(fact.orgId);
     own({ ...fact, status: 'suspended', version: 2 });
@@ -146,7 +146,7 @@ describe('the organization directory', () => {
     expect(await stored(fact.orgId)).toEqual(['Acme v2']);
   });
 
-  it('can be rebuilt from its owner, in pages', async () => {
+  it('rebuilds the table from the owner in pages', async () => {
     for (let i = 0; i < 1_100; i++) own({ name: `Org ${i}` });
     await worker.query('update organization_directory set version = 0');
     expect(await directory.rebuild()).toBe(owned.size);
@@ -155,8 +155,8 @@ describe('the organization directory', () => {
   });
 });
 
-describe('an organization a caller names', () => {
-  it('is given to those who reach it', async () => {
+describe('assertOrganizationAccess', () => {
+  it('returns an organization that the caller may access', async () => {
     const fact = own();
     const admin = partnerAdmin(fact.partnerId);
     await expect(directory.assertOrganizationAccess(admin, fact.orgId)).resolves.toEqual(fact);
@@ -166,7 +166,7 @@ describe('an organization a caller names', () => {
     ['of another partner', (fact) => [randomUUID(), fact.orgId]],
     ['that does not exist', (fact) => [fact.partnerId, randomUUID()]],
     ['that is malformed', (fact) => [fact.partnerId, 'acme']],
-  ])('%s is 403', async (_, name) => {
+  ])('throws OrganizationAccessDenied for %s', async (_, name) => {
     const [partnerId, orgId] = name(own());
     await expect(directory.assertOrganizationAccess(partnerAdmin(partnerId), orgId)).rejects.toMatchObject({
       code: 'organization_access_denied',
@@ -186,7 +186,7 @@ describe('an organization a caller names', () => {
 });
 
 describe('the directory table', () => {
-  it('is a tenant table: the service login sees its own partner only, and writes nothing', async () => {
+  it('lets the service login read the rows of its own partner only and write none', async () => {
     const [mine, theirs] = [own(), own()];
     await worker.transaction((tx) => directory.apply(tx, [mine, theirs]));
     const tenants = dispatcher.get(TenantDatabase);
@@ -202,7 +202,7 @@ describe('the directory table', () => {
     await expect(write).rejects.toThrow(/permission denied/);
   });
 
-  it('passes the walk through the catalog', async () => {
+  it('passes the row-level security check', async () => {
     const admin = new pg.Client({ connectionString: fleet.database.adminUrl });
     await admin.connect();
     try {

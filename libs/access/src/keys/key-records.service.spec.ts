@@ -49,14 +49,14 @@ beforeEach(() => {
   records = new KeyRecords(fakeSources({ keys: { resolve: () => Promise.resolve((asked++, stored)) } }), feeds, clock);
 });
 
-describe('the record of a key', () => {
-  it('is asked for once', async () => {
+describe('KeyRecords', () => {
+  it('reads a record once', async () => {
     await records.find(hash);
     expect((await records.find(hash))?.record).toBe(apiKey);
     expect(asked).toBe(1);
   });
 
-  it('of an unknown key is asked for every time', async () => {
+  it('reads an unknown key every time', async () => {
     stored = null;
     await records.find(hash);
     await records.find(hash);
@@ -66,7 +66,7 @@ describe('the record of a key', () => {
   it.each([
     ['by its id', { keyIds: ['key-1'], keyHashes: [] }],
     ['by its hash', { keyIds: [], keyHashes: [hash.toString('hex')] }],
-  ])('is dropped when credentials names it %s', async (_, named) => {
+  ])('drops a record that credentials names %s', async (_, named) => {
     await records.find(hash);
     stored = { ...apiKey, status: 'revoked' };
     records.onCredentialsChanged({ kind: 'api_key', reason: 'revoked', ...named });
@@ -77,14 +77,14 @@ describe('the record of a key', () => {
     ['of its organization', { orgIds: ['org-1'] }, 2],
     ['of its partner', { partnerIds: ['partner-1'] }, 2],
     ['of another tenant', { orgIds: ['org-2'], partnerIds: ['partner-2'] }, 1],
-  ])('follows what credentials learns %s', async (_, tenant, reads) => {
+  ])('drops records by what credentials names %s', async (_, tenant, reads) => {
     await records.find(hash);
     records.onCredentialsChanged({ kind: 'api_key', reason: 'tenant_changed', keyIds: [], keyHashes: [], ...tenant });
     await records.find(hash);
     expect(asked).toBe(reads);
   });
 
-  it('that is revoked while it is being read is read again', async () => {
+  it('reads a record again that is revoked during the read', async () => {
     let answer: (record: ResolvedKey) => void = () => undefined;
     const deferred = { resolve: () => new Promise<ResolvedKey>((resolve) => (asked++, (answer = resolve))) };
     records = new KeyRecords(fakeSources({ keys: deferred }), feeds, clock);
@@ -103,14 +103,14 @@ describe('the record of a key', () => {
     ['its partner', { partnerIds: ['partner-1'] }, 2],
     ['its organization', { orgIds: ['org-1'] }, 2],
     ['somebody else', { userIds: ['user-2'], partnerIds: ['p'], orgIds: ['o'] }, 1],
-  ])('follows changes of %s', async (_, change, reads) => {
+  ])('drops records on changes of %s', async (_, change, reads) => {
     await records.find(hash);
     records.onAccessChanged({ ...change, reason: 'spec' });
     await records.find(hash);
     expect(asked).toBe(reads);
   });
 
-  it('of a partner follows its partner only', async () => {
+  it('drops a partner key on changes of its partner only', async () => {
     stored = partnerKey;
     await records.find(hash);
     records.onAccessChanged({ userIds: ['user-1'], roleIds: ['role-1'], orgIds: ['org-1'], reason: 'spec' });
@@ -121,7 +121,7 @@ describe('the record of a key', () => {
     expect(asked).toBe(2);
   });
 
-  it('is read again when its key has expired, so that credentials records the expiry', async () => {
+  it('reads an expired key again, so that credentials records the expiry', async () => {
     stored = { ...apiKey, expiresAt: new Date(clock.nowMs() + 10_000).toISOString() };
     await records.find(hash);
     clock.advance(10_000);
@@ -132,7 +132,7 @@ describe('the record of a key', () => {
   it.each([
     ['access', 'credentials'],
     ['credentials', 'access'],
-  ] as const)('is not returned while the feed %s is silent', async (_, alive) => {
+  ] as const)('throws UnavailableError while the feed %s is silent', async (_, alive) => {
     await records.find(hash);
     clock.advance(30_001);
     feeds[alive].onHeartbeat({ publisher: 'p', sequence: 1, intervalMs: 1_000 });

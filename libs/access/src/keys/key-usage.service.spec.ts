@@ -24,8 +24,8 @@ beforeEach(() => {
 
 const use = (keyId: string, generation = 1) => usage.count({ keyId, kind: 'api_key', generation });
 
-describe('uses of keys', () => {
-  it('are added up and handed on in one batch, ordered by id', async () => {
+describe('KeyUsage', () => {
+  it('adds uses up and sends them in one batch ordered by id', async () => {
     ['c', 'a', 'b', 'a'].forEach((keyId) => use(keyId));
     clock.advance(500);
     use('a');
@@ -40,7 +40,7 @@ describe('uses of keys', () => {
     expect(sent[0].uses[1].lastUsedAt).toBe('2026-01-01T00:00:00.000Z');
   });
 
-  it('of a key and of what it was before its rotation are kept apart', async () => {
+  it('counts each generation of a key separately', async () => {
     use('a');
     use('a', 2);
     use('a', 2);
@@ -53,7 +53,7 @@ describe('uses of keys', () => {
     ]);
   });
 
-  it('are held for a while of their own, counted from the first of them', async () => {
+  it('collects the uses of each key from its first use on', async () => {
     use('a');
     clock.advance(500);
     use('b');
@@ -70,7 +70,7 @@ describe('uses of keys', () => {
     expect(sent[2].uses.map(({ keyId, count }) => [keyId, count])).toEqual([['a', 1]]);
   });
 
-  it('of a rotated key begin a time of their own, and keep nobody else waiting', async () => {
+  it('collects the uses of a rotated key separately and delays no other', async () => {
     use('a');
     use('b');
     clock.advance(500);
@@ -83,12 +83,12 @@ describe('uses of keys', () => {
     ]);
   });
 
-  it('cost nothing when there are none', async () => {
+  it('sends nothing without uses', async () => {
     await usage.flush();
     expect(sent).toEqual([]);
   });
 
-  it('that could not be handed on are sent again as they were, and newer ones after them', async () => {
+  it('repeats a failed batch unchanged before newer ones', async () => {
     failing = true;
     use('a');
     await usage.flush();
@@ -103,13 +103,13 @@ describe('uses of keys', () => {
     expect(sent[3].batchId).not.toBe(sent[0].batchId);
   });
 
-  it('go in batches of a thousand keys', async () => {
+  it('sends batches of a thousand keys', async () => {
     for (let i = 0; i < 2_500; i++) use(String(i).padStart(5, '0'));
     await usage.flush();
     expect(sent.map(({ uses }) => uses.length)).toEqual([1_000, 1_000, 500]);
   });
 
-  it('are handed on before the process ends', async () => {
+  it('sends the remaining uses on shutdown', async () => {
     usage.onApplicationBootstrap();
     use('a');
     await usage.beforeApplicationShutdown();

@@ -90,8 +90,8 @@ async function chargeTimes(times: number, limit: number) {
   return last;
 }
 
-describe('the sliding hour of a key', () => {
-  it('admits up to the limit and says what is left, and when the first request leaves', async () => {
+describe('KeyWindow', () => {
+  it('allows requests up to the limit and returns the remaining number and the reset time', async () => {
     const before = await nowOfRedis();
     const first = await window.charge(bucket, 3);
     expect(first).toMatchObject({ allowed: true, limit: 3, remaining: 2, retryAfterSeconds: 0 });
@@ -104,17 +104,17 @@ describe('the sliding hour of a key', () => {
     expect(refused.retryAfterSeconds).toBeGreaterThan(WINDOW_SECONDS - 5);
   });
 
-  it('does not count what it refuses', async () => {
+  it('does not count refused requests', async () => {
     await chargeTimes(20, 2);
     expect(await redis.shared.get(total())).toBe('2');
   });
 
-  it('never admits more than the limit at once, however many ask together', async () => {
+  it('allows no more than the limit for concurrent requests', async () => {
     const results = await Promise.all(Array.from({ length: 200 }, () => window.charge(bucket, 50)));
     expect(results.filter(({ allowed }) => allowed)).toHaveLength(50);
   });
 
-  it('still counts a request after 3600 seconds, since it may have come late in its second', async () => {
+  it('counts a request for 3600 seconds after the end of its second', async () => {
     await chargeTimes(2, 2);
     pass(WINDOW_SECONDS - 5);
     expect((await window.charge(bucket, 2)).allowed).toBe(false);
@@ -122,7 +122,7 @@ describe('the sliding hour of a key', () => {
     expect((await window.charge(bucket, 2)).allowed).toBe(true);
   });
 
-  it('lets go cell by cell, and Retry-After says when the next one goes', async () => {
+  it('frees cell by cell and returns the time of the next one as Retry-After', async () => {
     await chargeTimes(2, 4);
     pass(1_000);
     await chargeTimes(2, 4);
@@ -135,7 +135,7 @@ describe('the sliding hour of a key', () => {
     expect(await window.charge(bucket, 4)).toMatchObject({ allowed: true, remaining: 1 });
   });
 
-  it('opens at the second that Retry-After names, and not one second earlier', async () => {
+  it('allows the next request exactly at Retry-After', async () => {
     for (let attempt = 0; attempt < 5; attempt++) {
       bucket = `${bucket}-${attempt}`;
       window.clockOffsetSeconds = 0;
@@ -152,7 +152,7 @@ describe('the sliding hour of a key', () => {
     throw new Error('The second ended in the middle five times');
   });
 
-  it.each([1, 2, 3])('answers as the model does through random hours, and no hour is overfull (%i)', async (seed) => {
+  it.each([1, 2, 3])('matches the model through random hours (%i)', async (seed) => {
     const roll = dice(seed);
     const limit = 8 + roll(60);
     const model = new Model();
@@ -165,7 +165,7 @@ describe('the sliding hour of a key', () => {
     expect(model.fullestHour()).toBe(limit);
   });
 
-  it('answers as the model does while the limit changes and the clock goes back', async () => {
+  it('matches the model while the limit changes and the clock goes back', async () => {
     const roll = dice(4);
     const model = new Model();
     for (let step = 0; step < 250; step++) {
@@ -178,7 +178,7 @@ describe('the sliding hour of a key', () => {
     expect(model.allowed.length).toBeGreaterThan(100);
   });
 
-  it('of requests that come together costs one call to Redis', async () => {
+  it('sends concurrent charges in one Redis call', async () => {
     await window.charge(bucket, 100);
     const before = await scriptsRun();
     const results = await Promise.all([
@@ -191,7 +191,7 @@ describe('the sliding hour of a key', () => {
     );
   });
 
-  it('is asked for by itself where keys live on different nodes', async () => {
+  it('sends one call for each window to a Redis cluster', async () => {
     const clustered = { shared: Object.create(redis.shared, { isCluster: { value: true } }) as typeof redis.shared };
     window = new KeyWindow(clustered as RedisConnections);
     const before = await scriptsRun();
@@ -200,13 +200,13 @@ describe('the sliding hour of a key', () => {
     expect((await scriptsRun()) - before).toBe(2);
   });
 
-  it('keeps counting when only its sum is lost', async () => {
+  it('restores a lost sum from the cells', async () => {
     await chargeTimes(3, 5);
     await redis.shared.del(total());
     expect((await window.charge(bucket, 5)).remaining).toBe(1);
   });
 
-  it('honors a limit that was lowered, and counts how long that lasts', async () => {
+  it('applies a lowered limit and returns its Retry-After', async () => {
     await chargeTimes(3, 10);
     pass(600);
     await chargeTimes(3, 10);
@@ -217,7 +217,7 @@ describe('the sliding hour of a key', () => {
     expect((await window.charge(bucket, 7)).allowed).toBe(true);
   });
 
-  it('keeps one cell per second and goes away by itself', async () => {
+  it('stores one cell for each second and expires', async () => {
     await chargeTimes(30, 100);
     expect(await redis.shared.llen(cells())).toBeLessThanOrEqual(5);
     for (const name of [cells(), total()]) {
@@ -227,33 +227,33 @@ describe('the sliding hour of a key', () => {
     }
   });
 
-  it('starts afresh once all of it has left', async () => {
+  it('starts again when all requests have left', async () => {
     await chargeTimes(5, 5);
     pass(WINDOW_SECONDS + 10);
     expect(await window.charge(bucket, 5)).toMatchObject({ allowed: true, remaining: 4 });
     expect(await redis.shared.get(total())).toBe('1');
   });
 
-  it('is not fooled by a clock that went back', async () => {
+  it('tolerates a clock that went back', async () => {
     await chargeTimes(2, 3);
     pass(-30);
     expect((await window.charge(bucket, 3)).allowed).toBe(true);
     expect((await window.charge(bucket, 3)).allowed).toBe(false);
   });
 
-  it('of one key is not that of another', async () => {
+  it('separates the windows of different keys', async () => {
     await chargeTimes(2, 2);
     bucket = `${bucket}-other`;
     expect((await window.charge(bucket, 2)).remaining).toBe(1);
   });
 
-  it('survives that Redis forgets its scripts', async () => {
+  it('loads the script again when Redis has lost it', async () => {
     await window.charge(bucket, 2);
     await redis.shared.script('FLUSH');
     expect((await window.charge(bucket, 2)).remaining).toBe(0);
   });
 
-  it('that cannot be read is 503, and heals', async () => {
+  it('throws UnavailableError without Redis and recovers', async () => {
     await stores.redis.stop();
     await expect(window.charge(bucket, 2)).rejects.toBeInstanceOf(UnavailableError);
     const back = new Promise<void>((resolve) => redis.shared.once('ready', () => resolve()));

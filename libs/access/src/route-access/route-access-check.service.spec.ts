@@ -115,7 +115,7 @@ describe('routeAccessProblems', () => {
     expect(await problemsOf(GoodController, OpenController)).toEqual([]);
   });
 
-  it('names every route without exactly one', async () => {
+  it('names every invalid route', async () => {
     expect(await problemsOf(GoodController, BadController, TwiceController, DerivedController)).toEqual([
       'BadController.none has no access decorator',
       'BadController.two has 2 access decorators: agent-token, signed-in',
@@ -127,7 +127,7 @@ describe('routeAccessProblems', () => {
   });
 });
 
-describe('the policy of a route', () => {
+describe('policyOf', () => {
   const handlerOf = (controller: new () => object, name: string) =>
     (controller.prototype as Record<string, object>)[name];
   const handler = (name: keyof GoodController) => handlerOf(GoodController, name);
@@ -140,7 +140,7 @@ describe('the policy of a route', () => {
     });
   });
 
-  it('is worked out once', () => {
+  it('returns the same object each time', () => {
     expect(policyOf(GoodController, handler('list'))).toBe(policyOf(GoodController, handler('list')));
   });
 

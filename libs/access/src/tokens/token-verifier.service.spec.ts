@@ -33,19 +33,19 @@ const verify = (token: string) => {
 const whole = { ...claims(NOW), iss: ISSUER, aud: AUDIENCE };
 const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-describe('a token of ours', () => {
-  it('is verified and read', async () => {
+describe('a valid token', () => {
+  it('returns its claims', async () => {
     await expect(verify(accessToken(key, NOW))).resolves.toEqual(claims(NOW));
   });
 
-  it('costs no signature check the second time', async () => {
+  it('is verified once', async () => {
     const token = accessToken(key, NOW);
     const first = await verify(token);
     expect(await verify(token)).toBe(first);
     expect(lookUps).toEqual([key.kid]);
   });
 
-  it('is good for thirty seconds past its end, also when remembered, and not longer', async () => {
+  it('is accepted for thirty seconds after its expiry, also from the cache', async () => {
     const token = accessToken(key, NOW);
     await verify(token);
     clock.advance(900_000 + 29_999);
@@ -54,25 +54,25 @@ describe('a token of ours', () => {
     await expect(verify(token)).rejects.toBeInstanceOf(InvalidAccessToken);
   });
 
-  it('may be thirty seconds from the future, for clocks that differ', async () => {
+  it('is accepted up to thirty seconds before its issue time', async () => {
     await expect(verify(accessToken(key, NOW + 30_000))).resolves.toBeDefined();
     await expect(verify(accessToken(key, NOW + 32_000))).rejects.toBeInstanceOf(InvalidAccessToken);
   });
 
-  it('many at once are not mixed up', async () => {
+  it('returns its own claims under concurrent verification', async () => {
     const ids = Array.from({ length: 50 }, (_, i) => `user-${i}`);
     const read = await Promise.all(ids.map((sub) => verify(accessToken(key, NOW, { sub }))));
     expect(read.map(({ sub }) => sub)).toEqual(ids);
   });
 
-  it('a good and a bad one at once get their own answers', async () => {
+  it('is accepted while an invalid one is rejected concurrently', async () => {
     const tokens = [accessToken(key, NOW), accessToken(other, NOW), accessToken(key, NOW, { sub: 'user-2' })];
     const outcomes = await Promise.allSettled(tokens.map(verify));
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
   });
 });
 
-describe('anything else is dead', () => {
+describe('InvalidAccessToken is thrown for', () => {
   const pem = key.publicKey.export({ type: 'spki', format: 'pem' });
   const hs256 = () => {
     const body = `${encode({ alg: 'HS256', kid: key.kid })}.${encode(whole)}`;
@@ -112,8 +112,8 @@ describe('anything else is dead', () => {
   });
 });
 
-describe('keys that cannot be read', () => {
-  it('are 503, not a dead token', async () => {
+describe('unreadable keys', () => {
+  it('throw UnavailableError instead of InvalidAccessToken', async () => {
     const keys = { find: () => Promise.reject(new UnavailableError()) };
     verifier = buildTokenVerifier(keys, clock);
     await expect(verify(accessToken(key, NOW))).rejects.toBeInstanceOf(UnavailableError);
@@ -121,7 +121,7 @@ describe('keys that cannot be read', () => {
 });
 
 describe('a withdrawn key', () => {
-  it('takes what it signed along', async () => {
+  it('invalidates the tokens it signed', async () => {
     let withdraw: (kids: string[]) => void = () => undefined;
     const keys = {
       find: () => Promise.resolve(lookUps.push('asked') === 1 ? key.publicKey : null),

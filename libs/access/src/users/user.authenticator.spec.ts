@@ -93,8 +93,8 @@ async function refusal(attempt: Attempt = {}): Promise<{ code: string; status: n
   return { code: outcome.code, status: outcome.status, ...(outcome.extras && { extras: outcome.extras }) };
 }
 
-describe('a live user', () => {
-  it('becomes a caller with its tenant', async () => {
+describe('a valid token', () => {
+  it('authenticates the caller with its tenant', async () => {
     await expect(authenticate()).resolves.toMatchObject({
       kind: 'user',
       userId: 'user-1',
@@ -104,7 +104,7 @@ describe('a live user', () => {
     });
   });
 
-  it('is asked of identity once in two minutes', async () => {
+  it('reads the snapshot from identity once in two minutes', async () => {
     await authenticate();
     await authenticate();
     expect(asked).toBe(1);
@@ -114,13 +114,13 @@ describe('a live user', () => {
     expect(asked).toBe(2);
   });
 
-  it('is the same caller object as long as nothing changed, with the mfa of the token presented', async () => {
+  it('returns the same caller object until a change, with the mfa claim of the presented token', async () => {
     expect(await authenticate()).toBe(await authenticate());
     expect((await authenticate({ claims: { mfa: false } })).mfa).toBe(false);
   });
 });
 
-describe('401 unauthenticated', () => {
+describe('returns 401 unauthenticated', () => {
   it.each<[string, Partial<AccessSnapshot> | null]>([
     ['an unknown user or session', null],
     ['a disabled user', { userStatus: 'disabled' }],
@@ -135,18 +135,18 @@ describe('401 unauthenticated', () => {
     await expect(refusal()).resolves.toEqual({ code: 'unauthenticated', status: 401 });
   });
 
-  it('not for a token of the second in which the password was changed', async () => {
+  it('except for a token issued in the second of the password change', async () => {
     known = snapshot({ passwordChangedAt: NOW / 1_000 });
     await expect(authenticate()).resolves.toBeDefined();
   });
 
-  it('without any credential, without asking anybody', async () => {
+  it('without a credential and without a look-up', async () => {
     await expect(refusal({ headers: {} })).resolves.toEqual({ code: 'unauthenticated', status: 401 });
     await expect(refusal({ headers: { authorization: 'Basic eDp5' } })).resolves.toMatchObject({ status: 401 });
     expect(asked).toBe(0);
   });
 
-  it('names the API key that is not accepted here, without asking anybody', async () => {
+  it('with the code api_key_not_accepted_here for an API key, without a look-up', async () => {
     const headers = { 'x-api-key': 'svc_whatever' };
     await expect(refusal({ headers })).resolves.toEqual({ code: 'api_key_not_accepted_here', status: 401 });
     expect(asked).toBe(0);
@@ -165,14 +165,14 @@ describe('a change of access', () => {
     await expect(refusal()).resolves.toMatchObject({ code: 'unauthenticated' });
   });
 
-  it('of somebody else costs nothing', async () => {
+  it('of another user keeps the snapshot', async () => {
     await authenticate();
     snapshots.invalidate({ userIds: ['x'], roleIds: ['x'], partnerIds: ['x'], orgIds: ['x'], reason: 'spec' });
     await authenticate();
     expect(asked).toBe(1);
   });
 
-  it('cannot be heard for thirty seconds: 503, until it is heard again', async () => {
+  it('returns 503 after thirty seconds without a heartbeat, until the next one', async () => {
     await authenticate();
     clock.advance(30_001);
     await expect(refusal()).resolves.toEqual({ code: 'service_unavailable', status: 503 });
@@ -181,7 +181,7 @@ describe('a change of access', () => {
   });
 });
 
-describe('the tenant', () => {
+describe('the tenant status check', () => {
   const member = { scope: 'organization', orgId: 'org-1', orgAccess: 'none' } as const;
 
   it.each<[string, Partial<AccessSnapshot>, object]>([
@@ -196,12 +196,12 @@ describe('the tenant', () => {
       { ...member, partnerStatus: 'pending' },
       { code: 'partner_inactive', extras: { actionUrl: 'https://app.example/verify-email' } },
     ],
-  ])('403 for %s', async (_, changes, expected) => {
+  ])('returns 403 for %s', async (_, changes, expected) => {
     known = snapshot(changes);
     await expect(refusal()).resolves.toMatchObject({ status: 403, ...expected });
   });
 
-  it('that is pending still serves its partner members', async () => {
+  it('accepts partner members of a pending partner', async () => {
     known = snapshot({ partnerStatus: 'pending' });
     await expect(authenticate()).resolves.toBeDefined();
   });
@@ -211,39 +211,39 @@ describe('the tenant', () => {
     ['suspended', { ...ORG, status: 'suspended' }, 'tenant_inactive'],
     ['deleted', { ...ORG, deleted: true }, 'tenant_inactive'],
     ["another partner's", { ...ORG, partnerId: 'partner-2' }, 'partner_not_found'],
-  ])('403 for an organization that is %s', async (_, found, code) => {
+  ])('returns 403 for an organization that is %s', async (_, found, code) => {
     known = snapshot(member);
     organization = found;
     await expect(refusal()).resolves.toEqual({ code, status: 403 });
   });
 
-  it('on trial is served', async () => {
+  it('accepts members of an organization on trial', async () => {
     known = snapshot(member);
     organization = { ...ORG, status: 'trial' };
     await expect(authenticate()).resolves.toMatchObject({ orgId: 'org-1' });
   });
 
-  it('that cannot be read is 503', async () => {
+  it('returns 503 when it cannot be evaluated', async () => {
     known = snapshot(member);
     organization = new UnavailableError();
     await expect(refusal()).resolves.toEqual({ code: 'partner_lookup_unavailable', status: 503 });
   });
 
-  it('is not looked at where the route says so', async () => {
+  it('is skipped on routes with skipTenantStatus', async () => {
     known = snapshot({ partnerStatus: 'suspended' });
     await expect(authenticate({ constraints: { skipTenantStatus: true } })).resolves.toBeDefined();
   });
 });
 
 describe("the partner's address list", () => {
-  it('lets its addresses in and refuses others', async () => {
+  it('accepts listed addresses and returns 403 for others', async () => {
     known = snapshot({ ipAllowlist: ['198.51.100.0/24', '2001:db8::/32'] });
     await expect(authenticate({ address: '198.51.100.7' })).resolves.toBeDefined();
     await expect(authenticate({ address: '2001:db8::1' })).resolves.toBeDefined();
     await expect(refusal()).resolves.toEqual({ code: 'ip_not_allowed', status: 403 });
   });
 
-  it('that cannot be read is 503', async () => {
+  it('returns 503 when it cannot be evaluated', async () => {
     known = snapshot({ ipAllowlist: ['198.51.100.0/99'] });
     await expect(refusal()).resolves.toEqual({ code: 'ip_check_failed', status: 503 });
   });
@@ -251,7 +251,7 @@ describe("the partner's address list", () => {
   it.each<[string, Partial<AccessSnapshot>]>([
     ['in their own scope', { scope: 'system' }],
     ['acting for a partner', { isPlatformAdmin: true }],
-  ])('is passed by platform administrators %s, who leave a row', async (_, changes) => {
+  ])('accepts platform administrators %s and writes an audit row', async (_, changes) => {
     known = snapshot({ ...changes, ipAllowlist: ['198.51.100.0/24'] });
     await expect(authenticate()).resolves.toBeDefined();
     expect(recorded).toEqual([
@@ -260,10 +260,10 @@ describe("the partner's address list", () => {
   });
 });
 
-describe('the enrollment gate', () => {
+describe('the MFA enrollment check', () => {
   const requireded = { mfaEnrollmentRequired: true, hasFactor: false, allowedMfaMethods: ['totp', 'passkey'] };
 
-  it('is 428 with the way out', async () => {
+  it('returns 428 with the enrollment URL and methods', async () => {
     known = snapshot(requireded);
     await expect(refusal()).resolves.toEqual({
       code: 'mfa_enrollment_required',
@@ -272,7 +272,7 @@ describe('the enrollment gate', () => {
     });
   });
 
-  it('is open where the route leads to a factor, and for those who have one', async () => {
+  it('is skipped on routes with skipMfaEnrollment and for users with a factor', async () => {
     known = snapshot(requireded);
     await expect(authenticate({ constraints: { skipMfaEnrollment: true } })).resolves.toBeDefined();
     snapshots.flush();
@@ -281,10 +281,10 @@ describe('the enrollment gate', () => {
   });
 });
 
-describe('an enrollment window that waits to be opened', () => {
+describe('an MFA enrollment window that is not open yet', () => {
   beforeEach(() => (known = snapshot({ hasFactor: false, mfaGraceDue: true })));
 
-  it('is opened by a mutating request, for the session that makes it', async () => {
+  it('is opened by a mutating request of the session', async () => {
     await authenticate({ method: 'POST' });
     expect(opened).toEqual([
       {
@@ -298,30 +298,30 @@ describe('an enrollment window that waits to be opened', () => {
     ]);
   });
 
-  it('is not opened by looking, nor on the way to a factor', async () => {
+  it('is not opened by read requests or by routes with skipMfaEnrollment', async () => {
     for (const method of ['GET', 'HEAD', 'OPTIONS']) await authenticate({ method });
     await authenticate({ method: 'POST', constraints: { skipMfaEnrollment: true } });
     expect(opened).toEqual([]);
   });
 
-  it('costs nobody else a question', async () => {
+  it('causes no call for other users', async () => {
     known = snapshot();
     await authenticate({ method: 'POST' });
     await authenticate({ method: 'POST' });
     expect(asked).toBe(1);
   });
 
-  it('keeps nobody out when it cannot be opened now', async () => {
+  it('accepts the request when it cannot be opened', async () => {
     await authenticate();
     snapshots.openMfaGrace = () => Promise.reject(new UnavailableError());
     await expect(authenticate({ method: 'DELETE' })).resolves.toMatchObject({ userId: 'user-1' });
   });
 });
 
-describe('the door itself', () => {
+describe('route constraints', () => {
   const required: RequiredPermissions = { all: ['sites:read', 'sites:write'] };
 
-  it('wants all permissions, and names them all', async () => {
+  it('require all permissions and name them in the response', async () => {
     known = snapshot({ permissions: ['sites:read'] });
     await expect(refusal({ required })).resolves.toEqual({
       code: 'permission_denied',
@@ -333,7 +333,7 @@ describe('the door itself', () => {
     await expect(authenticate({ required })).resolves.toBeDefined();
   });
 
-  it('or any of some', async () => {
+  it('require any of the named permissions', async () => {
     known = snapshot({ permissions: ['sites:read'] });
     await expect(authenticate({ required: { any: ['devices:read', 'sites:read'] } })).resolves.toBeDefined();
     await expect(refusal({ required: { any: ['devices:read'] } })).resolves.toMatchObject({
@@ -341,7 +341,7 @@ describe('the door itself', () => {
     });
   });
 
-  it('is closed to other scopes, to partial partner access, and without a factor', async () => {
+  it('deny other scopes, partial partner access and sessions without MFA', async () => {
     known = snapshot({ orgAccess: 'selected', orgIds: ['org-1'] });
     await expect(refusal({ constraints: { scopes: ['system'] } })).resolves.toMatchObject({
       code: 'scope_not_allowed',
@@ -356,8 +356,8 @@ describe('the door itself', () => {
   });
 });
 
-describe('when several things are wrong', () => {
-  it('the first of the contract answers, one after the other', async () => {
+describe('several failing checks', () => {
+  it('return the error of the first check in order', async () => {
     const worst: Partial<AccessSnapshot> = {
       userStatus: 'disabled',
       partnerStatus: 'suspended',
