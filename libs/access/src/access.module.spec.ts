@@ -49,14 +49,14 @@ const partnerKey = mintPartnerKey();
 const agentToken = mintAgentToken();
 const [partnerId, orgId] = [randomUUID(), randomUUID()];
 
-/** What identity and credentials know; specs change it. */
-const people = new Map<string, AccessSnapshot>();
+/** Records of identity and credentials; specs change them. */
+const snapshots = new Map<string, AccessSnapshot>();
 const keys = new Map<string, ResolvedKey>();
 const usage: KeyUsageRequest[] = [];
 const asked = { access: 0, keys: 0 };
 
 const accessSource = {
-  resolve: ({ userId }: AccessResolveRequest) => Promise.resolve((asked.access++, people.get(userId) ?? null)),
+  resolve: ({ userId }: AccessResolveRequest) => Promise.resolve((asked.access++, snapshots.get(userId) ?? null)),
 };
 const keySource = {
   resolve: (hash: Buffer) => Promise.resolve((asked.keys++, keys.get(hash.toString('hex')) ?? null)),
@@ -200,7 +200,7 @@ afterAll(async () => {
 });
 
 beforeEach(() => {
-  people.set('user-1', snapshot({ partnerId }));
+  snapshots.set('user-1', snapshot({ partnerId }));
   keys.set(apiKey.keyHash.toString('hex'), {
     kind: 'api_key',
     keyId: randomUUID(),
@@ -241,10 +241,10 @@ const keysAll = (): CredentialChanged => ({
   reason: 'updated',
 });
 
-/** Through the outbox, as a service announces a change; returns once the dispatcher has heard it. */
+/** Publishes a change through the outbox; returns when the dispatcher has received it. */
 async function announce(app: INestApplication, type: string, data: AccessChanged | CredentialChanged): Promise<void> {
   const marker = randomUUID();
-  const heard = new Promise<void>((resolve) =>
+  const received = new Promise<void>((resolve) =>
     dispatcher
       .get(InvalidationFeeds)
       .subscribe<{ marker?: string }>(type, (change) => (change.marker === marker ? resolve() : undefined)),
@@ -260,7 +260,7 @@ async function announce(app: INestApplication, type: string, data: AccessChanged
       data: { ...data, marker },
     }),
   );
-  await heard;
+  await received;
 }
 
 const http = () => request(dispatcher.getHttpServer() as Server);
@@ -270,8 +270,8 @@ const get = (path: string) => http().get(`/api/v1/things${path}`);
 
 describe('a request with an access token', () => {
   it('passes the caller to the handler and reads the snapshot once', async () => {
-    const answer = await get('').set('authorization', bearer()).expect(200);
-    expect(answer.body).toMatchObject({ kind: 'user', tenant: { scope: 'partner', partnerId, userId: 'user-1' } });
+    const response = await get('').set('authorization', bearer()).expect(200);
+    expect(response.body).toMatchObject({ kind: 'user', tenant: { scope: 'partner', partnerId, userId: 'user-1' } });
     // The first heartbeat of a publisher whose beginning was missed flushes once.
     await eventually(async () => {
       const before = asked.access;
@@ -282,18 +282,18 @@ describe('a request with an access token', () => {
 
   it('returns 401 once the end of the session is broadcast', async () => {
     await get('/me').set('authorization', bearer()).expect(200);
-    people.set('user-1', snapshot({ partnerId, sessionRevoked: true }));
+    snapshots.set('user-1', snapshot({ partnerId, sessionRevoked: true }));
     await get('/me').set('authorization', bearer()).expect(200);
     await announce(identity, ACCESS_CHANGED, { userIds: ['user-1'], reason: 'logout' });
-    const answer = await get('/me').set('authorization', bearer()).expect(401);
-    expect(answer.body).toMatchObject({ code: 'unauthenticated', error: 'Unauthorized' });
+    const response = await get('/me').set('authorization', bearer()).expect(401);
+    expect(response.body).toMatchObject({ code: 'unauthenticated', error: 'Unauthorized' });
   });
 
   it('returns 403 with the missing permission and writes an audit row', async () => {
-    people.set('user-1', snapshot({ partnerId, permissions: [] }));
+    snapshots.set('user-1', snapshot({ partnerId, permissions: [] }));
     await announce(identity, ACCESS_CHANGED, { userIds: ['user-1'], reason: 'role' });
-    const answer = await get('').set('authorization', bearer()).set('x-forwarded-for', '198.51.100.77').expect(403);
-    expect(answer.body).toMatchObject({ code: 'permission_denied', required: ['sites:read'] });
+    const response = await get('').set('authorization', bearer()).set('x-forwarded-for', '198.51.100.77').expect(403);
+    expect(response.body).toMatchObject({ code: 'permission_denied', required: ['sites:read'] });
     const row = await eventually(() => auditRow('access.denied'));
     expect(row).toMatchObject({
       actor: { id: 'user-1' },
@@ -339,8 +339,8 @@ describe('a route', () => {
   });
 
   it('for agents accepts agent tokens only', async () => {
-    const answer = await get('/agent').set('authorization', `Bearer ${agentToken.key}`).expect(200);
-    expect(answer.body).toMatchObject({ kind: 'agent', tenant: { scope: 'organization', orgId } });
+    const response = await get('/agent').set('authorization', `Bearer ${agentToken.key}`).expect(200);
+    expect(response.body).toMatchObject({ kind: 'agent', tenant: { scope: 'organization', orgId } });
     await get('/agent').set('authorization', `Bearer ${mintAgentToken().key}`).expect(401);
     await get('/agent').set('authorization', bearer()).expect(401);
     await get('/me').set('authorization', `Bearer ${agentToken.key}`).expect(401);
@@ -349,10 +349,10 @@ describe('a route', () => {
 
 describe('a request with an API key', () => {
   it('is accepted with rate headers, takes precedence over a bearer token, and is counted', async () => {
-    const answer = await get('/fields').set('x-api-key', apiKey.key).set('authorization', bearer()).expect(200);
-    expect(answer.body).toMatchObject({ kind: 'api_key', tenant: { scope: 'organization', partnerId, orgId } });
-    expect(answer.headers).toMatchObject({ 'x-ratelimit-limit': '1000', 'x-ratelimit-remaining': '999' });
-    expect(Number(answer.headers['x-ratelimit-reset'])).toBeGreaterThan(Date.now() / 1_000 + 3_500);
+    const response = await get('/fields').set('x-api-key', apiKey.key).set('authorization', bearer()).expect(200);
+    expect(response.body).toMatchObject({ kind: 'api_key', tenant: { scope: 'organization', partnerId, orgId } });
+    expect(response.headers).toMatchObject({ 'x-ratelimit-limit': '1000', 'x-ratelimit-remaining': '999' });
+    expect(Number(response.headers['x-ratelimit-reset'])).toBeGreaterThan(Date.now() / 1_000 + 3_500);
     const [batch] = await eventually(() => {
       expect(usage).not.toHaveLength(0);
       return usage;
@@ -361,12 +361,12 @@ describe('a request with an API key', () => {
   });
 
   it('returns 403 with rate headers without the scope', async () => {
-    const answer = await http().post('/api/v1/things/push').set('x-api-key', apiKey.key).expect(403);
-    expect(answer.body).toMatchObject({
+    const response = await http().post('/api/v1/things/push').set('x-api-key', apiKey.key).expect(403);
+    expect(response.body).toMatchObject({
       code: 'api_key_scope_required',
       error: 'API key does not have required permissions',
     });
-    expect(answer.headers['x-ratelimit-remaining']).toBe('999');
+    expect(response.headers['x-ratelimit-remaining']).toBe('999');
   });
 
   it('is required on routes with @KeysOnly', async () => {
@@ -396,10 +396,10 @@ describe('a request with an API key', () => {
     await announce(credentials, CREDENTIAL_CHANGED, keysAll());
     await get('/fields').set('x-api-key', apiKey.key).expect(200);
     await get('/fields').set('x-api-key', apiKey.key).expect(200);
-    const answer = await get('/fields').set('x-api-key', apiKey.key).expect(429);
-    expect(answer.body).toMatchObject({ code: 'rate_limited' });
-    expect(answer.body.retryAfter).toBe(Number(answer.headers['retry-after']));
-    expect(answer.headers).toMatchObject({ 'x-ratelimit-limit': '2', 'x-ratelimit-remaining': '0' });
+    const response = await get('/fields').set('x-api-key', apiKey.key).expect(429);
+    expect(response.body).toMatchObject({ code: 'rate_limited' });
+    expect(response.body.retryAfter).toBe(Number(response.headers['retry-after']));
+    expect(response.headers).toMatchObject({ 'x-ratelimit-limit': '2', 'x-ratelimit-remaining': '0' });
   });
 
   it('returns 401 once the revocation is broadcast', async () => {
@@ -431,18 +431,18 @@ describe('a request with an API key', () => {
 
 describe('a request with a partner key', () => {
   it('is accepted for its partner', async () => {
-    const answer = await get('/export').set('x-api-key', partnerKey.key).expect(200);
-    expect(answer.body).toMatchObject({
+    const response = await get('/export').set('x-api-key', partnerKey.key).expect(200);
+    expect(response.body).toMatchObject({
       kind: 'partner_key',
       tenant: { scope: 'partner', partnerId, orgAccess: 'all' },
     });
-    expect(answer.headers).toMatchObject({ 'x-ratelimit-limit': '600', 'x-ratelimit-remaining': '599' });
+    expect(response.headers).toMatchObject({ 'x-ratelimit-limit': '600', 'x-ratelimit-remaining': '599' });
   });
 
   it('counts writes in a separate window', async () => {
-    const answer = await http().post('/api/v1/things/export').set('x-api-key', partnerKey.key).expect(403);
-    expect(answer.body).toMatchObject({ code: 'partner_api_scope_required', required: ['sites:write'] });
-    expect(answer.headers).toMatchObject({ 'x-ratelimit-limit': '120', 'x-ratelimit-remaining': '119' });
+    const response = await http().post('/api/v1/things/export').set('x-api-key', partnerKey.key).expect(403);
+    expect(response.body).toMatchObject({ code: 'partner_api_scope_required', required: ['sites:write'] });
+    expect(response.headers).toMatchObject({ 'x-ratelimit-limit': '120', 'x-ratelimit-remaining': '119' });
   });
 
   it.each([
@@ -473,8 +473,8 @@ describe('failed key authentications', () => {
       await Promise.all(Array.from({ length: 10 }, () => from('192.0.2.66', 'guess').expect(401)));
     }
     const before = asked.keys;
-    const answer = await from('192.0.2.66', 'guess').expect(429);
-    expect(answer.body.retryAfter).toBeGreaterThanOrEqual(1);
+    const response = await from('192.0.2.66', 'guess').expect(429);
+    expect(response.body.retryAfter).toBeGreaterThanOrEqual(1);
     await from('192.0.2.66', apiKey.key).expect(429);
     expect(asked.keys).toBe(before);
     await from('192.0.2.67', apiKey.key).expect(200);
@@ -499,9 +499,9 @@ describe('the OpenAPI document', () => {
 describe('an unavailable dependency', () => {
   it('returns 503 for keys without Redis and still serves users', async () => {
     await fleet.stores.redis.stop();
-    const answer = await get('/fields').set('x-api-key', apiKey.key).expect(503);
-    expect(answer.body).toMatchObject({ code: 'service_unavailable' });
-    expect(Number(answer.headers['retry-after'])).toBeGreaterThanOrEqual(1);
+    const response = await get('/fields').set('x-api-key', apiKey.key).expect(503);
+    expect(response.body).toMatchObject({ code: 'service_unavailable' });
+    expect(Number(response.headers['retry-after'])).toBeGreaterThanOrEqual(1);
     expect((await get('/fields').set('x-api-key', 'guess').expect(503)).body.code).toBe('service_unavailable');
     await get('/me').set('authorization', bearer()).expect(200);
     await fleet.stores.redis.start();
@@ -524,7 +524,7 @@ describe('an unavailable dependency', () => {
   it('discards cached snapshots after a reconnect to NATS', async () => {
     await get('/me').set('authorization', bearer()).expect(200);
     await fleet.nats.stop();
-    people.set('user-1', snapshot({ partnerId, userStatus: 'disabled' }));
+    snapshots.set('user-1', snapshot({ partnerId, userStatus: 'disabled' }));
     await fleet.nats.start();
     await eventually(() => get('/me').set('authorization', bearer()).expect(401));
   });
@@ -536,18 +536,18 @@ describe('the start', () => {
     class ClosedController {
       @Get()
       none() {
-        return 'nobody';
+        return 'unreachable';
       }
       @Get('two')
       @Public()
       @SignedIn()
       two() {
-        return 'who knows';
+        return 'unreachable';
       }
       @Get('agent')
       @AgentToken()
       agent() {
-        return 'nobody looks agents up';
+        return 'unreachable';
       }
     }
     const start = fleet.service('provisioning', { controllers: [ClosedController] });

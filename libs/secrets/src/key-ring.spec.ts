@@ -67,7 +67,7 @@ describe('KeyRing', () => {
   });
 
   it('rejects rings with invalid keys or without the active key', () => {
-    expect(() => new KeyRing({ keys: { old }, activeKid: 'gone' })).toThrow('"gone" is not in the key ring');
+    expect(() => new KeyRing({ keys: { old }, activeKid: 'missing' })).toThrow('"missing" is not in the key ring');
     expect(() => new KeyRing({ keys: { a: Buffer.alloc(16) }, activeKid: 'a' })).toThrow('must be 32 bytes, got 16');
     expect(() => new KeyRing({ keys: { 'a.b': old }, activeKid: 'a.b' })).toThrow('key id "a.b"');
   });

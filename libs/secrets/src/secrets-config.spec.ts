@@ -70,8 +70,8 @@ describe('developmentKeyRing', () => {
 
   it('is created once, stored, and readable by its owner only', () => {
     const file = join(folder, 'deeper', 'keyring.json');
-    const made = developmentKeyRing('development', file);
-    expect(developmentKeyRing('development', file)).toEqual(made);
+    const created = developmentKeyRing('development', file);
+    expect(developmentKeyRing('development', file)).toEqual(created);
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 });

@@ -94,7 +94,7 @@ describe('CallAuditInterceptor', () => {
   const key = signingKey();
   const partnerId = randomUUID();
   const platform: Partial<AccessSnapshot> = { scope: 'system', partnerId: null, partnerStatus: null };
-  let person: AccessSnapshot;
+  let user: AccessSnapshot;
   let fleet: AccessTestFleet;
   let service: INestApplication;
   let nats: NatsConnection;
@@ -106,7 +106,7 @@ describe('CallAuditInterceptor', () => {
     service = await fleet.service('identity', {
       controllers: [ThingsController],
       providers: [
-        { provide: ACCESS_SOURCE, useValue: { resolve: () => Promise.resolve(person) } },
+        { provide: ACCESS_SOURCE, useValue: { resolve: () => Promise.resolve(user) } },
         { provide: VERIFICATION_KEYS, useValue: { find: () => Promise.resolve(key.publicKey) } },
       ],
     });
@@ -118,11 +118,11 @@ describe('CallAuditInterceptor', () => {
 
   let token: string;
   const signIn = (changes: Partial<AccessSnapshot> = {}) => {
-    // A person of its own for each case, so that nothing of it is cached.
+    // A new user for each case, so that nothing of it is cached.
     const [userId, sessionId] = [randomUUID(), randomUUID()];
-    person = snapshot({ userId, sessionId, partnerId, ...changes });
-    const scope = person.scope ?? 'partner';
-    token = accessToken(key, Date.now(), { sub: userId, sid: sessionId, partnerId: person.partnerId, scope });
+    user = snapshot({ userId, sessionId, partnerId, ...changes });
+    const scope = user.scope ?? 'partner';
+    token = accessToken(key, Date.now(), { sub: userId, sid: sessionId, partnerId: user.partnerId, scope });
   };
   beforeEach(() => signIn());
 
@@ -133,14 +133,14 @@ describe('CallAuditInterceptor', () => {
       .set('x-request-id', 'request-of-the-call')
       .send(body);
   /** What has left the outbox, in order. */
-  const rows = async (ofPerson = true) => {
+  const rows = async (ofUser = true) => {
     const streams = (await nats.jetstreamManager()).streams;
     const { state } = await streams.info(STREAMS.audit.name);
     const found: Envelope<AuditEntry>[] = [];
     for (let seq = state.first_seq; seq <= state.last_seq; seq += 1) {
       found.push((await streams.getMessage(STREAMS.audit.name, { seq })).json<Envelope<AuditEntry>>());
     }
-    return ofPerson ? found.filter(({ data }) => data.actor.id === person.userId) : found;
+    return ofUser ? found.filter(({ data }) => data.actor.id === user.userId) : found;
   };
   /** The rows of a call, once another call has left its own: nothing more can come. */
   const rowsOf = async (method: 'get' | 'post' | 'patch' | 'delete', path: string, status: number, body = {}) => {
@@ -164,7 +164,7 @@ describe('CallAuditInterceptor', () => {
       partnerId,
       data: {
         action: 'request.patch',
-        actor: { type: 'user', id: person.userId, email: person.email },
+        actor: { type: 'user', id: user.userId, email: user.email },
         resourceType: 'route',
         resourceName: 'PATCH /api/v1/things/:id',
         details: { fallback: true, method: 'PATCH', path: '/api/v1/things/:id', status: 200 },

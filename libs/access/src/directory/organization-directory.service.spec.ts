@@ -27,7 +27,7 @@ class ProvisioningHandlers {
   @MessagePattern(PROVISIONING_ORGANIZATIONS_GET.subject)
   get(@Payload() { orgIds }: { orgIds: string[] }) {
     asked += 1;
-    return { organizations: orgIds.map((id) => owned.get(id)).filter((fact) => fact !== undefined) };
+    return { organizations: orgIds.map((id) => owned.get(id)).filter((found) => found !== undefined) };
   }
 
   @MessagePattern(PROVISIONING_ORGANIZATIONS_LIST_SINCE.subject)
@@ -59,7 +59,7 @@ beforeAll(async () => {
 afterAll(() => fleet.stop());
 
 function own(changes: Partial<OrganizationState> = {}): OrganizationState {
-  const fact: OrganizationState = {
+  const organization: OrganizationState = {
     orgId: randomUUID(),
     partnerId: randomUUID(),
     name: 'Acme',
@@ -69,20 +69,20 @@ function own(changes: Partial<OrganizationState> = {}): OrganizationState {
     version: 1,
     ...changes,
   };
-  owned.set(fact.orgId, fact);
-  return fact;
+  owned.set(organization.orgId, organization);
+  return organization;
 }
 
-const publish = (fact: OrganizationState) =>
+const publish = (organization: OrganizationState) =>
   provisioning.get(WorkerDatabase).transaction((tx) =>
     provisioning.get(Outbox).add(tx, {
       stream: 'internal',
       type: ORGANIZATION_UPDATED,
-      aggregateId: fact.orgId,
-      aggregateVersion: fact.version,
-      partnerId: fact.partnerId,
-      orgId: fact.orgId,
-      data: fact,
+      aggregateId: organization.orgId,
+      aggregateVersion: organization.version,
+      partnerId: organization.partnerId,
+      orgId: organization.orgId,
+      data: organization,
     }),
   );
 const stored = async (orgId: string) => {
@@ -96,13 +96,13 @@ const partnerAdmin = (partnerId: string) => userCaller({ partnerId, scope: 'part
 
 describe('OrganizationDirectory', () => {
   it('finds an organization as soon as it exists and reads it from the owner once', async () => {
-    const fact = own();
+    const organization = own();
     const before = asked;
-    expect(await directory.find(fact.orgId)).toEqual(fact);
+    expect(await directory.find(organization.orgId)).toEqual(organization);
     clock.advance(6_000);
-    expect(await directory.find(fact.orgId.toUpperCase())).toEqual(fact);
+    expect(await directory.find(organization.orgId.toUpperCase())).toEqual(organization);
     expect(asked).toBe(before + 1);
-    expect(await stored(fact.orgId)).toEqual(['Acme v1']);
+    expect(await stored(organization.orgId)).toEqual(['Acme v1']);
   });
 
   it('does not cache a missing organization', async () => {
@@ -119,31 +119,31 @@ describe('OrganizationDirectory', () => {
   });
 
   it('stores events and ignores older versions', async () => {
-    const fact = own({ version: 5, name: 'Five' });
-    await publish(fact);
-    await eventually(async () => expect(await stored(fact.orgId)).toEqual(['Five v5']));
-    await publish({ ...fact, version: 4, name: 'Four' });
-    await publish({ ...fact, version: 6, name: 'Six' });
-    await eventually(async () => expect(await stored(fact.orgId)).toEqual(['Six v6']));
-    await worker.transaction((tx) => directory.apply(tx, [{ ...fact, version: 3 }]));
-    expect(await stored(fact.orgId)).toEqual(['Six v6']);
+    const organization = own({ version: 5, name: 'Five' });
+    await publish(organization);
+    await eventually(async () => expect(await stored(organization.orgId)).toEqual(['Five v5']));
+    await publish({ ...organization, version: 4, name: 'Four' });
+    await publish({ ...organization, version: 6, name: 'Six' });
+    await eventually(async () => expect(await stored(organization.orgId)).toEqual(['Six v6']));
+    await worker.transaction((tx) => directory.apply(tx, [{ ...organization, version: 3 }]));
+    expect(await stored(organization.orgId)).toEqual(['Six v6']);
   });
 
   it('stores the newest of several versions in one batch', async () => {
-    const fact = own();
-    const versions = [2, 9, 4].map((version) => ({ ...fact, version, name: `N${version}` }));
+    const organization = own();
+    const versions = [2, 9, 4].map((version) => ({ ...organization, version, name: `N${version}` }));
     await worker.transaction((tx) => directory.apply(tx, versions));
-    expect(await stored(fact.orgId)).toEqual(['N9 v9']);
+    expect(await stored(organization.orgId)).toEqual(['N9 v9']);
   });
 
   it('reads an outdated organization from the owner before its event arrives', async () => {
-    const fact = own();
-    await directory.find(fact.orgId);
-    own({ ...fact, status: 'suspended', version: 2 });
-    expect((await directory.find(fact.orgId))?.status).toBe('active');
-    directory.markOutdated([fact.orgId]);
-    expect((await directory.find(fact.orgId))?.status).toBe('suspended');
-    expect(await stored(fact.orgId)).toEqual(['Acme v2']);
+    const organization = own();
+    await directory.find(organization.orgId);
+    own({ ...organization, status: 'suspended', version: 2 });
+    expect((await directory.find(organization.orgId))?.status).toBe('active');
+    directory.markOutdated([organization.orgId]);
+    expect((await directory.find(organization.orgId))?.status).toBe('suspended');
+    expect(await stored(organization.orgId)).toEqual(['Acme v2']);
   });
 
   it('rebuilds the table from the owner in pages', async () => {
@@ -157,15 +157,15 @@ describe('OrganizationDirectory', () => {
 
 describe('assertOrganizationAccess', () => {
   it('returns an organization that the caller may access', async () => {
-    const fact = own();
-    const admin = partnerAdmin(fact.partnerId);
-    await expect(directory.assertOrganizationAccess(admin, fact.orgId)).resolves.toEqual(fact);
+    const organization = own();
+    const admin = partnerAdmin(organization.partnerId);
+    await expect(directory.assertOrganizationAccess(admin, organization.orgId)).resolves.toEqual(organization);
   });
 
-  it.each<[string, (fact: OrganizationState) => [partnerId: string, orgId: string]]>([
-    ['of another partner', (fact) => [randomUUID(), fact.orgId]],
-    ['that does not exist', (fact) => [fact.partnerId, randomUUID()]],
-    ['that is malformed', (fact) => [fact.partnerId, 'acme']],
+  it.each<[string, (organization: OrganizationState) => [partnerId: string, orgId: string]]>([
+    ['of another partner', (organization) => [randomUUID(), organization.orgId]],
+    ['that does not exist', (organization) => [organization.partnerId, randomUUID()]],
+    ['that is malformed', (organization) => [organization.partnerId, 'acme']],
   ])('throws OrganizationAccessDenied for %s', async (_, name) => {
     const [partnerId, orgId] = name(own());
     await expect(directory.assertOrganizationAccess(partnerAdmin(partnerId), orgId)).rejects.toMatchObject({
@@ -177,8 +177,10 @@ describe('assertOrganizationAccess', () => {
   it.each<Partial<OrganizationState>>([{ status: 'suspended' }, { deleted: true }])(
     'not alive (%j) is 403',
     async (dead) => {
-      const fact = own(dead);
-      await expect(directory.assertOrganizationAccess(partnerAdmin(fact.partnerId), fact.orgId)).rejects.toMatchObject({
+      const organization = own(dead);
+      await expect(
+        directory.assertOrganizationAccess(partnerAdmin(organization.partnerId), organization.orgId),
+      ).rejects.toMatchObject({
         code: 'organization_access_denied',
       });
     },

@@ -85,24 +85,24 @@ describe('KeyRecords', () => {
   });
 
   it('reads a record again that is revoked during the read', async () => {
-    let answer: (record: ResolvedKey) => void = () => undefined;
-    const deferred = { resolve: () => new Promise<ResolvedKey>((resolve) => (asked++, (answer = resolve))) };
+    let respond: (record: ResolvedKey) => void = () => undefined;
+    const deferred = { resolve: () => new Promise<ResolvedKey>((resolve) => (asked++, (respond = resolve))) };
     records = new KeyRecords(fakeSources({ keys: deferred }), feeds, clock);
     const found = records.find(hash);
     records.onCredentialsChanged({ kind: 'api_key', keyIds: ['key-1'], keyHashes: [], reason: 'revoked' });
-    answer(apiKey);
+    respond(apiKey);
     await new Promise((resolve) => setImmediate(resolve));
-    answer({ ...apiKey, status: 'revoked' });
+    respond({ ...apiKey, status: 'revoked' });
     expect((await found)?.record.status).toBe('revoked');
     expect(asked).toBe(2);
   });
 
   it.each([
     ['its creator', { userIds: ['user-1'] }, 2],
-    ['any role, since its creator may hold it', { roleIds: ['role-9'] }, 2],
+    ['any role, since its creator may have it', { roleIds: ['role-9'] }, 2],
     ['its partner', { partnerIds: ['partner-1'] }, 2],
     ['its organization', { orgIds: ['org-1'] }, 2],
-    ['somebody else', { userIds: ['user-2'], partnerIds: ['p'], orgIds: ['o'] }, 1],
+    ['another user', { userIds: ['user-2'], partnerIds: ['p'], orgIds: ['o'] }, 1],
   ])('drops records on changes of %s', async (_, change, reads) => {
     await records.find(hash);
     records.onAccessChanged({ ...change, reason: 'spec' });

@@ -28,12 +28,12 @@ beforeEach(() => {
 const cells = () => `rmm:keys:window:{${bucket}}:cells`;
 const total = () => `rmm:keys:window:{${bucket}}:total`;
 
-/** Lets so many seconds pass for the script. */
+/** Advances the clock of the script. */
 const pass = (seconds: number) => (window.clockOffsetSeconds += seconds);
 
 const nowOfRedis = async () => Number((await redis.shared.time())[0]);
 
-/** Charges some requests in one turn. @returns their results, and the second in which the script judged them */
+/** Charges some requests in one turn. @returns the results, and the second in which the script charged them */
 async function chargeTogether(limits: number[]) {
   const results = await Promise.all(limits.map((limit) => window.charge(bucket, limit)));
   const refused = results.find(({ allowed }) => !allowed);
@@ -62,11 +62,11 @@ function dice(seed: number): (sides: number) => number {
   };
 }
 
-/** What one window must answer: every allowed request with its second. */
+/** Model of one window: every allowed request with its second. */
 class Model {
   readonly allowed: number[] = [];
 
-  judge(second: number, limit: number): KeyWindowResult {
+  charge(second: number, limit: number): KeyWindowResult {
     const counted = this.allowed.filter((earlier) => earlier + WINDOW_SECONDS >= second);
     if (counted.length < limit) {
       this.allowed.push(second);
@@ -160,7 +160,7 @@ describe('KeyWindow', () => {
       pass(roll(10) === 0 ? roll(WINDOW_SECONDS) : roll(90));
       const limits = Array.from({ length: 1 + roll(6) }, () => limit);
       const { results, second } = await chargeTogether(limits);
-      expect(results).toEqual(limits.map((each) => model.judge(second, each)));
+      expect(results).toEqual(limits.map((each) => model.charge(second, each)));
     }
     expect(model.fullestHour()).toBe(limit);
   });
@@ -172,7 +172,7 @@ describe('KeyWindow', () => {
       pass(roll(120) - 20);
       const limits = Array.from({ length: 1 + roll(4) }, () => 1 + roll(150));
       const { results, second } = await chargeTogether(limits);
-      expect(results).toEqual(limits.map((each) => model.judge(second, each)));
+      expect(results).toEqual(limits.map((each) => model.charge(second, each)));
     }
     // Some refusals looked past the first cells: more than one chunk had to leave.
     expect(model.allowed.length).toBeGreaterThan(100);

@@ -32,7 +32,7 @@ class GoodController {
   }
 
   @EventPattern('rmm.internal.x.y')
-  heard(message: unknown) {
+  received(message: unknown) {
     return message;
   }
 

@@ -80,7 +80,7 @@ describe('InvalidAccessToken is thrown for', () => {
   };
   const tampered = () => {
     const [header, , signature] = accessToken(key, NOW).split('.');
-    return [header, encode({ ...whole, sub: 'somebody-else' }), signature].join('.');
+    return [header, encode({ ...whole, sub: 'another-user' }), signature].join('.');
   };
 
   it.each<[string, () => string]>([
@@ -96,7 +96,7 @@ describe('InvalidAccessToken is thrown for', () => {
     ['a critical extension', () => signed(key, { crit: ['b64'], b64: false }, whole)],
     ['no key id', () => signed(key, { kid: undefined }, whole)],
     ['a key id that is no text', () => signed(key, { kid: { $ne: null } }, whole)],
-    ['another issuer', () => signed(key, {}, { ...whole, iss: 'somebody' })],
+    ['another issuer', () => signed(key, {}, { ...whole, iss: 'another-issuer' })],
     ['another audience', () => signed(key, {}, { ...whole, aud: 'elsewhere' })],
     ['another type', () => signed(key, {}, { ...whole, type: 'mfa' })],
     ['no type', () => signed(key, {}, { ...whole, type: undefined })],

@@ -128,7 +128,7 @@ describe('returns 401 unauthenticated', () => {
     ['a revoked session', { sessionRevoked: true }],
     ['another auth epoch', { authEpoch: 2 }],
     ['another MFA epoch', { mfaEpoch: 2 }],
-    ['a membership that is gone', { membershipExists: false }],
+    ['a missing membership', { membershipExists: false }],
     ['a token older than the password', { passwordChangedAt: NOW / 1_000 + 1 }],
   ])('for %s', async (_, changes) => {
     known = changes && snapshot(changes);
@@ -190,7 +190,7 @@ describe('the tenant status check', () => {
       { partnerStatus: 'suspended' },
       { code: 'partner_inactive', extras: { status: 'suspended' } },
     ],
-    ['a partner that is gone', { partnerStatus: null }, { code: 'partner_not_found' }],
+    ['a missing partner', { partnerStatus: null }, { code: 'partner_not_found' }],
     [
       'a pending partner, of an organization member',
       { ...member, partnerStatus: 'pending' },
