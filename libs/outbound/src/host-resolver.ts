@@ -54,9 +54,19 @@ export class SingleFlightResolver implements HostResolver {
   }
 }
 
+/** Timers of a query must not keep a process from ending. */
+const UNREF_TIMERS = {
+  setTimeout: ((callback: () => void, ms: number) => setTimeout(callback, ms).unref()) as typeof setTimeout,
+  clearTimeout,
+};
+
 /** @throws OutboundFailed  with the code ETIMEOUT when the query takes longer */
 export function resolveWithin<T>(milliseconds: number, query: Promise<T>): Promise<T> {
-  return pTimeout(query, { milliseconds, message: new OutboundFailed('Name resolution timed out', 'ETIMEOUT') });
+  return pTimeout(query, {
+    milliseconds,
+    customTimers: UNREF_TIMERS,
+    message: new OutboundFailed('Name resolution timed out', 'ETIMEOUT'),
+  });
 }
 
 function isNoAddress(error: unknown): boolean {
