@@ -3,8 +3,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import { parse } from 'yaml';
-import { serviceNames } from '../fleet/services.mjs';
-import { ROOT } from '../paths.mjs';
+import { SERVICE_NAMES as serviceNames } from '../dist/fleet/services.js';
+import { ROOT } from '../dist/paths.js';
 
 const read = (file) => fs.readFileSync(path.join(ROOT, file), 'utf8');
 const compose = parse(read('docker-compose.yml'), { merge: true });

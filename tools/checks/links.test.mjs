@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { ROOT } from '../paths.mjs';
+import { ROOT } from '../dist/paths.js';
 
 const LINK = /\[[^\]]*\]\(<?([^)\s>]+)>?(?:\s+"[^"]*")?\)/g;
 const CODE = /^```[\s\S]*?^```|`[^`\n]*`/gm;
