@@ -2,23 +2,24 @@
 // (hash, one look-up, one call to Redis, one update); and whether three replicas ever overfill an hour.
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { hammerThroughHours } from './api-key-hours.mjs';
-import { insertKeys, keyOf } from './api-key-store.mjs';
-import { benchStores } from './fleet-libs.mjs';
-import { BenchServer } from './load.mjs';
-import { flood, getRequest, Pace } from './raw-load.mjs';
-import { median, report, target } from './report.mjs';
-import { storesCpu } from './stores-cpu.mjs';
+import { hammerThroughHours } from '../support/hourly-limit.mjs';
+import { insertKeys, keyOf } from '../support/key-table.mjs';
+import { benchStores } from '../support/built-code.mjs';
+import { BenchServer } from '../support/bench-server.mjs';
+import { flood, getRequest, Pace } from '../support/socket-load.mjs';
+import { median, report, target } from '../support/report.mjs';
+import { isQuick } from '../support/quick.mjs';
+import { storesCpu } from '../support/stores-cpu.mjs';
 
 const pg = createRequire(import.meta.url)('pg');
 const { Redis } = createRequire(import.meta.url)('ioredis');
-const ROUNDS = 5;
-const SECONDS = 2;
-const SLICES = 4;
+const ROUNDS = isQuick ? 1 : 5;
+const SECONDS = isQuick ? 1 : 2;
+const SLICES = isQuick ? 1 : 4;
 const SLICE_SECONDS = 0.5;
-const STORED_KEYS = 100_000;
+const STORED_KEYS = isQuick ? 10_000 : 100_000;
 const WARM_KEYS = 1_000;
-const COLD_KEYS = 2_000; // of each round, never used before
+const COLD_KEYS = isQuick ? 500 : 2_000; // of each round, never used before
 const HOURLY_LIMIT = 500; // of the one key that three replicas are hammered with
 
 const { stores, database, schema, env } = await benchStores('credentials');
@@ -26,7 +27,7 @@ const admin = new pg.Client({ connectionString: database.adminUrl, options: `-c 
 const redis = new Redis(stores.redisUrl);
 const replicas = [[], ['records'], ['records']].map(
   (args) =>
-    new BenchServer('api-key-ours.mjs', {
+    new BenchServer('api-key-service.mjs', {
       args,
       env: { ...env, PORT: '0', TRUSTED_PROXY_CIDRS: '127.0.0.1/32', PUBLIC_API_URL: 'http://localhost:8080' },
     }),

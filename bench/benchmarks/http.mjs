@@ -1,13 +1,14 @@
 // ./fleet bench http: what a request costs on a service's own port, against bare node:http, Express and Nest + Express;
 // and at SQL level one row by id through the tenant door against the plain select.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { benchStores } from './fleet-libs.mjs';
-import { BenchServer, measure } from './load.mjs';
-import { median, report, target } from './report.mjs';
-import { measureTenantRead } from './tenant-read.mjs';
+import { benchStores } from '../support/built-code.mjs';
+import { BenchServer, measure } from '../support/bench-server.mjs';
+import { median, report, target } from '../support/report.mjs';
+import { isQuick } from '../support/quick.mjs';
+import { measureTenantRead } from '../support/tenant-read.mjs';
 
-const ROUNDS = 5;
-const SECONDS = 2;
+const ROUNDS = isQuick ? 1 : 5;
+const SECONDS = isQuick ? 1 : 2;
 const CLIENTS = 40; // addresses, so that no one of them meets the global limit of the window
 
 const { stores, database, env } = await benchStores('identity');
@@ -19,7 +20,7 @@ const start = async (script, options) => {
 };
 
 try {
-  const ours = await start('http-ours.mjs', {
+  const ours = await start('http-service.mjs', {
     env: {
       ...env,
       PORT: '0',
@@ -33,9 +34,9 @@ try {
   await sleep(1_500); // the feed has been heard, the relay is idle
   const headers = { authorization: `Bearer ${ours.token}` };
   const arms = [
-    { name: 'a  node:http', server: await start('floors.mjs', { args: ['node'] }), path: '/bench' },
-    { name: 'b  Express', server: await start('floors.mjs', { args: ['express'] }), path: '/bench' },
-    { name: 'c  Nest + Express', server: await start('floors.mjs', { args: ['nest'] }), path: '/bench' },
+    { name: 'a  node:http', server: await start('http-baselines.mjs', { args: ['node'] }), path: '/bench' },
+    { name: 'b  Express', server: await start('http-baselines.mjs', { args: ['express'] }), path: '/bench' },
+    { name: 'c  Nest + Express', server: await start('http-baselines.mjs', { args: ['nest'] }), path: '/bench' },
     { name: 'd  ours: token, guards, query', server: ours, path: '/api/v1/bench/list?page=1&limit=50', headers },
     { name: 'e  ours: one tenant row by id', server: ours, path: `/api/v1/bench/rows/${ours.rowId}`, headers },
   ];

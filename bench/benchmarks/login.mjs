@@ -3,13 +3,14 @@
 import autocannon from 'autocannon';
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { benchStores } from './fleet-libs.mjs';
-import { addPartner, identityEnvironment, makeStreams, PASSWORD, signIn } from './identity-people.mjs';
-import { BenchServer } from './load.mjs';
-import { median, report, target } from './report.mjs';
+import { benchStores } from '../support/built-code.mjs';
+import { addPartner, identityEnvironment, makeStreams, PASSWORD, signIn } from '../support/identity-data.mjs';
+import { BenchServer } from '../support/bench-server.mjs';
+import { median, report, target } from '../support/report.mjs';
+import { isQuick } from '../support/quick.mjs';
 
-const ROUNDS = 5;
-const SECONDS = 3;
+const ROUNDS = isQuick ? 1 : 5;
+const SECONDS = isQuick ? 1 : 3;
 const CALLERS = 8;
 const PEOPLE = 40;
 const READS_PER_SECOND = 50;
@@ -17,10 +18,10 @@ const READS_PER_SECOND = 50;
 const { stores, database, schema, nats, env } = await benchStores('identity');
 await makeStreams(nats.adminUrl);
 const cores = availableParallelism();
-const ours = new BenchServer('identity-ours.mjs', {
+const ours = new BenchServer('identity-service.mjs', {
   env: { ...identityEnvironment(env), UV_THREADPOOL_SIZE: String(cores + 4) },
 });
-const floor = new BenchServer('argon2-floor.mjs', { env: { UV_THREADPOOL_SIZE: String(cores) } });
+const floor = new BenchServer('argon2-baseline.mjs', { env: { UV_THREADPOOL_SIZE: String(cores) } });
 
 try {
   await Promise.all([ours.ready(), floor.ready()]);

@@ -4,18 +4,19 @@ import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NestFactory } from '@nestjs/core';
-import { benchStores, lib, moduleOf } from './fleet-libs.mjs';
-import { median, report, target } from './report.mjs';
+import { benchStores, lib, moduleOf } from '../support/built-code.mjs';
+import { median, report, target } from '../support/report.mjs';
+import { isQuick } from '../support/quick.mjs';
 
 const pg = createRequire(import.meta.url)('pg');
 const SERVICE = 'provisioning';
 const SUBJECT = 'rmm.internal.provisioning.bench.fact';
-const BACKLOG = 100_000;
-const AWAITED = 5_000;
-const WINDOWED = 50_000;
+const BACKLOG = isQuick ? 10_000 : 100_000;
+const AWAITED = isQuick ? 1_000 : 5_000;
+const WINDOWED = isQuick ? 10_000 : 50_000;
 const IN_FLIGHT = 256;
-const ROUNDS = 3;
-const COMMIT_SECONDS = 3;
+const ROUNDS = isQuick ? 1 : 3;
+const COMMIT_SECONDS = isQuick ? 1 : 3;
 const COMMITTERS = 8;
 
 const { stores, database, env } = await benchStores(SERVICE);

@@ -4,14 +4,15 @@ import 'reflect-metadata';
 import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { benchStores, lib } from './fleet-libs.mjs';
-import { makeStreams } from './identity-people.mjs';
-import { BenchServer } from './load.mjs';
-import { getRequest, openLines } from './raw-load.mjs';
-import { report, target } from './report.mjs';
+import { benchStores, lib } from '../support/built-code.mjs';
+import { makeStreams } from '../support/identity-data.mjs';
+import { BenchServer } from '../support/bench-server.mjs';
+import { getRequest, openLines } from '../support/socket-load.mjs';
+import { report, target } from '../support/report.mjs';
+import { isQuick } from '../support/quick.mjs';
 
 const pg = createRequire(import.meta.url)('pg');
-const TRIALS = 200;
+const TRIALS = isQuick ? 20 : 200;
 const REFUSALS = 5; // in a row, at each replica: then the key is dead everywhere
 const GIVE_UP_MS = 10_000;
 
@@ -28,9 +29,9 @@ const common = {
   RATE_LIMITS_ENABLED: 'false',
   TRUSTED_PROXY_CIDRS: '127.0.0.1/32',
 };
-const credentials = new BenchServer('credentials-ours.mjs', { env: { ...env, ...common } });
+const credentials = new BenchServer('credentials-service.mjs', { env: { ...env, ...common } });
 const replicas = [1, 2, 3].map(
-  () => new BenchServer('revoke-replica.mjs', { env: { ...envOf('provisioning'), ...common } }),
+  () => new BenchServer('revocation-replica.mjs', { env: { ...envOf('provisioning'), ...common } }),
 );
 const servers = [credentials, ...replicas];
 

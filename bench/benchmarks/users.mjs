@@ -1,13 +1,14 @@
 // ./fleet bench users: a page of a partner's users at 10 and at 50,000 members, against the same page as a bare select.
 import { createRequire } from 'node:module';
-import { benchStores } from './fleet-libs.mjs';
-import { addPartner, identityEnvironment, makeStreams, signIn } from './identity-people.mjs';
-import { BenchServer } from './load.mjs';
-import { median, report, target } from './report.mjs';
+import { benchStores } from '../support/built-code.mjs';
+import { addPartner, identityEnvironment, makeStreams, signIn } from '../support/identity-data.mjs';
+import { BenchServer } from '../support/bench-server.mjs';
+import { median, report, target } from '../support/report.mjs';
+import { isQuick } from '../support/quick.mjs';
 
 const pg = createRequire(import.meta.url)('pg');
-const SIZES = [10, 50_000];
-const ROUNDS = 7;
+const SIZES = isQuick ? [10, 2_000] : [10, 50_000];
+const ROUNDS = isQuick ? 1 : 7;
 const REQUESTS = 60;
 const SEARCHES = 5;
 const PAGE_SQL = `select u.id, u.email, u.name, u.status, r.name as role from partner_membership m
@@ -16,7 +17,7 @@ const PAGE_SQL = `select u.id, u.email, u.name, u.status, r.name as role from pa
 
 const { stores, database, schema, nats, env } = await benchStores('identity');
 await makeStreams(nats.adminUrl);
-const server = new BenchServer('identity-ours.mjs', { env: identityEnvironment(env) });
+const server = new BenchServer('identity-service.mjs', { env: identityEnvironment(env) });
 const admin = new pg.Client({ connectionString: database.adminUrl, options: `-c search_path=${schema}` });
 
 try {

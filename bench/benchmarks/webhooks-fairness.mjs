@@ -1,24 +1,24 @@
 // ./fleet bench webhooks-fairness: what 99 quiet tenants notice of one with 50,000 deliveries for a receiver that hangs,
 // fails, drips, refuses or is fast.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../processes/ports.mjs';
-import { BenchServer } from './load.mjs';
-import { report, target } from './report.mjs';
-import { QUIET_TENANTS, QuietTenants } from './webhooks-quiet.mjs';
-import { openStores, WebhookWorld } from './webhooks-world.mjs';
+import getPort from 'get-port';
+import { BenchServer } from '../support/bench-server.mjs';
+import { isQuick } from '../support/quick.mjs';
+import { report, target } from '../support/report.mjs';
+import { QUIET_TENANTS, QuietTenants } from '../support/quiet-tenants.mjs';
+import { openStores, WebhookWorld } from '../support/dispatcher-app.mjs';
 
-const quick = process.argv.includes('--quick');
 const ORIGINS = 20;
 const NOISY_WEBHOOKS = 20;
-const NOISE = quick ? 10_000 : 50_000;
-const BEFORE_SECONDS = quick ? 3 : 8;
-const DURING_SECONDS = quick ? 5 : 15;
+const NOISE = isQuick ? 10_000 : 50_000;
+const BEFORE_SECONDS = isQuick ? 3 : 8;
+const DURING_SECONDS = isQuick ? 5 : 15;
 const STORED_MS = 30_000;
 const CASES = ['hangs', 'answers 500', 'drips', 'refuses', 'is fast'];
 const BEHAVIOUR = { hangs: 'hang', 'answers 500': 'fail', drips: 'drip', refuses: 'ok', 'is fast': 'ok' };
 
-const receiver = new BenchServer('webhooks-receiver.mjs', { args: [String(ORIGINS)] });
-const noisyReceiver = new BenchServer('webhooks-receiver.mjs');
+const receiver = new BenchServer('webhook-receiver.mjs', { args: [String(ORIGINS)] });
+const noisyReceiver = new BenchServer('webhook-receiver.mjs');
 const stores = await openStores();
 
 try {
@@ -36,7 +36,7 @@ async function oneCase(name, redisDatabase) {
   const world = await WebhookWorld.open(stores, { redisDatabase });
   try {
     const quiet = await QuietTenants.open(world, receiver);
-    const port = name === 'refuses' ? await freePort() : noisyReceiver.port;
+    const port = name === 'refuses' ? await getPort({ host: '127.0.0.1' }) : noisyReceiver.port;
     const url = `http://127.0.0.1:${port}/${BEHAVIOUR[name]}/noisy`;
     const noisy = await world.addOrganizations(1, () => Array.from({ length: NOISY_WEBHOOKS }, () => url));
     await quiet.measure(1);

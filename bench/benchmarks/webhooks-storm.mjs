@@ -2,19 +2,19 @@
 // events notice of them.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BenchServer } from './load.mjs';
-import { report, target } from './report.mjs';
-import { QUIET_TENANTS, QuietTenants } from './webhooks-quiet.mjs';
-import { eventData } from './webhooks-shared.mjs';
-import { EVENT_TYPE, openStores, WebhookWorld } from './webhooks-world.mjs';
+import { BenchServer } from '../support/bench-server.mjs';
+import { isQuick } from '../support/quick.mjs';
+import { report, target } from '../support/report.mjs';
+import { QUIET_TENANTS, QuietTenants } from '../support/quiet-tenants.mjs';
+import { eventData } from '../support/webhook-message.mjs';
+import { EVENT_TYPE, openStores, WebhookWorld } from '../support/dispatcher-app.mjs';
 
-const quick = process.argv.includes('--quick');
 const ORIGINS = 20;
 const ORGANIZATIONS = 5;
-const STORM = quick ? 20_000 : 100_000;
-const BEFORE_SECONDS = quick ? 3 : 8;
+const STORM = isQuick ? 20_000 : 100_000;
+const BEFORE_SECONDS = isQuick ? 3 : 8;
 /** Time to store them before they are due: what storing costs is not the storm. */
-const STORING_SECONDS = quick ? 10 : 40;
+const STORING_SECONDS = isQuick ? 10 : 40;
 const GIVE_UP_MS = 180_000;
 
 /** Deliveries that have failed once, of events of some minutes ago: held by nobody, and due at one moment soon. */
@@ -34,7 +34,7 @@ const STORE = `
   )
   update webhook_counter set total = total + $2::int, retrying = retrying + $2::int where org_id = any ($1)`;
 
-const receiver = new BenchServer('webhooks-receiver.mjs', { args: [String(ORIGINS)] });
+const receiver = new BenchServer('webhook-receiver.mjs', { args: [String(ORIGINS)] });
 const stores = await openStores();
 let world;
 

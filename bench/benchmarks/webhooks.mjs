@@ -1,15 +1,15 @@
 // ./fleet bench webhooks: the dispatcher from published event to stored outcome, against bare undici and against BullMQ
 // with a job per delivery; by turns, all to one receiver.
-import { BenchServer } from './load.mjs';
-import { storeHistory } from './webhooks-history.mjs';
-import { printWebhooks } from './webhooks-report.mjs';
-import { EVENT_TYPE, NODE_FLAGS, openStores, WebhookWorld } from './webhooks-world.mjs';
+import { BenchServer } from '../support/bench-server.mjs';
+import { isQuick } from '../support/quick.mjs';
+import { storeHistory } from '../support/delivery-history.mjs';
+import { printWebhooks } from '../support/webhooks-report.mjs';
+import { EVENT_TYPE, NODE_FLAGS, openStores, WebhookWorld } from '../support/dispatcher-app.mjs';
 
 const ORIGINS = 20;
 const FAN_OUT = 20;
-const quick = process.argv.includes('--quick');
-const ROUNDS = quick ? 2 : 5;
-const sized = (count) => (quick ? count / 5 : count);
+const ROUNDS = isQuick ? 2 : 5;
+const sized = (count) => (isQuick ? count / 5 : count);
 const SIZES = {
   bare: sized(30_000),
   wide: sized(20_000),
@@ -17,13 +17,13 @@ const SIZES = {
   textbook: sized(2_500),
   batched: sized(8_000),
 };
-const HISTORY = { short: 10_000, long: quick ? 200_000 : 2_000_000 };
-const LONG_RUN = quick ? 40_000 : 200_000;
-const PACE_SECONDS = quick ? 4 : 12;
+const HISTORY = { short: 10_000, long: isQuick ? 200_000 : 2_000_000 };
+const LONG_RUN = isQuick ? 40_000 : 200_000;
+const PACE_SECONDS = isQuick ? 4 : 12;
 const MEMORY_MS = 500;
 
-const receiver = new BenchServer('webhooks-receiver.mjs', { args: [String(ORIGINS)] });
-const bare = new BenchServer('webhooks-bare.mjs', { nodeFlags: NODE_FLAGS });
+const receiver = new BenchServer('webhook-receiver.mjs', { args: [String(ORIGINS)] });
+const bare = new BenchServer('undici-sender.mjs', { nodeFlags: NODE_FLAGS });
 const stores = await openStores();
 const worlds = [];
 const servers = [receiver, bare];
@@ -79,7 +79,7 @@ async function openWorld(origins, redisDatabase, history) {
 
 async function startBullmq({ database, redisUrl }) {
   const env = { BENCH_DATABASE_URL: database.adminUrl, BENCH_REDIS_URL: redisUrl };
-  const server = new BenchServer('webhooks-bullmq.mjs', { env, nodeFlags: NODE_FLAGS });
+  const server = new BenchServer('bullmq-sender.mjs', { env, nodeFlags: NODE_FLAGS });
   servers.push(server);
   return server.ready();
 }

@@ -6,9 +6,9 @@ import { createRequire } from 'node:module';
 import { Controller, Get, UseGuards } from '@nestjs/common';
 import { MessagePattern, Payload } from '@nestjs/microservices';
 import { __decorate, __metadata, __param } from 'tslib';
-import { BenchKeys, KEY_TABLE, OrmKeys } from './api-key-store.mjs';
-import { lib, moduleOf } from './fleet-libs.mjs';
-import { announce } from './load.mjs';
+import { BenchKeys, KEY_TABLE, OrmKeys } from '../support/key-table.mjs';
+import { lib, moduleOf } from '../support/built-code.mjs';
+import { announce } from '../support/bench-server.mjs';
 
 const SERVICE = 'credentials'; // beats its own feed, and may record uses
 const HOUR_SECONDS = 3_600;

@@ -1,7 +1,7 @@
 // The floor of `bench login`: Argon2id and nothing else, with so many callers in flight.
 import { createRequire } from 'node:module';
-import { announce } from './load.mjs';
-import { ARGON2, PASSWORD } from './identity-people.mjs';
+import { announce } from '../support/bench-server.mjs';
+import { ARGON2, PASSWORD } from '../support/identity-data.mjs';
 
 const argon2 = createRequire(import.meta.url)('argon2');
 const hash = await argon2.hash(PASSWORD, ARGON2);

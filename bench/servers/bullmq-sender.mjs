@@ -4,9 +4,9 @@
 import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { Queue, Worker } from 'bullmq';
-import { announce } from './load.mjs';
-import { POSTS } from './webhooks-post.mjs';
-import { eventData, plainHeaders } from './webhooks-shared.mjs';
+import { announce } from '../support/bench-server.mjs';
+import { POSTS } from '../support/undici-post.mjs';
+import { eventData, plainHeaders } from '../support/webhook-message.mjs';
 
 const pg = createRequire(import.meta.url)('pg');
 const CONCURRENCY = 64;

@@ -1,7 +1,7 @@
 // The service of `bench revoke`: credentials as it is built and shipped.
 import 'reflect-metadata';
-import { built, lib } from './fleet-libs.mjs';
-import { announce } from './load.mjs';
+import { built, lib } from '../support/built-code.mjs';
+import { announce } from '../support/bench-server.mjs';
 
 const { startService } = await lib('service-kit');
 const { readCredentialsConfig } = await built('credentials', 'config.js');

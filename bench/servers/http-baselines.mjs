@@ -1,6 +1,6 @@
 // The floors of `bench http`, each a process of its own: node http | express | nest.
 import 'reflect-metadata';
-import { announce } from './load.mjs';
+import { announce } from '../support/bench-server.mjs';
 
 const BODY = {
   data: [{ id: '5b1f6a1e-6a55-4f5b-9d2a-3a0f0f3f3a11', name: 'Blue Bakery', status: 'active' }],

@@ -4,8 +4,8 @@ import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { SignJWT } from 'jose';
 import { __decorate, __metadata, __param } from 'tslib';
-import { lib, moduleOf } from './fleet-libs.mjs';
-import { announce } from './load.mjs';
+import { lib, moduleOf } from '../support/built-code.mjs';
+import { announce } from '../support/bench-server.mjs';
 
 const SERVICE = 'identity'; // the one that answers its own snapshots, so that nothing else must run
 const SCHEMA = 'identity';

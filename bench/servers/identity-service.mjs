@@ -2,8 +2,8 @@
 // statements it has sent to PostgreSQL, and how late its event loop was since it was asked last.
 import { createRequire } from 'node:module';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { built, lib } from './fleet-libs.mjs';
-import { announce } from './load.mjs';
+import { built, lib } from '../support/built-code.mjs';
+import { announce } from '../support/bench-server.mjs';
 
 const pg = createRequire(import.meta.url)('pg');
 let statements = 0;

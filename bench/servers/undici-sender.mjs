@@ -1,9 +1,9 @@
 // The floors of `bench webhooks`: sign and send, nothing stored. The message says how, how many and whereto; the answer,
 // when all are answered, is how long it took.
 import { randomUUID } from 'node:crypto';
-import { announce } from './load.mjs';
-import { POSTS } from './webhooks-post.mjs';
-import { eventData, plainHeaders } from './webhooks-shared.mjs';
+import { announce } from '../support/bench-server.mjs';
+import { POSTS } from '../support/undici-post.mjs';
+import { eventData, plainHeaders } from '../support/webhook-message.mjs';
 
 const IN_FLIGHT = 64;
 

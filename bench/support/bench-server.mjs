@@ -3,7 +3,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 
-const HERE = import.meta.dirname;
+const SERVERS = path.resolve(import.meta.dirname, '../servers');
 
 /**
  * A server of a benchmark in a process of its own. The script sends `{ port }` when it listens, and answers the message
@@ -11,7 +11,7 @@ const HERE = import.meta.dirname;
  */
 export class BenchServer {
   constructor(script, { args = [], env = {}, nodeFlags = process.execArgv } = {}) {
-    this.child = fork(path.join(HERE, script), args, {
+    this.child = fork(path.join(SERVERS, script), args, {
       execArgv: nodeFlags,
       env: { ...process.env, ...env },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -64,6 +64,7 @@ export function announce(port, more = {}, answers = {}) {
       process.send({ cpu: user + system });
     } else if (answers[question]) process.send(answers[question]());
   });
+  process.on('disconnect', () => process.exit(0)); // the benchmark was killed
   process.send({ port, ...more });
 }
 

@@ -7,12 +7,11 @@ import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { nodeFlagsOf } from '../fleet/services.mjs';
-import { freePort } from '../processes/ports.mjs';
-import { memoryOf } from '../processes/proc.mjs';
-import { lib } from './fleet-libs.mjs';
-import { cpuOf, cpuOfFamily, parentOf, processStartedWith } from './webhooks-cpu.mjs';
-import { eventData, SECRET } from './webhooks-shared.mjs';
+import { nodeFlagsOf } from '../../tools/dist/fleet/services.js';
+import getPort from 'get-port';
+import { lib } from './built-code.mjs';
+import { cpuOf, cpuOfFamily, findProcess, memoryOf, parentOf } from './process-stats.mjs';
+import { eventData, SECRET } from './webhook-message.mjs';
 
 const pg = createRequire(import.meta.url)('pg');
 const { Redis } = createRequire(import.meta.url)('ioredis');
@@ -65,7 +64,7 @@ export class WebhookWorld {
   }
 
   async #startDispatcher(env, nodeFlags) {
-    this.port = await freePort();
+    this.port = await getPort({ host: '127.0.0.1' });
     const { owner, service, worker } = this.database.urls[SCHEMA];
     this.child = fork(path.join(APP, 'dist/main.js'), [], {
       execArgv: [...NODE_FLAGS, ...nodeFlags],
@@ -128,7 +127,7 @@ export class WebhookWorld {
       dispatcher: this.child.pid,
       postgres: parentOf(rows[0].pid),
       redis: Number(/process_id:(\d+)/.exec(await this.redis.info('server'))[1]),
-      nats: processStartedWith('nats-server', new URL(this.nats.url).port),
+      nats: findProcess('nats-server', new URL(this.nats.url).port),
     };
   }
 

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { lib } from './fleet-libs.mjs';
+import { lib } from './built-code.mjs';
 
 const pg = createRequire(import.meta.url)('pg');
 const argon2 = createRequire(import.meta.url)('argon2');

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { lib } from './fleet-libs.mjs';
+import { lib } from './built-code.mjs';
 import { median } from './report.mjs';
 
 const pg = createRequire(import.meta.url)('pg');
