@@ -84,23 +84,23 @@ describe('the edge', () => {
   const get = (path, headers = {}) => fetch(`${edge.url}${path}`, { headers });
 
   it('responds to an unknown route with the error body of the services', async () => {
-    const answer = await get('/api/v1/unknown', { 'x-request-id': 'abc-1' });
-    assert.equal(answer.status, 404);
-    const { error, code, requestId, message } = await answer.json();
+    const reply = await get('/api/v1/unknown', { 'x-request-id': 'abc-1' });
+    assert.equal(reply.status, 404);
+    const { error, code, requestId, message } = await reply.json();
     assert.deepEqual([error, code, requestId, typeof message], ['Not Found', 'not_found', 'abc-1', 'string']);
-    assert.equal(answer.headers.get('x-request-id'), 'abc-1');
+    assert.equal(reply.headers.get('x-request-id'), 'abc-1');
   });
 
   it('creates a request id when the one of the caller is not valid', async () => {
-    const answer = await get('/api/v1/unknown', { 'x-request-id': 'has blanks' });
-    assert.match((await answer.json()).requestId, /^[0-9a-f-]{36}$/);
+    const reply = await get('/api/v1/unknown', { 'x-request-id': 'has blanks' });
+    assert.match((await reply.json()).requestId, /^[0-9a-f-]{36}$/);
   });
 
   it('responds 503 with Retry-After when no instance can be reached', async () => {
-    const answer = await get('/api/v1/down');
-    assert.equal(answer.status, 503);
-    assert.equal(answer.headers.get('retry-after'), '1');
-    assert.equal((await answer.json()).code, 'service_unavailable');
+    const reply = await get('/api/v1/down');
+    assert.equal(reply.status, 503);
+    assert.equal(reply.headers.get('retry-after'), '1');
+    assert.equal((await reply.json()).code, 'service_unavailable');
   });
 
   it('adds the peer to X-Forwarded-For and keeps what was there', async () => {
@@ -124,8 +124,8 @@ describe('the edge', () => {
 
   it('passes a large body through', async () => {
     const body = Buffer.alloc(20_000_000);
-    const answer = await fetch(`${edge.url}/api/v1/one`, { method: 'POST', body });
-    assert.equal((await answer.json()).bytes, body.length);
+    const reply = await fetch(`${edge.url}/api/v1/one`, { method: 'POST', body });
+    assert.equal((await reply.json()).bytes, body.length);
   });
 
   it('forwards a response that comes before the body has ended', async () => {
@@ -134,7 +134,7 @@ describe('the edge', () => {
         method: 'POST',
         headers: { 'content-length': 50_000_000 },
       });
-      request.once('response', (answer) => resolve(answer.resume().statusCode));
+      request.once('response', (reply) => resolve(reply.resume().statusCode));
       request.once('error', reject);
       request.write(Buffer.alloc(100_000));
     });
@@ -151,14 +151,14 @@ describe('the edge', () => {
   });
 
   it('streams: the first part arrives before the last is sent', async () => {
-    const answer = await get('/api/v1/one/stream');
-    const { value } = await answer.body.getReader().read();
+    const reply = await get('/api/v1/one/stream');
+    const { value } = await reply.body.getReader().read();
     assert.equal(Buffer.from(value).toString(), 'first;');
   });
 
   it('cuts the connection when a response is incomplete', async () => {
-    const answer = await get('/api/v1/one/half');
-    await assert.rejects(answer.text(), 'the connection is cut, not ended');
+    const reply = await get('/api/v1/one/half');
+    await assert.rejects(reply.text(), 'the connection is cut, not ended');
   });
 
   it('closes the request to the service when the caller disconnects', async () => {
@@ -185,9 +185,9 @@ describe('the edge', () => {
 
   it('reports which service is not ready', async () => {
     assert.equal((await get('/health/live')).status, 200);
-    const answer = await get('/health/ready');
-    assert.equal(answer.status, 503);
-    const { checks } = await answer.json();
+    const reply = await get('/health/ready');
+    assert.equal(reply.status, 503);
+    const { checks } = await reply.json();
     assert.equal(checks.identity, 'up');
     assert.equal(checks.credentials, 'down');
   });
@@ -203,8 +203,8 @@ describe('the edge', () => {
   it('responds 400 to a peer that does not speak HTTP', async () => {
     const socket = net.connect(Number(new URL(edge.url).port), '127.0.0.1');
     socket.write('nonsense\r\n\r\n');
-    const answer = await new Promise((resolve) => socket.once('data', (bytes) => resolve(bytes.toString())));
-    assert.match(answer, /^HTTP\/1\.1 400/);
+    const reply = await new Promise((resolve) => socket.once('data', (bytes) => resolve(bytes.toString())));
+    assert.match(reply, /^HTTP\/1\.1 400/);
     assert.equal((await get('/health/live')).status, 200);
   });
 });

@@ -45,8 +45,8 @@ describe('the launcher', () => {
     const { baseUrl, services } = await fixture.status();
     const { instances } = services.find(({ name }) => name === 'provisioning');
     assert.equal(instances.length, 2);
-    const answers = await Promise.all(Array.from({ length: 8 }, () => fetch(`${baseUrl}/api/v1/devices`)));
-    const pids = new Set((await Promise.all(answers.map((answer) => answer.json()))).map(({ pid }) => pid));
+    const responses = await Promise.all(Array.from({ length: 8 }, () => fetch(`${baseUrl}/api/v1/devices`)));
+    const pids = new Set((await Promise.all(responses.map((response) => response.json()))).map(({ pid }) => pid));
     assert.deepEqual([...pids].sort(), instances.map(({ pid }) => pid).sort());
   });
 
@@ -121,12 +121,12 @@ describe('the launcher', () => {
     const stores = fixture.processes().filter(({ name }) => name.startsWith('store:'));
     assert.equal(stores.length, 3);
     for (const { pid } of stores) process.kill(pid, 'SIGKILL');
-    const answers = (check, url) => check(url).then(Boolean, () => false);
+    const responds = (check, url) => check(url).then(Boolean, () => false);
     const isRestarted = await poll(
       async () =>
-        (await answers(checkRedis, redisUrl)) &&
-        (await answers(checkNats, natsUrl)) &&
-        (await answers(checkPostgres, databaseUrl)),
+        (await responds(checkRedis, redisUrl)) &&
+        (await responds(checkNats, natsUrl)) &&
+        (await responds(checkPostgres, databaseUrl)),
       { timeoutMs: 20_000, everyMs: 100 },
     );
     assert.ok(isRestarted, fs.readFileSync(path.join(fixture.dir, 'data/dev/log/fleet.log'), 'utf8'));

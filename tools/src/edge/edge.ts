@@ -26,14 +26,14 @@ export async function startEdge(options: {
     const isTooLong = !request.complete && !isBodyless(request) && length > MAX_DISCARDED_BYTES;
     upstreamResponse.headers.connection = isTooLong ? 'close' : 'keep-alive';
   });
-  let turn = 0;
+  let requests = 0;
 
-  /** Ready instances in turn, then those that start: a service that lost a dependency responds better than the edge. */
+  /** Returns ready instances first, then those that start; each request begins with another one. */
   const candidatesOf = (service: string): Upstream[] => {
     const own = instances.filter((instance) => instance.service === service);
-    const first = turn++ % Math.max(own.length, 1);
-    const inTurn = [...own.slice(first), ...own.slice(0, first)];
-    return ['ready', 'starting'].flatMap((state) => inTurn.filter((instance) => instance.state === state));
+    const first = requests++ % Math.max(own.length, 1);
+    const rotated = [...own.slice(first), ...own.slice(0, first)];
+    return ['ready', 'starting'].flatMap((state) => rotated.filter((instance) => instance.state === state));
   };
 
   const forward = async (request: IncomingMessage, response: ServerResponse, requestId: string, service: string) => {

@@ -17,7 +17,7 @@ export interface FleetSummary {
   logs: string;
 }
 
-/** What the launcher writes so that other commands, and the next launcher, know what runs. Contains passwords. */
+/** State file of the launcher: other commands and the next launcher read what runs. Contains passwords. */
 export interface FleetState {
   launcher?: Pick<ProcessRecord, 'pid' | 'start'>;
   phase: 'starting' | 'ready' | 'stopped';

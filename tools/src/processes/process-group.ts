@@ -10,7 +10,7 @@ export interface ProcessSpec {
   command: string;
   args: readonly string[];
   env: NodeJS.ProcessEnv;
-  /** Where its output is appended; without one the user sees the output. */
+  /** File its output is appended to; without one the user sees the output. */
   logFile?: string;
   /** Discards standard output. */
   quiet?: boolean;

@@ -9,7 +9,7 @@ export interface ProcessRecord {
   start: string;
   /** The signal that stops it in an orderly way. */
   signal: NodeJS.Signals;
-  /** Whether it leads a process group that is stopped with it. */
+  /** True when it leads a process group that is stopped with it. */
   group?: boolean;
 }
 

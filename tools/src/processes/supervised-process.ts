@@ -5,7 +5,7 @@ import { stopProcess } from './process-record.js';
 
 export type ProcessState = 'stopped' | 'starting' | 'ready' | 'crashed' | 'stopping';
 
-/** Where processes run, and who is notified about them. */
+/** The group that processes run in, and the receivers of notices. */
 export interface Supervision {
   group: ProcessGroup;
   say: (line: string) => void;

@@ -11,12 +11,12 @@ export interface Store {
   title: string;
   url: string;
   version: string;
-  /** Where it comes from, for the user: a variable, or `private, npm`. */
+  /** Origin shown to the user: a variable, or `private, npm`. */
   from: string;
   isPrivate: boolean;
 }
 
-/** What the private stores of one run share. */
+/** Settings that the private stores of one run share. */
 export interface StoreContext extends Supervision {
   dir: string;
   /** Ports of the previous run, so that addresses stay the same. */
