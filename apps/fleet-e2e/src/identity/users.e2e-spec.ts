@@ -13,7 +13,7 @@ import { must } from '../steps.js';
 
 const FLEET = ['/users/me', '/orgs/organizations', '/api-keys', '/devices'];
 
-describe('people of a partner', () => {
+describe('users of a partner', () => {
   const fleet = connectToFleet();
   const anonymous = () => new ApiClient(fleet.baseUrl);
   let owner: SignedIn;
@@ -27,13 +27,13 @@ describe('people of a partner', () => {
     return (data as { id: string; name: string }[]).find((role) => role.name === name)?.id ?? '';
   };
 
-  it('are confined to sites of their organization, which provisioning is asked for', async () => {
+  it('are restricted to sites that provisioning confirms', async () => {
     const [mine, other] = [await createOrganization(owner.client), await createOrganization(owner.client)];
     const { orgId } = mine;
     const roleId = await roleNamed('Org Technician', `&orgId=${orgId}`);
     const invite = (siteIds: string[]) =>
       owner.client.post('/users/invite', {
-        email: `sited-${Date.now()}-${siteIds.length}@people.test`,
+        email: `sited-${Date.now()}-${siteIds.length}@users.test`,
         name: 'Sam Site',
         orgId,
         roleId,
@@ -44,7 +44,7 @@ describe('people of a partner', () => {
     must(await invite([mine.siteId]), 201);
   });
 
-  it('are out of every service once they are removed', async () => {
+  it('are rejected by every service once they are removed', async () => {
     const leaver = await inviteAndAccept(fleet, owner.client, {
       roleId: await roleNamed('Partner Technician'),
       orgAccess: 'all',
@@ -60,19 +60,19 @@ describe('people of a partner', () => {
     expect([login.status, login.body.code]).toEqual([401, 'login_failed']);
   });
 
-  it('refresh from two tabs at once: one goes on, the other is told to repeat', async () => {
-    const person = await inviteAndAccept(fleet, owner.client, { roleId: await roleNamed('Partner Viewer') });
-    const login = await anonymous().post('/auth/login', { email: person.email, password: PASSWORD });
+  it('refresh from two tabs at once: one succeeds, the other gets 409', async () => {
+    const user = await inviteAndAccept(fleet, owner.client, { roleId: await roleNamed('Partner Viewer') });
+    const login = await anonymous().post('/auth/login', { email: user.email, password: PASSWORD });
     must(login, 200);
     const tab = anonymous().as({
       cookies: login.cookies,
       headers: { 'x-service-csrf': login.cookies['service_csrf_token'] ?? '' },
     });
-    const answers = await Promise.all([tab.post('/auth/refresh'), tab.post('/auth/refresh')]);
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
-    const raced = answers.find(({ status }) => status === 409);
+    const responses = await Promise.all([tab.post('/auth/refresh'), tab.post('/auth/refresh')]);
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 409]);
+    const raced = responses.find(({ status }) => status === 409);
     expect([raced?.body.code, raced?.headers.get('retry-after')]).toEqual(['refresh_raced', '1']);
-    const winner = answers.find(({ status }) => status === 200);
+    const winner = responses.find(({ status }) => status === 200);
     must(
       await anonymous()
         .as({ bearer: winner?.body.tokens.accessToken as string })
@@ -81,13 +81,13 @@ describe('people of a partner', () => {
     );
   });
 
-  it('choose a new password by a mailed link, once', async () => {
-    const person = await inviteAndAccept(fleet, owner.client, { roleId: await roleNamed('Partner Viewer') });
-    const unknown = must(await anonymous().post('/auth/forgot-password', { email: 'nobody@nowhere.test' }), 200);
-    const known = must(await anonymous().post('/auth/forgot-password', { email: person.email }), 200);
+  it('reset the password by a mailed link, once', async () => {
+    const user = await inviteAndAccept(fleet, owner.client, { roleId: await roleNamed('Partner Viewer') });
+    const unknown = must(await anonymous().post('/auth/forgot-password', { email: 'unknown@nowhere.test' }), 200);
+    const known = must(await anonymous().post('/auth/forgot-password', { email: user.email }), 200);
     expect(known).toEqual(unknown);
     const token = await eventually(async () => {
-      const mails = await new MailboxClient(fleet.mailboxUrl).messages(person.email);
+      const mails = await new MailboxClient(fleet.mailboxUrl).messages(user.email);
       const found = mails.map(({ text }) => /reset-password\?token=([\w-]+)/.exec(text)?.[1]).find(Boolean);
       if (!found) throw new Error('no link yet');
       return found;
@@ -96,7 +96,7 @@ describe('people of a partner', () => {
     expect((await reset('password')).body.code).toBe('weak_password');
     must(await reset('another-horse-battery-8'), 200);
     expect((await reset('third-horse-battery-9')).body.code).toBe('reset_token_invalid');
-    must(await person.client.get('/users/me'), 401);
-    must(await anonymous().post('/auth/login', { email: person.email, password: 'another-horse-battery-8' }), 200);
+    must(await user.client.get('/users/me'), 401);
+    must(await anonymous().post('/auth/login', { email: user.email, password: 'another-horse-battery-8' }), 200);
   });
 });
