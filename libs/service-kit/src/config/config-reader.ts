@@ -116,8 +116,9 @@ export class ConfigReader {
     });
   }
 
-  /** Comma-separated address ranges; a bare address is a range of one. */
-  cidrs(name: string): Cidr[] {
+  /** Comma-separated address ranges; a bare address is a range of one. With `none`, the word `none` is an empty list. */
+  cidrs(name: string, { none = false } = {}): Cidr[] {
+    if (none && this.raw(name)?.toLowerCase() === 'none') return [];
     const ranges: Cidr[] = [];
     for (const item of this.list(name)) {
       const range = parseCidr(item);

@@ -18,7 +18,11 @@ function problemsOf(changes: NodeJS.ProcessEnv, outbound = false): readonly stri
   }
 }
 
-const PRODUCTION = { NODE_ENV: 'production', REDIS_URL: 'redis://:secret@redis:6379' };
+const PRODUCTION = {
+  NODE_ENV: 'production',
+  REDIS_URL: 'redis://:secret@redis:6379',
+  TRUSTED_PROXY_CIDRS: 'none',
+};
 
 describe('the configuration of every service', () => {
   it('has the defaults of the contract', () => {
@@ -76,6 +80,11 @@ describe('the configuration of every service', () => {
   it.each([
     ['a Redis without password', { REDIS_URL: 'redis://redis:6379' }, 'REDIS_URL must carry a password in production'],
     ['limits that are off', { RATE_LIMITS_ENABLED: 'false' }, 'RATE_LIMITS_ENABLED must not be false in production'],
+    [
+      'https without a word about proxies',
+      { TRUSTED_PROXY_CIDRS: '' },
+      'TRUSTED_PROXY_CIDRS is required in production with an https PUBLIC_API_URL: ranges, or none',
+    ],
     ['no public address', { PUBLIC_API_URL: '' }, 'PUBLIC_API_URL is required in production'],
     [
       'plain HTTP where it is hosted',

@@ -34,6 +34,8 @@ export interface FleetConfig {
   /** Windows of this service that replace declared ones of the same name; see `readRateLimits`. */
   limits?: Readonly<Record<string, RateLimitWindow>>;
   shutdownGraceSeconds: number;
+  /** Readiness responds 503 for this long before the port closes, so that balancers look elsewhere. */
+  shutdownDelaySeconds: number;
   jwtIssuer: string;
   jwtAudience: string;
 }
@@ -56,10 +58,12 @@ export function readFleetConfig(v: ConfigReader, service: ServiceName): FleetCon
   const port = v.integer('PORT', { min: 0, max: 65_535, default: DEFAULT_PORTS[service] });
   const publicApiUrl = withoutSlash(v.url('PUBLIC_API_URL', { protocols: HTTP })) ?? 'http://localhost:8080';
   const publicAppUrl = withoutSlash(v.url('PUBLIC_APP_URL', { protocols: HTTP })) ?? publicApiUrl;
+  const isProduction = nodeEnv === 'production';
+  const graceSeconds = service === 'webhook-dispatcher' ? 45 : 20; // an attempt in flight lasts up to 30 s
   const config: FleetConfig = {
     service,
     nodeEnv,
-    isProduction: nodeEnv === 'production',
+    isProduction,
     isHosted: v.string('IS_HOSTED', { default: 'true' }).toLowerCase() !== 'false',
     logLevel: v.enum('LOG_LEVEL', LOG_LEVELS, { default: 'info' }),
     port,
@@ -75,11 +79,12 @@ export function readFleetConfig(v: ConfigReader, service: ServiceName): FleetCon
     publicApiUrl,
     publicAppUrl,
     corsOrigins: v.list('CORS_ORIGINS', { default: [new URL(publicAppUrl).origin], check: originComplaint }),
-    trustedProxyCidrs: v.cidrs('TRUSTED_PROXY_CIDRS'),
+    trustedProxyCidrs: v.cidrs('TRUSTED_PROXY_CIDRS', { none: true }),
     forceHttps: v.boolean('FORCE_HTTPS', { default: false }),
     rateLimitsEnabled: v.boolean('RATE_LIMITS_ENABLED', { default: true }),
     globalRateLimitPerMinute: v.integer('GLOBAL_RATE_LIMIT_PER_MINUTE', { min: 1, max: 100_000, default: 300 }),
-    shutdownGraceSeconds: v.integer('SHUTDOWN_GRACE_SECONDS', { min: 1, max: 300, default: 20 }),
+    shutdownGraceSeconds: v.integer('SHUTDOWN_GRACE_SECONDS', { min: 1, max: 300, default: graceSeconds }),
+    shutdownDelaySeconds: v.integer('SHUTDOWN_DELAY_SECONDS', { min: 0, max: 60, default: isProduction ? 5 : 0 }),
     jwtIssuer: v.string('JWT_ISSUER', { default: 'service-identity' }),
     jwtAudience: v.string('JWT_AUDIENCE', { default: 'service-api' }),
   };

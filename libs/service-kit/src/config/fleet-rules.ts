@@ -9,6 +9,9 @@ export function checkFleetRules(v: ConfigReader, config: FleetConfig): void {
     v.problem('REDIS_URL must carry a password in production');
   }
   if (!config.rateLimitsEnabled) v.problem('RATE_LIMITS_ENABLED must not be false in production');
+  if (config.publicApiUrl.startsWith('https:') && !v.has('TRUSTED_PROXY_CIDRS')) {
+    v.problem('TRUSTED_PROXY_CIDRS is required in production with an https PUBLIC_API_URL: ranges, or none');
+  }
   for (const [name, url] of [
     ['PUBLIC_API_URL', config.publicApiUrl],
     ['PUBLIC_APP_URL', config.publicAppUrl],

@@ -1,5 +1,5 @@
-import type { ServerResponse } from 'node:http';
 import type { ErrorBody } from '@rmm/contracts';
+import type { KitResponse } from '../http/kit-request.js';
 import type { DomainError } from './domain-error.js';
 
 /** The one shape of every error. @see CONTRACT.md 1.4 */
@@ -24,7 +24,7 @@ export type ToErrorBody = (error: DomainError, requestId: string) => object;
  * @param toBody  for surfaces whose protocol has errors of its own
  */
 export function writeError(
-  response: ServerResponse,
+  response: KitResponse,
   error: DomainError,
   requestId: string,
   toBody: ToErrorBody = toErrorBody,
@@ -34,6 +34,7 @@ export function writeError(
     return;
   }
   const text = JSON.stringify(toBody(error, requestId));
+  response.errorCode = error.code;
   response.statusCode = error.status;
   for (const [name, value] of Object.entries(error.headers ?? {})) response.setHeader(name, value);
   const retryAfter = retryAfterOf(error);

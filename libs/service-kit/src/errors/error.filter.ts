@@ -15,9 +15,11 @@ export class ErrorFilter implements ExceptionFilter {
     if (host.getType() !== 'http') throw thrown;
     const http = host.switchToHttp();
     const request = http.getRequest<KitRequest>();
+    const response = http.getResponse<KitResponse>();
+    if (response.writableEnded) return; // after the time limit of the request has responded
     const error = this.translate(thrown);
     logError(this.logger, error, request);
-    writeError(http.getResponse<KitResponse>(), error, request.requestId, (...given) => this.toBody(...given));
+    writeError(response, error, request.requestId, (...given) => this.toBody(...given));
   }
 
   /** For surfaces with words of their own: extend, and use the filter on their controllers. */

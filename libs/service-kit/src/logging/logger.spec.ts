@@ -1,7 +1,6 @@
 import { runInContext } from '../context/request-context.js';
 import { Logger } from './logger.js';
 import { NestLogger } from './nest-logger.js';
-import { prettyStream } from './pretty-stream.js';
 
 describe('the log', () => {
   let lines: Record<string, unknown>[];
@@ -89,17 +88,5 @@ describe('the log', () => {
     nest.log('AppModule dependencies initialized', 'InstanceLoader');
     nest.error(new Error('boom'), 'Somewhere');
     expect(lines).toEqual([expect.objectContaining({ level: 'error', context: 'Somewhere', msg: 'boom' })]);
-  });
-
-  it('is pretty for people', () => {
-    let out = '';
-    const pretty = Logger.create({
-      service: 'identity',
-      level: 'info',
-      sink: prettyStream({ write: (text: string) => (out += text) }),
-    });
-    pretty.warn({ err: new Error('boom'), userId: 'u' }, 'odd');
-    expect(out).toMatch(/warn .*identity odd .*"userId":"u"/);
-    expect(out).toContain('Error: boom');
   });
 });

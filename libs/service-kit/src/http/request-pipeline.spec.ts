@@ -62,8 +62,10 @@ describe('the request pipeline', () => {
   });
 
   it('sets HSTS over HTTPS only', async () => {
-    const { headers } = await get('/api/v1/things').set('X-Forwarded-Proto', 'https');
+    const { headers } = await get('/api/v1/things').set('X-Forwarded-Proto', 'http, https');
     expect(headers['strict-transport-security']).toBe('max-age=31536000; includeSubDomains; preload');
+    const plain = await get('/api/v1/things').set('X-Forwarded-Proto', 'https, http');
+    expect(plain.headers['strict-transport-security']).toBeUndefined();
   });
 
   it('allows the listed origins, with credentials, and no other', async () => {
@@ -157,10 +159,10 @@ describe('the request pipeline', () => {
     await get('/api/v1/nowhere/at/all');
     const { text } = await get('/metrics');
     expect(text).toContain(
-      'rmm_http_request_duration_seconds_count{method="GET",route="none",status="404",service="provisioning"}',
+      'rmm_http_request_duration_seconds_count{service="provisioning",method="GET",route="none",status="404"}',
     );
     expect(text).toMatch(
-      /_bucket\{method="GET",route="\/api\/v1\/things",status="200",le="\+Inf",service="provisioning"\} \d+/,
+      /_bucket\{le="\+Inf",service="provisioning",method="GET",route="\/api\/v1\/things",status="200"\} \d+/,
     );
     expect(text).toContain('rmm_http_requests_in_flight');
   });
