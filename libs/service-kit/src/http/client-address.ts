@@ -22,8 +22,11 @@ export function trustProxies(cidrs: readonly Cidr[]): (address: string) => boole
  * Returns the right-most address of `X-Forwarded-For` (else `X-Real-IP`) that is no trusted proxy, the left-most where
  * all are, and only when the peer itself is trusted; otherwise the peer. A hop that is no address ends the chain.
  */
-export function clientAddress(request: Pick<Request, 'headers' | 'ips' | 'socket'>, isPeerTrusted: boolean) {
-  const peer = addressOf(request.socket.remoteAddress ?? '');
+export function clientAddress(
+  request: Pick<Request, 'headers' | 'ips' | 'socket'>,
+  isPeerTrusted: boolean,
+): string | undefined {
+  const peer = withoutMapping(request.socket.remoteAddress);
   if (!isPeerTrusted) return peer;
   if (request.headers['x-forwarded-for'] === undefined) {
     const real = request.headers['x-real-ip'];
@@ -34,6 +37,11 @@ export function clientAddress(request: Pick<Request, 'headers' | 'ips' | 'socket
     if (address !== undefined) return address;
   }
   return peer;
+}
+
+/** Sockets have `::ffff:127.0.0.1` where IPv4 comes in over a dual-stack listener. */
+function withoutMapping(address: string | undefined): string | undefined {
+  return address?.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
 }
 
 /** Reads `1.2.3.4`, `1.2.3.4:5678`, `::1`, `[::1]:5678`; IPv4 inside IPv6 is read as IPv4. */
