@@ -10,7 +10,7 @@ import { MetricsRegistry } from '../metrics/metrics-registry.js';
 import { type AppOptions, configureApp } from './configure-app.js';
 import { Shutdown } from './shutdown.js';
 
-export interface ServiceOptions extends AppOptions {
+export interface StartOptions extends AppOptions {
   service: ServiceName;
   /** Imports `ServiceKitModule.forRoot(config, service)`. */
   module: Type | DynamicModule;
@@ -23,7 +23,7 @@ export interface ServiceOptions extends AppOptions {
  * messages are consumed, then it is ready. SIGTERM and SIGINT stop it cleanly within the grace time.
  * @throws when a module cannot initialize; nothing is left open
  */
-export async function startService(options: ServiceOptions): Promise<INestApplication> {
+export async function startService(options: StartOptions): Promise<INestApplication> {
   const { config, module, service } = options;
   const startedAt = performance.now();
   const app = await NestFactory.create<NestExpressApplication>(module, {
