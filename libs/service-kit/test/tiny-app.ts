@@ -1,9 +1,10 @@
 import type { Server } from 'node:http';
-import { Body, Controller, Delete, Get, Module, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Module, Post, Query, Req, Res } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Test } from '@nestjs/testing';
 import {
   type AppOptions,
+  type AuthenticatedRequest,
   ConflictError,
   configureApp,
   currentContext,
@@ -105,7 +106,13 @@ class ThingsController {
 
   @Get('guess')
   async guess(): Promise<object> {
-    await this.limits.hit(GUESSES, 'somebody');
+    await this.limits.hit(GUESSES, 'any-client');
+    return {};
+  }
+
+  @Get('as-user')
+  asUser(@Req() request: AuthenticatedRequest): object {
+    request.caller = { actor: { type: 'user', id: 'u-1' }, partnerId: 'p-1', orgId: null, userId: 'u-1' };
     return {};
   }
 

@@ -7,7 +7,7 @@ import { checkFleetRules } from './fleet-rules.js';
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** The variables every service has. @see CONTRACT.md 10 */
+/** The variables of every service. @see docs/reference/configuration.md */
 export interface FleetConfig {
   service: ServiceName;
   nodeEnv: 'development' | 'test' | 'production';
@@ -52,7 +52,7 @@ const POSTGRES = ['postgres', 'postgresql'] as const;
 const HTTP = ['http', 'https'] as const;
 const withoutSlash = (url: string | undefined) => url?.replace(/\/+$/, '');
 
-/** Reads the "all" rows of CONTRACT.md 10; problems are left in the reader. */
+/** Reads the variables of every service; problems are left in the reader. */
 export function readFleetConfig(v: ConfigReader, service: ServiceName): FleetConfig {
   const nodeEnv = v.enum('NODE_ENV', ['development', 'test', 'production'], { default: 'development' });
   const port = v.integer('PORT', { min: 0, max: 65_535, default: DEFAULT_PORTS[service] });
@@ -78,7 +78,7 @@ export function readFleetConfig(v: ConfigReader, service: ServiceName): FleetCon
     natsUrl: v.string('NATS_URL', { required: true, secret: true }),
     publicApiUrl,
     publicAppUrl,
-    corsOrigins: v.list('CORS_ORIGINS', { default: [new URL(publicAppUrl).origin], check: originComplaint }),
+    corsOrigins: v.list('CORS_ORIGINS', { default: [new URL(publicAppUrl).origin], check: checkOrigin }),
     trustedProxyCidrs: v.cidrs('TRUSTED_PROXY_CIDRS', { none: true }),
     forceHttps: v.boolean('FORCE_HTTPS', { default: false }),
     rateLimitsEnabled: v.boolean('RATE_LIMITS_ENABLED', { default: true }),
@@ -92,7 +92,7 @@ export function readFleetConfig(v: ConfigReader, service: ServiceName): FleetCon
   return config;
 }
 
-function originComplaint(origin: string): string | null {
+function checkOrigin(origin: string): string | null {
   if (origin.includes('*')) return 'must list origins, wildcards are refused';
   return URL.canParse(origin) && new URL(origin).origin === origin
     ? null

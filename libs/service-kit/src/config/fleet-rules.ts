@@ -2,7 +2,7 @@ import type { Cidr } from './cidr.js';
 import type { ConfigReader } from './config-reader.js';
 import type { FleetConfig } from './fleet-config.js';
 
-/** What production refuses. @see CONTRACT.md 10, last column */
+/** Checks the values that production refuses. @see docs/reference/configuration.md */
 export function checkFleetRules(v: ConfigReader, config: FleetConfig): void {
   if (!config.isProduction) return;
   if (URL.canParse(config.redisUrl ?? '') && new URL(config.redisUrl).password === '') {
@@ -21,7 +21,7 @@ export function checkFleetRules(v: ConfigReader, config: FleetConfig): void {
   }
 }
 
-/** `OUTBOUND_EXTRA_ALLOWED_CIDRS`: ranges tenants' URLs may reach beyond the public internet; never in production or hosted. */
+/** Reads the address ranges that tenants' URLs may use besides the public internet; refused in production and where hosted. */
 export function readOutboundExtraAllowedCidrs(v: ConfigReader, config: FleetConfig): Cidr[] {
   if (v.has('OUTBOUND_EXTRA_ALLOWED_CIDRS') && (config.isProduction || config.isHosted)) {
     v.problem('OUTBOUND_EXTRA_ALLOWED_CIDRS must be empty in production and where the fleet is hosted');
