@@ -13,10 +13,10 @@ pg.Client.prototype.query = function counted(...args) {
   return query.apply(this, args);
 };
 
-const { startService } = await lib('service-kit');
-const { readIdentityConfig } = await built('identity', 'config.js');
+const { startFromEnvironment } = await lib('service-kit');
+const { AppModule } = await built('identity', 'app.module.js');
 const { serviceOptions } = await built('identity', 'service-options.js');
-const app = await startService(serviceOptions(readIdentityConfig(process.env)));
+const app = await startFromEnvironment(AppModule, serviceOptions, process.env);
 
 const delay = monitorEventLoopDelay({ resolution: 5 });
 delay.enable();

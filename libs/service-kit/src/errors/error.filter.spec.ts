@@ -4,16 +4,16 @@ import { startTinyApp, type TinyApp } from '../../test/tiny-app.js';
 
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-describe('bad input and bad days', () => {
+describe('error responses', () => {
   let stores: Stores;
-  let gate: TcpProxy;
+  let proxy: TcpProxy;
   let tiny: TinyApp;
 
   beforeAll(async () => {
     stores = await startStores();
-    gate = await stores.gate(stores.redisUrl);
+    proxy = await stores.gate(stores.redisUrl);
     tiny = await startTinyApp(
-      { REDIS_URL: gate.url },
+      { REDIS_URL: proxy.url },
       {
         bodyLimits: [{ path: '/things/import', limitBytes: 3_000_000 }],
         timeouts: [{ path: '/things/slow', timeoutMs: 200 }],
@@ -31,27 +31,27 @@ describe('bad input and bad days', () => {
     request(tiny.server).post(`/api/v1${path}`).set('Content-Type', type).send(body);
   const get = (path: string) => request(tiny.server).get(`/api/v1${path}`);
 
-  it('answers malformed JSON with 400 malformed_json', async () => {
-    const answer = await post('/things', '{"name":');
-    expect(answer.status).toBe(400);
-    expect(answer.body).toEqual({
+  it('returns 400 malformed_json for malformed JSON', async () => {
+    const reply = await post('/things', '{"name":');
+    expect(reply.status).toBe(400);
+    expect(reply.body).toEqual({
       error: 'Malformed JSON',
       message: 'Malformed JSON',
       code: 'malformed_json',
-      requestId: answer.headers['x-request-id'],
+      requestId: reply.headers['x-request-id'],
     });
   });
 
-  it('answers bytes that are no UTF-8 with 400 malformed_json', async () => {
-    const answer = await request(tiny.server)
+  it('returns 400 malformed_json for bytes that are not UTF-8', async () => {
+    const reply = await request(tiny.server)
       .post('/api/v1/things')
       .set('Content-Type', 'application/json')
       .serialize((body: Buffer) => body as never)
       .send(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]));
-    expect([answer.status, answer.body.code]).toEqual([400, 'malformed_json']);
+    expect([reply.status, reply.body.code]).toEqual([400, 'malformed_json']);
   });
 
-  it('answers a body over the ceiling with 413, whether its length was announced or not', async () => {
+  it('returns 413 for a body over the limit, with or without Content-Length', async () => {
     const body = JSON.stringify({ name: 'x'.repeat(1024 * 1024) });
     const announced = await post('/things', body);
     expect([announced.status, announced.body.code]).toEqual([413, 'payload_too_large']);
@@ -59,18 +59,18 @@ describe('bad input and bad days', () => {
     chunked.set('Transfer-Encoding', 'chunked');
     chunked.write(body.slice(0, 600_000));
     chunked.write(body.slice(600_000));
-    const answer = await chunked;
-    expect([answer.status, answer.body.code]).toEqual([413, 'payload_too_large']);
+    const reply = await chunked;
+    expect([reply.status, reply.body.code]).toEqual([413, 'payload_too_large']);
   });
 
-  it('has a higher ceiling where a route says so', async () => {
-    const answer = await post('/things/import', JSON.stringify({ name: 'x'.repeat(2_000_000) }));
-    expect([answer.status, answer.body.error]).toEqual([400, 'name: must be text of 1 to 255 characters']);
+  it('applies the body limit of a route', async () => {
+    const reply = await post('/things/import', JSON.stringify({ name: 'x'.repeat(2_000_000) }));
+    expect([reply.status, reply.body.error]).toEqual([400, 'name: must be text of 1 to 255 characters']);
     const over = await post('/things/import', JSON.stringify({ name: 'x'.repeat(3_000_000) }));
     expect(over.status).toBe(413);
   });
 
-  it('words what goes wrong before the router as a route says, with the status and headers of every error', async () => {
+  it('applies the error body of a route to errors before the router', async () => {
     const over = await post('/things/import', 'x'.repeat(3_000_001));
     expect([over.status, over.headers['content-type']]).toEqual([413, 'application/json; charset=utf-8']);
     expect(over.body).toEqual({ said: 'payload_too_large', id: over.headers['x-request-id'] });
@@ -79,34 +79,34 @@ describe('bad input and bad days', () => {
   });
 
   it.each(['application/x-www-form-urlencoded', 'text/plain', 'application/json; charset=utf-16'])(
-    'answers %s with 415',
+    'returns 415 for %s',
     async (type) => {
-      const answer = await post('/things', 'name=x', type);
-      expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_media_type']);
+      const reply = await post('/things', 'name=x', type);
+      expect([reply.status, reply.body.code]).toEqual([415, 'unsupported_media_type']);
     },
   );
 
-  it('answers a compressed body with 415 instead of unpacking it', async () => {
-    const answer = await post('/things', '{}').set('Content-Encoding', 'gzip');
-    expect(answer.status).toBe(415);
+  it('returns 415 for a compressed body', async () => {
+    const reply = await post('/things', '{}').set('Content-Encoding', 'gzip');
+    expect(reply.status).toBe(415);
   });
 
-  it.each(['/nowhere', '/things/a/b'])('answers the unknown route %s with 404 Not Found', async (path) => {
-    const answer = await get(path);
-    expect(answer.status).toBe(404);
-    expect(answer.body).toMatchObject({ error: 'Not Found', code: 'not_found' });
+  it.each(['/nowhere', '/things/a/b'])('returns 404 Not Found for the unknown route %s', async (path) => {
+    const reply = await get(path);
+    expect(reply.status).toBe(404);
+    expect(reply.body).toMatchObject({ error: 'Not Found', code: 'not_found' });
     expect((await request(tiny.server).get('/')).body).toMatchObject({ error: 'Not Found', code: 'not_found' });
   });
 
-  it('answers a malformed id with 404 of the resource, a broken escape too', async () => {
-    const answer = await get('/things/42');
-    expect([answer.status, answer.body.error, answer.body.code]).toEqual([404, 'Thing not found', 'not_found']);
+  it('returns 404 of the resource for a malformed id or escape', async () => {
+    const reply = await get('/things/42');
+    expect([reply.status, reply.body.error, reply.body.code]).toEqual([404, 'Thing not found', 'not_found']);
     expect((await get('/things/%E0%A4%A')).status).toBe(404);
     const id = 'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11';
     expect((await get(`/things/${id}`)).body).toEqual({ id: id.toLowerCase() });
   });
 
-  it('names every problem of a body by its path, the first one in `error`', async () => {
+  it('lists every problem of a body by its path, the first one in `error`', async () => {
     const body = {
       color: 1,
       name: ' ',
@@ -114,11 +114,11 @@ describe('bad input and bad days', () => {
       scopes: ['read', 'own'],
       rows: [{ timezone: 'UTC' }, { timezone: 'far too long', x: 1 }],
     };
-    const answer = await post('/things', JSON.stringify(body));
-    expect(answer.status).toBe(400);
-    expect(answer.body.code).toBe('validation_failed');
-    expect(answer.body.error).toBe('color: unknown field');
-    expect(answer.body.details.fieldErrors).toEqual({
+    const reply = await post('/things', JSON.stringify(body));
+    expect(reply.status).toBe(400);
+    expect(reply.body.code).toBe('validation_failed');
+    expect(reply.body.error).toBe('color: unknown field');
+    expect(reply.body.details.fieldErrors).toEqual({
       color: ['unknown field'],
       name: ['must be text of 1 to 255 characters'],
       size: ['must be an integer from 1 to 10'],
@@ -128,10 +128,10 @@ describe('bad input and bad days', () => {
     });
   });
 
-  it('keeps the texts of an error class, with extras beside them', async () => {
-    const answer = await get('/things/taken');
-    expect(answer.status).toBe(409);
-    expect(answer.body).toEqual({
+  it('returns the texts of an error class with its extra fields', async () => {
+    const reply = await get('/things/taken');
+    expect(reply.status).toBe(409);
+    expect(reply.body).toEqual({
       error: 'Thing taken',
       message: 'Take another.',
       code: 'thing_taken',
@@ -140,10 +140,10 @@ describe('bad input and bad days', () => {
     });
   });
 
-  it('says nothing about the cause of a crash, but logs it', async () => {
-    const answer = await get('/things/crash').set('X-Request-Id', 'crash-1');
-    expect(answer.status).toBe(500);
-    expect(answer.body).toEqual({
+  it('returns 500 without the cause of a crash and logs it', async () => {
+    const reply = await get('/things/crash').set('X-Request-Id', 'crash-1');
+    expect(reply.status).toBe(500);
+    expect(reply.body).toEqual({
       error: 'Internal Server Error',
       message: 'Internal Server Error',
       code: 'internal_error',
@@ -154,32 +154,32 @@ describe('bad input and bad days', () => {
     expect(JSON.stringify(line)).toContain('select * from secret_table');
   });
 
-  it('cuts the connection when an answer had already begun', async () => {
+  it('destroys the connection when a response has already begun', async () => {
     await expect(get('/things/begun')).rejects.toThrow(/aborted|hang up/);
   });
 
-  it('answers 503 with Retry-After when a request waits too long', async () => {
-    const answer = await get('/things/slow');
-    expect([answer.status, answer.body.code, answer.headers['retry-after']]).toEqual([503, 'service_unavailable', '1']);
+  it('returns 503 with Retry-After when a request exceeds its time limit', async () => {
+    const reply = await get('/things/slow');
+    expect([reply.status, reply.body.code, reply.headers['retry-after']]).toEqual([503, 'service_unavailable', '1']);
   });
 
-  it('answers 429 with Retry-After in header and body', async () => {
+  it('returns 429 with Retry-After in header and body', async () => {
     await get('/things/guess');
     await get('/things/guess');
-    const answer = await get('/things/guess');
-    expect([answer.status, answer.body.code]).toEqual([429, 'rate_limited']);
-    expect(answer.body.retryAfter).toBe(60);
-    expect(answer.headers['retry-after']).toBe('60');
+    const reply = await get('/things/guess');
+    expect([reply.status, reply.body.code]).toEqual([429, 'rate_limited']);
+    expect(reply.body.retryAfter).toBe(60);
+    expect(reply.headers['retry-after']).toBe('60');
   });
 
-  it('answers 503 with Retry-After while a dependency is down, and heals', async () => {
-    await gate.shut();
-    const answer = await get('/things/guess');
-    expect([answer.status, answer.body.code, answer.headers['retry-after']]).toEqual([503, 'service_unavailable', '1']);
+  it('returns 503 with Retry-After while a dependency is down and recovers', async () => {
+    await proxy.shut();
+    const reply = await get('/things/guess');
+    expect([reply.status, reply.body.code, reply.headers['retry-after']]).toEqual([503, 'service_unavailable', '1']);
     expect((await get('/things')).status).toBe(200); // the global limit counts in memory meanwhile
     const ready = await request(tiny.server).get('/health/ready');
     expect([ready.status, ready.body.checks]).toEqual([503, { redis: 'down' }]);
-    await gate.open();
+    await proxy.open();
     await eventuallyHealthy();
     expect((await get('/things/guess')).status).toBe(429);
   });

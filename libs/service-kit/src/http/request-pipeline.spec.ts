@@ -25,13 +25,13 @@ describe('the request pipeline', () => {
   });
 
   let clients = 0;
-  /** Each test comes from an address of its own: the global limit is low here. */
+  /** Each test uses another address, since the global limit is low here. */
   const get = (path: string, address = `198.51.100.${++clients}`) =>
     request(tiny.server).get(path).set('X-Forwarded-For', address);
 
-  it('gives every answer a request id, and takes over a proper one', async () => {
-    const made = await get('/api/v1/things');
-    expect(made.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+  it('sets a request id on every response and takes over a valid one', async () => {
+    const created = await get('/api/v1/things');
+    expect(created.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
     const taken = await get('/api/v1/things/context').set('X-Request-Id', 'abc.DEF_1-2');
     expect(taken.headers['x-request-id']).toBe('abc.DEF_1-2');
     expect(taken.body.requestId).toBe('abc.DEF_1-2');
@@ -39,12 +39,12 @@ describe('the request pipeline', () => {
     expect(refused.headers['x-request-id']).not.toBe('a b');
   });
 
-  it('knows client address, user agent and trace context in the handler', async () => {
+  it('passes client address, user agent and trace context to the handler', async () => {
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
-    const answer = await get('/api/v1/things/context', '203.0.113.77')
+    const reply = await get('/api/v1/things/context', '203.0.113.77')
       .set('User-Agent', 'spec')
       .set('traceparent', traceparent);
-    expect(answer.body).toMatchObject({ ipAddress: '203.0.113.77', userAgent: 'spec', traceparent, audited: false });
+    expect(reply.body).toMatchObject({ ipAddress: '203.0.113.77', userAgent: 'spec', traceparent, audited: false });
     const bad = await get('/api/v1/things/context').set('traceparent', 'nonsense');
     expect(bad.body.traceparent).toBeUndefined();
   });
@@ -62,8 +62,10 @@ describe('the request pipeline', () => {
   });
 
   it('sets HSTS over HTTPS only', async () => {
-    const { headers } = await get('/api/v1/things').set('X-Forwarded-Proto', 'https');
+    const { headers } = await get('/api/v1/things').set('X-Forwarded-Proto', 'http, https');
     expect(headers['strict-transport-security']).toBe('max-age=31536000; includeSubDomains; preload');
+    const plain = await get('/api/v1/things').set('X-Forwarded-Proto', 'https, http');
+    expect(plain.headers['strict-transport-security']).toBeUndefined();
   });
 
   it('allows the listed origins, with credentials, and no other', async () => {
@@ -78,18 +80,18 @@ describe('the request pipeline', () => {
     }
   });
 
-  it('answers a preflight itself', async () => {
-    const answer = await request(tiny.server).options('/api/v1/things').set({
+  it('responds to a preflight request', async () => {
+    const reply = await request(tiny.server).options('/api/v1/things').set({
       Origin: 'https://app.fleet.example',
       'Access-Control-Request-Method': 'POST',
       'X-Forwarded-For': '203.0.113.5',
     });
-    expect(answer.status).toBe(204);
-    expect(answer.headers['access-control-allow-methods']).toContain('PATCH');
-    expect(answer.headers['access-control-allow-headers']).toContain('Authorization');
+    expect(reply.status).toBe(204);
+    expect(reply.headers['access-control-allow-methods']).toContain('PATCH');
+    expect(reply.headers['access-control-allow-headers']).toContain('Authorization');
   });
 
-  it('limits an address, IPv6 by its /64, and tells browsers why', async () => {
+  it('limits an address, IPv6 by its /64, with CORS headers on the refusal', async () => {
     for (let i = 0; i < 5; i++) expect((await get('/api/v1/things', `2001:db8::${i}`)).status).toBe(200);
     const refused = await get('/api/v1/things', '2001:db8::ffff').set('Origin', 'https://app.fleet.example');
     expect([refused.status, refused.body.code]).toEqual([429, 'rate_limited']);
@@ -107,7 +109,7 @@ describe('the request pipeline', () => {
     },
   );
 
-  it('counts custom fields for whoever presents no key, and nothing of a key but GET and PATCH of them', async () => {
+  it('exempts GET and PATCH of custom fields with an API key only', async () => {
     const path = '/api/v1/devices/x/custom-fields';
     const address = `192.0.2.${++clients}`;
     for (let i = 0; i < 8; i++) {
@@ -129,13 +131,13 @@ describe('the request pipeline', () => {
     }
   });
 
-  it('counts what only begins like an exempt path', async () => {
+  it('counts a path that only begins like an exempt one', async () => {
     const address = `192.0.2.${++clients}`;
     for (let i = 0; i < 5; i++) await get('/api/v1/agentsmith', address);
     expect((await get('/api/v1/agentsmith', address)).status).toBe(429);
   });
 
-  it('writes one line for a request, by route', async () => {
+  it('logs one line for a request with its route', async () => {
     await get('/api/v1/things/a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11?token=abc', '203.0.113.9').set(
       'X-Request-Id',
       'line-1',
@@ -153,19 +155,28 @@ describe('the request pipeline', () => {
     expect(JSON.stringify(tiny.logged)).not.toContain('token=abc');
   });
 
+  it('logs the code of an error and the caller that was authenticated', async () => {
+    await get('/api/v1/things/42').set('X-Request-Id', 'line-2');
+    await get('/api/v1/things/as-user').set('X-Request-Id', 'line-3');
+    const lineOf = (id: string) => tiny.logged.find((line) => line.requestId === id && line.msg === 'request');
+    expect(lineOf('line-2')).toMatchObject({ status: 404, code: 'not_found' });
+    expect(lineOf('line-3')).toMatchObject({ status: 200, userId: 'u-1', partnerId: 'p-1' });
+    expect(lineOf('line-3')).not.toHaveProperty('orgId');
+  });
+
   it('counts request times by route and status', async () => {
     await get('/api/v1/nowhere/at/all');
     const { text } = await get('/metrics');
     expect(text).toContain(
-      'rmm_http_request_duration_seconds_count{method="GET",route="none",status="404",service="provisioning"}',
+      'rmm_http_request_duration_seconds_count{service="provisioning",method="GET",route="none",status="404"}',
     );
     expect(text).toMatch(
-      /_bucket\{method="GET",route="\/api\/v1\/things",status="200",le="\+Inf",service="provisioning"\} \d+/,
+      /_bucket\{le="\+Inf",service="provisioning",method="GET",route="\/api\/v1\/things",status="200"\} \d+/,
     );
     expect(text).toContain('rmm_http_requests_in_flight');
   });
 
-  it('is live and not ready while it starts, and serves nothing', async () => {
+  it('is live, not ready and serves no route while it starts', async () => {
     const health = tiny.app.get(HealthRegistry);
     health.state = 'starting';
     expect((await get('/health/live')).status).toBe(200);
@@ -177,10 +188,10 @@ describe('the request pipeline', () => {
     expect((await get('/health/ready')).body).toEqual({ status: 'ok', state: 'ready', checks: { redis: 'up' } });
   });
 
-  it('answers what is no HTTP at all with the error body', async () => {
+  it('responds with the error body to bytes that are not HTTP', async () => {
     await new Promise<void>((resolve) => tiny.server.listen(0, '127.0.0.1', resolve));
     const { port } = tiny.server.address() as AddressInfo;
-    const answer = await new Promise<string>((resolve, reject) => {
+    const reply = await new Promise<string>((resolve, reject) => {
       let text = '';
       const socket = connect(port, '127.0.0.1', () => socket.write('NONSENSE\r\n\r\n'));
       socket
@@ -188,8 +199,8 @@ describe('the request pipeline', () => {
         .on('end', () => resolve(text))
         .on('error', reject);
     });
-    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
-    expect(answer).toContain('"code":"bad_request"');
+    expect(reply).toMatch(/^HTTP\/1\.1 400 /);
+    expect(reply).toContain('"code":"bad_request"');
   });
 });
 
@@ -204,12 +215,12 @@ describe('forced HTTPS', () => {
   });
   afterAll(() => tiny.close());
 
-  it('redirects plain HTTP to the public host, whatever host was asked', async () => {
-    const answer = await request(tiny.server).post('/api/v1/things?x=1').set('Host', 'evil.example').send({});
-    expect([answer.status, answer.headers.location]).toEqual([308, 'https://api.fleet.example/api/v1/things?x=1']);
+  it('redirects plain HTTP to the public host, whatever the Host header', async () => {
+    const reply = await request(tiny.server).post('/api/v1/things?x=1').set('Host', 'evil.example').send({});
+    expect([reply.status, reply.headers.location]).toEqual([308, 'https://api.fleet.example/api/v1/things?x=1']);
   });
 
-  it('lets HTTPS and health through', async () => {
+  it('serves HTTPS and health without a redirect', async () => {
     expect((await request(tiny.server).get('/api/v1/things').set('X-Forwarded-Proto', 'https')).status).toBe(200);
     expect((await request(tiny.server).get('/health/live')).status).toBe(200);
   });
