@@ -101,8 +101,8 @@ describe('CallAuditInterceptor', () => {
 
   beforeAll(async () => {
     fleet = await AccessTestFleet.start();
-    const { host, username: user, password: pass } = new URL(fleet.nats.adminUrl);
-    nats = await connect({ servers: host, user, pass });
+    const { host, username, password } = new URL(fleet.nats.adminUrl);
+    nats = await connect({ servers: host, user: username, pass: password });
     service = await fleet.service('identity', {
       controllers: [ThingsController],
       providers: [
