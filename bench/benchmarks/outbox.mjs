@@ -64,7 +64,7 @@ try {
 function envelope(id) {
   return {
     id,
-    type: 'bench.event',
+    type: 'site.updated',
     schemaVersion: 1,
     timestamp: new Date().toISOString(),
     partnerId: randomUUID(),
@@ -129,8 +129,8 @@ async function commitEvents() {
     while (performance.now() - startedAt < COMMIT_SECONDS * 1000) {
       const id = randomUUID();
       const { data } = envelope(id);
-      const event = { stream: 'internal', type: 'bench.event', aggregateId: id, partnerId: null, orgId: null, data };
-      await worker.transaction((tx) => outbox.add(tx, event));
+      const event = { stream: 'internal', type: 'site.updated', aggregateId: id, partnerId: null, orgId: null, data };
+      await worker.transaction((tx) => outbox.publish(tx, event));
       count++;
     }
   };
