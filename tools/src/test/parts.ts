@@ -40,8 +40,7 @@ function toolPart(...commands: readonly (readonly [name: string, ...args: string
 export const format = toolPart(['prettier', '--check', '--cache', '--cache-strategy=content', '--log-level=warn', '.']);
 export const types = toolPart(['tsc', '-b']);
 
-/** Checks words in code, comments and docs. The cache compares contents, since a fresh checkout has new times. */
-const SPELLING = ['--no-progress', '--no-summary', '--gitignore', '--cache', '--cache-strategy=content'];
+/** The cache compares contents, since a fresh checkout has new times. */
 const SPELLING_CACHE = '--cache-location=node_modules/.cache/cspell';
 
 const SPELLING = ['--no-progress', '--no-summary', '--gitignore', '--cache', '--cache-strategy=content'];
