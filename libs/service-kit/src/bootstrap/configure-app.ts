@@ -50,7 +50,7 @@ export function configureApp(app: NestExpressApplication, options: AppOptions): 
   const pipeline = new RequestPipeline(app, config, options);
   pipeline.install(new ServiceEndpoints(sources, !unprefixed.includes('openapi.json')));
   app.get(UnknownPathHandler).handler = pipeline.refuseUnknown;
-  configureServer(app.getHttpServer() as Server);
+  configureServer(app.getHttpServer());
 }
 
 function configureServer(server: Server): void {
