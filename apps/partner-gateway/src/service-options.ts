@@ -3,7 +3,7 @@ import { AppModule } from './app.module.js';
 import type { PartnerGatewayConfig } from './config.js';
 import { MCP_BODY, MCP_ERRORS } from './mcp/mcp-pipeline.js';
 
-/** What makes this process the partner gateway; shared by `main.ts` and the specs that boot it. */
+/** The options of the partner gateway, for `main.ts` and the specs that start it. */
 export const serviceOptions = (config: PartnerGatewayConfig): ServiceOptions => ({
   service: 'partner-gateway',
   module: AppModule.forRoot(config),
@@ -11,7 +11,7 @@ export const serviceOptions = (config: PartnerGatewayConfig): ServiceOptions => 
   unprefixed: ['docs', 'docs/:asset', 'openapi.json'],
   openApi: {
     title: 'Partner gateway',
-    description: 'What integrations of a partner read, by key; what language models do, by API key.',
+    description: 'Partner interface for integrations (partner keys) and MCP for language models (API keys).',
   },
   bodyLimits: [MCP_BODY],
   errorBodies: MCP_ERRORS,

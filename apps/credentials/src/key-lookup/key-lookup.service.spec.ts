@@ -32,9 +32,10 @@ describe('the look-up of a key', () => {
     return { id, key, userId: service.identity.userIdOf(client.token) };
   }
 
-  it('knows nobody by a hash that is none', async () => {
+  it('returns null for an unknown hash and refuses a value that is no hash', async () => {
     expect(await resolve(mintApiKey().key)).toBeNull();
-    expect(await service.request(CREDENTIALS_KEYS_RESOLVE, { keyHash: "' OR 1=1" })).toBeNull();
+    const malformed = service.request(CREDENTIALS_KEYS_RESOLVE, { keyHash: "' OR 1=1" });
+    await expect(malformed).rejects.toThrow('validation_failed');
   });
 
   it.each<[string, Partial<AccessSnapshot>]>([

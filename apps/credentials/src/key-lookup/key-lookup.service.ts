@@ -6,8 +6,6 @@ import { ApiKeyExpiryService } from '../api-keys/api-key-expiry.service.js';
 import { KeyCreatorPolicy } from '../api-keys/key-creator.policy.js';
 import { KeyLookupRepository } from './key-lookup.repository.js';
 
-const SHA256_HEX = /^[0-9a-f]{64}$/;
-
 /**
  * Resolves keys by their hash, before any tenant is known. The kind of a credential is decided by the table it is stored
  * in, never by its prefix.
@@ -22,11 +20,11 @@ export class KeyLookupService {
   ) {}
 
   /**
+   * @param keyHashHex SHA-256 of the key, 64 hex characters
    * @returns null when no key has that hash
    * @throws UnavailableError while its tenant is unknown here, or identity cannot be reached
    */
   async resolve(keyHashHex: string): Promise<ResolvedKey | null> {
-    if (!SHA256_HEX.test(keyHashHex)) return null;
     const keyHash = Buffer.from(keyHashHex, 'hex');
     return (await this.resolveApiKey(keyHash)) ?? (await this.resolvePartnerKey(keyHash));
   }

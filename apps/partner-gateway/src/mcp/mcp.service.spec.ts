@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { eventually } from '@rmm/testing-services';
-import { GatewayUnderTest } from '../../test/gateway-under-test.js';
+import { GatewayTestApp } from '../../test/gateway-test-app.js';
 
 const PATHS = ['/mcp/message', '/mcp/sse'];
 const METHODS = ['get', 'head', 'put', 'patch', 'delete', 'options'] as const;
 
 describe('/mcp', () => {
-  let service: GatewayUnderTest;
+  let service: GatewayTestApp;
   let key: string;
 
   const send = (message: object | string, given: string | undefined = key, path = '/mcp/message') =>
@@ -19,13 +19,13 @@ describe('/mcp', () => {
   ];
 
   beforeAll(async () => {
-    service = await GatewayUnderTest.start();
-    key = service.mintApiKey({ scopes: ['ai:read'] });
+    service = await GatewayTestApp.start();
+    key = service.createApiKey({ scopes: ['ai:read'] });
     await eventually(async () => expect((await call('ping')).status).toBe(200));
   }, 60_000);
   afterAll(() => service?.stop());
 
-  it.each(PATHS)('welcomes a client at %s and offers nothing yet', async (path) => {
+  it.each(PATHS)('initializes a client at %s and lists no tools, resources or prompts', async (path) => {
     const params = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'spec', version: '1' } };
     const welcome = await call('initialize', params, key, path);
     expect([welcome.status, welcome.body]).toEqual([
@@ -58,7 +58,7 @@ describe('/mcp', () => {
     }
   });
 
-  it('takes any notification in silence', async () => {
+  it('accepts any notification with an empty response', async () => {
     for (const method of ['notifications/cancelled', 'tools/call', 'nonsense']) {
       const answer = await send({ jsonrpc: '2.0', method });
       expect([answer.status, answer.text]).toEqual([202, '']);
@@ -77,21 +77,21 @@ describe('/mcp', () => {
     expect(answer.body.id).toBe(7);
   });
 
-  it('has rate headers on every answer to a genuine key', async () => {
-    const fresh = service.mintApiKey({ scopes: ['ai:read'], rateLimit: 5 });
+  it('sends rate headers with every response to a valid key', async () => {
+    const fresh = service.createApiKey({ scopes: ['ai:read'], rateLimit: 5 });
     const answers = [await call('ping', undefined, fresh), await call('x', undefined, fresh), await send('{', fresh)];
     expect(answers.map(({ headers }) => headers['x-ratelimit-remaining'])).toEqual(['4', '3', '2']);
   });
 
-  it('is 401 and -32001 for no key, a dead one and a partner key', async () => {
-    const dead = [
-      service.mintApiKey({ scopes: ['ai:read'], status: 'revoked' }),
+  it('returns 401 and -32001 without a key, for an inactive key and for a partner key', async () => {
+    const inactive = [
+      service.createApiKey({ scopes: ['ai:read'], status: 'revoked' }),
       `svc_${'x'.repeat(43)}`,
       `svc_sp_${'x'.repeat(43)}`,
       'nothing',
       '',
     ];
-    for (const given of dead) {
+    for (const given of inactive) {
       for (const path of PATHS) expect(rpcError(await call('ping', undefined, given, path))).toEqual([401, -32001]);
     }
     const anonymous = await service.request('post', '/mcp/message').send({ jsonrpc: '2.0', id: 7, method: 'ping' });
@@ -99,15 +99,15 @@ describe('/mcp', () => {
     expect(anonymous.body).toMatchObject({ jsonrpc: '2.0', id: null, error: { data: { code: 'invalid_api_key' } } });
   });
 
-  it('is closed to user tokens, alone and beside a bad key', async () => {
+  it('returns 401 for user tokens, alone and with an invalid key', async () => {
     const bearer = 'Bearer eyJhbGciOiJFUzI1NiJ9.e30.x';
     const alone = await service.request('post', '/mcp/message').set('Authorization', bearer).send({});
     expect([rpcError(alone), alone.body.error.data.code]).toEqual([[401, -32001], 'invalid_api_key']);
     expect(rpcError(await send({}, 'svc_bad').set('Authorization', bearer))).toEqual([401, -32001]);
   });
 
-  it('is 403 and -32001 without ai:read, before the message is looked at', async () => {
-    const scopeless = service.mintApiKey({ scopes: ['devices:read', 'ai:execute', 'ai:*', '*'] });
+  it('returns 403 and -32001 without ai:read, before the message is read', async () => {
+    const scopeless = service.createApiKey({ scopes: ['devices:read', 'ai:execute', 'ai:*', '*'] });
     for (const message of [{ jsonrpc: '2.0', id: 7, method: 'ping' }, '{', {}]) {
       const answer = await send(message, scopeless);
       expect([rpcError(answer), answer.body.error.data.code]).toEqual([[403, -32001], 'api_key_scope_required']);
@@ -115,8 +115,8 @@ describe('/mcp', () => {
     }
   });
 
-  it('is 429 and -32000 beyond the limit of the key', async () => {
-    const once = service.mintApiKey({ scopes: ['ai:read'], rateLimit: 1 });
+  it('returns 429 and -32000 beyond the limit of the key', async () => {
+    const once = service.createApiKey({ scopes: ['ai:read'], rateLimit: 1 });
     expect((await call('ping', undefined, once)).status).toBe(200);
     const refused = await call('ping', undefined, once);
     expect(rpcError(refused)).toEqual([429, -32000]);
@@ -124,14 +124,14 @@ describe('/mcp', () => {
     expect(refused.headers['x-ratelimit-remaining']).toBe('0');
   });
 
-  it('is 400 and -32700 for bad JSON, -32600 for a bad envelope', async () => {
+  it('returns 400 and -32700 for malformed JSON, -32600 for an invalid envelope', async () => {
     expect(rpcError(await send('{"jsonrpc":'))).toEqual([400, -32700]);
     for (const envelope of [{}, { jsonrpc: '2.0', id: null, method: 'ping' }, [{ jsonrpc: '2.0', id: 1, method: 'a' }]])
       expect(rpcError(await send(envelope))).toEqual([400, -32600]);
     expect(rpcError(await service.request('post', '/mcp/message', key))).toEqual([400, -32600]);
   });
 
-  it('is 413 and -32600 for a message over 64 KB, whether or not its length is told', async () => {
+  it('returns 413 and -32600 for a message over 64 KB, with or without a length', async () => {
     const message = (size: number) => JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'x'.repeat(size) });
     expect(rpcError(await send(message(64_000)))).toEqual([200, -32601]);
     expect(rpcError(await send(message(65_536)))).toEqual([413, -32600]);
@@ -140,25 +140,28 @@ describe('/mcp', () => {
     expect(rpcError(await chunked)).toEqual([413, -32600]);
   });
 
-  it.each(['/mcp', '/mcp/', ...PATHS, '/mcp/other/path'])('takes nothing but POST at %s', async (path) => {
-    for (const method of METHODS) {
-      const without = await service.request(method, path);
-      expect([without.status, without.headers.allow]).toEqual([405, 'POST']);
-      const withKey = await service.request(method, path, key);
-      expect(withKey.status).toBe(401);
-      expect(withKey.headers['x-ratelimit-limit']).toBeUndefined();
-      if (method === 'head') continue;
-      expect(without.body.code).toBe('method_not_allowed');
-      expect(withKey.body).toMatchObject({
-        code: 'api_key_not_accepted_here',
-        error: 'API keys are not accepted here',
-      });
-      const both = await service.request(method, path, key).set('Authorization', 'Bearer x');
-      expect(both.body.code).toBe('api_key_not_accepted_here');
-    }
-  });
+  it.each(['/mcp', '/mcp/', ...PATHS, '/mcp/other/path'])(
+    'returns 405 for other methods than POST at %s',
+    async (path) => {
+      for (const method of METHODS) {
+        const without = await service.request(method, path);
+        expect([without.status, without.headers.allow]).toEqual([405, 'POST']);
+        const withKey = await service.request(method, path, key);
+        expect(withKey.status).toBe(401);
+        expect(withKey.headers['x-ratelimit-limit']).toBeUndefined();
+        if (method === 'head') continue;
+        expect(without.body.code).toBe('method_not_allowed');
+        expect(withKey.body).toMatchObject({
+          code: 'api_key_not_accepted_here',
+          error: 'API keys are not accepted here',
+        });
+        const both = await service.request(method, path, key).set('Authorization', 'Bearer x');
+        expect(both.body.code).toBe('api_key_not_accepted_here');
+      }
+    },
+  );
 
-  it('knows two paths, however they are spelled', async () => {
+  it('returns 404 for other paths, however they are spelled', async () => {
     for (const path of ['/mcp', '/mcp/other', '/mcp/message/more', '/mcp/mess%61ge']) {
       const withKey = await call('ping', undefined, key, path);
       expect([withKey.status, withKey.body.code]).toEqual([401, 'api_key_not_accepted_here']);
@@ -170,14 +173,14 @@ describe('/mcp', () => {
     }
   });
 
-  it('is audited by method, once a call, without what the call carries', async () => {
+  it('records each call once, by method, without its parameters', async () => {
     const keyId = randomUUID();
-    const audited = service.mintApiKey({ keyId, scopes: ['ai:read'] });
+    const audited = service.createApiKey({ keyId, scopes: ['ai:read'] });
     await call('tools/list', { cursor: 'nobody repeats this' }, audited);
     await call('tools/call', { name: 'nobody repeats this' }, audited);
     await send({ jsonrpc: '2.0', method: 'notifications/initialized' }, audited);
     const rows = await eventually(() => {
-      const found = service.audited.filter(({ actor }) => actor?.id === keyId);
+      const found = service.auditEntries.filter(({ actor }) => actor?.id === keyId);
       expect(found).toHaveLength(3);
       return found;
     });
@@ -196,15 +199,15 @@ describe('/mcp', () => {
     expect(told).toEqual(
       expect.arrayContaining([row('tools/list'), row('tools/call', 'failure'), row('notifications/initialized')]),
     );
-    expect(JSON.stringify(service.audited)).not.toContain('nobody repeats this');
+    expect(JSON.stringify(service.auditEntries)).not.toContain('nobody repeats this');
   });
 
-  it('is no way to the partner interface', async () => {
+  it('gives no access to the partner interface', async () => {
     const answer = await service.request('get', '/partner-api/sites', key);
     expect([answer.status, answer.body.code]).toEqual([401, 'api_key_not_accepted_here']);
   });
 
-  it('is 503 and -32000 when the limit of a key cannot be read', async () => {
+  it('returns 503 and -32000 when the limit of a key cannot be read', async () => {
     await service.stores.redis.stop();
     const answer = await call('ping');
     expect([rpcError(answer), answer.headers['retry-after']]).toEqual([[503, -32000], '1']);

@@ -6,33 +6,34 @@ import { PARTNER_GATEWAY_CONFIG, type PartnerGatewayConfig } from '../config.js'
 import { canonicalJson } from './canonical-json.js';
 import { InvalidExportCursor } from './export.errors.js';
 
-/** What stays the same from the first page of a walk to its last. */
-export interface Walk {
+/** The resource and filters of an export, the same on each of its pages. */
+export interface ExportScope {
   resource: string;
   partnerId: string;
   orgId: string | null;
   updatedSince: string | null;
 }
 
-/** Where a walk stands. */
-export interface WalkPosition {
+/** The snapshot of an export and the last record of a page. */
+export interface ExportPosition {
   snapshotAt: string;
   after: NonNullable<ExportRequest['after']>;
 }
 
-interface CursorBody extends Walk, WalkPosition {
+interface CursorBody extends ExportScope, ExportPosition {
   version: 1;
   expiresAt: string;
 }
 
-const LIFE_MS = 24 * 60 * 60 * 1000;
+const LIFETIME_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Cursors of the partner interface: canonical JSON, base64url, a dot, HMAC-SHA256. Good for 24 hours from the snapshot,
- * for the same partner, resource and filters. @see CONTRACT.md 4.4.2
+ * Signs and verifies the cursors of the partner interface: canonical JSON, base64url, a dot, HMAC-SHA256. A cursor is valid
+ * for 24 hours from the snapshot, for the same partner, resource and filters.
+ * @see docs/reference/partner-interface.md
  */
 @Injectable()
-export class ExportCursors {
+export class ExportCursorsService {
   private readonly key: Buffer;
 
   constructor(
@@ -42,16 +43,16 @@ export class ExportCursors {
     this.key = createHmac('sha256', config.cursorSigningKey).update('partner-export-cursor').digest();
   }
 
-  encode(walk: Walk, { snapshotAt, after }: WalkPosition): string {
-    const expiresAt = new Date(new Date(snapshotAt).getTime() + LIFE_MS).toISOString();
-    const { resource, partnerId, orgId, updatedSince } = walk;
+  encode(scope: ExportScope, { snapshotAt, after }: ExportPosition): string {
+    const expiresAt = new Date(new Date(snapshotAt).getTime() + LIFETIME_MS).toISOString();
+    const { resource, partnerId, orgId, updatedSince } = scope;
     const body: CursorBody = { version: 1, resource, partnerId, orgId, updatedSince, snapshotAt, after, expiresAt };
     const text = Buffer.from(canonicalJson(body)).toString('base64url');
     return `${text}.${this.sign(text).toString('base64url')}`;
   }
 
   /** @throws InvalidExportCursor */
-  decode(cursor: string, walk: Walk): WalkPosition {
+  decode(cursor: string, scope: ExportScope): ExportPosition {
     const [text, signature, ...rest] = cursor.split('.');
     if (!text || !signature || rest.length > 0) throw new InvalidExportCursor();
     const given = Buffer.from(signature, 'base64url');
@@ -60,10 +61,10 @@ export class ExportCursors {
     const body = JSON.parse(Buffer.from(text, 'base64url').toString()) as CursorBody;
     const same =
       body.version === 1 &&
-      body.resource === walk.resource &&
-      body.partnerId === walk.partnerId &&
-      body.orgId === walk.orgId &&
-      body.updatedSince === walk.updatedSince;
+      body.resource === scope.resource &&
+      body.partnerId === scope.partnerId &&
+      body.orgId === scope.orgId &&
+      body.updatedSince === scope.updatedSince;
     if (!same || this.clock.nowMs() > Date.parse(body.expiresAt)) throw new InvalidExportCursor();
     return { snapshotAt: body.snapshotAt, after: body.after };
   }

@@ -14,23 +14,23 @@ import { configureApp, HealthRegistry, KitAdapter } from '@rmm/service-kit';
 import { eventually, type Stores, startStores, type TestDatabase } from '@rmm/testing-services';
 import pg from 'pg';
 import request from 'supertest';
-import { AppModule } from './app.module.js';
-import { readPartnerGatewayConfig } from './config.js';
+import { AppModule } from '../app.module.js';
+import { readPartnerGatewayConfig } from '../config.js';
 
 const key = `svc_sp_${'k'.repeat(43)}`;
 const snapshot = new Date().toISOString();
 const [partnerId, principalId, keyId, orgId, foreignOrgId] = Array.from({ length: 5 }, () => randomUUID());
 
-/** The other services are what they say on NATS; stores and NATS are real. */
-describe('partner-gateway', () => {
+/** The service on real stores; fakes of the other services reply on the same NATS server. */
+describe('ExportService', () => {
   let stores: Stores;
   let database: TestDatabase<'partner_gateway'>;
   let app: INestApplication;
   let server: Server;
-  let beat: NodeJS.Timeout;
-  const audited: Record<string, unknown>[] = [];
+  let heartbeat: NodeJS.Timeout;
+  const auditEntries: Record<string, unknown>[] = [];
   const exportRequests: ExportRequest[] = [];
-  let answerExport: (asked: ExportRequest) => object;
+  let replyToExport: (request: ExportRequest) => object;
 
   const siteOf = (n: number) => ({
     id: `00000000-0000-4000-8000-00000000000${n}`,
@@ -59,7 +59,7 @@ describe('partner-gateway', () => {
   };
 
   beforeAll(async () => {
-    answerExport = threeSites;
+    replyToExport = threeSites;
     stores = await startStores();
     database = await stores.createDatabase(['partner_gateway']);
     const nats = await stores.nats();
@@ -82,7 +82,7 @@ describe('partner-gateway', () => {
       openApi: { title: 'Partner gateway', description: 'For specs' },
       unprefixed: ['docs', 'docs/:asset', 'openapi.json'],
     });
-    actAsOtherServices(app.get(NatsLink));
+    fakeOtherServices(app.get(NatsLink));
     await app.init();
     app.get(HealthRegistry).state = 'ready';
     server = app.getHttpServer() as Server;
@@ -90,12 +90,12 @@ describe('partner-gateway', () => {
   }, 60_000);
 
   afterAll(async () => {
-    clearInterval(beat);
+    clearInterval(heartbeat);
     await app.close();
     await stores.stop();
   });
 
-  function actAsOtherServices({ connection }: NatsLink): void {
+  function fakeOtherServices({ connection }: NatsLink): void {
     const keyHash = createHash('sha256').update(key).digest('hex');
     const record = {
       kind: 'partner_key',
@@ -117,9 +117,9 @@ describe('partner-gateway', () => {
     });
     connection.subscribe(PROVISIONING_EXPORT_SITES.subject, {
       callback: (_, message) => {
-        const asked = message.json<ExportRequest>();
-        exportRequests.push(asked);
-        message.respond(JSON.stringify(answerExport(asked)));
+        const exportRequest = message.json<ExportRequest>();
+        exportRequests.push(exportRequest);
+        message.respond(JSON.stringify(replyToExport(exportRequest)));
       },
     });
     connection.subscribe(PROVISIONING_ORGANIZATIONS_GET.subject, {
@@ -133,9 +133,9 @@ describe('partner-gateway', () => {
         message.respond(JSON.stringify({ value: { organizations: all.filter((one) => orgIds.includes(one.orgId)) } }));
       },
     });
-    connection.subscribe('rmm.audit.>', { callback: (_, message) => void audited.push(message.json()) });
+    connection.subscribe('rmm.audit.>', { callback: (_, message) => void auditEntries.push(message.json()) });
     let sequence = 0;
-    beat = setInterval(() => {
+    heartbeat = setInterval(() => {
       sequence++;
       for (const type of ['access.heartbeat', 'credential.heartbeat']) {
         const data = { publisher: 'spec', sequence, intervalMs: 100 };
@@ -156,19 +156,19 @@ describe('partner-gateway', () => {
   }
 
   beforeEach(() => {
-    answerExport = threeSites;
+    replyToExport = threeSites;
   });
 
-  /** The audit row of a request, once it has come through the outbox. */
-  const auditedAs = ({ headers }: { headers: Record<string, string> }) =>
+  /** Waits for the audit entry of a request. */
+  const findAuditEntry = ({ headers }: { headers: Record<string, string> }) =>
     eventually(() => {
-      const row = audited.find(({ correlationId }) => correlationId === headers['x-request-id']);
-      if (row === undefined) throw new Error('not audited yet');
+      const row = auditEntries.find(({ correlationId }) => correlationId === headers['x-request-id']);
+      if (row === undefined) throw new Error('no audit entry yet');
       return row;
     });
   const get = (path: string) => request(server).get(path).set('X-API-Key', key);
 
-  it('walks in pages of one snapshot and audits each', async () => {
+  it('returns pages of one snapshot and records each in the audit log', async () => {
     const first = await get('/api/v1/partner-api/sites?limit=2');
     expect(first.body).toMatchObject({ schemaVersion: '1', snapshotAt: snapshot, hasMore: true });
     expect(first.body.data.map(({ name }: { name: string }) => name)).toEqual(['Site 1', 'Site 2']);
@@ -186,8 +186,8 @@ describe('partner-gateway', () => {
       after: { id: siteOf(2).id, orgId, updatedAt: siteOf(2).sourceUpdatedAt },
       limit: 3,
     });
-    await auditedAs(second);
-    expect(await auditedAs(first)).toMatchObject({
+    await findAuditEntry(second);
+    expect(await findAuditEntry(first)).toMatchObject({
       type: 'partner_api.export',
       partnerId,
       actor: { type: 'api_key', id: principalId },
@@ -198,11 +198,11 @@ describe('partner-gateway', () => {
     });
   });
 
-  it('keeps to an organization that is named', async () => {
+  it('lists the records of a given organization only', async () => {
     const answer = await get(`/api/v1/partner-api/sites?orgId=${orgId.toUpperCase()}`);
     expect(answer.status).toBe(200);
     expect(exportRequests.at(-1)).toMatchObject({ orgId });
-    expect(await auditedAs(answer)).toMatchObject({ orgId, data: { details: { filters: { orgId } } } });
+    expect(await findAuditEntry(answer)).toMatchObject({ orgId, data: { details: { filters: { orgId } } } });
   });
 
   it.each([
@@ -212,27 +212,29 @@ describe('partner-gateway', () => {
     const id = idOf();
     const answer = await get(`/api/v1/partner-api/sites?orgId=${id}`);
     expect([answer.status, answer.body.code]).toEqual([403, 'organization_access_denied']);
-    const row = await auditedAs(answer);
+    const row = await findAuditEntry(answer);
     expect(row).toMatchObject({ data: { result: 'denied', details: { resource: 'sites' } } });
     expect(JSON.stringify(row)).not.toContain(id);
   });
 
-  it('calls the unexpected partner_export_failed and tells nothing of it', async () => {
-    answerExport = () => ({ value: { snapshotAt: 'x', records: [{ ...siteOf(1), name: undefined }], hasMore: false } });
+  it('returns partner_export_failed without details for an unexpected error', async () => {
+    replyToExport = () => ({
+      value: { snapshotAt: 'x', records: [{ ...siteOf(1), name: undefined }], hasMore: false },
+    });
     const answer = await get('/api/v1/partner-api/sites');
     expect(answer.status).toBe(500);
     expect(answer.body).toMatchObject({ error: 'Partner export failed', code: 'partner_export_failed' });
   });
 
-  it('is 503 when the owner of the data cannot be reached', async () => {
-    answerExport = () => ({
+  it('returns 503 when the owner of the data cannot be reached', async () => {
+    replyToExport = () => ({
       error: { kind: 'unavailable', code: 'service_unavailable', error: 'Service temporarily unavailable' },
     });
     const answer = await get('/api/v1/partner-api/sites');
     expect([answer.status, answer.headers['retry-after']]).toEqual([503, '1']);
   });
 
-  it('asks for the credential and the scope before it reads the query', async () => {
+  it('checks the credential and the scope before it reads the query', async () => {
     const anonymous = await request(server).get('/api/v1/partner-api/sites?color=blue');
     expect([anonymous.status, anonymous.body.code]).toEqual([401, 'partner_api_auth_required']);
     const scope = await get('/api/v1/partner-api/organizations?color=blue');
@@ -246,7 +248,7 @@ describe('partner-gateway', () => {
     expect(query.headers['x-ratelimit-limit']).toBe('1000');
   });
 
-  it('shows the docs outside /api/v1, under a policy that lets nothing else in', async () => {
+  it('serves the docs outside /api/v1 with a strict content security policy', async () => {
     const page = await request(server).get('/docs');
     expect(page.headers['content-type']).toMatch('text/html');
     expect(page.headers['content-security-policy']).toMatch(/default-src 'none'.*script-src 'self'/);
@@ -261,7 +263,7 @@ describe('partner-gateway', () => {
     expect((await request(server).get('/api/v1/docs')).status).toBe(404);
   });
 
-  it('has no table a tenant could look into', async () => {
+  it('has no table that a tenant can read', async () => {
     const admin = new pg.Client({ connectionString: database.adminUrl });
     await admin.connect();
     const query = async (sql: string, params?: readonly unknown[]) =>

@@ -5,20 +5,20 @@ import { type OpenApiSource, PARTNER_GATEWAY_CONFIG, type PartnerGatewayConfig }
 import { mergeDocuments, type NamedDocument } from './merge-documents.js';
 
 const FRESH_MS = 60_000;
-/** A source that was down is asked again sooner. */
+/** A source that failed is fetched again sooner. */
 const RETRY_MS = 5_000;
 const FETCH_TIMEOUT_MS = 2_000;
-const OWN = 'partner-gateway';
+const OWN_NAME = 'partner-gateway';
 
-interface Remembered {
+interface CachedDocument {
   document?: OpenAPIObject;
-  askAgainAt: number;
+  fetchAgainAt: number;
 }
 
-/** The API of the whole fleet in one document. A service that is down is shown as it was when it last answered. */
+/** Merges the OpenAPI documents of all services. For a service that is down the last document is used. */
 @Injectable()
-export class MergedOpenApi {
-  private readonly remembered = new Map<string, Remembered>();
+export class MergedOpenApiService {
+  private readonly cache = new Map<string, CachedDocument>();
   private refreshing?: Promise<void>;
   private merged?: OpenAPIObject;
 
@@ -30,10 +30,10 @@ export class MergedOpenApi {
     private readonly logger: Logger,
   ) {}
 
-  /** `x-unavailable` names services that have never answered. */
-  async document(): Promise<OpenAPIObject> {
+  /** Returns the document; `x-unavailable` lists services that never responded. */
+  async getDocument(): Promise<OpenAPIObject> {
     const now = this.clock.nowMs();
-    const stale = this.sources().some(({ name }) => (this.remembered.get(name)?.askAgainAt ?? 0) <= now);
+    const stale = this.sources().some(({ name }) => (this.cache.get(name)?.fetchAgainAt ?? 0) <= now);
     if (stale || this.merged === undefined) {
       this.refreshing ??= this.refresh().finally(() => (this.refreshing = undefined));
       await this.refreshing;
@@ -42,15 +42,15 @@ export class MergedOpenApi {
   }
 
   private sources(): OpenApiSource[] {
-    return this.config.openApiSources.filter(({ name }) => name !== OWN);
+    return this.config.openApiSources.filter(({ name }) => name !== OWN_NAME);
   }
 
   private async refresh(): Promise<void> {
-    await Promise.all(this.sources().map((source) => this.ask(source)));
-    const known: NamedDocument[] = [{ name: OWN, document: this.documents.own() }];
+    await Promise.all(this.sources().map((source) => this.fetchDocument(source)));
+    const known: NamedDocument[] = [{ name: OWN_NAME, document: this.documents.own() }];
     const unavailable: string[] = [];
     for (const { name } of this.sources()) {
-      const document = this.remembered.get(name)?.document;
+      const document = this.cache.get(name)?.document;
       if (document) known.push({ name, document });
       else unavailable.push(name);
     }
@@ -58,17 +58,20 @@ export class MergedOpenApi {
     this.merged = unavailable.length > 0 ? Object.assign(merged, { 'x-unavailable': unavailable }) : merged;
   }
 
-  private async ask({ name, url }: OpenApiSource): Promise<void> {
-    const before = this.remembered.get(name);
+  private async fetchDocument({ name, url }: OpenApiSource): Promise<void> {
+    const before = this.cache.get(name);
     const now = this.clock.nowMs();
-    if (before && before.askAgainAt > now) return;
+    if (before && before.fetchAgainAt > now) return;
     try {
-      const answer = await fetch(url, { signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) });
-      if (!answer.ok) throw new Error(`${url} answered ${answer.status}`);
-      this.remembered.set(name, { document: (await answer.json()) as OpenAPIObject, askAgainAt: now + FRESH_MS });
+      const response = await fetch(url, { signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) });
+      if (!response.ok) throw new Error(`${url} responded with ${response.status}`);
+      this.cache.set(name, { document: (await response.json()) as OpenAPIObject, fetchAgainAt: now + FRESH_MS });
     } catch (err) {
-      this.logger.warn({ err, source: name }, 'an OpenAPI document cannot be had now');
-      this.remembered.set(name, { document: before?.document, askAgainAt: now + RETRY_MS });
+      this.logger.warn(
+        { err, source: name },
+        'OpenAPI document fetch failed; the last document is used and it is fetched again in 5 s',
+      );
+      this.cache.set(name, { document: before?.document, fetchAgainAt: now + RETRY_MS });
     }
   }
 

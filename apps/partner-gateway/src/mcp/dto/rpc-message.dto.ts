@@ -3,7 +3,7 @@ import { type ApiBodyOptions, type ApiResponseOptions } from '@nestjs/swagger';
 const JSONRPC = { type: 'string', enum: ['2.0'] };
 const ID = { oneOf: [{ type: 'string' }, { type: 'number' }] };
 
-/** The JSON-RPC messages of MCP; their parts are the protocol's, so no class describes them. */
+/** OpenAPI descriptions of the JSON-RPC messages; the protocol defines them, so they have no DTO class. */
 export const RPC_REQUEST: ApiBodyOptions = {
   description: 'One JSON-RPC 2.0 request of at most 64 KB, or a notification, which has no `id`',
   schema: {
@@ -15,7 +15,7 @@ export const RPC_REQUEST: ApiBodyOptions = {
 };
 
 export const RPC_RESPONSE: ApiResponseOptions = {
-  description: '`result`, or `error` where the method is unknown or refuses its parameters',
+  description: '`result`, or `error` when the method is unknown or its parameters are invalid',
   schema: {
     type: 'object',
     required: ['jsonrpc', 'id'],

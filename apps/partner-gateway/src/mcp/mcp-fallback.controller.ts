@@ -3,11 +3,11 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import { ApiKeyNotAcceptedHere, Public } from '@rmm/access';
 import { type KitRequest, MethodNotAllowedError, NotFoundError } from '@rmm/service-kit';
 
-/** Whatever else is asked under /mcp: keys have POST of two paths. @see CONTRACT.md 4.10.10 */
+/** Refuses every other request under /mcp. @see docs/reference/partner-interface.md */
 @ApiExcludeController()
 @Controller('mcp')
 @Public()
-export class McpElsewhereController {
+export class McpFallbackController {
   @All(['', '*path'])
   refuse(@Req() { method, headers }: KitRequest): never {
     if (headers['x-api-key'] !== undefined) throw new ApiKeyNotAcceptedHere();

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { FixedClock, Logger, type OpenApiDocuments } from '@rmm/service-kit';
-import { MergedOpenApi } from './merged-openapi.js';
+import { MergedOpenApiService } from './merged-openapi.service.js';
 
 const documentOf = (path: string): OpenAPIObject => ({
   openapi: '3.1.0',
@@ -10,14 +10,14 @@ const documentOf = (path: string): OpenAPIObject => ({
   paths: { [path]: { get: { responses: {} } } },
 });
 
-describe('the document of the whole fleet', () => {
+describe('MergedOpenApiService', () => {
   const clock = new FixedClock();
   const logger = Logger.create({ service: 'partner-gateway', level: 'error', sink: { write: () => undefined } });
   const own = { own: () => documentOf('/partner-api/sites') } as OpenApiDocuments;
   let identity: Server;
   let asked: number;
   let up: boolean;
-  let openApi: MergedOpenApi;
+  let openApi: MergedOpenApiService;
 
   beforeEach(async () => {
     asked = 0;
@@ -35,15 +35,20 @@ describe('the document of the whole fleet', () => {
       { name: 'credentials', url: 'http://127.0.0.1:1/openapi.json' },
       { name: 'partner-gateway', url },
     ];
-    openApi = new MergedOpenApi({ openApiSources, publicApiUrl: 'https://api.fleet.example' }, own, clock, logger);
+    openApi = new MergedOpenApiService(
+      { openApiSources, publicApiUrl: 'https://api.fleet.example' },
+      own,
+      clock,
+      logger,
+    );
   });
   afterEach(async () => {
     identity.closeAllConnections();
     await new Promise((resolve) => identity.close(resolve));
   });
 
-  it('is made of those that answer and names those that never did', async () => {
-    const document = await openApi.document();
+  it('merges the documents of services that respond and lists the others', async () => {
+    const document = await openApi.getDocument();
     expect(Object.keys(document.paths)).toEqual(['/partner-api/sites', '/users']);
     expect(document).toMatchObject({
       'x-unavailable': ['credentials'],
@@ -51,22 +56,22 @@ describe('the document of the whole fleet', () => {
     });
   });
 
-  it('asks once for many who come together, and again after a minute', async () => {
-    await Promise.all([openApi.document(), openApi.document(), openApi.document()]);
+  it('fetches once for concurrent requests, and again after a minute', async () => {
+    await Promise.all([openApi.getDocument(), openApi.getDocument(), openApi.getDocument()]);
     expect(asked).toBe(1);
     clock.advance(59_999);
-    await openApi.document();
+    await openApi.getDocument();
     expect(asked).toBe(1);
     clock.advance(1);
-    await openApi.document();
+    await openApi.getDocument();
     expect(asked).toBe(2);
   });
 
-  it('shows a service that went down as it was', async () => {
-    await openApi.document();
+  it('uses the last document of a service that is down', async () => {
+    await openApi.getDocument();
     up = false;
     clock.advance(60_000);
-    expect(Object.keys((await openApi.document()).paths)).toContain('/users');
+    expect(Object.keys((await openApi.getDocument()).paths)).toContain('/users');
     expect(asked).toBe(2);
   });
 });

@@ -11,19 +11,19 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 const INITIALIZER = 'initializer.js';
 
-/** The files of the docs page, from the package on disk: nothing is fetched from elsewhere. */
+/** Serves the files of the docs page from the installed package; nothing is fetched from another host. */
 @Injectable()
-export class DocsAssets {
+export class DocsAssetsService {
   private readonly folder = path.dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 
-  /** @throws NotFoundError  for any name that is not one of the few */
+  /** @throws NotFoundError for any other file name */
   open(name: string): { type: string; content: ReadStream | string } {
     if (name === INITIALIZER) return { type: 'text/javascript; charset=utf-8', content: SCRIPT };
     if (!Object.hasOwn(TYPES, name)) throw new NotFoundError();
     return { type: TYPES[name], content: createReadStream(path.join(this.folder, name)) };
   }
 
-  /** @param base  the path of the base URL, without a trailing slash */
+  /** Returns the HTML page. @param base the path of the base URL, without a trailing slash */
   page(base: string): string {
     return `<!doctype html>
 <html lang="en">

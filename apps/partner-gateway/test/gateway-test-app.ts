@@ -20,19 +20,19 @@ import { serviceOptions } from '../src/service-options.js';
 
 const HEARTBEAT_MS = 500;
 
-/** The real service on real stores; credentials is played over the real NATS, and knows API keys only. */
-export class GatewayUnderTest {
-  /** Every audit row that left the outbox. */
-  readonly audited: Envelope[] = [];
+/** The service on real stores, with a fake of credentials on the same NATS server that has API keys only. */
+export class GatewayTestApp {
+  /** The audit entries that left the outbox. */
+  readonly auditEntries: Envelope[] = [];
   private readonly records = new Map<string, ResolvedApiKey>();
-  private readonly beating: NodeJS.Timeout;
+  private readonly heartbeat: NodeJS.Timeout;
 
   private constructor(
     readonly stores: Stores,
     private readonly link: NatsLink,
     readonly app: INestApplication,
   ) {
-    link.connection.subscribe('rmm.audit.>', { callback: (_, message) => void this.audited.push(message.json()) });
+    link.connection.subscribe('rmm.audit.>', { callback: (_, message) => void this.auditEntries.push(message.json()) });
     link.connection.subscribe(CREDENTIALS_KEYS_RESOLVE.subject, {
       callback: (_, message) => {
         const { keyHash } = message.json<KeyResolveRequest>();
@@ -47,14 +47,14 @@ export class GatewayUnderTest {
     });
     const broadcasts = new Broadcasts(link);
     let sequence = 0;
-    this.beating = setInterval(() => {
+    this.heartbeat = setInterval(() => {
       sequence += 1;
       for (const topic of ['access.heartbeat', 'credential.heartbeat'] as const)
         broadcasts.publishNow(topic, { publisher: 'spec', sequence, intervalMs: HEARTBEAT_MS });
     }, HEARTBEAT_MS);
   }
 
-  static async start(extra: NodeJS.ProcessEnv = {}): Promise<GatewayUnderTest> {
+  static async start(extra: NodeJS.ProcessEnv = {}): Promise<GatewayTestApp> {
     const stores = await startStores();
     const [database, nats] = await Promise.all([stores.createDatabase(['partner_gateway']), stores.nats()]);
     const link = new NatsLink({ url: nats.url, name: 'other-services' });
@@ -73,18 +73,18 @@ export class GatewayUnderTest {
       PARTNER_API_CURSOR_SIGNING_KEY: 'x'.repeat(32),
       ...extra,
     });
-    return new GatewayUnderTest(stores, link, await startService(serviceOptions(config)));
+    return new GatewayTestApp(stores, link, await startService(serviceOptions(config)));
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.beating);
+    clearInterval(this.heartbeat);
     await this.app.close();
     await this.link.close();
     await this.stores.stop();
   }
 
-  /** @returns the raw key; what the record leaves out is a good key of 1000 requests an hour */
-  mintApiKey(record: Partial<ResolvedApiKey> = {}): string {
+  /** Creates an API key, by default active with 1000 requests an hour. @returns the raw key */
+  createApiKey(record: Partial<ResolvedApiKey> = {}): string {
     const { key } = mintApiKey();
     this.records.set(hashKey(key).toString('hex'), {
       kind: 'api_key',

@@ -1,17 +1,17 @@
 import { text } from 'node:stream/consumers';
-import { DocsAssets } from './docs-assets.js';
+import { DocsAssetsService } from './docs-assets.service.js';
 
-describe('the docs page', () => {
-  const assets = new DocsAssets();
+describe('DocsAssetsService', () => {
+  const assets = new DocsAssetsService();
   const namesIn = (html: string) => [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, name]) => name);
 
-  it('asks nobody else for anything', () => {
+  it('refers to no other host', () => {
     const page = assets.page('');
     expect(page).not.toMatch(/https?:\/\/|\/\/[a-z]/i);
     expect(page).not.toMatch(/<script>|<style>| on\w+=/);
   });
 
-  it('refers only to files that are there', async () => {
+  it('refers to existing files only', async () => {
     const names = namesIn(assets.page('/base')).filter((name) => name.startsWith('/base/docs/'));
     expect(names).toHaveLength(4);
     for (const name of names) {
@@ -21,7 +21,7 @@ describe('the docs page', () => {
     }
   });
 
-  it.each(['package.json', '../package.json', '__proto__', 'index.html', ''])('has no file %j', (name) => {
+  it.each(['package.json', '../package.json', '__proto__', 'index.html', ''])('returns 404 for the file %j', (name) => {
     expect(() => assets.open(name)).toThrow(expect.objectContaining({ status: 404 }));
   });
 });
