@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
-import { examplesOf, OpenApiDocument, type RecordedCall } from '@rmm/testing/openapi';
 import supertest from 'supertest';
+import { examplesOf, OpenApiDocument, type RecordedCall } from '@rmm/testing/openapi';
+import { API_EXAMPLES } from '../test/api-examples/index.js';
 import { CredentialsTestApp } from '../test/credentials-test-app.js';
 import { recordedClient } from '../test/recorded-client.js';
-import { API_EXAMPLES } from '../test/api-examples/index.js';
 import { EXAMPLES_FILE, readExamples } from './openapi-examples.js';
 
 describe('OpenAPI document of credentials', () => {

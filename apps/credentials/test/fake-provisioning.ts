@@ -1,8 +1,8 @@
+import type { Msg } from 'nats';
+import { randomUUID } from 'node:crypto';
 import { PROVISIONING_DEVICES_EXISTING, PROVISIONING_ORGANIZATIONS_GET, PROVISIONING_SITES_GET } from '@rmm/contracts';
 import type { OrganizationState, SiteState } from '@rmm/contracts';
 import type { NatsLink } from '@rmm/messaging';
-import type { Msg } from 'nats';
-import { randomUUID } from 'node:crypto';
 
 /** Stands in for provisioning: sites, organizations, and which devices exist. */
 export class FakeProvisioning {

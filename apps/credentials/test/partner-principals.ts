@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import pg from 'pg';
 import { hashKey } from '@rmm/secrets';
 import { eventually } from '@rmm/testing-services';
-import pg from 'pg';
 import type { CredentialsTestApp } from './credentials-test-app.js';
 
 export type Client = ReturnType<CredentialsTestApp['client']>;

@@ -1,5 +1,5 @@
-import type { RecordedCall } from '@rmm/testing/openapi';
 import type { Response } from 'supertest';
+import type { RecordedCall } from '@rmm/testing/openapi';
 import type { CredentialsTestApp } from './credentials-test-app.js';
 
 type Client = ReturnType<CredentialsTestApp['client']>;

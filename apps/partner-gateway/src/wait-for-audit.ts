@@ -1,5 +1,5 @@
-import type { Logger } from '@rmm/service-kit';
 import pTimeout from 'p-timeout';
+import type { Logger } from '@rmm/service-kit';
 
 /** An audit entry that takes longer no longer delays the response. */
 const MAX_WAIT_MS = 1_000;

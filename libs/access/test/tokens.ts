@@ -15,7 +15,7 @@ export function signingKey(kid = 'key-1'): SigningKey {
   return { kid, ...generateKeyPairSync('ec', { namedCurve: 'P-256' }) };
 }
 
-/** As it stands in a JWKS. */
+/** Returns the public key as a JWKS lists it. */
 export const publicJwk = ({ kid, publicKey }: SigningKey) => ({
   ...publicKey.export({ format: 'jwk' }),
   kid,
@@ -25,18 +25,18 @@ export const publicJwk = ({ kid, publicKey }: SigningKey) => ({
 
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** Any header and payload, signed. */
+/** Signs any header and payload. */
 export function signed(key: SigningKey, header: object, payload: object): string {
   const body = `${part({ alg: 'ES256', typ: 'JWT', kid: key.kid, ...header })}.${part(payload)}`;
   const signature = sign('sha256', Buffer.from(body), { key: key.privateKey, dsaEncoding: 'ieee-p1363' });
   return `${body}.${signature.toString('base64url')}`;
 }
 
-/** The claims of `snapshot()`, issued at `nowMs` for 15 minutes. */
+/** Returns the claims that match `snapshot()`, issued at `nowMs` for 15 minutes. */
 export function claims(nowMs: number, changes: Partial<AccessTokenClaims> = {}): AccessTokenClaims {
   const iat = Math.floor(nowMs / 1_000);
   return {
-    sub: 'user-1',
+    sub: '11111111-1111-4111-8111-111111111111',
     email: 'ada@msp.example',
     type: 'access',
     scope: 'partner',
@@ -46,7 +46,7 @@ export function claims(nowMs: number, changes: Partial<AccessTokenClaims> = {}):
     mfa: true,
     aep: 1,
     mep: 1,
-    sid: 'session-1',
+    sid: '22222222-2222-4222-8222-222222222222',
     iat,
     exp: iat + 900,
     ...changes,

@@ -25,7 +25,7 @@ export const siteOf = (event: IntegrationEvent<'partner.updated'>): string => ev
 export const unknownEvent = (event: DomainEvent<'device.onlne'>): unknown => event;
 
 /** The type of an event selects the type of its data. */
-export function narrow(event: IntegrationEvent<'partner.updated' | 'site.updated'>): string {
+export function ownerOf(event: IntegrationEvent<'partner.updated' | 'site.updated'>): string {
   return event.type === 'site.updated' ? event.data.siteId : event.data.partnerId;
 }
 

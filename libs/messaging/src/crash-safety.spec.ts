@@ -1,7 +1,7 @@
-import { eventually } from '@rmm/testing-services';
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
+import { eventually } from '@rmm/testing-services';
 import { startMessagingTestApp, storedMessages, type MessagingTestApp } from '../test/messaging-test-app.js';
 import { ensureStreams } from './index.js';
 

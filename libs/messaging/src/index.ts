@@ -1,13 +1,18 @@
-export { AuditTrail, type AuditedCaller, type AuditedResource } from './audit/audit-trail.js';
+export { AuditTrail, type AuditedCaller, type AuditedResource } from './audit/audit-trail.service.js';
 export { oneLine, redactDetails } from './audit/redact-details.js';
-export { Broadcasts, type BroadcastSubscription } from './broadcasts/broadcasts.js';
+export { Broadcasts, type BroadcastSubscription } from './broadcasts/broadcasts.service.js';
 export { NatsLink, type NatsLinkOptions } from './connection/nats-link.js';
 export { natsOptions, parseNatsUrl, type NatsAddress } from './connection/nats-options.js';
 export { DeadLettersRepository, type DeadLetterMessage } from './consume/dead-letters.repository.js';
 export { DeadLettersService } from './consume/dead-letters.service.js';
-export { EventBatches, type BatchMessage, type BatchOptions, type BatchSubscription } from './consume/event-batches.js';
-export { Inbox } from './consume/inbox.js';
-export { JetStreamServer, MessageContext, type ConsumerOptions } from './consume/jetstream-server.js';
+export {
+  EventBatches,
+  type BatchMessage,
+  type BatchOptions,
+  type BatchSubscription,
+} from './consume/event-batches.service.js';
+export { Inbox } from './consume/inbox.repository.js';
+export { JetStreamServer, MessageContext, type ConsumerOptions } from './consume/jetstream.transport.js';
 export { DEFAULT_REDELIVERY_POLICY, type RedeliveryPolicy } from './consume/message-settler.js';
 export {
   currentConsumer,
@@ -19,16 +24,16 @@ export {
 export { childTraceparent, parseTraceparent, type TraceParent } from './context/traceparent.js';
 export { decodeEnvelope, type Decoded } from './envelope/decode-envelope.js';
 export { OnDomainEvent, OnIntegrationEvent } from './handlers/event-handler.decorators.js';
-export { MessagingMetrics } from './messaging-metrics.js';
+export { MessagingMetrics } from './messaging.metrics.js';
 export { MessageRejected, UnsuitableNatsServer } from './messaging.errors.js';
 export { MessagingModule } from './messaging.module.js';
 export { MESSAGING_OPTIONS, type MessagingModuleOptions } from './messaging.options.js';
 export { dropMessagingTables, messagingTables } from './migrations/messaging-tables.js';
 export type { OutgoingMessage } from './outbox/outbox-message.js';
-export { OutboxRelay, type RelayOptions } from './outbox/outbox-relay.js';
-export { Outbox, type OutboxTransaction } from './outbox/outbox.js';
+export { OutboxRelay, type RelayOptions } from './outbox/outbox-relay.service.js';
+export { Outbox, type OutboxTransaction } from './outbox/outbox.service.js';
 export { OutboxRepository } from './outbox/outbox.repository.js';
-export { RpcClient, type RpcOptions } from './rpc/rpc-client.js';
+export { RpcClient, type RpcOptions } from './rpc/rpc-client.service.js';
 export { RpcHandler } from './rpc/rpc-handler.decorator.js';
 export { RpcContext } from './rpc/rpc-server.js';
 export { ensureStreams, verifyStreams, type StreamOptions } from './streams/streams.js';

@@ -1,8 +1,8 @@
 import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { NatsLink } from './connection/nats-link.js';
-import { EventBatches } from './consume/event-batches.js';
-import { JetStreamServer } from './consume/jetstream-server.js';
-import { OutboxRelay } from './outbox/outbox-relay.js';
+import { EventBatches } from './consume/event-batches.service.js';
+import { JetStreamServer } from './consume/jetstream.transport.js';
+import { OutboxRelay } from './outbox/outbox-relay.service.js';
 
 /** Starts the relay once the schema is migrated, and stops messaging in the order that loses least. */
 @Injectable()

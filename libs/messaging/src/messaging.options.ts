@@ -1,8 +1,8 @@
 import type { ServiceName } from '@rmm/contracts';
 import type { FleetConfig } from '@rmm/service-kit';
-import type { ConsumerOptions } from './consume/jetstream-server.js';
+import type { ConsumerOptions } from './consume/jetstream.transport.js';
 import type { RedeliveryPolicy } from './consume/message-settler.js';
-import type { RelayOptions } from './outbox/outbox-relay.js';
+import type { RelayOptions } from './outbox/outbox-relay.service.js';
 
 export interface MessagingModuleOptions {
   config: Pick<FleetConfig, 'natsUrl'>;
@@ -14,7 +14,7 @@ export interface MessagingModuleOptions {
   relay?: Partial<RelayOptions>;
   /** When a failing message is delivered again, and when it becomes a dead letter. */
   policy?: RedeliveryPolicy;
-  /** How long the start waits for NATS and its streams, in milliseconds; a minute by default. */
+  /** Time limit for NATS and its streams at the start, in milliseconds; a minute by default. */
   startWithinMs?: number;
 }
 

@@ -10,7 +10,7 @@ import {
   type RpcReply,
   type RpcRequest,
 } from '@rmm/contracts';
-import type { Broadcasts } from './broadcasts/broadcasts.js';
+import type { Broadcasts } from './broadcasts/broadcasts.service.js';
 import {
   OnDomainEvent,
   OnIntegrationEvent,

@@ -1,8 +1,8 @@
 // Consumes integration events slowly, each with one effect, until it is killed. Environment: WORKER_DATABASE_URL, NATS_URL.
-import { WorkerDatabase } from '@rmm/persistence';
-import { MetricsRegistry } from '@rmm/service-kit';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { WorkerDatabase } from '@rmm/persistence';
+import { MetricsRegistry } from '@rmm/service-kit';
 import {
   DeadLettersRepository,
   DeadLettersService,

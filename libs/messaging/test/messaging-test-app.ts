@@ -1,12 +1,12 @@
 import type { INestApplication, Type } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
+import { connect, type NatsConnection } from 'nats';
+import type pg from 'pg';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
 import type { ServiceName } from '@rmm/contracts';
 import { PersistenceModule, runMigrations, WorkerDatabase } from '@rmm/persistence';
 import { readConfig, readFleetConfig, ServiceKitModule, type FleetConfig } from '@rmm/service-kit';
 import { adminPool, startStores, type SchemaUrls, type Stores, type TestNats } from '@rmm/testing-services';
-import { connect, type NatsConnection } from 'nats';
-import type pg from 'pg';
-import type { MigrationInterface, QueryRunner } from 'typeorm';
 import {
   dropMessagingTables,
   JetStreamServer,

@@ -1,7 +1,7 @@
 // Runs an outbox relay until it is killed. Environment: WORKER_DATABASE_URL, NATS_URL.
+import pg from 'pg';
 import { WorkerDatabase } from '@rmm/persistence';
 import { MetricsRegistry } from '@rmm/service-kit';
-import pg from 'pg';
 import { MessagingMetrics, NatsLink, OutboxRelay, OutboxRepository } from '../dist/index.js';
 
 const pool = new pg.Pool({

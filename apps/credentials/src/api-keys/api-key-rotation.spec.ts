@@ -1,6 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { CREDENTIALS_KEYS_RECORD_USAGE, CREDENTIALS_KEYS_RESOLVE, type ResolvedApiKey } from '@rmm/contracts';
 import { hashKey } from '@rmm/secrets';
-import { randomUUID } from 'node:crypto';
 import { CredentialsTestApp } from '../../test/credentials-test-app.js';
 import { ApiKeyExpiryService } from './api-key-expiry.service.js';
 

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { Any, Not } from 'typeorm';
 import type { UserCaller } from '@rmm/access';
 import {
   TenantDatabase,
@@ -8,7 +9,6 @@ import {
   type TenantTransaction,
   type WorkerTransaction,
 } from '@rmm/persistence';
-import { Any, Not } from 'typeorm';
 import { ApiKey } from './api-key.entity.js';
 import { ApiKeyNotFound } from './api-key.errors.js';
 import type { ListApiKeysDto } from './dto/list-api-keys.dto.js';

@@ -1,7 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { CREDENTIALS_KEYS_RESOLVE, type ResolvedApiKey } from '@rmm/contracts';
 import { API_KEY_SCOPES } from '@rmm/permissions';
 import { hashKey } from '@rmm/secrets';
-import { randomUUID } from 'node:crypto';
 import { CredentialsTestApp } from '../../test/credentials-test-app.js';
 
 const inMs = (ms: number) => new Date(Date.now() + ms).toISOString();

@@ -1,10 +1,10 @@
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
 import { ENROLLMENT_KEYS_RELEASE, ENROLLMENT_KEYS_RESERVE } from '@rmm/contracts';
 import { hashEnrollmentKey } from '@rmm/secrets';
 import { eventually } from '@rmm/testing-services';
-import { randomUUID } from 'node:crypto';
-import pg from 'pg';
-import { CredentialsTestApp, LEGACY_PEPPER, PEPPER } from '../../test/credentials-test-app.js';
 import { buildCustomer, type Client, type Customer } from '../../test/build-customer.js';
+import { CredentialsTestApp, LEGACY_PEPPER, PEPPER } from '../../test/credentials-test-app.js';
 
 const PATH = '/enrollment-keys';
 const HOUR_MS = 3_600_000;

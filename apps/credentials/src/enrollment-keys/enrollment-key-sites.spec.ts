@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { eventually } from '@rmm/testing-services';
-import { CredentialsTestApp } from '../../test/credentials-test-app.js';
 import { buildCustomer, type Client, type Customer } from '../../test/build-customer.js';
+import { CredentialsTestApp } from '../../test/credentials-test-app.js';
 
 const PATH = '/enrollment-keys';
 

@@ -1,7 +1,7 @@
-import { hashEnrollmentKey } from '@rmm/secrets';
 import { randomUUID } from 'node:crypto';
-import { CredentialsTestApp, LEGACY_PEPPER, PEPPER } from '../../test/credentials-test-app.js';
+import { hashEnrollmentKey } from '@rmm/secrets';
 import { buildCustomer, type Client, type Customer } from '../../test/build-customer.js';
+import { CredentialsTestApp, LEGACY_PEPPER, PEPPER } from '../../test/credentials-test-app.js';
 
 const PATH = '/enrollment-keys';
 const DAY_MS = 86_400_000;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
 import { Not } from 'typeorm';
+import { WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
 import { EnrollmentReservation } from './enrollment-reservation.entity.js';
 
 /** An enrollment key as an agent's request finds it. */

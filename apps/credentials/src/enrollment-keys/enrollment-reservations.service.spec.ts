@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import pg from 'pg';
 import type { RpcClient } from '@rmm/messaging';
 import { hashEnrollmentKey } from '@rmm/secrets';
-import pg from 'pg';
 import { openCredentialsDatabase, type CredentialsDatabase } from '../../test/credentials-database.js';
 import { EnrollmentReservationsRepository } from './enrollment-reservations.repository.js';
 import { EnrollmentReservationsService } from './enrollment-reservations.service.js';

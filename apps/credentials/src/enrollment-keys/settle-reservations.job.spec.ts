@@ -1,10 +1,10 @@
+import type { INestApplication } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
 import { ENROLLMENT_KEYS_CONFIRM, ENROLLMENT_KEYS_RELEASE, ENROLLMENT_KEYS_RESERVE } from '@rmm/contracts';
 import { hashEnrollmentKey } from '@rmm/secrets';
 import { eventually } from '@rmm/testing-services';
-import type { INestApplication } from '@nestjs/common';
-import { randomUUID } from 'node:crypto';
-import { CredentialsTestApp, PEPPER } from '../../test/credentials-test-app.js';
 import { buildCustomer, type Customer } from '../../test/build-customer.js';
+import { CredentialsTestApp, PEPPER } from '../../test/credentials-test-app.js';
 import { EnrollmentReservationsService } from './enrollment-reservations.service.js';
 
 /** An enrollment reserves, makes its device, and confirms or releases; here it dies after each of its steps. */

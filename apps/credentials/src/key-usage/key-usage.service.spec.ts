@@ -1,5 +1,5 @@
-import { CREDENTIALS_KEYS_RECORD_USAGE, type KeyUse } from '@rmm/contracts';
 import { randomUUID } from 'node:crypto';
+import { CREDENTIALS_KEYS_RECORD_USAGE, type KeyUse } from '@rmm/contracts';
 import { CredentialsTestApp } from '../../test/credentials-test-app.js';
 import { CleanUpKeyUsageJob } from './clean-up-key-usage.job.js';
 

@@ -1,6 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { CREDENTIALS_KEYS_RESOLVE, type ResolvedApiKey } from '@rmm/contracts';
 import { hashKey } from '@rmm/secrets';
-import { randomUUID } from 'node:crypto';
 import { CredentialsTestApp } from '../../test/credentials-test-app.js';
 
 interface Made {

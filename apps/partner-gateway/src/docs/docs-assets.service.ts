@@ -1,7 +1,7 @@
+import { Injectable } from '@nestjs/common';
 import { createReadStream, type ReadStream } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { Injectable } from '@nestjs/common';
 import { NotFoundError } from '@rmm/service-kit';
 
 const TYPES: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
+import type { OpenAPIObject } from '@nestjs/swagger';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { OpenAPIObject } from '@nestjs/swagger';
 import { FixedClock, Logger, type OpenApiDocuments } from '@rmm/service-kit';
 import { MergedOpenApiService } from './merged-openapi.service.js';
 

@@ -1,5 +1,5 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { ExportRequest } from '@rmm/contracts';
 import { Clock } from '@rmm/service-kit';
 import { PARTNER_GATEWAY_CONFIG, type PartnerGatewayConfig } from '../config.js';

@@ -1,7 +1,9 @@
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { Test } from '@nestjs/testing';
 import { createHash, randomUUID } from 'node:crypto';
 import type { Server } from 'node:http';
-import type { INestApplication } from '@nestjs/common';
-import { Test } from '@nestjs/testing';
+import pg from 'pg';
+import request from 'supertest';
 import {
   type ExportRequest,
   CREDENTIALS_KEYS_RESOLVE,
@@ -10,10 +12,8 @@ import {
 } from '@rmm/contracts';
 import { NatsLink } from '@rmm/messaging';
 import { rowSecurityProblems } from '@rmm/persistence/testing';
-import { configureApp, HealthRegistry, KitAdapter } from '@rmm/service-kit';
+import { configureApp, HealthRegistry } from '@rmm/service-kit';
 import { eventually, type Stores, startStores, type TestDatabase } from '@rmm/testing-services';
-import pg from 'pg';
-import request from 'supertest';
 import { AppModule } from '../app.module.js';
 import { readPartnerGatewayConfig } from '../config.js';
 
@@ -25,7 +25,7 @@ const [partnerId, principalId, keyId, orgId, foreignOrgId] = Array.from({ length
 describe('ExportService', () => {
   let stores: Stores;
   let database: TestDatabase<'partner_gateway'>;
-  let app: INestApplication;
+  let app: NestExpressApplication;
   let server: Server;
   let heartbeat: NodeJS.Timeout;
   const auditEntries: Record<string, unknown>[] = [];
@@ -76,7 +76,7 @@ describe('ExportService', () => {
       PARTNER_API_CURSOR_SIGNING_KEY: 'x'.repeat(32),
     });
     const testing = await Test.createTestingModule({ imports: [AppModule.forRoot(config)] }).compile();
-    app = testing.createNestApplication(new KitAdapter(), { bodyParser: false });
+    app = testing.createNestApplication<NestExpressApplication>({ bodyParser: false });
     configureApp(app, {
       config,
       openApi: { title: 'Partner gateway', description: 'For specs' },

@@ -1,6 +1,6 @@
-import type { ServerResponse } from 'node:http';
 import { applyDecorators, Body, Controller, HttpCode, Post, Res, UseFilters } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiBody, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { ServerResponse } from 'node:http';
 import { AcceptsApiKey, CurrentCaller, KeysOnly } from '@rmm/access';
 import type { ApiKeyCaller } from '@rmm/access';
 import { RPC_REQUEST, RPC_RESPONSE } from './dto/rpc-message.dto.js';

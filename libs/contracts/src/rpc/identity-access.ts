@@ -5,7 +5,7 @@ import { replyOf, rpc, type RpcRequest } from './rpc-contract.js';
 export type AccessScope = z.infer<typeof accessScope>;
 
 /**
- * What a session may do: the rules, not the list of organizations they resolve to.
+ * Access rules of a session: the rules, not the list of organizations they resolve to.
  * @see docs/reference/authorization.md
  */
 export interface AccessSnapshot {
@@ -61,7 +61,7 @@ export const IDENTITY_ACCESS_RESOLVE = rpc('identity.access.resolve', {
 });
 export type AccessResolveRequest = RpcRequest<typeof IDENTITY_ACCESS_RESOLVE>;
 
-/** What one membership, or the system scope of a platform administrator, grants a user in an organization. */
+/** Rights that one membership, or the system scope of a platform administrator, grants a user in an organization. */
 export interface AccessGrant {
   scope: AccessScope;
   /** In force, inheritance included, wildcards as stored. */

@@ -13,7 +13,7 @@ export const IDENTITY_SECURITY_POLICY_APPLY = rpc('identity.security-policy.appl
     orgId: uuid,
     partnerId: uuid,
     orgName: z.string(),
-    /** As received: an absent field stays as it is, null clears it, null as a whole clears all. */
+    /** The field as received: an absent field stays as it is, null clears it, null as a whole clears all. */
     security: z.unknown(),
     caller: z.object({
       userId: uuid,
@@ -24,7 +24,7 @@ export const IDENTITY_SECURITY_POLICY_APPLY = rpc('identity.security-policy.appl
       /** The claim of the token. */
       mfa: z.boolean(),
     }),
-    /** Of the HTTP request, for the audit entry. */
+    /** Address and agent of the HTTP request, for the audit entry. */
     ipAddress: z.string().nullable(),
     userAgent: z.string().nullable(),
   }),

@@ -1,5 +1,5 @@
-import { eventually, startStores, type Stores, type TestNats } from '@rmm/testing-services';
 import { DebugEvents } from 'nats';
+import { eventually, startStores, type Stores, type TestNats } from '@rmm/testing-services';
 import { openFreezableProxy, type FreezableProxy } from '../../test/freezable-proxy.js';
 import { NatsLink } from './nats-link.js';
 import { connectNats } from './nats-transport.js';
@@ -7,7 +7,7 @@ import { connectNats } from './nats-transport.js';
 const SUBJECT = 'rmm.rpc.identity.spec';
 const QUICK = { timeout: 400, pingInterval: 500 };
 
-describe('the link to a server that freezes', () => {
+describe('NatsLink with a frozen server', () => {
   let stores: Stores;
   let nats: TestNats;
   let asking: NatsLink;
@@ -55,7 +55,7 @@ describe('the link to a server that freezes', () => {
     return (await Promise.all(asked)).map((reply) => reply.string());
   }
 
-  it('has one connection afterwards, which answers every call, and says once that it is back', async () => {
+  it('has one connection after the thaw, which serves every call, and reports the reconnect once', async () => {
     await freezeForTwoDials();
     proxy.thaw();
     await eventually(() => expect([link.isConnected, proxy.open()]).toEqual([true, 1]));
@@ -65,18 +65,18 @@ describe('the link to a server that freezes', () => {
     expect(proxy.open()).toBe(1);
   });
 
-  it('does not leave the dials it gave up to the server', async () => {
+  it('closes the sockets of dials it gave up', async () => {
     await freezeForTwoDials();
     await eventually(() => expect(proxy.unanswered()).toBeLessThan(2));
   });
 
-  it('is noticed with more to send than the server takes', async () => {
+  it('notices the outage with more to send than the server accepts', async () => {
     proxy.freeze();
     for (let i = 0; i < 64; i++) link.connection.publish('rmm.audit.identity', new Uint8Array(1_000_000));
     await eventually(() => expect(link.isConnected).toBe(false));
   });
 
-  it('says once that it is back when the server hung up on dials half-proxy', async () => {
+  it('reports the reconnect once when the server closed connections during the handshake', async () => {
     proxy.freeze();
     proxy.hangUpOn(2);
     await eventually(() => expect(link.isConnected).toBe(false));
@@ -87,7 +87,7 @@ describe('the link to a server that freezes', () => {
     expect(returns).toBe(1);
   });
 
-  it('ends for good when it is closed meanwhile', async () => {
+  it('stays closed when it is closed during the outage', async () => {
     await freezeForTwoDials();
     await eventually(() => expect(proxy.unanswered()).toBe(1));
     await link.close();
@@ -97,7 +97,7 @@ describe('the link to a server that freezes', () => {
     expect(link.connection.isClosed()).toBe(true);
   });
 
-  it('ends for good when it is closed before it has noticed', async () => {
+  it('stays closed when it is closed before the outage is noticed', async () => {
     proxy.freeze();
     await link.close();
     expect(link.connection.isClosed()).toBe(true);
@@ -105,7 +105,7 @@ describe('the link to a server that freezes', () => {
     await eventually(() => expect(proxy.open()).toBe(0));
   });
 
-  it('dials no more once it is closed', async () => {
+  it('does not dial once it is closed', async () => {
     const servers = [new URL(proxy.url).host];
     await expect(connectNats({ servers, closed: AbortSignal.abort() })).rejects.toThrow('was closed');
   });

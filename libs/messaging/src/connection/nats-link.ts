@@ -8,7 +8,7 @@ import { connectNats } from './nats-transport.js';
 export interface NatsLinkOptions {
   url: string;
   name: string;
-  /** How long the first connection is retried before the start fails, in milliseconds. */
+  /** Time limit for the first connection, in milliseconds; the start fails after it. */
   startWithinMs?: number;
   /** Overrides `natsOptions`; specs use it to notice an outage sooner. */
   client?: Pick<ConnectionOptions, 'pingInterval' | 'timeout'>;

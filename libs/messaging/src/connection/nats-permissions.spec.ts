@@ -1,6 +1,6 @@
+import { connect, Events, type NatsConnection } from 'nats';
 import { SERVICES, type ServiceName, type StreamKind } from '@rmm/contracts';
 import { eventually, startStores, type Stores, type TestNats } from '@rmm/testing-services';
-import { connect, Events, type NatsConnection } from 'nats';
 import { DurableConsumer } from '../consume/durable-consumer.js';
 import { ensureStreams, NatsLink, natsOptions, verifyStreams } from '../index.js';
 import { PublishRefused } from '../messaging.errors.js';
@@ -8,7 +8,7 @@ import { JetStreamPublisher } from '../outbox/jetstream-publisher.js';
 
 type Attempt = [login: ServiceName, what: string];
 
-describe('the NATS login of a service', () => {
+describe('NATS permissions', () => {
   let stores: Stores;
   let nats: TestNats;
   const connections = new Map<string, NatsConnection>();
@@ -47,8 +47,8 @@ describe('the NATS login of a service', () => {
     if (!connection) throw new Error(`No connection for ${login}`);
     return connection;
   };
-  /** Publishes or subscribes, and tells whether the server minded. */
-  async function minded(login: string, operation: 'publish' | 'subscription', subject: string): Promise<boolean> {
+  /** Publishes or subscribes; returns whether the server reported a violation. */
+  async function isForbidden(login: string, operation: 'publish' | 'subscription', subject: string): Promise<boolean> {
     const connection = as(login);
     if (operation === 'publish') connection.publish(subject, '{}');
     else connection.subscribe(subject, { callback: () => undefined });
@@ -72,8 +72,8 @@ describe('the NATS login of a service', () => {
     ['provisioning', 'rmm.rpc.credentials.enrollment-keys.reserve'],
     ['webhook-dispatcher', 'rmm.rpc.identity.mail.send'],
     ['webhook-dispatcher', 'rmm.audit.webhook-dispatcher'],
-  ])('lets %s publish on %s', async (login, subject) => {
-    expect(await minded(login, 'publish', subject)).toBe(false);
+  ])('allows %s to publish on %s', async (login, subject) => {
+    expect(await isForbidden(login, 'publish', subject)).toBe(false);
   });
 
   it.each<Attempt>([
@@ -93,8 +93,8 @@ describe('the NATS login of a service', () => {
     ['credentials', '$JS.API.CONSUMER.DELETE.RMM_INTERNAL.identity-internal'],
     ['credentials', '$JS.ACK.RMM_INTERNAL.identity-internal.1.1.1.1.0'],
     ['provisioning', '_INBOX.identity.forged'],
-  ])('does not let %s publish on %s', async (login, subject) => {
-    expect(await minded(login, 'publish', subject)).toBe(true);
+  ])('forbids %s to publish on %s', async (login, subject) => {
+    expect(await isForbidden(login, 'publish', subject)).toBe(true);
   });
 
   it.each<Attempt>([
@@ -102,8 +102,8 @@ describe('the NATS login of a service', () => {
     ['provisioning', 'rmm.rpc.provisioning.export.sites'],
     ['credentials', 'rmm.broadcast.access.*'],
     ['partner-gateway', 'rmm.broadcast.credential.changed'],
-  ])('lets %s listen on %s', async (login, subject) => {
-    expect(await minded(login, 'subscription', subject)).toBe(false);
+  ])('allows %s to subscribe to %s', async (login, subject) => {
+    expect(await isForbidden(login, 'subscription', subject)).toBe(false);
   });
 
   it.each<Attempt>([
@@ -114,11 +114,11 @@ describe('the NATS login of a service', () => {
     ['identity', '_INBOX.credentials.>'],
     ['identity', '$JS.>'],
     ['identity', '>'],
-  ])('does not let %s listen on %s', async (login, subject) => {
-    expect(await minded(login, 'subscription', subject)).toBe(true);
+  ])('forbids %s to subscribe to %s', async (login, subject) => {
+    expect(await isForbidden(login, 'subscription', subject)).toBe(true);
   });
 
-  it('finds the streams it did not make, and may not change them', async () => {
+  it('allows a service to read the streams and forbids it to change them', async () => {
     await expect(verifyStreams(as('credentials'))).resolves.toBeUndefined();
     const manager = await as('credentials').jetstreamManager();
     await expect(manager.streams.purge('RMM_INTERNAL')).rejects.toThrow(/ermission/);
@@ -130,27 +130,30 @@ describe('the NATS login of a service', () => {
     ['partner-gateway', 'internal', 'rmm.internal.provisioning.organization.updated'],
     ['provisioning', 'internal', 'rmm.internal.identity.partner.updated'],
     ['webhook-dispatcher', 'events', 'rmm.events.0b0c.alert.triggered'],
-  ])('lets %s consume the stream %s by its own durable, also after a restart', async (login, stream, subject) => {
-    for (const run of ['first', 'second']) {
-      const heard: string[] = [];
-      const link = await linkFor(login);
-      const consumer = new DurableConsumer(
-        link,
-        { stream, durable: `${login}-${stream}`, subjects: [subject], prefetch: 8 },
-        async (message) => {
-          heard.push(message.string());
-          await message.ackAck();
-        },
-      );
-      consumer.start();
-      await as('fleet').jetstream().publish(subject, `${login} ${run}`);
-      await eventually(() => expect(heard).toEqual([`${login} ${run}`]));
-      await consumer.stop();
-      await link.close();
-    }
-  });
+  ])(
+    'allows %s to consume the stream %s with its own durable consumer, also after a restart',
+    async (login, stream, subject) => {
+      for (const run of ['first', 'second']) {
+        const received: string[] = [];
+        const link = await linkFor(login);
+        const consumer = new DurableConsumer(
+          link,
+          { stream, durable: `${login}-${stream}`, subjects: [subject], prefetch: 8 },
+          async (message) => {
+            received.push(message.string());
+            await message.ackAck();
+          },
+        );
+        consumer.start();
+        await as('fleet').jetstream().publish(subject, `${login} ${run}`);
+        await eventually(() => expect(received).toEqual([`${login} ${run}`]));
+        await consumer.stop();
+        await link.close();
+      }
+    },
+  );
 
-  it('lets the relay of a service publish, and tells it about a foreign subject', async () => {
+  it('allows the relay of a service to publish and reports a forbidden subject to it', async () => {
     const link = await linkFor('provisioning');
     const publisher = new JetStreamPublisher(link);
     await publisher.publish('rmm.internal.provisioning.site.created', '{}', 'id-1');
@@ -159,7 +162,7 @@ describe('the NATS login of a service', () => {
     await link.close();
   });
 
-  it('answers a caller through the inbox the caller may read', async () => {
+  it('delivers replies to the inbox of the caller', async () => {
     as('identity').subscribe('rmm.rpc.identity.spec', { queue: 'identity', callback: (_, m) => m.respond('yes') });
     as('provisioning').publish('rmm.rpc.identity.spec');
     const reply = await eventually(() => as('provisioning').request('rmm.rpc.identity.spec', '', { timeout: 500 }));

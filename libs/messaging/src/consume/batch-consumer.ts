@@ -1,11 +1,11 @@
-import type { Envelope } from '@rmm/contracts';
 import type { JsMsg } from 'nats';
+import type { Envelope } from '@rmm/contracts';
 import type { NatsLink } from '../connection/nats-link.js';
 import { withMessageContext } from '../context/execution-context.js';
 import { decodeEnvelope } from '../envelope/decode-envelope.js';
 import { MessageRejected } from '../messaging.errors.js';
 import { DEFAULT_ACK_WAIT_MS, DurableConsumer } from './durable-consumer.js';
-import type { BatchMessage, BatchOptions } from './event-batches.js';
+import type { BatchMessage, BatchOptions } from './event-batches.service.js';
 import { keepAlive, type MessageSettler } from './message-settler.js';
 
 type BatchHandler = (batch: BatchMessage[]) => Promise<void>;

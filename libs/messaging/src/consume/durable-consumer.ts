@@ -1,8 +1,8 @@
 import { Logger } from '@nestjs/common';
-import { STREAMS, type StreamKind } from '@rmm/contracts';
 import { AckPolicy, DeliverPolicy, nanos, NatsError, type ConsumerMessages, type JsMsg } from 'nats';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pTimeout from 'p-timeout';
+import { STREAMS, type StreamKind } from '@rmm/contracts';
 import type { NatsLink } from '../connection/nats-link.js';
 import { withoutOverlaps } from './subject-match.js';
 

@@ -1,10 +1,10 @@
 import { Logger } from '@nestjs/common';
+import type { JsMsg } from 'nats';
 import type { Envelope } from '@rmm/contracts';
 import { UnavailableError } from '@rmm/service-kit';
-import type { JsMsg } from 'nats';
 import { decodeEnvelope } from '../envelope/decode-envelope.js';
-import type { MessagingMetrics } from '../messaging-metrics.js';
 import { MessageRejected } from '../messaging.errors.js';
+import type { MessagingMetrics } from '../messaging.metrics.js';
 import { describeReason, type DeadLettersService } from './dead-letters.service.js';
 
 /** The newest version of the envelope that this code understands. */

@@ -1,7 +1,7 @@
-import type { Envelope } from '@rmm/contracts';
-import { currentContext, runInContext } from '@rmm/service-kit';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
+import type { Envelope } from '@rmm/contracts';
+import { currentContext, runInContext } from '@rmm/service-kit';
 import { childTraceparent } from './traceparent.js';
 
 const consumers = new AsyncLocalStorage<string>();

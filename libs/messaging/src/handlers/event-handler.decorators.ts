@@ -8,7 +8,7 @@ import {
   type IntegrationEventType,
   type PublishedEventType,
 } from '@rmm/contracts';
-import type { MessageContext } from '../consume/jetstream-server.js';
+import type { MessageContext } from '../consume/jetstream.transport.js';
 import { RethrowFilter } from '../rpc/rethrow.filter.js';
 
 type EventHandlerDecorator<Event> = <Handler extends (event: Event, context: MessageContext) => Promise<void> | void>(

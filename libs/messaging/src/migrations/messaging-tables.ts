@@ -1,5 +1,5 @@
-import { noLongerPartitioned, partitionedByTime, tenantTable } from '@rmm/persistence';
 import type { QueryRunner } from 'typeorm';
+import { noLongerPartitioned, partitionedByTime, tenantTable } from '@rmm/persistence';
 import { dropEmptyOutboxPartitions } from './outbox-partitions.js';
 
 /**

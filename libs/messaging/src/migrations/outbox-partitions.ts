@@ -1,5 +1,5 @@
-import { workerFunction } from '@rmm/persistence';
 import type { QueryRunner } from 'typeorm';
+import { workerFunction } from '@rmm/persistence';
 
 /**
  * Creates the function that drops empty partitions of the outbox. The outbox has no keepDays, since an unpublished row

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   MAX_MESSAGE_BYTES,
   subjects,
@@ -11,7 +12,6 @@ import {
   type ServiceName,
 } from '@rmm/contracts';
 import type { RequestContext } from '@rmm/service-kit';
-import { randomUUID } from 'node:crypto';
 
 interface MessageFields {
   schemaVersion?: 1;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { WorkerDatabase, type SqlExecutor } from '@rmm/persistence';
 import { randomUUID } from 'node:crypto';
+import { WorkerDatabase, type SqlExecutor } from '@rmm/persistence';
 import type { EncodedMessage } from './outbox-message.js';
 
 /** A transaction with a hook after its commit: tenant and worker transactions have one. */
@@ -63,7 +63,7 @@ const SETTLE = `
   )
   INSERT INTO outbox_lease (lease_id, aggregates, leased_until)
   SELECT gen_random_uuid(), ARRAY[aggregate_id], clock_timestamp() + make_interval(secs => seconds)
-  FROM unnest($5::text[], $6::float8[]) AS hold(aggregate_id, seconds)`;
+  FROM unnest($5::text[], $6::float8[]) AS delay(aggregate_id, seconds)`;
 
 /** Queries of `outbox` and `outbox_lease`. The relay uses the worker login: the tables have no tenant. */
 @Injectable()
@@ -84,7 +84,7 @@ export class OutboxRepository {
   lease(batchSize: number, leaseMs: number): Promise<LeasedBatch> {
     const leaseId = randomUUID();
     return this.worker.transaction(async (tx) => {
-      // sent together; both are listened to, or a lost connection would reject one with nobody there
+      // sent in one round trip; awaiting both handles the rejection of each when the connection is lost
       const lock = tx.query(LEASE_LOCK);
       const head = tx.query<OutboxRow>(LEASE, [batchSize, leaseId, leaseMs / 1_000]);
       const [, rows] = await Promise.all([lock, head]);

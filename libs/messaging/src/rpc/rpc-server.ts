@@ -1,5 +1,9 @@
 import { Logger } from '@nestjs/common';
 import { BaseRpcContext, type MessageHandler } from '@nestjs/microservices';
+import type { Msg, Subscription } from 'nats';
+import { randomUUID } from 'node:crypto';
+import pTimeout from 'p-timeout';
+import { isObservable, lastValueFrom } from 'rxjs';
 import type { RpcContract } from '@rmm/contracts';
 import {
   BadRequestError,
@@ -9,12 +13,8 @@ import {
   ValidationError,
   type FieldErrors,
 } from '@rmm/service-kit';
-import type { Msg, Subscription } from 'nats';
-import { randomUUID } from 'node:crypto';
-import pTimeout from 'p-timeout';
-import { isObservable, lastValueFrom } from 'rxjs';
 import type { NatsLink } from '../connection/nats-link.js';
-import type { MessagingMetrics } from '../messaging-metrics.js';
+import type { MessagingMetrics } from '../messaging.metrics.js';
 import { REQUEST_ID_HEADER, TRACEPARENT_HEADER, type RpcReplyBody } from './rpc-wire.js';
 
 /** Second argument of an RPC handler. */
@@ -22,7 +22,7 @@ export class RpcContext extends BaseRpcContext<[Msg]> {}
 
 type RequestSchema = RpcContract<unknown, unknown>['request'];
 
-/** How long requests in progress may take when the service stops, in milliseconds. */
+/** Time limit for requests in progress when the service stops, in milliseconds. */
 const DRAIN_MS = 5_000;
 
 /** Replies to requests on core NATS; the replicas of a service share its requests through a queue group. */

@@ -1,5 +1,5 @@
-import { startStores, type Stores, type TestNats } from '@rmm/testing-services';
 import { connect, nanos, type NatsConnection } from 'nats';
+import { startStores, type Stores, type TestNats } from '@rmm/testing-services';
 import { ensureStreams, natsOptions, NatsLink, UnsuitableNatsServer } from '../index.js';
 
 describe('ensureStreams', () => {
@@ -20,7 +20,7 @@ describe('ensureStreams', () => {
   const withInfo = (info: object) =>
     Object.create(connection, { info: { value: { ...connection.info, ...info } } }) as NatsConnection;
 
-  it('makes the streams, does it again without change, and repairs a setting', async () => {
+  it('creates the streams, changes nothing when repeated, and restores a changed setting', async () => {
     await ensureStreams(connection);
     await ensureStreams(connection);
     const manager = await connection.jetstreamManager();
@@ -41,7 +41,7 @@ describe('ensureStreams', () => {
     await expect(ensureStreams(withInfo({ jetstream: false }))).rejects.toThrow('without JetStream');
   });
 
-  it('keeps one message of two with one id', async () => {
+  it('stores one of two messages with the same id', async () => {
     await ensureStreams(connection);
     const publish = () =>
       connection.jetstream().publish('rmm.internal.identity.partner.created', '{}', { msgID: 'once' });
@@ -51,15 +51,15 @@ describe('ensureStreams', () => {
 });
 
 describe('NatsLink', () => {
-  it('gives up a first connection after its bound', async () => {
+  it('rejects when the first connection fails within its time limit', async () => {
     const link = new NatsLink({ url: 'nats://127.0.0.1:1', name: 'spec', startWithinMs: 600 });
-    await expect(link.open()).rejects.toThrow('NATS cannot be reached');
+    await expect(link.open()).rejects.toThrow('NATS is unavailable');
     expect(link.isConnected).toBe(false);
     await expect(link.check()).rejects.toThrow('not connected');
     await link.close();
   });
 
-  it('notices a server that hangs within seconds, and heals when it speaks again', async () => {
+  it('notices a hanging server within seconds and recovers when it responds again', async () => {
     const stores = await startStores();
     const nats = await stores.nats();
     const gate = await stores.gate(nats.url);

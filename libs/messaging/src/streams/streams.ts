@@ -1,5 +1,4 @@
 import { Logger } from '@nestjs/common';
-import { DUPLICATE_WINDOW_MS, MAX_MESSAGE_BYTES, STREAMS } from '@rmm/contracts';
 import {
   DiscardPolicy,
   ErrorCode,
@@ -12,6 +11,7 @@ import {
   type StreamConfig,
 } from 'nats';
 import pRetry from 'p-retry';
+import { DUPLICATE_WINDOW_MS, MAX_MESSAGE_BYTES, STREAMS } from '@rmm/contracts';
 import type { NatsLink } from '../connection/nats-link.js';
 import { UnsuitableNatsServer } from '../messaging.errors.js';
 
