@@ -41,9 +41,8 @@ export const format = toolPart(['prettier', '--check', '--cache', '--cache-strat
 export const types = toolPart(['tsc', '-b']);
 
 /** The cache compares contents, since a fresh checkout has new times. */
-const SPELLING_CACHE = '--cache-location=node_modules/.cache/cspell';
-
 const SPELLING = ['--no-progress', '--no-summary', '--gitignore', '--cache', '--cache-strategy=content'];
+const SPELLING_CACHE = '--cache-location=node_modules/.cache/cspell';
 
 /**
  * Lints everything in one process, in a third of the time of `nx run-many -t lint`, and checks the words. The module
@@ -53,7 +52,7 @@ const SPELLING = ['--no-progress', '--no-summary', '--gitignore', '--cache', '--
 export const lint = toolPart(
   ['nx', 'show', 'projects'],
   ['eslint', 'apps', 'libs', 'tools', 'bench', '*.mjs'],
-  ['cspell', 'lint', ...SPELLING, '--cache-location=node_modules/.cache/cspell', '.'],
+  ['cspell', 'lint', ...SPELLING, SPELLING_CACHE, '.'],
 );
 
 /** Runs the specs of the apps and libs; all spec files share one PostgreSQL server. */
