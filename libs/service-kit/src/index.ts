@@ -54,3 +54,5 @@ export type { AuthenticatedRequest, KitRequest, KitResponse, RequestCaller } fro
 export { API_PREFIX } from './http/path-rules.js';
 export type { ErrorBodyRule, PipelineOptions, TimeoutRule } from './http/pipeline.js';
 export { TrustedProxies } from './http/trusted-proxies.js';
+export { SLUG_PATTERN, toSlug, uniqueSlug, type SlugOptions } from './text/slug.js';
+export { isTimeZone } from './text/time-zone.js';
