@@ -6,7 +6,7 @@ import { DEV_PUSH_BODY } from './dev-push/dev-push-form.js';
 
 const IMPORT_LIMIT_BYTES = 8 * 1024 * 1024;
 
-/** What makes this process the provisioning service; shared by `main.ts` and the specs that boot it. */
+/** Returns the options of the provisioning service, for `main.ts` and for specs that start it. */
 export const serviceOptions = (config: ProvisioningConfig): ServiceOptions => ({
   service: 'provisioning',
   module: AppModule.forRoot(config),
