@@ -1,3 +1,5 @@
+import type { Msg } from 'nats';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { CREDENTIAL_HEARTBEAT } from '@rmm/access';
 import {
   CREDENTIALS_KEYS_RECORD_USAGE,
@@ -15,8 +17,6 @@ import {
 } from '@rmm/contracts';
 import { Broadcasts, type NatsLink } from '@rmm/messaging';
 import { hashEnrollmentKey, hashKey, mintApiKey } from '@rmm/secrets';
-import type { Msg } from 'nats';
-import { randomBytes, randomUUID } from 'node:crypto';
 
 export interface SpecKey {
   orgId: string;

@@ -32,11 +32,11 @@ describe('POST /agents/:id/heartbeat', () => {
       (envelope) => envelope.aggregateId === deviceId && /^device\.(online|updated)$/.test(envelope.type),
     );
 
-  it('brings the device online once, and keeps what the agent says', async () => {
+  it('sets the device online once and stores the reported state', async () => {
     const { agentId, deviceId, client } = await enrolled();
-    const beat = { agentVersion: '1.0', uptimeSeconds: 12, metrics: { cpuPercent: 3.5 }, ofANewerAgent: true };
+    const heartbeat = { agentVersion: '1.0', uptimeSeconds: 12, metrics: { cpuPercent: 3.5 }, ofANewerAgent: true };
     for (let count = 0; count < 3; count += 1) {
-      const response = await client.post(`/agents/${agentId}/heartbeat`, beat);
+      const response = await client.post(`/agents/${agentId}/heartbeat`, heartbeat);
       expect([response.status, response.body]).toEqual([
         200,
         { success: true, config: { heartbeatIntervalSeconds: 60, metricsCollectionIntervalSeconds: 30 }, commands: [] },
@@ -57,7 +57,7 @@ describe('POST /agents/:id/heartbeat', () => {
     expect(eventsOf(deviceId).map((envelope) => envelope.type)).toEqual(['device.online', 'device.updated']);
   });
 
-  it('does not count as an update of the exported record', async () => {
+  it('does not change updatedAt of the exported record', async () => {
     const { agentId, deviceId, client } = await enrolled();
     const stamp = async () =>
       (
@@ -72,7 +72,7 @@ describe('POST /agents/:id/heartbeat', () => {
     expect(rows[0].os_version).toBe('14');
   });
 
-  it('leaves a device in maintenance where it is', async () => {
+  it('keeps the status of a device in maintenance', async () => {
     const { agentId, deviceId, client } = await enrolled();
     await testApp.admin.query(`update device set status = 'maintenance' where id = $1`, [deviceId]);
     expect((await client.post(`/agents/${agentId}/heartbeat`)).status).toBe(200);
@@ -80,7 +80,7 @@ describe('POST /agents/:id/heartbeat', () => {
     expect(rows[0].status).toBe('maintenance');
   });
 
-  it("is 404 for another agent's id, 401 for a dead, foreign or missing token", async () => {
+  it('returns 404 for the id of another agent and 401 for a revoked, foreign or missing token', async () => {
     const [one, other] = [await enrolled(), await enrolled()];
     const foreign = await one.client.post(`/agents/${other.agentId}/heartbeat`);
     expect([foreign.status, foreign.body.code]).toEqual([404, 'not_found']);
@@ -93,7 +93,7 @@ describe('POST /agents/:id/heartbeat', () => {
     expect((await gone.client.post(`/agents/${gone.agentId}/heartbeat`)).status).toBe(401);
   });
 
-  it('refuses malformed reports', async () => {
+  it('returns 400 for a malformed report', async () => {
     const { agentId, client } = await enrolled();
     const refused = await client.post(`/agents/${agentId}/heartbeat`, { uptimeSeconds: '1', metrics: [] });
     expect(refused.status).toBe(400);

@@ -25,7 +25,7 @@ describe('POST /dev/push', () => {
   }, 60_000);
   afterAll(() => testApp?.stop());
 
-  it('is 403 dev_push_disabled for a form of somebody who may push', async () => {
+  it('returns 403 dev_push_disabled for the form of an authorized caller', async () => {
     const byKey = await form(key(['devices:execute']));
     expect([byKey.status, byKey.body.code]).toEqual([403, 'dev_push_disabled']);
     expect(byKey.headers['x-ratelimit-limit']).toBe('1000');
@@ -34,14 +34,11 @@ describe('POST /dev/push', () => {
     const headers = {
       authorization: `Bearer ${await testApp.identity.signIn({ partnerId, permissions: ['devices:execute'] })}`,
     };
-    const byPerson = await fetch(testApp.url + PATH, { method: 'POST', headers, body });
-    expect([byPerson.status, await byPerson.json()]).toEqual([
-      403,
-      expect.objectContaining({ code: 'dev_push_disabled' }),
-    ]);
+    const byUser = await fetch(testApp.url + PATH, { method: 'POST', headers, body });
+    expect([byUser.status, await byUser.json()]).toEqual([403, expect.objectContaining({ code: 'dev_push_disabled' })]);
   });
 
-  it('is 400 naming the parts when there is no form, or nothing in it', async () => {
+  it('returns 400 with the missing parts when the form is absent or empty', async () => {
     const good = key(['devices:execute']);
     const bodies = [
       testApp.withKey(good, 'post', PATH),
@@ -57,7 +54,7 @@ describe('POST /dev/push', () => {
     }
   });
 
-  it('asks for the credential first', async () => {
+  it('authenticates before it checks the form', async () => {
     const anonymous = await testApp.client().post(PATH);
     expect([anonymous.status, anonymous.body.code]).toEqual([401, 'invalid_api_key']);
     const token = await testApp.identity.signIn({ partnerId });
@@ -68,14 +65,14 @@ describe('POST /dev/push', () => {
     expect(scopeless.body.required).toEqual(['devices:execute']);
   });
 
-  it('asks a user for the permission and a verified factor', async () => {
+  it('requires the permission and a verified factor of a user', async () => {
     const blind = await testApp.clientFor({ partnerId, permissions: ['devices:write'] });
     expect((await blind.post(PATH)).body.code).toBe('permission_denied');
     const unproven = await testApp.clientFor({ partnerId, permissions: ['devices:execute'], mfa: false });
     expect((await unproven.post(PATH)).body.code).toBe('mfa_required');
   });
 
-  it('is no way in for a key by another method or path', async () => {
+  it('refuses a key for another method or path', async () => {
     const good = key(['devices:execute']);
     for (const method of ['get', 'head', 'put', 'patch', 'delete'] as const) {
       expect((await testApp.withKey(good, method, PATH)).status).toBe(404);
@@ -85,7 +82,7 @@ describe('POST /dev/push', () => {
   });
 });
 
-describe('a form of dev push', () => {
+describe('hasFormParts', () => {
   const headers = (contentType: string | undefined, length?: number) => ({
     headers: {
       ...(contentType === undefined ? {} : { 'content-type': contentType }),

@@ -51,7 +51,7 @@ describe('/devices', () => {
   }, 60_000);
   afterAll(() => testApp?.stop());
 
-  it('lists newest first without the decommissioned, 500 a page unless asked otherwise', async () => {
+  it('lists newest first without decommissioned devices, 500 per page by default', async () => {
     const client = await testApp.clientFor({ partnerId });
     const all = await client.get('/devices');
     expect(names(all)).toEqual(['gamma', 'beta_1', 'alpha']);
@@ -72,7 +72,26 @@ describe('/devices', () => {
     expect(names(await (await testApp.clientFor({ partnerId })).get(`/devices?${query}`))).toEqual(expected);
   });
 
-  it('filters by organization and site, and denies foreign ones', async () => {
+  it.each([
+    'orgIds',
+    'siteIds',
+    'groupIds',
+    'osType',
+    'role',
+    'sort',
+    'sortDir',
+    'order',
+    'cursor',
+    'include',
+    'includeTotal',
+  ])('returns 400 for the planned parameter %s', async (parameter) => {
+    const client = await testApp.clientFor({ partnerId });
+    const { status, body } = await client.get(`/devices?${parameter}=x`);
+    expect([status, body.code]).toEqual([400, 'validation_failed']);
+    expect(body.details.fieldErrors).toEqual({ [parameter]: ['is not supported yet'] });
+  });
+
+  it('filters by organization and site and returns 403 for foreign ones', async () => {
     const client = await testApp.clientFor({ partnerId });
     expect(names(await client.get(`/devices?orgId=${orgId}&siteId=${siteIds[0]}`))).toEqual(['alpha']);
     for (const named of [foreign.orgId, randomUUID()]) {
@@ -83,7 +102,7 @@ describe('/devices', () => {
     expect((await client.get('/devices?orgId=x')).status).toBe(400);
   });
 
-  it('confines a site-restricted member, to whom a device without site is invisible', async () => {
+  it('hides devices of other sites and without a site from a restricted member', async () => {
     const member = await testApp.clientFor({ scope: 'organization', partnerId, orgId, siteIds: [siteIds[0]] });
     const list = await member.get('/devices');
     expect([names(list), list.body.pagination.total]).toEqual([['alpha'], 1]);
@@ -96,7 +115,7 @@ describe('/devices', () => {
     expect((await member.get(`/devices?siteId=${siteIds[1]}`)).body.code).toBe('site_access_denied');
   });
 
-  it('shows a device whole, and no secret of it', async () => {
+  it('returns all fields of a device except its secrets', async () => {
     const client = await testApp.clientFor({ partnerId });
     const [row] = (await client.get('/devices?search=alpha')).body.data;
     const shown = await client.get(`/devices/${row.id}`);
@@ -126,7 +145,7 @@ describe('/devices', () => {
     );
   });
 
-  it("is closed without the permission, and does not know another tenant's device", async () => {
+  it('returns 403 without the permission and 404 for the device of another tenant', async () => {
     const blind = await testApp.clientFor({ partnerId, permissions: ['organizations:read'] });
     expect((await blind.get('/devices')).body.required).toEqual(['devices:read']);
     expect((await blind.get(`/devices/${foreign.deviceId}`)).status).toBe(403);

@@ -8,7 +8,7 @@ import { Clock, UnavailableError, ValidationError } from '@rmm/service-kit';
 import type { Partner } from '../partners/partner.entity.js';
 import { PartnersRepository } from '../partners/partners.repository.js';
 import type { EnrollDto } from './dto/enroll.dto.js';
-import { DeviceLimitReached } from './enrollment.errors.js';
+import { DeviceLimitExceeded } from './enrollment.errors.js';
 import { EnrollmentRepository, type StoredDevice } from './enrollment.repository.js';
 import type { Reservation } from './key-reservations.service.js';
 
@@ -48,7 +48,7 @@ export class DeviceEnrollmentService {
   ) {}
 
   /**
-   * @throws TenantInactive, DeviceLimitReached; ValidationError  for a site of another organization; UnavailableError
+   * @throws TenantInactive, DeviceLimitExceeded; ValidationError  for a site of another organization; UnavailableError
    *   when it takes so long that the reservation may have been released
    */
   enroll({ reservation, reservationId, dto, oldToken }: EnrollmentRequest): Promise<EnrolledDevice> {
@@ -89,7 +89,7 @@ export class DeviceEnrollmentService {
     const cap = partner?.maxDevices ?? null;
     if (cap === null) return;
     await this.partners.lockDevices(tx, partnerId);
-    if ((await this.devices.countActive(tx, partnerId)) >= cap) throw new DeviceLimitReached();
+    if ((await this.devices.countActive(tx, partnerId)) >= cap) throw new DeviceLimitExceeded();
   }
 
   private async publish(tx: TenantTransaction, device: StoredDevice, key: Reservation, dto: EnrollDto): Promise<void> {

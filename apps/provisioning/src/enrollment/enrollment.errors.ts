@@ -36,7 +36,7 @@ export class EnrollmentSecretInvalid extends ForbiddenError {
 }
 
 /** Not retryable: the cap of the partner must be raised or a device decommissioned. */
-export class DeviceLimitReached extends ForbiddenError {
+export class DeviceLimitExceeded extends ForbiddenError {
   override code = 'device_limit_reached';
   override error = 'Device limit reached';
 }

@@ -1,8 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { PROVISIONING_DEVICES_EXISTING } from '@rmm/contracts';
 import { hashKey } from '@rmm/secrets';
 import { Clock } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
-import { randomUUID } from 'node:crypto';
 import { ProvisioningTestApp } from '../../test/provisioning-test-app.js';
 
 const agent = (enrollmentKey: string, extra: object = {}) => ({
@@ -45,7 +45,7 @@ describe('POST /agents/enroll', () => {
     return { partnerId, orgId, siteIds, client };
   };
 
-  it('makes the device, tells of it, and confirms the use of the key', async () => {
+  it('creates the device, publishes it and confirms the use of the key', async () => {
     const { orgId, partnerId, siteIds, client } = await customer();
     const key = testApp.credentials.mint({ orgId, partnerId });
     const hardwareInfo = { cpuModel: 'i7', cpuCores: 8, ramTotalMb: 16_384.5, futureField: 1 };
@@ -88,7 +88,7 @@ describe('POST /agents/enroll', () => {
     });
   });
 
-  it('knows keys under a legacy pepper', async () => {
+  it('accepts keys hashed with a legacy pepper', async () => {
     const { orgId, partnerId } = await customer();
     const key = testApp.credentials.mint({ orgId, partnerId, pepper: 'a legacy pepper' });
     expect((await enroll(agent(key))).status).toBe(201);
@@ -99,7 +99,7 @@ describe('POST /agents/enroll', () => {
     ['enrollment_key_expired', 403, 'enrollment_key_expired'],
     ['enrollment_key_exhausted', 403, 'enrollment_key_exhausted'],
     ['enrollment_key_race_lost', 403, 'enrollment_key_race_lost'],
-  ] as const)('responses %s with its own refusal', async (code, status, refusal) => {
+  ] as const)('returns the error of its own for %s', async (code, status, refusal) => {
     const { orgId, partnerId } = await customer();
     const key = refusal ? testApp.credentials.mint({ orgId, partnerId, refusal }) : 'f'.repeat(64);
     const response = await enroll(agent(key));
@@ -107,7 +107,7 @@ describe('POST /agents/enroll', () => {
     expect(await devicesOf(orgId)).toEqual([]);
   });
 
-  it('wants the secret a key was minted with, in the body or in the header, and gives the use back without', async () => {
+  it('requires the secret of the key in body or header and releases the use without it', async () => {
     const { orgId, partnerId } = await customer();
     const enrollmentSecretHash = hashKey('open sesame').toString('hex');
     const key = testApp.credentials.mint({ orgId, partnerId, enrollmentSecretHash });
@@ -125,7 +125,7 @@ describe('POST /agents/enroll', () => {
     expect(testApp.credentials.usesOf(key)).toBe(2);
   });
 
-  it("takes the key's site, else the sent one, else the only one, else none", async () => {
+  it('uses the site of the key, else the requested one, else the only one, else none', async () => {
     const two = await customer({ sites: 2 });
     const pinned = testApp.credentials.mint({ ...two, siteId: two.siteIds[1] });
     const free = testApp.credentials.mint(two);
@@ -139,7 +139,7 @@ describe('POST /agents/enroll', () => {
     expect(testApp.credentials.usesOf(free)).toBe(2);
   });
 
-  it('gives the use back when the organization or the partner is not active', async () => {
+  it('releases the use when the organization or the partner is not active', async () => {
     const { client, ...open } = await customer();
     const key = testApp.credentials.mint(open);
     await client.patch(`/orgs/organizations/${open.orgId}`, { status: 'suspended' });
@@ -151,7 +151,7 @@ describe('POST /agents/enroll', () => {
     expect([testApp.credentials.usesOf(key), testApp.credentials.usesOf(other)]).toEqual([0, 0]);
   });
 
-  it('holds the device cap when many enroll at once, and burns nothing on those it refuses', async () => {
+  it('enforces the device cap for concurrent enrollments and releases the uses of refused ones', async () => {
     const { orgId, partnerId } = await customer({ maxDevices: 4 });
     const key = testApp.credentials.mint({ orgId, partnerId, maxUsage: 50 });
     const responses = await Promise.all(
@@ -166,7 +166,7 @@ describe('POST /agents/enroll', () => {
     expect(testApp.credentials.usesOf(key)).toBe(4);
   });
 
-  it('lets exactly the uses of a key through when agents race', async () => {
+  it('accepts exactly as many agents as the key has uses when they race', async () => {
     const { orgId, partnerId } = await customer();
     const key = testApp.credentials.mint({ orgId, partnerId, maxUsage: 5 });
     const responses = await Promise.all(Array.from({ length: 15 }, () => enroll(agent(key))));
@@ -174,7 +174,7 @@ describe('POST /agents/enroll', () => {
     expect(await devicesOf(orgId)).toHaveLength(5);
   });
 
-  it('enrolls though nobody responses the confirmation: the device says that the use was made', async () => {
+  it('enrolls without a reply to the confirmation and reports the device as existing', async () => {
     const { orgId, partnerId } = await customer();
     const key = testApp.credentials.mint({ orgId, partnerId });
     testApp.credentials.settles = false;
@@ -184,7 +184,7 @@ describe('POST /agents/enroll', () => {
     expect((await testApp.call(PROVISIONING_DEVICES_EXISTING, { deviceIds: [deviceId] })).existing).toEqual([deviceId]);
   });
 
-  it('says so of each use of a device that enrolled twice and was confirmed neither time', async () => {
+  it('reports both reservations of a device that enrolled twice without confirmation as existing', async () => {
     const { orgId, partnerId } = await customer();
     const key = testApp.credentials.mint({ orgId, partnerId });
     testApp.credentials.settles = false;
@@ -199,7 +199,7 @@ describe('POST /agents/enroll', () => {
     expect([...existing].sort()).toEqual([...deviceIds].sort());
   });
 
-  it('makes no device so late that its use may be given up', async () => {
+  it('creates no device once its use may have been released', async () => {
     const { orgId, partnerId } = await customer();
     const key = testApp.credentials.mint({ orgId, partnerId });
     let nowMs = Date.now();
@@ -214,7 +214,7 @@ describe('POST /agents/enroll', () => {
     expect((await enroll(agent(key))).status).toBe(201);
   });
 
-  it('leaves no device behind when the release is lost too', async () => {
+  it('stores no device when the release is lost as well', async () => {
     const { orgId, partnerId } = await customer({ maxDevices: 0 });
     const key = testApp.credentials.mint({ orgId, partnerId });
     testApp.credentials.settles = false;
@@ -223,7 +223,7 @@ describe('POST /agents/enroll', () => {
     expect(await testApp.call(PROVISIONING_DEVICES_EXISTING, { deviceIds: [reservation] })).toEqual({ existing: [] });
   });
 
-  it('makes a fresh device for a known hostname, unless the old token proves that it is the same', async () => {
+  it('creates a new device for an existing hostname unless the old token identifies the device', async () => {
     const { orgId, partnerId } = await customer();
     const key = testApp.credentials.mint({ orgId, partnerId });
     const first = await enroll(agent(key));
@@ -246,7 +246,7 @@ describe('POST /agents/enroll', () => {
     expect(await devicesOf(orgId)).toHaveLength(2);
   });
 
-  it('renames a decommissioned device of the same name aside', async () => {
+  it('renames a decommissioned device of the same hostname', async () => {
     const { orgId, partnerId } = await customer();
     const key = testApp.credentials.mint({ orgId, partnerId });
     const gone = await enroll(agent(key));
@@ -256,7 +256,7 @@ describe('POST /agents/enroll', () => {
     expect(names).toEqual([`front-desk-01~${gone.body.deviceId.slice(0, 8)}`, 'FRONT-DESK-01']);
   });
 
-  it('refuses what no agent sends, before it asks for a key', async () => {
+  it('returns 400 for a malformed request before a key is reserved', async () => {
     const before = testApp.credentials.reserved.size;
     const refused = await enroll({ osType: 'amiga', hostname: 'bell\u0007' });
     expect(refused.status).toBe(400);
@@ -270,7 +270,7 @@ describe('POST /agents/enroll', () => {
     expect(testApp.credentials.reserved.size).toBe(before);
   });
 
-  it('lets an address try ten times a minute', async () => {
+  it('limits an address to ten attempts per minute', async () => {
     const client = testApp.client(undefined, '203.0.113.77');
     for (let tries = 0; tries < 10; tries += 1) {
       expect((await client.post('/agents/enroll', agent('0'.repeat(64)))).status).toBe(401);
@@ -280,7 +280,7 @@ describe('POST /agents/enroll', () => {
     expect(Number(refused.headers['retry-after'])).toBeGreaterThanOrEqual(1);
   });
 
-  it('fails closed without Redis, and heals', async () => {
+  it('returns 503 without Redis and recovers', async () => {
     await testApp.stores.redis.stop();
     const refused = await enroll(agent('0'.repeat(64)));
     expect([refused.status, refused.body.code]).toEqual([503, 'service_unavailable']);
@@ -289,7 +289,7 @@ describe('POST /agents/enroll', () => {
     await eventually(async () => expect((await enroll(agent('0'.repeat(64)))).status).toBe(401));
   });
 
-  it('leaves a use to be settled when the connection is lost at the commit', async () => {
+  it('neither confirms nor releases a use when the connection is lost during the commit', async () => {
     const { orgId, partnerId } = await customer();
     const key = testApp.credentials.mint({ orgId, partnerId });
     await testApp.admin.query(`
@@ -311,7 +311,7 @@ describe('POST /agents/enroll', () => {
     expect((await enroll(agent(key))).status).toBe(201);
   });
 
-  it('is 503 while credentials cannot be asked, and heals', async () => {
+  it('returns 503 while credentials does not reply and recovers', async () => {
     const { orgId, partnerId } = await customer();
     const key = testApp.credentials.mint({ orgId, partnerId });
     await testApp.nats.stop();

@@ -1,7 +1,7 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
 import { DatabaseConnectionLost } from '@rmm/persistence';
 import { hashEnrollmentKey } from '@rmm/secrets';
-import { randomUUID } from 'node:crypto';
 import { PROVISIONING_CONFIG, type ProvisioningConfig } from '../config.js';
 import { DeviceEnrollmentService, type EnrolledDevice } from './device-enrollment.service.js';
 import type { EnrollDto } from './dto/enroll.dto.js';
@@ -32,7 +32,7 @@ export class EnrollmentService {
 
   /**
    * @throws InvalidEnrollmentKey 401; EnrollmentKeyUnusable, EnrollmentSecretRequired, EnrollmentSecretInvalid,
-   *   TenantInactive, DeviceLimitReached 403; ValidationError for a site of another organization; UnavailableError
+   *   TenantInactive, DeviceLimitExceeded 403; ValidationError for a site of another organization; UnavailableError
    */
   async enroll(dto: EnrollDto, headers: EnrollmentHeaders): Promise<EnrolledDto> {
     const reservationId = randomUUID();

@@ -1,3 +1,4 @@
+import pg from 'pg';
 import {
   PROVISIONING_EXPORT_ORGANIZATIONS,
   PROVISIONING_EXPORT_SITES,
@@ -6,10 +7,9 @@ import {
   type ExportRequest,
   type RpcContract,
 } from '@rmm/contracts';
-import pg from 'pg';
 import { ProvisioningTestApp } from '../../test/provisioning-test-app.js';
 
-describe('provisioning.export', () => {
+describe('ExportService', () => {
   let testApp: ProvisioningTestApp;
   beforeAll(async () => {
     testApp = await ProvisioningTestApp.start();
@@ -25,7 +25,7 @@ describe('provisioning.export', () => {
     return { partnerId, client };
   };
 
-  async function walk<T>(
+  async function exportAll<T>(
     contract: RpcContract<ExportRequest, ExportReply<T>>,
     partnerId: string,
     given: Partial<ExportRequest> = {},
@@ -50,10 +50,10 @@ describe('provisioning.export', () => {
     }
   }
 
-  it('walks all organizations and sites by id, each once, with their fields', async () => {
+  it('exports all organizations and sites in order of id, each once', async () => {
     const { partnerId } = await partnerWith(10);
     await partnerWith(2);
-    const organizations = await walk(PROVISIONING_EXPORT_ORGANIZATIONS, partnerId);
+    const organizations = await exportAll(PROVISIONING_EXPORT_ORGANIZATIONS, partnerId);
     expect(organizations.records).toHaveLength(10);
     const ids = organizations.records.map((record) => record.id);
     expect(ids).toEqual([...ids].sort());
@@ -68,42 +68,45 @@ describe('provisioning.export', () => {
       type: 'customer',
       status: 'active',
     });
-    const sites = await walk(PROVISIONING_EXPORT_SITES, partnerId);
+    const sites = await exportAll(PROVISIONING_EXPORT_SITES, partnerId);
     expect(sites.records).toHaveLength(10);
     for (const site of sites.records) {
       expect(site).toMatchObject({ siteId: site.id, name: 'Main', timezone: 'UTC', address: null, contact: null });
       expect(ids).toContain(site.orgId);
     }
-    const one = await walk(PROVISIONING_EXPORT_SITES, partnerId, { orgId: ids[3] });
+    const one = await exportAll(PROVISIONING_EXPORT_SITES, partnerId, { orgId: ids[3] });
     expect(one.records.map((site) => site.orgId)).toEqual([ids[3]]);
   });
 
-  it('walks what changed since a snapshot, in the order of change, and nothing else', async () => {
+  it('exports the changes since a snapshot in order of change', async () => {
     const { partnerId, client } = await partnerWith(6);
-    const full = await walk(PROVISIONING_EXPORT_ORGANIZATIONS, partnerId);
+    const full = await exportAll(PROVISIONING_EXPORT_ORGANIZATIONS, partnerId);
     expect(
-      (await walk(PROVISIONING_EXPORT_ORGANIZATIONS, partnerId, { updatedSince: full.snapshotAt })).records,
+      (await exportAll(PROVISIONING_EXPORT_ORGANIZATIONS, partnerId, { updatedSince: full.snapshotAt })).records,
     ).toEqual([]);
     const changed = [full.records[4].id, full.records[1].id];
     for (const id of changed) await client.patch(`/orgs/organizations/${id}`, { name: `Renamed ${id}` });
     const created = (await client.post('/orgs/organizations', { name: 'New' })).body.id as string;
-    const since = await walk(PROVISIONING_EXPORT_ORGANIZATIONS, partnerId, { updatedSince: full.snapshotAt, limit: 2 });
+    const since = await exportAll(PROVISIONING_EXPORT_ORGANIZATIONS, partnerId, {
+      updatedSince: full.snapshotAt,
+      limit: 2,
+    });
     expect(since.records.map((record) => record.id)).toEqual([...changed, created]);
   });
 
-  it('leaves out what came after the snapshot, and organizations that are deleted or not in business', async () => {
+  it('omits records created after the snapshot and organizations that are deleted or inactive', async () => {
     const { partnerId, client } = await partnerWith(4);
-    const { records, snapshotAt } = await walk(PROVISIONING_EXPORT_ORGANIZATIONS, partnerId);
+    const { records, snapshotAt } = await exportAll(PROVISIONING_EXPORT_ORGANIZATIONS, partnerId);
     await client.post('/orgs/organizations', { name: 'Too late' });
     await client.patch(`/orgs/organizations/${records[0].id}`, { status: 'suspended' });
     await testApp.admin.query('update organization set deleted_at = now() where id = $1', [records[1].id]);
-    const again = await walk(PROVISIONING_EXPORT_ORGANIZATIONS, partnerId, { snapshotAt });
+    const again = await exportAll(PROVISIONING_EXPORT_ORGANIZATIONS, partnerId, { snapshotAt });
     expect(again.records.map((record) => record.id)).toEqual([records[2].id, records[3].id]);
-    const sites = await walk(PROVISIONING_EXPORT_SITES, partnerId, { snapshotAt });
+    const sites = await exportAll(PROVISIONING_EXPORT_SITES, partnerId, { snapshotAt });
     expect(new Set(sites.records.map((site) => site.orgId))).toEqual(new Set([records[2].id, records[3].id]));
   });
 
-  it('never passes by a change that was made before its snapshot and committed after', async () => {
+  it('includes a change stamped before the snapshot and committed after it', async () => {
     const { partnerId } = await partnerWith(1);
     const writer = new pg.Client({ connectionString: testApp.adminUrl, options: '-c search_path=provisioning' });
     await writer.connect();
@@ -113,16 +116,16 @@ describe('provisioning.export', () => {
         `insert into organization (partner_id, name, name_key, slug) values ($1, 'In flight', 'in flight', 'in-flight')`,
         [partnerId],
       );
-      const walking = walk(PROVISIONING_EXPORT_ORGANIZATIONS, partnerId);
+      const exporting = exportAll(PROVISIONING_EXPORT_ORGANIZATIONS, partnerId);
       let done = false;
-      void walking.then(() => (done = true));
+      void exporting.then(() => (done = true));
       for (let asked = 0; asked < 10; asked += 1) {
         await testApp.call(PROVISIONING_ORGANIZATIONS_LIST_SINCE, { after: null, limit: 1 });
       }
       expect(done).toBe(false);
       await writer.query('commit');
-      const { records, snapshotAt } = await walking;
-      const since = await walk(PROVISIONING_EXPORT_ORGANIZATIONS, partnerId, { updatedSince: snapshotAt });
+      const { records, snapshotAt } = await exporting;
+      const since = await exportAll(PROVISIONING_EXPORT_ORGANIZATIONS, partnerId, { updatedSince: snapshotAt });
       const seen = [...records, ...since.records].map((record) => record.name);
       expect(seen.filter((name) => name === 'In flight')).toHaveLength(1);
     } finally {

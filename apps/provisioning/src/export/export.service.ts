@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExportedOrganization, ExportedSite, ExportReply, ExportRequest } from '@rmm/contracts';
 import { UnavailableError } from '@rmm/service-kit';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ExportRepository, ORGANIZATIONS, SITES, type ExportResource } from './export.repository.js';
 
 const SNAPSHOT_ATTEMPTS = 100;

@@ -1,7 +1,7 @@
 import { decideImport, type ImportMode } from './import-decisions.js';
+import { planImport } from './import-plan.js';
 import { parseImportRows } from './import-rows.js';
 import type { ImportState, KnownOrganization, KnownSite } from './import-state.js';
-import { planImport } from './import-plan.js';
 
 const site = (given: Partial<KnownSite> & { id: string; name: string }): KnownSite => ({
   nameKey: given.name.toLowerCase(),
@@ -50,8 +50,8 @@ function run(
   };
 }
 
-describe('decide, creating', () => {
-  it('makes organization, link and every named site once', () => {
+describe('decideImport, create', () => {
+  it('creates the organization, its link and every named site once', () => {
     const { imported, writes } = run([
       { organization: 'Acme', externalId: '1', site: 'North', timezone: 'Europe/Berlin' },
       { organization: 'Acme', externalId: '1', site: 'south' },
@@ -76,7 +76,7 @@ describe('decide, creating', () => {
     expect(writes[0]?.newSites).toMatchObject([{ name: 'Acme', address: { line1: 'Main Street 1', city: null } }]);
   });
 
-  it('fills the places under the cap in the order of the file', () => {
+  it('accepts organizations up to the cap in the order of the file', () => {
     const { imported, errors } = run(
       [{ organization: 'A' }, { organization: 'B' }, { organization: 'C' }],
       [],
@@ -88,11 +88,11 @@ describe('decide, creating', () => {
   });
 });
 
-describe('decide, matching', () => {
+describe('decideImport, match', () => {
   it.each([
     ['create', 'annotation-changed'],
     ['name-match', 'annotation-changed'],
-  ])('rejects a row that was %s and is now linked', (expectedAnnotation, code) => {
+  ])('refuses a row that was %s and is linked now', (expectedAnnotation, code) => {
     const { errors, writes } = run(
       [{ organization: 'Acme', externalId: '1', expectedAnnotation }],
       [acme({ links: LINKED })],
@@ -101,7 +101,7 @@ describe('decide, matching', () => {
     expect(writes).toEqual([]);
   });
 
-  it('rejects a row whose match is another organization than the one seen', () => {
+  it('refuses a row that matches another organization than expected', () => {
     const expectedOrganizationId = '5f0cf4c4-6f0c-4a68-8f41-3d7b2f2a0001';
     const { errors } = run(
       [{ organization: 'Acme', expectedAnnotation: 'name-match', expectedOrganizationId }],
@@ -110,7 +110,7 @@ describe('decide, matching', () => {
     expect(errors).toMatchObject([{ code: 'match-changed' }]);
   });
 
-  it('skips a link-match without a write', () => {
+  it('skips a link match without a write', () => {
     const { skipped, writes } = run(
       [{ organization: 'Acme', externalId: '1', site: 'New' }],
       [acme({ links: LINKED })],
@@ -119,7 +119,7 @@ describe('decide, matching', () => {
     expect(writes).toEqual([]);
   });
 
-  it('refuses a name-match nobody confirmed, for every row of the group', () => {
+  it('refuses all rows of an unconfirmed name match', () => {
     const { errors, writes } = run(
       [{ organization: 'Acme', expectedAnnotation: 'name-match' }, { organization: 'acme' }],
       [acme()],
@@ -131,14 +131,14 @@ describe('decide, matching', () => {
     expect(writes).toEqual([]);
   });
 
-  it.each(['skip', 'update'] as const)('stores the link of a confirmed name-match in mode %s', (mode) => {
+  it.each(['skip', 'update'] as const)('stores the link of a confirmed name match in mode %s', (mode) => {
     const rows = [{ organization: 'Acme', externalId: '7', expectedAnnotation: 'name-match' }];
     const { writes, skipped, updated } = run(rows, [acme({ sites: [site({ id: 's1', name: 'Acme' })] })], mode);
     expect(writes[0]?.links).toEqual([{ orgId: 'acme-id', system: 'csv', externalId: '7', moved: false }]);
     expect([...skipped, ...updated]).toMatchObject([{ organizationId: 'acme-id', createdLink: true }]);
   });
 
-  it('never links an organization twice in one system, also not within one file', () => {
+  it('links an organization once per system, also within one file', () => {
     const confirmed = { organization: 'Acme', expectedAnnotation: 'name-match' };
     expect(run([{ ...confirmed, externalId: '7' }], [acme({ links: LINKED })]).errors).toMatchObject([
       { code: 'match-already-linked' },
@@ -154,7 +154,7 @@ describe('decide, matching', () => {
     expect(twice.errors).toMatchObject([{ index: 1, code: 'match-already-linked' }]);
   });
 
-  it('makes a separate organization on forceCreate, but never out of a conflict', () => {
+  it('creates a separate organization with forceCreate unless the row is in conflict', () => {
     const forced = run([{ organization: 'Acme', forceCreate: true }], [acme()]);
     expect(forced.imported).toMatchObject([{ organizationId: 'new-1', slug: 'acme-2' }]);
     const conflict = run(
@@ -168,14 +168,14 @@ describe('decide, matching', () => {
   });
 });
 
-describe('decide, soft-deleted', () => {
-  it('asks for reactivate', () => {
+describe('decideImport, soft-deleted', () => {
+  it('refuses a deleted match without reactivate', () => {
     expect(run([{ organization: 'Acme' }], [acme({ deleted: true })]).errors).toMatchObject([
       { code: 'soft-deleted-unconfirmed' },
     ]);
   });
 
-  it('brings the organization back under a free slug, once, and counts it against the cap', () => {
+  it('reactivates the organization once with a free slug and counts it against the cap', () => {
     const rows = [
       { organization: 'Acme', externalId: '1', reactivate: true },
       { organization: 'Acme', reactivate: true },
@@ -188,7 +188,7 @@ describe('decide, soft-deleted', () => {
     expect(run(rows, [gone], 'skip', 0).errors[0]).toMatchObject({ code: 'organization-limit-reached' });
   });
 
-  it('moves the link of a deleted organization to the separate one that replaces it', () => {
+  it('moves the link of a deleted organization to the one that replaces it', () => {
     const { writes } = run(
       [{ organization: 'Acme', externalId: '1', forceCreate: true }],
       [acme({ deleted: true, links: LINKED })],
@@ -197,10 +197,10 @@ describe('decide, soft-deleted', () => {
   });
 });
 
-describe('decide, updating', () => {
+describe('decideImport, update', () => {
   const linked = (sites: KnownSite[]) => [acme({ links: LINKED, sites })];
 
-  it('patches only what the row says and makes the missing site', () => {
+  it('patches only the given fields and creates the missing site', () => {
     const address = { line1: 'Old 1', line2: null, city: 'Bern', region: null, postalCode: null, country: null };
     const { updated, writes } = run(
       [
@@ -220,7 +220,7 @@ describe('decide, updating', () => {
     expect(writes[0]?.newSites).toMatchObject([{ orgId: 'acme-id', name: 'South' }]);
   });
 
-  it('writes nothing when the same file comes again', () => {
+  it('writes nothing for the same file again', () => {
     const { writes } = run(
       [{ organization: 'Acme', externalId: '1', site: 'North', timezone: 'UTC' }],
       linked([site({ id: 's1', name: 'North' })]),
@@ -229,7 +229,7 @@ describe('decide, updating', () => {
     expect(writes).toEqual([{ organizations: [], reactivated: [], links: [], newSites: [], sitePatches: [] }]);
   });
 
-  it('adds no default site beside sites of other names', () => {
+  it('adds no default site to an organization with other sites', () => {
     const { updated, writes } = run(
       [{ organization: 'Acme', externalId: '1' }],
       linked([site({ id: 's1', name: 'North' }), site({ id: 's2', name: 'South' })]),

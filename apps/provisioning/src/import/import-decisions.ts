@@ -1,7 +1,5 @@
 import { uniqueSlug } from '@rmm/service-kit';
 import { organizationSlug } from '../organizations/organization-slug.js';
-import { ImportChanges, type GroupWrites } from './import-changes.js';
-import type { PlannedGroup } from './import-plan.js';
 import type {
   ImportedItemDto,
   ImportErrorCode,
@@ -9,6 +7,8 @@ import type {
   SkippedItemDto,
   UpdatedItemDto,
 } from './dto/import-results.dto.js';
+import { ImportChanges, type GroupWrites } from './import-changes.js';
+import type { PlannedGroup } from './import-plan.js';
 import type { ImportState, KnownOrganization } from './import-state.js';
 
 export type ImportMode = 'skip' | 'update';

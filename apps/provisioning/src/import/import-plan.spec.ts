@@ -1,6 +1,6 @@
+import { planImport } from './import-plan.js';
 import { parseImportRows, type ImportRow } from './import-rows.js';
 import type { ImportState, KnownOrganization } from './import-state.js';
-import { planImport } from './import-plan.js';
 
 const rowsOf = (...rows: object[]): ImportRow[] => parseImportRows(rows).rows;
 
@@ -21,8 +21,8 @@ const stateOf = (...organizations: KnownOrganization[]): ImportState => ({
   remainingCap: null,
 });
 
-describe('plan', () => {
-  it('groups rows of one external id, and rows of one name however it is spaced and cased', () => {
+describe('planImport', () => {
+  it('groups rows by external id, and by name regardless of spacing and case', () => {
     const groups = planImport(
       rowsOf(
         { organization: 'Acme', externalId: '1', site: 'North' },
@@ -42,7 +42,7 @@ describe('plan', () => {
     ]);
   });
 
-  it('keeps the same id of two systems apart', () => {
+  it('separates equal ids of two systems', () => {
     const groups = planImport(
       rowsOf({ organization: 'A', externalId: '1', externalSystem: 'halo' }, { organization: 'B', externalId: '1' }),
       stateOf(),
@@ -57,7 +57,7 @@ describe('plan', () => {
     expect(group).toMatchObject({ annotation: 'link-match', matchedBy: 'link', match: linked, slug: 'renamed' });
   });
 
-  it('says when the match by name is already linked in the same system', () => {
+  it('reports that a name match is already linked in the same system', () => {
     const named = organization({ id: 'o1', name: 'Acme', links: [{ system: 'csv', externalId: '9' }] });
     const [same, other] = planImport(
       rowsOf(
@@ -70,7 +70,7 @@ describe('plan', () => {
     expect(other).toMatchObject({ annotation: 'name-match', matchLinkedToSystem: false });
   });
 
-  it('meets a soft-deleted organization by link and by name, a live one first', () => {
+  it('matches a soft-deleted organization by link and by name, a live one first', () => {
     const gone = organization({ id: 'o1', name: 'Acme', deleted: true, links: [{ system: 'csv', externalId: '1' }] });
     const [byLink, byName] = planImport(
       rowsOf({ organization: 'Other', externalId: '1' }, { organization: 'Acme' }),
@@ -86,7 +86,7 @@ describe('plan', () => {
     });
   });
 
-  it('calls one external id with two names a conflict that names the rows', () => {
+  it('reports a conflict with its rows for one external id with two names', () => {
     const groups = planImport(
       rowsOf({ organization: 'Acme', externalId: '1' }, { organization: 'Beta', externalId: '1' }),
       stateOf(),
@@ -96,7 +96,7 @@ describe('plan', () => {
     expect(groups[0]?.conflictReason).toContain('rows 0, 1');
   });
 
-  it('calls several live organizations of one name a conflict', () => {
+  it('reports a conflict for several live organizations of one name', () => {
     const state = stateOf(
       organization({ id: 'o1', name: 'Acme' }),
       organization({ id: 'o2', name: 'Acme', slug: 'acme-2' }),
@@ -107,13 +107,13 @@ describe('plan', () => {
     });
   });
 
-  it('refuses to guess whether a new name with and without external id is one customer', () => {
+  it('reports a conflict for a new name with and without an external id', () => {
     const groups = planImport(rowsOf({ organization: 'Acme' }, { organization: 'Acme', externalId: '1' }), stateOf());
     expect(groups.map((group) => group.annotation)).toEqual(['conflict', 'create']);
     expect(groups[0]?.conflictReason).toContain('rows 1');
   });
 
-  it('proposes slugs that collide neither with the stored ones nor with each other', () => {
+  it('proposes slugs that are unique among stored and proposed ones', () => {
     const groups = planImport(
       rowsOf({ organization: 'Acme!', externalId: '1' }, { organization: 'Acme?', externalId: '2' }),
       stateOf(organization({ id: 'o1', name: 'Acme' })),

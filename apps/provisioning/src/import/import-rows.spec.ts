@@ -1,7 +1,7 @@
 import { parseImportRows } from './import-rows.js';
 
 describe('parseImportRows', () => {
-  it('reads blanks as absent and names the default system', () => {
+  it('reads blanks as absent and uses the default system', () => {
     const { rows, problems } = parseImportRows([
       { organization: '  Acme ', site: '', externalId: ' 7 ', timezone: null, address: '', contact: {} },
     ]);
@@ -19,7 +19,7 @@ describe('parseImportRows', () => {
     });
   });
 
-  it('names the path of everything that is wrong', () => {
+  it('reports every problem by its path', () => {
     const { problems } = parseImportRows([
       { organization: '' },
       'Acme',
@@ -44,14 +44,14 @@ describe('parseImportRows', () => {
     ]);
   });
 
-  it('refuses half of a character, which no column can hold', () => {
+  it('refuses half of a surrogate pair', () => {
     const { problems } = parseImportRows([
       { organization: 'a\ud800b', site: '😀', contact: { name: '\udc00' }, address: { line1: 'x\ud83d' } },
     ]);
     expect(Object.keys(problems)).toEqual(['rows.0.organization', 'rows.0.address.line1', 'rows.0.contact.name']);
   });
 
-  it('ignores unknown columns and says where they were', () => {
+  it('ignores unknown columns and reports their rows', () => {
     const { rows, warnings, problems } = parseImportRows([
       { organization: 'A', phone: '1' },
       { organization: 'B' },

@@ -1,5 +1,5 @@
-import { isStorableText, isTimeZone } from '@rmm/service-kit';
 import { isEmail, isUUID } from 'class-validator';
+import { isStorableText, isTimeZone } from '@rmm/service-kit';
 import { trimName } from '../organizations/name-key.js';
 import { toSiteAddress, toSiteContact, type SiteAddress, type SiteContact } from '../sites/site-details.js';
 

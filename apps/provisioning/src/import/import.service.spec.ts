@@ -39,7 +39,7 @@ describe('/orgs/import', () => {
     return rows[0].total;
   };
 
-  it('previews without a write, then creates organizations, links and sites, then has nothing left to do', async () => {
+  it('previews without a write, creates organizations, links and sites, and changes nothing when repeated', async () => {
     const { client, partnerId } = await freshPartner();
     const rows = customers(100);
     const preview = await client.post('/orgs/import/preview', { rows });
@@ -97,7 +97,7 @@ describe('/orgs/import', () => {
     });
   });
 
-  it('sends as many statements for 1,000 rows as for 10', async () => {
+  it('uses the same number of statements for 1,000 rows as for 10', async () => {
     const { client, partnerId } = await freshPartner({ maxOrganizations: 5_000 });
     const few = await statementsOf(() => client.post('/orgs/import', { rows: customers(10) }));
     let response: Awaited<ReturnType<typeof client.post>> | undefined;
@@ -110,7 +110,7 @@ describe('/orgs/import', () => {
     expect(many).toBeLessThanOrEqual(14);
   });
 
-  it('fills the cap exactly when two imports race for it', async () => {
+  it('fills the cap exactly when two imports race', async () => {
     const { client, partnerId } = await freshPartner({ maxOrganizations: 15 });
     const responses = await Promise.all([
       client.post('/orgs/import', { rows: customers(10, 1) }),
@@ -123,7 +123,7 @@ describe('/orgs/import', () => {
     expect(await countOf('organization', partnerId)).toBe(15);
   });
 
-  it('makes each organization once when the same file is sent twice at once', async () => {
+  it('creates each organization once when the same file is imported twice concurrently', async () => {
     const { client, partnerId } = await freshPartner();
     const responses = await Promise.all([1, 2].map(() => client.post('/orgs/import', { rows: customers(50) })));
     expect(responses.map((response) => response.body.imported.length + response.body.skipped.length)).toEqual([50, 50]);
@@ -131,7 +131,7 @@ describe('/orgs/import', () => {
     expect(await countOf('organization', partnerId)).toBe(50);
   });
 
-  it('confirms a name-match once it is acknowledged, and stores its link', async () => {
+  it('stores the link of a confirmed name match', async () => {
     const { client } = await freshPartner();
     const { id } = (await client.post('/orgs/organizations', { name: 'Acme' })).body;
     const row = { organization: 'ACME', externalId: '7' };
@@ -156,9 +156,9 @@ describe('/orgs/import', () => {
     expect(late.body.errors).toMatchObject([{ code: 'annotation-changed' }]);
   });
 
-  it('updates known sites and adds missing ones in mode update', async () => {
+  it('updates existing sites and adds missing ones in mode update', async () => {
     const { client } = await freshPartner();
-    const [made] = (await client.post('/orgs/import', { rows: customers(1) })).body.imported;
+    const [created] = (await client.post('/orgs/import', { rows: customers(1) })).body.imported;
     const rows = [
       { ...customers(1)[0], site: 'MAIN office', timezone: 'UTC', contact: { name: 'Ann' } },
       { ...customers(1)[0], site: 'Branch' },
@@ -166,33 +166,33 @@ describe('/orgs/import', () => {
     const response = await client.post('/orgs/import', { rows, mode: 'update' });
     expect(response.body.errors).toEqual([]);
     expect(response.body.updated).toMatchObject([
-      { index: 0, siteId: made.siteId, siteName: 'Main Office', createdSite: false, reactivated: false },
+      { index: 0, siteId: created.siteId, siteName: 'Main Office', createdSite: false, reactivated: false },
       { index: 1, siteName: 'Branch', createdSite: true },
     ]);
-    const site = await client.get(`/orgs/sites/${made.siteId}`);
+    const site = await client.get(`/orgs/sites/${created.siteId}`);
     expect(site.body).toMatchObject({ timezone: 'UTC', contact: { name: 'Ann', email: null, phone: null } });
-    const fact = await testApp.waitForMessage('site.updated', (envelope) => envelope.aggregateId === made.siteId);
-    expect(fact.data).toMatchObject({ version: 2 });
+    const event = await testApp.waitForMessage('site.updated', (envelope) => envelope.aggregateId === created.siteId);
+    expect(event.data).toMatchObject({ version: 2 });
   });
 
-  it('brings a soft-deleted organization back when asked to, under a slug that is free by now', async () => {
+  it('reactivates a soft-deleted organization on request with a slug that is free', async () => {
     const { client } = await freshPartner();
-    const [made] = (await client.post('/orgs/import', { rows: customers(1) })).body.imported;
-    await testApp.admin.query('update organization set deleted_at = now() where id = $1', [made.organizationId]);
+    const [created] = (await client.post('/orgs/import', { rows: customers(1) })).body.imported;
+    await testApp.admin.query('update organization set deleted_at = now() where id = $1', [created.organizationId]);
     const plain = await client.post('/orgs/import', { rows: customers(1) });
     expect(plain.body.errors).toMatchObject([{ code: 'soft-deleted-unconfirmed' }]);
     await client.post('/orgs/organizations', { name: 'Customer 1' });
     const response = await client.post('/orgs/import', { rows: [{ ...customers(1)[0], reactivate: true }] });
-    expect(response.body.updated).toMatchObject([{ organizationId: made.organizationId, reactivated: true }]);
-    const shown = await client.get(`/orgs/organizations/${made.organizationId}`);
+    expect(response.body.updated).toMatchObject([{ organizationId: created.organizationId, reactivated: true }]);
+    const shown = await client.get(`/orgs/organizations/${created.organizationId}`);
     expect(shown.body).toMatchObject({ slug: 'customer-1-2', status: 'active' });
-    await testApp.waitForMessage('organization.reactivate', (envelope) => envelope.orgId === made.organizationId);
+    await testApp.waitForMessage('organization.reactivate', (envelope) => envelope.orgId === created.organizationId);
   });
 
-  it('moves the link of a deleted organization when a separate one is forced', async () => {
+  it('moves the link of a deleted organization to a forced new one', async () => {
     const { client, partnerId } = await freshPartner();
-    const [made] = (await client.post('/orgs/import', { rows: customers(1) })).body.imported;
-    await testApp.admin.query('update organization set deleted_at = now() where id = $1', [made.organizationId]);
+    const [created] = (await client.post('/orgs/import', { rows: customers(1) })).body.imported;
+    await testApp.admin.query('update organization set deleted_at = now() where id = $1', [created.organizationId]);
     const response = await client.post('/orgs/import', { rows: [{ ...customers(1)[0], forceCreate: true }] });
     expect(response.body.errors).toEqual([]);
     const [{ organizationId }] = response.body.imported;
@@ -200,7 +200,7 @@ describe('/orgs/import', () => {
     expect(rows).toEqual([{ org_id: organizationId }]);
   });
 
-  it('writes what it can when one group cannot be written', async () => {
+  it('writes the other groups when one cannot be written', async () => {
     const { client, partnerId } = await freshPartner();
     await testApp.admin.query(`
       create or replace function refuse_cursed() returns trigger language plpgsql as $$
@@ -221,7 +221,7 @@ describe('/orgs/import', () => {
     }
   });
 
-  it("never matches another partner's organization or link", async () => {
+  it('never matches an organization or link of another partner', async () => {
     const other = await freshPartner();
     await other.client.post('/orgs/import', { rows: customers(1) });
     const { client } = await freshPartner();
@@ -273,7 +273,7 @@ describe('/orgs/import', () => {
     expect(extra.body.imported).toHaveLength(1);
   });
 
-  it('takes rows beyond the ordinary body ceiling, and none beyond its own', async () => {
+  it('accepts bodies above the global limit up to its own limit', async () => {
     const { client } = await freshPartner();
     const padded = (bytes: number) => ({ rows: [{ organization: 'Large', padding: 'x'.repeat(bytes) }] });
     expect((await client.post('/orgs/import/preview', padded(2_000_000))).status).toBe(200);
@@ -281,7 +281,7 @@ describe('/orgs/import', () => {
     expect([over.status, over.body.code]).toEqual([413, 'payload_too_large']);
   });
 
-  it('lets a system caller import for the partner it names', async () => {
+  it('imports for the partner that a system caller names', async () => {
     const { partnerId } = await freshPartner();
     const admin = await testApp.clientFor({ scope: 'system' });
     const response = await admin.post('/orgs/import', { rows: customers(3), partnerId });

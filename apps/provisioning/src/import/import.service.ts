@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
 import { PartnerAccessDenied, type Caller } from '@rmm/access';
 import { Outbox } from '@rmm/messaging';
 import { isUniqueViolation, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { DomainError, Logger, ValidationError } from '@rmm/service-kit';
-import { randomUUID } from 'node:crypto';
 import { OrganizationsRepository } from '../organizations/organizations.repository.js';
 import { resolvePartnerId } from '../partners/partner-scope.policy.js';
 import { PartnersRepository } from '../partners/partners.repository.js';
-import type { CommitImportDto, PreviewImportDto } from './dto/import-rows.dto.js';
 import type { ImportPreviewDto, ImportResultDto } from './dto/import-results.dto.js';
+import type { CommitImportDto, PreviewImportDto } from './dto/import-rows.dto.js';
 import { decideImport, refuseGroup, type GroupDecision } from './import-decisions.js';
 import { importMessages } from './import-messages.js';
 import { planImport, type PlannedGroup } from './import-plan.js';

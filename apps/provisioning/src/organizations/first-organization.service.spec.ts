@@ -1,13 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import {
   PROVISIONING_ORGANIZATIONS_ENSURE_FIRST,
   PROVISIONING_ORGANIZATIONS_GET,
   PROVISIONING_ORGANIZATIONS_LIST_SINCE,
   type OrganizationState,
 } from '@rmm/contracts';
-import { randomUUID } from 'node:crypto';
 import { ProvisioningTestApp } from '../../test/provisioning-test-app.js';
 
-describe('partners, and what other services ask', () => {
+describe('FirstOrganizationService', () => {
   let testApp: ProvisioningTestApp;
   beforeAll(async () => {
     testApp = await ProvisioningTestApp.start();
@@ -17,14 +17,14 @@ describe('partners, and what other services ask', () => {
   const partnerRow = async (id: string) =>
     (await testApp.admin.query('select * from partner where id = $1', [id])).rows[0];
 
-  it('keeps the newest fact of a partner, whatever the order they come in', async () => {
+  it('stores the newest version of a partner in any order of events', async () => {
     const partnerId = await testApp.createPartner({ maxOrganizations: 5 });
     await testApp.publishPartner('partner.updated', partnerId, 3, { maxOrganizations: 9, status: 'suspended' });
     await testApp.publishPartner('partner.updated', partnerId, 2, { maxOrganizations: 1 });
     expect(await partnerRow(partnerId)).toMatchObject({ max_organizations: 9, status: 'suspended', version: '3' });
   });
 
-  it('makes the first organization on the fact of a sign-up, and only once', async () => {
+  it('creates the first organization once on the event of a sign-up', async () => {
     const partnerId = await testApp.createPartner({ createFirstOrganization: true });
     await testApp.publishPartner('partner.created', partnerId, 1, { createFirstOrganization: true });
     const client = await testApp.clientFor({ partnerId });
@@ -40,7 +40,7 @@ describe('partners, and what other services ask', () => {
     await testApp.waitForMessage('organization.create', (envelope) => envelope.partnerId === partnerId);
   });
 
-  it('makes it once though RPC and fact ask at the same time, also before the partner is known', async () => {
+  it('creates it once when RPC and event race, also before the partner is stored', async () => {
     const partnerId = randomUUID();
     const order = { partnerId, companyName: 'First Company', partnerSlug: 'first-company' };
     const replies = await Promise.all(
@@ -63,7 +63,7 @@ describe('partners, and what other services ask', () => {
     expect(rows).toEqual([{ id: replies[0].organization.orgId }]);
   });
 
-  it('gives organizations by id, deleted ones included, unknown ones left out', async () => {
+  it('returns organizations by id, deleted ones included and unknown ones omitted', async () => {
     const partnerId = await testApp.createPartner();
     const client = await testApp.clientFor({ partnerId });
     const [live, gone] = [
@@ -74,11 +74,11 @@ describe('partners, and what other services ask', () => {
     const { organizations } = await testApp.call(PROVISIONING_ORGANIZATIONS_GET, {
       orgIds: [live, gone, randomUUID()],
     });
-    const byId = new Map(organizations.map((fact) => [fact.orgId, fact]));
+    const byId = new Map(organizations.map((organization) => [organization.orgId, organization]));
     expect([byId.get(live)?.deleted, byId.get(gone)?.deleted, byId.size]).toEqual([false, true, 2]);
   });
 
-  it('lists every organization from the oldest on, page by page, to rebuild a directory', async () => {
+  it('lists every organization page by page, oldest first', async () => {
     const partnerId = await testApp.createPartner();
     const client = await testApp.clientFor({ partnerId });
     const rows = Array.from({ length: 25 }, (_, index) => ({ organization: `Customer ${index}` }));
@@ -94,6 +94,6 @@ describe('partners, and what other services ask', () => {
       after = page.next;
     } while (after !== null);
     const { rows: stored } = await testApp.admin.query('select id from organization order by created_at, id');
-    expect(seen.map((fact) => fact.orgId)).toEqual(stored.map((row) => row.id));
+    expect(seen.map((organization) => organization.orgId)).toEqual(stored.map((row) => row.id));
   });
 });

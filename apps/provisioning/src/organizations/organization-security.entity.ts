@@ -1,5 +1,5 @@
-import type { OrganizationSecurity } from '@rmm/contracts';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { OrganizationSecurity } from '@rmm/contracts';
 
 /** A copy of the security policy that identity stores for an organization, shown as `settings.security`. */
 @Entity('organization_security')

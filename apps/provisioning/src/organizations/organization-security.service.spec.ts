@@ -35,7 +35,7 @@ describe('settings.security of an organization', () => {
   });
 
   const path = () => `/orgs/organizations/${orgId}`;
-  const tell = (version: number, security: object, about = orgId) =>
+  const publishPolicy = (version: number, security: object, about = orgId) =>
     testApp.publishEvent({
       type: 'organization.security_policy_updated',
       partnerId,
@@ -43,7 +43,7 @@ describe('settings.security of an organization', () => {
       data: { orgId: about, partnerId, security, version },
     });
 
-  it('is handed to identity with who asks, the rest is saved, and the response shows both', async () => {
+  it('sends the policy to identity with the caller, stores the rest and returns both', async () => {
     const client = await testApp.clientFor({ partnerId });
     const security = { requireMfa: true, allowedMethods: { sms: false } };
     const response = await client.patch(path(), { name: 'Renamed', settings: { security, locale: 'de' } });
@@ -70,7 +70,7 @@ describe('settings.security of an organization', () => {
     expect(update.data).toMatchObject({ details: { fields: ['name', 'settings'] } });
   });
 
-  it('may be changed alone, by an organization caller too, and is all the settings it sees', async () => {
+  it('lets an organization caller change the policy alone and shows it no other settings', async () => {
     const member = await testApp.clientFor({ scope: 'organization', partnerId, orgId });
     const response = await member.patch(path(), { settings: { security: { requireMfa: true } } });
     expect([response.status, response.body.settings]).toEqual([200, { security: SECURITY }]);
@@ -79,7 +79,7 @@ describe('settings.security of an organization', () => {
     expect(rows).toEqual([{ version: '1' }]);
   });
 
-  it('that identity refuses leaves nothing of the request saved, and the response is identity’s', async () => {
+  it('stores nothing and returns the error of identity when identity refuses the policy', async () => {
     const client = await testApp.clientFor({ partnerId });
     const refusal = new WouldLockOut(undefined, { extras: { count: 3, countCapped: false } });
     testApp.identity.onApplyPolicy = () => ({ error: serializeError(refusal) });
@@ -92,7 +92,7 @@ describe('settings.security of an organization', () => {
     expect((await client.get(path())).body.settings.security).toBeUndefined();
   });
 
-  it('is not asked of identity for what fails anyway: no factor, other tenant, no permission, slug taken', async () => {
+  it('does not call identity for a request that fails: no factor, other tenant, no permission, slug taken', async () => {
     const body = { slug: `taken-${orgId.slice(0, 8)}`, settings: { security: SECURITY } };
     const client = await testApp.clientFor({ partnerId });
     await client.post('/orgs/organizations', { name: 'Other', slug: body.slug });
@@ -104,8 +104,8 @@ describe('settings.security of an organization', () => {
       [other, 404, 'not_found'],
       [client, 409, 'organization_slug_conflict'],
     ] as const;
-    for (const [somebody, status, code] of attempts) {
-      const response = await somebody.patch(path(), body);
+    for (const [client, status, code] of attempts) {
+      const response = await client.patch(path(), body);
       expect([response.status, response.body.code]).toEqual([status, code]);
     }
     expect(asked).toEqual([]);
@@ -115,7 +115,7 @@ describe('settings.security of an organization', () => {
     expect(denied.data).toMatchObject({ result: 'denied', details: { reason: 'mfa_required' } });
   });
 
-  it('cannot be changed while identity does not response: 503, and nothing is saved', async () => {
+  it('returns 503 and stores nothing while identity does not reply', async () => {
     const client = await testApp.clientFor({ partnerId });
     testApp.identity.onApplyPolicy = () => undefined;
     const response = await client.patch(path(), { name: 'Renamed', settings: { security: SECURITY } });
@@ -123,13 +123,13 @@ describe('settings.security of an organization', () => {
     expect((await client.get(path())).body.name).toBe('Customer');
   }, 20_000);
 
-  it('follows identity by event; an older fact and one about a foreign organization change nothing', async () => {
+  it('stores published policies and ignores older ones and those of a foreign organization', async () => {
     const client = await testApp.clientFor({ partnerId });
     const [newest, unknown] = [{ requireMfa: true }, randomUUID()];
-    await tell(3, newest);
-    await tell(2, { requireMfa: false });
-    await tell(4, {}, unknown);
-    await tell(5, { passwordMinLength: 12 });
+    await publishPolicy(3, newest);
+    await publishPolicy(2, { requireMfa: false });
+    await publishPolicy(4, {}, unknown);
+    await publishPolicy(5, { passwordMinLength: 12 });
     await eventually(async () =>
       expect((await client.get(path())).body.settings.security).toEqual({ passwordMinLength: 12 }),
     );
@@ -137,9 +137,9 @@ describe('settings.security of an organization', () => {
     expect(rows).toEqual([]);
   });
 
-  it('takes an response that is older than the fact that came first for what it is', async () => {
+  it('keeps a newer published policy when the reply of identity is older', async () => {
     const client = await testApp.clientFor({ partnerId });
-    await tell(9, { passwordMinLength: 20 });
+    await publishPolicy(9, { passwordMinLength: 20 });
     await eventually(async () => expect((await client.get(path())).body.settings.security).toBeDefined());
     const response = await client.patch(path(), { settings: { security: SECURITY } });
     expect(response.body.settings.security).toEqual({ passwordMinLength: 20 });

@@ -1,5 +1,5 @@
-import type { OrganizationStatus } from '@rmm/contracts';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { OrganizationStatus } from '@rmm/contracts';
 
 export const ORGANIZATION_STATUSES = ['active', 'trial', 'suspended', 'churned', 'offboarding'] as const;
 export const ORGANIZATION_TYPES = ['customer', 'internal'] as const;

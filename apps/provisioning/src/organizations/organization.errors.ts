@@ -6,7 +6,7 @@ export class OrganizationSlugConflict extends ConflictError {
 }
 
 /** Not retryable: the cap of the partner must be raised or an organization deleted. */
-export class OrganizationLimitReached extends ConflictError {
+export class OrganizationLimitExceeded extends ConflictError {
   override code = 'organization_limit_reached';
   override error = 'Organization limit reached';
 }

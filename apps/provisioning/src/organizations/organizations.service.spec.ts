@@ -18,7 +18,7 @@ describe('/orgs/organizations', () => {
   }, 60_000);
   afterAll(() => testApp?.stop());
 
-  it('creates: the row, its fact and its audit row', async () => {
+  it('creates the row and publishes its integration event and audit entry', async () => {
     const client = await testApp.clientFor({ partnerId });
     const response = await client.post('/orgs/organizations', {
       name: '  Beta  GmbH ',
@@ -57,7 +57,7 @@ describe('/orgs/organizations', () => {
     });
   });
 
-  it('numbers a slug made from the name, and refuses a chosen one that is taken', async () => {
+  it('numbers a slug derived from the name and returns 409 for a chosen one that is taken', async () => {
     const client = await testApp.clientFor({ partnerId });
     expect((await client.post('/orgs/organizations', { name: 'ACME' })).body.slug).toBe('acme-2');
     const taken = await client.post('/orgs/organizations', { name: 'Other', slug: 'acme' });
@@ -66,9 +66,9 @@ describe('/orgs/organizations', () => {
     expect((await elsewhere.post('/orgs/organizations', { name: 'Acme', slug: 'acme' })).status).toBe(201);
   });
 
-  it('shows what is within reach, newest first, filtered and counted', async () => {
-    const reach = await testApp.createPartner();
-    const client = await testApp.clientFor({ partnerId: reach });
+  it('lists accessible organizations newest first, filtered and counted', async () => {
+    const partnerOfList = await testApp.createPartner();
+    const client = await testApp.clientFor({ partnerId: partnerOfList });
     for (const name of ['One', 'Two 100%', 'Three']) await client.post('/orgs/organizations', { name });
     const page = await client.get('/orgs/organizations?limit=2');
     expect(page.body.data.map((row: { name: string }) => row.name)).toEqual(['Three', 'Two 100%']);
@@ -77,13 +77,13 @@ describe('/orgs/organizations', () => {
     const found = await client.get('/orgs/organizations?search=0%25');
     expect(found.body.data.map((row: { name: string }) => row.name)).toEqual(['Two 100%']);
     const one = (await client.get('/orgs/organizations?search=one')).body.data[0];
-    const selected = await testApp.clientFor({ partnerId: reach, orgAccess: 'selected', orgIds: [one.id] });
+    const selected = await testApp.clientFor({ partnerId: partnerOfList, orgAccess: 'selected', orgIds: [one.id] });
     expect((await selected.get('/orgs/organizations')).body.pagination.total).toBe(1);
-    const nobody = await testApp.clientFor({ partnerId: reach, orgAccess: 'none' });
-    expect((await nobody.get('/orgs/organizations')).body).toMatchObject({ data: [], pagination: { total: 0 } });
+    const withoutAccess = await testApp.clientFor({ partnerId: partnerOfList, orgAccess: 'none' });
+    expect((await withoutAccess.get('/orgs/organizations')).body).toMatchObject({ data: [], pagination: { total: 0 } });
   });
 
-  it('patches, merges settings per key and raises the version', async () => {
+  it('updates fields, merges settings per key and raises the version', async () => {
     const client = await testApp.clientFor({ partnerId });
     const { id } = (await client.post('/orgs/organizations', { name: 'Gamma', settings: { a: 1, b: 2 } })).body;
     const patched = await client.patch(`/orgs/organizations/${id}`, {
@@ -94,12 +94,12 @@ describe('/orgs/organizations', () => {
     expect(patched.status).toBe(200);
     expect(patched.body).toMatchObject({ name: 'Gamma 2', status: 'suspended', settings: { a: 1, c: 3 } });
     expect(Object.keys(patched.body.settings)).toEqual(['a', 'c']);
-    const fact = await testApp.waitForMessage('organization.updated', (envelope) => envelope.orgId === id);
-    expect(fact.data).toMatchObject({ status: 'suspended', version: 2 });
+    const event = await testApp.waitForMessage('organization.updated', (envelope) => envelope.orgId === id);
+    expect(event.data).toMatchObject({ status: 'suspended', version: 2 });
     await testApp.waitForMessage('organization.update', (envelope) => envelope.orgId === id);
   });
 
-  it('shows an organization caller only its own, and lets it change settings only', async () => {
+  it('shows an organization caller its own organization and lets it change settings only', async () => {
     const member = await testApp.clientFor({ scope: 'organization', partnerId, orgId });
     const own = await member.get(`/orgs/organizations/${orgId}`);
     expect(own.body).toEqual({ id: orgId, name: 'Acme', slug: 'acme', status: 'active', settings: {} });
@@ -111,7 +111,7 @@ describe('/orgs/organizations', () => {
     expect([created.status, created.body.code]).toEqual([403, 'scope_not_allowed']);
   });
 
-  it('refuses those without the permission, naming it', async () => {
+  it('returns 403 with the missing permission', async () => {
     const reader = await testApp.clientFor({ partnerId, permissions: ['organizations:read'] });
     for (const refused of [
       await reader.post('/orgs/organizations', { name: 'x' }),
@@ -129,7 +129,7 @@ describe('/orgs/organizations', () => {
     expect((await testApp.client().get('/orgs/organizations')).status).toBe(401);
   });
 
-  it("does not know another tenant's organization, an unknown one, or what is no id", async () => {
+  it('returns 404 for a foreign, an unknown and a malformed id', async () => {
     const client = await testApp.clientFor({ partnerId });
     const [foreign, unknown, malformed] = [
       await client.get(`/orgs/organizations/${foreignId}`),
@@ -145,7 +145,7 @@ describe('/orgs/organizations', () => {
     expect([named.status, named.body.code]).toEqual([403, 'partner_access_denied']);
   });
 
-  it('refuses malformed bodies, naming each field', async () => {
+  it('returns 400 with every malformed field', async () => {
     const client = await testApp.clientFor({ partnerId });
     const refused = await client.post('/orgs/organizations', { name: ' ', slug: 'No Slug', color: 'red' });
     expect(refused.status).toBe(400);
@@ -157,7 +157,7 @@ describe('/orgs/organizations', () => {
     expect((await client.get('/orgs/organizations?status=gone')).status).toBe(400);
   });
 
-  it('holds the cap when many create at once', async () => {
+  it('enforces the cap for concurrent requests', async () => {
     const capped = await testApp.createPartner({ maxOrganizations: 3 });
     const client = await testApp.clientFor({ partnerId: capped });
     const names = Array.from({ length: 10 }, (_, index) => `Organization ${index}`);
@@ -168,7 +168,7 @@ describe('/orgs/organizations', () => {
     }
   });
 
-  it('lets a system caller act for a partner it names, and for no other', async () => {
+  it('lets a system caller act for the partner it names only', async () => {
     const admin = await testApp.clientFor({ scope: 'system' });
     const created = await admin.post('/orgs/organizations', { partnerId, name: 'By the platform' });
     expect([created.status, created.body.partnerId]).toEqual([201, partnerId]);

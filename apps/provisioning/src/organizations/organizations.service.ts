@@ -16,7 +16,7 @@ import { OrganizationSecurityService } from './organization-security.service.js'
 import { mergeSettings, splitSecurity } from './organization-settings.js';
 import { organizationSlug } from './organization-slug.js';
 import type { Organization } from './organization.entity.js';
-import { OrganizationLimitReached, OrganizationSlugConflict } from './organization.errors.js';
+import { OrganizationLimitExceeded, OrganizationSlugConflict } from './organization.errors.js';
 import { toOrganizationDto } from './organization.mapper.js';
 import { OrganizationsRepository, type OrganizationChanges } from './organizations.repository.js';
 
@@ -52,7 +52,7 @@ export class OrganizationsService {
     return toOrganizationDto(caller, await this.organizations.get(caller, id));
   }
 
-  /** @throws OrganizationSlugConflict, OrganizationLimitReached, PartnerAccessDenied */
+  /** @throws OrganizationSlugConflict, OrganizationLimitExceeded, PartnerAccessDenied */
   create(caller: Caller, dto: CreateOrganizationDto): Promise<VisibleOrganization> {
     const partnerId = resolvePartnerId(caller, dto.partnerId);
     return this.tenants.transaction(caller, async (tx) => {
@@ -125,7 +125,7 @@ export class OrganizationsService {
     if (!partner && caller.tenant.scope === 'system') throw new PartnerAccessDenied();
     const cap = partner?.maxOrganizations ?? null;
     if (cap !== null && (await this.organizations.countLive(tx, partnerId)) >= cap)
-      throw new OrganizationLimitReached();
+      throw new OrganizationLimitExceeded();
   }
 
   private async findFreeSlug(tx: TenantTransaction, partnerId: string, name: string): Promise<string> {

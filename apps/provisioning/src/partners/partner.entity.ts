@@ -1,5 +1,5 @@
-import type { PartnerStatus } from '@rmm/contracts';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { PartnerStatus } from '@rmm/contracts';
 
 /** A copy of a partner of identity, stored from its integration events. */
 @Entity('partner')

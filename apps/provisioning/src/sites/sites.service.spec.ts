@@ -9,7 +9,7 @@ describe('/orgs/sites', () => {
   let siteId: string;
   let foreign: { orgId: string; siteId: string };
 
-  const made = async (partner: string) => {
+  const createSite = async (partner: string) => {
     const client = await testApp.clientFor({ partnerId: partner });
     const organization = await client.post('/orgs/organizations', { name: 'Acme' });
     const site = await client.post('/orgs/sites', { orgId: organization.body.id, name: 'Head Office' });
@@ -19,12 +19,12 @@ describe('/orgs/sites', () => {
   beforeAll(async () => {
     testApp = await ProvisioningTestApp.start();
     partnerId = await testApp.createPartner();
-    ({ orgId, siteId } = await made(partnerId));
-    foreign = await made(await testApp.createPartner());
+    ({ orgId, siteId } = await createSite(partnerId));
+    foreign = await createSite(await testApp.createPartner());
   }, 60_000);
   afterAll(() => testApp?.stop());
 
-  it('creates: the row, its fact and its audit row', async () => {
+  it('creates the row and publishes its integration event and audit entry', async () => {
     const client = await testApp.clientFor({ partnerId });
     const response = await client.post('/orgs/sites', {
       orgId: foreign.orgId,
@@ -44,26 +44,26 @@ describe('/orgs/sites', () => {
       settings: {},
       deviceCount: 0,
     });
-    const fact = await testApp.waitForMessage('site.created', (envelope) => envelope.aggregateId === response.body.id);
-    expect(fact.data).toMatchObject({ siteId: response.body.id, orgId, partnerId, name: 'North', version: 1 });
+    const event = await testApp.waitForMessage('site.created', (envelope) => envelope.aggregateId === response.body.id);
+    expect(event.data).toMatchObject({ siteId: response.body.id, orgId, partnerId, name: 'North', version: 1 });
     await testApp.waitForMessage('site.create', (envelope) => envelope.aggregateId === response.body.id);
     expect((await client.get(`/orgs/sites/${response.body.id}`)).body).toEqual(response.body);
   });
 
-  it('keeps names apart within an organization, ignoring case', async () => {
+  it('returns 409 for a name that differs in case only', async () => {
     const client = await testApp.clientFor({ partnerId });
     const again = await client.post('/orgs/sites', { orgId, name: 'HEAD office' });
     expect([again.status, again.body.code]).toEqual([409, 'site_name_conflict']);
   });
 
-  it('pins an organization caller to its organization', async () => {
+  it('restricts an organization caller to its organization', async () => {
     const member = await testApp.clientFor({ scope: 'organization', partnerId, orgId });
     expect((await member.post('/orgs/sites', { name: 'Of a member' })).body.orgId).toBe(orgId);
     const denied = await member.post('/orgs/sites', { orgId: foreign.orgId, name: 'x' });
     expect([denied.status, denied.body.code]).toEqual([403, 'organization_access_denied']);
   });
 
-  it('confines a site-restricted member: lists and counts what it has, refuses what it names', async () => {
+  it('lists and counts the sites of a restricted member and returns 403 for others', async () => {
     const other = await (await testApp.clientFor({ partnerId })).post('/orgs/sites', { orgId, name: 'Closed' });
     const member = await testApp.clientFor({ scope: 'organization', partnerId, orgId, siteIds: [siteId] });
     const list = await member.get('/orgs/sites');
@@ -73,11 +73,11 @@ describe('/orgs/sites', () => {
     const denied = await member.get(`/orgs/sites/${other.body.id}`);
     expect([denied.status, denied.body.code]).toEqual([403, 'site_access_denied']);
     expect((await member.post('/orgs/sites', { name: 'x' })).status).toBe(403);
-    const nobody = await testApp.clientFor({ scope: 'organization', partnerId, orgId, siteIds: [] });
-    expect((await nobody.get('/orgs/sites')).body.pagination.total).toBe(0);
+    const withoutSites = await testApp.clientFor({ scope: 'organization', partnerId, orgId, siteIds: [] });
+    expect((await withoutSites.get('/orgs/sites')).body.pagination.total).toBe(0);
   });
 
-  it('refuses those without the permission', async () => {
+  it('returns 403 without the permission', async () => {
     const reader = await testApp.clientFor({ partnerId, permissions: ['sites:read'] });
     expect((await reader.post('/orgs/sites', { orgId, name: 'x' })).body.required).toEqual(['sites:write']);
     const blind = await testApp.clientFor({ partnerId, permissions: ['organizations:read'] });
@@ -85,7 +85,7 @@ describe('/orgs/sites', () => {
     expect((await blind.get(`/orgs/sites/${siteId}`)).status).toBe(403);
   });
 
-  it("does not know another tenant's site, and denies its organization where it is named", async () => {
+  it('returns 404 for the site of another tenant and 403 for its organization', async () => {
     const client = await testApp.clientFor({ partnerId });
     for (const id of [foreign.siteId, randomUUID(), 'no-id']) {
       expect((await client.get(`/orgs/sites/${id}`)).body).toMatchObject({
@@ -100,7 +100,7 @@ describe('/orgs/sites', () => {
     }
   });
 
-  it('refuses malformed bodies', async () => {
+  it('returns 400 for malformed bodies', async () => {
     const client = await testApp.clientFor({ partnerId });
     const refused = await client.post('/orgs/sites', {
       orgId,
@@ -114,7 +114,7 @@ describe('/orgs/sites', () => {
     expect([unnamed.status, Object.keys(unnamed.body.details.fieldErrors)]).toEqual([400, ['orgId']]);
   });
 
-  it('tells other services whether a site stands in an organization', async () => {
+  it('returns to other services which sites an organization has', async () => {
     const { site } = await testApp.call(PROVISIONING_SITES_GET, { orgId, siteId });
     expect(site).toMatchObject({ siteId, orgId, partnerId, name: 'Head Office', deleted: false });
     expect(await testApp.call(PROVISIONING_SITES_GET, { orgId: foreign.orgId, siteId })).toEqual({ site: null });

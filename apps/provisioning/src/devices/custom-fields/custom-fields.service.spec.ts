@@ -50,7 +50,7 @@ describe('/devices/:id/custom-fields', () => {
   afterAll(() => testApp?.stop());
 
   describe('with a key', () => {
-    it('reads and merges, with the rate headers on each response', async () => {
+    it('reads and merges fields, with rate headers on each response', async () => {
       const id = await device();
       const reader = key(['devices:read']);
       const writer = key(['devices:write'], { rateLimit: 50 });
@@ -66,7 +66,7 @@ describe('/devices/:id/custom-fields', () => {
       await eventually(() => expect(testApp.credentials.uses.some(({ count }) => count > 0)).toBe(true));
     });
 
-    it('is 403 without the scope, whatever else the key may', async () => {
+    it('returns 403 without the scope', async () => {
       const id = await device();
       const cases = [
         ['get', ['devices:write'], 'devices:read'],
@@ -85,7 +85,7 @@ describe('/devices/:id/custom-fields', () => {
       expect(await stored(id)).toEqual({});
     });
 
-    it("does not know another organization's device, and changes none", async () => {
+    it('returns 404 for the device of another organization and changes nothing', async () => {
       const sibling = (await (await testApp.clientFor({ partnerId })).post('/orgs/organizations', { name: 'Sibling' }))
         .body.id as string;
       const strangers = [foreign.deviceId, await device({ orgId: sibling }), randomUUID(), 'x'];
@@ -100,7 +100,7 @@ describe('/devices/:id/custom-fields', () => {
       expect(await stored(foreign.deviceId)).toEqual({});
     });
 
-    it('is 400 for a malformed body, naming the field, and counts it', async () => {
+    it('returns 400 with the field for a malformed body and counts the request', async () => {
       const id = await device();
       const writer = key(['devices:write'], { rateLimit: 10 });
       const nested = await testApp.withKey(writer, 'patch', pathOf(id)).send({ good: 1, bad: { a: 1 }, list: [1] });
@@ -113,7 +113,7 @@ describe('/devices/:id/custom-fields', () => {
       expect(await stored(id)).toEqual({});
     });
 
-    it('is 429 beyond its limit, with the seconds to wait', async () => {
+    it('returns 429 with Retry-After above the limit of the key', async () => {
       const id = await device();
       const once = key(['devices:read'], { rateLimit: 1 });
       expect((await testApp.withKey(once, 'get', pathOf(id))).status).toBe(200);
@@ -123,24 +123,24 @@ describe('/devices/:id/custom-fields', () => {
       expect([hasRateHeaders(refused), refused.headers['x-ratelimit-remaining']]).toEqual([true, '0']);
     });
 
-    it('is confined to the sites its creator is confined to', async () => {
+    it('restricts a key to the sites of its creator', async () => {
       const [inside, outside, nowhere] = [
         await device({ siteId: siteIds[0] }),
         await device({ siteId: siteIds[1] }),
         await device(),
       ];
-      const confined = key(['devices:read', 'devices:write'], { siteIds: [siteIds[0]] });
-      expect((await testApp.withKey(confined, 'patch', pathOf(inside)).send({ a: 1 })).status).toBe(200);
+      const restricted = key(['devices:read', 'devices:write'], { siteIds: [siteIds[0]] });
+      expect((await testApp.withKey(restricted, 'patch', pathOf(inside)).send({ a: 1 })).status).toBe(200);
       for (const id of [outside, nowhere]) {
         for (const method of ['get', 'patch'] as const) {
-          const response = await testApp.withKey(confined, method, pathOf(id)).send({ a: 1 });
+          const response = await testApp.withKey(restricted, method, pathOf(id)).send({ a: 1 });
           expect([response.status, response.body.code]).toEqual([403, 'site_access_denied']);
         }
         expect(await stored(id)).toEqual({});
       }
     });
 
-    it('is 401 when the key is dead, unknown or no key, without rate headers', async () => {
+    it('returns 401 without rate headers for a revoked, unknown or malformed key', async () => {
       const id = await device();
       const revoked = testApp.credentials.mintApiKey({
         orgId,
@@ -165,7 +165,7 @@ describe('/devices/:id/custom-fields', () => {
   });
 
   describe('with a token', () => {
-    it('reads and merges as a user with the same permission', async () => {
+    it('reads and merges fields as a user with the permission', async () => {
       const id = await device();
       const reader = await testApp.clientFor({ partnerId, permissions: ['devices:read'] });
       const writer = await testApp.clientFor({ partnerId, permissions: ['devices:write'], mfa: false });
@@ -179,7 +179,7 @@ describe('/devices/:id/custom-fields', () => {
       });
     });
 
-    it('is 403 without the permission, 404 for a foreign device, 400 for a malformed body', async () => {
+    it('returns 403 without the permission, 404 for a foreign device and 400 for a malformed body', async () => {
       const id = await device();
       const reader = await testApp.clientFor({ partnerId, permissions: ['devices:read'] });
       expect((await reader.patch(pathOf(id), { a: 1 })).body).toMatchObject({
@@ -197,7 +197,7 @@ describe('/devices/:id/custom-fields', () => {
       expect([refused.status, Object.keys(refused.body.details.fieldErrors)]).toEqual([400, ['a']]);
     });
 
-    it('refuses a member confined to other sites, whose patch leaves no trace', async () => {
+    it('returns 403 for a member restricted to other sites and changes nothing', async () => {
       const id = await device({ siteId: siteIds[1] });
       const member = await testApp.clientFor({ scope: 'organization', partnerId, orgId, siteIds: [siteIds[0]] });
       for (const response of [await member.get(pathOf(id)), await member.patch(pathOf(id), { a: 1 })]) {
@@ -206,7 +206,7 @@ describe('/devices/:id/custom-fields', () => {
       expect(await stored(id)).toEqual({});
     });
 
-    it('gives way to a key that is presented beside it', async () => {
+    it('ignores the token when a key is sent as well', async () => {
       const id = await device();
       const token = await testApp.identity.signIn({ partnerId });
       const bad = await testApp.withKey('svc_bad', 'get', pathOf(id), token);
@@ -218,7 +218,7 @@ describe('/devices/:id/custom-fields', () => {
     });
   });
 
-  it('keeps both of two patches of different fields at once', async () => {
+  it('applies concurrent patches of different fields', async () => {
     const id = await device();
     const writer = key(['devices:write']);
     const names = Array.from({ length: 20 }, (_, n) => `field ${n}`);
@@ -230,14 +230,16 @@ describe('/devices/:id/custom-fields', () => {
     expect(responses.map(({ status }) => status)).toEqual(names.map(() => 200));
     expect(await stored(id)).toEqual(Object.fromEntries(names.map((name, n) => [name, n])));
     const versions = await eventually(() => {
-      const told = testApp.received.filter(({ type, aggregateId }) => type === 'device.updated' && aggregateId === id);
-      expect(told).toHaveLength(21);
-      return told.map(({ aggregateVersion }) => aggregateVersion);
+      const published = testApp.received.filter(
+        ({ type, aggregateId }) => type === 'device.updated' && aggregateId === id,
+      );
+      expect(published).toHaveLength(21);
+      return published.map(({ aggregateVersion }) => aggregateVersion);
     });
     expect(new Set(versions).size).toBe(21);
   });
 
-  it('has room for 500 fields of a device, and not for one more; removing always works', async () => {
+  it('limits a device to 500 fields and always allows removal', async () => {
     const id = await device();
     const client = await testApp.clientFor({ partnerId });
     const mapOf = (from: number, to: number, value: unknown) =>
@@ -251,18 +253,18 @@ describe('/devices/:id/custom-fields', () => {
     expect((await client.patch(pathOf(id), { f0: null, more: 1 })).status).toBe(200);
   });
 
-  it('reaches a decommissioned device too, as GET /devices/:id does', async () => {
+  it('serves a decommissioned device, as GET /devices/:id does', async () => {
     const id = await device({ status: 'decommissioned' });
     const client = await testApp.clientFor({ partnerId });
     expect((await client.patch(pathOf(id), { disposed: 'sold' })).status).toBe(200);
     expect((await client.get(pathOf(id))).body).toEqual({ customFields: { disposed: 'sold' } });
   });
 
-  it('tells the names of the fields, and never their values', async () => {
+  it('publishes the names of the fields and never their values', async () => {
     const id = await device();
     const keyId = randomUUID();
     const writer = testApp.credentials.mintApiKey({ orgId, partnerId, scopes: ['devices:write'], keyId });
-    await testApp.withKey(writer, 'patch', pathOf(id)).send({ owner: 'a value nobody repeats', old: null });
+    await testApp.withKey(writer, 'patch', pathOf(id)).send({ owner: 'a value of its own', old: null });
     const about = { orgId, partnerId, actor: { type: 'api_key', id: keyId } };
     const event = await testApp.waitForMessage('device.updated', ({ aggregateId }) => aggregateId === id);
     expect(event).toMatchObject({ ...about, aggregateVersion: 2 });
@@ -277,12 +279,12 @@ describe('/devices/:id/custom-fields', () => {
       ...about,
       data: { resourceType: 'device', resourceId: id, resourceName: 'alpha', details: { keys: ['owner', 'old'] } },
     });
-    const told = testApp.received.filter(({ aggregateId }) => aggregateId === id);
-    expect(told).toHaveLength(2);
-    expect(JSON.stringify(testApp.received)).not.toContain('a value nobody repeats');
+    const published = testApp.received.filter(({ aggregateId }) => aggregateId === id);
+    expect(published).toHaveLength(2);
+    expect(JSON.stringify(testApp.received)).not.toContain('a value of its own');
   });
 
-  it('lets a key in by GET and PATCH of this path alone', async () => {
+  it('accepts a key for GET and PATCH of this path only', async () => {
     const id = await device();
     const good = key(['devices:read', 'devices:write', 'devices:execute', 'ai:read']);
     const refused = async (method: 'get' | 'head' | 'post' | 'put' | 'patch' | 'delete', path: string) => {
@@ -308,7 +310,7 @@ describe('/devices/:id/custom-fields', () => {
       expect(await refused('get', path)).toBe(401);
     }
     expect(await stored(id)).toEqual({});
-    // The same route however it is spelled, behind the same door.
+    // The same route in another spelling, with the same access rules.
     for (const path of [`${pathOf(id)}/`, `/DEVICES/${id}/Custom-Fields`]) {
       expect((await testApp.withKey(good, 'get', path)).status).toBe(200);
       expect((await testApp.withKey(key(['devices:write']), 'get', path)).status).toBe(403);
