@@ -1,6 +1,5 @@
 import type { Msg } from 'nats';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { CREDENTIAL_HEARTBEAT } from '@rmm/access';
 import {
   CREDENTIALS_KEYS_RECORD_USAGE,
   CREDENTIALS_KEYS_RESOLVE,
@@ -72,7 +71,7 @@ export class FakeCredentials {
     const broadcasts = new Broadcasts(link);
     let sequence = 0;
     const publishHeartbeat = () =>
-      broadcasts.publishNow(CREDENTIAL_HEARTBEAT, {
+      broadcasts.publishNow('credential.heartbeat', {
         publisher: 'spec',
         sequence: ++sequence,
         intervalMs: HEARTBEAT_MS,

@@ -6,10 +6,10 @@ import pg from 'pg';
 import request from 'supertest';
 import { subjects, type Envelope, type PartnerState, type RpcContract } from '@rmm/contracts';
 import { ensureStreams } from '@rmm/messaging';
-import { startService } from '@rmm/service-kit';
+import { startFromEnvironment } from '@rmm/service-kit';
 import { FakeIdentity, type FakeUser } from '@rmm/testing/fake-identity';
 import { eventually, startStores, type Stores, type TestNats } from '@rmm/testing-services';
-import { readProvisioningConfig } from '../src/config.js';
+import { AppModule } from '../src/app.module.js';
 import { serviceOptions } from '../src/service-options.js';
 import { FakeCredentials } from './fake-credentials.js';
 
@@ -71,7 +71,7 @@ export class ProvisioningTestApp {
     };
     const admin = new pg.Client({ connectionString: database.adminUrl, options: '-c search_path=provisioning' });
     await admin.connect();
-    const app = await startService(serviceOptions(readProvisioningConfig(env)));
+    const app = await startFromEnvironment(AppModule, serviceOptions, env);
     return new ProvisioningTestApp(stores, nats, identity, credentials, database.adminUrl, admin, app, env);
   }
 
