@@ -4,7 +4,7 @@ import { AuditTrail, type OutboxTransaction } from '@rmm/messaging';
 import { mintLinkToken } from '@rmm/secrets';
 import { RateLimits, UnauthenticatedError } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { CurrentPassword, CurrentPasswordWrong } from '../login/current-password.js';
+import { CurrentPassword, CurrentPasswordWrong } from '../passwords/current-password.js';
 import { localeOf } from '../mail/mail-locale.js';
 import { MailOutbox } from '../mail/mail-outbox.js';
 import { ExistingFactorStepUpRequired } from '../mfa/mfa.errors.js';

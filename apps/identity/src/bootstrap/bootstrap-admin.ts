@@ -4,8 +4,8 @@ import { WorkerDatabase, type SqlExecutor } from '@rmm/persistence';
 import { Logger } from '@rmm/service-kit';
 import { SYSTEM_CALLER } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { PasswordHasher } from '../login/password-hasher.js';
-import { assertStrongPassword } from '../login/password-rules.js';
+import { PasswordHasher } from '../passwords/password-hasher.js';
+import { assertStrongPassword } from '../passwords/password-rules.js';
 
 /** One number for one lock: of replicas that start together one makes the administrator. */
 const BOOTSTRAP_LOCK = 727_004;

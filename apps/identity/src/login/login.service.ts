@@ -9,12 +9,12 @@ import { PendingLogins } from '../mfa/pending-logins.js';
 import { ResetLinks } from '../passwords/reset-links.js';
 import { PeopleRepository } from '../users/people.repository.js';
 import { tenantIsActive, type LiveMembership, type Person } from '../users/person.js';
-import { AccountLockout } from './account-lockout.js';
+import { AccountLockout } from '../passwords/account-lockout.js';
 import { withLatencyFloor } from './latency-floor.js';
 import type { MfaChallengeDto } from './login-body.dto.js';
 import { IpNotAllowed, LoginFailed, type LoginRefusal } from './login.errors.js';
-import { PasswordHasher } from './password-hasher.js';
-import { SessionStarter, type FinishedLogin } from './session-starter.js';
+import { PasswordHasher } from '../passwords/password-hasher.js';
+import { SessionStarter, type FinishedLogin } from '../sessions/session-starter.js';
 
 export type LoginAnswer = FinishedLogin | { body: MfaChallengeDto; session: null };
 

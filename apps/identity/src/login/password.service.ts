@@ -7,9 +7,9 @@ import { AccessChanges } from '../access/access-changes.js';
 import { MailOutbox } from '../mail/mail-outbox.js';
 import { SessionsRepository } from '../sessions/sessions.repository.js';
 import { PeopleRepository } from '../users/people.repository.js';
-import { CurrentPassword, CurrentPasswordWrong } from './current-password.js';
-import { PasswordHasher } from './password-hasher.js';
-import { assertStrongPassword } from './password-rules.js';
+import { CurrentPassword, CurrentPasswordWrong } from '../passwords/current-password.js';
+import { PasswordHasher } from '../passwords/password-hasher.js';
+import { assertStrongPassword } from '../passwords/password-rules.js';
 
 /** Changing the own password. */
 @Injectable()

@@ -4,7 +4,7 @@ import { AuditTrail } from '@rmm/messaging';
 import { TenantDatabase } from '@rmm/persistence';
 import { RateLimits } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { CurrentPassword, CurrentPasswordWrong } from '../login/current-password.js';
+import { CurrentPassword, CurrentPasswordWrong } from '../passwords/current-password.js';
 import { MailOutbox } from '../mail/mail-outbox.js';
 import { OwnSession } from '../sessions/own-session.js';
 import { SessionOpener, type IssuedSession } from '../sessions/session-opener.js';

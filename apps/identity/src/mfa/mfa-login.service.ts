@@ -4,7 +4,7 @@ import { WorkerDatabase } from '@rmm/persistence';
 import { RateLimits } from '@rmm/service-kit';
 import { selfCaller } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { SessionStarter, type FinishedLogin } from '../login/session-starter.js';
+import { SessionStarter, type FinishedLogin } from '../sessions/session-starter.js';
 import { PeopleRepository } from '../users/people.repository.js';
 import { tenantIsActive, type LiveMembership, type Person } from '../users/person.js';
 import { CodeChecker } from './code-checker.js';

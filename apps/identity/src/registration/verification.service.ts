@@ -6,7 +6,7 @@ import { hashKey } from '@rmm/secrets';
 import { Logger, RateLimits } from '@rmm/service-kit';
 import { actorOf, selfCaller, stranger } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { SessionStarter, type FinishedLogin, type StartedSession } from '../login/session-starter.js';
+import { SessionStarter, type FinishedLogin, type StartedSession } from '../sessions/session-starter.js';
 import { PartnerMaker, type MadePartner } from '../partners/partner-maker.js';
 import { PeopleRepository } from '../users/people.repository.js';
 import { VerificationInvalid } from './registration.errors.js';

@@ -1,4 +1,4 @@
-import { Body, Controller, Get, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
+import { Body, Controller, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import {
   CurrentCaller,
@@ -10,8 +10,6 @@ import {
   type UserCaller,
 } from '@rmm/access';
 import { UnauthenticatedError } from '@rmm/service-kit';
-import { AccountDto } from '../account/profile.dto.js';
-import { ProfileService } from '../account/profile.service.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { DoneDto } from '../action.dto.js';
 import { assertNoForgery } from './csrf.js';
@@ -31,7 +29,6 @@ export class SessionsController {
     private readonly refreshes: RefreshService,
     private readonly logouts: LogoutService,
     private readonly switches: SwitchService,
-    private readonly profiles: ProfileService,
     private readonly cookies: SessionCookies,
     private readonly users: UserAuthenticator,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
@@ -61,16 +58,6 @@ export class SessionsController {
     this.cookies.clear(request, response);
     await this.logouts.logout(person);
     return { success: true };
-  }
-
-  @Get('me')
-  @SignedIn()
-  @SkipTenantStatus()
-  @SkipMfaEnrollment()
-  @ApiOperation({ summary: 'The signed-in user and its memberships' })
-  @ApiOkResponse({ type: AccountDto })
-  me(@CurrentCaller() caller: UserCaller): Promise<AccountDto> {
-    return this.profiles.account(caller);
   }
 
   @Post('switch')

@@ -1,24 +1,13 @@
-import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Query, Res } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Query } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { AllowScopes, CurrentCaller, FullPartnerAccess, RequirePermission, type UserCaller } from '@rmm/access';
 import { type Paged, pagedOf, UuidParam } from '@rmm/service-kit';
 import { DoneDto } from '../action.dto.js';
 import { AssignableRoleDto } from '../roles/role.dto.js';
 import { RolesService } from '../roles/roles.service.js';
-import { noStore, type HttpResponse } from '../sessions/http.js';
 import { PlatformUserDto } from './account.dto.js';
 import { AccountsService } from './accounts.service.js';
-import {
-  AssignRoleDto,
-  AxisQueryDto,
-  InviteUserDto,
-  ListRolesDto,
-  ListUsersDto,
-  ResendInviteDto,
-  UpdateUserDto,
-} from './dto.js';
-import { InvitedUserDto, InviteResentDto } from './invite.dto.js';
-import { InvitesService } from './invites.service.js';
+import { AssignRoleDto, AxisQueryDto, ListRolesDto, ListUsersDto, UpdateUserDto } from './dto.js';
 import { OffBoardingService } from './off-boarding.service.js';
 import { RoleAssignmentService } from './role-assignment.service.js';
 import { UserDto } from './user.dto.js';
@@ -29,7 +18,6 @@ import { UsersService } from './users.service.js';
 export class UsersController {
   constructor(
     private readonly users: UsersService,
-    private readonly invites: InvitesService,
     private readonly roles: RolesService,
     private readonly assignments: RoleAssignmentService,
     private readonly offBoardings: OffBoardingService,
@@ -43,20 +31,6 @@ export class UsersController {
   @ApiOkResponse({ type: pagedOf(UserDto) })
   list(@CurrentCaller() caller: UserCaller, @Query() query: ListUsersDto): Promise<Paged<UserDto>> {
     return this.users.list(caller, query);
-  }
-
-  @Post('invite')
-  @RequirePermission('users:invite')
-  @FullPartnerAccess()
-  @ApiOperation({ summary: 'Invite somebody to the partner or an organization' })
-  @ApiCreatedResponse({ type: InvitedUserDto })
-  invite(
-    @CurrentCaller() caller: UserCaller,
-    @Body() dto: InviteUserDto,
-    @Res({ passthrough: true }) response: HttpResponse,
-  ): Promise<InvitedUserDto> {
-    noStore(response);
-    return this.invites.invite(caller, dto);
   }
 
   @Get('roles')
@@ -79,21 +53,6 @@ export class UsersController {
     @Query() query: AxisQueryDto,
   ): Promise<UserDto> {
     return this.users.get(caller, id, query);
-  }
-
-  @Post('resend-invite')
-  @RequirePermission('users:invite')
-  @FullPartnerAccess()
-  @HttpCode(200)
-  @ApiOperation({ summary: 'Send an invitation again; the older link dies' })
-  @ApiOkResponse({ type: InviteResentDto })
-  async resendInvite(
-    @CurrentCaller() caller: UserCaller,
-    @Body() dto: ResendInviteDto,
-    @Res({ passthrough: true }) response: HttpResponse,
-  ): Promise<InviteResentDto> {
-    noStore(response);
-    return { success: true, ...(await this.invites.resend(caller, dto)) };
   }
 
   @Patch(':id')

@@ -1,11 +1,20 @@
-import type { Feature } from '../feature.js';
+import { Module } from '@nestjs/common';
+import { AccessChangesModule } from '../access/access-changes.module.js';
+import { MailModule } from '../mail/mail.module.js';
+import { PasswordsModule } from '../passwords/passwords.module.js';
+import { RolesModule } from '../roles/roles.module.js';
+import { SecurityPolicyModule } from '../security-policy/security-policy.module.js';
+import { SessionsModule } from '../sessions/sessions.module.js';
+import { MemberScopeModule } from '../users/member-scope.module.js';
+import { MembershipsModule } from '../users/memberships.module.js';
+import { UsersModule } from '../users/users.module.js';
 import { CodeChecker } from './code-checker.js';
 import { ExistingFactor } from './existing-factor.js';
 import { FactorSession } from './factor-session.js';
 import { FactorsRepository } from './factors.repository.js';
 import { MfaDisableService } from './mfa-disable.service.js';
-import { MfaGrace } from './mfa-grace.js';
 import { MfaLoginService } from './mfa-login.service.js';
+import { MfaPolicyModule } from './mfa-policy.module.js';
 import { MfaReminders } from './mfa-reminders.js';
 import { MfaResetController } from './mfa-reset.controller.js';
 import { MfaResetService } from './mfa-reset.service.js';
@@ -21,7 +30,19 @@ import { StepUpService } from './step-up.service.js';
 import { TotpSetups } from './totp-setups.js';
 
 /** Second factors. */
-export const mfaFeature: Feature = {
+@Module({
+  imports: [
+    AccessChangesModule,
+    MailModule,
+    MembershipsModule,
+    MemberScopeModule,
+    MfaPolicyModule,
+    PasswordsModule,
+    RolesModule,
+    SecurityPolicyModule,
+    SessionsModule,
+    UsersModule,
+  ],
   controllers: [MfaController, MfaResetController, StepUpController],
   providers: [
     CodeChecker,
@@ -29,7 +50,6 @@ export const mfaFeature: Feature = {
     FactorSession,
     FactorsRepository,
     MfaDisableService,
-    MfaGrace,
     MfaLoginService,
     MfaReminders,
     MfaResetService,
@@ -42,4 +62,6 @@ export const mfaFeature: Feature = {
     StepUpService,
     TotpSetups,
   ],
-};
+  exports: [PendingLogins, StepUpGrants],
+})
+export class MfaModule {}

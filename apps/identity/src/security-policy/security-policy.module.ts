@@ -1,4 +1,6 @@
-import type { Feature } from '../feature.js';
+import { Module } from '@nestjs/common';
+import { AccessChangesModule } from '../access/access-changes.module.js';
+import { UsersModule } from '../users/users.module.js';
 import { LockoutRepository } from './lockout.repository.js';
 import { OrganizationPoliciesRepository } from './organization-policies.repository.js';
 import { OrganizationPoliciesService } from './organization-policies.service.js';
@@ -7,7 +9,8 @@ import { PolicyLock } from './policy-lock.js';
 import { SecurityPolicyRpc } from './security-policy.rpc.js';
 
 /** Security policies of partners and organizations. */
-export const securityPolicyFeature: Feature = {
+@Module({
+  imports: [AccessChangesModule, UsersModule],
   controllers: [SecurityPolicyRpc],
   providers: [
     LockoutRepository,
@@ -16,4 +19,6 @@ export const securityPolicyFeature: Feature = {
     PolicyChanges,
     PolicyLock,
   ],
-};
+  exports: [PolicyChanges, PolicyLock],
+})
+export class SecurityPolicyModule {}

@@ -4,15 +4,10 @@ import { AuditTrail, Outbox, type OutboxTransaction } from '@rmm/messaging';
 import { actorOf, selfCaller } from '../audit/actors.js';
 import { MfaGrace } from '../mfa/mfa-grace.js';
 import type { MfaVerdict } from '../mfa/mfa-policy.js';
-import { KnownDevices } from '../sessions/known-devices.js';
-import {
-  SessionOpener,
-  type IssuedSession,
-  type OpenedSession,
-  type SessionOptions,
-} from '../sessions/session-opener.js';
+import { KnownDevices } from './known-devices.js';
+import { SessionOpener, type IssuedSession, type OpenedSession, type SessionOptions } from './session-opener.js';
 import { toLoginUser, type LiveMembership, type Person } from '../users/person.js';
-import type { LoginBodyDto } from './login-body.dto.js';
+import type { LoginBodyDto } from '../login/login-body.dto.js';
 
 /** A login that is stored: `finish` makes the answer after the commit. */
 export interface StartedSession {

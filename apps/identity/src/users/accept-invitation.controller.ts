@@ -11,7 +11,7 @@ import { InvitesService } from './invites.service.js';
 
 @ApiTags('Registration')
 @Controller('auth')
-export class InvitesController {
+export class AcceptInvitationController {
   constructor(
     private readonly invites: InvitesService,
     private readonly cookies: SessionCookies,

@@ -1,36 +1,32 @@
-import type { Feature } from '../feature.js';
+import { Module } from '@nestjs/common';
+import { AccessChangesModule } from '../access/access-changes.module.js';
+import { RolesModule } from '../roles/roles.module.js';
+import { SessionsModule } from '../sessions/sessions.module.js';
 import { AccountsService } from './accounts.service.js';
-import { Inviter } from './inviter.js';
-import { InvitesController } from './invites.controller.js';
-import { InvitesRepository } from './invites.repository.js';
-import { InvitesService } from './invites.service.js';
 import { MemberChanges } from './member-changes.js';
+import { MemberScopeModule } from './member-scope.module.js';
 import { MembersRepository } from './members.repository.js';
 import { MembershipsRepository } from './memberships.repository.js';
 import { OffBoardingService } from './off-boarding.service.js';
-import { PeopleRepository } from './people.repository.js';
 import { RoleAssignmentService } from './role-assignment.service.js';
 import { SitesOfOrganization } from './sites-of-organization.js';
-import { UserAxes } from './user-axis.js';
 import { UsersController } from './users.controller.js';
 import { UsersService } from './users.service.js';
 
-/** Members and invitations. */
-export const usersFeature: Feature = {
-  controllers: [InvitesController, UsersController],
+/** Members of a partner or an organization. */
+@Module({
+  imports: [AccessChangesModule, MemberScopeModule, RolesModule, SessionsModule],
+  controllers: [UsersController],
   providers: [
     AccountsService,
-    Inviter,
-    InvitesRepository,
-    InvitesService,
     MemberChanges,
     MembersRepository,
     MembershipsRepository,
     OffBoardingService,
-    PeopleRepository,
     RoleAssignmentService,
     SitesOfOrganization,
-    UserAxes,
     UsersService,
   ],
-};
+  exports: [MembersRepository, MembershipsRepository, SitesOfOrganization],
+})
+export class MembershipsModule {}

@@ -1,9 +1,9 @@
-import type { Feature } from '../feature.js';
+import { Module } from '@nestjs/common';
 import { ResealingService } from './resealing.service.js';
 import { SealedColumnsRepository } from './sealed-columns.repository.js';
 
-/** Sealing again what an older key sealed. */
-export const resealingFeature: Feature = {
-  controllers: [],
+/** Encrypts stored secrets again after a rotation of the encryption key. */
+@Module({
   providers: [ResealingService, SealedColumnsRepository],
-};
+})
+export class ResealingModule {}

@@ -1,4 +1,9 @@
-import type { Feature } from '../feature.js';
+import { Module } from '@nestjs/common';
+import { AccessChangesModule } from '../access/access-changes.module.js';
+import { MailModule } from '../mail/mail.module.js';
+import { MfaPolicyModule } from '../mfa/mfa-policy.module.js';
+import { SigningKeysModule } from '../signing-keys/signing-keys.module.js';
+import { UsersModule } from '../users/users.module.js';
 import { AccessTokens } from './access-tokens.js';
 import { KnownDevices } from './known-devices.js';
 import { LogoutService } from './logout.service.js';
@@ -10,13 +15,15 @@ import { SessionListController } from './session-list.controller.js';
 import { SessionListRepository } from './session-list.repository.js';
 import { SessionListService } from './session-list.service.js';
 import { SessionOpener } from './session-opener.js';
+import { SessionStarter } from './session-starter.js';
 import { SessionUpkeep } from './session-upkeep.js';
 import { SessionsController } from './sessions.controller.js';
 import { SessionsRepository } from './sessions.repository.js';
 import { SwitchService } from './switch.service.js';
 
-/** Refresh families and the tokens they hand out. */
-export const sessionsFeature: Feature = {
+/** Sessions: start, refresh, switch of membership, list, revocation. */
+@Module({
+  imports: [AccessChangesModule, MailModule, MfaPolicyModule, SigningKeysModule, UsersModule],
   controllers: [SessionListController, SessionsController],
   providers: [
     AccessTokens,
@@ -30,7 +37,10 @@ export const sessionsFeature: Feature = {
     SessionListService,
     SessionOpener,
     SessionsRepository,
+    SessionStarter,
     SessionUpkeep,
     SwitchService,
   ],
-};
+  exports: [OwnSession, SessionCookies, SessionEnder, SessionOpener, SessionsRepository, SessionStarter],
+})
+export class SessionsModule {}

@@ -1,13 +1,13 @@
+import { Module } from '@nestjs/common';
 import { VERIFICATION_KEYS } from '@rmm/access';
-import type { Feature } from '../feature.js';
 import { JwksController } from './jwks.controller.js';
 import { SigningKeyRotation } from './signing-key-rotation.service.js';
 import { SigningKeysRepository } from './signing-keys.repository.js';
 import { SigningKeysRpc } from './signing-keys.rpc.js';
 import { SigningKeys } from './signing-keys.service.js';
 
-/** The keys behind access tokens. */
-export const signingKeysFeature: Feature = {
+/** The keys that sign access tokens. */
+@Module({
   controllers: [JwksController, SigningKeysRpc],
   providers: [
     SigningKeyRotation,
@@ -15,4 +15,6 @@ export const signingKeysFeature: Feature = {
     SigningKeysRepository,
     { provide: VERIFICATION_KEYS, useExisting: SigningKeys },
   ],
-};
+  exports: [SigningKeys],
+})
+export class SigningKeysModule {}

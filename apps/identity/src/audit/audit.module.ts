@@ -1,4 +1,4 @@
-import type { Feature } from '../feature.js';
+import { Module } from '@nestjs/common';
 import { AuditExportService } from './audit-export.service.js';
 import { AuditLogsController } from './audit-logs.controller.js';
 import { AuditLogsService } from './audit-logs.service.js';
@@ -8,7 +8,7 @@ import { ChainVerificationService } from './chain-verification.service.js';
 import { StandingCallers } from './standing-callers.js';
 
 /** The audit trail: sealing, search, export, verification. */
-export const auditFeature: Feature = {
+@Module({
   controllers: [AuditLogsController],
   providers: [
     AuditRepository,
@@ -18,4 +18,5 @@ export const auditFeature: Feature = {
     ChainVerificationService,
     StandingCallers,
   ],
-};
+})
+export class AuditModule {}
