@@ -7,6 +7,6 @@ export class DoneDto {
 }
 
 export class DoneWithMessageDto extends DoneDto {
-  @ApiProperty({ description: 'A sentence for people' })
+  @ApiProperty({ description: 'A sentence for users' })
   message: string;
 }

@@ -23,8 +23,8 @@ import { RolesModule } from './roles/roles.module.js';
 import { SecurityPolicyModule } from './security-policy/security-policy.module.js';
 import { SessionsModule } from './sessions/sessions.module.js';
 import { SigningKeysModule } from './signing-keys/signing-keys.module.js';
-import { InvitationsModule } from './users/invitations.module.js';
-import { MembershipsModule } from './users/memberships.module.js';
+import { InvitationsModule } from './invitations/invitations.module.js';
+import { MembersModule } from './members/members.module.js';
 
 const SERVICE = 'identity';
 
@@ -48,7 +48,7 @@ export class AppModule {
         InvitationsModule,
         LoginModule,
         MailModule,
-        MembershipsModule,
+        MembersModule,
         MfaModule,
         PartnersModule,
         PasswordsModule,

@@ -13,7 +13,7 @@ export const auditRow = (partnerId: string | null, minute: number, changes: Part
   timestamp: new Date(EPOCH_MS + minute * 60_000).toISOString(),
   actorType: 'user',
   actorId: 'somebody',
-  actorEmail: 'somebody@people.test',
+  actorEmail: 'somebody@users.test',
   action: 'thing.update',
   resourceType: 'thing',
   resourceId: `thing-${minute}`,

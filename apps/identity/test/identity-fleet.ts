@@ -19,7 +19,7 @@ export const PASSWORD = 'correct-horse-battery-7';
 let addresses = 0;
 /** A client address of its own for whoever must not share a rate limit. */
 export const freshAddress = (): string => `203.0.${Math.floor(++addresses / 250)}.${(addresses % 250) + 1}`;
-export const freshEmail = (name = 'person'): string => `${name}-${randomBytes(5).toString('hex')}@people.test`;
+export const freshEmail = (name = 'user'): string => `${name}-${randomBytes(5).toString('hex')}@users.test`;
 
 interface Mail {
   to: string;

@@ -1,9 +1,9 @@
 import { Module } from '@nestjs/common';
-import { AccessChanges } from './access-changes.js';
+import { AccessChangesService } from './access-changes.service.js';
 
 /** Publishes changes of users' access. */
 @Module({
-  providers: [AccessChanges],
-  exports: [AccessChanges],
+  providers: [AccessChangesService],
+  exports: [AccessChangesService],
 })
 export class AccessChangesModule {}

@@ -3,11 +3,11 @@ import type { AccessSource } from '@rmm/access';
 import type { AccessResolveRequest, AccessSnapshot } from '@rmm/contracts';
 import { WorkerDatabase } from '@rmm/persistence';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { sameMembership } from '../memberships/membership.js';
+import { sameMembership } from '../members/membership.js';
 import { MfaGrace } from '../mfa/mfa-grace.js';
 import { judgeMfa, type SecuritySettings } from '../mfa/mfa-policy.js';
 import { permissionsOfRole } from '../roles/permissions-sql.js';
-import { PeopleRepository } from '../users/people.repository.js';
+import { UsersRepository } from '../users/users.repository.js';
 
 interface AccessRow {
   email: string;
@@ -77,7 +77,7 @@ const RESOLVE = `
 export class DatabaseAccessSource implements AccessSource {
   constructor(
     private readonly worker: WorkerDatabase,
-    private readonly people: PeopleRepository,
+    private readonly users: UsersRepository,
     private readonly grace: MfaGrace,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
@@ -90,9 +90,9 @@ export class DatabaseAccessSource implements AccessSource {
   }
 
   private async openGrace(request: AccessResolveRequest): Promise<void> {
-    const person = await this.people.findById(this.worker, request.userId);
-    const membership = person?.memberships.find((candidate) => sameMembership(candidate, request));
-    if (person && membership) await this.worker.transaction((tx) => this.grace.openIfDue(tx, person, membership));
+    const user = await this.users.findById(this.worker, request.userId);
+    const membership = user?.memberships.find((candidate) => sameMembership(candidate, request));
+    if (user && membership) await this.worker.transaction((tx) => this.grace.openIfDue(tx, user, membership));
   }
 
   private toSnapshot(

@@ -7,7 +7,7 @@ interface GrantRow extends AccessGrant {
   email: string;
   name: string;
   status: string;
-  /** Null for a person without any membership that reaches the organization. */
+  /** Null for a user without any membership that reaches the organization. */
   roleId: string | null;
 }
 
@@ -32,20 +32,20 @@ const RESOLVE = `
   ) m on true
   where u.id = $1`;
 
-/** What a person may do in an organization whether signed in or not: what keys they made are judged by. */
+/** What a user may do in an organization whether signed in or not: what keys they made are judged by. */
 @Injectable()
 export class OrganizationAccess {
   constructor(private readonly worker: WorkerDatabase) {}
 
-  /** @returns null when there is no such person */
+  /** @returns null when there is no such user */
   async of({ userId, partnerId, orgId }: AccessInOrganizationRequest): Promise<AccessInOrganization | null> {
     const rows = await this.worker.query<GrantRow>(RESOLVE, [userId, partnerId, orgId]);
-    const [person] = rows;
-    if (!person) return null;
+    const [user] = rows;
+    if (!user) return null;
     const grants = rows
       .filter(({ roleId }) => roleId !== null)
       .map(({ scope, permissions, siteIds, deviceGroupIds }) => ({ scope, permissions, siteIds, deviceGroupIds }));
-    const { email, name, status } = person;
+    const { email, name, status } = user;
     return { userId, email, name, active: status === 'active', grants };
   }
 }

@@ -1,6 +1,6 @@
 import { eventually } from '@rmm/testing-services';
 import { ADMIN, expectStatus, IdentityFleet, PASSWORD, type RunningIdentity } from '../../test/identity-fleet.js';
-import { inviteAndAccept, registerPartner, roleId, signInAdmin, type Somebody } from '../../test/people.js';
+import { inviteAndAccept, registerPartner, roleId, signInAdmin, type Somebody } from '../../test/users.js';
 
 describe('the own profile', () => {
   let fleet: IdentityFleet;
@@ -62,7 +62,7 @@ describe('the own profile', () => {
     [{ preferences: [] }, 'preferences'],
     [{ preferences: null }, 'preferences'],
     [{ name: '' }, 'name'],
-    [{ name: 'a\nBcc: all@people.test' }, 'name'],
+    [{ name: 'a\nBcc: all@users.test' }, 'name'],
     [{ name: null }, 'name'],
     [{ email: 'nobody' }, 'email'],
     [{ avatarUrl: 'https://pictures.test/me.png' }, 'avatarUrl'],

@@ -3,7 +3,7 @@ import { eventually } from '@rmm/testing-services';
 import sharp from 'sharp';
 import type supertest from 'supertest';
 import { expectStatus, IdentityFleet, type RunningIdentity } from '../../test/identity-fleet.js';
-import { inviteAndAccept, registerPartner, roleId, type Somebody } from '../../test/people.js';
+import { inviteAndAccept, registerPartner, roleId, type Somebody } from '../../test/users.js';
 import { asFile, pngOf } from '../../test/pictures.js';
 
 const MEGABYTE = 1024 * 1024;
@@ -130,7 +130,7 @@ describe('avatars', () => {
     expect((await identity.call('post', '/users/me/avatar', undefined, { send: asFile(image) })).status).toBe(401);
   }, 30_000);
 
-  it('are seen by whoever sees the person, on every replica, and by nobody else', async () => {
+  it('are seen by whoever sees the user, on every replica, and by nobody else', async () => {
     const stranger = await registerPartner(identity);
     const viewer = await inviteAndAccept(identity, somebody.bearer, {
       roleId: await roleId(identity, somebody.bearer, 'Partner Viewer'),

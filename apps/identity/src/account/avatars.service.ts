@@ -15,7 +15,7 @@ export interface StoredAvatar {
   bytes: Buffer | null;
 }
 
-/** Pictures of people, in the database, so that every replica has them. */
+/** Pictures of users, in the database, so that every replica has them. */
 @Injectable()
 export class AvatarsService {
   constructor(
@@ -60,7 +60,7 @@ export class AvatarsService {
 
   /**
    * @param known  the tags of what the client has; `*` stands for any
-   * @throws NotFoundError where there is none, and for people the caller does not see
+   * @throws NotFoundError where there is none, and for users the caller does not see
    */
   async get(caller: UserCaller, userId: string, known: string[]): Promise<StoredAvatar> {
     const [avatar] = await this.tenants.read<StoredAvatar>(
@@ -75,11 +75,11 @@ export class AvatarsService {
 
   /** The account's row goes first: it puts changes that come at once in a row. */
   private async setUrl(tx: TenantTransaction, { userId }: UserCaller, avatarUrl: string | null): Promise<string> {
-    const [person] = await tx.query<{ name: string }>(
+    const [user] = await tx.query<{ name: string }>(
       'update user_account set avatar_url = $2, updated_at = now() where id = $1 returning name',
       [userId, avatarUrl],
     );
-    if (!person) throw new UnauthenticatedError();
-    return person.name;
+    if (!user) throw new UnauthenticatedError();
+    return user.name;
   }
 }

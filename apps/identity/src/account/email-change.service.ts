@@ -11,7 +11,7 @@ import { ExistingFactorStepUpRequired } from '../mfa/mfa.errors.js';
 import { StepUpGrants } from '../mfa/step-up-grants.js';
 import { AddressLinksRepository } from '../registration/address-links.repository.js';
 import { isFresh, OwnSession } from '../sessions/own-session.js';
-import type { Person } from '../users/person.js';
+import type { User } from '../users/user.js';
 import { ReauthenticationRequired } from './account.errors.js';
 import type { UpdateProfileDto } from './dto.js';
 
@@ -19,7 +19,7 @@ const ACTION = 'user.email.change.requested';
 
 /** A new address whose asker has proven to be the owner of the account. */
 export interface ProvenRequest {
-  person: Person;
+  user: User;
   email: string;
 }
 
@@ -52,42 +52,42 @@ export class EmailChangeService {
    *   ReauthenticationRequired, RateLimitedError
    */
   async prove(caller: UserCaller, email: string, proofs: UpdateProfileDto): Promise<ProvenRequest | null> {
-    const { person } = await this.session.personOf(caller);
-    if (email === person.email) return null;
+    const { user } = await this.session.userOf(caller);
+    if (email === user.email) return null;
     try {
-      await this.assertOwner(caller, person, proofs);
+      await this.assertOwner(caller, user, proofs);
     } catch (error) {
-      await this.noteRefusal(caller, person, error);
+      await this.noteRefusal(caller, user, error);
       throw error;
     }
     await this.limits.hit(this.config.limits.emailChange, caller.userId);
-    return { person, email };
+    return { user, email };
   }
 
   /** Older links die with the epoch; the account, its address and its sessions stay as they are. */
-  async request(tx: OutboxTransaction, caller: UserCaller, { person, email }: ProvenRequest): Promise<PendingAddress> {
+  async request(tx: OutboxTransaction, caller: UserCaller, { user, email }: ProvenRequest): Promise<PendingAddress> {
     const [asked] = await tx.query<{ epoch: number; at: Date }>(
       `update user_account
        set pending_email = $2, pending_email_requested_at = now(), email_epoch = email_epoch + 1, updated_at = now()
        where id = $1 and status = 'active' and auth_epoch = $3
        returning email_epoch as epoch, pending_email_requested_at as at`,
-      [person.id, email, person.authEpoch],
+      [user.id, email, user.authEpoch],
     );
     if (!asked) throw new UnauthenticatedError();
     const { key, keyHash } = mintLinkToken();
     await this.links.replace(tx, {
-      userId: person.id,
+      userId: user.id,
       purpose: 'email_change',
       tokenHash: keyHash,
       epoch: asked.epoch,
     });
-    const { name } = person;
-    const locale = localeOf(person);
+    const { name } = user;
+    const locale = localeOf(user);
     const url = `${this.config.publicAppUrl}/verify-email?token=${key}`;
     await this.mail.add(tx, { to: email, template: 'email-change-confirm', values: { name, url }, locale });
     const notice = { name, newEmail: email };
-    await this.mail.add(tx, { to: person.email, template: 'email-change-notice', values: notice, locale });
-    await this.audit.add(tx, caller, ACTION, { type: 'user', id: person.id, name }, { newEmail: email });
+    await this.mail.add(tx, { to: user.email, template: 'email-change-notice', values: notice, locale });
+    await this.audit.add(tx, caller, ACTION, { type: 'user', id: user.id, name }, { newEmail: email });
     return {
       pendingEmail: email,
       pendingEmailRequestedAt: asked.at.toISOString(),
@@ -95,21 +95,21 @@ export class EmailChangeService {
     };
   }
 
-  private async assertOwner(caller: UserCaller, person: Person, proofs: UpdateProfileDto): Promise<void> {
-    if (person.passwordHash === null) throw new ReauthenticationRequired();
+  private async assertOwner(caller: UserCaller, user: User, proofs: UpdateProfileDto): Promise<void> {
+    if (user.passwordHash === null) throw new ReauthenticationRequired();
     const { passwordProofAt, factorProofAt, now } = await this.session.proofsOf(caller);
-    const hasFactor = person.mfaEnabled && this.config.mfa.enabled;
+    const hasFactor = user.mfaEnabled && this.config.mfa.enabled;
     if (isFresh(passwordProofAt, now) && (!hasFactor || isFresh(factorProofAt, now))) return;
     const { currentPassword, stepUpGrantId } = proofs;
-    if (!hasFactor) return this.currentPassword.prove(caller, person, currentPassword);
+    if (!hasFactor) return this.currentPassword.prove(caller, user, currentPassword);
     const isGood =
-      stepUpGrantId !== undefined && (await this.grants.isValid(stepUpGrantId, caller, person, 'change_email'));
+      stepUpGrantId !== undefined && (await this.grants.isValid(stepUpGrantId, caller, user, 'change_email'));
     if (!isGood) throw new ExistingFactorStepUpRequired();
-    await this.currentPassword.prove(caller, person, currentPassword);
+    await this.currentPassword.prove(caller, user, currentPassword);
     if (!(await this.grants.consume(stepUpGrantId))) throw new ExistingFactorStepUpRequired();
   }
 
-  private async noteRefusal(caller: UserCaller, { id, name }: Person, error: unknown): Promise<void> {
+  private async noteRefusal(caller: UserCaller, { id, name }: User, error: unknown): Promise<void> {
     const reason = REASONS.find(([type]) => error instanceof type)?.[1];
     if (reason) await this.audit.addDirect(caller, ACTION, { type: 'user', id, name }, { reason }, 'denied');
   }

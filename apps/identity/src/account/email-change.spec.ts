@@ -8,7 +8,7 @@ import {
   type RunningIdentity,
   withStatus,
 } from '../../test/identity-fleet.js';
-import { enrollTotp, registerPartner, roleId, sessionOf, type Somebody } from '../../test/people.js';
+import { enrollTotp, registerPartner, roleId, sessionOf, type Somebody } from '../../test/users.js';
 
 describe('another address', () => {
   let fleet: IdentityFleet;
@@ -44,19 +44,19 @@ describe('another address', () => {
   };
 
   it('becomes the own one by the link mailed to it, and ends every session', async () => {
-    const person = await freshlySignedIn();
+    const user = await freshlySignedIn();
     const email = freshEmail('new');
-    const profile = (await identity.get('/users/me', person)).body;
-    const asked = expectStatus(await ask(person, ` ${email.toUpperCase()} `), 200);
+    const profile = (await identity.get('/users/me', user)).body;
+    const asked = expectStatus(await ask(user, ` ${email.toUpperCase()} `), 200);
     expect(asked.body).toEqual({
       ...profile,
       pendingEmail: email,
       pendingEmailRequestedAt: expect.stringMatching(/Z$/),
       verificationSent: true,
     });
-    expect((await identity.get('/users/me', person)).body).toEqual(profile);
+    expect((await identity.get('/users/me', user)).body).toEqual(profile);
     const notice = await eventually(async () => {
-      const [mail] = await identity.mails(person.email);
+      const [mail] = await identity.mails(user.email);
       if (mail?.subject !== 'A new e-mail address was asked for') throw new Error('no notice yet');
       return mail;
     });
@@ -64,63 +64,63 @@ describe('another address', () => {
     expect(notice.text).not.toContain('token=');
 
     const token = await identity.mailedToken(email);
-    const before = await account(person.userId);
+    const before = await account(user.userId);
     const clicks = await Promise.all([verify(token), verify(token)]);
     expect(withStatus(clicks, 200).body).toEqual({ verified: true, purpose: 'email_change', email });
     expect(withStatus(clicks, 400).body.code).toBe('verification_invalid');
     expect((await verify(token)).body.code).toBe('verification_invalid');
-    expect(await account(person.userId)).toEqual({
+    expect(await account(user.userId)).toEqual({
       email,
       pending: null,
       aep: (before?.aep ?? 0) + 1,
       mep: (before?.mep ?? 0) + 1,
     });
-    expect((await identity.get('/users/me', person)).status).toBe(401);
-    const headers = { 'x-service-csrf': person.cookies.service_csrf_token ?? '' };
-    expect((await identity.post('/auth/refresh', undefined, { ...person, headers })).status).toBe(401);
-    expect((await identity.post('/auth/login', { email: person.email, password: PASSWORD })).status).toBe(401);
+    expect((await identity.get('/users/me', user)).status).toBe(401);
+    const headers = { 'x-service-csrf': user.cookies.service_csrf_token ?? '' };
+    expect((await identity.post('/auth/refresh', undefined, { ...user, headers })).status).toBe(401);
+    expect((await identity.post('/auth/login', { email: user.email, password: PASSWORD })).status).toBe(401);
     expectStatus(await identity.post('/auth/login', { email, password: PASSWORD }), 200);
     await eventually(async () => {
-      const [mail] = await identity.mails(person.email);
+      const [mail] = await identity.mails(user.email);
       expect(mail?.subject).toBe('The e-mail address of your account was changed');
       const rows = await fleet.query<{ action: string; details: object }>(
         `select action, details from audit_entry where resource_id = $1 and action like '%email.change%' order by timestamp`,
-        [person.userId],
+        [user.userId],
       );
       expect(rows).toEqual([
         { action: 'user.email.change.requested', details: { newEmail: email } },
-        { action: 'auth.email.change.committed', details: { newEmail: email, oldEmail: person.email } },
+        { action: 'auth.email.change.committed', details: { newEmail: email, oldEmail: user.email } },
       ]);
     });
   }, 40_000);
 
   it('needs the password again once the last proof is ten minutes old', async () => {
-    const person = await freshlySignedIn();
-    await ageProofs(person.userId);
-    const absent = await ask(person, freshEmail());
+    const user = await freshlySignedIn();
+    await ageProofs(user.userId);
+    const absent = await ask(user, freshEmail());
     expect(absent).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
     expect(absent.body.details.fieldErrors).toHaveProperty('currentPassword');
-    const wrong = await ask(person, freshEmail(), { currentPassword: 'wrong', name: 'Not Stored' });
+    const wrong = await ask(user, freshEmail(), { currentPassword: 'wrong', name: 'Not Stored' });
     expect(wrong).toMatchObject({ status: 400, body: { code: 'invalid_credentials' } });
-    expect((await account(person.userId))?.pending).toBeNull();
-    expect((await identity.get('/users/me', person)).body.name).toBe('Pat Morgan');
-    const right = expectStatus(await ask(person, freshEmail(), { currentPassword: PASSWORD, name: 'Pat Stored' }), 200);
+    expect((await account(user.userId))?.pending).toBeNull();
+    expect((await identity.get('/users/me', user)).body.name).toBe('Pat Morgan');
+    const right = expectStatus(await ask(user, freshEmail(), { currentPassword: PASSWORD, name: 'Pat Stored' }), 200);
     expect(right.body).toMatchObject({ name: 'Pat Stored', verificationSent: true });
     await eventually(async () => {
       const rows = await fleet.query(
         `select 1 from audit_entry where resource_id = $1 and action = 'user.email.change.requested'
          and result = 'denied' and details ->> 'reason' = 'wrong_password'`,
-        [person.userId],
+        [user.userId],
       );
       expect(rows).toHaveLength(1);
     });
   }, 30_000);
 
   it('needs the second factor too where there is one: a grant for just this, used once', async () => {
-    const person = await freshlySignedIn();
-    const { secret, bearer } = await enrollTotp(identity, person.bearer);
+    const user = await freshlySignedIn();
+    const { secret, bearer } = await enrollTotp(identity, user.bearer);
     expectStatus(await ask({ bearer }, freshEmail()), 200); // both proofs are recent
-    await ageProofs(person.userId);
+    await ageProofs(user.userId);
     const currentPassword = PASSWORD;
     const email = freshEmail('granted');
     expect(await ask({ bearer }, email, { currentPassword })).toMatchObject({
@@ -145,80 +145,78 @@ describe('another address', () => {
   }, 40_000);
 
   it('is refused to an account without a password', async () => {
-    const person = await freshlySignedIn();
-    await fleet.query('update user_account set password_hash = null where id = $1', [person.userId]);
+    const user = await freshlySignedIn();
+    await fleet.query('update user_account set password_hash = null where id = $1', [user.userId]);
     for (const proofs of [{}, { currentPassword: PASSWORD }, { ssoReauthGrantId: 'made-up' }]) {
-      const refused = await ask(person, freshEmail(), proofs);
+      const refused = await ask(user, freshEmail(), proofs);
       expect(refused).toMatchObject({ status: 400, body: { code: 'enrollment_grant_expired' } });
     }
   }, 30_000);
 
   it('answers the same whether or not somebody has it, and stays with that somebody', async () => {
     const owner = await registerPartner(identity);
-    const person = await freshlySignedIn();
-    const free = expectStatus(await ask(person, freshEmail()), 200);
-    const taken = expectStatus(await ask(person, owner.email), 200);
+    const user = await freshlySignedIn();
+    const free = expectStatus(await ask(user, freshEmail()), 200);
+    const taken = expectStatus(await ask(user, owner.email), 200);
     expect(Object.keys(taken.body as object)).toEqual(Object.keys(free.body as object));
     const token = await identity.mailedToken(owner.email, 2);
     expect(await verify(token)).toMatchObject({ status: 400, body: { code: 'verification_invalid' } });
-    expect((await account(person.userId))?.email).toBe(person.email);
-    expect((await identity.get('/users/me', person)).status).toBe(200);
+    expect((await account(user.userId))?.email).toBe(user.email);
+    expect((await identity.get('/users/me', user)).status).toBe(200);
   }, 30_000);
 
   it('goes to the first of two who want it, and the other stays as it was', async () => {
     const email = freshEmail('wanted');
-    const people = [await freshlySignedIn(), await freshlySignedIn()];
+    const users = [await freshlySignedIn(), await freshlySignedIn()];
     const tokens: string[] = [];
-    for (const [index, person] of people.entries()) {
-      expectStatus(await ask(person, email), 200);
+    for (const [index, user] of users.entries()) {
+      expectStatus(await ask(user, email), 200);
       tokens.push(await identity.mailedToken(email, index + 1));
     }
     const answers = await Promise.all(tokens.map(verify));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 400]);
-    const loser = people[answers.findIndex(({ status }) => status === 400)];
+    const loser = users[answers.findIndex(({ status }) => status === 400)];
     expect(await account(loser?.userId ?? '')).toMatchObject({ email: loser?.email, pending: email });
     expect((await identity.get('/users/me', loser)).status).toBe(200);
   }, 40_000);
 
   it('forgets older links when another is asked for, and all once the password changes', async () => {
-    const person = await freshlySignedIn();
+    const user = await freshlySignedIn();
     const [first, second] = [freshEmail('first'), freshEmail('second')];
-    expectStatus(await ask(person, first), 200);
+    expectStatus(await ask(user, first), 200);
     const old = await identity.mailedToken(first);
-    expectStatus(await ask(person, second), 200);
+    expectStatus(await ask(user, second), 200);
     const newest = await identity.mailedToken(second);
     expect((await verify(old)).body.code).toBe('verification_invalid');
     const change = { currentPassword: PASSWORD, newPassword: 'another-horse-battery-8' };
-    expectStatus(await identity.post('/auth/change-password', change, person), 200);
+    expectStatus(await identity.post('/auth/change-password', change, user), 200);
     expect((await verify(newest)).body.code).toBe('verification_invalid');
-    expect((await account(person.userId))?.email).toBe(person.email);
+    expect((await account(user.userId))?.email).toBe(user.email);
   }, 30_000);
 
   it('is not confirmed after an hour, nor for an account that was disabled', async () => {
-    const person = await freshlySignedIn();
+    const user = await freshlySignedIn();
     const email = freshEmail();
-    expectStatus(await ask(person, email), 200);
+    expectStatus(await ask(user, email), 200);
     const token = await identity.mailedToken(email);
-    await fleet.query(`update user_account set status = 'disabled' where id = $1`, [person.userId]);
+    await fleet.query(`update user_account set status = 'disabled' where id = $1`, [user.userId]);
     expect((await verify(token)).body.code).toBe('verification_invalid');
-    await fleet.query(`update user_account set status = 'active' where id = $1`, [person.userId]);
-    await fleet.query(`update link_token set expires_at = now() where user_id = $1`, [person.userId]);
+    await fleet.query(`update user_account set status = 'active' where id = $1`, [user.userId]);
+    await fleet.query(`update link_token set expires_at = now() where user_id = $1`, [user.userId]);
     expect((await verify(token)).body.code).toBe('verification_invalid');
-    await fleet.query(`update link_token set expires_at = now() + interval '1 hour' where user_id = $1`, [
-      person.userId,
-    ]);
+    await fleet.query(`update link_token set expires_at = now() + interval '1 hour' where user_id = $1`, [user.userId]);
     expectStatus(await verify(token), 200);
   }, 30_000);
 
   it('is confirmed by no link of another kind, and its own opens nothing else', async () => {
-    const person = await freshlySignedIn();
+    const user = await freshlySignedIn();
     const email = freshEmail();
-    expectStatus(await ask(person, email), 200);
+    expectStatus(await ask(user, email), 200);
     const token = await identity.mailedToken(email);
     const invited = freshEmail();
-    const role = await roleId(identity, person.bearer, 'Partner Viewer');
+    const role = await roleId(identity, user.bearer, 'Partner Viewer');
     const invite = { email: invited, name: 'Robin', roleId: role };
-    expectStatus(await identity.post('/users/invite', invite, person), 201);
+    expectStatus(await identity.post('/users/invite', invite, user), 201);
     const invitation = await identity.mailedToken(invited);
     expect((await verify(invitation)).body.code).toBe('verification_invalid');
     const accepted = await identity.post('/auth/accept-invite', { token, password: PASSWORD });
@@ -229,29 +227,29 @@ describe('another address', () => {
   }, 30_000);
 
   it('ends logins that wait for their second step', async () => {
-    const person = await freshlySignedIn();
-    const { secret, bearer } = await enrollTotp(identity, person.bearer);
+    const user = await freshlySignedIn();
+    const { secret, bearer } = await enrollTotp(identity, user.bearer);
     const email = freshEmail();
     expectStatus(await ask({ bearer }, email), 200);
-    const { tempToken } = (await identity.post('/auth/login', { email: person.email, password: PASSWORD })).body;
+    const { tempToken } = (await identity.post('/auth/login', { email: user.email, password: PASSWORD })).body;
     expectStatus(await verify(await identity.mailedToken(email)), 200);
     const late = await identity.post('/auth/mfa/verify', { code: totpCode(secret), tempToken });
     expect(late).toMatchObject({ status: 401, body: { code: 'mfa_session_invalid' } });
   }, 30_000);
 
   it('asks for no factor where factors are switched off', async () => {
-    const person = await freshlySignedIn();
-    const { bearer } = await enrollTotp(identity, person.bearer);
-    await ageProofs(person.userId);
+    const user = await freshlySignedIn();
+    const { bearer } = await enrollTotp(identity, user.bearer);
+    await ageProofs(user.userId);
     const without = await fleet.run({ ENABLE_2FA: 'false' });
     const body = { email: freshEmail(), currentPassword: PASSWORD };
     expectStatus(await without.patch('/users/me', body, { bearer }), 200);
   }, 60_000);
 
   it('cannot be asked for often enough to flood a mailbox', async () => {
-    const person = await freshlySignedIn();
+    const user = await freshlySignedIn();
     const victim = freshEmail('victim');
-    const answers = await Promise.all(Array.from({ length: 7 }, () => ask(person, victim)));
+    const answers = await Promise.all(Array.from({ length: 7 }, () => ask(user, victim)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(5);
     expect(withStatus(answers, 429).body.code).toBe('rate_limited');
   }, 30_000);

@@ -3,9 +3,9 @@ import { hasFullPartnerAccess, type UserCaller } from '@rmm/access';
 import { parsePermission } from '@rmm/permissions';
 import { WorkerDatabase } from '@rmm/persistence';
 import { UnauthenticatedError } from '@rmm/service-kit';
-import { sameMembership } from '../memberships/membership.js';
-import { PeopleRepository } from '../users/people.repository.js';
-import type { LiveMembership, Person } from '../users/person.js';
+import { sameMembership } from '../members/membership.js';
+import { UsersRepository } from '../users/users.repository.js';
+import type { UserMembership, User } from '../users/user.js';
 import type { AccountDto, MembershipDto, ProfileDto } from './profile.dto.js';
 
 const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
@@ -15,71 +15,71 @@ const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
 export class ProfileService {
   constructor(
     private readonly worker: WorkerDatabase,
-    private readonly people: PeopleRepository,
+    private readonly users: UsersRepository,
   ) {}
 
   /** The body of GET /auth/me. */
   async account(caller: UserCaller): Promise<AccountDto> {
-    const person = await this.personOf(caller);
+    const user = await this.userOf(caller);
     const [codes] = await this.worker.query<{ left: number }>(
       'select count(*)::integer as left from recovery_code where user_id = $1',
-      [person.id],
+      [user.id],
     );
     return {
       user: {
-        id: person.id,
-        email: person.email,
-        name: person.name,
-        avatarUrl: person.avatarUrl,
-        mfaEnabled: person.mfaEnabled,
-        mfaMethod: person.mfaMethod,
-        phoneVerified: person.phoneVerified,
-        phoneLast4: person.phoneNumber?.slice(-4) ?? null,
-        status: person.status,
-        lastLoginAt: iso(person.lastLoginAt),
-        createdAt: person.createdAt.toISOString(),
-        hasPassword: person.passwordHash !== null,
+        id: user.id,
+        email: user.email,
+        name: user.name,
+        avatarUrl: user.avatarUrl,
+        mfaEnabled: user.mfaEnabled,
+        mfaMethod: user.mfaMethod,
+        phoneVerified: user.phoneVerified,
+        phoneLast4: user.phoneNumber?.slice(-4) ?? null,
+        status: user.status,
+        lastLoginAt: iso(user.lastLoginAt),
+        createdAt: user.createdAt.toISOString(),
+        hasPassword: user.passwordHash !== null,
         recoveryCodesLeft: codes?.left ?? 0,
       },
-      memberships: person.memberships.map((membership) => toMembershipDto(membership, caller)),
+      memberships: user.memberships.map((membership) => toMembershipDto(membership, caller)),
     };
   }
 
   /** The body of GET /users/me. */
   async profile(caller: UserCaller): Promise<ProfileDto> {
-    const person = await this.personOf(caller);
+    const user = await this.userOf(caller);
     return {
-      id: person.id,
-      email: person.email,
-      name: person.name,
-      avatarUrl: person.avatarUrl,
-      status: person.status,
-      mfaEnabled: person.mfaEnabled,
-      mfaMethod: person.mfaMethod,
-      isPlatformAdmin: person.isPlatformAdmin,
-      createdAt: person.createdAt.toISOString(),
-      lastLoginAt: iso(person.lastLoginAt),
-      setupCompletedAt: iso(person.setupCompletedAt),
-      passwordChangedAt: iso(person.passwordChangedAt),
-      preferences: person.preferences,
+      id: user.id,
+      email: user.email,
+      name: user.name,
+      avatarUrl: user.avatarUrl,
+      status: user.status,
+      mfaEnabled: user.mfaEnabled,
+      mfaMethod: user.mfaMethod,
+      isPlatformAdmin: user.isPlatformAdmin,
+      createdAt: user.createdAt.toISOString(),
+      lastLoginAt: iso(user.lastLoginAt),
+      setupCompletedAt: iso(user.setupCompletedAt),
+      passwordChangedAt: iso(user.passwordChangedAt),
+      preferences: user.preferences,
       partnerId: caller.partnerId,
       orgId: caller.orgId,
       scope: caller.scope,
-      partnerDefaultLocale: localeOf(person.memberships.find((m) => sameMembership(m, caller))),
+      partnerDefaultLocale: localeOf(user.memberships.find((m) => sameMembership(m, caller))),
       permissions: [...caller.permissions].sort().map(parsePermission),
       canManagePartnerWide: caller.scope !== 'organization' && hasFullPartnerAccess(caller),
-      requiresSetup: person.requiresSetup,
+      requiresSetup: user.requiresSetup,
     };
   }
 
-  private async personOf(caller: UserCaller): Promise<Person> {
-    const person = await this.people.findById(this.worker, caller.userId);
-    if (!person) throw new UnauthenticatedError();
-    return person;
+  private async userOf(caller: UserCaller): Promise<User> {
+    const user = await this.users.findById(this.worker, caller.userId);
+    if (!user) throw new UnauthenticatedError();
+    return user;
   }
 }
 
-const toMembershipDto = (membership: LiveMembership, caller: UserCaller): MembershipDto => ({
+const toMembershipDto = (membership: UserMembership, caller: UserCaller): MembershipDto => ({
   partnerId: membership.partnerId,
   partnerName: membership.partnerName,
   orgId: membership.orgId,
@@ -90,4 +90,4 @@ const toMembershipDto = (membership: LiveMembership, caller: UserCaller): Member
   current: sameMembership(membership, caller),
 });
 
-const localeOf = (membership: LiveMembership | undefined): string | null => membership?.partnerLocale ?? null;
+const localeOf = (membership: UserMembership | undefined): string | null => membership?.partnerLocale ?? null;

@@ -6,7 +6,7 @@ import { TenantDatabase } from '@rmm/persistence';
 import { eventually } from '@rmm/testing-services';
 import { auditRow, minuteOf } from '../../test/audit-rows.js';
 import { expectStatus, IdentityFleet, type Answer, type RunningIdentity } from '../../test/identity-fleet.js';
-import { inviteAndAccept, registerPartner, roleId, signInAdmin, type Somebody } from '../../test/people.js';
+import { inviteAndAccept, registerPartner, roleId, signInAdmin, type Somebody } from '../../test/users.js';
 import { asText } from '../../test/visits/audit.js';
 import { AuditExportService } from './audit-export.service.js';
 import { AuditSealer } from './audit-sealer.js';
@@ -207,7 +207,7 @@ describe('the audit trail', () => {
       });
     });
 
-    it('may be asked for ten times an hour by a person', async () => {
+    it('may be asked for ten times an hour by a user', async () => {
       const { bearer } = await inviteAndAccept(identity, acme.bearer, { roleId: await role('Partner Admin') });
       const statuses: number[] = [];
       for (let i = 0; i < 11; i++) statuses.push((await exported({ bearer }, 'actorId=nobody')).status);

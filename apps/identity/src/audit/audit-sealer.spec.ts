@@ -5,7 +5,7 @@ import { WorkerDatabase } from '@rmm/persistence';
 import { runInContext } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
 import { expectStatus, freshEmail, IdentityFleet, type RunningIdentity } from '../../test/identity-fleet.js';
-import { registerPartner, signInAdmin } from '../../test/people.js';
+import { registerPartner, signInAdmin } from '../../test/users.js';
 import { AuditRepository } from './audit.repository.js';
 
 interface Row {
@@ -46,7 +46,7 @@ describe('the sealing of audit rows', () => {
     aggregateId: 'k1',
     aggregateVersion: 0,
     data: {
-      actor: { type: 'user', id: 'u1', email: 'u1@people.test' },
+      actor: { type: 'user', id: 'u1', email: 'u1@users.test' },
       action,
       resourceType: 'api_key',
       resourceId: 'k1',

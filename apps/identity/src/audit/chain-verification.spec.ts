@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { SqlExecutor } from '@rmm/persistence';
 import { auditRow, minuteOf } from '../../test/audit-rows.js';
 import { expectStatus, IdentityFleet, type RunningIdentity } from '../../test/identity-fleet.js';
-import { inviteAndAccept, registerPartner, roleId, signInAdmin } from '../../test/people.js';
+import { inviteAndAccept, registerPartner, roleId, signInAdmin } from '../../test/users.js';
 import { checksumOf, sealRows } from './audit-chain.js';
 import { AuditSealer } from './audit-sealer.js';
 import { AuditRepository } from './audit.repository.js';

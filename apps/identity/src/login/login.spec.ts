@@ -8,7 +8,7 @@ import {
   type RunningIdentity,
 } from '../../test/identity-fleet.js';
 import { eventually } from '@rmm/testing-services';
-import { registerPartner, signInAdmin } from '../../test/people.js';
+import { registerPartner, signInAdmin } from '../../test/users.js';
 
 describe('password login', () => {
   let fleet: IdentityFleet;
@@ -86,7 +86,7 @@ describe('password login', () => {
     expect(Object.keys(answer.body.details.fieldErrors).sort()).toEqual(['admin', 'email', 'password']);
   });
 
-  it('limits guesses per address and e-mail, other people are let in', async () => {
+  it('limits guesses per address and e-mail, other users are let in', async () => {
     const from = freshAddress();
     const guess = (email: string) => identity.post('/auth/login', { email, password: 'wrong password' }, { from });
     const email = freshEmail();
@@ -110,7 +110,7 @@ describe('password login', () => {
     expect(mails.filter(({ subject }) => subject.includes('paused'))).toHaveLength(1);
   }, 30_000);
 
-  it("keeps people out whose address is not on the partner's list", async () => {
+  it("keeps users out whose address is not on the partner's list", async () => {
     const partner = await registerPartner(identity);
     const settings = JSON.stringify({ security: { ipAllowlist: ['198.51.100.0/24'] } });
     await fleet.query('update partner set settings = $2 where id = $1', [partner.partnerId, settings]);

@@ -3,7 +3,7 @@ import { IDENTITY_MAIL_SEND, type MailSendRequest } from '@rmm/contracts';
 import { NatsLink, RpcClient } from '@rmm/messaging';
 import { eventually } from '@rmm/testing-services';
 import { freshEmail, IdentityFleet, type RunningIdentity } from '../../test/identity-fleet.js';
-import { registerPartner } from '../../test/people.js';
+import { registerPartner } from '../../test/users.js';
 
 describe('mail for other services', () => {
   let fleet: IdentityFleet;
@@ -56,11 +56,11 @@ describe('mail for other services', () => {
     const member = async (orgId: string, name: string, role: string, status = 'active') => {
       const email = freshEmail();
       await fleet.query(
-        `with person as (
+        `with user as (
            insert into user_account (email, name, status) values ($1, $2, $3) returning id
          )
          insert into organization_membership (partner_id, org_id, user_id, role_id)
-         select $4, $5, person.id, r.id from person, role r where r.system_key = $6 and r.partner_id is null`,
+         select $4, $5, user.id, r.id from user, role r where r.system_key = $6 and r.partner_id is null`,
         [email, name, status, partnerId, orgId, role],
       );
       return email;

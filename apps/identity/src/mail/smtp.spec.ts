@@ -8,7 +8,7 @@ import {
   PASSWORD,
   type RunningIdentity,
 } from '../../test/identity-fleet.js';
-import { roleId } from '../../test/people.js';
+import { roleId } from '../../test/users.js';
 import { MailSweep } from './mail-sweep.js';
 
 interface Received {
@@ -133,7 +133,7 @@ describe('mail over SMTP', () => {
     const others = { name: 'Other', admin: { email: freshEmail(), name: 'Olive' } };
     const partnerId = expectStatus(await identity.post('/orgs/partners', others, { bearer: root }), 201).body
       .id as string;
-    const evil = ['Evil\r\nBcc: all@people.test\r\n\r\nBody', 'Eve <script>\r\nX-Evil: 1'];
+    const evil = ['Evil\r\nBcc: all@users.test\r\n\r\nBody', 'Eve <script>\r\nX-Evil: 1'];
     await fleet.query('update partner set name = $2 where id = $1', [partnerId, evil[0]]);
     await fleet.query('update user_account set name = $2 where id = $1', [made.body.invite.userId, evil[1]]);
     const role = await roleId(identity, root, 'Partner Viewer', `&partnerId=${partnerId}`);
@@ -143,7 +143,7 @@ describe('mail over SMTP', () => {
     expect(mail.to).toEqual([invited]);
     expect([...mail.headers.keys()]).not.toEqual(expect.arrayContaining(['bcc']));
     expect(mail.headers.has('x-evil')).toBe(false);
-    expect(mail.headers.get('subject')).toContain('Evil Bcc: all@people.test Body');
+    expect(mail.headers.get('subject')).toContain('Evil Bcc: all@users.test Body');
     const [, html = ''] = partsOf(mail);
     expect(html).not.toContain('<script>');
   }, 30_000);

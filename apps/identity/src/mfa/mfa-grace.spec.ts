@@ -3,7 +3,7 @@ import { natsOptions } from '@rmm/messaging';
 import { eventually } from '@rmm/testing-services';
 import { connect } from 'nats';
 import { expectStatus, IdentityFleet, PASSWORD, totpCode, type RunningIdentity } from '../../test/identity-fleet.js';
-import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type Somebody } from '../../test/people.js';
+import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type Somebody } from '../../test/users.js';
 import { MfaReminders } from './mfa-reminders.js';
 
 interface Window {
@@ -62,8 +62,8 @@ describe('the enrollment window', () => {
     const rows = await fleet.query('select 1 from mail where recipient = $1 and template = $2', [email, template]);
     return rows.length;
   };
-  const change = (person: { bearer: string }, at = strict) =>
-    at.patch('/orgs/partners/me', { name: 'Renamed MSP' }, person);
+  const change = (user: { bearer: string }, at = strict) =>
+    at.patch('/orgs/partners/me', { name: 'Renamed MSP' }, user);
 
   describe('opens once, when somebody is first met', () => {
     it('by a login, with a mail that says until when', async () => {
@@ -103,7 +103,7 @@ describe('the enrollment window', () => {
       await told(admin.email, OPENED);
     }, 30_000);
 
-    it('once, however many replicas meet the person at the same moment', async () => {
+    it('once, however many replicas meet the user at the same moment', async () => {
       const admin = await registerPartner(lax);
       const calls = [strict, twin, strict, twin].flatMap((at) => [login(admin.email, at), change(admin, at)]);
       const answers = await Promise.all(calls);
@@ -160,7 +160,7 @@ describe('the enrollment window', () => {
       expect((await login(admin.email)).body.mfaEnrollmentRequired).toBe(true);
     }, 30_000);
 
-    it('for each of several partners by its own days, the window being the person’s one', async () => {
+    it('for each of several partners by its own days, the window being the user’s one', async () => {
       const admin = await registerPartner(lax);
       const second = await registerPartner(lax);
       await setDays(admin.partnerId, 30);
@@ -272,10 +272,10 @@ describe('the enrollment window', () => {
     }, 30_000);
 
     it('not those who enrolled, are no longer asked, or whose window was short from the start', async () => {
-      const people = await Promise.all([1, 2, 3].map(() => registerPartner(lax)));
-      const [enrolled, moved, short] = people;
+      const users = await Promise.all([1, 2, 3].map(() => registerPartner(lax)));
+      const [enrolled, moved, short] = users;
       await setDays(short.partnerId, 2);
-      for (const { email } of people) await login(email);
+      for (const { email } of users) await login(email);
       await enrollTotp(lax, enrolled.bearer);
       await fleet.query(`update partner_membership set role_id = $2 where user_id = $1`, [
         moved.userId,
@@ -283,7 +283,7 @@ describe('the enrollment window', () => {
       ]);
       for (const { userId } of [enrolled, moved]) await age(userId, 12);
       await sweep();
-      for (const { email } of people) expect(await mailRows(email, 'mfa-grace-ending')).toBe(0);
+      for (const { email } of users) expect(await mailRows(email, 'mfa-grace-ending')).toBe(0);
       await told(short.email, OPENED);
       expect(await subjects(short.email)).not.toContain(ENDING);
     }, 30_000);

@@ -3,7 +3,7 @@ import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, FullPartnerAccess, RequireMfa, RequirePermission, type UserCaller } from '@rmm/access';
 import { UuidParam } from '@rmm/service-kit';
 import { DoneWithMessageDto } from '../action.dto.js';
-import { AxisQueryDto } from '../users/dto.js';
+import { AxisQueryDto } from '../members/dto/dto.js';
 import { MfaResetService } from './mfa-reset.service.js';
 
 /** Beside the MFA routes, since it works while `ENABLE_2FA` is false too. */

@@ -10,7 +10,7 @@ import {
   totpCode,
   type RunningIdentity,
 } from '../../test/identity-fleet.js';
-import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type Somebody } from '../../test/people.js';
+import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type Somebody } from '../../test/users.js';
 
 type Enrolled = Somebody & { secret: string; recoveryCodes: string[] };
 
@@ -26,9 +26,9 @@ describe('the reset of somebody’s factor', () => {
   }, 120_000);
   afterAll(() => fleet.stop());
 
-  const withFactor = async <P extends Somebody>(person: P): Promise<P & Enrolled> => ({
-    ...person,
-    ...(await enrollTotp(identity, person.bearer)),
+  const withFactor = async <P extends Somebody>(user: P): Promise<P & Enrolled> => ({
+    ...user,
+    ...(await enrollTotp(identity, user.bearer)),
   });
   const login = (email: string, at = identity) => at.post('/auth/login', { email, password: PASSWORD });
   const reset = (userId: string, by: { bearer?: string } = admin, body: object = {}, query = '') =>
@@ -169,7 +169,7 @@ describe('the reset of somebody’s factor', () => {
     expect(await hasFactor(target.userId)).toBe(true);
   }, 60_000);
 
-  it('is refused for oneself, for people without factor and for malformed calls', async () => {
+  it('is refused for oneself, for users without factor and for malformed calls', async () => {
     expect(await reset(admin.userId)).toMatchObject({ status: 400, body: { code: 'self_action_refused' } });
     const viewer = await roleId(identity, admin.bearer, 'Partner Viewer');
     const plain = await inviteAndAccept(identity, admin.bearer, { roleId: viewer });
@@ -248,7 +248,7 @@ describe('the reset of somebody’s factor', () => {
     expect(await reset(target.userId)).toMatchObject({ status: 403, body: { code: 'user_in_other_tenants' } });
   }, 30_000);
 
-  it('is refused to whoever holds less than the person', async () => {
+  it('is refused to whoever holds less than the user', async () => {
     const helpdesk = await customRole(admin.partnerId, ['users:read', 'users:write', 'devices:read']);
     const helper = await withFactor(await inviteAndAccept(identity, admin.bearer, { roleId: helpdesk }));
     const chief = await member('Partner Admin');

@@ -5,8 +5,8 @@ import { PasswordsModule } from '../passwords/passwords.module.js';
 import { RolesModule } from '../roles/roles.module.js';
 import { SecurityPolicyModule } from '../security-policy/security-policy.module.js';
 import { SessionsModule } from '../sessions/sessions.module.js';
-import { MemberScopeModule } from '../users/member-scope.module.js';
-import { MembershipsModule } from '../users/memberships.module.js';
+import { MemberScopeModule } from '../members/member-scope.module.js';
+import { MembersModule } from '../members/members.module.js';
 import { UsersModule } from '../users/users.module.js';
 import { CodeChecker } from './code-checker.js';
 import { ExistingFactor } from './existing-factor.js';
@@ -34,7 +34,7 @@ import { TotpSetups } from './totp-setups.js';
   imports: [
     AccessChangesModule,
     MailModule,
-    MembershipsModule,
+    MembersModule,
     MemberScopeModule,
     MfaPolicyModule,
     PasswordsModule,

@@ -7,7 +7,7 @@ import {
   type RunningIdentity,
   withStatus,
 } from '../../test/identity-fleet.js';
-import { enrollTotp, registerPartner, sessionOf } from '../../test/people.js';
+import { enrollTotp, registerPartner, sessionOf } from '../../test/users.js';
 
 describe('TOTP', () => {
   let fleet: IdentityFleet;
@@ -65,8 +65,8 @@ describe('TOTP', () => {
   }, 30_000);
 
   it('is asked for at login, without a cookie before it is answered', async () => {
-    const person = await enrolled();
-    const challenge = await login(person.email);
+    const user = await enrolled();
+    const challenge = await login(user.email);
     expect(challenge.status).toBe(200);
     expect(challenge.body).toEqual({
       mfaRequired: true,
@@ -81,36 +81,34 @@ describe('TOTP', () => {
     const { tempToken } = challenge.body as { tempToken: string };
     expect((await identity.get('/users/me', { bearer: tempToken })).status).toBe(401);
 
-    const session = expectStatus(await verify(tempToken, totpCode(person.secret)), 200);
-    expect(session.body).toMatchObject({ mfaRequired: false, user: { email: person.email, mfaEnabled: true } });
+    const session = expectStatus(await verify(tempToken, totpCode(user.secret)), 200);
+    expect(session.body).toMatchObject({ mfaRequired: false, user: { email: user.email, mfaEnabled: true } });
     expect(mfaClaim(session)).toBe(true);
-    const replay = await verify(tempToken, totpCode(person.secret, 1));
+    const replay = await verify(tempToken, totpCode(user.secret, 1));
     expect(replay).toMatchObject({ status: 401, body: { code: 'mfa_session_invalid' } });
   }, 30_000);
 
   it('lets a code through once, however many try it at once', async () => {
-    const person = await enrolled();
-    const tokens = await Promise.all(
-      [1, 2, 3, 4].map(async () => (await login(person.email)).body.tempToken as string),
-    );
-    const answers = await Promise.all(tokens.map((token) => verify(token, totpCode(person.secret))));
+    const user = await enrolled();
+    const tokens = await Promise.all([1, 2, 3, 4].map(async () => (await login(user.email)).body.tempToken as string));
+    const answers = await Promise.all(tokens.map((token) => verify(token, totpCode(user.secret))));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400]);
   }, 30_000);
 
-  it('counts guesses per person, not per temporary token', async () => {
-    const person = await enrolled();
+  it('counts guesses per user, not per temporary token', async () => {
+    const user = await enrolled();
     const statuses: number[] = [];
     for (let n = 0; n < 6; n += 1) {
-      const { tempToken } = (await login(person.email)).body as { tempToken: string };
+      const { tempToken } = (await login(user.email)).body as { tempToken: string };
       statuses.push((await verify(tempToken, '000000')).status);
     }
     expect(statuses).toEqual([400, 400, 400, 400, 400, 429]);
   }, 30_000);
 
   it('accepts each recovery code once, also when two come at the same moment', async () => {
-    const person = await enrolled();
-    const [code = ''] = person.recoveryCodes;
-    const tokens = await Promise.all([1, 2].map(async () => (await login(person.email)).body.tempToken as string));
+    const user = await enrolled();
+    const [code = ''] = user.recoveryCodes;
+    const tokens = await Promise.all([1, 2].map(async () => (await login(user.email)).body.tempToken as string));
     const answers = await Promise.all(tokens.map((token) => verify(token, code.toLowerCase())));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 400]);
     const winner = withStatus(answers, 200);
@@ -167,14 +165,14 @@ describe('TOTP', () => {
   }, 60_000);
 
   it('stores neither secret nor code in clear', async () => {
-    const person = await enrolled();
+    const user = await enrolled();
     const [row] = await fleet.query<{ secret: string; codes: string }>(
       `select secret_sealed as secret, (select string_agg(encode(code_hash, 'hex'), ' ') from recovery_code where user_id = $1) as codes
        from totp_factor where user_id = $1`,
-      [person.userId],
+      [user.userId],
     );
     expect(row?.secret).toMatch(/^v1\./);
-    expect(row?.secret).not.toContain(person.secret);
+    expect(row?.secret).not.toContain(user.secret);
     expect(row?.codes.split(' ')).toHaveLength(10);
   }, 30_000);
 });

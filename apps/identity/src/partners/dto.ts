@@ -77,7 +77,7 @@ export class UpdatePartnerDto extends UpdateOwnPartnerDto {
   @IsName({ optional: true, max: 50 })
   plan?: string;
 
-  @IsOneOf(PARTNER_STATUSES, { optional: true, description: 'Other than active: its people and keys are kept out' })
+  @IsOneOf(PARTNER_STATUSES, { optional: true, description: 'Other than active: its users and keys are kept out' })
   status?: PartnerStatus;
 
   @IsInteger({ optional: true, nullable: true, max: MAX_CAP, description: 'null: no cap' })

@@ -5,7 +5,7 @@ import { PARTNER_UPDATED, type PartnerState } from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { TenantDatabase, WorkerDatabase, type TenantTransaction, type WorkerTransaction } from '@rmm/persistence';
 import { NotFoundError, ValidationError } from '@rmm/service-kit';
-import { AccessChanges } from '../access/access-changes.js';
+import { AccessChangesService } from '../access/access-changes.service.js';
 import type { SecuritySettings } from '../mfa/mfa-policy.js';
 import { PolicyChanges } from '../security-policy/policy-changes.js';
 import { PolicyLock } from '../security-policy/policy-lock.js';
@@ -35,7 +35,7 @@ export class PartnerChangesService {
     private readonly lock: PolicyLock,
     private readonly audit: AuditTrail,
     private readonly outbox: Outbox,
-    private readonly access: AccessChanges,
+    private readonly accessChanges: AccessChangesService,
   ) {}
 
   /**
@@ -112,7 +112,7 @@ export class PartnerChangesService {
     });
     const reason = before.status === after.status ? 'security_policy' : `partner is ${after.status}`;
     const touched = before.status !== after.status || !isDeepStrictEqual(securityOf(before), securityOf(after));
-    if (touched) await this.access.announce(tx, { partnerIds: [after.id], reason });
+    if (touched) await this.accessChanges.publish(tx, { partnerIds: [after.id], reason });
   }
 
   private async record(tx: Transaction, caller: UserCaller, { before, after }: Change, dto: UpdatePartnerDto) {

@@ -3,7 +3,7 @@ import { PARTNER_UPDATED, subjects, type Envelope, type PartnerState } from '@rm
 import { NatsLink } from '@rmm/messaging';
 import { eventually } from '@rmm/testing-services';
 import { expectStatus, IdentityFleet, PASSWORD, type RunningIdentity } from '../../test/identity-fleet.js';
-import { enrollTotp, inviteAndAccept, registerPartner, roleId, signInAdmin } from '../../test/people.js';
+import { enrollTotp, inviteAndAccept, registerPartner, roleId, signInAdmin } from '../../test/users.js';
 
 describe('changing a partner', () => {
   let fleet: IdentityFleet;
@@ -106,7 +106,7 @@ describe('changing a partner', () => {
     expect(Object.keys(refused.body.details.fieldErrors).sort()).toEqual(['maxDevices', 'slug', 'status']);
   });
 
-  it('to another status keeps its people out at once, and back lets them in', async () => {
+  it('to another status keeps its users out at once, and back lets them in', async () => {
     const { bearer, email, partnerId } = await registerPartner(identity);
     const users = () => identity.get('/users', { bearer });
     expect((await users()).status).toBe(200);
@@ -143,7 +143,7 @@ describe('changing a partner', () => {
       plan: 'standard',
       settings: {},
     });
-    // The platform's own people are not bound by the list, so it cannot lock them out.
+    // The platform's own users are not bound by the list, so it cannot lock them out.
     const list = { security: { requireMfa: true, ipAllowlist: ['198.51.100.7'] } };
     const saved = expectStatus(await patch(partnerId, { settings: list }), 200);
     expect(saved.body.settings).toEqual(list);

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import type { PartnerStatus } from '@rmm/contracts';
-import { InviteDeliveryDto } from '../users/invite.dto.js';
+import { InviteDeliveryDto } from '../invitations/dto/invitation.dto.js';
 import { PARTNER_STATUSES, PARTNER_TYPES, type Partner, type PartnerType } from './partner.entity.js';
 
 const cap = { type: 'integer', nullable: true, description: 'null: no cap' } as const;

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AccessChangesModule } from '../access/access-changes.module.js';
 import { SecurityPolicyModule } from '../security-policy/security-policy.module.js';
-import { InvitationsModule } from '../users/invitations.module.js';
+import { InvitationsModule } from '../invitations/invitations.module.js';
 import { PartnerChangesService } from './partner-changes.service.js';
 import { PartnerMaker } from './partner-maker.js';
 import { PartnersController } from './partners.controller.js';

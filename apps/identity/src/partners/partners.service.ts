@@ -3,7 +3,7 @@ import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
 import { TenantDatabase, WorkerDatabase, type TenantTransaction } from '@rmm/persistence';
 import { NotFoundError, toPage, type Paged } from '@rmm/service-kit';
-import { Inviter } from '../users/inviter.js';
+import { Inviter } from '../invitations/inviter.js';
 import type { CreatePartnerDto, ListPartnersDto } from './dto.js';
 import { toPartnerDto, type CreatedPartnerDto, type PartnerDto } from './partner.dto.js';
 import { Partner } from './partner.entity.js';

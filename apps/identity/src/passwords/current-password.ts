@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { BadRequestError, RateLimits, ValidationError } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import type { Person } from '../users/person.js';
+import type { User } from '../users/user.js';
 import { PasswordHasher } from './password-hasher.js';
 
 export class CurrentPasswordWrong extends BadRequestError {
@@ -25,14 +25,14 @@ export class CurrentPassword {
   ) {}
 
   /**
-   * @param person  of the caller
+   * @param user  of the caller
    * @throws ValidationError when it is absent; PasswordNotSet; CurrentPasswordWrong; RateLimitedError
    */
-  async prove(caller: UserCaller, person: Person, currentPassword: string | undefined): Promise<void> {
+  async prove(caller: UserCaller, user: User, currentPassword: string | undefined): Promise<void> {
     if (currentPassword === undefined) throw ValidationError.of('currentPassword', 'is required');
     await this.limits.hit(this.config.limits.currentPassword, caller.userId);
-    if (person.passwordHash === null) throw new PasswordNotSet();
-    if (!(await this.hasher.verify(person.passwordHash, currentPassword))) throw new CurrentPasswordWrong();
+    if (user.passwordHash === null) throw new PasswordNotSet();
+    if (!(await this.hasher.verify(user.passwordHash, currentPassword))) throw new CurrentPasswordWrong();
     await this.limits.reset(this.config.limits.currentPassword, caller.userId);
   }
 }

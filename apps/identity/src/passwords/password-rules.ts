@@ -17,7 +17,7 @@ export class WeakPassword extends BadRequestError {
 export interface PasswordOwner {
   email: string;
   name?: string;
-  /** What the person belongs to; the strictest of their wishes counts. @see passwordMinLength */
+  /** What the user belongs to; the strictest of their wishes counts. @see passwordMinLength */
   memberships?: readonly PolicyOwners[];
 }
 

@@ -10,7 +10,7 @@ import {
   type RunningIdentity,
   withStatus,
 } from '../../test/identity-fleet.js';
-import { enrollTotp, registerPartner, sessionOf, type Somebody } from '../../test/people.js';
+import { enrollTotp, registerPartner, sessionOf, type Somebody } from '../../test/users.js';
 import { FORGOT_PASSWORD_QUEUE } from './forgot-password-queue.js';
 
 const NEW_PASSWORD = 'violet umbrella tango';
@@ -58,37 +58,37 @@ describe('forgotten passwords', () => {
       [email],
     );
   it('are replaced by a mailed link: every session ends, and nobody is signed in by it', async () => {
-    const person = await registerPartner(identity);
-    const asked = expectStatus(await forgot(person.email.toUpperCase(), { headers: { host: 'evil.test' } }), 200);
+    const user = await registerPartner(identity);
+    const asked = expectStatus(await forgot(user.email.toUpperCase(), { headers: { host: 'evil.test' } }), 200);
     expect(asked.body).toEqual({ success: true, message: expect.any(String) });
-    const token = await linkFor(person.email);
+    const token = await linkFor(user.email);
     expect(token).toMatch(/^[A-Za-z0-9_-]{48}$/);
-    const [mail] = await mailsOf(person.email, 'Choose a new password');
+    const [mail] = await mailsOf(user.email, 'Choose a new password');
     expect(mail?.text).toContain(`https://app.test/reset-password?token=${token}`);
 
     const answer = expectStatus(await reset(token), 200);
     expect(answer.body).toEqual({ success: true, message: expect.any(String) });
     expect(answer.headers['set-cookie']).toBeUndefined();
-    expect((await identity.get('/auth/me', { bearer: person.bearer })).status).toBe(401);
-    const headers = { 'x-service-csrf': person.cookies.service_csrf_token ?? '' };
-    expect((await identity.post('/auth/refresh', undefined, { cookies: person.cookies, headers })).status).toBe(401);
-    expect((await login(person.email, PASSWORD)).status).toBe(401);
-    expect((await login(person.email, NEW_PASSWORD)).status).toBe(200);
+    expect((await identity.get('/auth/me', { bearer: user.bearer })).status).toBe(401);
+    const headers = { 'x-service-csrf': user.cookies.service_csrf_token ?? '' };
+    expect((await identity.post('/auth/refresh', undefined, { cookies: user.cookies, headers })).status).toBe(401);
+    expect((await login(user.email, PASSWORD)).status).toBe(401);
+    expect((await login(user.email, NEW_PASSWORD)).status).toBe(200);
     expect(await reset(token, 'another-horse-battery-8')).toMatchObject(INVALID);
 
-    await eventually(async () => expect(await mailsOf(person.email, 'Your password was changed')).toHaveLength(1));
+    await eventually(async () => expect(await mailsOf(user.email, 'Your password was changed')).toHaveLength(1));
     await eventually(async () =>
       expect(
         await fleet.query(
           `select result, partner_id as "partnerId" from audit_entry
            where action = 'user.password.reset' and resource_id = $1 and result = 'success'`,
-          [person.userId],
+          [user.userId],
         ),
-      ).toEqual([{ result: 'success', partnerId: person.partnerId }]),
+      ).toEqual([{ result: 'success', partnerId: user.partnerId }]),
     );
     const reasons = await fleet.query(
       'select distinct revoked_reason as reason from session_family where user_id = $1 and revoked_at is not null',
-      [person.userId],
+      [user.userId],
     );
     expect(reasons).toEqual([{ reason: 'password_reset' }]);
   }, 30_000);
@@ -118,13 +118,13 @@ describe('forgotten passwords', () => {
   }, 40_000);
 
   it('take three requests an hour from an address; the fourth mails nothing and says nothing', async () => {
-    const people = await Promise.all([registerPartner(identity), registerPartner(identity)]);
+    const users = await Promise.all([registerPartner(identity), registerPartner(identity)]);
     const from = freshAddress();
-    for (let n = 0; n < 3; n += 1) expectStatus(await forgot(people[0].email, { from }), 200);
-    expectStatus(await forgot(people[1].email, { from }), 200);
+    for (let n = 0; n < 3; n += 1) expectStatus(await forgot(users[0].email, { from }), 200);
+    expectStatus(await forgot(users[1].email, { from }), 200);
     await settled();
-    expect(await linksOf(people[0].email)).toHaveLength(1);
-    expect(await linksOf(people[1].email)).toEqual([]);
+    expect(await linksOf(users[0].email)).toHaveLength(1);
+    expect(await linksOf(users[1].email)).toEqual([]);
   }, 30_000);
 
   it('do not flood a mailbox, from however many addresses they are asked for', async () => {
@@ -153,9 +153,9 @@ describe('forgotten passwords', () => {
   }, 30_000);
 
   it('keep the link when the new password is weak or the form is wrong', async () => {
-    const person = await registerPartner(identity);
-    const token = await askAndGet(person);
-    for (const weak of ['short', 'password', person.email]) {
+    const user = await registerPartner(identity);
+    const token = await askAndGet(user);
+    for (const weak of ['short', 'password', user.email]) {
       expect(await reset(token, weak)).toMatchObject({ status: 400, body: { code: 'weak_password' } });
     }
     const wrong = [
@@ -173,25 +173,25 @@ describe('forgotten passwords', () => {
     expect(await forgot('nobody')).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
   }, 30_000);
 
-  it("hold to the rules of the person's partner", async () => {
-    const person = await registerPartner(identity);
+  it("hold to the rules of the user's partner", async () => {
+    const user = await registerPartner(identity);
     await fleet.query(`update partner set settings = '{"security": {"passwordMinLength": 30}}' where id = $1`, [
-      person.partnerId,
+      user.partnerId,
     ]);
-    const token = await askAndGet(person);
+    const token = await askAndGet(user);
     expect(await reset(token)).toMatchObject({ status: 400, body: { code: 'weak_password' } });
     expectStatus(await reset(token, 'violet umbrella tango in the rain'), 200);
   }, 30_000);
 
   it('let exactly one of many uses of a link at once succeed', async () => {
-    const person = await registerPartner(identity);
-    const token = await askAndGet(person);
+    const user = await registerPartner(identity);
+    const token = await askAndGet(user);
     const passwords = Array.from({ length: 6 }, (_, n) => `violet umbrella tango ${n}`);
     const answers = await Promise.all(passwords.map((password) => reset(token, password)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400, 400, 400]);
     expect(withStatus(answers, 400)).toMatchObject(INVALID);
     const winner = passwords[answers.findIndex(({ status }) => status === 200)] ?? '';
-    expect((await login(person.email, winner)).status).toBe(200);
+    expect((await login(user.email, winner)).status).toBe(200);
   }, 30_000);
 
   it.each([
@@ -201,7 +201,7 @@ describe('forgotten passwords', () => {
       'belongs to a suspended tenant',
       `update partner set status = 'suspended' where id = (select partner_id from partner_membership where user_id = $1)`,
     ],
-    ['belongs to an invited person', `update user_account set status = 'invited' where id = $1`],
+    ['belongs to an invited user', `update user_account set status = 'invited' where id = $1`],
     [
       'is of another kind',
       `update link_token set purpose = 'email_change' where user_id = $1 and purpose = 'password_reset'`,
@@ -209,13 +209,13 @@ describe('forgotten passwords', () => {
   ])(
     'refuse a link that %s',
     async (_, change) => {
-      const person = await registerPartner(identity);
-      const token = await askAndGet(person);
-      await fleet.query(change, [person.userId]);
+      const user = await registerPartner(identity);
+      const token = await askAndGet(user);
+      await fleet.query(change, [user.userId]);
       expect(await reset(token)).toMatchObject(INVALID);
       expect(
         await fleet.query('select 1 from user_account where id = $1 and password_changed_at > created_at', [
-          person.userId,
+          user.userId,
         ]),
       ).toEqual([]);
     },
@@ -262,10 +262,10 @@ describe('forgotten passwords', () => {
   }, 40_000);
 
   it('do not skip the second factor', async () => {
-    const person = await registerPartner(identity);
-    await enrollTotp(identity, person.bearer);
-    expectStatus(await reset(await askAndGet(person)), 200);
-    const answer = expectStatus(await login(person.email, NEW_PASSWORD), 200);
+    const user = await registerPartner(identity);
+    await enrollTotp(identity, user.bearer);
+    expectStatus(await reset(await askAndGet(user)), 200);
+    const answer = expectStatus(await login(user.email, NEW_PASSWORD), 200);
     expect(answer.body).toMatchObject({ mfaRequired: true, tokens: null });
   }, 30_000);
 

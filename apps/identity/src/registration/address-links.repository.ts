@@ -14,7 +14,7 @@ export interface NewAddressLink {
 /** Links that prove an address of an account, under the worker login. */
 @Injectable()
 export class AddressLinksRepository {
-  /** One live link per person and purpose, good for an hour. The caller holds the account's row. */
+  /** One live link per user and purpose, good for an hour. The caller holds the account's row. */
   async replace(tx: SqlExecutor, { userId, purpose, tokenHash, epoch }: NewAddressLink): Promise<void> {
     await tx.query(
       `insert into link_token (user_id, purpose, token_hash, epoch, expires_at)

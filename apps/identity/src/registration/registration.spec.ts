@@ -11,7 +11,7 @@ import {
   type RunningIdentity,
   withStatus,
 } from '../../test/identity-fleet.js';
-import { registerPartner, sessionOf, signInAdmin } from '../../test/people.js';
+import { registerPartner, sessionOf, signInAdmin } from '../../test/users.js';
 
 describe('sign-up', () => {
   let fleet: IdentityFleet;
@@ -32,7 +32,7 @@ describe('sign-up', () => {
     ...over,
   });
 
-  it('makes partner, role, person and session by the mailed link, once', async () => {
+  it('makes partner, role, user and session by the mailed link, once', async () => {
     const email = freshEmail();
     expectStatus(await identity.post('/auth/register-partner', form(email)), 200);
     expect(await fleet.query('select id from user_account where email = $1', [email])).toEqual([]);

@@ -10,7 +10,7 @@ import { OwnSession } from '../sessions/own-session.js';
 import { AddressLinksRepository } from './address-links.repository.js';
 import { AlreadyVerified } from './registration.errors.js';
 
-/** A link for people whose address nobody has proven yet, such as the bootstrap administrator. */
+/** A link for users whose address nobody has proven yet, such as the bootstrap administrator. */
 @Injectable()
 export class ResendVerificationService {
   constructor(
@@ -25,8 +25,8 @@ export class ResendVerificationService {
 
   /** @throws AlreadyVerified; UnavailableError where mail cannot be sent; RateLimitedError */
   async resend(caller: UserCaller): Promise<void> {
-    const { person } = await this.session.personOf(caller);
-    if (person.emailVerifiedAt !== null) throw new AlreadyVerified();
+    const { user } = await this.session.userOf(caller);
+    if (user.emailVerifiedAt !== null) throw new AlreadyVerified();
     if (!this.mail.canSend) throw new UnavailableError(undefined, { logDetails: { reason: 'mail is not configured' } });
     const { resendVerificationMinute, resendVerificationHour } = this.config.limits;
     await this.limits.hit(resendVerificationMinute, caller.userId);
@@ -35,14 +35,14 @@ export class ResendVerificationService {
     await this.worker.transaction(async (tx) => {
       const [unproven] = await tx.query<{ email: string; epoch: number }>(
         `select email, email_epoch as epoch from user_account where id = $1 and email_verified_at is null for update`,
-        [person.id],
+        [user.id],
       );
       if (!unproven) throw new AlreadyVerified();
       const { email, epoch } = unproven;
-      await this.links.replace(tx, { userId: person.id, purpose: 'email_verification', tokenHash: keyHash, epoch });
+      await this.links.replace(tx, { userId: user.id, purpose: 'email_verification', tokenHash: keyHash, epoch });
       const url = `${this.config.publicAppUrl}/verify-email?token=${key}`;
-      await this.mail.add(tx, { to: email, template: 'verify-address', values: { name: person.name, url } });
-      const resource = { type: 'user', id: person.id, name: person.name };
+      await this.mail.add(tx, { to: email, template: 'verify-address', values: { name: user.name, url } });
+      const resource = { type: 'user', id: user.id, name: user.name };
       await this.audit.add(tx, caller, 'auth.verification_resent', resource);
     });
   }

@@ -8,7 +8,7 @@ import { actorOf, selfCaller, stranger } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { SessionStarter, type FinishedLogin, type StartedSession } from '../sessions/session-starter.js';
 import { PartnerMaker, type MadePartner } from '../partners/partner-maker.js';
-import { PeopleRepository } from '../users/people.repository.js';
+import { UsersRepository } from '../users/users.repository.js';
 import { VerificationInvalid } from './registration.errors.js';
 import { AddressConfirmationService } from './address-confirmation.service.js';
 import { RegistrationsRepository, type PendingRegistration } from './registrations.repository.js';
@@ -32,7 +32,7 @@ export class VerificationService {
     private readonly repository: RegistrationsRepository,
     private readonly addresses: AddressConfirmationService,
     private readonly partners: PartnerMaker,
-    private readonly people: PeopleRepository,
+    private readonly users: UsersRepository,
     private readonly starter: SessionStarter,
     private readonly rpc: RpcClient,
     private readonly limits: RateLimits,
@@ -81,15 +81,15 @@ export class VerificationService {
       `insert into partner_membership (partner_id, user_id, role_id, org_access) values ($1, $2, $3, 'all')`,
       [partner.id, userId, partner.adminRoleId],
     );
-    const person = await this.people.findById(tx, userId);
-    const membership = person?.memberships[0];
-    if (!person || !membership) throw new Error('The account that was just made cannot be read');
+    const user = await this.users.findById(tx, userId);
+    const membership = user?.memberships[0];
+    if (!user || !membership) throw new Error('The account that was just made cannot be read');
     const caller = selfCaller(self, membership);
     const resource = { type: 'partner', id: partner.id, name: partner.name };
     await this.audit.add(tx, caller, 'partner.create', resource, { slug: partner.slug, signupIp: pending.ipAddress });
-    await this.audit.add(tx, caller, 'auth.email_verified', { type: 'user', id: userId, name: person.name });
+    await this.audit.add(tx, caller, 'auth.email_verified', { type: 'user', id: userId, name: user.name });
     const options = { method: 'registration', mfa: false } as const;
-    return { partner, started: await this.starter.start(tx, person, membership, options) };
+    return { partner, started: await this.starter.start(tx, user, membership, options) };
   }
 
   /** So that the caller's next request sees it; provisioning makes it from `partner.created` when this fails. */

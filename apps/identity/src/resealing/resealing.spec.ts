@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { KeyRing } from '@rmm/secrets';
 import { eventually } from '@rmm/testing-services';
 import { expectStatus, IdentityFleet, PASSWORD, totpCode, type RunningIdentity } from '../../test/identity-fleet.js';
-import { enrollTotp, registerPartner } from '../../test/people.js';
+import { enrollTotp, registerPartner } from '../../test/users.js';
 import { totpSealContext } from '../mfa/factors.repository.js';
 
 const key = () => randomBytes(32).toString('base64');
@@ -33,8 +33,8 @@ describe('a new key for sealing', () => {
   const sealForMany = async (count: number, ring: KeyRing) => {
     const ids = Array.from({ length: count }, () => randomUUID());
     await fleet.query(
-      `with people as (
-         insert into user_account (id, email, name) select id, id || '@people.test', 'Many' from unnest($1::uuid[]) id)
+      `with users as (
+         insert into user_account (id, email, name) select id, id || '@users.test', 'Many' from unnest($1::uuid[]) id)
        insert into totp_factor (user_id, secret_sealed) select * from unnest($1::uuid[], $2::text[])`,
       [ids, ids.map((id) => ring.seal('SECRET', totpSealContext(id)))],
     );

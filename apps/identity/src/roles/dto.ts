@@ -1,5 +1,5 @@
 import { IsFlag, IsName, IsNestedList, IsText, IsUuid } from '@rmm/service-kit';
-import { AxisQueryDto } from '../users/dto.js';
+import { AxisQueryDto } from '../members/dto/dto.js';
 
 const NAME = { max: 100 };
 const MAX_PERMISSIONS = 500;

@@ -3,7 +3,7 @@ import type { UserCaller } from '@rmm/access';
 import { missingPermissions, type Permission } from '@rmm/permissions';
 import type { SqlExecutor } from '@rmm/persistence';
 import { BadRequestError, ForbiddenError } from '@rmm/service-kit';
-import type { UserAxis } from '../users/user-axis.js';
+import type { MemberScope } from '../members/member-scope.service.js';
 import { RoleLock } from './role-lock.js';
 import { RolesRepository, type GrantableRole } from './roles.repository.js';
 
@@ -30,7 +30,7 @@ export class Grants {
    * neither grows nor goes.
    * @throws InvalidRoleScope when the axis has no such role; PermissionNotDelegable
    */
-  async roleFor(tx: SqlExecutor, caller: UserCaller, axis: UserAxis, roleId: string): Promise<GrantableRole> {
+  async roleFor(tx: SqlExecutor, caller: UserCaller, axis: MemberScope, roleId: string): Promise<GrantableRole> {
     await this.lock.share(tx, axis.partnerId);
     const role = await this.roles.findGrantable(tx, axis, roleId);
     if (!role) throw new InvalidRoleScope();

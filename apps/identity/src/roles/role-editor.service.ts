@@ -4,9 +4,9 @@ import { AuditTrail } from '@rmm/messaging';
 import type { Permission } from '@rmm/permissions';
 import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { NotFoundError, ValidationError } from '@rmm/service-kit';
-import { AccessChanges } from '../access/access-changes.js';
-import type { AxisQueryDto } from '../users/dto.js';
-import type { UserAxis } from '../users/user-axis.js';
+import { AccessChangesService } from '../access/access-changes.service.js';
+import type { AxisQueryDto } from '../members/dto/dto.js';
+import type { MemberScope } from '../members/member-scope.service.js';
 import type { CloneRoleDto, CreateRoleDto, UpdateRoleDto } from './dto.js';
 import { Grants } from './grants.js';
 import { RoleAxes } from './role-axes.js';
@@ -29,7 +29,7 @@ export class RoleEditor {
     private readonly lock: RoleLock,
     private readonly grants: Grants,
     private readonly audit: AuditTrail,
-    private readonly access: AccessChanges,
+    private readonly accessChanges: AccessChangesService,
   ) {}
 
   /** @throws ValidationError, PermissionNotDelegable, InvalidParentRole, InheritanceTooDeep */
@@ -76,7 +76,7 @@ export class RoleEditor {
       await this.writer.update(tx, roleId, after);
       if (wanted) await this.writer.setPermissions(tx, roleId, own);
       const roleIds = [roleId, ...tree.descendants(roleId)];
-      await this.access.announce(tx, { roleIds, reason: 'role_changed' });
+      await this.accessChanges.publish(tx, { roleIds, reason: 'role_changed' });
       const details = { fields: Object.keys(fields).filter((key) => key in dto), ...differences(before, after, own) };
       await this.audit.add(tx, caller, 'role.update', resourceOf({ ...before, name: after.name }), details);
       return this.stored(tx, axis, roleId);
@@ -115,7 +115,7 @@ export class RoleEditor {
 
   private change<T>(
     caller: UserCaller,
-    axis: UserAxis,
+    axis: MemberScope,
     work: (tx: TenantTransaction, tree: RoleTree) => Promise<T>,
   ): Promise<T> {
     return this.tenants.transaction(caller, async (tx) => {
@@ -126,7 +126,7 @@ export class RoleEditor {
 
   private async store(
     tx: TenantTransaction,
-    axis: UserAxis,
+    axis: MemberScope,
     fields: RoleFields,
     permissions: readonly Permission[],
   ): Promise<RoleDto> {
@@ -135,7 +135,7 @@ export class RoleEditor {
     return this.stored(tx, axis, id);
   }
 
-  private async stored(tx: TenantTransaction, axis: UserAxis, roleId: string): Promise<RoleDto> {
+  private async stored(tx: TenantTransaction, axis: MemberScope, roleId: string): Promise<RoleDto> {
     const role = await this.roles.find(tx, axis, roleId);
     if (!role) throw new NotFoundError('Role');
     return toRoleDto(role);
@@ -143,7 +143,7 @@ export class RoleEditor {
 
   private async custom(
     tx: TenantTransaction,
-    axis: UserAxis,
+    axis: MemberScope,
     roleId: string,
     deed: 'modify' | 'delete',
   ): Promise<WholeRole> {

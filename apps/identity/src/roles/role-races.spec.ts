@@ -1,5 +1,5 @@
 import { expectStatus, IdentityFleet, type Answer, type RunningIdentity } from '../../test/identity-fleet.js';
-import { inviteAndAccept, registerPartner, type Somebody } from '../../test/people.js';
+import { inviteAndAccept, registerPartner, type Somebody } from '../../test/users.js';
 
 describe('roles that are changed side by side', () => {
   let fleet: IdentityFleet;

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import type { AccessScope } from '@rmm/contracts';
-import { USER_STATUSES, type UserStatus } from '../users/person.js';
-import { ACCESS_SCOPES } from '../memberships/membership.js';
+import { USER_STATUSES, type UserStatus } from '../users/user.js';
+import { ACCESS_SCOPES } from '../members/membership.js';
 
 const nullableId = { type: String, format: 'uuid', nullable: true } as const;
 

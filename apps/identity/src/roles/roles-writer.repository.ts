@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Permission } from '@rmm/permissions';
 import type { SqlExecutor } from '@rmm/persistence';
-import type { UserAxis } from '../users/user-axis.js';
+import type { MemberScope } from '../members/member-scope.service.js';
 import { ownersOf } from './roles.repository.js';
 
 export interface RoleFields {
@@ -15,7 +15,7 @@ export interface RoleFields {
 @Injectable()
 export class RolesWriter {
   /** @returns the new role's id */
-  async insert(tx: SqlExecutor, axis: UserAxis, role: RoleFields): Promise<string> {
+  async insert(tx: SqlExecutor, axis: MemberScope, role: RoleFields): Promise<string> {
     const { name, description, parentRoleId, forceMfa } = role;
     const [row] = await tx.query<{ id: string }>(
       `insert into role (scope, partner_id, org_id, name, description, parent_role_id, force_mfa)

@@ -3,7 +3,7 @@ import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestj
 import { CurrentCaller, FullPartnerAccess, RequirePermission, type UserCaller } from '@rmm/access';
 import { type Paged, pagedOf, UuidParam } from '@rmm/service-kit';
 import { DoneDto } from '../action.dto.js';
-import { AxisQueryDto, ListRolesDto } from '../users/dto.js';
+import { AxisQueryDto, ListRolesDto } from '../members/dto/dto.js';
 import { CloneRoleDto, CreateRoleDto, UpdateRoleDto } from './dto.js';
 import { RoleEditor } from './role-editor.service.js';
 import { AvailablePermissionsDto, EffectivePermissionsDto, RoleDto, RoleListItemDto, RoleUserDto } from './role.dto.js';

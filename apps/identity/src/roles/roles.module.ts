@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AccessChangesModule } from '../access/access-changes.module.js';
-import { MemberScopeModule } from '../users/member-scope.module.js';
+import { MemberScopeModule } from '../members/member-scope.module.js';
 import { Grants } from './grants.js';
 import { PermissionsController } from './permissions.controller.js';
 import { RoleAxes } from './role-axes.js';

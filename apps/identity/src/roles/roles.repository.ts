@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { AccessScope } from '@rmm/contracts';
 import { MAX_PARENT_DEPTH, type Permission, type RoleNode } from '@rmm/permissions';
 import { TenantDatabase, type HasTenant, type SqlExecutor } from '@rmm/persistence';
-import type { UserStatus } from '../users/person.js';
-import type { UserAxis } from '../users/user-axis.js';
+import type { UserStatus } from '../users/user.js';
+import type { MemberScope } from '../members/member-scope.service.js';
 import type { RoleListItemDto } from './role.dto.js';
 import { RoleTree } from './role-tree.js';
 
@@ -83,7 +83,7 @@ const IN_FORCE = `
   from chain c join role_permission rp on rp.role_id = c.id join permission p on p.id = rp.permission_id`;
 
 /** $1 role, $2 owner, $3 limit, $4 offset */
-const usersSql = (axis: UserAxis['kind']) => {
+const usersSql = (axis: MemberScope['kind']) => {
   const members = `from ${axis}_membership m join user_account u on u.id = m.user_id
     where m.role_id = $1 and m.${axis === 'partner' ? 'partner_id' : 'org_id'} = $2`;
   return `select (select count(*)::integer ${members}) as total,
@@ -108,7 +108,7 @@ const GRANTABLE = `
   from role r where r.id = $4 and ${ON_AXIS}`;
 
 /** $1 to $3 of `ON_AXIS`. */
-export const ownersOf = (axis: UserAxis) => [
+export const ownersOf = (axis: MemberScope) => [
   axis.kind,
   axis.partnerId,
   axis.kind === 'organization' ? axis.orgId : null,
@@ -121,7 +121,7 @@ export class RolesRepository {
 
   async page(
     caller: HasTenant,
-    axis: UserAxis,
+    axis: MemberScope,
     { page, limit }: { page: number; limit: number },
   ): Promise<{ total: number; rows: RoleRow[] }> {
     const params = [...ownersOf(axis), limit, (page - 1) * limit];
@@ -136,19 +136,19 @@ export class RolesRepository {
     return owner ?? null;
   }
 
-  async find(db: SqlExecutor, axis: UserAxis, roleId: string): Promise<WholeRole | null> {
+  async find(db: SqlExecutor, axis: MemberScope, roleId: string): Promise<WholeRole | null> {
     const [role] = await db.query<WholeRole>(ONE, [...ownersOf(axis), roleId]);
     return role ?? null;
   }
 
   /** Every role of the axis with its own pairs and its parent. */
-  async tree(db: SqlExecutor, axis: UserAxis): Promise<RoleTree> {
+  async tree(db: SqlExecutor, axis: MemberScope): Promise<RoleTree> {
     return new RoleTree(await db.query<RoleNode>(TREE, ownersOf(axis)));
   }
 
   async users(
     caller: HasTenant,
-    axis: UserAxis,
+    axis: MemberScope,
     roleId: string,
     { page, limit }: { page: number; limit: number },
   ): Promise<{ total: number; rows: RoleUserRow[] }> {
@@ -159,12 +159,12 @@ export class RolesRepository {
   }
 
   /** A role of the axis with its permissions in force; null when the caller cannot see one of this id there. */
-  async findGrantable(db: SqlExecutor, axis: UserAxis, roleId: string): Promise<GrantableRole | null> {
+  async findGrantable(db: SqlExecutor, axis: MemberScope, roleId: string): Promise<GrantableRole | null> {
     const [role] = await db.query<GrantableRole>(GRANTABLE, [...ownersOf(axis), roleId]);
     return role ?? null;
   }
 
-  /** What these roles give together, on whatever axis they stand; for judging a person, not for showing. */
+  /** What these roles give together, on whatever axis they stand; for judging a user, not for showing. */
   async permissionsOf(db: SqlExecutor, roleIds: readonly (string | null)[]): Promise<Permission[]> {
     const [row] = await db.query<{ permissions: Permission[] }>(IN_FORCE, [roleIds]);
     return row?.permissions ?? [];

@@ -3,7 +3,7 @@ import type { UserCaller } from '@rmm/access';
 import { parsePermission, PERMISSION_VOCABULARY } from '@rmm/permissions';
 import { TenantDatabase } from '@rmm/persistence';
 import { NotFoundError, toPage, type PageQueryDto, type Paged } from '@rmm/service-kit';
-import type { AxisQueryDto, ListRolesDto } from '../users/dto.js';
+import type { AxisQueryDto, ListRolesDto } from '../members/dto/dto.js';
 import { RoleAxes } from './role-axes.js';
 import type {
   AssignableRoleDto,

@@ -1,6 +1,6 @@
 import { eventually } from '@rmm/testing-services';
 import { expectStatus, IdentityFleet, type Answer, type RunningIdentity } from '../../test/identity-fleet.js';
-import { inviteAndAccept, registerPartner, roleId, signInAdmin, type Somebody } from '../../test/people.js';
+import { inviteAndAccept, registerPartner, roleId, signInAdmin, type Somebody } from '../../test/users.js';
 
 const pair = (resource: string, action: string) => ({ resource, action });
 const UNKNOWN = '7d9f2c1e-0000-4000-8000-000000000000';

@@ -37,7 +37,7 @@ const LOCKED_OUT = `
     limit ${COUNT_TO + 1}
   ) locked_out`;
 
-/** Enrolled people whom a policy would leave without any usable factor. Recovery codes are none. @see CONTRACT.md 5.5 */
+/** Enrolled users whom a policy would leave without any usable factor. Recovery codes are none. @see CONTRACT.md 5.5 */
 @Injectable()
 export class LockoutRepository {
   /** Under the worker login: the members of all organizations, and their factors. Counting stops at 1000. */

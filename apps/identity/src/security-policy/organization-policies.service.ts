@@ -9,7 +9,7 @@ import {
 import { Outbox } from '@rmm/messaging';
 import { WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
 import { NotFoundError } from '@rmm/service-kit';
-import { AccessChanges } from '../access/access-changes.js';
+import { AccessChangesService } from '../access/access-changes.service.js';
 import { actorOf } from '../audit/actors.js';
 import { OrganizationPoliciesRepository } from './organization-policies.repository.js';
 import { PolicyChanges, type PolicyEditor } from './policy-changes.js';
@@ -31,7 +31,7 @@ export class OrganizationPoliciesService {
     private readonly repository: OrganizationPoliciesRepository,
     private readonly changes: PolicyChanges,
     private readonly lock: PolicyLock,
-    private readonly access: AccessChanges,
+    private readonly accessChanges: AccessChangesService,
     private readonly outbox: Outbox,
   ) {}
 
@@ -71,7 +71,7 @@ export class OrganizationPoliciesService {
     await this.changes.assertNobodyLockedOut(tx, { before, after }, scope);
     const version = await this.repository.save(tx, { orgId, partnerId, security: after });
     if (version === null) throw new NotFoundError('Organization');
-    await this.access.announce(tx, { orgIds: [orgId], reason: 'security_policy' });
+    await this.accessChanges.publish(tx, { orgIds: [orgId], reason: 'security_policy' });
     await this.tell(tx, editor, { orgId, partnerId, security: after, version });
     await this.changes.record(tx, editor, resourceOf(request), { before, after });
     return { security: after, version };

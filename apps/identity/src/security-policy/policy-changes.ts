@@ -34,7 +34,7 @@ export class PolicyChanges {
     if (!editor.mfa) return this.refuse(editor, resource, new MfaRequired());
   }
 
-  /** A list that does not bind the platform's own people locks none of them out. @throws IpAllowlistWouldLockOutCaller */
+  /** A list that does not bind the platform's own users locks none of them out. @throws IpAllowlistWouldLockOutCaller */
   async assertCallerStaysIn(editor: PolicyEditor, resource: AuditedResource, allowlist: string[]): Promise<void> {
     if (allowlist.length === 0 || editor.scope === 'system') return;
     const address = currentContext()?.ipAddress;

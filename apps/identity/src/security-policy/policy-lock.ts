@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { WorkerDatabase, type SqlExecutor } from '@rmm/persistence';
-import { PeopleRepository } from '../users/people.repository.js';
-import type { LiveMembership } from '../users/person.js';
+import { UsersRepository } from '../users/users.repository.js';
+import type { UserMembership } from '../users/user.js';
 
 const KEY = (parameter: string) => `hashtextextended('rmm.identity.policy.' || ${parameter}, 0)`;
 
@@ -13,7 +13,7 @@ const KEY = (parameter: string) => `hashtextextended('rmm.identity.policy.' || $
 export class PolicyLock {
   constructor(
     private readonly worker: WorkerDatabase,
-    private readonly people: PeopleRepository,
+    private readonly users: UsersRepository,
   ) {}
 
   /** For whoever changes a policy, first thing in its transaction and to the end of it. */
@@ -24,9 +24,9 @@ export class PolicyLock {
   /**
    * For whoever changes its own factors: the policies stay as `change` is told of them until it has ended. To be called
    * outside of any transaction; `change` runs its own.
-   * @param change  gets the person's memberships as they are now
+   * @param change  gets the user's memberships as they are now
    */
-  async standing<T>(userId: string, change: (memberships: LiveMembership[]) => Promise<T>): Promise<T> {
+  async standing<T>(userId: string, change: (memberships: UserMembership[]) => Promise<T>): Promise<T> {
     return this.worker.transaction(async (tx) => {
       await tx.query(
         `select pg_advisory_xact_lock_shared(${KEY('partner_id')}) from (
@@ -35,8 +35,8 @@ export class PolicyLock {
          ) partners`,
         [userId],
       );
-      const person = await this.people.findById(tx, userId);
-      return change(person?.memberships ?? []);
+      const user = await this.users.findById(tx, userId);
+      return change(user?.memberships ?? []);
     });
   }
 }

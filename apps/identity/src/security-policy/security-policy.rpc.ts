@@ -10,7 +10,7 @@ import { OrganizationPoliciesService, type AppliedPolicy } from './organization-
 export class SecurityPolicyRpc {
   constructor(private readonly policies: OrganizationPoliciesService) {}
 
-  /** Under the address and agent of the person who asked, so that the audit row names them. */
+  /** Under the address and agent of the user who asked, so that the audit row names them. */
   @MessagePattern(IDENTITY_SECURITY_POLICY_APPLY.subject)
   apply(@Payload() request: ApplySecurityPolicyRequest): Promise<AppliedPolicy> {
     const { ipAddress, userAgent } = request;

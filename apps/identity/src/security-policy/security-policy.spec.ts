@@ -20,7 +20,7 @@ import {
   totpCode,
   type RunningIdentity,
 } from '../../test/identity-fleet.js';
-import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type Somebody } from '../../test/people.js';
+import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type Somebody } from '../../test/users.js';
 
 const NO_METHODS = { totp: false, sms: false };
 
@@ -284,7 +284,7 @@ describe('security policies', () => {
       expectStatus(await patchOwn(admin.bearer, { allowedMfaMethods: { sms: false } }), 200);
     });
 
-    it('spares people with a passkey, people without any factor, and tenants that were broken before', async () => {
+    it('spares users with a passkey, users without any factor, and tenants that were broken before', async () => {
       const admin = await protectedPartner();
       await fleet.query(`update user_account set mfa_method = 'passkey' where id = $1`, [admin.userId]);
       expectStatus(await patchOwn(admin.bearer, { requireMfa: true, allowedMfaMethods: NO_METHODS }), 200);
@@ -300,12 +300,12 @@ describe('security policies', () => {
     it('stops counting at a thousand', async () => {
       const admin = await protectedPartner();
       await fleet.query(
-        `with people as (
+        `with users as (
            insert into user_account (email, name, status, mfa_enabled, mfa_method)
            select 'many-' || n || $3, 'Many', 'active', true, 'totp' from generate_series(1, 1000) n returning id
          )
-         insert into partner_membership (partner_id, user_id, role_id) select $1, id, $2 from people`,
-        [admin.partnerId, await roleId(identity, admin.bearer, 'Partner Viewer'), `-${randomUUID()}@people.test`],
+         insert into partner_membership (partner_id, user_id, role_id) select $1, id, $2 from users`,
+        [admin.partnerId, await roleId(identity, admin.bearer, 'Partner Viewer'), `-${randomUUID()}@users.test`],
       );
       const refused = await patchOwn(admin.bearer, { allowedMfaMethods: NO_METHODS });
       expect(refused.body).toMatchObject({ count: 1000, countCapped: true });
@@ -348,7 +348,7 @@ describe('security policies', () => {
   });
 
   describe('of an organization', () => {
-    it('is applied for provisioning: stored, told, audited under its person, and in force', async () => {
+    it('is applied for provisioning: stored, told, audited under its user, and in force', async () => {
       const admin = await protectedPartner();
       const orgId = await withOrganization(admin.partnerId);
       const member = await orgMember(admin, orgId);
@@ -491,7 +491,7 @@ describe('security policies', () => {
       expect(again).toMatchObject({ status: 401, body: { code: 'refresh_invalid' } });
     });
 
-    it('asks for longer passwords where one is chosen, by the strictest of all a person belongs to', async () => {
+    it('asks for longer passwords where one is chosen, by the strictest of all a user belongs to', async () => {
       const admin = await protectedPartner();
       const other = await protectedPartner();
       const orgId = await withOrganization(admin.partnerId);

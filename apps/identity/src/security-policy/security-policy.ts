@@ -1,5 +1,5 @@
 import type { PartnerSecurity } from '@rmm/contracts';
-import type { LiveMembership } from '../users/person.js';
+import type { UserMembership } from '../users/user.js';
 
 /** A change of `settings.security`, validated: absent leaves alone, null clears. */
 export type PolicyChange = { [Field in keyof PartnerSecurity]?: Change<PartnerSecurity[Field]> };
@@ -27,7 +27,7 @@ export function tightensMfa(before: PartnerSecurity, after: PartnerSecurity): bo
 export const allows = (policy: PartnerSecurity, method: 'totp' | 'sms'): boolean =>
   policy.allowedMfaMethods?.[method] !== false;
 
-export type PolicyOwners = Pick<LiveMembership, 'partnerSecurity' | 'organizationSecurity'>;
+export type PolicyOwners = Pick<UserMembership, 'partnerSecurity' | 'organizationSecurity'>;
 
 /** The longest life of a session in this membership, in hours: the shorter of what the owners say; null when they do not. */
 export function sessionLifetimeHours({ partnerSecurity, organizationSecurity }: PolicyOwners): number | null {
@@ -36,7 +36,7 @@ export function sessionLifetimeHours({ partnerSecurity, organizationSecurity }: 
   return hours.length > 0 ? Math.min(...hours) : null;
 }
 
-/** The strictest wish of all who have this person as a member: one password opens every membership. 0 when nobody has one. */
+/** The strictest wish of all who have this user as a member: one password opens every membership. 0 when nobody has one. */
 export const passwordMinLength = (memberships: readonly PolicyOwners[]): number =>
   Math.max(
     0,

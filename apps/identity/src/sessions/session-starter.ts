@@ -6,12 +6,12 @@ import { MfaGrace } from '../mfa/mfa-grace.js';
 import type { MfaVerdict } from '../mfa/mfa-policy.js';
 import { KnownDevices } from './known-devices.js';
 import { SessionOpener, type IssuedSession, type OpenedSession, type SessionOptions } from './session-opener.js';
-import { toLoginUser, type LiveMembership, type Person } from '../users/person.js';
+import { toLoginUser, type UserMembership, type User } from '../users/user.js';
 import type { LoginBodyDto } from '../login/login-body.dto.js';
 
 /** A login that is stored: `finish` makes the answer after the commit. */
 export interface StartedSession {
-  person: Person;
+  user: User;
   opened: OpenedSession;
   verdict: MfaVerdict;
 }
@@ -38,36 +38,36 @@ export class SessionStarter {
   /** In the transaction that decided the login. */
   async start(
     tx: OutboxTransaction,
-    person: Person,
-    membership: LiveMembership,
+    user: User,
+    membership: UserMembership,
     options: SessionOptions,
   ): Promise<StartedSession> {
-    const verdict = await this.grace.openIfDue(tx, person, membership);
+    const verdict = await this.grace.openIfDue(tx, user, membership);
     const mfa = this.opener.carriesMfa(options);
-    const self = { type: 'user', id: person.id, name: person.name };
+    const self = { type: 'user', id: user.id, name: user.name };
     // None of them waits for another: they leave together, and the database is woken once.
     const [opened] = await Promise.all([
-      this.opener.open(tx, person, membership, options),
-      tx.query('update user_account set last_login_at = now() where id = $1', [person.id]),
-      this.devices.note(tx, person, options.method),
-      this.audit.add(tx, selfCaller(person, membership), 'user.login', self, { method: options.method, mfa }),
-      this.tellWebhooks(tx, person, membership, options, mfa),
+      this.opener.open(tx, user, membership, options),
+      tx.query('update user_account set last_login_at = now() where id = $1', [user.id]),
+      this.devices.note(tx, user, options.method),
+      this.audit.add(tx, selfCaller(user, membership), 'user.login', self, { method: options.method, mfa }),
+      this.tellWebhooks(tx, user, membership, options, mfa),
     ]);
-    return { person, opened, verdict };
+    return { user, opened, verdict };
   }
 
   /** After the commit: signs the access token and makes the login body. */
-  async finish({ person, opened, verdict }: StartedSession): Promise<FinishedLogin> {
+  async finish({ user, opened, verdict }: StartedSession): Promise<FinishedLogin> {
     const session = await this.opener.issue(opened);
     const { enrollmentRequired, deadline, status } = verdict;
     return {
       session,
       body: {
-        user: toLoginUser(person),
+        user: toLoginUser(user),
         tokens: session.tokens,
         csrfToken: session.csrfToken,
         mfaRequired: false,
-        requiresSetup: person.requiresSetup,
+        requiresSetup: user.requiresSetup,
         mfaEnrollmentRequired: enrollmentRequired,
         ...(enrollmentRequired && { enrollUrl: ENROLL_URL }),
         mfaEnrollmentDeadline: status === 'pending' ? (deadline?.toISOString() ?? null) : null,
@@ -78,20 +78,20 @@ export class SessionStarter {
   /** Webhooks belong to organizations: only sessions with one are told of. */
   private async tellWebhooks(
     tx: OutboxTransaction,
-    person: Person,
-    { partnerId, orgId }: LiveMembership,
+    user: User,
+    { partnerId, orgId }: UserMembership,
     { method }: SessionOptions,
     mfa: boolean,
   ): Promise<void> {
     if (orgId === null || method === 'registration') return;
-    const data: UserLogin = { userId: person.id, email: person.email, mfa, method };
+    const data: UserLogin = { userId: user.id, email: user.email, mfa, method };
     await this.outbox.add(tx, {
       stream: 'events',
       type: 'user.login',
-      aggregateId: person.id,
+      aggregateId: user.id,
       partnerId,
       orgId,
-      actor: actorOf(person),
+      actor: actorOf(user),
       data,
     });
   }

@@ -54,9 +54,9 @@ export class SessionsController {
   @ApiOperation({ summary: 'End every session of the user' })
   @ApiOkResponse({ type: DoneDto })
   async logout(@Req() request: HttpRequest, @Res({ passthrough: true }) response: HttpResponse): Promise<DoneDto> {
-    const person = await this.leaving(request, response);
+    const user = await this.leaving(request, response);
     this.cookies.clear(request, response);
-    await this.logouts.logout(person);
+    await this.logouts.logout(user);
     return { success: true };
   }
 

@@ -4,7 +4,7 @@ import { eventually } from '@rmm/testing-services';
 import { exportJWK, generateKeyPair } from 'jose';
 import { connect } from 'nats';
 import { expectStatus, IdentityFleet, PASSWORD, type RunningIdentity } from '../../test/identity-fleet.js';
-import { registerPartner, sessionOf } from '../../test/people.js';
+import { registerPartner, sessionOf } from '../../test/users.js';
 import { SigningKeysRepository } from './signing-keys.repository.js';
 
 interface Reply {

@@ -1,9 +1,9 @@
 import { Module } from '@nestjs/common';
-import { PeopleRepository } from './people.repository.js';
+import { UsersRepository } from './users.repository.js';
 
 /** User records, read by every feature that authenticates. */
 @Module({
-  providers: [PeopleRepository],
-  exports: [PeopleRepository],
+  providers: [UsersRepository],
+  exports: [UsersRepository],
 })
 export class UsersModule {}

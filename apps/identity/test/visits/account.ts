@@ -1,5 +1,5 @@
 import { expectStatus, freshEmail, PASSWORD, type RunningIdentity } from '../identity-fleet.js';
-import { registerPartner, signInAdmin } from '../people.js';
+import { registerPartner, signInAdmin } from '../users.js';
 import { asFile, pngOf } from '../pictures.js';
 
 /** Calls each operation of this feature so that it succeeds, those with several shapes once for each. */

@@ -1,7 +1,7 @@
 import type { Test } from 'supertest';
 import { eventually } from '@rmm/testing-services';
 import { expectStatus, type RunningIdentity } from '../identity-fleet.js';
-import { registerPartner } from '../people.js';
+import { registerPartner } from '../users.js';
 
 /** Reads an answer as text, whatever its type. */
 export const asText = (request: Test): Test =>

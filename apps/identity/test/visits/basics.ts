@@ -1,6 +1,6 @@
 import { eventually } from '@rmm/testing-services';
 import { cookiesOf, expectStatus, freshEmail, PASSWORD, totpCode, type RunningIdentity } from '../identity-fleet.js';
-import { enrollTotp, inviteAndAccept, registerPartner, roleId, signInAdmin } from '../people.js';
+import { enrollTotp, inviteAndAccept, registerPartner, roleId, signInAdmin } from '../users.js';
 
 /** The operations that need nobody special, those with several shapes once for each. */
 export async function visitBasics(identity: RunningIdentity): Promise<void> {

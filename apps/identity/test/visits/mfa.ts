@@ -1,5 +1,5 @@
 import { expectStatus, PASSWORD, totpCode, type RunningIdentity } from '../identity-fleet.js';
-import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf } from '../people.js';
+import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf } from '../users.js';
 
 /** Calls each operation of this feature so that it succeeds, those with several shapes once for each. */
 export async function visitMfa(identity: RunningIdentity): Promise<void> {

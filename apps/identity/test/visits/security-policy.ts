@@ -1,5 +1,5 @@
 import { expectStatus, type RunningIdentity } from '../identity-fleet.js';
-import { enrollTotp, registerPartner, signInAdmin } from '../people.js';
+import { enrollTotp, registerPartner, signInAdmin } from '../users.js';
 
 /** Calls each operation of this feature so that it succeeds, those with several shapes once for each. */
 export async function visitSecurityPolicy(identity: RunningIdentity): Promise<void> {

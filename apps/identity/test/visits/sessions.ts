@@ -1,5 +1,5 @@
 import { expectStatus, PASSWORD, type RunningIdentity } from '../identity-fleet.js';
-import { registerPartner } from '../people.js';
+import { registerPartner } from '../users.js';
 
 /** Calls each operation of this feature so that it succeeds, those with several shapes once for each. */
 export async function visitSessions(identity: RunningIdentity): Promise<void> {

@@ -1,5 +1,5 @@
 import { expectStatus, freshEmail, type RunningIdentity } from '../identity-fleet.js';
-import { inviteAndAccept, registerPartner, roleId, signInAdmin } from '../people.js';
+import { inviteAndAccept, registerPartner, roleId, signInAdmin } from '../users.js';
 
 /** Calls each operation of this feature so that it succeeds, those with several shapes once for each. */
 export async function visitUsers(identity: RunningIdentity): Promise<void> {

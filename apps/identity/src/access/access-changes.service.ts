@@ -1,0 +1,22 @@
+import { Injectable } from '@nestjs/common';
+import { AccessSnapshots } from '@rmm/access';
+import { ACCESS_CHANGED, type AccessChanged } from '@rmm/contracts';
+import { Outbox, type OutboxTransaction } from '@rmm/messaging';
+
+/** Announces changes of users's access: every replica of every service forgets what it knew of them. */
+@Injectable()
+export class AccessChangesService {
+  constructor(
+    private readonly outbox: Outbox,
+    private readonly snapshots: AccessSnapshots,
+  ) {}
+
+  /** In the transaction of the change. This replica forgets with the commit, the others a moment later. */
+  async publish(tx: OutboxTransaction, change: AccessChanged): Promise<void> {
+    const { userIds = [], roleIds = [], orgIds = [], partnerIds = [] } = change;
+    const [aggregateId = 'access'] = [...userIds, ...roleIds, ...orgIds, ...partnerIds];
+    const address = { aggregateId, partnerId: null, orgId: null };
+    await this.outbox.add(tx, { stream: 'broadcast', type: ACCESS_CHANGED, ...address, data: change });
+    tx.afterCommit(() => this.snapshots.invalidate(change));
+  }
+}

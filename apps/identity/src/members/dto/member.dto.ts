@@ -1,0 +1,39 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ORG_ACCESS, type OrgAccess } from '../membership.js';
+import { MFA_STATUSES, type MfaStatus } from '../../mfa/mfa-policy.js';
+import { USER_STATUSES, type UserStatus } from '../../users/user.js';
+
+const isoDate = { type: String, format: 'date-time', nullable: true } as const;
+const ids = { type: 'array', items: { type: 'string', format: 'uuid' }, nullable: true } as const;
+
+/** A user as lists and single reads show one: with the fields of the axis it is a member on. @see CONTRACT.md 4.5 */
+export class UserDto {
+  @ApiProperty({ format: 'uuid' })
+  id: string;
+  @ApiProperty({ format: 'email' })
+  email: string;
+  @ApiProperty()
+  name: string;
+  @ApiProperty({ enum: USER_STATUSES })
+  status: UserStatus;
+  @ApiProperty(isoDate)
+  lastLoginAt: string | null;
+  @ApiProperty()
+  mfaEnabled: boolean;
+  @ApiProperty({ enum: MFA_STATUSES })
+  mfaStatus: MfaStatus;
+  @ApiProperty(isoDate)
+  mfaEnrollmentDeadline: string | null;
+  @ApiProperty({ format: 'uuid' })
+  roleId: string;
+  @ApiProperty()
+  roleName: string;
+  @ApiPropertyOptional({ type: String, enum: ORG_ACCESS, nullable: true, description: 'Of partner members' })
+  orgAccess?: OrgAccess | null;
+  @ApiPropertyOptional({ ...ids, description: 'Of partner members' })
+  orgIds?: string[] | null;
+  @ApiPropertyOptional({ ...ids, description: 'Of organization members; null is all' })
+  siteIds?: string[] | null;
+  @ApiPropertyOptional({ ...ids, description: 'Of organization members; null is all' })
+  deviceGroupIds?: string[] | null;
+}
