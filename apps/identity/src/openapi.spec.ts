@@ -1,22 +1,22 @@
 import { writeFileSync } from 'node:fs';
 import { examplesOf, OpenApiDocument, type RecordedCall } from '@rmm/testing/openapi';
 import supertest from 'supertest';
-import { IdentityFleet, type RunningIdentity } from '../test/identity-fleet.js';
-import { VISITS } from '../test/visits/visits.js';
+import { IdentityTestApp, type IdentityReplica } from '../test/identity-test-app.js';
+import { API_EXAMPLES } from '../test/api-examples/api-examples.js';
 import { EXAMPLES_FILE, readExamples } from './openapi-examples.js';
 
 describe('the OpenAPI document of identity', () => {
-  let fleet: IdentityFleet;
-  let identity: RunningIdentity;
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
   let document: OpenApiDocument;
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    identity = await fleet.run();
+    testApp = await IdentityTestApp.start();
+    identity = await testApp.startReplica();
     const { body } = await supertest(identity.app.getHttpServer() as never).get('/openapi.json');
     document = new OpenApiDocument(body);
   }, 120_000);
-  afterAll(() => fleet.stop());
+  afterAll(() => testApp.stop());
 
   it('says in a line what each operation is for', () => {
     expect(document.names.length).toBeGreaterThan(50);
@@ -37,7 +37,7 @@ describe('the OpenAPI document of identity', () => {
       calls.push({ method, path, credential, request, status, headers, body });
       return answer;
     });
-    for (const visit of VISITS) await visit(identity);
+    for (const visit of API_EXAMPLES) await visit(identity);
     expect(document.contradictions(calls)).toEqual([]);
     expect(document.unvisited(calls)).toEqual([]);
     if (process.env.RECORD_EXAMPLES) {

@@ -1,21 +1,21 @@
 import { eventually } from '@rmm/testing-services';
-import { ADMIN, expectStatus, IdentityFleet, PASSWORD, type RunningIdentity } from '../test/identity-fleet.js';
+import { ADMIN, expectStatus, IdentityTestApp, PASSWORD, type IdentityReplica } from '../test/identity-test-app.js';
 import { registerPartner, sessionOf, signInAdmin } from '../test/users.js';
 
 describe('identity among others, and without them', () => {
-  let fleet: IdentityFleet;
-  let replicas: [RunningIdentity, RunningIdentity];
+  let testApp: IdentityTestApp;
+  let replicas: [IdentityReplica, IdentityReplica];
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    replicas = await Promise.all([fleet.run(), fleet.run()]);
+    testApp = await IdentityTestApp.start();
+    replicas = await Promise.all([testApp.startReplica(), testApp.startReplica()]);
   }, 120_000);
-  afterAll(() => fleet.stop());
+  afterAll(() => testApp.stop());
 
   it('makes one administrator and one signing key when replicas start together', async () => {
-    expect(await fleet.query('select email from user_account')).toEqual([{ email: ADMIN.email }]);
-    expect(await fleet.query('select kid from signing_key')).toHaveLength(1);
-    const seeded = await fleet.query<{ roles: number; grants: number }>(
+    expect(await testApp.query('select email from user_account')).toEqual([{ email: ADMIN.email }]);
+    expect(await testApp.query('select kid from signing_key')).toHaveLength(1);
+    const seeded = await testApp.query<{ roles: number; grants: number }>(
       `select count(distinct r.id)::int as roles, count(rp.permission_id)::int as grants
        from role r join role_permission rp on rp.role_id = r.id where r.partner_id is null`,
     );
@@ -25,12 +25,12 @@ describe('identity among others, and without them', () => {
   }, 30_000);
 
   it('makes nothing more at the next start', async () => {
-    const before = await fleet.query('select count(*) from role_permission');
-    await (await fleet.run({ BOOTSTRAP_ADMIN_EMAIL: 'another@platform.test' })).stop();
-    expect(await fleet.query('select email from user_account where is_platform_admin')).toEqual([
+    const before = await testApp.query('select count(*) from role_permission');
+    await (await testApp.startReplica({ BOOTSTRAP_ADMIN_EMAIL: 'another@platform.test' })).stop();
+    expect(await testApp.query('select email from user_account where is_platform_admin')).toEqual([
       { email: ADMIN.email },
     ]);
-    expect(await fleet.query('select count(*) from role_permission')).toEqual(before);
+    expect(await testApp.query('select count(*) from role_permission')).toEqual(before);
   }, 60_000);
 
   it('ends a session on every replica within a second', async () => {
@@ -68,7 +68,7 @@ describe('identity among others, and without them', () => {
     const stolen = await replicas[0].get(`/audit-logs?limit=2&cursor=${page.body.pagination.nextCursor}`, { bearer });
     expect(stolen).toMatchObject({ status: 400, body: { code: 'invalid_cursor' } });
 
-    await fleet.query(`update audit_entry set result = 'failure' where partner_id = $1 and sequence = 2`, [
+    await testApp.query(`update audit_entry set result = 'failure' where partner_id = $1 and sequence = 2`, [
       user.partnerId,
     ]);
     const broken = await replicas[0].get(`/audit-logs/verify?partnerId=${user.partnerId}`, { bearer });
@@ -77,7 +77,7 @@ describe('identity among others, and without them', () => {
 
   it('sends nobody away for ever: a mail waits for Redis, a login is refused without it', async () => {
     const user = await registerPartner(replicas[0]);
-    await fleet.stores.redis.stop();
+    await testApp.stores.redis.stop();
     const refused = await replicas[0].post('/auth/login', { email: user.email, password: PASSWORD });
     expect(refused).toMatchObject({ status: 503, body: { code: 'service_unavailable' } });
     expect(refused.headers['retry-after']).toBeDefined();
@@ -88,7 +88,7 @@ describe('identity among others, and without them', () => {
     });
     expect(refreshed.status).toBe(200);
 
-    await fleet.stores.redis.start();
+    await testApp.stores.redis.start();
     await eventually(async () => {
       const back = await replicas[0].post('/auth/login', { email: user.email, password: PASSWORD });
       expect(sessionOf(expectStatus(back, 200)).bearer).toBeTruthy();
@@ -97,11 +97,13 @@ describe('identity among others, and without them', () => {
 
   it('goes on without NATS, and catches up when it is back', async () => {
     const bearer = await signInAdmin(replicas[0]);
-    await fleet.nats.stop();
+    await testApp.nats.stop();
     const login = await replicas[0].post('/auth/login', ADMIN);
     expect(login.status).toBe(200);
-    await fleet.nats.start();
-    await eventually(async () => expect(await fleet.query('select 1 from outbox')).toEqual([]), { timeoutMs: 30_000 });
+    await testApp.nats.start();
+    await eventually(async () => expect(await testApp.query('select 1 from outbox')).toEqual([]), {
+      timeoutMs: 30_000,
+    });
     expect((await replicas[0].get('/users/me', { bearer })).status).toBe(200);
   }, 60_000);
 });

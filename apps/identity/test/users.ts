@@ -5,11 +5,11 @@ import {
   freshEmail,
   PASSWORD,
   totpCode,
-  type Answer,
-  type RunningIdentity,
-} from './identity-fleet.js';
+  type TestResponse,
+  type IdentityReplica,
+} from './identity-test-app.js';
 
-export interface Somebody {
+export interface TestUser {
   email: string;
   userId: string;
   partnerId: string;
@@ -17,13 +17,13 @@ export interface Somebody {
   cookies: Record<string, string>;
 }
 
-export async function signInAdmin(identity: RunningIdentity): Promise<string> {
+export async function signInAdmin(identity: IdentityReplica): Promise<string> {
   const answer = expectStatus(await identity.post('/auth/login', ADMIN), 200);
   return answer.body.tokens.accessToken as string;
 }
 
 /** A partner with its administrator, by sign-up. */
-export async function registerPartner(identity: RunningIdentity, companyName = 'Acme MSP'): Promise<Somebody> {
+export async function registerPartner(identity: IdentityReplica, companyName = 'Acme MSP'): Promise<TestUser> {
   const email = freshEmail('admin');
   const form = { companyName, email, password: PASSWORD, name: 'Pat Morgan', acceptTerms: true };
   expectStatus(await identity.post('/auth/register-partner', form), 200);
@@ -32,13 +32,13 @@ export async function registerPartner(identity: RunningIdentity, companyName = '
   return { ...sessionOf(answer), email, userId: answer.body.user.id, partnerId: answer.body.partner.id };
 }
 
-export const sessionOf = (answer: Answer): { bearer: string; cookies: Record<string, string> } => ({
+export const sessionOf = (answer: TestResponse): { bearer: string; cookies: Record<string, string> } => ({
   bearer: answer.body.tokens.accessToken as string,
   cookies: cookiesOf(answer),
 });
 
 /** Sets TOTP up; the session that comes back has satisfied MFA. The code of the last half minute is spent. */
-export async function enrollTotp(identity: RunningIdentity, bearer: string) {
+export async function enrollTotp(identity: IdentityReplica, bearer: string) {
   const setup = expectStatus(await identity.post('/auth/mfa/setup', undefined, { bearer }), 200).body;
   const confirm = () => identity.post('/auth/mfa/enable', { code: totpCode(setup.secret as string, -1) }, { bearer });
   const first = await confirm();
@@ -47,7 +47,7 @@ export async function enrollTotp(identity: RunningIdentity, bearer: string) {
   return { secret: setup.secret as string, recoveryCodes: setup.recoveryCodes as string[], ...sessionOf(enabled) };
 }
 
-export async function roleId(identity: RunningIdentity, bearer: string, name: string, query = ''): Promise<string> {
+export async function roleId(identity: IdentityReplica, bearer: string, name: string, query = ''): Promise<string> {
   const answer = expectStatus(await identity.get(`/users/roles?limit=100${query}`, { bearer }), 200);
   const role = (answer.body.data as { id: string; name: string }[]).find((candidate) => candidate.name === name);
   if (!role) throw new Error(`no role ${name}`);
@@ -56,10 +56,10 @@ export async function roleId(identity: RunningIdentity, bearer: string, name: st
 
 /** Invites a new user with a role and accepts. */
 export async function inviteAndAccept(
-  identity: RunningIdentity,
+  identity: IdentityReplica,
   bearer: string,
   invite: Record<string, unknown>,
-): Promise<Somebody> {
+): Promise<TestUser> {
   const email = freshEmail();
   expectStatus(await identity.post('/users/invite', { email, name: 'Robin Vale', ...invite }, { bearer }), 201);
   const token = await identity.mailedToken(email);

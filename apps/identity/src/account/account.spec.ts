@@ -1,18 +1,18 @@
 import { eventually } from '@rmm/testing-services';
-import { ADMIN, expectStatus, IdentityFleet, PASSWORD, type RunningIdentity } from '../../test/identity-fleet.js';
-import { inviteAndAccept, registerPartner, roleId, signInAdmin, type Somebody } from '../../test/users.js';
+import { ADMIN, expectStatus, IdentityTestApp, PASSWORD, type IdentityReplica } from '../../test/identity-test-app.js';
+import { inviteAndAccept, registerPartner, roleId, signInAdmin, type TestUser } from '../../test/users.js';
 
 describe('the own profile', () => {
-  let fleet: IdentityFleet;
-  let identity: RunningIdentity;
-  let somebody: Somebody;
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
+  let somebody: TestUser;
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    identity = await fleet.run();
+    testApp = await IdentityTestApp.start();
+    identity = await testApp.startReplica();
     somebody = await registerPartner(identity);
   }, 120_000);
-  afterAll(() => fleet.stop());
+  afterAll(() => testApp.stop());
 
   const patch = (body: object, { bearer }: { bearer: string } = somebody) =>
     identity.patch('/users/me', body, { bearer });
@@ -32,7 +32,7 @@ describe('the own profile', () => {
     expect(second.body.preferences).toEqual({ density: 'compact', panes: 1, locale: 'de-AT' });
     expect(second.body.name).toBe('Pat Rowan');
     await eventually(async () => {
-      const rows = await fleet.query<{ details: object }>(
+      const rows = await testApp.query<{ details: object }>(
         `select details from audit_entry where action = 'user.profile.update' and actor_id = $1 order by timestamp`,
         [somebody.userId],
       );
@@ -106,14 +106,14 @@ describe('the own profile', () => {
 
   it('can be changed before a factor is set up, and not in a suspended tenant', async () => {
     const other = await registerPartner(identity);
-    await fleet.query(`update partner set settings = '{"security":{"requireMfa":true}}' where id = $1`, [
+    await testApp.query(`update partner set settings = '{"security":{"requireMfa":true}}' where id = $1`, [
       other.partnerId,
     ]);
-    const strict = await fleet.run();
+    const strict = await testApp.startReplica();
     expect((await strict.get('/users', other)).status).toBe(428);
     expectStatus(await strict.patch('/users/me', { name: 'Pat Early' }, other), 200);
-    await fleet.query(`update partner set status = 'suspended' where id = $1`, [other.partnerId]);
-    const later = await fleet.run();
+    await testApp.query(`update partner set status = 'suspended' where id = $1`, [other.partnerId]);
+    const later = await testApp.startReplica();
     expect((await later.get('/users/me', other)).status).toBe(200);
     expect((await later.patch('/users/me', { name: 'Pat Late' }, other)).body.code).toBe('partner_inactive');
   }, 60_000);
@@ -137,7 +137,7 @@ describe('the own profile', () => {
       expect(await resend(bearer)).toMatchObject({ status: 400, body: { code: 'already_verified' } });
       expect((await identity.get('/users/me', { bearer })).status).toBe(200);
       await eventually(async () => {
-        const rows = await fleet.query<{ action: string }>(
+        const rows = await testApp.query<{ action: string }>(
           `select action from audit_entry where resource_id = (select id::text from user_account where email = $1)
            and action like 'auth.%' order by timestamp`,
           [ADMIN.email],
@@ -149,8 +149,8 @@ describe('the own profile', () => {
     it('is refused to whoever has proven it, and where no mail can be sent', async () => {
       expect(await resend(somebody.bearer)).toMatchObject({ status: 400, body: { code: 'already_verified' } });
       expect((await identity.post('/auth/resend-verification')).status).toBe(401);
-      await fleet.query('update user_account set email_verified_at = null where id = $1', [somebody.userId]);
-      const silent = await fleet.run({ MAILBOX_DIR: '' });
+      await testApp.query('update user_account set email_verified_at = null where id = $1', [somebody.userId]);
+      const silent = await testApp.startReplica({ MAILBOX_DIR: '' });
       const refused = await silent.post('/auth/resend-verification', undefined, somebody);
       expect(refused).toMatchObject({ status: 503, body: { code: 'service_unavailable' } });
     }, 60_000);
@@ -158,9 +158,9 @@ describe('the own profile', () => {
     it('outlives neither its hour nor a change of the address', async () => {
       expectStatus(await resend(somebody.bearer), 200);
       const token = await identity.mailedToken(somebody.email, 2);
-      await fleet.query(`update link_token set expires_at = now() where user_id = $1`, [somebody.userId]);
+      await testApp.query(`update link_token set expires_at = now() where user_id = $1`, [somebody.userId]);
       expect((await identity.post('/auth/verify-email', { token })).body.code).toBe('verification_invalid');
-      await fleet.query(
+      await testApp.query(
         `update link_token set expires_at = now() + interval '1 hour', epoch = epoch - 1 where user_id = $1`,
         [somebody.userId],
       );

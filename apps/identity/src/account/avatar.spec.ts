@@ -2,27 +2,27 @@ import { randomBytes } from 'node:crypto';
 import { eventually } from '@rmm/testing-services';
 import sharp from 'sharp';
 import type supertest from 'supertest';
-import { expectStatus, IdentityFleet, type RunningIdentity } from '../../test/identity-fleet.js';
-import { inviteAndAccept, registerPartner, roleId, type Somebody } from '../../test/users.js';
-import { asFile, pngOf } from '../../test/pictures.js';
+import { expectStatus, IdentityTestApp, type IdentityReplica } from '../../test/identity-test-app.js';
+import { inviteAndAccept, registerPartner, roleId, type TestUser } from '../../test/users.js';
+import { attachFile, createPng } from '../../test/images.js';
 
 const MEGABYTE = 1024 * 1024;
 
 describe('avatars', () => {
-  let fleet: IdentityFleet;
-  let identity: RunningIdentity;
-  let somebody: Somebody;
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
+  let somebody: TestUser;
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    identity = await fleet.run({ RATE_LIMIT_AVATAR_UPLOAD: '1000/60' });
+    testApp = await IdentityTestApp.start();
+    identity = await testApp.startReplica({ RATE_LIMIT_AVATAR_UPLOAD: '1000/60' });
     somebody = await registerPartner(identity);
   }, 120_000);
-  afterAll(() => fleet.stop());
+  afterAll(() => testApp.stop());
 
   const uploadForm = (send: (request: supertest.Test) => supertest.Test, { bearer } = somebody, on = identity) =>
     on.call('post', '/users/me/avatar', undefined, { bearer, send });
-  const upload = (bytes: Buffer, who = somebody, on = identity) => uploadForm(asFile(bytes), who, on);
+  const upload = (bytes: Buffer, who = somebody, on = identity) => uploadForm(attachFile(bytes), who, on);
   const picture = (userId: string, who: { bearer: string }, headers: Record<string, string> = {}, on = identity) =>
     on.get(`/users/${userId}/avatar`, { bearer: who.bearer, headers });
   const noise = (width: number, height: number) =>
@@ -79,8 +79,8 @@ describe('avatars', () => {
     ['HTML named picture.png', Buffer.from('<!doctype html><script>alert(1)</script>')],
     ['a GIF', Buffer.from('R0lGODlhAQABAAAAACwAAAAAAQABAAACAkQBADs=', 'base64')],
     ['a GIF that is a script', Buffer.from('GIF89a=1;alert(1)//')],
-    ['HTML behind the first bytes of a PNG', Buffer.concat([pngOf(1, 1).subarray(0, 8), Buffer.from('<script>')])],
-    ['half a PNG', pngOf(64, 64).subarray(0, 60)],
+    ['HTML behind the first bytes of a PNG', Buffer.concat([createPng(1, 1).subarray(0, 8), Buffer.from('<script>')])],
+    ['half a PNG', createPng(64, 64).subarray(0, 60)],
     ['an executable', Buffer.from('MZ\u0090\u0000')],
   ])('are never %s: 415', async (_, bytes) => {
     expect(await upload(bytes)).toMatchObject({ status: 415, body: { code: 'unsupported_media_type' } });
@@ -90,7 +90,7 @@ describe('avatars', () => {
     const tooLarge = { status: 413, body: { code: 'payload_too_large' } };
     expect(await upload(Buffer.alloc(5 * MEGABYTE + 1))).toMatchObject(tooLarge);
     expect(await upload(Buffer.alloc(6 * MEGABYTE))).toMatchObject(tooLarge);
-    expect(await upload(pngOf(20_000, 20_000))).toMatchObject(tooLarge);
+    expect(await upload(createPng(20_000, 20_000))).toMatchObject(tooLarge);
     const form = Buffer.concat([
       Buffer.from('--b\r\nContent-Disposition: form-data; name="file"; filename="a.png"\r\n\r\n'),
       Buffer.alloc(5 * MEGABYTE + 1),
@@ -103,19 +103,19 @@ describe('avatars', () => {
       duplex: 'half',
     });
     expect(unannounced.status).toBe(413);
-    expectStatus(await upload(pngOf(6_000, 6_000)), 200);
+    expectStatus(await upload(createPng(6_000, 6_000)), 200);
   }, 30_000);
 
   it('come alone, in a form that can be read: 400 otherwise', async () => {
-    const image = pngOf(8, 8);
+    const image = createPng(8, 8);
     const raw = (text: string, type: string) => (request: supertest.Test) =>
       request.set('Content-Type', type).send(text);
     const forms: ((request: supertest.Test) => supertest.Test)[] = [
       (request) => request,
-      asFile(Buffer.alloc(0)),
-      asFile(image, 'picture'),
-      (request) => asFile(image)(asFile(image)(request)),
-      (request) => asFile(image)(request.field('name', 'x')),
+      attachFile(Buffer.alloc(0)),
+      attachFile(image, 'picture'),
+      (request) => attachFile(image)(attachFile(image)(request)),
+      (request) => attachFile(image)(request.field('name', 'x')),
       (request) => request.field('file', 'x'),
       raw('--b\r\nno form at all', 'multipart/form-data; boundary=b'),
       raw('--b\r\n', 'multipart/form-data'),
@@ -127,7 +127,7 @@ describe('avatars', () => {
     }
     const json = await identity.post('/users/me/avatar', { file: 'x' }, somebody);
     expect(json).toMatchObject({ status: 415, body: { code: 'unsupported_media_type' } });
-    expect((await identity.call('post', '/users/me/avatar', undefined, { send: asFile(image) })).status).toBe(401);
+    expect((await identity.call('post', '/users/me/avatar', undefined, { send: attachFile(image) })).status).toBe(401);
   }, 30_000);
 
   it('are seen by whoever sees the user, on every replica, and by nobody else', async () => {
@@ -135,8 +135,8 @@ describe('avatars', () => {
     const viewer = await inviteAndAccept(identity, somebody.bearer, {
       roleId: await roleId(identity, somebody.bearer, 'Partner Viewer'),
     });
-    expectStatus(await upload(pngOf(40, 40)), 200);
-    const replica = await fleet.run();
+    expectStatus(await upload(createPng(40, 40)), 200);
+    const replica = await testApp.startReplica();
     expect((await picture(somebody.userId, viewer, {}, replica)).status).toBe(200);
     const hidden = await picture(somebody.userId, stranger);
     const absent = await picture(viewer.userId, viewer);
@@ -148,7 +148,7 @@ describe('avatars', () => {
   }, 60_000);
 
   it('are not sent again to whoever has them', async () => {
-    expectStatus(await upload(pngOf(41, 41)), 200);
+    expectStatus(await upload(createPng(41, 41)), 200);
     const { etag = '' } = expectStatus(await picture(somebody.userId, somebody), 200).headers;
     expect(etag).toMatch(/^"[0-9a-f]{32}"$/);
     for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
@@ -160,9 +160,9 @@ describe('avatars', () => {
 
   it('stay whole when several are uploaded and removed at once', async () => {
     const remove = () => identity.delete('/users/me/avatar', somebody);
-    const changes = [50, 51, 52, 53].flatMap((side) => [upload(pngOf(side, side)), remove()]);
+    const changes = [50, 51, 52, 53].flatMap((side) => [upload(createPng(side, side)), remove()]);
     for (const answer of await Promise.all(changes)) expectStatus(answer, 200);
-    const [row] = await fleet.query<{ url: string | null; etag: string | null }>(
+    const [row] = await testApp.query<{ url: string | null; etag: string | null }>(
       `select u.avatar_url as url, a.etag from user_account u left join avatar a on a.user_id = u.id where u.id = $1`,
       [somebody.userId],
     );
@@ -173,7 +173,7 @@ describe('avatars', () => {
 
   it('are removed, twice without harm, and it is all in the audit trail', async () => {
     const other = await registerPartner(identity);
-    expectStatus(await upload(pngOf(9, 9), other), 200);
+    expectStatus(await upload(createPng(9, 9), other), 200);
     for (let time = 1; time <= 2; time++) {
       expect(expectStatus(await identity.delete('/users/me/avatar', other), 200).body).toEqual({ avatarUrl: null });
     }
@@ -181,7 +181,7 @@ describe('avatars', () => {
     expect((await picture(other.userId, other)).status).toBe(404);
     expect((await identity.delete('/users/me/avatar')).status).toBe(401);
     await eventually(async () => {
-      const rows = await fleet.query<{ action: string }>(
+      const rows = await testApp.query<{ action: string }>(
         `select action from audit_entry where resource_id = $1 and action like 'user.avatar.%' order by timestamp`,
         [other.userId],
       );
@@ -194,12 +194,12 @@ describe('avatars', () => {
   }, 30_000);
 
   it('cost something, so uploads are counted', async () => {
-    const strict = await fleet.run({ RATE_LIMIT_AVATAR_UPLOAD: '2/3600' });
+    const strict = await testApp.startReplica({ RATE_LIMIT_AVATAR_UPLOAD: '2/3600' });
     const other = await registerPartner(strict);
-    const answers = await Promise.all([1, 2, 3].map((side) => upload(pngOf(side, side), other, strict)));
+    const answers = await Promise.all([1, 2, 3].map((side) => upload(createPng(side, side), other, strict)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 429]);
   }, 60_000);
 });
 
-const portOf = (identity: RunningIdentity): number =>
+const portOf = (identity: IdentityReplica): number =>
   ((identity.app.getHttpServer() as { address(): unknown }).address() as { port: number }).port;

@@ -2,26 +2,26 @@ import { eventually } from '@rmm/testing-services';
 import {
   expectStatus,
   freshEmail,
-  IdentityFleet,
+  IdentityTestApp,
   PASSWORD,
   totpCode,
-  type RunningIdentity,
+  type IdentityReplica,
   withStatus,
-} from '../../test/identity-fleet.js';
-import { enrollTotp, registerPartner, roleId, sessionOf, type Somebody } from '../../test/users.js';
+} from '../../test/identity-test-app.js';
+import { enrollTotp, registerPartner, roleId, sessionOf, type TestUser } from '../../test/users.js';
 
 describe('another address', () => {
-  let fleet: IdentityFleet;
-  let identity: RunningIdentity;
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    identity = await fleet.run();
+    testApp = await IdentityTestApp.start();
+    identity = await testApp.startReplica();
   }, 120_000);
-  afterAll(() => fleet.stop());
+  afterAll(() => testApp.stop());
 
   /** Signed in with the password just now. */
-  const freshlySignedIn = async (): Promise<Somebody> => {
+  const freshlySignedIn = async (): Promise<TestUser> => {
     const partner = await registerPartner(identity);
     const login = await identity.post('/auth/login', { email: partner.email, password: PASSWORD });
     return { ...partner, ...sessionOf(expectStatus(login, 200)) };
@@ -30,13 +30,13 @@ describe('another address', () => {
     identity.patch('/users/me', { email, ...proofs }, { bearer });
   const verify = (token: string) => identity.post('/auth/verify-email', { token });
   const ageProofs = (userId: string) =>
-    fleet.query(
+    testApp.query(
       `update session_family set password_proof_at = password_proof_at - interval '10 minutes',
          factor_proof_at = factor_proof_at - interval '10 minutes' where user_id = $1`,
       [userId],
     );
   const account = async (userId: string) => {
-    const [row] = await fleet.query<{ email: string; pending: string | null; aep: number; mep: number }>(
+    const [row] = await testApp.query<{ email: string; pending: string | null; aep: number; mep: number }>(
       `select email, pending_email as pending, auth_epoch as aep, mfa_epoch as mep from user_account where id = $1`,
       [userId],
     );
@@ -83,7 +83,7 @@ describe('another address', () => {
     await eventually(async () => {
       const [mail] = await identity.mails(user.email);
       expect(mail?.subject).toBe('The e-mail address of your account was changed');
-      const rows = await fleet.query<{ action: string; details: object }>(
+      const rows = await testApp.query<{ action: string; details: object }>(
         `select action, details from audit_entry where resource_id = $1 and action like '%email.change%' order by timestamp`,
         [user.userId],
       );
@@ -107,7 +107,7 @@ describe('another address', () => {
     const right = expectStatus(await ask(user, freshEmail(), { currentPassword: PASSWORD, name: 'Pat Stored' }), 200);
     expect(right.body).toMatchObject({ name: 'Pat Stored', verificationSent: true });
     await eventually(async () => {
-      const rows = await fleet.query(
+      const rows = await testApp.query(
         `select 1 from audit_entry where resource_id = $1 and action = 'user.email.change.requested'
          and result = 'denied' and details ->> 'reason' = 'wrong_password'`,
         [user.userId],
@@ -146,7 +146,7 @@ describe('another address', () => {
 
   it('is refused to an account without a password', async () => {
     const user = await freshlySignedIn();
-    await fleet.query('update user_account set password_hash = null where id = $1', [user.userId]);
+    await testApp.query('update user_account set password_hash = null where id = $1', [user.userId]);
     for (const proofs of [{}, { currentPassword: PASSWORD }, { ssoReauthGrantId: 'made-up' }]) {
       const refused = await ask(user, freshEmail(), proofs);
       expect(refused).toMatchObject({ status: 400, body: { code: 'enrollment_grant_expired' } });
@@ -199,12 +199,14 @@ describe('another address', () => {
     const email = freshEmail();
     expectStatus(await ask(user, email), 200);
     const token = await identity.mailedToken(email);
-    await fleet.query(`update user_account set status = 'disabled' where id = $1`, [user.userId]);
+    await testApp.query(`update user_account set status = 'disabled' where id = $1`, [user.userId]);
     expect((await verify(token)).body.code).toBe('verification_invalid');
-    await fleet.query(`update user_account set status = 'active' where id = $1`, [user.userId]);
-    await fleet.query(`update link_token set expires_at = now() where user_id = $1`, [user.userId]);
+    await testApp.query(`update user_account set status = 'active' where id = $1`, [user.userId]);
+    await testApp.query(`update link_token set expires_at = now() where user_id = $1`, [user.userId]);
     expect((await verify(token)).body.code).toBe('verification_invalid');
-    await fleet.query(`update link_token set expires_at = now() + interval '1 hour' where user_id = $1`, [user.userId]);
+    await testApp.query(`update link_token set expires_at = now() + interval '1 hour' where user_id = $1`, [
+      user.userId,
+    ]);
     expectStatus(await verify(token), 200);
   }, 30_000);
 
@@ -241,7 +243,7 @@ describe('another address', () => {
     const user = await freshlySignedIn();
     const { bearer } = await enrollTotp(identity, user.bearer);
     await ageProofs(user.userId);
-    const without = await fleet.run({ ENABLE_2FA: 'false' });
+    const without = await testApp.startReplica({ ENABLE_2FA: 'false' });
     const body = { email: freshEmail(), currentPassword: PASSWORD };
     expectStatus(await without.patch('/users/me', body, { bearer }), 200);
   }, 60_000);

@@ -6,14 +6,14 @@ import {
   expectStatus,
   freshAddress,
   freshEmail,
-  IdentityFleet,
+  IdentityTestApp,
   PASSWORD,
   totpCode,
-  type RunningIdentity,
-} from '../../test/identity-fleet.js';
+  type IdentityReplica,
+} from '../../test/identity-test-app.js';
 import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, signInAdmin } from '../../test/users.js';
-import { asFile, pngOf } from '../../test/pictures.js';
-import { asText } from '../../test/visits/audit.js';
+import { attachFile, createPng } from '../../test/images.js';
+import { asText } from '../../test/api-examples/audit.js';
 
 const NEW_PASSWORD = 'another-horse-battery-8';
 const WRONG_PASSWORD = 'not-the-horse-battery-5';
@@ -37,8 +37,8 @@ interface SealedRow {
 type Who = 'admin' | 'member' | 'mover' | 'root' | 'limited';
 
 describe('the audit rows of what users do', () => {
-  let fleet: IdentityFleet;
-  let identity: RunningIdentity;
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
   let rows: SealedRow[];
   const users: Partial<Record<Who, { userId: string; email: string }>> = {};
   const called = new Map<string, { from: string; path: string }>();
@@ -71,12 +71,12 @@ describe('the audit rows of what users do', () => {
   };
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    identity = await fleet.run({ REFRESH_ROTATION_GRACE_SECONDS: '0' });
+    testApp = await IdentityTestApp.start();
+    identity = await testApp.startReplica({ REFRESH_ROTATION_GRACE_SECONDS: '0' });
     watchCalls();
     await actAll();
     await eventually(async () => {
-      rows = await fleet.query<SealedRow>(
+      rows = await testApp.query<SealedRow>(
         `select action, actor_type as "actorType", actor_id as "actorId", actor_email as "actorEmail", canonical,
            resource_type as "resourceType", resource_id as "resourceId", result, ip_address as "ipAddress",
            user_agent as "userAgent", request_id as "requestId", details->>'reason' as reason
@@ -85,7 +85,7 @@ describe('the audit rows of what users do', () => {
       expect(rows.map(({ action }) => action)).toContain('audit.verify');
     });
   }, 120_000);
-  afterAll(() => fleet.stop());
+  afterAll(() => testApp.stop());
 
   const actAll = async () => {
     const admin = await actAsAdmin();
@@ -102,7 +102,7 @@ describe('the audit rows of what users do', () => {
     users.admin = somebody;
     const own = { bearer: somebody.bearer };
     expectStatus(await identity.patch('/users/me', { name: 'Pat Rowan' }, own), 200);
-    const picture = { ...own, send: asFile(pngOf(64, 64)) };
+    const picture = { ...own, send: attachFile(createPng(64, 64)) };
     expectStatus(await identity.call('post', '/users/me/avatar', undefined, picture), 200);
     expectStatus(await identity.delete('/users/me/avatar', own), 200);
     expectStatus(await identity.post('/auth/mfa/setup', undefined, own), 200);

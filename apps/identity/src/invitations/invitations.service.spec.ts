@@ -2,31 +2,31 @@ import { randomUUID } from 'node:crypto';
 import {
   expectStatus,
   freshEmail,
-  IdentityFleet,
+  IdentityTestApp,
   PASSWORD,
-  type RunningIdentity,
+  type IdentityReplica,
   withStatus,
-} from '../../test/identity-fleet.js';
-import { inviteAndAccept, registerPartner, roleId, sessionOf, signInAdmin, type Somebody } from '../../test/users.js';
-import { playSites } from '../../test/played-provisioning.js';
+} from '../../test/identity-test-app.js';
+import { inviteAndAccept, registerPartner, roleId, sessionOf, signInAdmin, type TestUser } from '../../test/users.js';
+import { startFakeProvisioning } from '../../test/fake-provisioning.js';
 
 describe('users and invitations', () => {
-  let fleet: IdentityFleet;
-  let identity: RunningIdentity;
-  let acme: Somebody;
-  let other: Somebody;
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
+  let acme: TestUser;
+  let other: TestUser;
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    identity = await fleet.run();
+    testApp = await IdentityTestApp.start();
+    identity = await testApp.startReplica();
     acme = await registerPartner(identity, 'Acme MSP');
     other = await registerPartner(identity, 'Other MSP');
   }, 120_000);
-  afterAll(() => fleet.stop());
+  afterAll(() => testApp.stop());
 
   const invite = (bearer: string, body: Record<string, unknown>) => identity.post('/users/invite', body, { bearer });
   const withOrganization = async (partnerId: string) => {
-    const [row] = await fleet.query<{ id: string }>(
+    const [row] = await testApp.query<{ id: string }>(
       `insert into organization_directory (org_id, partner_id, name, slug, status, version)
        values (gen_random_uuid(), $1, 'Customer', 'customer-' || gen_random_uuid(), 'active', 1) returning org_id as id`,
       [partnerId],
@@ -79,7 +79,7 @@ describe('users and invitations', () => {
     const viewer = await roleId(identity, acme.bearer, 'Partner Viewer');
     expectStatus(await invite(acme.bearer, { email, name: 'Robin', roleId: viewer }), 201);
     const token = await identity.mailedToken(email);
-    const [dump] = await fleet.query<{ rows: string }>(
+    const [dump] = await testApp.query<{ rows: string }>(
       `select (select json_agg(t)::text from link_token t) || (select json_agg(m)::text from mail m) as rows`,
     );
     expect(dump.rows).not.toContain(token);
@@ -155,7 +155,7 @@ describe('users and invitations', () => {
     const unanswered = { roleId: role, orgId, siteIds: [site] };
     const alone = await invite(acme.bearer, { email: freshEmail(), name: 'Robin', ...unanswered });
     expect([alone.status, alone.body.code]).toEqual([503, 'service_unavailable']);
-    const provisioning = await playSites(fleet, new Set([site, elsewhere]));
+    const provisioning = await startFakeProvisioning(testApp, new Set([site, elsewhere]));
     const strange = await invite(acme.bearer, {
       email: freshEmail(),
       name: 'Robin',

@@ -2,34 +2,34 @@ import { eventually } from '@rmm/testing-services';
 import {
   expectStatus,
   freshEmail,
-  IdentityFleet,
+  IdentityTestApp,
   PASSWORD,
-  type Answer,
-  type RunningIdentity,
-} from '../../test/identity-fleet.js';
-import { inviteAndAccept, registerPartner, roleId, sessionOf, signInAdmin, type Somebody } from '../../test/users.js';
+  type TestResponse,
+  type IdentityReplica,
+} from '../../test/identity-test-app.js';
+import { inviteAndAccept, registerPartner, roleId, sessionOf, signInAdmin, type TestUser } from '../../test/users.js';
 
 const pair = (resource: string, action: string) => ({ resource, action });
 const UNKNOWN = '7d9f2c1e-0000-4000-8000-000000000000';
-const codeOf = ({ status, body }: Answer) => (status < 300 ? status : (body.code as string));
+const codeOf = ({ status, body }: TestResponse) => (status < 300 ? status : (body.code as string));
 
 describe('members', () => {
-  let fleet: IdentityFleet;
-  let replicas: RunningIdentity[];
-  let identity: RunningIdentity;
-  let owner: Somebody;
-  let stranger: Somebody;
+  let testApp: IdentityTestApp;
+  let replicas: IdentityReplica[];
+  let identity: IdentityReplica;
+  let owner: TestUser;
+  let stranger: TestUser;
   let viewer: string;
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    identity = await fleet.run();
-    replicas = [identity, await fleet.run()];
+    testApp = await IdentityTestApp.start();
+    identity = await testApp.startReplica();
+    replicas = [identity, await testApp.startReplica()];
     owner = await registerPartner(identity);
     stranger = await registerPartner(identity, 'Other MSP');
     viewer = await roleId(identity, owner.bearer, 'Partner Viewer');
   }, 120_000);
-  afterAll(() => fleet.stop());
+  afterAll(() => testApp.stop());
 
   const member = (role = viewer) => inviteAndAccept(identity, owner.bearer, { roleId: role, orgAccess: 'all' });
   const memberWith = async (...permissions: object[]) => {
@@ -55,7 +55,7 @@ describe('members', () => {
       );
       expect([refresh.status, refresh.body.code]).toEqual([401, 'refresh_invalid']);
       expect((await login(leaver.email)).body.code).toBe('login_failed');
-      const [account] = await fleet.query<{ status: string }>('select status from user_account where id = $1', [
+      const [account] = await testApp.query<{ status: string }>('select status from user_account where id = $1', [
         leaver.userId,
       ]);
       expect(account).toEqual({ status: 'active' });
@@ -117,7 +117,7 @@ describe('members', () => {
           one?.delete(`/users/${second.userId}`, first),
           two?.delete(`/users/${first.userId}`, second),
         ]);
-        const left = await fleet.query(
+        const left = await testApp.query(
           `select m.id from partner_membership m join role r on r.id = m.role_id
            where m.partner_id = $1 and r.system_key = 'partner_admin'`,
           [first.partnerId],
@@ -143,7 +143,7 @@ describe('members', () => {
   });
 
   it('who reach more sites are neither removed nor given a role by who reaches fewer', async () => {
-    const [{ orgId }] = await fleet.query<{ orgId: string }>(
+    const [{ orgId }] = await testApp.query<{ orgId: string }>(
       `insert into organization_directory (org_id, partner_id, name, slug, status, version)
        values (gen_random_uuid(), $1, 'Customer', 'c-' || gen_random_uuid(), 'active', 1) returning org_id as "orgId"`,
       [owner.partnerId],
@@ -154,7 +154,7 @@ describe('members', () => {
       await inviteAndAccept(identity, owner.bearer, { roleId: orgAdmin, orgId }),
       await inviteAndAccept(identity, owner.bearer, { roleId: orgViewer, orgId }),
     ];
-    await fleet.query(`update organization_membership set site_ids = array[gen_random_uuid()] where user_id = $1`, [
+    await testApp.query(`update organization_membership set site_ids = array[gen_random_uuid()] where user_id = $1`, [
       confined.userId,
     ]);
     const { bearer } = sessionOf(expectStatus(await login(confined.email), 200));
@@ -299,7 +299,7 @@ describe('members', () => {
       const bearer = await signInAdmin(identity);
       const { id } = (await identity.get('/users/me', { bearer })).body;
       const other = await member();
-      await fleet.query('update user_account set is_platform_admin = true where id = $1', [other.userId]);
+      await testApp.query('update user_account set is_platform_admin = true where id = $1', [other.userId]);
       const { bearer: second } = sessionOf(expectStatus(await login(other.email), 200));
       const [one, two] = replicas;
       const answers = await Promise.all([
@@ -307,10 +307,10 @@ describe('members', () => {
         two?.patch(`/users/${id}`, { status: 'disabled' }, { bearer: second }),
       ]);
       expect(answers.filter((answer) => answer?.status === 200)).toHaveLength(1);
-      await fleet.query(`update user_account set status = 'active', is_platform_admin = (id = $1) where id = any($2)`, [
-        id,
-        [id, other.userId],
-      ]);
+      await testApp.query(
+        `update user_account set status = 'active', is_platform_admin = (id = $1) where id = any($2)`,
+        [id, [id, other.userId]],
+      );
     });
 
     it('do not shut themselves out', async () => {

@@ -2,13 +2,13 @@ import { hashKey } from '@rmm/secrets';
 import { RedisConnections } from '@rmm/service-kit';
 import {
   expectStatus,
-  IdentityFleet,
+  IdentityTestApp,
   PASSWORD,
   totpCode,
-  type Answer,
-  type RunningIdentity,
+  type TestResponse,
+  type IdentityReplica,
   withStatus,
-} from '../../test/identity-fleet.js';
+} from '../../test/identity-test-app.js';
 import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf } from '../../test/users.js';
 
 const invalid = { status: 400, body: { code: 'mfa_code_invalid' } };
@@ -16,15 +16,15 @@ const ended = { status: 401, body: { code: 'mfa_session_invalid' } };
 
 /** What somebody with the password, but without the factor, might try. */
 describe('an attack on the second factor', () => {
-  let fleet: IdentityFleet;
-  let identity: RunningIdentity;
-  let twin: RunningIdentity;
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
+  let twin: IdentityReplica;
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    [identity, twin] = await Promise.all([fleet.run(), fleet.run()]);
+    testApp = await IdentityTestApp.start();
+    [identity, twin] = await Promise.all([testApp.startReplica(), testApp.startReplica()]);
   }, 120_000);
-  afterAll(() => fleet.stop());
+  afterAll(() => testApp.stop());
 
   const enrolled = async () => {
     const partner = await registerPartner(identity);
@@ -36,9 +36,9 @@ describe('an attack on the second factor', () => {
   };
   const verify = (body: object, at = identity, bearer?: string) => at.post('/auth/mfa/verify', body, { bearer });
   const redis = () => identity.app.get(RedisConnections, { strict: false }).shared;
-  const statuses = (answers: Answer[]) => answers.map(({ status }) => status).sort();
+  const statuses = (answers: TestResponse[]) => answers.map(({ status }) => status).sort();
   const secretOf = async (userId: string) => {
-    const [row] = await fleet.query<{ sealed: string }>(
+    const [row] = await testApp.query<{ sealed: string }>(
       'select secret_sealed as sealed from totp_factor where user_id = $1',
       [userId],
     );
@@ -59,11 +59,12 @@ describe('an attack on the second factor', () => {
 
     it('ends with a password change, a disabled account and a lost membership, and stays ended', async () => {
       const changes = [
-        (userId: string) => fleet.query('update user_account set auth_epoch = auth_epoch + 1 where id = $1', [userId]),
-        (userId: string) => fleet.query(`update user_account set status = 'disabled' where id = $1`, [userId]),
-        (userId: string) => fleet.query('delete from partner_membership where user_id = $1', [userId]),
-        (userId: string) => fleet.query('update user_account set mfa_epoch = mfa_epoch + 1 where id = $1', [userId]),
-        (userId: string) => fleet.query(`update user_account set mfa_method = 'sms' where id = $1`, [userId]),
+        (userId: string) =>
+          testApp.query('update user_account set auth_epoch = auth_epoch + 1 where id = $1', [userId]),
+        (userId: string) => testApp.query(`update user_account set status = 'disabled' where id = $1`, [userId]),
+        (userId: string) => testApp.query('delete from partner_membership where user_id = $1', [userId]),
+        (userId: string) => testApp.query('update user_account set mfa_epoch = mfa_epoch + 1 where id = $1', [userId]),
+        (userId: string) => testApp.query(`update user_account set mfa_method = 'sms' where id = $1`, [userId]),
       ];
       for (const change of changes) {
         const user = await enrolled();
@@ -71,7 +72,7 @@ describe('an attack on the second factor', () => {
         await change(user.userId);
         const code = totpCode(user.secret);
         expect(await verify({ tempToken: token, code })).toMatchObject(ended);
-        await fleet.query(`update user_account set status = 'active', mfa_method = 'totp' where id = $1`, [
+        await testApp.query(`update user_account set status = 'active', mfa_method = 'totp' where id = $1`, [
           user.userId,
         ]);
         expect(await verify({ tempToken: token, code })).toMatchObject(ended);
@@ -216,7 +217,7 @@ describe('an attack on the second factor', () => {
         tokens.map((token, n) => verify({ tempToken: token, code }, n % 2 ? twin : identity)),
       );
       expect(statuses(answers)).toEqual([200, 400, 400]);
-      const [{ left }] = await fleet.query<{ left: number }>(
+      const [{ left }] = await testApp.query<{ left: number }>(
         'select count(*)::int as left from recovery_code where user_id = $1',
         [user.userId],
       );

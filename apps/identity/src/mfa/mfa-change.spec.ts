@@ -3,29 +3,29 @@ import {
   cookiesOf,
   expectStatus,
   freshEmail,
-  IdentityFleet,
+  IdentityTestApp,
   PASSWORD,
   totpCode,
-  type Answer,
+  type TestResponse,
   type CallOptions,
-  type RunningIdentity,
+  type IdentityReplica,
   withStatus,
-} from '../../test/identity-fleet.js';
+} from '../../test/identity-test-app.js';
 import { enrollTotp, registerPartner, sessionOf } from '../../test/users.js';
 
-const mfaClaim = (answer: Answer) =>
+const mfaClaim = (answer: TestResponse) =>
   JSON.parse(Buffer.from(sessionOf(answer).bearer.split('.')[1] ?? '', 'base64url').toString()).mfa as boolean;
 
 describe('a change of factors', () => {
-  let fleet: IdentityFleet;
-  let identity: RunningIdentity;
-  let twin: RunningIdentity;
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
+  let twin: IdentityReplica;
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    [identity, twin] = await Promise.all([fleet.run(), fleet.run()]);
+    testApp = await IdentityTestApp.start();
+    [identity, twin] = await Promise.all([testApp.startReplica(), testApp.startReplica()]);
   }, 120_000);
-  afterAll(() => fleet.stop());
+  afterAll(() => testApp.stop());
 
   const login = (email: string) => identity.post('/auth/login', { email, password: PASSWORD });
   const enrolled = async () => {
@@ -34,10 +34,10 @@ describe('a change of factors', () => {
   };
   const disable = (body: object, options: CallOptions, at = identity) => at.post('/auth/mfa/disable', body, options);
   const setPolicy = (partnerId: string, security: object | string) =>
-    fleet.query('update partner set settings = $2 where id = $1', [partnerId, JSON.stringify({ security })]);
+    testApp.query('update partner set settings = $2 where id = $1', [partnerId, JSON.stringify({ security })]);
   const auditOf = (userId: string, action: string) =>
     eventually(async () => {
-      const rows = await fleet.query<{ result: string; details: Record<string, unknown> }>(
+      const rows = await testApp.query<{ result: string; details: Record<string, unknown> }>(
         'select result, details from audit_entry where resource_id = $1 and action = $2 order by sequence',
         [userId, action],
       );
@@ -45,7 +45,7 @@ describe('a change of factors', () => {
       return rows;
     });
   const ageProofs = (userId: string) =>
-    fleet.query(
+    testApp.query(
       `update session_family set password_proof_at = now() - interval '11 minutes',
          factor_proof_at = now() - interval '11 minutes' where user_id = $1`,
       [userId],
@@ -71,7 +71,7 @@ describe('a change of factors', () => {
       }
       const me = await identity.get('/auth/me', { bearer: sessionOf(done).bearer });
       expect(me.body.user).toMatchObject({ mfaEnabled: false, mfaMethod: null, recoveryCodesLeft: 0 });
-      const left = await fleet.query(
+      const left = await testApp.query(
         `select 1 from totp_factor where user_id = $1 union all select 1 from recovery_code where user_id = $1`,
         [user.userId],
       );
@@ -157,7 +157,7 @@ describe('a change of factors', () => {
     it('is refused while any other membership demands the factor', async () => {
       const user = await enrolled();
       const other = await registerPartner(identity);
-      await fleet.query(
+      await testApp.query(
         `insert into partner_membership (partner_id, user_id, role_id)
          select partner_id, $2, role_id from partner_membership where user_id = $1`,
         [other.userId, user.userId],
@@ -176,7 +176,7 @@ describe('a change of factors', () => {
       expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
       const { bearer } = sessionOf(withStatus(answers, 200));
       expect((await identity.get('/auth/me', { bearer })).body.user.mfaEnabled).toBe(false);
-      const [{ alive }] = await fleet.query<{ alive: number }>(
+      const [{ alive }] = await testApp.query<{ alive: number }>(
         'select count(*)::int as alive from session_family where user_id = $1 and revoked_at is null',
         [user.userId],
       );
@@ -224,7 +224,7 @@ describe('a change of factors', () => {
     it('refuses a session that ended after the request was let in', async () => {
       const user = await enrolled();
       await identity.get('/auth/me', { bearer: user.bearer });
-      await fleet.query('update session_family set revoked_at = now() where user_id = $1', [user.userId]);
+      await testApp.query('update session_family set revoked_at = now() where user_id = $1', [user.userId]);
       const late = await identity.post('/auth/mfa/recovery-codes', {}, user);
       expect(late).toMatchObject({ status: 401, body: { code: 'unauthenticated' } });
       const { tempToken } = (await login(user.email)).body;
@@ -243,11 +243,11 @@ describe('a change of factors', () => {
 
   describe('a step-up', () => {
     const stepUp = (body: object, options: CallOptions) => identity.post('/auth/mfa/step-up', body, options);
-    /** Somebody whose factor is not TOTP, as another method would leave it; the proofs of its session are old. */
+    /** TestUser whose factor is not TOTP, as another method would leave it; the proofs of its session are old. */
     const withOtherFactor = async () => {
       const user = await enrolled();
-      await fleet.query('delete from totp_factor where user_id = $1', [user.userId]);
-      await fleet.query(
+      await testApp.query('delete from totp_factor where user_id = $1', [user.userId]);
+      await testApp.query(
         `update user_account set mfa_method = 'sms', phone_number = '+4915112345678', phone_verified = true where id = $1`,
         [user.userId],
       );
@@ -326,7 +326,7 @@ describe('a change of factors', () => {
       expect(wrong).toMatchObject({ status: 400, body: { code: 'mfa_code_invalid' } });
       // Neither the refusals spent the code, nor the wrong code the grant.
       expectStatus(await enable({ code, stepUpGrantId }), 200);
-      const [row] = await fleet.query('select mfa_method as method from user_account where id = $1', [user.userId]);
+      const [row] = await testApp.query('select mfa_method as method from user_account where id = $1', [user.userId]);
       expect(row).toEqual({ method: 'totp' });
     }, 30_000);
 
@@ -367,7 +367,7 @@ describe('a change of factors', () => {
       await ageProofs(partner.userId);
       expect((await identity.post('/auth/mfa/setup', undefined, partner)).status).toBe(200);
       const user = await enrolled();
-      await fleet.query('delete from totp_factor where user_id = $1', [user.userId]);
+      await testApp.query('delete from totp_factor where user_id = $1', [user.userId]);
       expect((await identity.post('/auth/mfa/setup', undefined, user)).status).toBe(200);
     }, 30_000);
   });
@@ -385,7 +385,7 @@ describe('a change of factors', () => {
   }, 30_000);
 
   it('does not exist while two-factor is off', async () => {
-    const off = await fleet.run({ ENABLE_2FA: 'false' });
+    const off = await testApp.startReplica({ ENABLE_2FA: 'false' });
     const { bearer } = await registerPartner(off);
     const code = '123456';
     const calls: [string, object][] = [

@@ -1,27 +1,27 @@
 import {
   expectStatus,
-  IdentityFleet,
+  IdentityTestApp,
   PASSWORD,
   totpCode,
-  type Answer,
-  type RunningIdentity,
+  type TestResponse,
+  type IdentityReplica,
   withStatus,
-} from '../../test/identity-fleet.js';
+} from '../../test/identity-test-app.js';
 import { enrollTotp, registerPartner, sessionOf } from '../../test/users.js';
 
 describe('TOTP', () => {
-  let fleet: IdentityFleet;
-  let identity: RunningIdentity;
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    identity = await fleet.run();
+    testApp = await IdentityTestApp.start();
+    identity = await testApp.startReplica();
   }, 120_000);
-  afterAll(() => fleet.stop());
+  afterAll(() => testApp.stop());
 
   const login = (email: string) => identity.post('/auth/login', { email, password: PASSWORD });
   const verify = (tempToken: string, code: string) => identity.post('/auth/mfa/verify', { tempToken, code });
-  const mfaClaim = (answer: Answer) =>
+  const mfaClaim = (answer: TestResponse) =>
     JSON.parse(Buffer.from(sessionOf(answer).bearer.split('.')[1] ?? '', 'base64url').toString()).mfa as boolean;
   const enrolled = async () => {
     const partner = await registerPartner(identity);
@@ -119,7 +119,7 @@ describe('TOTP', () => {
   it('is demanded by the partner at once, with the way to it left open', async () => {
     const partner = await registerPartner(identity);
     const settings = JSON.stringify({ security: { requireMfa: true, allowedMfaMethods: { sms: false } } });
-    await fleet.query('update partner set settings = $2 where id = $1', [partner.partnerId, settings]);
+    await testApp.query('update partner set settings = $2 where id = $1', [partner.partnerId, settings]);
     const login1 = expectStatus(await login(partner.email), 200);
     expect(login1.body).toMatchObject({
       mfaEnrollmentRequired: true,
@@ -137,7 +137,7 @@ describe('TOTP', () => {
   }, 30_000);
 
   it('is demanded by a role after a window that opens once', async () => {
-    const strict = await fleet.run({ MFA_FORCE_FOR_PARTNER_ADMIN: 'true' });
+    const strict = await testApp.startReplica({ MFA_FORCE_FOR_PARTNER_ADMIN: 'true' });
     const partner = await registerPartner(strict);
     const signIn = () => strict.post('/auth/login', { email: partner.email, password: PASSWORD });
     const first = expectStatus(await signIn(), 200);
@@ -146,7 +146,7 @@ describe('TOTP', () => {
     expect((await strict.get('/users', { bearer: sessionOf(first).bearer })).body.data[0].mfaStatus).toBe('pending');
     expect((await signIn()).body.mfaEnrollmentDeadline).toBe(first.body.mfaEnrollmentDeadline);
 
-    await fleet.query(
+    await testApp.query(
       `update user_account set mfa_grace_granted_at = now() - interval '15 days', mfa_enrollment_deadline = now() - interval '1 day' where id = $1`,
       [partner.userId],
     );
@@ -156,7 +156,7 @@ describe('TOTP', () => {
   }, 60_000);
 
   it('does not exist while two-factor is off', async () => {
-    const off = await fleet.run({ ENABLE_2FA: 'false' });
+    const off = await testApp.startReplica({ ENABLE_2FA: 'false' });
     const partner = await registerPartner(off);
     expect((await off.post('/auth/mfa/setup', undefined, { bearer: partner.bearer })).status).toBe(404);
     expect((await off.post('/auth/mfa/verify', { code: '123456', tempToken: 'x' })).status).toBe(404);
@@ -166,7 +166,7 @@ describe('TOTP', () => {
 
   it('stores neither secret nor code in clear', async () => {
     const user = await enrolled();
-    const [row] = await fleet.query<{ secret: string; codes: string }>(
+    const [row] = await testApp.query<{ secret: string; codes: string }>(
       `select secret_sealed as secret, (select string_agg(encode(code_hash, 'hex'), ' ') from recovery_code where user_id = $1) as codes
        from totp_factor where user_id = $1`,
       [user.userId],

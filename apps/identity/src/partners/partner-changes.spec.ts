@@ -2,21 +2,21 @@ import { randomUUID } from 'node:crypto';
 import { PARTNER_UPDATED, subjects, type Envelope, type PartnerState } from '@rmm/contracts';
 import { NatsLink } from '@rmm/messaging';
 import { eventually } from '@rmm/testing-services';
-import { expectStatus, IdentityFleet, PASSWORD, type RunningIdentity } from '../../test/identity-fleet.js';
+import { expectStatus, IdentityTestApp, PASSWORD, type IdentityReplica } from '../../test/identity-test-app.js';
 import { enrollTotp, inviteAndAccept, registerPartner, roleId, signInAdmin } from '../../test/users.js';
 
 describe('changing a partner', () => {
-  let fleet: IdentityFleet;
-  let identity: RunningIdentity;
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
   let root: string;
   let onlooker: NatsLink;
   const facts: Envelope<PartnerState>[] = [];
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    identity = await fleet.run();
+    testApp = await IdentityTestApp.start();
+    identity = await testApp.startReplica();
     root = await signInAdmin(identity);
-    onlooker = new NatsLink({ url: fleet.nats.adminUrl, name: 'onlooker' });
+    onlooker = new NatsLink({ url: testApp.nats.adminUrl, name: 'onlooker' });
     await onlooker.open();
     onlooker.connection.subscribe(subjects.internal('identity', PARTNER_UPDATED), {
       callback: (_, message) => void facts.push(message.json<Envelope<PartnerState>>()),
@@ -25,13 +25,13 @@ describe('changing a partner', () => {
   }, 120_000);
   afterAll(async () => {
     await onlooker?.close();
-    await fleet.stop();
+    await testApp.stop();
   });
 
   const patch = (id: string, body: object, bearer = root) => identity.patch(`/orgs/partners/${id}`, body, { bearer });
   const patchOwn = (body: object, bearer: string) => identity.patch('/orgs/partners/me', body, { bearer });
   const auditOf = (partnerId: string, action: string) =>
-    fleet.query<{ details: unknown; org_id: string | null }>(
+    testApp.query<{ details: unknown; org_id: string | null }>(
       `select details, org_id from audit_entry where partner_id = $1 and action = $2 and result = 'success' order by sequence`,
       [partnerId, action],
     );

@@ -5,28 +5,28 @@ import {
   expectStatus,
   freshAddress,
   freshEmail,
-  IdentityFleet,
+  IdentityTestApp,
   PASSWORD,
-  type RunningIdentity,
+  type IdentityReplica,
   withStatus,
-} from '../../test/identity-fleet.js';
-import { enrollTotp, registerPartner, sessionOf, type Somebody } from '../../test/users.js';
+} from '../../test/identity-test-app.js';
+import { enrollTotp, registerPartner, sessionOf, type TestUser } from '../../test/users.js';
 import { FORGOT_PASSWORD_QUEUE } from './forgot-password-queue.js';
 
 const NEW_PASSWORD = 'violet umbrella tango';
 const INVALID = { status: 400, body: { code: 'reset_token_invalid' } };
 
 describe('forgotten passwords', () => {
-  let fleet: IdentityFleet;
-  let identity: RunningIdentity;
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
   let queue: Queue;
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    identity = await fleet.run();
+    testApp = await IdentityTestApp.start();
+    identity = await testApp.startReplica();
     queue = identity.app.get<Queue>(getQueueToken(FORGOT_PASSWORD_QUEUE));
   }, 120_000);
-  afterAll(() => fleet.stop());
+  afterAll(() => testApp.stop());
 
   const forgot = (email: string, options = {}) => identity.post('/auth/forgot-password', { email }, options);
   const reset = (token: string, password = NEW_PASSWORD, options = {}) =>
@@ -41,7 +41,7 @@ describe('forgotten passwords', () => {
       if (mails.length < count) throw new Error(`${mails.length} reset mails for ${email}`);
       return /token=([A-Za-z0-9_-]+)/.exec(mails[0]?.text ?? '')?.[1] ?? '';
     });
-  const askAndGet = async ({ email }: Somebody) => {
+  const askAndGet = async ({ email }: TestUser) => {
     expectStatus(await forgot(email), 200);
     return linkFor(email);
   };
@@ -52,7 +52,7 @@ describe('forgotten passwords', () => {
       expect(Object.values(counts).every((count) => count === 0)).toBe(true);
     });
   const linksOf = (email: string) =>
-    fleet.query(
+    testApp.query(
       `select t.user_id from link_token t join user_account u on u.id = t.user_id
        where u.email = $1 and t.purpose = 'password_reset'`,
       [email],
@@ -79,14 +79,14 @@ describe('forgotten passwords', () => {
     await eventually(async () => expect(await mailsOf(user.email, 'Your password was changed')).toHaveLength(1));
     await eventually(async () =>
       expect(
-        await fleet.query(
+        await testApp.query(
           `select result, partner_id as "partnerId" from audit_entry
            where action = 'user.password.reset' and resource_id = $1 and result = 'success'`,
           [user.userId],
         ),
       ).toEqual([{ result: 'success', partnerId: user.partnerId }]),
     );
-    const reasons = await fleet.query(
+    const reasons = await testApp.query(
       'select distinct revoked_reason as reason from session_family where user_id = $1 and revoked_at is not null',
       [user.userId],
     );
@@ -95,14 +95,14 @@ describe('forgotten passwords', () => {
 
   it('answer everybody with the same bytes, and mail only those who could sign in', async () => {
     const disabled = await registerPartner(identity);
-    await fleet.query(`update user_account set status = 'disabled' where id = $1`, [disabled.userId]);
+    await testApp.query(`update user_account set status = 'disabled' where id = $1`, [disabled.userId]);
     const passwordless = await registerPartner(identity);
-    await fleet.query('update user_account set password_hash = null where id = $1', [passwordless.userId]);
+    await testApp.query('update user_account set password_hash = null where id = $1', [passwordless.userId]);
     const suspended = await registerPartner(identity);
-    await fleet.query(`update partner set status = 'suspended' where id = $1`, [suspended.partnerId]);
+    await testApp.query(`update partner set status = 'suspended' where id = $1`, [suspended.partnerId]);
     const known = await registerPartner(identity);
     const invited = freshEmail('invited');
-    await fleet.query(`insert into user_account (email, name) values ($1, 'Invited')`, [invited]);
+    await testApp.query(`insert into user_account (email, name) values ($1, 'Invited')`, [invited]);
     const without = [disabled.email, passwordless.email, suspended.email, invited, freshEmail()];
 
     const answers = [];
@@ -132,7 +132,7 @@ describe('forgotten passwords', () => {
     for (let n = 0; n < 8; n += 1) expectStatus(await forgot(email), 200);
     await settled();
     expect(
-      await fleet.query(`select id from mail where recipient = $1 and template = 'password-reset'`, [email]),
+      await testApp.query(`select id from mail where recipient = $1 and template = 'password-reset'`, [email]),
     ).toHaveLength(5);
     expect((await reset(await linkFor(email, 5))).status).toBe(200);
   }, 30_000);
@@ -175,7 +175,7 @@ describe('forgotten passwords', () => {
 
   it("hold to the rules of the user's partner", async () => {
     const user = await registerPartner(identity);
-    await fleet.query(`update partner set settings = '{"security": {"passwordMinLength": 30}}' where id = $1`, [
+    await testApp.query(`update partner set settings = '{"security": {"passwordMinLength": 30}}' where id = $1`, [
       user.partnerId,
     ]);
     const token = await askAndGet(user);
@@ -211,10 +211,10 @@ describe('forgotten passwords', () => {
     async (_, change) => {
       const user = await registerPartner(identity);
       const token = await askAndGet(user);
-      await fleet.query(change, [user.userId]);
+      await testApp.query(change, [user.userId]);
       expect(await reset(token)).toMatchObject(INVALID);
       expect(
-        await fleet.query('select 1 from user_account where id = $1 and password_changed_at > created_at', [
+        await testApp.query('select 1 from user_account where id = $1 and password_changed_at > created_at', [
           user.userId,
         ]),
       ).toEqual([]);
@@ -230,7 +230,7 @@ describe('forgotten passwords', () => {
     const row = { result: 'failure', reason: 'token_invalid' };
     await eventually(async () =>
       expect(
-        await fleet.query(
+        await testApp.query(
           `select result, details ->> 'reason' as reason from audit_entry
            where action = 'user.password.reset' and ip_address = $1`,
           [from],
@@ -292,12 +292,12 @@ describe('forgotten passwords', () => {
 
   it('wait for Redis: without it both calls are refused', async () => {
     const { email } = await registerPartner(identity);
-    await fleet.stores.redis.stop();
+    await testApp.stores.redis.stop();
     const unavailable = { status: 503, body: { code: 'service_unavailable' } };
     expect(await forgot(email)).toMatchObject(unavailable);
     expect(await forgot(freshEmail())).toMatchObject(unavailable);
     expect(await reset('A'.repeat(48))).toMatchObject(unavailable);
-    await fleet.stores.redis.start();
+    await testApp.stores.redis.start();
     await eventually(async () => expectStatus(await forgot(email), 200));
     await linkFor(email);
   }, 60_000);

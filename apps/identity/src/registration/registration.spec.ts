@@ -6,22 +6,22 @@ import {
   expectStatus,
   freshAddress,
   freshEmail,
-  IdentityFleet,
+  IdentityTestApp,
   PASSWORD,
-  type RunningIdentity,
+  type IdentityReplica,
   withStatus,
-} from '../../test/identity-fleet.js';
+} from '../../test/identity-test-app.js';
 import { registerPartner, sessionOf, signInAdmin } from '../../test/users.js';
 
 describe('sign-up', () => {
-  let fleet: IdentityFleet;
-  let identity: RunningIdentity;
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    identity = await fleet.run();
+    testApp = await IdentityTestApp.start();
+    identity = await testApp.startReplica();
   }, 120_000);
-  afterAll(() => fleet.stop());
+  afterAll(() => testApp.stop());
 
   const form = (email: string, over: Record<string, unknown> = {}) => ({
     companyName: 'Acme MSP',
@@ -35,7 +35,7 @@ describe('sign-up', () => {
   it('makes partner, role, user and session by the mailed link, once', async () => {
     const email = freshEmail();
     expectStatus(await identity.post('/auth/register-partner', form(email)), 200);
-    expect(await fleet.query('select id from user_account where email = $1', [email])).toEqual([]);
+    expect(await testApp.query('select id from user_account where email = $1', [email])).toEqual([]);
     const token = await identity.mailedToken(email);
     const clicks = await Promise.all([1, 2].map(() => identity.post('/auth/verify-email', { token })));
     expect(clicks.map(({ status }) => status).sort()).toEqual([200, 400]);
@@ -93,7 +93,7 @@ describe('sign-up', () => {
 
   it('gives partners of one name different slugs, also when they come at once', async () => {
     const partners = await Promise.all([1, 2, 3].map(() => registerPartner(identity, 'Same Name')));
-    const slugs = await fleet.query<{ slug: string }>(`select slug from partner where id = any($1)`, [
+    const slugs = await testApp.query<{ slug: string }>(`select slug from partner where id = any($1)`, [
       partners.map((p) => p.partnerId),
     ]);
     expect(slugs.map(({ slug }) => slug).sort()).toEqual(['same-name', 'same-name-2', 'same-name-3']);
@@ -111,8 +111,8 @@ describe('sign-up', () => {
     expect((await identity.post('/auth/register', { email: freshEmail(), password: PASSWORD })).status).toBe(200);
   }, 30_000);
 
-  it('tells the fleet by a fact that asks for the first organization, and the audit trail', async () => {
-    const nats = await connect(natsOptions(fleet.nats.adminUrl, 'spec'));
+  it('publishes partner.created, which creates the first organization, and records an audit entry', async () => {
+    const nats = await connect(natsOptions(testApp.nats.adminUrl, 'spec'));
     const facts = nats.subscribe(subjects.internal('identity', PARTNER_CREATED), { max: 1 });
     await nats.flush();
     const partner = await registerPartner(identity, 'Told Everywhere');
@@ -131,7 +131,7 @@ describe('sign-up', () => {
     }
     await nats.close();
     await eventually(async () => {
-      const rows = await fleet.query<{ action: string }>('select action from audit_entry where partner_id = $1', [
+      const rows = await testApp.query<{ action: string }>('select action from audit_entry where partner_id = $1', [
         partner.partnerId,
       ]);
       expect(rows.map(({ action }) => action).sort()).toEqual(['auth.email_verified', 'partner.create', 'user.login']);
@@ -139,7 +139,7 @@ describe('sign-up', () => {
   }, 30_000);
 
   it('is closed without ENABLE_REGISTRATION', async () => {
-    const closed = await fleet.run({ ENABLE_REGISTRATION: 'false' });
+    const closed = await testApp.startReplica({ ENABLE_REGISTRATION: 'false' });
     expect(await closed.post('/auth/register-partner', form(freshEmail()))).toMatchObject({
       status: 404,
       body: { code: 'not_found' },

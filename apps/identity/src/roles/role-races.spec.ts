@@ -1,24 +1,29 @@
-import { expectStatus, IdentityFleet, type Answer, type RunningIdentity } from '../../test/identity-fleet.js';
-import { inviteAndAccept, registerPartner, type Somebody } from '../../test/users.js';
+import {
+  expectStatus,
+  IdentityTestApp,
+  type TestResponse,
+  type IdentityReplica,
+} from '../../test/identity-test-app.js';
+import { inviteAndAccept, registerPartner, type TestUser } from '../../test/users.js';
 
 describe('roles that are changed side by side', () => {
-  let fleet: IdentityFleet;
-  let replicas: RunningIdentity[];
-  let identity: RunningIdentity;
-  let owner: Somebody;
+  let testApp: IdentityTestApp;
+  let replicas: IdentityReplica[];
+  let identity: IdentityReplica;
+  let owner: TestUser;
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    identity = await fleet.run();
-    replicas = [identity, await fleet.run()];
+    testApp = await IdentityTestApp.start();
+    identity = await testApp.startReplica();
+    replicas = [identity, await testApp.startReplica()];
     owner = await registerPartner(identity);
   }, 120_000);
-  afterAll(() => fleet.stop());
+  afterAll(() => testApp.stop());
 
   const make = async (name: string, parentRoleId?: string): Promise<string> =>
     expectStatus(await identity.post('/roles', { name, parentRoleId }, owner), 201).body.id as string;
   const on = (i: number) => replicas[i % replicas.length] ?? identity;
-  const setParent = (i: number, role: string, parentRoleId: string): Promise<Answer> =>
+  const setParent = (i: number, role: string, parentRoleId: string): Promise<TestResponse> =>
     on(i).patch(`/roles/${role}`, { parentRoleId }, owner);
 
   it('never close a circle', async () => {

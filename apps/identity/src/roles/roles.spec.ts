@@ -1,25 +1,30 @@
 import { eventually } from '@rmm/testing-services';
-import { expectStatus, IdentityFleet, type Answer, type RunningIdentity } from '../../test/identity-fleet.js';
-import { inviteAndAccept, registerPartner, roleId, signInAdmin, type Somebody } from '../../test/users.js';
+import {
+  expectStatus,
+  IdentityTestApp,
+  type TestResponse,
+  type IdentityReplica,
+} from '../../test/identity-test-app.js';
+import { inviteAndAccept, registerPartner, roleId, signInAdmin, type TestUser } from '../../test/users.js';
 
 const pair = (resource: string, action: string) => ({ resource, action });
 const UNKNOWN = '7d9f2c1e-0000-4000-8000-000000000000';
 
 describe('roles', () => {
-  let fleet: IdentityFleet;
-  let identity: RunningIdentity;
-  let owner: Somebody;
-  let stranger: Somebody;
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
+  let owner: TestUser;
+  let stranger: TestUser;
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    identity = await fleet.run();
+    testApp = await IdentityTestApp.start();
+    identity = await testApp.startReplica();
     owner = await registerPartner(identity);
     stranger = await registerPartner(identity, 'Other MSP');
   }, 120_000);
-  afterAll(() => fleet.stop());
+  afterAll(() => testApp.stop());
 
-  const make = async (body: object, bearer = owner.bearer): Promise<Answer['body']> =>
+  const make = async (body: object, bearer = owner.bearer): Promise<TestResponse['body']> =>
     expectStatus(await identity.post('/roles', { name: 'Helpdesk', ...body }, { bearer }), 201).body;
   /** A member whose role gives exactly these pairs. */
   const memberWith = async (...permissions: { resource: string; action: string }[]) => {
@@ -176,7 +181,7 @@ describe('roles', () => {
       await identity.post('/roles', { name: 'Own', permissions: [pair('devices', 'read')] }, lesser),
       201,
     ).body;
-    const attempts: Promise<Answer>[] = [
+    const attempts: Promise<TestResponse>[] = [
       identity.post('/roles', { name: 'R', permissions: [pair('scripts', 'read')] }, lesser),
       identity.post('/roles', { name: 'R', permissions: [pair('*', '*')] }, lesser),
       identity.post('/roles', { name: 'R', permissions: [pair('devices', '*')] }, lesser),

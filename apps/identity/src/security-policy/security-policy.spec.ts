@@ -15,18 +15,18 @@ import {
   expectStatus,
   freshAddress,
   freshEmail,
-  IdentityFleet,
+  IdentityTestApp,
   PASSWORD,
   totpCode,
-  type RunningIdentity,
-} from '../../test/identity-fleet.js';
-import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type Somebody } from '../../test/users.js';
+  type IdentityReplica,
+} from '../../test/identity-test-app.js';
+import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type TestUser } from '../../test/users.js';
 
 const NO_METHODS = { totp: false, sms: false };
 
 describe('security policies', () => {
-  let fleet: IdentityFleet;
-  let identity: RunningIdentity;
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
   let provisioning: NatsLink;
   let onlooker: NatsLink;
   let rpc: RpcClient;
@@ -34,9 +34,9 @@ describe('security policies', () => {
   const heard: Envelope[] = [];
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    identity = await fleet.run();
-    provisioning = new NatsLink({ url: fleet.nats.urlFor('provisioning'), name: 'provisioning-spec' });
+    testApp = await IdentityTestApp.start();
+    identity = await testApp.startReplica();
+    provisioning = new NatsLink({ url: testApp.nats.urlFor('provisioning'), name: 'provisioning-spec' });
     await provisioning.open();
     rpc = new RpcClient(provisioning);
     // What a directory asks when it is told of a change: provisioning is played here.
@@ -46,7 +46,7 @@ describe('security policies', () => {
         message.respond(JSON.stringify({ value: { organizations: found } }));
       },
     });
-    onlooker = new NatsLink({ url: fleet.nats.adminUrl, name: 'onlooker' });
+    onlooker = new NatsLink({ url: testApp.nats.adminUrl, name: 'onlooker' });
     await onlooker.open();
     onlooker.connection.subscribe(subjects.internal('identity', ORGANIZATION_SECURITY_UPDATED), {
       callback: (_, message) => void heard.push(message.json<Envelope>()),
@@ -55,7 +55,7 @@ describe('security policies', () => {
   }, 120_000);
   afterAll(async () => {
     await Promise.all([provisioning?.close(), onlooker?.close()]);
-    await fleet.stop();
+    await testApp.stop();
   });
 
   /** A partner whose administrator has satisfied MFA by an authenticator app. */
@@ -66,8 +66,10 @@ describe('security policies', () => {
   /** The same without any factor left: its session has satisfied MFA, nobody is enrolled. */
   const provenPartner = async () => {
     const partner = await protectedPartner();
-    await fleet.query('delete from totp_factor where user_id = $1', [partner.userId]);
-    await fleet.query('update user_account set mfa_enabled = false, mfa_method = null where id = $1', [partner.userId]);
+    await testApp.query('delete from totp_factor where user_id = $1', [partner.userId]);
+    await testApp.query('update user_account set mfa_enabled = false, mfa_method = null where id = $1', [
+      partner.userId,
+    ]);
     return partner;
   };
   const withOrganization = async (partnerId: string) => {
@@ -81,7 +83,7 @@ describe('security policies', () => {
       version: 1,
     } as const;
     organizations.set(orgId, { ...fact, deleted: false });
-    await fleet.query(
+    await testApp.query(
       `insert into organization_directory (org_id, partner_id, name, slug, status, version)
        values ($1, $2, $3, $4, $5, $6)`,
       Object.values(fact),
@@ -96,17 +98,18 @@ describe('security policies', () => {
     identity.patch('/orgs/partners/me', { settings: { security } }, { bearer, from });
   const stored = async (partnerId: string) =>
     (
-      await fleet.query<{ security: unknown }>(`select settings -> 'security' as security from partner where id = $1`, [
-        partnerId,
-      ])
+      await testApp.query<{ security: unknown }>(
+        `select settings -> 'security' as security from partner where id = $1`,
+        [partnerId],
+      )
     )[0]?.security;
   const auditOf = (partnerId: string, action: string) =>
-    fleet.query<{ result: string; details: Record<string, unknown>; ip_address: string; org_id: string }>(
+    testApp.query<{ result: string; details: Record<string, unknown>; ip_address: string; org_id: string }>(
       'select result, details, ip_address, org_id from audit_entry where partner_id = $1 and action = $2 order by sequence',
       [partnerId, action],
     );
 
-  const request = (partner: Somebody, orgId: string, security: unknown): ApplySecurityPolicyRequest => ({
+  const request = (partner: TestUser, orgId: string, security: unknown): ApplySecurityPolicyRequest => ({
     orgId,
     partnerId: partner.partnerId,
     orgName: 'Customer',
@@ -255,7 +258,7 @@ describe('security policies', () => {
           { result: 'denied', details: { reason: 'mfa_policy_would_lock_out_users', count: 2 } },
         ]),
       );
-      await fleet.query(`update user_account set status = 'disabled' where id = $1`, [member.userId]);
+      await testApp.query(`update user_account set status = 'disabled' where id = $1`, [member.userId]);
       expect((await patchOwn(admin.bearer, { allowedMfaMethods: NO_METHODS })).body.count).toBe(1);
     });
 
@@ -263,7 +266,7 @@ describe('security policies', () => {
       const admin = await provenPartner();
       const orgId = await withOrganization(admin.partnerId);
       const member = await orgMember(admin, orgId);
-      await fleet.query(
+      await testApp.query(
         `update user_account set mfa_enabled = true, mfa_method = 'sms', phone_verified = true where id = $1`,
         [member.userId],
       );
@@ -273,7 +276,7 @@ describe('security policies', () => {
       });
       expectStatus(await patchOwn(admin.bearer, { allowedMfaMethods: { totp: false } }), 200);
       expect((await patchOwn(admin.bearer, { allowedMfaMethods: { sms: false } })).body).toMatchObject({ count: 1 });
-      await fleet.query(
+      await testApp.query(
         `insert into totp_factor (user_id, secret_sealed) values ($1, 'sealed') on conflict (user_id) do nothing`,
         [member.userId],
       );
@@ -286,9 +289,9 @@ describe('security policies', () => {
 
     it('spares users with a passkey, users without any factor, and tenants that were broken before', async () => {
       const admin = await protectedPartner();
-      await fleet.query(`update user_account set mfa_method = 'passkey' where id = $1`, [admin.userId]);
+      await testApp.query(`update user_account set mfa_method = 'passkey' where id = $1`, [admin.userId]);
       expectStatus(await patchOwn(admin.bearer, { requireMfa: true, allowedMfaMethods: NO_METHODS }), 200);
-      await fleet.query(`update user_account set mfa_method = 'totp' where id = $1`, [admin.userId]);
+      await testApp.query(`update user_account set mfa_method = 'totp' where id = $1`, [admin.userId]);
       const settings = { security: { mfaEnrollmentGraceDays: 3 }, theme: 'dark' };
       const edit = { name: 'Broken MSP', settings };
       expectStatus(await identity.patch('/orgs/partners/me', edit, { bearer: admin.bearer }), 200);
@@ -299,7 +302,7 @@ describe('security policies', () => {
 
     it('stops counting at a thousand', async () => {
       const admin = await protectedPartner();
-      await fleet.query(
+      await testApp.query(
         `with users as (
            insert into user_account (email, name, status, mfa_enabled, mfa_method)
            select 'many-' || n || $3, 'Many', 'active', true, 'totp' from generate_series(1, 1000) n returning id
@@ -315,10 +318,10 @@ describe('security policies', () => {
       const admin = await provenPartner();
       const orgId = await withOrganization(admin.partnerId);
       const member = await orgMember(admin, orgId);
-      await fleet.query(`update user_account set mfa_enabled = true, mfa_method = 'sms' where id = $1`, [
+      await testApp.query(`update user_account set mfa_enabled = true, mfa_method = 'sms' where id = $1`, [
         member.userId,
       ]);
-      await fleet.query(`insert into totp_factor (user_id, secret_sealed) values ($1, 'sealed')`, [member.userId]);
+      await testApp.query(`insert into totp_factor (user_id, secret_sealed) values ($1, 'sealed')`, [member.userId]);
       const [byPartner, byOrganization] = await Promise.all([
         patchOwn(admin.bearer, { allowedMfaMethods: { totp: false } }).then(({ status }) => status),
         apply(request(admin, orgId, { allowedMfaMethods: { sms: false } })).then(
@@ -441,7 +444,7 @@ describe('security policies', () => {
       expectStatus(await patchOwn(admin.bearer, { ipAllowlist: ['198.51.100.0/24'] }, '198.51.100.7'), 200);
       const users = () => identity.get('/users', { bearer: member.bearer, from: '192.0.2.7' });
       expect((await users()).status).toBe(403);
-      await fleet.query('update user_account set is_platform_admin = true where id = $1', [member.userId]);
+      await testApp.query('update user_account set is_platform_admin = true where id = $1', [member.userId]);
       expectStatus(await patchOwn(admin.bearer, { passwordMinLength: 9 }, '198.51.100.7'), 200);
       expect((await users()).status).toBe(200);
       await eventually(async () =>
@@ -454,7 +457,7 @@ describe('security policies', () => {
 
   describe('on sessions and passwords', () => {
     const endOf = async (userId: string) => {
-      const [row] = await fleet.query<{ hours: number }>(
+      const [row] = await testApp.query<{ hours: number }>(
         `select extract(epoch from absolute_expires_at - created_at)::float8 / 3600 as hours
          from session_family where user_id = $1 and revoked_at is null order by created_at desc limit 1`,
         [userId],
@@ -480,7 +483,7 @@ describe('security policies', () => {
       expect(await endOf(member.userId)).toBe(48);
       expect(login.status).toBe(200);
 
-      await fleet.query(`update session_family set created_at = now() - interval '49 hours' where user_id = $1`, [
+      await testApp.query(`update session_family set created_at = now() - interval '49 hours' where user_id = $1`, [
         member.userId,
       ]);
       const next = sessionOf(refreshed).cookies;

@@ -3,30 +3,30 @@ import {
   cookiesOf,
   expectStatus,
   freshAddress,
-  IdentityFleet,
+  IdentityTestApp,
   PASSWORD,
-  type Answer,
-  type RunningIdentity,
+  type TestResponse,
+  type IdentityReplica,
   withStatus,
-} from '../../test/identity-fleet.js';
-import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type Somebody } from '../../test/users.js';
+} from '../../test/identity-test-app.js';
+import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type TestUser } from '../../test/users.js';
 
 const INVALID = { status: 401, body: { code: 'refresh_invalid' } };
 const CLEARED = { service_refresh_token: '', service_csrf_token: '' };
 
 /** What becomes of sessions when somebody, or bad luck, works against them. @see CONTRACT.md 2.3 to 2.7 */
 describe('an attack on sessions', () => {
-  let fleet: IdentityFleet;
-  let identity: RunningIdentity;
-  let twin: RunningIdentity;
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
+  let twin: IdentityReplica;
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    [identity, twin] = await Promise.all([fleet.run(), fleet.run()]);
+    testApp = await IdentityTestApp.start();
+    [identity, twin] = await Promise.all([testApp.startReplica(), testApp.startReplica()]);
   }, 120_000);
-  afterAll(() => fleet.stop());
+  afterAll(() => testApp.stop());
 
-  const signIn = async ({ email }: Pick<Somebody, 'email'>, options = {}) =>
+  const signIn = async ({ email }: Pick<TestUser, 'email'>, options = {}) =>
     sessionOf(expectStatus(await identity.post('/auth/login', { email, password: PASSWORD }, options), 200));
   const somebody = async () => {
     const partner = await registerPartner(identity);
@@ -41,8 +41,8 @@ describe('an attack on sessions', () => {
   const claimsOf = (token: string) =>
     JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as Record<string, unknown>;
   const living = (userId: string) =>
-    fleet.query('select id from session_family where user_id = $1 and revoked_at is null', [userId]);
-  const statuses = (answers: readonly Answer[]) => answers.map(({ status }) => status).sort();
+    testApp.query('select id from session_family where user_id = $1 and revoked_at is null', [userId]);
+  const statuses = (answers: readonly TestResponse[]) => answers.map(({ status }) => status).sort();
 
   describe('with a refresh token', () => {
     it.each([
@@ -57,7 +57,7 @@ describe('an attack on sessions', () => {
       'that %s: refused, cookies cleared',
       async (_, change) => {
         const user = await somebody();
-        await fleet.query(change, [user.userId]);
+        await testApp.query(change, [user.userId]);
         const answer = await refresh(user.cookies);
         expect(answer).toMatchObject(INVALID);
         expect(cookiesOf(answer)).toEqual(CLEARED);
@@ -80,7 +80,7 @@ describe('an attack on sessions', () => {
     it('outlives neither seven days nor its family', async () => {
       const user = await somebody();
       const lifetimes = () =>
-        fleet.query<{ token: number; family: number }>(
+        testApp.query<{ token: number; family: number }>(
           `select round(extract(epoch from t.expires_at - now()) / 3600)::int as token,
              round(extract(epoch from f.absolute_expires_at - f.created_at) / 3600)::int as family
            from refresh_token t join session_family f on f.id = t.family_id
@@ -88,7 +88,7 @@ describe('an attack on sessions', () => {
           [user.userId],
         );
       expect(await lifetimes()).toEqual([{ token: 168, family: 720 }]);
-      await fleet.query(
+      await testApp.query(
         `update session_family set absolute_expires_at = now() + interval '5 hours' where user_id = $1`,
         [user.userId],
       );
@@ -99,15 +99,16 @@ describe('an attack on sessions', () => {
     it('that was stolen and used later ends the family for both, and is written down', async () => {
       const user = await somebody();
       const thief = expectStatus(await refresh(user.cookies, twin), 200);
-      await fleet.query(`update refresh_token set rotated_at = rotated_at - interval '16 seconds' where user_id = $1`, [
-        user.userId,
-      ]);
+      await testApp.query(
+        `update refresh_token set rotated_at = rotated_at - interval '16 seconds' where user_id = $1`,
+        [user.userId],
+      );
       expect(await refresh(user.cookies)).toMatchObject(INVALID);
       expect(await refresh(cookiesOf(thief), twin)).toMatchObject(INVALID);
       await eventually(async () => expect(await me(sessionOf(thief).bearer, twin)).toBe(401), { timeoutMs: 1_000 });
       await eventually(async () =>
         expect(
-          await fleet.query(
+          await testApp.query(
             `select result from audit_entry where action = 'auth.refresh.reuse_detected' and actor_id = $1`,
             [user.userId],
           ),
@@ -263,9 +264,9 @@ describe('an attack on sessions', () => {
   describe('by a bad day', () => {
     it('a logout that cannot be stored is a 500 with cleared cookies, and a row about it', async () => {
       const user = await somebody();
-      await fleet.query(`
+      await testApp.query(`
         create function refuse_logout() returns trigger language plpgsql as $$ begin raise 'no'; end $$`);
-      await fleet.query(`
+      await testApp.query(`
         create trigger refuse_logout before update on session_family for each row
         when (new.revoked_reason = 'logout') execute function refuse_logout()`);
       try {
@@ -273,12 +274,12 @@ describe('an attack on sessions', () => {
         expect(answer.status).toBe(500);
         expect(cookiesOf(answer)).toEqual(CLEARED);
       } finally {
-        await fleet.query('drop trigger refuse_logout on session_family');
-        await fleet.query('drop function refuse_logout()');
+        await testApp.query('drop trigger refuse_logout on session_family');
+        await testApp.query('drop function refuse_logout()');
       }
       await eventually(async () =>
         expect(
-          await fleet.query(`select result from audit_entry where action = 'user.logout' and actor_id = $1`, [
+          await testApp.query(`select result from audit_entry where action = 'user.logout' and actor_id = $1`, [
             user.userId,
           ]),
         ).toEqual([{ result: 'failure' }]),

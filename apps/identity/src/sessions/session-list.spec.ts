@@ -3,12 +3,12 @@ import {
   cookiesOf,
   expectStatus,
   freshAddress,
-  IdentityFleet,
+  IdentityTestApp,
   PASSWORD,
   totpCode,
-  type RunningIdentity,
-} from '../../test/identity-fleet.js';
-import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type Somebody } from '../../test/users.js';
+  type IdentityReplica,
+} from '../../test/identity-test-app.js';
+import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type TestUser } from '../../test/users.js';
 
 const FIREFOX = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:128.0) Gecko/20100101 Firefox/128.0';
 const NEWER_FIREFOX = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0';
@@ -22,17 +22,17 @@ interface Listed {
 }
 
 describe('the list of sessions', () => {
-  let fleet: IdentityFleet;
-  let identity: RunningIdentity;
-  let other: RunningIdentity;
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
+  let other: IdentityReplica;
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    [identity, other] = await Promise.all([fleet.run(), fleet.run()]);
+    testApp = await IdentityTestApp.start();
+    [identity, other] = await Promise.all([testApp.startReplica(), testApp.startReplica()]);
   }, 120_000);
-  afterAll(() => fleet.stop());
+  afterAll(() => testApp.stop());
 
-  const signIn = async ({ email }: Pick<Somebody, 'email'>, userAgent = FIREFOX, from = freshAddress()) =>
+  const signIn = async ({ email }: Pick<TestUser, 'email'>, userAgent = FIREFOX, from = freshAddress()) =>
     sessionOf(
       expectStatus(
         await identity.post(
@@ -56,7 +56,7 @@ describe('the list of sessions', () => {
       headers: { 'x-service-csrf': cookies.service_csrf_token ?? '', 'user-agent': userAgent },
     });
   const revocations = (userId: string) =>
-    fleet.query(
+    testApp.query(
       `select resource_type as type, resource_id as id, details from audit_entry
        where action = 'user.session.revoke' and actor_id = $1 order by timestamp`,
       [userId],
@@ -94,11 +94,11 @@ describe('the list of sessions', () => {
     const user = await registerPartner(identity);
     const { bearer, cookies } = await signIn(user, FIREFOX, '203.0.113.10');
     const id = await currentId(bearer);
-    await fleet.query(`update session_family set last_used_at = now() - interval '1 day' where id = $1`, [id]);
+    await testApp.query(`update session_family set last_used_at = now() - interval '1 day' where id = $1`, [id]);
     expectStatus(await refresh(cookies, NEWER_FIREFOX, '198.51.100.9'), 200);
     const [session] = (await list(bearer)).data;
     expect(session).toMatchObject({ id, ipAddress: '198.51.100.9', userAgent: NEWER_FIREFOX });
-    const [row] = await fleet.query<{ fresh: boolean }>(
+    const [row] = await testApp.query<{ fresh: boolean }>(
       `select last_used_at > now() - interval '1 minute' as fresh from session_family where id = $1`,
       [id],
     );
@@ -109,10 +109,10 @@ describe('the list of sessions', () => {
     const user = await registerPartner(identity);
     const dead = [];
     for (let n = 0; n < 3; n += 1) dead.push(await currentId((await signIn(user)).bearer));
-    await fleet.query('update session_family set revoked_at = now() where id = $1', [dead[0]]);
-    await fleet.query('update session_family set absolute_expires_at = now() where id = $1', [dead[1]]);
-    await fleet.query('update refresh_token set expires_at = now() where family_id = $1', [dead[2]]);
-    await fleet.query(
+    await testApp.query('update session_family set revoked_at = now() where id = $1', [dead[0]]);
+    await testApp.query('update session_family set absolute_expires_at = now() where id = $1', [dead[1]]);
+    await testApp.query('update refresh_token set expires_at = now() where family_id = $1', [dead[2]]);
+    await testApp.query(
       `update session_family set auth_epoch = auth_epoch - 1 where user_id = $1 and method <> 'password'`,
       [user.userId],
     );
@@ -194,13 +194,13 @@ describe('the list of sessions', () => {
 
   it('stands open to users of a suspended partner', async () => {
     const user = await registerPartner(identity);
-    await fleet.query(`update partner set status = 'suspended' where id = $1`, [user.partnerId]);
+    await testApp.query(`update partner set status = 'suspended' where id = $1`, [user.partnerId]);
     expect((await list(user.bearer)).data).toHaveLength(1);
   }, 30_000);
 
   it('waits for a factor where one is demanded, as other routes do', async () => {
     const user = await registerPartner(identity);
-    await fleet.query(`update partner set settings = '{"security": {"requireMfa": true}}' where id = $1`, [
+    await testApp.query(`update partner set settings = '{"security": {"requireMfa": true}}' where id = $1`, [
       user.partnerId,
     ]);
     const { bearer } = await signIn(user);
@@ -232,7 +232,7 @@ describe('the list of sessions', () => {
     const news = async (email: string) =>
       (await identity.mails(email)).filter(({ subject }) => subject === 'New sign-in to your account');
     const waiting = (email: string) =>
-      fleet.query(`select id from mail where recipient = $1 and template = 'new-device'`, [email]);
+      testApp.query(`select id from mail where recipient = $1 and template = 'new-device'`, [email]);
     /** Registered and invited users have one device by then: that of the specs. */
     const known = async () => {
       const user = await registerPartner(identity);
@@ -283,14 +283,16 @@ describe('the list of sessions', () => {
 
     it('that is the very first, or accepts an invitation, is not news', async () => {
       const user = await registerPartner(identity);
-      await fleet.query('delete from known_device where user_id = $1', [user.userId]);
+      await testApp.query('delete from known_device where user_id = $1', [user.userId]);
       await signIn(user, SAFARI, '198.51.100.80');
       expect(await waiting(user.email)).toEqual([]);
       const viewer = await roleId(identity, user.bearer, 'Partner Viewer');
       const invited = await inviteAndAccept(identity, user.bearer, { roleId: viewer });
       expect(await waiting(invited.email)).toEqual([]);
       expect(
-        await fleet.query('select user_id from known_device where user_id = any($1)', [[user.userId, invited.userId]]),
+        await testApp.query('select user_id from known_device where user_id = any($1)', [
+          [user.userId, invited.userId],
+        ]),
       ).toHaveLength(2);
     }, 30_000);
   });

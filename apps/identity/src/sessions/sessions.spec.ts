@@ -2,22 +2,22 @@ import {
   ADMIN,
   cookiesOf,
   expectStatus,
-  IdentityFleet,
+  IdentityTestApp,
   PASSWORD,
-  type RunningIdentity,
+  type IdentityReplica,
   withStatus,
-} from '../../test/identity-fleet.js';
+} from '../../test/identity-test-app.js';
 import { registerPartner, sessionOf, signInAdmin } from '../../test/users.js';
 
 describe('sessions', () => {
-  let fleet: IdentityFleet;
-  let identity: RunningIdentity;
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    identity = await fleet.run();
+    testApp = await IdentityTestApp.start();
+    identity = await testApp.startReplica();
   }, 120_000);
-  afterAll(() => fleet.stop());
+  afterAll(() => testApp.stop());
 
   const signIn = async () => {
     const partner = await registerPartner(identity);
@@ -31,7 +31,7 @@ describe('sessions', () => {
     headers: Record<string, string> = { 'x-service-csrf': cookies.service_csrf_token ?? '' },
   ) => identity.post('/auth/refresh', undefined, { cookies, headers });
   const ageRotation = (userId: string, seconds: number) =>
-    fleet.query(
+    testApp.query(
       `update refresh_token set rotated_at = rotated_at - make_interval(secs => $2) where user_id = $1 and rotated_at is not null`,
       [userId, seconds],
     );
@@ -156,7 +156,7 @@ describe('sessions', () => {
       await identity.post('/auth/switch', { partnerId: user.partnerId }, { bearer: user.bearer }),
       200,
     );
-    const ends = await fleet.query<{ ends: Date }>(
+    const ends = await testApp.query<{ ends: Date }>(
       `select distinct absolute_expires_at as ends from session_family where user_id = $1 and method = 'password'`,
       [user.userId],
     );

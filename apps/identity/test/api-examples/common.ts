@@ -1,9 +1,9 @@
 import { eventually } from '@rmm/testing-services';
-import { cookiesOf, expectStatus, freshEmail, PASSWORD, totpCode, type RunningIdentity } from '../identity-fleet.js';
+import { cookiesOf, expectStatus, freshEmail, PASSWORD, totpCode, type IdentityReplica } from '../identity-test-app.js';
 import { enrollTotp, inviteAndAccept, registerPartner, roleId, signInAdmin } from '../users.js';
 
 /** The operations that need nobody special, those with several shapes once for each. */
-export async function visitBasics(identity: RunningIdentity): Promise<void> {
+export async function callCommonExamples(identity: IdentityReplica): Promise<void> {
   await identity.get('/config');
   await identity.get('/auth/.well-known/jwks.json');
   const newcomer = { email: freshEmail(), password: PASSWORD, name: 'Kim Hale' };
@@ -61,7 +61,7 @@ export async function visitBasics(identity: RunningIdentity): Promise<void> {
 }
 
 /** Two sign-ups of one address: the second confirmation is told to sign in. */
-async function registerTwice(identity: RunningIdentity): Promise<void> {
+async function registerTwice(identity: IdentityReplica): Promise<void> {
   const form = { companyName: 'Twice MSP', password: PASSWORD, name: 'Pat Morgan', acceptTerms: true };
   const email = freshEmail();
   await identity.post('/auth/register-partner', { ...form, email });

@@ -1,8 +1,8 @@
-import { expectStatus, PASSWORD, totpCode, type RunningIdentity } from '../identity-fleet.js';
+import { expectStatus, PASSWORD, totpCode, type IdentityReplica } from '../identity-test-app.js';
 import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf } from '../users.js';
 
 /** Calls each operation of this feature so that it succeeds, those with several shapes once for each. */
-export async function visitMfa(identity: RunningIdentity): Promise<void> {
+export async function callMfaExamples(identity: IdentityReplica): Promise<void> {
   const partner = await registerPartner(identity);
   const { secret, ...first } = await enrollTotp(identity, partner.bearer);
   const stepUp = { method: 'totp', operation: 'change_email', code: totpCode(secret) };

@@ -1,8 +1,8 @@
-import { expectStatus, type RunningIdentity } from '../identity-fleet.js';
+import { expectStatus, type IdentityReplica } from '../identity-test-app.js';
 import { registerPartner, roleId } from '../users.js';
 
 /** Calls each operation of this feature so that it succeeds, those with several shapes once for each. */
-export async function visitRoles(identity: RunningIdentity): Promise<void> {
+export async function callRolesExamples(identity: IdentityReplica): Promise<void> {
   const { bearer } = await registerPartner(identity);
   expectStatus(await identity.get('/permissions/catalog', { bearer }), 200);
   expectStatus(await identity.get('/roles/permissions/available', { bearer }), 200);

@@ -1,8 +1,8 @@
-import { expectStatus, type RunningIdentity } from '../identity-fleet.js';
+import { expectStatus, type IdentityReplica } from '../identity-test-app.js';
 import { enrollTotp, registerPartner, signInAdmin } from '../users.js';
 
 /** Calls each operation of this feature so that it succeeds, those with several shapes once for each. */
-export async function visitSecurityPolicy(identity: RunningIdentity): Promise<void> {
+export async function callSecurityPolicyExamples(identity: IdentityReplica): Promise<void> {
   const { bearer: first, partnerId } = await registerPartner(identity, 'Careful MSP');
   const { bearer } = await enrollTotp(identity, first);
   const security = { requireMfa: true, allowedMfaMethods: { sms: false }, sessionLifetimeHours: 12 };

@@ -28,7 +28,7 @@ interface Mail {
   sentAt: string;
 }
 
-export interface Answer {
+export interface TestResponse {
   status: number;
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- bodies are looked into freely in specs
   body: any;
@@ -47,7 +47,7 @@ export interface CallOptions {
 }
 
 /** One running identity on real stores. */
-export class RunningIdentity {
+export class IdentityReplica {
   private stopping?: Promise<void>;
 
   constructor(
@@ -55,19 +55,19 @@ export class RunningIdentity {
     private readonly mailbox: string,
   ) {}
 
-  get(path: string, options: CallOptions = {}): Promise<Answer> {
+  get(path: string, options: CallOptions = {}): Promise<TestResponse> {
     return this.call('get', path, undefined, options);
   }
 
-  post(path: string, body?: object, options: CallOptions = {}): Promise<Answer> {
+  post(path: string, body?: object, options: CallOptions = {}): Promise<TestResponse> {
     return this.call('post', path, body, options);
   }
 
-  patch(path: string, body: object, options: CallOptions = {}): Promise<Answer> {
+  patch(path: string, body: object, options: CallOptions = {}): Promise<TestResponse> {
     return this.call('patch', path, body, options);
   }
 
-  delete(path: string, options: CallOptions = {}): Promise<Answer> {
+  delete(path: string, options: CallOptions = {}): Promise<TestResponse> {
     return this.call('delete', path, undefined, options);
   }
 
@@ -76,7 +76,7 @@ export class RunningIdentity {
     path: string,
     body: object | undefined,
     options: CallOptions,
-  ): Promise<Answer> {
+  ): Promise<TestResponse> {
     const { bearer, cookies, headers = {}, from = freshAddress(), send } = options;
     const request = supertest(this.app.getHttpServer() as never)
       [method](`/api/v1${path}`)
@@ -117,8 +117,8 @@ export class RunningIdentity {
 }
 
 /** Stores of one spec file and the replicas of identity that run on them. */
-export class IdentityFleet {
-  private readonly running: RunningIdentity[] = [];
+export class IdentityTestApp {
+  private readonly running: IdentityReplica[] = [];
 
   private constructor(
     readonly stores: Stores,
@@ -127,15 +127,15 @@ export class IdentityFleet {
     private readonly mailbox: string,
   ) {}
 
-  static async start(): Promise<IdentityFleet> {
+  static async start(): Promise<IdentityTestApp> {
     const stores = await startStores();
     const [database, nats, mailbox] = await Promise.all([
       stores.createDatabase(['identity'] as const),
       stores.nats({ logins: true }),
       mkdtemp(join(tmpdir(), 'identity-mailbox-')),
     ]);
-    await makeStreams(nats.adminUrl);
-    return new IdentityFleet(stores, database, nats, mailbox);
+    await createStreams(nats.adminUrl);
+    return new IdentityTestApp(stores, database, nats, mailbox);
   }
 
   get environment(): NodeJS.ProcessEnv {
@@ -163,9 +163,9 @@ export class IdentityFleet {
     };
   }
 
-  async run(overrides: NodeJS.ProcessEnv = {}): Promise<RunningIdentity> {
+  async startReplica(overrides: NodeJS.ProcessEnv = {}): Promise<IdentityReplica> {
     const config = readIdentityConfig({ ...this.environment, ...overrides });
-    const running = new RunningIdentity(await startService(serviceOptions(config)), this.mailbox);
+    const running = new IdentityReplica(await startService(serviceOptions(config)), this.mailbox);
     this.running.push(running);
     return running;
   }
@@ -193,7 +193,7 @@ export const totpCode = (secret: string, steps = 0): string =>
   generateSync({ secret, epoch: Math.floor(Date.now() / 1000) + steps * 30 });
 
 /** The cookies an answer sets, by name; cleared ones are empty. */
-export function cookiesOf(answer: Answer): Record<string, string> {
+export function cookiesOf(answer: TestResponse): Record<string, string> {
   const set = (answer.headers['set-cookie'] as unknown as string[] | undefined) ?? [];
   return Object.fromEntries(
     set.map((cookie) => {
@@ -203,20 +203,20 @@ export function cookiesOf(answer: Answer): Record<string, string> {
   );
 }
 
-export function expectStatus(answer: Answer, status: number): Answer {
+export function expectStatus(answer: TestResponse, status: number): TestResponse {
   if (answer.status !== status) throw new Error(`${answer.status} instead of ${status}: ${answer.text}`);
   return answer;
 }
 
 /** As the launcher's set-up step does: the services' own logins may not. */
-async function makeStreams(adminUrl: string): Promise<void> {
+async function createStreams(adminUrl: string): Promise<void> {
   const connection = await connect(natsOptions(adminUrl, 'identity-spec'));
   await ensureStreams(connection);
   await connection.close();
 }
 
 /** The one of several answers with a status. */
-export function withStatus(answers: readonly Answer[], status: number): Answer {
+export function withStatus(answers: readonly TestResponse[], status: number): TestResponse {
   const found = answers.find((answer) => answer.status === status);
   if (!found) throw new Error(`no ${status} among ${answers.map((answer) => answer.status).join(', ')}`);
   return found;

@@ -1,14 +1,14 @@
-import { expectStatus, freshEmail, PASSWORD, type RunningIdentity } from '../identity-fleet.js';
+import { expectStatus, freshEmail, PASSWORD, type IdentityReplica } from '../identity-test-app.js';
 import { registerPartner, signInAdmin } from '../users.js';
-import { asFile, pngOf } from '../pictures.js';
+import { attachFile, createPng } from '../images.js';
 
 /** Calls each operation of this feature so that it succeeds, those with several shapes once for each. */
-export async function visitAccount(identity: RunningIdentity): Promise<void> {
+export async function callAccountExamples(identity: IdentityReplica): Promise<void> {
   const { bearer, userId } = await registerPartner(identity);
   const preferences = { theme: 'dark', locale: 'en-GB' };
   expectStatus(await identity.patch('/users/me', { name: 'Pat Rowan', preferences }, { bearer }), 200);
 
-  const send = asFile(pngOf(64, 64));
+  const send = attachFile(createPng(64, 64));
   expectStatus(await identity.call('post', '/users/me/avatar', undefined, { bearer, send }), 200);
   const picture = expectStatus(await identity.get(`/users/${userId}/avatar`, { bearer }), 200);
   const headers = { 'if-none-match': picture.headers.etag ?? '' };

@@ -1,5 +1,5 @@
 import supertest from 'supertest';
-import { IdentityFleet, type RunningIdentity } from '../test/identity-fleet.js';
+import { IdentityTestApp, type IdentityReplica } from '../test/identity-test-app.js';
 
 /** Every route that asks for no credential at its door. A new one is added here on purpose, or it is a mistake. */
 const OPEN = [
@@ -26,13 +26,13 @@ interface Operation {
 }
 
 describe('the doors of identity', () => {
-  let fleet: IdentityFleet;
-  let identity: RunningIdentity;
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
   let operations: Operation[];
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    identity = await fleet.run();
+    testApp = await IdentityTestApp.start();
+    identity = await testApp.startReplica();
     const document = await supertest(identity.app.getHttpServer() as never).get('/openapi.json');
     operations = Object.entries(document.body.paths as Record<string, object>).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => {
@@ -41,7 +41,7 @@ describe('the doors of identity', () => {
       }),
     );
   }, 120_000);
-  afterAll(() => fleet.stop());
+  afterAll(() => testApp.stop());
 
   const visit = ({ method, path }: Operation, headers: Record<string, string> = {}) =>
     identity.call(method, path.replace(/\{\w+\}/g, '7d9f2c1e-0000-4000-8000-000000000000'), undefined, { headers });

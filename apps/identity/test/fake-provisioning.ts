@@ -1,10 +1,10 @@
 import { PROVISIONING_SITES_EXISTING } from '@rmm/contracts';
 import { NatsLink } from '@rmm/messaging';
-import type { IdentityFleet } from './identity-fleet.js';
+import type { IdentityTestApp } from './identity-test-app.js';
 
 /** Answers for provisioning, under its login, which sites there are: specs of identity run identity alone. */
-export async function playSites(fleet: IdentityFleet, sites: ReadonlySet<string>): Promise<NatsLink> {
-  const link = new NatsLink({ url: fleet.nats.urlFor('provisioning'), name: 'provisioning-spec' });
+export async function startFakeProvisioning(testApp: IdentityTestApp, sites: ReadonlySet<string>): Promise<NatsLink> {
+  const link = new NatsLink({ url: testApp.nats.urlFor('provisioning'), name: 'provisioning-spec' });
   await link.open();
   link.connection.subscribe(PROVISIONING_SITES_EXISTING.subject, {
     callback: (_, message) => {

@@ -2,7 +2,7 @@ import { crc32, deflateSync } from 'node:zlib';
 import type supertest from 'supertest';
 
 /** A black picture of one bit per pixel: as many pixels as one likes in a few bytes. */
-export function pngOf(width: number, height: number): Buffer {
+export function createPng(width: number, height: number): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
@@ -28,7 +28,7 @@ function chunk(type: string, data: Buffer): Buffer {
 }
 
 /** Sends a file in a form. */
-export const asFile =
+export const attachFile =
   (bytes: Buffer, field = 'file', filename = 'picture.png') =>
   (request: supertest.Test): supertest.Test =>
     request.attach(field, bytes, { filename, contentType: 'image/png' });

@@ -1,8 +1,8 @@
-import { expectStatus, PASSWORD, type RunningIdentity } from '../identity-fleet.js';
+import { expectStatus, PASSWORD, type IdentityReplica } from '../identity-test-app.js';
 import { registerPartner } from '../users.js';
 
 /** Calls each operation of this feature so that it succeeds, those with several shapes once for each. */
-export async function visitSessions(identity: RunningIdentity): Promise<void> {
+export async function callSessionsExamples(identity: IdentityReplica): Promise<void> {
   const { email, bearer } = await registerPartner(identity);
   expectStatus(await identity.post('/auth/login', { email, password: PASSWORD }), 200);
   const list = expectStatus(await identity.get('/auth/sessions', { bearer }), 200);

@@ -1,8 +1,8 @@
-import { expectStatus, freshEmail, type RunningIdentity } from '../identity-fleet.js';
+import { expectStatus, freshEmail, type IdentityReplica } from '../identity-test-app.js';
 import { inviteAndAccept, registerPartner, roleId, signInAdmin } from '../users.js';
 
 /** Calls each operation of this feature so that it succeeds, those with several shapes once for each. */
-export async function visitUsers(identity: RunningIdentity): Promise<void> {
+export async function callUsersExamples(identity: IdentityReplica): Promise<void> {
   const { bearer } = await registerPartner(identity);
   const viewer = await roleId(identity, bearer, 'Partner Viewer');
   const invited = { email: freshEmail(), name: 'Robin Vale', roleId: viewer, orgAccess: 'all' };

@@ -1,6 +1,6 @@
 import type { Test } from 'supertest';
 import { eventually } from '@rmm/testing-services';
-import { expectStatus, type RunningIdentity } from '../identity-fleet.js';
+import { expectStatus, type IdentityReplica } from '../identity-test-app.js';
 import { registerPartner } from '../users.js';
 
 /** Reads an answer as text, whatever its type. */
@@ -12,7 +12,7 @@ export const asText = (request: Test): Test =>
   });
 
 /** Calls each operation of this feature so that it succeeds, those with several shapes once for each. */
-export async function visitAudit(identity: RunningIdentity): Promise<void> {
+export async function callAuditExamples(identity: IdentityReplica): Promise<void> {
   const { bearer } = await registerPartner(identity);
   await eventually(async () => {
     const { body } = await identity.get('/audit-logs?action=partner.create', { bearer });
