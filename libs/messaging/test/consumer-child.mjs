@@ -11,7 +11,7 @@ const pool = new pg.Pool({
   options: '-c search_path=provisioning',
   pipeline: true,
 });
-const worker = new WorkerDatabase(pool, undefined);
+const worker = new WorkerDatabase({ workerPool: pool });
 const link = new NatsLink({ url: process.env.NATS_URL, name: 'provisioning' });
 const metrics = new MessagingMetrics(new MetricsRegistry('provisioning'));
 const subjects = ['rmm.internal.identity.>'];

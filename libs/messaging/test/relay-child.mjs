@@ -13,7 +13,7 @@ const pool = new pg.Pool({
 const link = new NatsLink({ url: process.env.NATS_URL, name: 'provisioning' });
 await link.open();
 const metrics = new MessagingMetrics(new MetricsRegistry('provisioning'));
-const relay = new OutboxRelay(new WorkerDatabase(pool, undefined), link, metrics, {
+const relay = new OutboxRelay(new WorkerDatabase({ workerPool: pool }), link, metrics, {
   batchSize: 100,
   window: 4,
   leaseMs: 2_000,

@@ -1,4 +1,5 @@
-import { rowSecurityProblems, revertMigrations, runMigrations, type SqlExecutor } from '@rmm/persistence';
+import { revertMigrations, runMigrations, type SqlExecutor } from '@rmm/persistence';
+import { rowSecurityProblems } from '@rmm/persistence/testing';
 import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import pg from 'pg';
 import { MIGRATIONS } from './index.js';
@@ -31,7 +32,7 @@ describe('the schema of provisioning', () => {
       migrations: MIGRATIONS,
     };
   };
-  const executor: SqlExecutor = {
+  const executor: Pick<SqlExecutor, 'query'> = {
     query: async (sql, params) => (await admin.query(sql, params as unknown[])).rows as never,
   };
 

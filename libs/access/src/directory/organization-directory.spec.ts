@@ -8,7 +8,8 @@ import {
   PROVISIONING_ORGANIZATIONS_LIST_SINCE,
 } from '@rmm/contracts';
 import { Outbox } from '@rmm/messaging';
-import { rowSecurityProblems, TenantDatabase, WorkerDatabase } from '@rmm/persistence';
+import { TenantDatabase, WorkerDatabase } from '@rmm/persistence';
+import { rowSecurityProblems } from '@rmm/persistence/testing';
 import { eventually } from '@rmm/testing-services';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';

@@ -7,7 +7,7 @@ import {
   isForeignKeyViolation,
   isUniqueViolation,
   TransactionWasAborted,
-} from './database-errors.js';
+} from './database.errors.js';
 import type { SqlExecutor } from './sql-executor.js';
 
 jest.setTimeout(60_000);

@@ -2,7 +2,7 @@ import { startStores, type Stores, type TestDatabase } from '@rmm/testing-servic
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { optionsFor, partner, partnerA, query, SCHEMA } from '../../test/fixture.js';
 import { Databases } from '../module/databases.js';
-import { rowSecurityProblems } from '../rls/row-security-problems.js';
+import { rowSecurityProblems } from '../testing/row-security-problems.js';
 import { tenantTable } from '../rls/tenant-table.js';
 import { TenantDatabase } from '../tenants/tenant-database.js';
 import { WorkerDatabase } from '../worker/worker-database.js';
@@ -69,8 +69,8 @@ describe('tables partitioned by time', () => {
       entities: [],
       migrations: [AddDeliveries1700000000000],
     });
-    worker = new WorkerDatabase(databases.workerPool, databases.dataSource);
-    tenants = new TenantDatabase(databases.servicePool, databases.dataSource);
+    worker = new WorkerDatabase(databases);
+    tenants = new TenantDatabase(databases);
   });
   afterEach(() => databases.close());
   afterAll(() => stores.stop());
@@ -154,7 +154,7 @@ describe('tables partitioned by time', () => {
   it('are nothing to do in a schema without them', async () => {
     const bare = await stores.createDatabase([SCHEMA]);
     const opened = await Databases.open(optionsFor(bare));
-    const upkeep = new PartitionMaintenanceJob(new WorkerDatabase(opened.workerPool, opened.dataSource));
+    const upkeep = new PartitionMaintenanceJob(new WorkerDatabase(opened));
     expect(await upkeep.run()).toEqual({ created: 0, dropped: 0 });
     await opened.close();
   });

@@ -1,7 +1,7 @@
 import type { SqlExecutor } from '../database/sql-executor.js';
 import { type Catalog, type CatalogPolicy, type CatalogRelation, readCatalog } from './catalog.js';
-import { GLOBAL, WORKER_FUNCTION, WORKER_ONLY } from './table-markers.js';
-import { PRIVILEGES, type Privilege } from './tenant-table.js';
+import { GLOBAL, WORKER_FUNCTION, WORKER_ONLY } from '../rls/table-markers.js';
+import { PRIVILEGES, type Privilege } from '../rls/tenant-table.js';
 
 /**
  * Walks a schema for whatever would let a tenant's row be seen or written by another: a table without row-level
@@ -14,7 +14,7 @@ import { PRIVILEGES, type Privilege } from './tenant-table.js';
  * @param executor  anybody's connection: the catalog is public
  * @returns sentences; empty when all is well. To be expected empty by a spec of every app.
  */
-export async function rowSecurityProblems(executor: SqlExecutor, schema: string): Promise<string[]> {
+export async function rowSecurityProblems(executor: Pick<SqlExecutor, 'query'>, schema: string): Promise<string[]> {
   const catalog = await readCatalog(executor, schema);
   const workers = workerRoles(catalog.policies);
   return [

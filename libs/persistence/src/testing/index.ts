@@ -1,0 +1,1 @@
+export { rowSecurityProblems } from './row-security-problems.js';
