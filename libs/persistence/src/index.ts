@@ -1,7 +1,7 @@
 export * from './database/database.errors.js';
 export { bindParameters } from './database/named-parameters.js';
 export { DEFAULT_TIMEOUTS, type Timeouts } from './database/pool-options.js';
-export type { SqlExecutor, SqlParams, SqlStatement } from './database/sql-executor.js';
+export type { BatchExecutor, SqlExecutor, SqlParams, SqlStatement } from './database/sql-executor.js';
 export { loginRoles, type LoginRoles } from './migrations/login-roles.js';
 export * from './migrations/migrations-runner.js';
 export { Databases, type PersistenceConfig, type PersistenceOptions, StartRefused } from './module/databases.js';

@@ -32,7 +32,7 @@ describe('the schema of provisioning', () => {
       migrations: MIGRATIONS,
     };
   };
-  const executor: Pick<SqlExecutor, 'query'> = {
+  const executor: SqlExecutor = {
     query: async (sql, params) => (await admin.query(sql, params as unknown[])).rows as never,
   };
 

@@ -17,7 +17,10 @@ export interface SqlExecutor {
    * @returns the rows; an empty list for a statement that returns none
    */
   query<Row = Record<string, unknown>>(sql: string, params?: SqlParams): Promise<Row[]>;
+}
 
+/** An executor that can run several statements at once; each of ours can. */
+export interface BatchExecutor extends SqlExecutor {
   /** Runs several statements on one connection in one round trip. @returns the rows of each, in order */
   queryAll(statements: readonly SqlStatement[]): Promise<Record<string, unknown>[][]>;
 }

@@ -6,14 +6,14 @@ import { DatabaseConnectionLost, fromDriver, fromTypeOrm, TransactionWasAborted 
 import { bindParameters } from './named-parameters.js';
 import { acquire, inOnePacket, rollBackAndRelease } from './pooled-client.js';
 import { fromPrepared, prepared } from './prepared-statements.js';
-import type { SqlExecutor, SqlParams, SqlStatement } from './sql-executor.js';
+import type { BatchExecutor, SqlParams, SqlStatement } from './sql-executor.js';
 
 const logger = new Logger('Transaction');
 
 type AfterCommit = () => void | Promise<void>;
 
 /** One open transaction on one client. It ends with the `work` it was passed to. */
-export abstract class Transaction implements SqlExecutor {
+export abstract class Transaction implements BatchExecutor {
   private callbacks: AfterCommit[] = [];
   private boundManager?: EntityManager;
   private savepoints = 0;

@@ -1,5 +1,5 @@
 import { compileNamedParameters } from '../database/named-parameters.js';
-import type { SqlExecutor } from '../database/sql-executor.js';
+import type { BatchExecutor } from '../database/sql-executor.js';
 
 /** The page a client asked for, as PageQueryDto validates it; pages start at 1. */
 export interface PageRequest {
@@ -29,7 +29,7 @@ export interface PageListQuery {
 
 /** Lists one page and the total of all pages, in one round trip on one connection. */
 export async function listPage<Row>(
-  executor: SqlExecutor,
+  executor: BatchExecutor,
   { select, from, where, params, orderBy = 'created_at DESC, id DESC', page }: PageListQuery,
 ): Promise<PageRows<Row>> {
   const matching = `FROM ${from} WHERE ${where ?? 'true'}`;
@@ -43,7 +43,7 @@ export async function listPage<Row>(
 
 /** Runs the two statements of a page list. `rows` has no LIMIT yet; `count` returns one column `total`. */
 export async function runPageStatements<Row>(
-  executor: SqlExecutor,
+  executor: BatchExecutor,
   { rows, count }: { rows: string; count: string },
   params: object,
   { page, limit }: PageRequest,

@@ -5,7 +5,7 @@ import { fromDriver } from '../database/database.errors.js';
 import { bindParameters } from '../database/named-parameters.js';
 import { acquire, inOnePacket, releaseAfter } from '../database/pooled-client.js';
 import { isOutdatedPlan, type PreparedStatement } from '../database/prepared-statements.js';
-import type { SqlExecutor, SqlParams, SqlStatement } from '../database/sql-executor.js';
+import type { BatchExecutor, SqlParams, SqlStatement } from '../database/sql-executor.js';
 import { assertNoOpenTransaction, runTransaction, Transaction } from '../database/transaction.js';
 import { Databases } from '../module/databases.js';
 import { type HasTenant, setTenantSettings, tenantSettingValues } from './tenant-context.js';
@@ -64,7 +64,7 @@ export class TenantDatabase {
   }
 
   /** Returns `read` bound to one caller, for helpers that take an executor (`listPage`, `keysetPage`). */
-  reader(caller: HasTenant): SqlExecutor {
+  reader(caller: HasTenant): BatchExecutor {
     return {
       query: (sql, params) => this.read(caller, sql, params),
       queryAll: (statements) => this.readAll(caller, statements),

@@ -8,7 +8,7 @@ import type {
   SelectQueryBuilder,
 } from 'typeorm';
 import { Any, IsNull } from 'typeorm';
-import type { SqlExecutor } from '../database/sql-executor.js';
+import type { BatchExecutor } from '../database/sql-executor.js';
 import { Transaction } from '../database/transaction.js';
 import type { CursorBinding, Cursors } from '../paging/cursors.js';
 import { keysetPage, type KeysetRows, type SortKey } from '../paging/keyset-page.js';
@@ -71,7 +71,7 @@ export interface RepositoryOptions {
 }
 
 /** A caller (one round trip of its own), or an open transaction. */
-export type Source = HasTenant | SqlExecutor;
+export type Source = HasTenant | BatchExecutor;
 
 interface Statement {
   rows: string;
@@ -222,7 +222,7 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
     return this.mapping.hydrate(rows);
   }
 
-  private executor(source: Source): SqlExecutor {
+  private executor(source: Source): BatchExecutor {
     return 'query' in source ? source : this.tenants.reader(source);
   }
 

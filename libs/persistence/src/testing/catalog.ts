@@ -58,7 +58,7 @@ export interface Catalog {
   definers: CatalogFunction[];
 }
 
-export async function readCatalog(executor: Pick<SqlExecutor, 'query'>, schema: string): Promise<Catalog> {
+export async function readCatalog(executor: SqlExecutor, schema: string): Promise<Catalog> {
   const ask = <Row>(sql: string, ...more: unknown[]) => executor.query<Row>(sql, [schema, ...more]);
   const relations = await ask<CatalogRelation>(RELATIONS);
   const grants = await ask<CatalogGrant>(GRANTS);

@@ -14,7 +14,7 @@ import { PRIVILEGES, type Privilege } from '../rls/tenant-table.js';
  * @param executor  anybody's connection: the catalog is public
  * @returns sentences; empty when all is well. To be expected empty by a spec of every app.
  */
-export async function rowSecurityProblems(executor: Pick<SqlExecutor, 'query'>, schema: string): Promise<string[]> {
+export async function rowSecurityProblems(executor: SqlExecutor, schema: string): Promise<string[]> {
   const catalog = await readCatalog(executor, schema);
   const workers = workerRoles(catalog.policies);
   return [

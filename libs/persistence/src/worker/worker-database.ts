@@ -3,7 +3,7 @@ import type { PoolClient } from 'pg';
 import { bindParameters, type BoundStatement } from '../database/named-parameters.js';
 import { acquire, inOnePacket, releaseAfter } from '../database/pooled-client.js';
 import { fromPrepared, prepared } from '../database/prepared-statements.js';
-import type { SqlExecutor, SqlParams, SqlStatement } from '../database/sql-executor.js';
+import type { BatchExecutor, SqlParams, SqlStatement } from '../database/sql-executor.js';
 import { assertNoOpenTransaction, runTransaction, Transaction } from '../database/transaction.js';
 import { Databases } from '../module/databases.js';
 
@@ -14,7 +14,7 @@ export class WorkerTransaction extends Transaction {
 
 /** Runs statements under the worker login: work that crosses tenants and has no signed-in caller. */
 @Injectable()
-export class WorkerDatabase implements SqlExecutor {
+export class WorkerDatabase implements BatchExecutor {
   constructor(@Inject(Databases) private readonly databases: Pick<Databases, 'workerPool' | 'dataSource'>) {}
 
   /** Runs one statement in its own transaction. @throws DatabaseConnectionLost, DatabaseTooBusy, pg's DatabaseError */
