@@ -5,7 +5,7 @@ import { RegistrationsRepository } from './registrations.repository.js';
 
 /** Deletes registrations that were not confirmed in time. Replicas may run it at the same time. */
 @Injectable()
-export class RegistrationCleanup extends RepeatedWork {
+export class RegistrationCleanupJob extends RepeatedWork {
   protected readonly what = 'The registration cleanup';
   protected readonly everyMs = 600_000;
 
@@ -18,6 +18,6 @@ export class RegistrationCleanup extends RepeatedWork {
   }
 
   run(): Promise<void> {
-    return this.registrations.purgeExpired(this.worker);
+    return this.registrations.deleteExpired(this.worker);
   }
 }
