@@ -1,5 +1,5 @@
 import { Controller } from '@nestjs/common';
-import { MessagePattern, Payload } from '@nestjs/microservices';
+import { RpcHandler } from '@rmm/messaging';
 import {
   IDENTITY_ACCESS_IN_ORGANIZATION,
   IDENTITY_ACCESS_RESOLVE,
@@ -15,13 +15,13 @@ import { AccessSourceService } from './access-source.service.js';
 export class AccessRpc {
   constructor(private readonly source: AccessSourceService) {}
 
-  @MessagePattern(IDENTITY_ACCESS_RESOLVE.subject)
-  resolve(@Payload() request: AccessResolveRequest): Promise<AccessSnapshot | null> {
+  @RpcHandler(IDENTITY_ACCESS_RESOLVE)
+  resolve(request: AccessResolveRequest): Promise<AccessSnapshot | null> {
     return this.source.resolve(request);
   }
 
-  @MessagePattern(IDENTITY_ACCESS_IN_ORGANIZATION.subject)
-  resolveInOrganization(@Payload() request: AccessInOrganizationRequest): Promise<AccessInOrganization | null> {
+  @RpcHandler(IDENTITY_ACCESS_IN_ORGANIZATION)
+  resolveInOrganization(request: AccessInOrganizationRequest): Promise<AccessInOrganization | null> {
     return this.source.resolveInOrganization(request);
   }
 }

@@ -32,7 +32,7 @@ export class AvatarsService {
       const updatedAt = await this.accounts.replaceAvatar(tx, caller.userId, { mime: AVATAR_MIME, bytes, etag });
       const size = bytes.length;
       const resource = { type: 'user', id: caller.userId, name };
-      await this.audit.add(tx, caller, 'user.avatar.upload', resource, { size, uploadedBytes: upload.length });
+      await this.audit.record(tx, caller, 'user.avatar.upload', resource, { size, uploadedBytes: upload.length });
       return { avatarUrl, size, mime: AVATAR_MIME, updatedAt: updatedAt.toISOString() };
     });
   }
@@ -42,7 +42,7 @@ export class AvatarsService {
     await this.tenants.transaction(caller, async (tx) => {
       const name = await this.setUrl(tx, caller, null);
       await this.accounts.deleteAvatar(tx, caller.userId);
-      await this.audit.add(tx, caller, 'user.avatar.delete', { type: 'user', id: caller.userId, name });
+      await this.audit.record(tx, caller, 'user.avatar.delete', { type: 'user', id: caller.userId, name });
     });
   }
 

@@ -1,5 +1,5 @@
 import { hasFullPartnerAccess, type UserCaller } from '@rmm/access';
-import { parsePermission } from '@rmm/permissions';
+import { splitPermission } from '@rmm/permissions';
 import { sameMembership } from '../members/membership.js';
 import type { User, UserMembership } from '../users/user.js';
 import type { AccountDto, MembershipDto, ProfileDto } from './dto/profile.dto.js';
@@ -41,7 +41,7 @@ export const toProfileDto = (user: User, caller: UserCaller): ProfileDto => ({
   orgId: caller.orgId,
   scope: caller.scope,
   partnerDefaultLocale: user.memberships.find((m) => sameMembership(m, caller))?.partnerLocale ?? null,
-  permissions: [...caller.permissions].sort().map(parsePermission),
+  permissions: [...caller.permissions].sort().map(splitPermission),
   canManagePartnerWide: caller.scope !== 'organization' && hasFullPartnerAccess(caller),
   requiresSetup: user.requiresSetup,
 });

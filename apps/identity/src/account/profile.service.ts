@@ -64,7 +64,7 @@ export class ProfileService {
     const { name = stored.name, preferences = {} } = changes;
     const merged = mergePreferences(stored.preferences, preferences);
     await this.accounts.updateProfile(tx, caller.userId, { name, preferences: merged });
-    await this.audit.add(tx, caller, 'user.profile.update', { type: 'user', id: caller.userId, name }, { fields });
+    await this.audit.record(tx, caller, 'user.profile.update', { type: 'user', id: caller.userId, name }, { fields });
   }
 
   private async getUser(caller: UserCaller): Promise<User> {

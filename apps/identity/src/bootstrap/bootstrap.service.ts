@@ -39,7 +39,7 @@ export class BootstrapService implements OnModuleInit {
       const userId = await this.users.insertPlatformAdmin(tx, { email: admin.email, passwordHash });
       if (!userId) throw new Error('BOOTSTRAP_ADMIN_EMAIL belongs to a user who is no platform administrator');
       const resource = { type: 'user', id: userId, name: admin.email };
-      await this.audit.add(tx, SYSTEM_CALLER, 'user.bootstrap', resource);
+      await this.audit.record(tx, SYSTEM_CALLER, 'user.bootstrap', resource);
       return true;
     });
     if (isCreated) this.logger.info({ email: admin.email }, 'platform administrator created');

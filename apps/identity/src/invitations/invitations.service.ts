@@ -73,7 +73,7 @@ export class InvitationsService {
     const delivery = await this.delivery.deliver(tx, account, scope, tenantName);
     await this.accessChanges.publish(tx, { userIds: [account.id], reason: 'membership_added' });
     const resource = { type: 'user', id: account.id, name: email, ...tenantOf(scope) };
-    await this.audit.add(tx, caller, 'user.invite', resource, { roleId, inviteEmailSent: delivery.inviteEmailSent });
+    await this.audit.record(tx, caller, 'user.invite', resource, { roleId, inviteEmailSent: delivery.inviteEmailSent });
     return { account, delivery };
   }
 
@@ -91,7 +91,7 @@ export class InvitationsService {
       const delivery = await this.delivery.deliver(tx, account, scope, tenantName);
       const resource = { type: 'user', id: userId, name: account.email, ...tenantOf(scope) };
       const details = { inviteEmailSent: delivery.inviteEmailSent };
-      await this.audit.add(tx, caller, 'user.invite.resend', resource, details);
+      await this.audit.record(tx, caller, 'user.invite.resend', resource, details);
       return delivery;
     });
   }

@@ -58,7 +58,7 @@ export class MembersService {
       await this.members.setRole(tx, scope, userId, role.id);
       await this.accessChanges.publish(tx, { userIds: [userId], reason: 'role_assigned' });
       const resource = { type: 'user', id: userId, name: member.email, ...tenantOf(scope) };
-      await this.audit.add(tx, caller, 'user.role.assign', resource, { from: member.roleId, to: role.id });
+      await this.audit.record(tx, caller, 'user.role.assign', resource, { from: member.roleId, to: role.id });
     });
   }
 
@@ -78,7 +78,7 @@ export class MembersService {
       await this.members.remove(tx, scope, userId);
       await this.accessChanges.publish(tx, { userIds: [userId], reason: 'membership_gone' });
       const resource = { type: 'user', id: userId, name: member.email, ...tenantOf(scope) };
-      await this.audit.add(tx, caller, 'user.remove', resource, { roleId: member.roleId, sessions });
+      await this.audit.record(tx, caller, 'user.remove', resource, { roleId: member.roleId, sessions });
     });
   }
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
-import { PARTNER_CREATED, type Actor } from '@rmm/contracts';
+import { type Actor } from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
 import { InvitationsRepository } from '../invitations/invitations.repository.js';
@@ -52,7 +52,7 @@ export class PartnerProvisioningService {
           createsFirstOrganization: false,
           actor: caller.actor,
         });
-        await this.audit.add(tx, caller, 'partner.create', { type: 'partner', id, name, partnerId: id }, { slug });
+        await this.audit.record(tx, caller, 'partner.create', { type: 'partner', id, name, partnerId: id }, { slug });
         const { account, delivery } = await this.invitations.inviteIn(tx, caller, existing, {
           scope: { kind: 'partner', partnerId: id },
           email: admin.email,
@@ -74,9 +74,9 @@ export class PartnerProvisioningService {
   async provision(tx: WorkerTransaction, partner: PartnerToProvision): Promise<ProvisionedPartner> {
     const created = await this.insert(tx, partner);
     const adminRoleId = await this.partners.copyAdminRole(tx, created.id);
-    await this.outbox.add(tx, {
+    await this.outbox.publish(tx, {
       stream: 'internal',
-      type: PARTNER_CREATED,
+      type: 'partner.created',
       aggregateId: created.id,
       aggregateVersion: 1,
       partnerId: created.id,
@@ -92,7 +92,7 @@ export class PartnerProvisioningService {
         timezone: partner.timezone ?? 'UTC',
         settings: {},
         version: 1,
-        makeFirstOrganization: partner.createsFirstOrganization,
+        createFirstOrganization: partner.createsFirstOrganization,
       },
     });
     return { ...created, adminRoleId };

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
-import { PARTNER_UPDATED } from '@rmm/contracts';
+import {} from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { toPage, ValidationError, type Paged } from '@rmm/service-kit';
@@ -99,9 +99,9 @@ export class PartnersService {
   }
 
   private async publish(tx: TenantTransaction, caller: UserCaller, { before, after }: Change): Promise<void> {
-    await this.outbox.add(tx, {
+    await this.outbox.publish(tx, {
       stream: 'internal',
-      type: PARTNER_UPDATED,
+      type: 'partner.updated',
       aggregateId: after.id,
       aggregateVersion: after.version,
       partnerId: after.id,
@@ -118,7 +118,7 @@ export class PartnersService {
     const fields = Object.keys(dto).filter((field) => field !== 'settings' || hasMoreThanSecurity(dto.settings));
     if (fields.length === 0) return;
     const status = before.status === after.status ? {} : { status: { from: before.status, to: after.status } };
-    await this.audit.add(tx, caller, 'partner.update', resourceOf(after), { fields, ...status });
+    await this.audit.record(tx, caller, 'partner.update', resourceOf(after), { fields, ...status });
   }
 }
 

@@ -29,7 +29,7 @@ export class EmailVerificationService {
     await this.limits.hit(this.config.limits.verifyEmail, client);
     const verification = LINK_TOKEN.test(token) ? await this.verifyHash(hashKey(token)) : null;
     if (verification) return verification;
-    await this.audit.addDirect(stranger(), 'auth.email_verify_failed', { type: 'registration' }, {}, 'failure');
+    await this.audit.recordDirect(stranger(), 'auth.email_verify_failed', { type: 'registration' }, {}, 'failure');
     throw new VerificationInvalid();
   }
 

@@ -66,8 +66,8 @@ export class RegistrationCompletionService {
     if (!user || !membership) throw new Error(`The user ${userId}, created in this transaction, cannot be read`);
     const caller = selfCaller(self, membership);
     const resource = { type: 'partner', id: partner.id, name: partner.name };
-    await this.audit.add(tx, caller, 'partner.create', resource, { slug: partner.slug, signupIp: form.ipAddress });
-    await this.audit.add(tx, caller, 'auth.email_verified', { type: 'user', id: userId, name: user.name });
+    await this.audit.record(tx, caller, 'partner.create', resource, { slug: partner.slug, signupIp: form.ipAddress });
+    await this.audit.record(tx, caller, 'auth.email_verified', { type: 'user', id: userId, name: user.name });
     const options = { method: 'registration', mfa: false } as const;
     return { partner, started: await this.starter.start(tx, user, membership, options) };
   }

@@ -58,7 +58,7 @@ export class RegistrationsService {
       const url = `${this.config.publicAppUrl}/verify-email?token=${key}`;
       await this.mail.add(tx, { to: email, template: 'verify-registration', values: { name, companyName, url } });
       const resource = { type: 'registration', name: companyName };
-      await this.audit.add(tx, stranger(email), 'auth.registration.requested', resource);
+      await this.audit.record(tx, stranger(email), 'auth.registration.requested', resource);
     });
   }
 }

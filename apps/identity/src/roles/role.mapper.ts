@@ -1,4 +1,4 @@
-import { isKnownPermission, parsePermission, type EffectivePermission, type Permission } from '@rmm/permissions';
+import { isPermission, splitPermission, type EffectivePermission, type Permission } from '@rmm/permissions';
 import { ValidationError } from '@rmm/service-kit';
 import type { EffectivePermissionDto } from './dto/effective-permissions.dto.js';
 import type { PermissionPairDto } from './dto/permission-pair.dto.js';
@@ -23,7 +23,7 @@ export const toRoleListItem = (role: ListedRole): RoleListItemDto => ({
 
 export const toRoleDto = (role: RoleWithPermissions): RoleDto => ({
   ...toRoleListItem(role),
-  permissions: role.permissions.map(parsePermission),
+  permissions: role.permissions.map(splitPermission),
 });
 
 export const toAssignableRole = ({ id, name, description, scope, isSystem }: ListedRole): AssignableRoleDto => ({
@@ -43,7 +43,7 @@ export const toRoleUser = ({ id, name, email, status, lastLoginAt }: RoleUser): 
 });
 
 export const toEffectivePermission = (effective: EffectivePermission): EffectivePermissionDto => ({
-  ...parsePermission(effective.permission),
+  ...splitPermission(effective.permission),
   inherited: effective.inherited,
   sourceRoleId: effective.sourceRoleId,
   sourceRoleName: effective.sourceRoleName,
@@ -51,11 +51,12 @@ export const toEffectivePermission = (effective: EffectivePermission): Effective
 
 /** Returns the permissions of a request, each once. @throws ValidationError naming every unknown pair */
 export function toKnownPermissions(pairs: readonly PermissionPairDto[]): Permission[] {
-  const unknown = pairs.flatMap(({ resource, action }, i) =>
-    isKnownPermission(resource, action) ? [] : [[`permissions.${i}`, [`unknown permission ${resource}:${action}`]]],
+  const texts = pairs.map(({ resource, action }) => `${resource}:${action}`);
+  const unknown = texts.flatMap((text, i) =>
+    isPermission(text) ? [] : [[`permissions.${i}`, [`unknown permission ${text}`]]],
   );
   if (unknown.length > 0) {
     throw new ValidationError(undefined, { fieldErrors: Object.fromEntries(unknown) as Record<string, string[]> });
   }
-  return [...new Set(pairs.map(({ resource, action }): Permission => `${resource}:${action}`))];
+  return [...new Set(texts.filter(isPermission))];
 }

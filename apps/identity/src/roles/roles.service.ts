@@ -98,7 +98,7 @@ export class RolesService {
       if (parentRoleId !== null) tree.assertParent(null, parentRoleId);
       this.grants.assertCanGrant(caller, tree.combine(permissions, parentRoleId));
       const role = await this.store(tx, scope, { name, description, parentRoleId, forceMfa }, permissions);
-      await this.audit.add(tx, caller, 'role.create', resourceOf(role), { permissions, parentRoleId, forceMfa });
+      await this.audit.record(tx, caller, 'role.create', resourceOf(role), { permissions, parentRoleId, forceMfa });
       return role;
     });
   }
@@ -132,7 +132,7 @@ export class RolesService {
       await this.accessChanges.publish(tx, { roleIds, reason: 'role_changed' });
       const changed = Object.keys(fields).filter((key) => key in dto);
       const details = { fields: changed, ...differences(before, after, permissions) };
-      await this.audit.add(tx, caller, 'role.update', resourceOf({ ...before, name: after.name }), details);
+      await this.audit.record(tx, caller, 'role.update', resourceOf({ ...before, name: after.name }), details);
       return toRoleDto(await this.roles.get(tx, scope, roleId));
     });
   }
@@ -147,7 +147,7 @@ export class RolesService {
       if (childRoleCount > 0) throw new RoleHasChildren(childRoleCount);
       await this.roles.remove(tx, roleId);
       const details = { permissions: role.permissions, parentRoleId: role.parentRoleId };
-      await this.audit.add(tx, caller, 'role.delete', resourceOf(role), details);
+      await this.audit.record(tx, caller, 'role.delete', resourceOf(role), details);
     });
   }
 
@@ -162,7 +162,7 @@ export class RolesService {
       const fields = { name, description, parentRoleId: null, forceMfa: source.forceMfa };
       const role = await this.store(tx, scope, fields, permissions);
       const details = { sourceRoleId: sourceId, sourceRoleName: source.name, permissions };
-      await this.audit.add(tx, caller, 'role.clone', resourceOf(role), details);
+      await this.audit.record(tx, caller, 'role.clone', resourceOf(role), details);
       return role;
     });
   }

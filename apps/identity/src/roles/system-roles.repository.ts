@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { parsePermission, PERMISSION_VOCABULARY, SYSTEM_ROLES } from '@rmm/permissions';
+import { splitPermission, PERMISSION_VOCABULARY, SYSTEM_ROLES } from '@rmm/permissions';
 import { WorkerDatabase, type SqlExecutor } from '@rmm/persistence';
 
 /** Advisory lock: replicas that start together seed one after the other. */
@@ -50,7 +50,7 @@ export class SystemRolesRepository {
   /** Grants exactly the permissions of the code: those it no longer names are removed. */
   private async seedGrants(tx: SqlExecutor): Promise<void> {
     const grants = SYSTEM_ROLES.flatMap(({ key, permissions }) =>
-      permissions.map((permission) => ({ key, ...parsePermission(permission) })),
+      permissions.map((permission) => ({ key, ...splitPermission(permission) })),
     );
     await tx.query(
       `WITH wanted AS (

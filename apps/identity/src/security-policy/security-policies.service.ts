@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { MfaRequired, type UserCaller } from '@rmm/access';
 import {
-  ORGANIZATION_SECURITY_UPDATED,
   type AccessScope,
   type ApplySecurityPolicyRequest,
   type OrganizationSecurity,
@@ -109,7 +108,7 @@ export class SecurityPoliciesService {
     resource: AuditedResource,
     { before, after }: PolicyVersions,
   ): Promise<void> {
-    await this.audit.add(tx, editor, ACTION, resource, { before, after });
+    await this.audit.record(tx, editor, ACTION, resource, { before, after });
   }
 
   /**
@@ -144,9 +143,9 @@ export class SecurityPoliciesService {
     const version = await this.repository.save(tx, { orgId, partnerId, security: after });
     if (version === null) throw new NotFoundError('Organization');
     await this.accessChanges.publish(tx, { orgIds: [orgId], reason: 'security_policy' });
-    await this.outbox.add(tx, {
+    await this.outbox.publish(tx, {
       stream: 'internal',
-      type: ORGANIZATION_SECURITY_UPDATED,
+      type: 'organization.security_policy_updated',
       aggregateId: orgId,
       aggregateVersion: version,
       partnerId,
@@ -195,7 +194,7 @@ export class SecurityPoliciesService {
     error: MfaRequired | IpAllowlistWouldLockOutCaller | MfaPolicyWouldLockOutUsers,
   ): Promise<never> {
     const details = { reason: error.code, ...error.extras };
-    await this.audit.addDirect(editor, ACTION, resource, details, 'denied');
+    await this.audit.recordDirect(editor, ACTION, resource, details, 'denied');
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import { Controller } from '@nestjs/common';
-import { MessagePattern, Payload } from '@nestjs/microservices';
+import { RpcHandler } from '@rmm/messaging';
 import { IDENTITY_SECURITY_POLICY_APPLY, type ApplySecurityPolicyRequest } from '@rmm/contracts';
 import { currentContext, runInContext } from '@rmm/service-kit';
 import { randomUUID } from 'node:crypto';
@@ -11,8 +11,8 @@ export class SecurityPolicyRpc {
   constructor(private readonly policies: SecurityPoliciesService) {}
 
   /** Runs with the IP address and user agent of the user, so that the audit entry has them. */
-  @MessagePattern(IDENTITY_SECURITY_POLICY_APPLY.subject)
-  apply(@Payload() request: ApplySecurityPolicyRequest): Promise<AppliedPolicy> {
+  @RpcHandler(IDENTITY_SECURITY_POLICY_APPLY)
+  apply(request: ApplySecurityPolicyRequest): Promise<AppliedPolicy> {
     const { ipAddress, userAgent } = request;
     const context = { requestId: randomUUID(), ...currentContext() };
     return runInContext({ ...context, ipAddress: ipAddress ?? undefined, userAgent: userAgent ?? undefined }, () =>
