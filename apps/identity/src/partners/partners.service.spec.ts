@@ -55,8 +55,8 @@ describe('changing a partner', () => {
     });
     await eventually(async () =>
       expect(await auditOf(partnerId, 'partner.update')).toMatchObject([
-        { org_id: null, details: { fields: ['name', 'settings', 'timezone', 'billingEmail', 'currencyCode'] } },
-        { details: { fields: ['settings', 'billingEmail'] } },
+        { org_id: null, details: { fields: ['billingEmail', 'currencyCode', 'name', 'settings', 'timezone'] } },
+        { details: { fields: ['billingEmail', 'settings'] } },
       ]),
     );
   });
