@@ -1,15 +1,15 @@
+import type { INestApplication } from '@nestjs/common';
+import { connect } from 'nats';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { INestApplication } from '@nestjs/common';
-import { ensureStreams, natsOptions } from '@rmm/messaging';
-import { startService } from '@rmm/service-kit';
-import { connect } from 'nats';
-import { eventually, startStores, type Stores, type TestDatabase, type TestNats } from '@rmm/testing-services';
 import { generateSync } from 'otplib';
 import pg from 'pg';
 import supertest from 'supertest';
+import { ensureStreams, natsOptions } from '@rmm/messaging';
+import { startService } from '@rmm/service-kit';
+import { eventually, startStores, type Stores, type TestDatabase, type TestNats } from '@rmm/testing-services';
 import { readIdentityConfig } from '../src/config.js';
 import { serviceOptions } from '../src/service-options.js';
 
@@ -192,9 +192,9 @@ export class IdentityTestApp {
 export const totpCode = (secret: string, steps = 0): string =>
   generateSync({ secret, epoch: Math.floor(Date.now() / 1000) + steps * 30 });
 
-/** The cookies an answer sets, by name; cleared ones are empty. */
-export function cookiesOf(answer: TestResponse): Record<string, string> {
-  const set = (answer.headers['set-cookie'] as unknown as string[] | undefined) ?? [];
+/** The cookies an response sets, by name; cleared ones are empty. */
+export function cookiesOf(response: TestResponse): Record<string, string> {
+  const set = (response.headers['set-cookie'] as unknown as string[] | undefined) ?? [];
   return Object.fromEntries(
     set.map((cookie) => {
       const pair = cookie.split(';')[0] ?? '';
@@ -203,9 +203,9 @@ export function cookiesOf(answer: TestResponse): Record<string, string> {
   );
 }
 
-export function expectStatus(answer: TestResponse, status: number): TestResponse {
-  if (answer.status !== status) throw new Error(`${answer.status} instead of ${status}: ${answer.text}`);
-  return answer;
+export function expectStatus(response: TestResponse, status: number): TestResponse {
+  if (response.status !== status) throw new Error(`${response.status} instead of ${status}: ${response.text}`);
+  return response;
 }
 
 /** As the launcher's set-up step does: the services' own logins may not. */
@@ -215,9 +215,9 @@ async function createStreams(adminUrl: string): Promise<void> {
   await connection.close();
 }
 
-/** The one of several answers with a status. */
-export function withStatus(answers: readonly TestResponse[], status: number): TestResponse {
-  const found = answers.find((answer) => answer.status === status);
-  if (!found) throw new Error(`no ${status} among ${answers.map((answer) => answer.status).join(', ')}`);
+/** The one of several responses with a status. */
+export function withStatus(responses: readonly TestResponse[], status: number): TestResponse {
+  const found = responses.find((response) => response.status === status);
+  if (!found) throw new Error(`no ${status} among ${responses.map((response) => response.status).join(', ')}`);
   return found;
 }

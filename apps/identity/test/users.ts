@@ -18,8 +18,8 @@ export interface TestUser {
 }
 
 export async function signInAdmin(identity: IdentityReplica): Promise<string> {
-  const answer = expectStatus(await identity.post('/auth/login', ADMIN), 200);
-  return answer.body.tokens.accessToken as string;
+  const response = expectStatus(await identity.post('/auth/login', ADMIN), 200);
+  return response.body.tokens.accessToken as string;
 }
 
 /** A partner with its administrator, by sign-up. */
@@ -28,13 +28,13 @@ export async function registerPartner(identity: IdentityReplica, companyName = '
   const form = { companyName, email, password: PASSWORD, name: 'Pat Morgan', acceptTerms: true };
   expectStatus(await identity.post('/auth/register-partner', form), 200);
   const token = await identity.mailedToken(email);
-  const answer = expectStatus(await identity.post('/auth/verify-email', { token }), 200);
-  return { ...sessionOf(answer), email, userId: answer.body.user.id, partnerId: answer.body.partner.id };
+  const response = expectStatus(await identity.post('/auth/verify-email', { token }), 200);
+  return { ...sessionOf(response), email, userId: response.body.user.id, partnerId: response.body.partner.id };
 }
 
-export const sessionOf = (answer: TestResponse): { bearer: string; cookies: Record<string, string> } => ({
-  bearer: answer.body.tokens.accessToken as string,
-  cookies: cookiesOf(answer),
+export const sessionOf = (response: TestResponse): { bearer: string; cookies: Record<string, string> } => ({
+  bearer: response.body.tokens.accessToken as string,
+  cookies: cookiesOf(response),
 });
 
 /** Sets TOTP up; the session that comes back has satisfied MFA. The code of the last half minute is spent. */
@@ -48,8 +48,8 @@ export async function enrollTotp(identity: IdentityReplica, bearer: string) {
 }
 
 export async function roleId(identity: IdentityReplica, bearer: string, name: string, query = ''): Promise<string> {
-  const answer = expectStatus(await identity.get(`/users/roles?limit=100${query}`, { bearer }), 200);
-  const role = (answer.body.data as { id: string; name: string }[]).find((candidate) => candidate.name === name);
+  const response = expectStatus(await identity.get(`/users/roles?limit=100${query}`, { bearer }), 200);
+  const role = (response.body.data as { id: string; name: string }[]).find((candidate) => candidate.name === name);
   if (!role) throw new Error(`no role ${name}`);
   return role.id;
 }
@@ -63,6 +63,6 @@ export async function inviteAndAccept(
   const email = freshEmail();
   expectStatus(await identity.post('/users/invite', { email, name: 'Robin Vale', ...invite }, { bearer }), 201);
   const token = await identity.mailedToken(email);
-  const answer = expectStatus(await identity.post('/auth/accept-invite', { token, password: PASSWORD }), 200);
-  return { ...sessionOf(answer), email, userId: answer.body.user.id, partnerId: '' };
+  const response = expectStatus(await identity.post('/auth/accept-invite', { token, password: PASSWORD }), 200);
+  return { ...sessionOf(response), email, userId: response.body.user.id, partnerId: '' };
 }

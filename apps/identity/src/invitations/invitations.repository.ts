@@ -1,11 +1,11 @@
-import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
 import { isUniqueViolation, WorkerDatabase, type SqlExecutor, type TenantTransaction } from '@rmm/persistence';
 import { tenantOf, type MemberScope } from '../members/member-scope.service.js';
 import { MembersRepository, type NewMembership } from '../members/members.repository.js';
+import type { Transaction } from '../transaction.js';
 import type { UserStatus } from '../users/user.js';
 import { UsersRepository, type AccountSummary } from '../users/users.repository.js';
-import type { Transaction } from '../transaction.js';
 
 export interface InvitedMember extends Omit<NewMembership, 'userId'> {
   email: string;

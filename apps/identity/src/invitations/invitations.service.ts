@@ -5,18 +5,18 @@ import { TenantDatabase } from '@rmm/persistence';
 import { RateLimits } from '@rmm/service-kit';
 import { AccessChangesService } from '../access/access-changes.service.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { UserNotInvited } from '../members/member.errors.js';
 import { MemberScopeService, tenantOf } from '../members/member-scope.service.js';
+import { UserNotInvited } from '../members/member.errors.js';
 import { RoleGrantPolicy } from '../roles/role-grant.policy.js';
+import type { Transaction } from '../transaction.js';
 import type { AccountSummary } from '../users/users.repository.js';
 import type { InviteDeliveryDto, InvitedUserDto } from './dto/invitation.dto.js';
 import type { InviteUserDto } from './dto/invite-user.dto.js';
 import type { ResendInviteDto } from './dto/resend-invitation.dto.js';
-import { UserAlreadyExists } from './invitation.errors.js';
 import { InvitationDeliveryService } from './invitation-delivery.service.js';
+import { UserAlreadyExists } from './invitation.errors.js';
 import { InvitationsRepository, type InvitedMember } from './invitations.repository.js';
 import { MemberRestrictionsService } from './member-restrictions.service.js';
-import type { Transaction } from '../transaction.js';
 
 export interface Invitation extends InvitedMember {
   /** The partner or organization, as the mail calls it. */

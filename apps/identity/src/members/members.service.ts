@@ -9,11 +9,11 @@ import { RoleGrantPolicy } from '../roles/role-grant.policy.js';
 import { SessionEnder } from '../sessions/session-ender.js';
 import type { AssignRoleDto } from './dto/assign-role.dto.js';
 import type { ListUsersDto } from './dto/list-members.dto.js';
-import type { UserDto } from './dto/member.dto.js';
 import type { MemberScopeQueryDto } from './dto/member-scope-query.dto.js';
+import type { UserDto } from './dto/member.dto.js';
+import { MemberScopeService, tenantOf, type MemberScope } from './member-scope.service.js';
 import { LastAdmin, SelfActionRefused } from './member.errors.js';
 import { toUserDto } from './member.mapper.js';
-import { MemberScopeService, tenantOf, type MemberScope } from './member-scope.service.js';
 import { isAdminRole, MembersRepository, type LockedMember } from './members.repository.js';
 import { assertNotWider } from './site-restriction.js';
 

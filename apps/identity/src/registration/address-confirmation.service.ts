@@ -6,10 +6,10 @@ import { selfCaller } from '../audit/actors.js';
 import { localeOf } from '../mail/mail-locale.js';
 import { MailOutbox } from '../mail/mail-outbox.js';
 import { SessionsRepository } from '../sessions/sessions.repository.js';
-import { UsersRepository } from '../users/users.repository.js';
 import type { User } from '../users/user.js';
-import { EmailLinksRepository } from './email-links.repository.js';
+import { UsersRepository } from '../users/users.repository.js';
 import type { ConfirmedAddressDto } from './dto/verification.dto.js';
+import { EmailLinksRepository } from './email-links.repository.js';
 
 /** Confirms e-mail addresses of existing users: a requested one, or the current one. */
 @Injectable()

@@ -15,8 +15,8 @@ import {
 import { NotFoundError } from '@rmm/service-kit';
 import type { MemberScope } from '../members/member-scope.service.js';
 import type { UserStatus } from '../users/user.js';
-import { Role } from './role.entity.js';
 import { RoleTree } from './role-tree.js';
+import { Role } from './role.entity.js';
 
 /** A role as it is listed. */
 export interface ListedRole extends Role {

@@ -1,5 +1,5 @@
-import type { SecuritySettings } from '../mfa/mfa-policy.js';
 import type { Membership } from '../members/membership.js';
+import type { SecuritySettings } from '../mfa/mfa-policy.js';
 import type { LoginUserDto } from './dto/login-user.dto.js';
 
 export const USER_STATUSES = ['active', 'invited', 'disabled'] as const;

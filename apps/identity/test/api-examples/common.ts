@@ -14,8 +14,8 @@ export async function callCommonExamples(identity: IdentityReplica): Promise<voi
     await identity.get(path, { bearer: root });
   }
   const admin = { email: freshEmail(), name: 'Lou Marsh' };
-  const made = await identity.post('/orgs/partners', { name: 'Made MSP', admin }, { bearer: root });
-  await identity.get(`/orgs/partners/${made.body.id}`, { bearer: root });
+  const created = await identity.post('/orgs/partners', { name: 'Made MSP', admin }, { bearer: root });
+  await identity.get(`/orgs/partners/${created.body.id}`, { bearer: root });
   await identity.post('/auth/invite/preview', { token: await identity.mailedToken(admin.email) });
 
   const { email, partnerId, bearer: first } = await registerPartner(identity);
