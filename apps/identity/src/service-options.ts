@@ -7,7 +7,7 @@ import { VERIFY_TIMEOUT } from './audit/chain-verification.service.js';
 import type { IdentityConfig } from './config.js';
 import { readExamples } from './openapi-examples.js';
 
-/** How identity is started: by `main.ts`, and by the specs that boot it. */
+/** Options with which `main.ts` and the specs start identity. */
 export const serviceOptions = (config: IdentityConfig): ServiceOptions => ({
   service: 'identity',
   module: AppModule.forRoot(config),

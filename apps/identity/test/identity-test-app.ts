@@ -17,7 +17,7 @@ export const ADMIN = { email: 'root@platform.test', password: 'bootstrap-horse-b
 export const PASSWORD = 'correct-horse-battery-7';
 
 let addresses = 0;
-/** A client address of its own for whoever must not share a rate limit. */
+/** Returns a new client address, which shares no rate limit. */
 export const freshAddress = (): string => `203.0.${Math.floor(++addresses / 250)}.${(addresses % 250) + 1}`;
 export const freshEmail = (name = 'user'): string => `${name}-${randomBytes(5).toString('hex')}@users.test`;
 
@@ -46,7 +46,7 @@ export interface CallOptions {
   send?: (request: supertest.Test) => supertest.Test;
 }
 
-/** One running identity on real stores. */
+/** One replica of identity on real stores. */
 export class IdentityReplica {
   private stopping?: Promise<void>;
 
@@ -92,7 +92,7 @@ export class IdentityReplica {
     return await (body === undefined ? request : request.send(body));
   }
 
-  /** All mails to an address, newest first. */
+  /** Lists the mails to an address, newest first. */
   async mails(to: string): Promise<Mail[]> {
     const files = (await readdir(this.mailbox)).filter((name) => name.endsWith('.json'));
     const mails = await Promise.all(
@@ -101,7 +101,7 @@ export class IdentityReplica {
     return mails.filter((mail) => mail.to === to).sort((a, b) => (a.sentAt < b.sentAt ? 1 : -1));
   }
 
-  /** The token of the newest mail to an address, once it has so many that carry one. */
+  /** Waits until an address has `count` mails with a token; returns that of the newest. */
   mailedToken(to: string, count = 1): Promise<string> {
     return eventually(async () => {
       const tokens = (await this.mails(to)).flatMap(({ text }) => /token=([A-Za-z0-9_-]+)/.exec(text)?.[1] ?? []);
@@ -116,7 +116,7 @@ export class IdentityReplica {
   }
 }
 
-/** Stores of one spec file and the replicas of identity that run on them. */
+/** The stores of one spec file and the replicas of identity that run on them. */
 export class IdentityTestApp {
   private readonly running: IdentityReplica[] = [];
 
@@ -170,7 +170,7 @@ export class IdentityTestApp {
     return running;
   }
 
-  /** As superuser: for arranging and looking. */
+  /** Runs SQL as superuser, to arrange and inspect rows. */
   async query<Row extends object>(sql: string, params: unknown[] = []): Promise<Row[]> {
     const client = new pg.Client({ connectionString: this.database.adminUrl, options: '-c search_path=identity' });
     await client.connect();
@@ -188,11 +188,11 @@ export class IdentityTestApp {
   }
 }
 
-/** The code of a secret, `steps` half minutes from now. */
+/** Returns the TOTP code of a secret, `steps` half minutes from now. */
 export const totpCode = (secret: string, steps = 0): string =>
   generateSync({ secret, epoch: Math.floor(Date.now() / 1000) + steps * 30 });
 
-/** The cookies an response sets, by name; cleared ones are empty. */
+/** Returns the cookies a response sets, by name; cleared ones are empty. */
 export function cookiesOf(response: TestResponse): Record<string, string> {
   const set = (response.headers['set-cookie'] as unknown as string[] | undefined) ?? [];
   return Object.fromEntries(
@@ -208,14 +208,14 @@ export function expectStatus(response: TestResponse, status: number): TestRespon
   return response;
 }
 
-/** As the launcher's set-up step does: the services' own logins may not. */
+/** Creates the streams, as the launcher does: the logins of the services may not. */
 async function createStreams(adminUrl: string): Promise<void> {
   const connection = await connect(natsOptions(adminUrl, 'identity-spec'));
   await ensureStreams(connection);
   await connection.close();
 }
 
-/** The one of several responses with a status. */
+/** Returns the first response with a status. */
 export function withStatus(responses: readonly TestResponse[], status: number): TestResponse {
   const found = responses.find((response) => response.status === status);
   if (!found) throw new Error(`no ${status} among ${responses.map((response) => response.status).join(', ')}`);

@@ -22,7 +22,7 @@ export async function signInAdmin(identity: IdentityReplica): Promise<string> {
   return response.body.tokens.accessToken as string;
 }
 
-/** A partner with its administrator, by sign-up. */
+/** Registers a partner with its administrator. */
 export async function registerPartner(identity: IdentityReplica, companyName = 'Acme MSP'): Promise<TestUser> {
   const email = freshEmail('admin');
   const form = { companyName, email, password: PASSWORD, name: 'Pat Morgan', acceptTerms: true };
@@ -37,12 +37,12 @@ export const sessionOf = (response: TestResponse): { bearer: string; cookies: Re
   cookies: cookiesOf(response),
 });
 
-/** Sets TOTP up; the session that comes back has satisfied MFA. The code of the last half minute is spent. */
+/** Enrolls TOTP with the code of the last half minute; the returned session has satisfied MFA. */
 export async function enrollTotp(identity: IdentityReplica, bearer: string) {
   const setup = expectStatus(await identity.post('/auth/mfa/setup', undefined, { bearer }), 200).body;
   const confirm = () => identity.post('/auth/mfa/enable', { code: totpCode(setup.secret as string, -1) }, { bearer });
   const first = await confirm();
-  // A half minute that ends between the making of the code and its check makes it too old.
+  // When a half minute ends between the generation of the code and its check, the code is too old.
   const enabled = expectStatus(first.status === 400 ? await confirm() : first, 200);
   return { secret: setup.secret as string, recoveryCodes: setup.recoveryCodes as string[], ...sessionOf(enabled) };
 }
@@ -54,7 +54,7 @@ export async function roleId(identity: IdentityReplica, bearer: string, name: st
   return role.id;
 }
 
-/** Invites a new user with a role and accepts. */
+/** Invites a new user with a role and accepts the invitation. */
 export async function inviteAndAccept(
   identity: IdentityReplica,
   bearer: string,

@@ -13,7 +13,7 @@ export interface EditableProfile {
   preferences: Record<string, unknown>;
 }
 
-/** What users change about their own account, and their avatars. */
+/** Queries for a user's own profile and avatar. */
 @Injectable()
 export class AccountRepository {
   constructor(

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { startFakeProvisioning } from '../../test/fake-provisioning.js';
+import { FakeProvisioning } from '../../test/fake-provisioning.js';
 import {
   expectStatus,
   freshEmail,
@@ -155,7 +155,7 @@ describe('invitations', () => {
     const unanswered = { roleId: role, orgId, siteIds: [site] };
     const alone = await invite(acme.bearer, { email: freshEmail(), name: 'Robin', ...unanswered });
     expect([alone.status, alone.body.code]).toEqual([503, 'service_unavailable']);
-    const provisioning = await startFakeProvisioning(testApp, new Set([site, elsewhere]));
+    const provisioning = await FakeProvisioning.start(testApp, new Set([site, elsewhere]));
     const strange = await invite(acme.bearer, {
       email: freshEmail(),
       name: 'Robin',
@@ -171,7 +171,7 @@ describe('invitations', () => {
     for (const siteIds of [[site], []]) {
       expectStatus(await invite(confined.bearer, { email: freshEmail(), name: 'Robin', roleId: role, siteIds }), 201);
     }
-    await provisioning.close();
+    await provisioning.stop();
   }, 40_000);
 
   it('are refused to partner members with selected organizations', async () => {

@@ -132,7 +132,7 @@ export class MembersRepository {
   }
 
   /**
-   * Tells whether the partner has another active administrator. Locks the partner's administrators, so that two of them
+   * Checks whether the partner has another active administrator. Locks the partner's administrators, so that two of them
    * cannot be removed at the same time.
    */
   async hasAnotherAdmin(tx: TenantTransaction, partnerId: string, userId: string): Promise<boolean> {

@@ -814,7 +814,7 @@ type Rows = string | { using: string; check: string };
 interface TableSecurity {
   /** The rows the service login may use, by command; every row of a table with a `comment`. */
   rows?: string | Record<Command, Rows>;
-  /** Why the table has no tenant policies: `rmm:worker-only` or `rmm:global`. */
+  /** Marks a table without tenant policies: `rmm:worker-only` or `rmm:global`. */
   comment?: string;
   /** The commands granted to the service login. */
   service?: string;

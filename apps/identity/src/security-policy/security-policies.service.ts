@@ -214,7 +214,7 @@ const resourceOf = ({ orgId, partnerId, orgName }: ApplySecurityPolicyRequest) =
   partnerId,
 });
 
-/** Limits the transaction to the partner's own rows and those of the one organization, whoever the caller is. */
+/** Limits the transaction to the partner's own rows and those of the one organization, also for system callers. */
 const tenantOf = ({ caller, partnerId, orgId }: ApplySecurityPolicyRequest): HasTenant => ({
   tenant: {
     scope: 'partner',
