@@ -1,5 +1,5 @@
-// The service of `bench login` and `bench users`: identity as it is built and shipped. Beside CPU it tells how many
-// statements it has sent to PostgreSQL, and how late its event loop was since it was asked last.
+// The service of `bench login` and `bench users`: the built identity. In addition to CPU it
+// reports the statements it has sent to PostgreSQL, and the delay of its event loop since the last request.
 import { createRequire } from 'node:module';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { built, lib } from '../support/built-code.mjs';
@@ -13,10 +13,10 @@ pg.Client.prototype.query = function counted(...args) {
   return query.apply(this, args);
 };
 
-const { startService } = await lib('service-kit');
-const { readIdentityConfig } = await built('identity', 'config.js');
+const { startFromEnvironment } = await lib('service-kit');
+const { AppModule } = await built('identity', 'app.module.js');
 const { serviceOptions } = await built('identity', 'service-options.js');
-const app = await startService(serviceOptions(readIdentityConfig(process.env)));
+const app = await startFromEnvironment(AppModule, serviceOptions, process.env);
 
 const delay = monitorEventLoopDelay({ resolution: 5 });
 delay.enable();

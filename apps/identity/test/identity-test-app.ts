@@ -11,6 +11,7 @@ import { ensureStreams, natsOptions } from '@rmm/messaging';
 import { startService } from '@rmm/service-kit';
 import { eventually, startStores, type Stores, type TestDatabase, type TestNats } from '@rmm/testing-services';
 import { readIdentityConfig } from '../src/config.js';
+import { AppModule } from '../src/app.module.js';
 import { serviceOptions } from '../src/service-options.js';
 
 export const ADMIN = { email: 'root@platform.test', password: 'bootstrap-horse-battery-9' };
@@ -165,7 +166,10 @@ export class IdentityTestApp {
 
   async startReplica(overrides: NodeJS.ProcessEnv = {}): Promise<IdentityReplica> {
     const config = readIdentityConfig({ ...this.environment, ...overrides });
-    const running = new IdentityReplica(await startService(serviceOptions(config)), this.mailbox);
+    const running = new IdentityReplica(
+      await startService({ ...serviceOptions, config, module: AppModule.forRoot(config) }),
+      this.mailbox,
+    );
     this.running.push(running);
     return running;
   }

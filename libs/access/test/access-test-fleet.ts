@@ -1,5 +1,6 @@
 import type { INestApplication, Provider, Type } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { ServiceName } from '@rmm/contracts';
 import { dropMessagingTables, JetStreamServer, MessagingModule, messagingTables } from '@rmm/messaging';
 import { PersistenceModule } from '@rmm/persistence';
@@ -8,7 +9,6 @@ import {
   configureApp,
   type FleetConfig,
   HealthRegistry,
-  KitAdapter,
   readConfig,
   readFleetConfig,
   ServiceKitModule,
@@ -96,7 +96,7 @@ export class AccessTestFleet {
     });
     if (parts.clock) builder.overrideProvider(Clock).useValue(parts.clock);
     const module = await builder.compile();
-    const app = module.createNestApplication(new KitAdapter(), { bodyParser: false, logger: false });
+    const app = module.createNestApplication<NestExpressApplication>({ bodyParser: false, logger: false });
     configureApp(app, { config, openApi: { title: service, description: service } });
     app.connectMicroservice({ strategy: app.get(JetStreamServer) });
     try {

@@ -40,13 +40,14 @@ function toolPart(...commands: readonly (readonly [name: string, ...args: string
 export const format = toolPart(['prettier', '--check', '--cache', '--cache-strategy=content', '--log-level=warn', '.']);
 export const types = toolPart(['tsc', '-b']);
 
-/** Checks words in code, comments and docs. The cache compares contents, since a fresh checkout has new times. */
+/** The cache compares contents, since a fresh checkout has new times. */
 const SPELLING = ['--no-progress', '--no-summary', '--gitignore', '--cache', '--cache-strategy=content'];
 const SPELLING_CACHE = '--cache-location=node_modules/.cache/cspell';
 
 /**
- * Lints everything in one process, in a third of the time of `nx run-many -t lint`. The module boundary rule reads the
- * project graph that nx stores, so nx updates it first.
+ * Lints everything in one process, in a third of the time of `nx run-many -t lint`, and checks the words. The module
+ * boundary rule reads the project graph that nx stores, so nx updates it first.
+ * @see docs/CONTRIBUTING.md#words
  */
 export const lint = toolPart(
   ['nx', 'show', 'projects'],
