@@ -36,7 +36,7 @@ export async function startService(options: ServiceOptions): Promise<INestApplic
   const logger = app.get(Logger);
   const shutdown = new Shutdown(app, pipeline.inFlight, config.shutdownGraceSeconds * 1_000);
   try {
-    await listen(app.getHttpServer() as Server, config.port);
+    await listen(app.getHttpServer() as Server, config.port, config.bindAddress);
     app.get(MetricsRegistry).collectProcessMetrics();
     await options.microservices?.(app);
     await app.init();
@@ -51,10 +51,10 @@ export async function startService(options: ServiceOptions): Promise<INestApplic
   return app;
 }
 
-function listen(server: Server, port: number): Promise<void> {
+function listen(server: Server, port: number, host?: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, () => {
+    server.listen({ port, host }, () => {
       server.off('error', reject);
       resolve();
     });
