@@ -19,7 +19,7 @@ export async function seedDemo(fleet: FleetHandle & { localReceivers: boolean })
     const { client, secret } = await enrollTotp(partner.client);
     lines.push(name, `  password of every user: ${partner.password}`);
     lines.push(`  ${partner.email}  Partner Admin, code: ./fleet totp ${secret}`);
-    const { data: roles } = (await created(client.get('/roles?limit=100'))) as { data: { id: string; name: string }[] };
+    const { data: roles } = await created<{ data: { id: string; name: string }[] }>(client.get('/roles?limit=100'));
     for (const role of ROLES) {
       const roleId = roles.find((each) => each.name === role)?.id;
       const user = await inviteAndAccept(fleet, client, { name: role, roleId, orgAccess: 'all' });

@@ -18,7 +18,7 @@ export async function seed(): Promise<void> {
     await build(['libs/testing/tsconfig.lib.json']);
     writeAtomically(RESULT_FILE, JSON.stringify({ lines: [] }));
     const script = pathToFileURL(path.join(ROOT, 'libs/testing/dist/seed-demo.js')).href;
-    const { seedDemo } = (await import(script)) as { seedDemo(fleet: FleetSummary): Promise<string[]> };
+    const { seedDemo } = (await import(script)) as { seedDemo: (fleet: FleetSummary) => Promise<string[]> };
     writeAtomically(RESULT_FILE, JSON.stringify({ lines: await seedDemo(summary) }));
   }
   console.log(readJson<{ lines: string[] }>(RESULT_FILE)?.lines.join('\n'));
