@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { ApiClient, ApiResponse } from './api-client.js';
+import { ApiClient, type ApiResponse } from './api-client.js';
 import type { FleetHandle } from './fleet-handle.js';
 import { buildEnrollment, enrollTotp, inviteAndAccept, registerPartner, untilStatus } from './users.js';
 
@@ -46,7 +46,8 @@ async function seedOrganization(client: ApiClient, name: string): Promise<string
   );
   for (const [i, hostname] of HOSTNAMES.entries()) {
     const enrollment = buildEnrollment(String(body.key), `${name.toLowerCase().replace(/[^a-z]+/g, '-')}-${hostname}`);
-    await created(client.as({}).post('/agents/enroll', { ...enrollment, siteId: siteIds[i % siteIds.length] }));
+    const agent = new ApiClient(client.baseUrl); // its own address: enrollments are limited for each
+    await created(agent.post('/agents/enroll', { ...enrollment, siteId: siteIds[i % siteIds.length] }));
   }
   return orgId;
 }

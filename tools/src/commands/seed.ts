@@ -19,7 +19,10 @@ export async function seed(): Promise<void> {
     writeAtomically(RESULT_FILE, JSON.stringify({ lines: [] }));
     const script = pathToFileURL(path.join(ROOT, 'libs/testing/dist/seed-demo.js')).href;
     const { seedDemo } = (await import(script)) as { seedDemo: (fleet: FleetSummary) => Promise<string[]> };
-    writeAtomically(RESULT_FILE, JSON.stringify({ lines: await seedDemo(summary) }));
+    const lines = await seedDemo(summary).catch((error: Error) => {
+      throw new FleetError(`The seed was interrupted. ${error.message}`);
+    });
+    writeAtomically(RESULT_FILE, JSON.stringify({ lines }));
   }
   console.log(readJson<{ lines: string[] }>(RESULT_FILE)?.lines.join('\n'));
 }
