@@ -4,12 +4,12 @@ import 'reflect-metadata';
 import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { BenchServer } from '../support/bench-server.mjs';
 import { benchStores, lib } from '../support/built-code.mjs';
 import { createStreams } from '../support/identity-data.mjs';
-import { BenchServer } from '../support/bench-server.mjs';
-import { getRequest, openLines } from '../support/socket-load.mjs';
-import { report, target } from '../support/report.mjs';
 import { isQuick } from '../support/quick.mjs';
+import { report, target } from '../support/report.mjs';
+import { getRequest, openLines } from '../support/socket-load.mjs';
 
 const pg = createRequire(import.meta.url)('pg');
 const TRIALS = isQuick ? 20 : 200;
