@@ -29,6 +29,7 @@ const CREATE_API_KEY = {
     /api-keys\/api-keys?\.(service|repository|entity|mapper)/,
     /api-keys\/api-key-changes/,
     /\/scope-checks/,
+    /\/scope-grant/,
     /\/api-key-grants|\/grant-checks|delegation|ceiling\.policy/,
   ],
 };
