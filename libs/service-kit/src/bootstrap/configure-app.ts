@@ -1,7 +1,6 @@
 import type { Server } from 'node:http';
 import { RequestMethod } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import type { Express } from 'express';
 import type { FleetConfig } from '../config/fleet-config.js';
 import { ErrorFilter } from '../errors/error.filter.js';
 import { BadRequestError } from '../errors/errors.js';
