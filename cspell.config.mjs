@@ -25,6 +25,7 @@ export default {
     '.nx/**',
     'package-lock.json',
     'third_party/**',
+    'cspell.config.mjs', // names a word
     'tools/eslint/**', // names the words
     '**/openapi-examples.json', // recorded responses
     '**/*.de.{ts,json}', // German mail texts
