@@ -13,7 +13,7 @@ import { ApiKey } from './api-key.entity.js';
 import { ApiKeyNotFound } from './api-key.errors.js';
 import type { ListApiKeysDto } from './dto/list-api-keys.dto.js';
 
-/** What caches and look-ups identify a key by. */
+/** The hashes that caches and look-ups identify a key by. */
 const HASHES = ['keyHash', 'previousKeyHash'] as const;
 
 /** The stored status, or `expired` once `expires_at` has passed. */
