@@ -17,6 +17,9 @@ export class ApiKeyDto {
   @ApiProperty()
   name: string;
 
+  @ApiProperty({ type: String, nullable: true, description: 'What the key is used for' })
+  description: string | null;
+
   @ApiProperty({ description: 'The first 12 characters' })
   keyPrefix: string;
 
