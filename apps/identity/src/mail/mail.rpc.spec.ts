@@ -56,11 +56,11 @@ describe('mail for other services', () => {
     const member = async (orgId: string, name: string, role: string, status = 'active') => {
       const email = freshEmail();
       await testApp.query(
-        `with user as (
+        `with account as (
            insert into user_account (email, name, status) values ($1, $2, $3) returning id
          )
          insert into organization_membership (partner_id, org_id, user_id, role_id)
-         select $4, $5, user.id, r.id from user, role r where r.system_key = $6 and r.partner_id is null`,
+         select $4, $5, account.id, r.id from account, role r where r.system_key = $6 and r.partner_id is null`,
         [email, name, status, partnerId, orgId, role],
       );
       return email;

@@ -115,7 +115,7 @@ describe('a registration', () => {
     const nats = await connect(natsOptions(testApp.nats.adminUrl, 'spec'));
     const events = nats.subscribe(subjects.internal('identity', 'partner.created'), { max: 1 });
     await nats.flush();
-    const partner = await registerPartner(identity, 'Told Everywhere');
+    const partner = await registerPartner(identity, 'Known Everywhere');
     for await (const message of events) {
       expect(message.json<Envelope<PartnerState>>()).toMatchObject({
         type: 'partner.created',
@@ -123,8 +123,8 @@ describe('a registration', () => {
         aggregateVersion: 1,
         data: {
           partnerId: partner.partnerId,
-          name: 'Told Everywhere',
-          slug: 'told-everywhere',
+          name: 'Known Everywhere',
+          slug: 'known-everywhere',
           createFirstOrganization: true,
         },
       });
