@@ -111,7 +111,7 @@ export class InvitationsService {
       if (!user || !membership) throw new InviteInvalid();
       await this.accessChanges.publish(tx, { userIds: [user.id], reason: 'invite_accepted' });
       const self = { type: 'user', id: user.id, name: user.name };
-      await this.audit.add(tx, selfCaller(user, membership), 'user.invite.accepted', self);
+      await this.audit.record(tx, selfCaller(user, membership), 'user.invite.accepted', self);
       return this.starter.start(tx, user, membership, { method: 'invite', mfa: false, passwordProven: true });
     });
     return this.starter.finish(started);

@@ -112,7 +112,7 @@ export class LoginService {
     const address = currentContext()?.ipAddress;
     const ranges = list.map(parseCidr).filter((range) => range !== null);
     if (address !== undefined && cidrsContain(ranges, address)) return;
-    await this.audit.addDirect(
+    await this.audit.recordDirect(
       selfCaller(user, membership),
       'ip_allowlist.denied',
       { type: 'user', id: user.id },
@@ -125,7 +125,7 @@ export class LoginService {
   private async refuse(email: string, user: User | null, reason: LoginRefusal): Promise<never> {
     const membership = user?.memberships[0] ?? null;
     const caller = user ? selfCaller(user, membership) : stranger(email);
-    await this.audit.addDirect(
+    await this.audit.recordDirect(
       caller,
       'user.login.failed',
       { type: 'user', id: user?.id ?? null, name: user?.name ?? null },
@@ -138,7 +138,7 @@ export class LoginService {
   private async tellOfLock(user: User): Promise<void> {
     const membership = user.memberships[0] ?? null;
     await this.worker.transaction(async (tx) => {
-      await this.audit.add(
+      await this.audit.record(
         tx,
         selfCaller(user, membership),
         'auth.login.account_locked',

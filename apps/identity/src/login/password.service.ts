@@ -38,7 +38,7 @@ export class PasswordService {
       await this.currentPassword.prove(caller, user, currentPassword);
     } catch (error) {
       if (!(error instanceof CurrentPasswordWrong)) throw error;
-      await this.audit.addDirect(caller, 'user.password.change', self, { reason: 'wrong_password' }, 'failure');
+      await this.audit.recordDirect(caller, 'user.password.change', self, { reason: 'wrong_password' }, 'failure');
       throw error;
     }
     await assertStrongPassword(newPassword, user);
@@ -56,7 +56,7 @@ export class PasswordService {
       if (changed.length === 0) throw new CurrentPasswordWrong();
       await this.sessions.revokeAll(tx, user.id, 'password_change');
       await this.accessChanges.publish(tx, { userIds: [user.id], reason: 'password_change' });
-      await this.audit.add(tx, caller, 'user.password.change', self);
+      await this.audit.record(tx, caller, 'user.password.change', self);
       await this.mail.add(tx, { to: user.email, template: 'password-changed', values: { name: user.name } });
     });
   }

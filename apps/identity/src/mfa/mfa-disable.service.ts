@@ -88,7 +88,7 @@ export class MfaDisableService {
       if (!epochs) throw new MfaNotEnabled();
       const self = { type: 'user', id: user.id, name: user.name };
       const proof = recoveryCode === null ? 'totp' : 'recovery';
-      await this.audit.add(tx, caller, 'auth.mfa.disable', self, { method: user.mfaMethod, proof });
+      await this.audit.record(tx, caller, 'auth.mfa.disable', self, { method: user.mfaMethod, proof });
       await this.mail.add(tx, { to: user.email, template: 'mfa-disabled', values: { name: user.name } });
       return this.factorSession.reissue(tx, caller, { ...user, ...epochs }, membership);
     });
@@ -97,7 +97,7 @@ export class MfaDisableService {
 
   private async refuse(caller: UserCaller, { id, name }: User, reason: Refusal, error: Error): Promise<never> {
     const result = reason === 'policy' ? 'denied' : 'failure';
-    await this.audit.addDirect(caller, 'auth.mfa.disable.failed', { type: 'user', id, name }, { reason }, result);
+    await this.audit.recordDirect(caller, 'auth.mfa.disable.failed', { type: 'user', id, name }, { reason }, result);
     throw error;
   }
 }

@@ -64,7 +64,7 @@ export class MfaLoginService {
       if (kind === 'recovery') {
         if (!(await this.codes.useRecoveryCode(tx, user.id, code))) throw new MfaCodeInvalid();
         const self = { type: 'user', id: user.id, name: user.name };
-        await this.audit.add(tx, selfCaller(user, membership), 'auth.mfa.recovery_code.used', self);
+        await this.audit.record(tx, selfCaller(user, membership), 'auth.mfa.recovery_code.used', self);
       }
       const proven = { mfa: true, factorProven: true, passwordProven: true };
       return this.starter.start(tx, user, membership, { method: 'password', ...proven });
@@ -81,7 +81,7 @@ export class MfaLoginService {
   }
 
   private async refuse(user: User, membership: UserMembership, method: VerifyMethod): Promise<never> {
-    await this.audit.addDirect(
+    await this.audit.recordDirect(
       selfCaller(user, membership),
       'user.login.failed',
       { type: 'user', id: user.id, name: user.name },

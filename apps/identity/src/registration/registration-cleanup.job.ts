@@ -1,22 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { WorkerDatabase } from '@rmm/persistence';
-import { Logger, RepeatedWork } from '@rmm/service-kit';
+import { Job } from '@rmm/service-kit';
 import { RegistrationsRepository } from './registrations.repository.js';
 
 /** Deletes registrations that were not confirmed in time. Replicas may run it at the same time. */
 @Injectable()
-export class RegistrationCleanup extends RepeatedWork {
-  protected readonly what = 'The registration cleanup';
-  protected readonly everyMs = 600_000;
-
+export class RegistrationCleanup {
   constructor(
     private readonly worker: WorkerDatabase,
     private readonly registrations: RegistrationsRepository,
-    logger: Logger,
-  ) {
-    super(logger);
-  }
+  ) {}
 
+  @Job({ name: 'purge-expired-registrations', everyMs: 600_000 })
   run(): Promise<void> {
     return this.registrations.purgeExpired(this.worker);
   }

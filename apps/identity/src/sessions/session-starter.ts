@@ -50,7 +50,7 @@ export class SessionStarter {
       this.opener.open(tx, user, membership, options),
       tx.query('update user_account set last_login_at = now() where id = $1', [user.id]),
       this.devices.note(tx, user, options.method),
-      this.audit.add(tx, selfCaller(user, membership), 'user.login', self, { method: options.method, mfa }),
+      this.audit.record(tx, selfCaller(user, membership), 'user.login', self, { method: options.method, mfa }),
       this.tellWebhooks(tx, user, membership, options, mfa),
     ]);
     return { user, opened, verdict };
@@ -85,7 +85,7 @@ export class SessionStarter {
   ): Promise<void> {
     if (orgId === null || method === 'registration') return;
     const data: UserLogin = { userId: user.id, email: user.email, mfa, method };
-    await this.outbox.add(tx, {
+    await this.outbox.publish(tx, {
       stream: 'events',
       type: 'user.login',
       aggregateId: user.id,

@@ -1,28 +1,27 @@
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { Job } from '@rmm/service-kit';
 import { WorkerDatabase } from '../worker/worker-database.js';
-
-const EVERY_MS = 3_600_000;
 
 /** Creates partitions ahead and drops old ones, at start and each hour. Several replicas may run it at once. */
 @Injectable()
 export class PartitionMaintenanceJob implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger(PartitionMaintenanceJob.name);
-  private timer?: NodeJS.Timeout;
-  private running: Promise<void> = Promise.resolve();
+  private firstRun?: Promise<unknown>;
 
   constructor(@Inject(WorkerDatabase) private readonly worker: WorkerDatabase) {}
 
   onApplicationBootstrap(): void {
-    this.timer = setInterval(() => this.runInBackground(), EVERY_MS).unref();
-    this.runInBackground();
+    this.firstRun = this.run().catch((err: unknown) =>
+      this.logger.warn(`Partition maintenance failed at start; next attempt in an hour: ${String(err)}`),
+    );
   }
 
   async onModuleDestroy(): Promise<void> {
-    clearInterval(this.timer);
-    await this.running;
+    await this.firstRun;
   }
 
   /** @returns how many partitions were created and dropped; none in a schema without partitioned tables */
+  @Job({ name: 'maintain-partitions', everyMs: 3_600_000 })
   async run(): Promise<{ created: number; dropped: number }> {
     const [known] = await this.worker.query<{ found: boolean }>(
       `SELECT to_regprocedure('rmm_maintain_partitions()') IS NOT NULL AS found`,
@@ -31,15 +30,8 @@ export class PartitionMaintenanceJob implements OnApplicationBootstrap, OnModule
     const [done] = await this.worker.query<{ created: number; dropped: number }>(
       'SELECT created, dropped FROM rmm_maintain_partitions()',
     );
-    return done ?? { created: 0, dropped: 0 };
-  }
-
-  private runInBackground(): void {
-    this.running = this.run().then(
-      ({ created, dropped }) => {
-        if (created + dropped > 0) this.logger.log(`Partitions: ${created} created, ${dropped} dropped`);
-      },
-      (error: unknown) => this.logger.warn(`Partition maintenance failed; next attempt in an hour: ${String(error)}`),
-    );
+    const { created, dropped } = done ?? { created: 0, dropped: 0 };
+    if (created + dropped > 0) this.logger.log(`Partitions: ${created} created, ${dropped} dropped`);
+    return { created, dropped };
   }
 }

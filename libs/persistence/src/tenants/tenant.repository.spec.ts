@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { FindOptionsWhere } from 'typeorm';
 import {
   as,
   Device,
@@ -70,7 +71,10 @@ class DevicesRepository extends TenantRepository<Device> {
   rename(tx: TenantTransaction, id: string, name?: string) {
     return this.updateOne(tx, { id }, { name });
   }
-  override delete(tx: TenantTransaction, where: Where<Device>) {
+  appendToName(tx: TenantTransaction, id: string, suffix: string) {
+    return this.updateOne(tx, { id }, { name: () => 'name || :suffix' }, { suffix });
+  }
+  override delete(tx: TenantTransaction, where: FindOptionsWhere<Device>) {
     return super.delete(tx, where);
   }
   lock(tx: TenantTransaction, id: string) {
@@ -204,6 +208,7 @@ describe('TenantRepository', () => {
       expect(inserted.createdAt).toBeInstanceOf(Date);
       expect(await devices.lock(tx, id)).toMatchObject({ name: 'x', installedOn: '2026-02-03' });
       expect(await devices.rename(tx, id, 'y')).toMatchObject({ id, name: 'y', tags: ['t'] });
+      expect(await devices.appendToName(tx, id, '!')).toMatchObject({ name: 'y!' });
       expect(await devices.delete(tx, { id })).toBe(1);
       await expect(devices.rename(tx, id, 'z')).rejects.toThrow(DeviceNotFound);
     });
@@ -216,6 +221,6 @@ describe('TenantRepository', () => {
 
   it('refuses to change all rows', async () => {
     const work = fleet.tenants.transaction(platform, (tx) => devices.delete(tx, { id: undefined }));
-    await expect(work).rejects.toThrow('A condition is required');
+    await expect(work).rejects.toThrow('Each condition of a change needs a value');
   });
 });

@@ -7,7 +7,6 @@ import type {
   Repository,
   SelectQueryBuilder,
 } from 'typeorm';
-import { Any, IsNull } from 'typeorm';
 import type { BatchExecutor } from '../database/sql-executor.js';
 import { Transaction } from '../database/transaction.js';
 import type { CursorBinding, Cursors } from '../paging/cursors.js';
@@ -182,13 +181,24 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
     return this.mapping.fromRaw(raw as ObjectLiteral[]);
   }
 
-  /** Updates the matching rows; properties that are undefined stay. @returns the rows as stored, hidden columns included */
-  protected async update(tx: Transaction, where: Where<E>, changes: QueryDeepPartialEntity<E>): Promise<E[]> {
+  /**
+   * Updates the matching rows; properties that are undefined stay.
+   * @param params values of the `:name` placeholders of changes that are SQL: `{ endsAt: () => 'now() + :overlap' }`
+   * @returns the rows as stored, hidden columns included
+   */
+  protected async update(
+    tx: Transaction,
+    where: FindOptionsWhere<E>,
+    changes: QueryDeepPartialEntity<E>,
+    params: ObjectLiteral = {},
+  ): Promise<E[]> {
+    assertEachDefined(where);
     const { raw } = await tx.manager
       .createQueryBuilder()
       .update(this.entity)
       .set(changes)
-      .where(findOptions(where))
+      .where(where)
+      .setParameters(params)
       .returning(this.mapping.allColumns)
       .updateEntity(false)
       .execute();
@@ -196,14 +206,20 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
   }
 
   /** Updates one row. @throws the repository's not-found error when no row matches */
-  protected async updateOne(tx: Transaction, where: Where<E>, changes: QueryDeepPartialEntity<E>): Promise<E> {
-    const [row] = await this.update(tx, where, changes);
-    return this.found(row ?? null);
+  protected async updateOne(
+    tx: Transaction,
+    where: FindOptionsWhere<E>,
+    changes: QueryDeepPartialEntity<E>,
+    params?: ObjectLiteral,
+  ): Promise<E> {
+    const [row] = await this.update(tx, where, changes, params);
+    return this.found(row);
   }
 
   /** Deletes the matching rows. @returns how many there were */
-  protected async delete(tx: Transaction, where: Where<E>): Promise<number> {
-    const { affected } = await tx.repository(this.entity).delete(findOptions(where));
+  protected async delete(tx: Transaction, where: FindOptionsWhere<E>): Promise<number> {
+    assertEachDefined(where);
+    const { affected } = await tx.repository(this.entity).delete(where);
     return affected ?? 0;
   }
 
@@ -372,15 +388,10 @@ function whereConditions<E extends ObjectLiteral>(where: Where<E>, mapping: Enti
     });
 }
 
-function findOptions<E extends ObjectLiteral>(where: Where<E>): FindOptionsWhere<E> {
-  const entries = Object.entries(where).filter(([, value]) => value !== undefined);
-  if (entries.length === 0) throw new Error('A condition is required: use a statement of your own to change all rows');
-  return Object.fromEntries(
-    entries.map(([property, value]) => [
-      property,
-      value === null ? IsNull() : Array.isArray(value) ? Any(value as unknown[]) : value,
-    ]),
-  ) as FindOptionsWhere<E>;
+/** Refuses conditions that TypeORM would leave out, since the statement would then change more rows than meant. */
+function assertEachDefined(where: object): void {
+  const values: unknown[] = Object.values(where);
+  if (values.length === 0 || values.includes(undefined)) throw new Error('Each condition of a change needs a value');
 }
 
 function isCondition(condition: Condition | null | undefined | false): condition is Condition {

@@ -1,5 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
+/** The authenticated caller as logs and rate limits see it; set by the access guard. */
+export interface RequestCaller {
+  readonly actor: { readonly type: string; readonly id: string | null };
+  readonly partnerId: string | null;
+  readonly orgId: string | null;
+  /** Set for users only. */
+  readonly userId?: string;
+}
+
 /** What the pipeline adds to a request, for guards and handlers: `@Req() request: KitRequest`. */
 export interface KitRequest extends IncomingMessage {
   requestId: string;
@@ -28,4 +37,9 @@ export interface InFlight {
 
 export interface KitResponse extends ServerResponse {
   inFlight?: InFlight;
+}
+
+/** A request after the access guard. */
+export interface AuthenticatedRequest extends KitRequest {
+  caller?: RequestCaller;
 }
