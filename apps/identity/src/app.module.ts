@@ -9,11 +9,11 @@ import { AuditModule } from './audit/audit.module.js';
 import { BootstrapModule } from './bootstrap/bootstrap.module.js';
 import { IdentityConfigModule } from './config.module.js';
 import type { IdentityConfig } from './config.js';
+import { ENTITIES } from './entities.js';
 import { LoginModule } from './login/login.module.js';
 import { MailModule } from './mail/mail.module.js';
 import { MfaModule } from './mfa/mfa.module.js';
 import { MIGRATIONS } from './migrations/index.js';
-import { Partner } from './partners/partner.entity.js';
 import { PartnersModule } from './partners/partners.module.js';
 import { PasswordsModule } from './passwords/passwords.module.js';
 import { PublicConfigModule } from './public-config/public-config.module.js';
@@ -36,7 +36,7 @@ export class AppModule {
       module: AppModule,
       imports: [
         ServiceKitModule.forRoot(config, SERVICE),
-        PersistenceModule.forRoot({ config, schema: 'identity', entities: [Partner], migrations: MIGRATIONS }),
+        PersistenceModule.forRoot({ config, schema: 'identity', entities: ENTITIES, migrations: MIGRATIONS }),
         MessagingModule.forRoot({ config, service: SERVICE }),
         AccessModule.forRoot({ config, service: SERVICE }),
         IdentityConfigModule.forRoot(config),

@@ -3,7 +3,7 @@ import { AccessSnapshots } from '@rmm/access';
 import { type AccessChanged } from '@rmm/contracts';
 import { Outbox, type OutboxTransaction } from '@rmm/messaging';
 
-/** Announces changes of users's access: every replica of every service forgets what it knew of them. */
+/** Publishes changes of users' access, upon which every replica of every service discards what it has cached. */
 @Injectable()
 export class AccessChangesService {
   constructor(
@@ -11,7 +11,7 @@ export class AccessChangesService {
     private readonly snapshots: AccessSnapshots,
   ) {}
 
-  /** In the transaction of the change. This replica forgets with the commit, the others a moment later. */
+  /** Publishes in the transaction of the change. This replica's cache is invalidated with the commit. */
   async publish(tx: OutboxTransaction, change: AccessChanged): Promise<void> {
     const { userIds = [], roleIds = [], orgIds = [], partnerIds = [] } = change;
     const [aggregateId = 'access'] = [...userIds, ...roleIds, ...orgIds, ...partnerIds];

@@ -1,15 +1,15 @@
-import { ACCESS_SOURCE } from '@rmm/access';
 import { Module } from '@nestjs/common';
+import { ACCESS_SOURCE } from '@rmm/access';
 import { MfaPolicyModule } from '../mfa/mfa-policy.module.js';
 import { UsersModule } from '../users/users.module.js';
-import { DatabaseAccessSource } from './access-source.js';
+import { AccessRepository } from './access.repository.js';
 import { AccessRpc } from './access.rpc.js';
-import { OrganizationAccess } from './organization-access.js';
+import { AccessSourceService } from './access-source.service.js';
 
-/** Answers every service's questions about a user's access. */
+/** Resolves what users may do, for every service. */
 @Module({
   imports: [MfaPolicyModule, UsersModule],
   controllers: [AccessRpc],
-  providers: [DatabaseAccessSource, OrganizationAccess, { provide: ACCESS_SOURCE, useExisting: DatabaseAccessSource }],
+  providers: [AccessRepository, AccessSourceService, { provide: ACCESS_SOURCE, useExisting: AccessSourceService }],
 })
 export class AccessSourceModule {}

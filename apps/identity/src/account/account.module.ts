@@ -6,18 +6,18 @@ import { RegistrationModule } from '../registration/registration.module.js';
 import { SessionsModule } from '../sessions/sessions.module.js';
 import { UsersModule } from '../users/users.module.js';
 import { AccountController } from './account.controller.js';
+import { AccountRepository } from './account.repository.js';
 import { AuthProfileController } from './auth-profile.controller.js';
-import { AvatarImages } from './avatar-images.js';
+import { AvatarImagesService } from './avatar-images.service.js';
 import { AvatarsController } from './avatars.controller.js';
 import { AvatarsService } from './avatars.service.js';
 import { EmailChangeService } from './email-change.service.js';
-import { ProfileUpdateService } from './profile-update.service.js';
 import { ProfileService } from './profile.service.js';
 
 /** A user's own account: profile, avatar, e-mail address. */
 @Module({
   imports: [MailModule, MfaModule, PasswordsModule, RegistrationModule, SessionsModule, UsersModule],
   controllers: [AccountController, AuthProfileController, AvatarsController],
-  providers: [AvatarImages, AvatarsService, EmailChangeService, ProfileService, ProfileUpdateService],
+  providers: [AccountRepository, AvatarImagesService, AvatarsService, EmailChangeService, ProfileService],
 })
 export class AccountModule {}

@@ -1,7 +1,7 @@
 import { Controller, Get } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, SignedIn, SkipMfaEnrollment, SkipTenantStatus, type UserCaller } from '@rmm/access';
-import { AccountDto } from './profile.dto.js';
+import { AccountDto } from './dto/profile.dto.js';
 import { ProfileService } from './profile.service.js';
 
 @ApiTags('Authentication')
@@ -15,7 +15,7 @@ export class AuthProfileController {
   @SkipMfaEnrollment()
   @ApiOperation({ summary: 'Get the signed-in user and its memberships' })
   @ApiOkResponse({ type: AccountDto })
-  me(@CurrentCaller() caller: UserCaller): Promise<AccountDto> {
-    return this.profiles.account(caller);
+  getAccount(@CurrentCaller() caller: UserCaller): Promise<AccountDto> {
+    return this.profiles.getAccount(caller);
   }
 }

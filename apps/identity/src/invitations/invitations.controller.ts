@@ -2,19 +2,20 @@ import { Body, Controller, HttpCode, Post, Res } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, FullPartnerAccess, RequirePermission, type UserCaller } from '@rmm/access';
 import { noStore, type HttpResponse } from '../sessions/http.js';
-import { InviteUserDto, ResendInviteDto } from '../members/dto/dto.js';
 import { InvitedUserDto, InviteResentDto } from './dto/invitation.dto.js';
+import { InviteUserDto } from './dto/invite-user.dto.js';
+import { ResendInviteDto } from './dto/resend-invitation.dto.js';
 import { InvitationsService } from './invitations.service.js';
 
 @ApiTags('Users')
 @Controller('users')
 export class InvitationsController {
-  constructor(private readonly invites: InvitationsService) {}
+  constructor(private readonly invitations: InvitationsService) {}
 
   @Post('invite')
   @RequirePermission('users:invite')
   @FullPartnerAccess()
-  @ApiOperation({ summary: 'Invite somebody to the partner or an organization' })
+  @ApiOperation({ summary: 'Invite a user to a partner or an organization' })
   @ApiCreatedResponse({ type: InvitedUserDto })
   invite(
     @CurrentCaller() caller: UserCaller,
@@ -22,14 +23,14 @@ export class InvitationsController {
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<InvitedUserDto> {
     noStore(response);
-    return this.invites.invite(caller, dto);
+    return this.invitations.invite(caller, dto);
   }
 
   @Post('resend-invite')
   @RequirePermission('users:invite')
   @FullPartnerAccess()
   @HttpCode(200)
-  @ApiOperation({ summary: 'Send an invitation again; the older link dies' })
+  @ApiOperation({ summary: 'Resend an invitation; the previous link becomes invalid' })
   @ApiOkResponse({ type: InviteResentDto })
   async resendInvite(
     @CurrentCaller() caller: UserCaller,
@@ -37,6 +38,6 @@ export class InvitationsController {
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<InviteResentDto> {
     noStore(response);
-    return { success: true, ...(await this.invites.resend(caller, dto)) };
+    return { success: true, ...(await this.invitations.resend(caller, dto)) };
   }
 }

@@ -1,34 +1,24 @@
+import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import type { SqlExecutor } from '@rmm/persistence';
-import type { OrgAccess } from '../members/membership.js';
+import { isUniqueViolation, WorkerDatabase, type SqlExecutor, type TenantTransaction } from '@rmm/persistence';
+import { tenantOf, type MemberScope } from '../members/member-scope.service.js';
+import { MembersRepository, type NewMembership } from '../members/members.repository.js';
 import type { UserStatus } from '../users/user.js';
-import type { MemberScope } from '../members/member-scope.service.js';
+import { UsersRepository, type AccountSummary } from '../users/users.repository.js';
+import type { Transaction } from '../transaction.js';
 
-export interface InvitedAccount {
-  id: string;
+export interface InvitedMember extends Omit<NewMembership, 'userId'> {
   email: string;
   name: string;
-  status: UserStatus;
 }
 
-export interface NewMembership {
-  axis: MemberScope;
-  userId: string;
-  roleId: string;
-  invitedBy: string | null;
-  orgAccess: OrgAccess;
-  orgIds: string[];
-  siteIds: string[] | null;
-  deviceGroupIds: string[] | null;
-}
-
-/** What stands behind the token of an invitation. */
-export interface InviteOffer {
+/** What a link invites to: the membership it was sent for, else the user's oldest one. */
+export interface InvitationOffer {
   userId: string;
   email: string;
   name: string;
   status: UserStatus;
-  partnerId: string | null;
+  partnerId: string;
   orgId: string | null;
   partnerName: string | null;
   orgName: string | null;
@@ -36,81 +26,108 @@ export interface InviteOffer {
   expired: boolean;
 }
 
-/** Accounts, memberships and invitation tokens, under the worker login: an address may have an account elsewhere. */
+const OFFER = `
+  SELECT u.id AS "userId", u.email, u.name, u.status, m.partner_id AS "partnerId", m.org_id AS "orgId",
+    p.name AS "partnerName", d.name AS "orgName", t.used_at IS NOT NULL AS used, t.expires_at <= now() AS expired
+  FROM link_token t
+  JOIN user_account u ON u.id = t.user_id
+  CROSS JOIN LATERAL (
+    SELECT any_membership.* FROM (
+      SELECT partner_id, NULL::uuid AS org_id, created_at FROM partner_membership WHERE user_id = u.id
+      UNION ALL
+      SELECT partner_id, org_id, created_at FROM organization_membership WHERE user_id = u.id
+    ) any_membership
+    ORDER BY any_membership.partner_id = t.partner_id AND any_membership.org_id IS NOT DISTINCT FROM t.org_id DESC,
+      any_membership.created_at
+    LIMIT 1
+  ) m
+  LEFT JOIN partner p ON p.id = m.partner_id
+  LEFT JOIN organization_directory d ON d.org_id = m.org_id
+  WHERE t.token_hash = :tokenHash AND t.purpose = 'invite'`;
+
+/** Invited members and the tokens of their links. */
 @Injectable()
 export class InvitationsRepository {
-  /** The account of an address: the one it has, or a new one that is still to be accepted. */
-  async ensureAccount(tx: SqlExecutor, email: string, name: string): Promise<InvitedAccount> {
+  constructor(
+    private readonly worker: WorkerDatabase,
+    private readonly users: UsersRepository,
+    private readonly members: MembersRepository,
+  ) {}
+
+  /**
+   * Finds the account of an e-mail address and runs `work`, once more when another invitation creates the account
+   * meanwhile. The lookup runs under the worker login, because the address may belong to a user of other tenants only.
+   */
+  async withAccount<T>(email: string, work: (account: AccountSummary | null) => Promise<T>): Promise<T> {
+    try {
+      return await work(await this.users.findAccountByEmail(this.worker, email));
+    } catch (error) {
+      if (!isUniqueViolation(error, 'user_account_email_key')) throw error;
+      return work(await this.users.findAccountByEmail(this.worker, email));
+    }
+  }
+
+  /**
+   * Adds a member, with a new account when the address has none.
+   * @returns the account, locked until the transaction ends; null when the user is a member of the scope already
+   */
+  async addMember(
+    tx: Transaction,
+    account: AccountSummary | null,
+    { email, name, ...membership }: InvitedMember,
+  ): Promise<AccountSummary | null> {
+    const userId = account?.id ?? randomUUID();
+    await this.users.lockMemberships(tx, userId);
+    if (!account) await this.users.insertInvited(tx, { id: userId, email, name });
+    const isNew = await this.members.insert(tx, { ...membership, userId });
+    return isNew ? this.users.lockSummary(tx, userId) : null;
+  }
+
+  /** Locks a member until the transaction ends. @throws NotFoundError */
+  async lockMember(tx: TenantTransaction, scope: MemberScope, userId: string): Promise<AccountSummary> {
+    const { email, name, status } = await this.members.lock(tx, scope, userId);
+    return { id: userId, email, name, status };
+  }
+
+  /** Stores the token of a new link, valid for seven days, which replaces the user's previous one. */
+  async replaceToken(tx: SqlExecutor, userId: string, tokenHash: Buffer, scope: MemberScope): Promise<void> {
     await tx.query(
-      `insert into user_account (email, name, status) values ($1, $2, 'invited') on conflict (email) do nothing`,
-      [email, name],
-    );
-    const [account] = await tx.query<InvitedAccount>(
-      'select id, email, name, status from user_account where email = $1 for update',
-      [email],
-    );
-    if (!account) throw new Error('The invited account cannot be read');
-    return account;
-  }
-
-  /** False when the user is a member of this tenant already. */
-  async insertMembership(tx: SqlExecutor, membership: NewMembership): Promise<boolean> {
-    const { axis, userId, roleId, invitedBy } = membership;
-    const rows =
-      axis.kind === 'partner'
-        ? await tx.query(
-            `insert into partner_membership (partner_id, user_id, role_id, invited_by, org_access, org_ids)
-             values ($1, $2, $3, $4, $5, $6) on conflict do nothing returning id`,
-            [axis.partnerId, userId, roleId, invitedBy, membership.orgAccess, membership.orgIds],
-          )
-        : await tx.query(
-            `insert into organization_membership
-               (partner_id, org_id, user_id, role_id, invited_by, site_ids, device_group_ids)
-             values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing returning id`,
-            [axis.partnerId, axis.orgId, userId, roleId, invitedBy, membership.siteIds, membership.deviceGroupIds],
-          );
-    return rows.length === 1;
-  }
-
-  /** One live token per user: a new one replaces the older. Good for seven days. */
-  async replaceToken(tx: SqlExecutor, userId: string, tokenHash: Buffer, axis: MemberScope): Promise<void> {
-    await tx.query(
-      `insert into link_token (user_id, purpose, token_hash, partner_id, org_id, expires_at)
-       values ($1, 'invite', $2, $3, $4, now() + interval '7 days')
-       on conflict (user_id, purpose) do update
-         set token_hash = excluded.token_hash, partner_id = excluded.partner_id, org_id = excluded.org_id,
-           expires_at = excluded.expires_at, used_at = null, created_at = now()`,
-      [userId, tokenHash, axis.partnerId, axis.kind === 'organization' ? axis.orgId : null],
+      `INSERT INTO link_token (user_id, purpose, token_hash, partner_id, org_id, expires_at)
+       VALUES (:userId, 'invite', :tokenHash, :partnerId, :orgId, now() + interval '7 days')
+       ON CONFLICT (user_id, purpose) DO UPDATE
+         SET token_hash = excluded.token_hash, partner_id = excluded.partner_id, org_id = excluded.org_id,
+           expires_at = excluded.expires_at, used_at = NULL, created_at = now()`,
+      { userId, tokenHash, ...tenantOf(scope) },
     );
   }
 
-  async findOffer(db: SqlExecutor, tokenHash: Buffer): Promise<InviteOffer | null> {
-    const [offer] = await db.query<InviteOffer>(
-      `select u.id as "userId", u.email, u.name, u.status, t.partner_id as "partnerId", t.org_id as "orgId",
-         p.name as "partnerName", d.name as "orgName", t.used_at is not null as used, t.expires_at <= now() as expired
-       from link_token t join user_account u on u.id = t.user_id
-       left join partner p on p.id = t.partner_id
-       left join organization_directory d on d.org_id = t.org_id
-       where t.token_hash = $1 and t.purpose = 'invite'`,
-      [tokenHash],
-    );
+  /** Finds what a link invites to; null without such a link, or when the user is no member of any tenant now. */
+  async findOffer(tokenHash: Buffer): Promise<InvitationOffer | null> {
+    const [offer] = await this.worker.query<InvitationOffer>(OFFER, { tokenHash });
     return offer ?? null;
   }
 
-  /** Uses a token up and makes its account active: for exactly one caller. @returns the user, or null */
-  async accept(tx: SqlExecutor, tokenHash: Buffer, passwordHash: string, name: string | null): Promise<string | null> {
+  /**
+   * Uses a token up and activates its account: for exactly one caller. Under the worker login, because no user is signed
+   * in yet. @returns the id of the user; null when the token is not valid
+   */
+  async accept(
+    tx: SqlExecutor,
+    tokenHash: Buffer,
+    { passwordHash, name }: { passwordHash: string; name: string | null },
+  ): Promise<string | null> {
     const [row] = await tx.query<{ id: string }>(
-      `with used as (
-         update link_token set used_at = now()
-         where token_hash = $1 and purpose = 'invite' and used_at is null and expires_at > now()
-         returning user_id
+      `WITH used AS (
+         UPDATE link_token SET used_at = now()
+         WHERE token_hash = :tokenHash AND purpose = 'invite' AND used_at IS NULL AND expires_at > now()
+         RETURNING user_id
        )
-       update user_account u
-       set status = 'active', password_hash = $2, name = coalesce($3, u.name), password_changed_at = now(),
+       UPDATE user_account u
+       SET status = 'active', password_hash = :passwordHash, name = coalesce(:name, u.name), password_changed_at = now(),
          auth_epoch = auth_epoch + 1, email_verified_at = coalesce(email_verified_at, now()), updated_at = now()
-       from used where u.id = used.user_id and u.status = 'invited'
-       returning u.id`,
-      [tokenHash, passwordHash, name],
+       FROM used WHERE u.id = used.user_id AND u.status = 'invited'
+       RETURNING u.id`,
+      { tokenHash, passwordHash, name },
     );
     return row?.id ?? null;
   }

@@ -1,162 +1,98 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { OrganizationDirectory, type UserCaller } from '@rmm/access';
-import { AuditTrail } from '@rmm/messaging';
-import { TenantDatabase, WorkerDatabase } from '@rmm/persistence';
-import { hashKey } from '@rmm/secrets';
-import { NotFoundError, RateLimits, ValidationError } from '@rmm/service-kit';
+import type { UserCaller } from '@rmm/access';
+import { AuditTrail, type AuditedCaller } from '@rmm/messaging';
+import { TenantDatabase } from '@rmm/persistence';
+import { RateLimits } from '@rmm/service-kit';
 import { AccessChangesService } from '../access/access-changes.service.js';
-import { selfCaller } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { PasswordHasher } from '../passwords/password-hasher.js';
-import { assertStrongPassword } from '../passwords/password-rules.js';
-import { SessionStarter, type FinishedLogin } from '../sessions/session-starter.js';
-import { Grants } from '../roles/grants.js';
-import type { AcceptInviteDto, InviteUserDto, ResendInviteDto } from '../members/dto/dto.js';
-import type { InviteDeliveryDto, InvitedUserDto, InvitePreviewDto } from './dto/invitation.dto.js';
-import { Inviter } from './inviter.js';
-import { InviteAlreadyAccepted, InviteInvalid, InviteNotFound } from './invitation.errors.js';
-import { InvitationsRepository, type InviteOffer } from './invitations.repository.js';
 import { UserNotInvited } from '../members/member.errors.js';
-import { MembershipsRepository } from '../members/memberships.repository.js';
-import { UsersRepository } from '../users/users.repository.js';
-import { tenantIsActive, type UserMembership } from '../users/user.js';
-import { assertWithin } from '../members/reach.js';
-import { SitesOfOrganization } from '../members/sites-of-organization.js';
-import { MemberScopeService, type MemberScope } from '../members/member-scope.service.js';
+import { MemberScopeService, tenantOf } from '../members/member-scope.service.js';
+import { RoleGrantPolicy } from '../roles/role-grant.policy.js';
+import type { AccountSummary } from '../users/users.repository.js';
+import type { InviteDeliveryDto, InvitedUserDto } from './dto/invitation.dto.js';
+import type { InviteUserDto } from './dto/invite-user.dto.js';
+import type { ResendInviteDto } from './dto/resend-invitation.dto.js';
+import { UserAlreadyExists } from './invitation.errors.js';
+import { InvitationDeliveryService } from './invitation-delivery.service.js';
+import { InvitationsRepository, type InvitedMember } from './invitations.repository.js';
+import { MemberRestrictionsService } from './member-restrictions.service.js';
+import type { Transaction } from '../transaction.js';
 
-const LINK_TOKEN = /^[A-Za-z0-9_-]{48}$/;
+export interface Invitation extends InvitedMember {
+  /** The partner or organization, as the mail calls it. */
+  tenantName: string;
+}
 
-/** Invitations: sent by somebody who may, accepted once by whoever holds the link. */
+/** Invitations that administrators send. @see docs/reference/users-and-roles.md */
 @Injectable()
 export class InvitationsService {
   constructor(
-    private readonly worker: WorkerDatabase,
     private readonly tenants: TenantDatabase,
-    private readonly axes: MemberScopeService,
-    private readonly grants: Grants,
-    private readonly directory: OrganizationDirectory,
-    private readonly inviter: Inviter,
-    private readonly repository: InvitationsRepository,
-    private readonly memberships: MembershipsRepository,
-    private readonly sites: SitesOfOrganization,
-    private readonly users: UsersRepository,
-    private readonly hasher: PasswordHasher,
-    private readonly starter: SessionStarter,
-    private readonly limits: RateLimits,
+    private readonly scopes: MemberScopeService,
+    private readonly restrictions: MemberRestrictionsService,
+    private readonly grants: RoleGrantPolicy,
+    private readonly invitations: InvitationsRepository,
+    private readonly delivery: InvitationDeliveryService,
     private readonly audit: AuditTrail,
     private readonly accessChanges: AccessChangesService,
+    private readonly limits: RateLimits,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 
-  /** @throws InvalidRoleScope, PermissionNotDelegable, UserAlreadyExists, OrganizationAccessDenied, SiteAccessDenied, RateLimitedError */
+  /**
+   * @throws InvalidRoleScope, PermissionNotDelegable, UserAlreadyExists, OrganizationAccessDenied, SiteAccessDenied,
+   *   RateLimitedError
+   */
   async invite(caller: UserCaller, dto: InviteUserDto): Promise<InvitedUserDto> {
     await this.limits.hit(this.config.limits.invite, caller.userId);
-    const axis = await this.axes.of(caller, dto);
-    const reach = await this.reachOf(caller, axis, dto);
-    const tenantName = await this.nameOf(caller, axis);
-    const { email, name } = dto;
-    const { account, delivery, role } = await this.worker.transaction(async (tx) => {
-      const role = await this.grants.roleFor(tx, caller, axis, dto.roleId);
-      const invitation = { axis, email, name, roleId: role.id, tenantName, invitedBy: caller.userId, ...reach };
-      return { role, ...(await this.inviter.invite(tx, caller, invitation)) };
-    });
-    return {
-      id: account.id,
-      email: account.email,
-      name: account.name,
-      status: account.status,
-      roleId: role.id,
-      ...delivery,
-    };
+    const scope = await this.scopes.resolve(caller, dto);
+    const restrictions = await this.restrictions.check(caller, scope, dto);
+    const tenantName = await this.scopes.getTenantName(caller, scope);
+    const { email, name, roleId } = dto;
+    return this.invitations.withAccount(email, (existing) =>
+      this.tenants.transaction(caller, async (tx) => {
+        const role = await this.grants.getGrantableRole(tx, caller, scope, roleId);
+        const member = { scope, email, name, roleId: role.id, invitedBy: caller.userId, ...restrictions };
+        const { account, delivery } = await this.inviteIn(tx, caller, existing, { ...member, tenantName });
+        const { id, status } = account;
+        return { id, email: account.email, name: account.name, status, roleId: role.id, ...delivery };
+      }),
+    );
   }
 
-  /** @throws NotFoundError; UserNotInvited when there is nothing to accept any more; RateLimitedError */
-  async resend(caller: UserCaller, { userId, ...named }: ResendInviteDto): Promise<InviteDeliveryDto> {
-    await this.limits.hit(this.config.limits.invite, caller.userId);
-    const axis = await this.axes.of(caller, named);
-    const tenantName = await this.nameOf(caller, axis);
-    return this.worker.transaction(async (tx) => {
-      const member = await this.memberships.hold(tx, axis, userId);
-      if (!member) throw new NotFoundError('User');
-      if (member.status !== 'invited') throw new UserNotInvited();
-      return this.inviter.resend(tx, caller, { ...member, id: userId }, { axis, tenantName });
-    });
-  }
-
-  /** @throws InviteNotFound 404; InviteAlreadyAccepted 410 */
-  async preview(token: string, client: string): Promise<InvitePreviewDto> {
-    await this.limits.hit(this.config.limits.previewInvite, client);
-    const offer = await this.findOffer(token);
-    if (offer?.used) throw new InviteAlreadyAccepted();
-    if (!offer || offer.expired || offer.status !== 'invited') throw new InviteNotFound();
-    const { email, name, partnerName, orgName } = offer;
-    return { email, name, ...(orgName ? { orgName } : partnerName && { partnerName }) };
+  /** Invites a member in the given transaction; `existing` is the account of the address. @throws UserAlreadyExists */
+  async inviteIn(
+    tx: Transaction,
+    caller: AuditedCaller,
+    existing: AccountSummary | null,
+    { tenantName, ...member }: Invitation,
+  ): Promise<{ account: AccountSummary; delivery: InviteDeliveryDto }> {
+    const { scope, email, roleId } = member;
+    const account = await this.invitations.addMember(tx, existing, member);
+    if (!account) throw new UserAlreadyExists();
+    const delivery = await this.delivery.deliver(tx, account, scope, tenantName);
+    await this.accessChanges.publish(tx, { userIds: [account.id], reason: 'membership_added' });
+    const resource = { type: 'user', id: account.id, name: email, ...tenantOf(scope) };
+    await this.audit.record(tx, caller, 'user.invite', resource, { roleId, inviteEmailSent: delivery.inviteEmailSent });
+    return { account, delivery };
   }
 
   /**
-   * Makes the account active with the chosen password and signs in. Weak passwords do not use the link up.
-   * @throws InviteInvalid, WeakPassword, RateLimitedError
+   * Sends a new link to a user who has not accepted yet; the previous link becomes invalid.
+   * @throws NotFoundError; UserNotInvited when nothing is left to accept; RateLimitedError
    */
-  async accept({ token, password, name }: AcceptInviteDto, client: string): Promise<FinishedLogin> {
-    await this.limits.hit(this.config.limits.acceptInvite, client);
-    const offer = await this.findOffer(token);
-    if (!offer || offer.used || offer.expired || offer.status !== 'invited') throw new InviteInvalid();
-    const memberships = (await this.users.findById(this.worker, offer.userId))?.memberships;
-    await assertStrongPassword(password, { email: offer.email, name: name ?? offer.name, memberships });
-    const passwordHash = await this.hasher.hash(password);
-    const started = await this.worker.transaction(async (tx) => {
-      const userId = await this.repository.accept(tx, hashKey(token), passwordHash, name ?? null);
-      const user = userId === null ? null : await this.users.findById(tx, userId);
-      const membership = user && membershipOf(user.memberships, offer);
-      if (!user || !membership) throw new InviteInvalid();
-      await this.accessChanges.publish(tx, { userIds: [user.id], reason: 'invite_accepted' });
-      const self = { type: 'user', id: user.id, name: user.name };
-      await this.audit.record(tx, selfCaller(user, membership), 'user.invite.accepted', self);
-      return this.starter.start(tx, user, membership, { method: 'invite', mfa: false, passwordProven: true });
+  async resend(caller: UserCaller, { userId, ...named }: ResendInviteDto): Promise<InviteDeliveryDto> {
+    await this.limits.hit(this.config.limits.invite, caller.userId);
+    const scope = await this.scopes.resolve(caller, named);
+    const tenantName = await this.scopes.getTenantName(caller, scope);
+    return this.tenants.transaction(caller, async (tx) => {
+      const account = await this.invitations.lockMember(tx, scope, userId);
+      if (account.status !== 'invited') throw new UserNotInvited();
+      const delivery = await this.delivery.deliver(tx, account, scope, tenantName);
+      const resource = { type: 'user', id: userId, name: account.email, ...tenantOf(scope) };
+      const details = { inviteEmailSent: delivery.inviteEmailSent };
+      await this.audit.record(tx, caller, 'user.invite.resend', resource, details);
+      return delivery;
     });
-    return this.starter.finish(started);
   }
-
-  private findOffer(token: string): Promise<InviteOffer | null> {
-    return LINK_TOKEN.test(token) ? this.repository.findOffer(this.worker, hashKey(token)) : Promise.resolve(null);
-  }
-
-  /** What part of the tenant the new member reaches; the fields of the other axis are refused, not ignored. */
-  private async reachOf(caller: UserCaller, axis: MemberScope, dto: InviteUserDto) {
-    const { orgAccess = 'all', orgIds = [], siteIds = null, deviceGroupIds = null } = dto;
-    if (axis.kind === 'organization') {
-      if (dto.orgAccess !== undefined) throw ValidationError.of('orgAccess', 'is not for organization members');
-      if (dto.orgIds !== undefined) throw ValidationError.of('orgIds', 'is not for organization members');
-      assertWithin(caller.siteIds, siteIds);
-      assertWithin(caller.deviceGroupIds, deviceGroupIds);
-      if (siteIds) await this.sites.assertAll(axis.orgId, siteIds);
-      return { orgAccess: 'none' as const, orgIds: [], siteIds, deviceGroupIds };
-    }
-    if (siteIds) throw ValidationError.of('siteIds', 'is not for partner members');
-    if (deviceGroupIds) throw ValidationError.of('deviceGroupIds', 'is not for partner members');
-    if (orgAccess !== 'selected') {
-      if (orgIds.length > 0) throw ValidationError.of('orgIds', 'goes with orgAccess selected');
-      return { orgAccess, orgIds: [], siteIds: null, deviceGroupIds: null };
-    }
-    if (orgIds.length === 0) throw ValidationError.of('orgIds', 'is required with orgAccess selected');
-    for (const orgId of orgIds) {
-      const { partnerId } = await this.directory.assertOrganizationAccess(caller, orgId);
-      if (partnerId !== axis.partnerId) throw ValidationError.of('orgIds', 'must be organizations of the partner');
-    }
-    return { orgAccess, orgIds, siteIds: null, deviceGroupIds: null };
-  }
-
-  private async nameOf(caller: UserCaller, axis: MemberScope): Promise<string> {
-    if (axis.kind === 'organization') return (await this.directory.find(axis.orgId))?.name ?? '';
-    const sql = 'select name from partner where id = $1';
-    const [row] = await this.tenants.read<{ name: string }>(caller, sql, [axis.partnerId]);
-    return row?.name ?? '';
-  }
-}
-
-/** The membership the invitation was for, else the first that is alive. */
-function membershipOf(memberships: UserMembership[], offer: InviteOffer): UserMembership | null {
-  const alive = memberships.filter(tenantIsActive);
-  const meant = alive.find(({ partnerId, orgId }) => partnerId === offer.partnerId && orgId === offer.orgId);
-  return meant ?? alive[0] ?? null;
 }

@@ -1,30 +1,32 @@
 import { Injectable } from '@nestjs/common';
 import { OrganizationAccessDenied, OrganizationDirectory, PartnerAccessDenied, type UserCaller } from '@rmm/access';
-import { TenantDatabase } from '@rmm/persistence';
-import { ForbiddenError } from '@rmm/service-kit';
-
-export class ContextRequired extends ForbiddenError {
-  override code = 'context_required';
-  override error = 'Partner or organization context required';
-}
+import { PartnersRepository } from '../partners/partners.repository.js';
+import { ContextRequired } from './member.errors.js';
 
 /** Whose members a call is about: a partner's own, or one organization's. */
 export type MemberScope =
   { kind: 'partner'; partnerId: string } | { kind: 'organization'; partnerId: string; orgId: string };
 
-/** Works out whose members a caller manages. @see CONTRACT.md 4.5, "caller's axis" */
+/** Returns the tenant columns of rows about members of a scope. */
+export const tenantOf = (scope: MemberScope): { partnerId: string; orgId: string | null } => ({
+  partnerId: scope.partnerId,
+  orgId: scope.kind === 'organization' ? scope.orgId : null,
+});
+
+/** Resolves whose members a caller manages. @see docs/reference/users-and-roles.md */
 @Injectable()
 export class MemberScopeService {
   constructor(
     private readonly directory: OrganizationDirectory,
-    private readonly tenants: TenantDatabase,
+    private readonly partners: PartnersRepository,
   ) {}
 
   /**
-   * @throws ContextRequired for a system caller that names neither; OrganizationAccessDenied for a foreign organization;
-   *   PartnerAccessDenied for a partner that does not exist
+   * Returns the named organization or partner, else the caller's own tenant.
+   * @throws ContextRequired for a system caller that names neither; OrganizationAccessDenied for an organization of
+   *   another tenant; PartnerAccessDenied for a partner that does not exist
    */
-  async of(caller: UserCaller, named: { orgId?: string; partnerId?: string }): Promise<MemberScope> {
+  async resolve(caller: UserCaller, named: { orgId?: string; partnerId?: string }): Promise<MemberScope> {
     if (caller.scope === 'organization') {
       if (named.orgId !== undefined && named.orgId !== caller.orgId) throw new OrganizationAccessDenied();
       if (caller.orgId === null || caller.partnerId === null) throw new ContextRequired();
@@ -36,12 +38,17 @@ export class MemberScopeService {
     }
     const partnerId = caller.scope === 'system' ? named.partnerId : caller.partnerId;
     if (!partnerId) throw new ContextRequired();
-    if (partnerId !== caller.partnerId) await this.assertPartner(caller, partnerId);
+    const isForeign = partnerId !== caller.partnerId;
+    if (isForeign && (await this.partners.findName(caller, partnerId)) === null) throw new PartnerAccessDenied();
     return { kind: 'partner', partnerId };
   }
 
-  private async assertPartner(caller: UserCaller, partnerId: string): Promise<void> {
-    const known = await this.tenants.read(caller, 'select 1 from partner where id = $1', [partnerId]);
-    if (known.length === 0) throw new PartnerAccessDenied();
+  /** Returns the name of the partner or organization, as mails show it; empty when it is not known. */
+  async getTenantName(caller: UserCaller, scope: MemberScope): Promise<string> {
+    const name =
+      scope.kind === 'organization'
+        ? (await this.directory.find(scope.orgId))?.name
+        : await this.partners.findName(caller, scope.partnerId);
+    return name ?? '';
   }
 }

@@ -14,3 +14,8 @@ export class UserNotInvited extends BadRequestError {
   override code = 'user_not_invited';
   override error = 'User has no open invitation';
 }
+
+export class ContextRequired extends ForbiddenError {
+  override code = 'context_required';
+  override error = 'Partner or organization context required';
+}

@@ -2,41 +2,41 @@ import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Query } from '@ne
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { AllowScopes, CurrentCaller, FullPartnerAccess, RequirePermission, type UserCaller } from '@rmm/access';
 import { type Paged, pagedOf, UuidParam } from '@rmm/service-kit';
-import { DoneDto } from '../action.dto.js';
-import { AssignableRoleDto } from '../roles/role.dto.js';
+import { DoneDto } from '../dto/success.dto.js';
+import { ListRolesDto } from '../roles/dto/list-roles.dto.js';
+import { AssignableRoleDto } from '../roles/dto/role.dto.js';
 import { RolesService } from '../roles/roles.service.js';
-import { PlatformUserDto } from './dto/platform-user.dto.js';
-import { AccountsService } from './accounts.service.js';
-import { AssignRoleDto, AxisQueryDto, ListRolesDto, ListUsersDto, UpdateUserDto } from './dto/dto.js';
-import { OffBoardingService } from './off-boarding.service.js';
-import { RoleAssignmentService } from './role-assignment.service.js';
+import { AssignRoleDto } from './dto/assign-role.dto.js';
+import { ListUsersDto } from './dto/list-members.dto.js';
 import { UserDto } from './dto/member.dto.js';
+import { MemberScopeQueryDto } from './dto/member-scope-query.dto.js';
+import { PlatformUserDto } from './dto/platform-user.dto.js';
+import { UpdateUserDto } from './dto/update-user.dto.js';
 import { MembersService } from './members.service.js';
+import { PlatformUsersService } from './platform-users.service.js';
 
 @ApiTags('Users')
 @Controller('users')
 export class MembersController {
   constructor(
-    private readonly users: MembersService,
+    private readonly members: MembersService,
     private readonly roles: RolesService,
-    private readonly assignments: RoleAssignmentService,
-    private readonly offBoardings: OffBoardingService,
-    private readonly accounts: AccountsService,
+    private readonly platformUsers: PlatformUsersService,
   ) {}
 
   @Get()
   @RequirePermission('users:read')
   @FullPartnerAccess()
-  @ApiOperation({ summary: 'Users in the current scope' })
+  @ApiOperation({ summary: 'List the users of a partner or an organization' })
   @ApiOkResponse({ type: pagedOf(UserDto) })
   list(@CurrentCaller() caller: UserCaller, @Query() query: ListUsersDto): Promise<Paged<UserDto>> {
-    return this.users.list(caller, query);
+    return this.members.list(caller, query);
   }
 
   @Get('roles')
   @RequirePermission('users:read')
   @FullPartnerAccess()
-  @ApiOperation({ summary: 'Roles that can be given in the current scope' })
+  @ApiOperation({ summary: 'List the roles that can be assigned in a partner or an organization' })
   @ApiOkResponse({ type: pagedOf(AssignableRoleDto) })
   listRoles(@CurrentCaller() caller: UserCaller, @Query() query: ListRolesDto): Promise<Paged<AssignableRoleDto>> {
     return this.roles.listAssignable(caller, query);
@@ -45,40 +45,40 @@ export class MembersController {
   @Get(':id')
   @RequirePermission('users:read')
   @FullPartnerAccess()
-  @ApiOperation({ summary: 'One user of the current scope' })
+  @ApiOperation({ summary: 'Get a user of a partner or an organization' })
   @ApiOkResponse({ type: UserDto })
   get(
     @CurrentCaller() caller: UserCaller,
     @UuidParam('id', 'User') id: string,
-    @Query() query: AxisQueryDto,
+    @Query() query: MemberScopeQueryDto,
   ): Promise<UserDto> {
-    return this.users.get(caller, id, query);
+    return this.members.get(caller, id, query);
   }
 
   @Patch(':id')
   @RequirePermission('users:write')
   @AllowScopes('system')
-  @ApiOperation({ summary: 'Change an account; leaving active ends its sessions' })
+  @ApiOperation({ summary: 'Update a user; any status but active ends its sessions' })
   @ApiOkResponse({ type: PlatformUserDto })
   update(
     @CurrentCaller() caller: UserCaller,
     @UuidParam('id', 'User') id: string,
     @Body() dto: UpdateUserDto,
   ): Promise<PlatformUserDto> {
-    return this.accounts.update(caller, id, dto);
+    return this.platformUsers.update(caller, id, dto);
   }
 
   @Delete(':id')
   @RequirePermission('users:delete')
   @FullPartnerAccess()
-  @ApiOperation({ summary: 'Remove a member; the account stays and can be invited again' })
+  @ApiOperation({ summary: 'Remove a member; the user remains and can be invited again' })
   @ApiOkResponse({ type: DoneDto })
   async remove(
     @CurrentCaller() caller: UserCaller,
     @UuidParam('id', 'User') id: string,
-    @Query() query: AxisQueryDto,
+    @Query() query: MemberScopeQueryDto,
   ): Promise<DoneDto> {
-    await this.offBoardings.remove(caller, id, query);
+    await this.members.remove(caller, id, query);
     return { success: true };
   }
 
@@ -86,14 +86,14 @@ export class MembersController {
   @RequirePermission('users:write')
   @FullPartnerAccess()
   @HttpCode(200)
-  @ApiOperation({ summary: 'Give a member another role' })
+  @ApiOperation({ summary: 'Assign another role to a member' })
   @ApiOkResponse({ type: DoneDto })
   async assignRole(
     @CurrentCaller() caller: UserCaller,
     @UuidParam('id', 'User') id: string,
     @Body() dto: AssignRoleDto,
   ): Promise<DoneDto> {
-    await this.assignments.assign(caller, id, dto);
+    await this.members.assignRole(caller, id, dto);
     return { success: true };
   }
 }

@@ -1,4 +1,4 @@
-import { inOrder, sameMembership, type Membership } from './membership.js';
+import { sortMemberships, sameMembership, type Membership } from './membership.js';
 
 const membership = (scope: Membership['scope'], day: number, id = 'x'): Membership => ({
   scope,
@@ -19,7 +19,7 @@ describe('which membership counts', () => {
       membership('system', 20),
       membership('organization', 3, 'a'),
     ];
-    expect(inOrder(all).map((m) => `${m.scope} ${m.createdAt.getUTCDate()}`)).toEqual([
+    expect(sortMemberships(all).map((m) => `${m.scope} ${m.createdAt.getUTCDate()}`)).toEqual([
       'system 20',
       'organization 3',
       'organization 9',

@@ -2,7 +2,7 @@ import type { AccessScope } from '@rmm/contracts';
 
 export const ACCESS_SCOPES = ['system', 'partner', 'organization'] as const satisfies readonly AccessScope[];
 
-/** What a partner member reaches of the partner's organizations. */
+/** Which of the partner's organizations a partner member has access to. */
 export const ORG_ACCESS = ['all', 'selected', 'none'] as const;
 export type OrgAccess = (typeof ORG_ACCESS)[number];
 
@@ -18,13 +18,13 @@ export interface Membership {
   createdAt: Date;
 }
 
-/** Names a membership: what a session keeps of its choice. */
+/** Identifies a membership; a session stores it. */
 export type MembershipKey = Pick<Membership, 'scope' | 'partnerId' | 'orgId'>;
 
 const RANK: Record<AccessScope, number> = { system: 0, organization: 1, partner: 2 };
 
-/** System scope first, then organizations, then partners, each oldest first. @see CONTRACT.md 2.2 */
-export const inOrder = <M extends Membership>(memberships: readonly M[]): M[] =>
+/** Returns system scope first, then organizations, then partners, each oldest first. */
+export const sortMemberships = <M extends Membership>(memberships: readonly M[]): M[] =>
   [...memberships].sort((a, b) => RANK[a.scope] - RANK[b.scope] || a.createdAt.getTime() - b.createdAt.getTime());
 
 export const sameMembership = (a: MembershipKey, b: MembershipKey): boolean =>

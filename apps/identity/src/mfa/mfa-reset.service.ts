@@ -37,8 +37,8 @@ export class MfaResetService {
    */
   async reset(caller: UserCaller, userId: string, named: { orgId?: string; partnerId?: string }): Promise<void> {
     if (userId === caller.userId) return this.deny(caller, { type: 'user', id: userId }, new SelfResetRefused());
-    const axis = await this.axes.of(caller, named);
-    const { rows } = await this.members.page(caller, axis, { page: 1, limit: 1 }, userId);
+    const axis = await this.axes.resolve(caller, named);
+    const { rows } = await this.members.list(caller, axis, { page: 1, limit: 1 }, userId);
     if (rows.length === 0) throw new NotFoundError('User');
     const resource: AuditedResource = { type: 'user', id: userId, ...ownerOf(axis) };
     try {

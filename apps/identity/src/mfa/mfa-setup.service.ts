@@ -8,7 +8,7 @@ import qrcode from 'qrcode';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { MailOutbox } from '../mail/mail-outbox.js';
 import { sameMembership } from '../members/membership.js';
-import { PolicyLock } from '../security-policy/policy-lock.js';
+import { SecurityPoliciesService } from '../security-policy/security-policies.service.js';
 import { OwnSession } from '../sessions/own-session.js';
 import { SessionOpener, type IssuedSession, type OpenedSession } from '../sessions/session-opener.js';
 import type { UserMembership, User } from '../users/user.js';
@@ -38,7 +38,7 @@ export class MfaSetupService {
     private readonly setups: TotpSetups,
     private readonly codes: CodeChecker,
     private readonly grace: MfaGrace,
-    private readonly policies: PolicyLock,
+    private readonly policies: SecurityPoliciesService,
     private readonly existing: ExistingFactor,
     private readonly factorSession: FactorSession,
     private readonly opener: SessionOpener,
@@ -120,7 +120,7 @@ export class MfaSetupService {
       await this.mail.add(tx, { to: user.email, template: 'mfa-enabled', values: { name: user.name } });
       return this.factorSession.reissue(tx, caller, { ...user, ...epochs }, membership);
     };
-    const opened = await this.policies.standing(user.id, async (memberships) => {
+    const opened = await this.policies.withStablePolicies(user.id, async (memberships) => {
       const current = memberships.find((candidate) => sameMembership(candidate, membership));
       if (!current) throw new UnauthenticatedError();
       this.assertAllowed(user, current);

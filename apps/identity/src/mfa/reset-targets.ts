@@ -3,8 +3,7 @@ import type { UserCaller } from '@rmm/access';
 import type { WorkerTransaction } from '@rmm/persistence';
 import { NotFoundError } from '@rmm/service-kit';
 import type { MembershipKey } from '../members/membership.js';
-import { Grants } from '../roles/grants.js';
-import { RolesRepository } from '../roles/roles.repository.js';
+import { RoleGrantPolicy } from '../roles/role-grant.policy.js';
 import { UsersRepository } from '../users/users.repository.js';
 import type { User } from '../users/user.js';
 import { MfaNotEnabled, UserInOtherTenants } from './mfa.errors.js';
@@ -14,8 +13,7 @@ import { MfaNotEnabled, UserInOtherTenants } from './mfa.errors.js';
 export class ResetTargets {
   constructor(
     private readonly users: UsersRepository,
-    private readonly roles: RolesRepository,
-    private readonly grants: Grants,
+    private readonly grants: RoleGrantPolicy,
   ) {}
 
   /**
@@ -36,7 +34,7 @@ export class ResetTargets {
   /** Otherwise a lesser administrator weakens a greater account first and takes it afterwards. */
   private async assertNotAbove(tx: WorkerTransaction, caller: UserCaller, { memberships }: User): Promise<void> {
     const roleIds = memberships.map(({ roleId }) => roleId);
-    this.grants.assertHeld(caller, await this.roles.permissionsOf(tx, roleIds));
+    await this.grants.assertHasPermissionsOf(tx, caller, roleIds);
   }
 }
 

@@ -8,15 +8,15 @@ import { MailOutbox } from '../mail/mail-outbox.js';
 import { SessionsRepository } from '../sessions/sessions.repository.js';
 import { UsersRepository } from '../users/users.repository.js';
 import type { User } from '../users/user.js';
-import { AddressLinksRepository } from './address-links.repository.js';
-import type { ConfirmedAddressDto } from './verification.dto.js';
+import { EmailLinksRepository } from './email-links.repository.js';
+import type { ConfirmedAddressDto } from './dto/verification.dto.js';
 
-/** A followed link proves an address: one that is asked for, or the one the account has. @see CONTRACT.md 4.5, 4.7 */
+/** Confirms e-mail addresses of existing users: a requested one, or the current one. */
 @Injectable()
 export class AddressConfirmationService {
   constructor(
     private readonly worker: WorkerDatabase,
-    private readonly links: AddressLinksRepository,
+    private readonly links: EmailLinksRepository,
     private readonly users: UsersRepository,
     private readonly sessions: SessionsRepository,
     private readonly accessChanges: AccessChangesService,
@@ -24,14 +24,14 @@ export class AddressConfirmationService {
     private readonly mail: MailOutbox,
   ) {}
 
-  /** @returns null for a link that is not good, also when the address was taken meanwhile: then nothing is changed */
+  /** @returns null for an invalid link, also when another user has the address by now: then nothing is changed */
   async confirm(tokenHash: Buffer): Promise<ConfirmedAddressDto | null> {
     try {
       return await this.worker.transaction(async (tx) => {
         const link = await this.links.use(tx, tokenHash);
         const user = link && (await this.users.findById(tx, link.userId));
         if (!user) return null;
-        return link.purpose === 'email_change' ? await this.swap(tx, user) : await this.prove(tx, user);
+        return link.purpose === 'email_change' ? await this.commitChange(tx, user) : await this.markVerified(tx, user);
       });
     } catch (error) {
       if (isUniqueViolation(error, 'user_account_email_key')) return null;
@@ -39,18 +39,10 @@ export class AddressConfirmationService {
     }
   }
 
-  /** Sessions, links of resets and addresses, pending logins and step-up grants of the old address die with it. */
-  private async swap(tx: WorkerTransaction, user: User): Promise<ConfirmedAddressDto | null> {
+  private async commitChange(tx: WorkerTransaction, user: User): Promise<ConfirmedAddressDto | null> {
     const { id, name, pendingEmail: email, email: oldEmail } = user;
     if (email === null) return null;
-    await tx.query(
-      `update user_account
-       set email = $2, email_verified_at = now(), pending_email = null, pending_email_requested_at = null,
-         auth_epoch = auth_epoch + 1, mfa_epoch = mfa_epoch + 1, reset_epoch = reset_epoch + 1,
-         email_epoch = email_epoch + 1, updated_at = now()
-       where id = $1`,
-      [id, email],
-    );
+    await this.links.commitChange(tx, id, email);
     await this.sessions.revokeAll(tx, id, 'email_change');
     await this.accessChanges.publish(tx, { userIds: [id], reason: 'email_change' });
     const resource = { type: 'user', id, name };
@@ -60,12 +52,9 @@ export class AddressConfirmationService {
     return { verified: true, purpose: 'email_change', email };
   }
 
-  private async prove(tx: WorkerTransaction, user: User): Promise<ConfirmedAddressDto> {
+  private async markVerified(tx: WorkerTransaction, user: User): Promise<ConfirmedAddressDto> {
     const { id, name, email } = user;
-    await tx.query(
-      `update user_account set email_verified_at = coalesce(email_verified_at, now()), updated_at = now() where id = $1`,
-      [id],
-    );
+    await this.links.markVerified(tx, id);
     await this.audit.record(tx, callerOf(user), 'auth.email_verified', { type: 'user', id, name });
     return { verified: true, purpose: 'email_verification', email };
   }

@@ -5,14 +5,14 @@ import { RegistrationsRepository } from './registrations.repository.js';
 
 /** Deletes registrations that were not confirmed in time. Replicas may run it at the same time. */
 @Injectable()
-export class RegistrationCleanup {
+export class RegistrationCleanupJob {
   constructor(
     private readonly worker: WorkerDatabase,
     private readonly registrations: RegistrationsRepository,
   ) {}
 
-  @Job({ name: 'purge-expired-registrations', everyMs: 600_000 })
+  @Job({ name: 'delete-expired-registrations', everyMs: 600_000 })
   run(): Promise<void> {
-    return this.registrations.purgeExpired(this.worker);
+    return this.registrations.deleteExpired(this.worker);
   }
 }

@@ -1,24 +1,16 @@
 import { Module } from '@nestjs/common';
 import { AccessChangesModule } from '../access/access-changes.module.js';
+import { PartnersRepositoryModule } from '../partners/partners-repository.module.js';
 import { UsersModule } from '../users/users.module.js';
-import { LockoutRepository } from './lockout.repository.js';
-import { OrganizationPoliciesRepository } from './organization-policies.repository.js';
-import { OrganizationPoliciesService } from './organization-policies.service.js';
-import { PolicyChanges } from './policy-changes.js';
-import { PolicyLock } from './policy-lock.js';
+import { SecurityPoliciesRepository } from './security-policies.repository.js';
+import { SecurityPoliciesService } from './security-policies.service.js';
 import { SecurityPolicyRpc } from './security-policy.rpc.js';
 
 /** Security policies of partners and organizations. */
 @Module({
-  imports: [AccessChangesModule, UsersModule],
+  imports: [AccessChangesModule, PartnersRepositoryModule, UsersModule],
   controllers: [SecurityPolicyRpc],
-  providers: [
-    LockoutRepository,
-    OrganizationPoliciesRepository,
-    OrganizationPoliciesService,
-    PolicyChanges,
-    PolicyLock,
-  ],
-  exports: [PolicyChanges, PolicyLock],
+  providers: [SecurityPoliciesRepository, SecurityPoliciesService],
+  exports: [SecurityPoliciesService],
 })
 export class SecurityPolicyModule {}

@@ -11,7 +11,7 @@ import {
 } from '@rmm/access';
 import { UnauthenticatedError } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { DoneDto } from '../action.dto.js';
+import { DoneDto } from '../dto/success.dto.js';
 import { assertNoForgery } from './csrf.js';
 import { RefreshDto, SwitchDto } from './dto.js';
 import { headerOf, noStore, type HttpRequest, type HttpResponse } from './http.js';

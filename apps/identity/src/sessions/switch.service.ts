@@ -40,7 +40,13 @@ export class SwitchService {
       if (ended === 0) throw new UnauthenticatedError();
       await this.accessChanges.publish(tx, { userIds: [user.id], reason: 'switch' });
       const to = { scope: membership.scope, partnerId: membership.partnerId, orgId: membership.orgId };
-      await this.audit.record(tx, caller, 'user.context.switch', { type: 'user', id: user.id, name: user.name }, { to });
+      await this.audit.record(
+        tx,
+        caller,
+        'user.context.switch',
+        { type: 'user', id: user.id, name: user.name },
+        { to },
+      );
       return this.opener.open(tx, user, membership, {
         method: 'password',
         mfa: caller.mfa,

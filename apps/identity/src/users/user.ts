@@ -7,7 +7,7 @@ export type UserStatus = (typeof USER_STATUSES)[number];
 export const MFA_METHODS = ['totp', 'sms', 'passkey'] as const;
 export type MfaMethod = (typeof MFA_METHODS)[number];
 
-/** A user as login and sessions need one: everything that decides, read in one statement. */
+/** A user with its memberships, as login and sessions need it; read in one statement. */
 export interface User {
   id: string;
   email: string;
@@ -29,7 +29,7 @@ export interface User {
   resetEpoch: number;
   emailEpoch: number;
   emailVerifiedAt: Date | null;
-  /** An address that is asked for and not yet confirmed. */
+  /** A requested e-mail address that is not confirmed yet. */
   pendingEmail: string | null;
   pendingEmailRequestedAt: Date | null;
   passwordChangedAt: Date | null;
@@ -39,11 +39,11 @@ export interface User {
   preferences: Record<string, unknown>;
   /** The database clock at the time of reading. */
   now: Date;
-  /** In the order of CONTRACT 2.2. */
+  /** System scope first, then organizations, then partners, each oldest first. */
   memberships: UserMembership[];
 }
 
-/** A membership with what the owner says about it now. */
+/** A membership with the current status and policies of its partner and organization. */
 export interface UserMembership extends Membership {
   id: string | null;
   roleForcesMfa: boolean;
@@ -54,18 +54,17 @@ export interface UserMembership extends Membership {
   organizationSecurity: SecuritySettings | null;
 }
 
-const LIVE_ORGANIZATION = ['active', 'trial'];
+const ACTIVE_ORGANIZATION = ['active', 'trial'];
 
 /**
- * May somebody act in this membership? Partners must be active (their own members may also act while pending),
- * organizations active or on trial.
- * @see CONTRACT.md 2.4, step 5
+ * Tells whether a user may act in this membership. Partners must be active (their own members may also act while
+ * pending), organizations active or on trial.
  */
 export function tenantIsActive(membership: UserMembership): boolean {
   const { scope, partnerStatus, orgStatus } = membership;
   if (scope === 'system') return true;
   if (scope === 'partner') return partnerStatus === 'active' || partnerStatus === 'pending';
-  return partnerStatus === 'active' && LIVE_ORGANIZATION.includes(orgStatus ?? '');
+  return partnerStatus === 'active' && ACTIVE_ORGANIZATION.includes(orgStatus ?? '');
 }
 
 export const toLoginUser = (user: User): LoginUserDto => ({

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { USER_STATUSES, type UserStatus } from '../../users/user.js';
 
-/** How somebody was told. The link is answered only when no mail could be sent. */
+/** Whether the invitation was mailed; the link is returned only when no mail could be sent. */
 export class InviteDeliveryDto {
   @ApiProperty()
   inviteEmailSent: boolean;
@@ -16,7 +16,6 @@ export class InviteResentDto extends InviteDeliveryDto {
   success: true;
 }
 
-/** @see CONTRACT.md 4.5 */
 export class InvitedUserDto extends InviteDeliveryDto {
   @ApiProperty({ format: 'uuid' })
   id: string;
@@ -24,13 +23,13 @@ export class InvitedUserDto extends InviteDeliveryDto {
   email: string;
   @ApiProperty()
   name: string;
-  @ApiProperty({ enum: USER_STATUSES, description: 'Of the account, which the address may have had before' })
+  @ApiProperty({ enum: USER_STATUSES, description: 'Status of the account, which may have existed before' })
   status: UserStatus;
   @ApiProperty({ format: 'uuid' })
   roleId: string;
 }
 
-/** What an invitation is for: an organization or a partner. @see CONTRACT.md 4.7 */
+/** The organization or partner an invitation is for. */
 export class InvitePreviewDto {
   @ApiProperty({ format: 'email' })
   email: string;

@@ -6,7 +6,7 @@ import { USER_STATUSES, type UserStatus } from '../../users/user.js';
 const isoDate = { type: String, format: 'date-time', nullable: true } as const;
 const ids = { type: 'array', items: { type: 'string', format: 'uuid' }, nullable: true } as const;
 
-/** A user as lists and single reads show one: with the fields of the axis it is a member on. @see CONTRACT.md 4.5 */
+/** A member of a partner or an organization. @see docs/reference/users-and-roles.md */
 export class UserDto {
   @ApiProperty({ format: 'uuid' })
   id: string;
@@ -28,12 +28,12 @@ export class UserDto {
   roleId: string;
   @ApiProperty()
   roleName: string;
-  @ApiPropertyOptional({ type: String, enum: ORG_ACCESS, nullable: true, description: 'Of partner members' })
+  @ApiPropertyOptional({ type: String, enum: ORG_ACCESS, nullable: true, description: 'For partner members' })
   orgAccess?: OrgAccess | null;
-  @ApiPropertyOptional({ ...ids, description: 'Of partner members' })
+  @ApiPropertyOptional({ ...ids, description: 'For partner members' })
   orgIds?: string[] | null;
-  @ApiPropertyOptional({ ...ids, description: 'Of organization members; null is all' })
+  @ApiPropertyOptional({ ...ids, description: 'For organization members; null is all' })
   siteIds?: string[] | null;
-  @ApiPropertyOptional({ ...ids, description: 'Of organization members; null is all' })
+  @ApiPropertyOptional({ ...ids, description: 'For organization members; null is all' })
   deviceGroupIds?: string[] | null;
 }

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { USER_STATUSES, type UserStatus } from '../../users/user.js';
 
-/** An account as the platform sees it: without any membership. */
+/** A user as a platform administrator sees it: without memberships. */
 export class PlatformUserDto {
   @ApiProperty({ format: 'uuid' })
   id: string;
@@ -11,7 +11,7 @@ export class PlatformUserDto {
   name: string;
   @ApiProperty({ enum: USER_STATUSES })
   status: UserStatus;
-  @ApiProperty({ type: String, nullable: true, description: 'Only of a disabled account' })
+  @ApiProperty({ type: String, nullable: true, description: 'Only for a disabled user' })
   disabledReason: string | null;
   @ApiProperty()
   isPlatformAdmin: boolean;
