@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { OutboxTransaction } from '@rmm/messaging';
 import { mintLinkToken } from '@rmm/secrets';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { MailOutbox } from '../mail/mail-outbox.js';
+import { MailOutbox } from '../mail/mail-outbox.service.js';
 import type { MemberScope } from '../members/member-scope.service.js';
 import type { AccountSummary } from '../users/users.repository.js';
 import type { InviteDeliveryDto } from './dto/invitation.dto.js';

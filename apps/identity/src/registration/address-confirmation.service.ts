@@ -4,7 +4,7 @@ import { isUniqueViolation, WorkerDatabase, type WorkerTransaction } from '@rmm/
 import { AccessChangesService } from '../access/access-changes.service.js';
 import { selfCaller } from '../audit/actors.js';
 import { localeOf } from '../mail/mail-locale.js';
-import { MailOutbox } from '../mail/mail-outbox.js';
+import { MailOutbox } from '../mail/mail-outbox.service.js';
 import { SessionsRepository } from '../sessions/sessions.repository.js';
 import { UsersRepository } from '../users/users.repository.js';
 import type { User } from '../users/user.js';
