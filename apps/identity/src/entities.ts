@@ -1,4 +1,6 @@
 import { Avatar } from './account/avatar.entity.js';
+import { AuditEntryRow } from './audit/audit-entry.entity.js';
+import { AuditHeadRow } from './audit/audit-head.entity.js';
 import { Mail } from './mail/mail.entity.js';
 import { MemberCount } from './members/member-count.entity.js';
 import { OrganizationMembership } from './members/organization-membership.entity.js';
@@ -19,6 +21,8 @@ import { UserAccount } from './users/user-account.entity.js';
 
 /** Every table of identity that its features own. */
 export const ENTITIES = [
+  AuditEntryRow,
+  AuditHeadRow,
   Avatar,
   KnownDevice,
   LinkToken,

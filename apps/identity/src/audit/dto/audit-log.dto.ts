@@ -4,11 +4,11 @@ export const AUDIT_RESULTS = ['success', 'failure', 'denied'] as const;
 const nullableText = { type: String, nullable: true } as const;
 const nullableId = { ...nullableText, format: 'uuid' } as const;
 
-/** One sealed row. @see CONTRACT.md 9 */
+/** A sealed audit entry. @see docs/reference/audit.md */
 export class AuditLogDto {
   @ApiProperty({ format: 'uuid' })
   id: string;
-  @ApiProperty({ type: 'integer', description: 'Its place in the chain of its partner, counted from 1' })
+  @ApiProperty({ type: 'integer', description: 'Position in the chain of the partner, counted from 1' })
   sequence: number;
   @ApiProperty(nullableId)
   partnerId: string | null;
@@ -45,7 +45,7 @@ export class AuditLogDto {
   initiatedBy: string | null;
   @ApiProperty(nullableText)
   requestId: string | null;
-  @ApiProperty({ description: 'SHA-256, hex, of `previousChecksum` and the canonical JSON of the row' })
+  @ApiProperty({ description: 'SHA-256, hex, of `previousChecksum` and the canonical JSON of the entry' })
   checksum: string;
   @ApiProperty()
   previousChecksum: string;

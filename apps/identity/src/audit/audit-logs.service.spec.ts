@@ -14,7 +14,7 @@ import {
 import { inviteAndAccept, registerPartner, roleId, signInAdmin, type TestUser } from '../../test/users.js';
 import { asText } from '../../test/api-examples/audit.js';
 import { AuditExportService } from './audit-export.service.js';
-import { AuditSealer } from './audit-sealer.js';
+import { AuditSealer } from './audit-sealer.consumer.js';
 
 /** Old enough to be told from what the run itself writes. */
 const SEEDED = `from=${minuteOf(0)}&to=${minuteOf(10_000)}`;

@@ -1,18 +1,18 @@
 import type { AuditEntry, Envelope } from '@rmm/contracts';
 import { redactDetails, oneLine } from '@rmm/messaging';
 import { isUuid } from '@rmm/service-kit';
-import { AUDIT_RESULTS } from './audit-log.dto.js';
+import { AUDIT_RESULTS } from './dto/audit-log.dto.js';
 import type { AuditRow } from './audit-chain.js';
 
 const ACTOR_TYPES = ['user', 'api_key', 'agent', 'system'];
 const MAX_TEXT = 1_000;
 
 /**
- * The row of a message on RMM_AUDIT, in the form in which it comes back from the database: what is hashed is what will
- * be read. Cleansed once more, for a service may have put its rows together by hand.
- * @returns null for what is no audit row
+ * Maps a message of RMM_AUDIT to an entry in the form in which the database returns it, so that what is hashed is what
+ * will be read. Secrets are redacted again, because a service may have built its entries by hand.
+ * @returns null for a message that is no audit entry
  */
-export function rowOf(envelope: Envelope): Omit<AuditRow, 'sequence'> | null {
+export function toAuditRow(envelope: Envelope): Omit<AuditRow, 'sequence'> | null {
   const { id, partnerId, orgId } = envelope;
   const at = Date.parse(envelope.timestamp);
   const data = envelope.data as Partial<AuditEntry> | null;

@@ -6,7 +6,7 @@ import { runInContext } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
 import { expectStatus, freshEmail, IdentityTestApp, type IdentityReplica } from '../../test/identity-test-app.js';
 import { registerPartner, signInAdmin } from '../../test/users.js';
-import { AuditRepository } from './audit.repository.js';
+import { AuditChainRepository } from './audit-chain.repository.js';
 
 interface Row {
   id: string;
@@ -152,7 +152,7 @@ describe('the sealing of audit rows', () => {
 
   it('leaves a row behind that the database refuses, and not its neighbors', async () => {
     const partnerId = randomUUID();
-    const repository = identity.app.get(AuditRepository);
+    const repository = identity.app.get(AuditChainRepository);
     const insert = repository.insert.bind(repository);
     jest.spyOn(repository, 'insert').mockImplementation((tx, rows) => {
       if (rows.some(({ action }) => action === 'refused')) throw new Error('refused by the database');

@@ -4,8 +4,8 @@ import { auditRow, minuteOf } from '../../test/audit-rows.js';
 import { expectStatus, IdentityTestApp, type IdentityReplica } from '../../test/identity-test-app.js';
 import { inviteAndAccept, registerPartner, roleId, signInAdmin } from '../../test/users.js';
 import { checksumOf, sealRows } from './audit-chain.js';
-import { AuditSealer } from './audit-sealer.js';
-import { AuditRepository } from './audit.repository.js';
+import { AuditSealer } from './audit-sealer.consumer.js';
+import { AuditChainRepository } from './audit-chain.repository.js';
 
 describe('the verification of the audit trail', () => {
   let testApp: IdentityTestApp;
@@ -111,7 +111,7 @@ describe('the verification of the audit trail', () => {
       query: <Row>(sql: string, params: readonly unknown[] = []) =>
         testApp.query<object>(sql, [...params]) as Promise<Row[]>,
     };
-    await identity.app.get(AuditRepository).insert(owner, sealed);
+    await identity.app.get(AuditChainRepository).insert(owner, sealed);
     expect((await verify(partnerId)).firstBreak).toEqual({ sequence: 3, id: sealed[0].id, kind: 'reordered' });
   });
 
@@ -173,7 +173,7 @@ describe('the verification of the audit trail', () => {
 
   it('is not misled by what is sealed meanwhile', async () => {
     const { partnerId } = await parentChain(0, 1, 2);
-    const repository = identity.app.get(AuditRepository);
+    const repository = identity.app.get(AuditChainRepository);
     const listChain = repository.listChain.bind(repository);
     jest.spyOn(repository, 'listChain').mockImplementation(async (...args) => {
       await seal([auditRow(partnerId, 5), auditRow(partnerId, 6)]);
@@ -193,7 +193,7 @@ describe('the verification of the audit trail', () => {
     for (let start = 0; start < ROWS; start += 10_000) {
       await seal(Array.from({ length: 10_000 }, (_, i) => auditRow(partnerId, start + i)));
     }
-    const repository = identity.app.get(AuditRepository);
+    const repository = identity.app.get(AuditChainRepository);
     const pages = jest.spyOn(repository, 'listChain');
     expect(await verify(partnerId)).toMatchObject({ verified: true, checkedRows: ROWS });
     const sizes = await Promise.all(pages.mock.results.map(async ({ value }) => ((await value) as unknown[]).length));

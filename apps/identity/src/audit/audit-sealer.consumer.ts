@@ -4,21 +4,21 @@ import { EventBatches, type BatchMessage } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
 import { UnavailableError } from '@rmm/service-kit';
 import { EMPTY_CHAIN, sealRows, type AuditRow, type SealedAuditRow } from './audit-chain.js';
-import { rowOf } from './audit-message.js';
-import { AuditRepository, PLATFORM_CHAIN } from './audit.repository.js';
+import { AuditChainRepository, PLATFORM_CHAIN } from './audit-chain.repository.js';
+import { toAuditRow } from './audit-row.mapper.js';
 
 type UnsealedRow = Omit<AuditRow, 'sequence'>;
 
 const MAX_BATCH = 200;
-const LINGER_MS = 200; // rows that come together cost the chain one transaction
+const LINGER_MS = 200; // entries that arrive together cost the chain one transaction
 
-/** Takes the audit rows of every service in sets and seals them into their partners' chains, in order of arrival. */
+/** Seals the audit entries of every service into the chains of their partners, in batches and in order of arrival. */
 @Injectable()
 export class AuditSealer implements OnApplicationBootstrap {
   constructor(
     private readonly batches: EventBatches,
     private readonly worker: WorkerDatabase,
-    private readonly repository: AuditRepository,
+    private readonly repository: AuditChainRepository,
   ) {}
 
   onApplicationBootstrap(): void {
@@ -30,18 +30,18 @@ export class AuditSealer implements OnApplicationBootstrap {
         maxMessages: MAX_BATCH,
         lingerMs: LINGER_MS,
       },
-      (batch) => this.take(batch),
+      (batch) => this.handle(batch),
     );
   }
 
   /**
-   * One transaction for all rows of a batch. What is no audit row is put aside; should a row still be refused by the
-   * database, the others of its batch go on without it.
+   * Seals a batch in one transaction. Messages that are no audit entries are rejected; when the database refuses an entry,
+   * the others of its batch are sealed without it.
    */
-  private async take(batch: BatchMessage[]): Promise<void> {
+  private async handle(batch: BatchMessage[]): Promise<void> {
     const readable: { message: BatchMessage; row: UnsealedRow }[] = [];
     for (const message of batch) {
-      const row = rowOf(message.envelope);
+      const row = toAuditRow(message.envelope);
       if (row) readable.push({ message, row });
       else message.term('not an audit row');
     }
@@ -53,12 +53,12 @@ export class AuditSealer implements OnApplicationBootstrap {
     }
   }
 
-  /** Idempotent by (id, timestamp): a message that comes again changes nothing. */
+  /** Seals entries. Idempotent by (id, timestamp): a redelivered message changes nothing. */
   async seal(rows: readonly UnsealedRow[]): Promise<void> {
     if (rows.length === 0) return;
     await this.worker.transaction(async (tx) => {
-      const heads = await this.repository.lockHeads(tx, rows.map(parentChain));
-      const fresh = withoutRepeats(rows, await this.repository.existing(tx, rows));
+      const heads = await this.repository.lockHeads(tx, rows.map(chainOf));
+      const fresh = withoutRepeats(rows, await this.repository.listExistingIds(tx, rows));
       const sealed: SealedAuditRow[] = [];
       for (const [chain, members] of groupByChain(fresh)) {
         const result = sealRows(heads.get(chain) ?? EMPTY_CHAIN, members);
@@ -66,16 +66,16 @@ export class AuditSealer implements OnApplicationBootstrap {
         heads.set(chain, result.head);
       }
       await this.repository.insert(tx, sealed);
-      await this.repository.moveHeads(tx, heads);
+      await this.repository.updateHeads(tx, heads);
     });
   }
 }
 
-const parentChain = (row: { partnerId: string | null }): string => row.partnerId ?? PLATFORM_CHAIN;
+const chainOf = (row: { partnerId: string | null }): string => row.partnerId ?? PLATFORM_CHAIN;
 
 function groupByChain<T extends { partnerId: string | null }>(rows: readonly T[]): Map<string, T[]> {
   const groups = new Map<string, T[]>();
-  for (const row of rows) groups.set(parentChain(row), [...(groups.get(parentChain(row)) ?? []), row]);
+  for (const row of rows) groups.set(chainOf(row), [...(groups.get(chainOf(row)) ?? []), row]);
   return groups;
 }
 

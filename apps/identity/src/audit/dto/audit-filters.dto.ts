@@ -1,8 +1,8 @@
 import { IsInteger, IsIsoDateTime, IsName, IsOneOf, IsText, IsUuid } from '@rmm/service-kit';
-import { AUDIT_FORMATS, type AuditFormat } from './audit-file.js';
+import { AUDIT_FORMATS, type AuditFormat } from '../audit-file.js';
 import { AUDIT_RESULTS } from './audit-log.dto.js';
 
-/** What a list and an export have in common. */
+/** Filters of lists and exports. */
 export class AuditFiltersDto {
   @IsName({ optional: true })
   actorId?: string;
@@ -43,7 +43,7 @@ export class ExportAuditLogsDto extends AuditFiltersDto {
 }
 
 export class VerifyAuditLogsDto {
-  @IsUuid({ optional: true, description: 'Of system callers' })
+  @IsUuid({ optional: true, description: 'For system scope: the partner; absent for the chain of the platform' })
   partnerId?: string;
 
   @IsIsoDateTime({ optional: true })

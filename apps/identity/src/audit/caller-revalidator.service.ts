@@ -2,16 +2,16 @@ import { Injectable } from '@nestjs/common';
 import { AccessSnapshots, InvalidAccessToken, PermissionDenied, type UserCaller } from '@rmm/access';
 import { hasPermission, type Permission } from '@rmm/permissions';
 
-/** Callers as they stand now, for work that lasts longer than the look at its door. */
+/** Checks a caller's access again during long-running requests such as exports. */
 @Injectable()
-export class StandingCallers {
+export class CallerRevalidator {
   constructor(private readonly snapshots: AccessSnapshots) {}
 
   /**
-   * The same caller with the reach it has by now.
+   * Returns the caller with its current access.
    * @throws InvalidAccessToken when its session or membership has ended; PermissionDenied; UnavailableError
    */
-  async again(caller: UserCaller, permission: Permission): Promise<UserCaller> {
+  async revalidate(caller: UserCaller, permission: Permission): Promise<UserCaller> {
     const { userId, sessionId, scope, partnerId, orgId, mfa } = caller;
     const entry = await this.snapshots.get({ userId, sessionId, scope, partnerId, orgId });
     if (!entry || entry.snapshot.userStatus !== 'active') throw new InvalidAccessToken();

@@ -4,8 +4,8 @@ import { bindParameters, Cursors, keysetPage, type SqlParams, type TenantContext
 import pg from 'pg';
 import { minuteOf } from '../../test/audit-rows.js';
 import { IdentityTestApp } from '../../test/identity-test-app.js';
-import { auditSearch } from './audit-search.js';
-import type { AuditFiltersDto } from './dto.js';
+import { auditSearch } from './audit-logs.repository.js';
+import type { AuditFiltersDto } from './dto/audit-filters.dto.js';
 
 const ROWS = 50_000;
 /** The rows of a page and the one after it, each among at most five: every fourth is of the selected organization. */

@@ -1,12 +1,12 @@
 import { ApiProperty } from '@nestjs/swagger';
 
-const nullableSequence = { type: 'integer', nullable: true, description: 'null when there was no row' } as const;
+const nullableSequence = { type: 'integer', nullable: true, description: 'null when there was no entry' } as const;
 
-/** The first link that does not hold. */
+/** The first link that is broken. */
 export class ChainBreakDto {
   @ApiProperty({ type: 'integer' })
   sequence: number;
-  @ApiProperty({ description: 'Of the row; empty when the rows at the end are missing' })
+  @ApiProperty({ description: 'Of the entry; empty when the entries at the end are missing' })
   id: string;
   @ApiProperty({ enum: ['changed', 'missing', 'reordered'] })
   kind: 'changed' | 'missing' | 'reordered';
@@ -39,7 +39,7 @@ export class VerifiedChainDto {
   head: ChainHeadDto | null;
 }
 
-/** @see CONTRACT.md 9 */
+/** @see docs/reference/audit.md */
 export class ChainVerificationDto {
   @ApiProperty({ type: VerifiedChainDto })
   data: VerifiedChainDto;
