@@ -7,11 +7,13 @@ import { AccessSourceModule } from './access/access-source.module.js';
 import { AccountModule } from './account/account.module.js';
 import { AuditModule } from './audit/audit.module.js';
 import { BootstrapModule } from './bootstrap/bootstrap.module.js';
-import { IdentityConfigModule } from './config.module.js';
 import type { IdentityConfig } from './config.js';
+import { IdentityConfigModule } from './config.module.js';
 import { ENTITIES } from './entities.js';
+import { InvitationsModule } from './invitations/invitations.module.js';
 import { LoginModule } from './login/login.module.js';
 import { MailModule } from './mail/mail.module.js';
+import { MembersModule } from './members/members.module.js';
 import { MfaModule } from './mfa/mfa.module.js';
 import { MIGRATIONS } from './migrations/index.js';
 import { PartnersModule } from './partners/partners.module.js';
@@ -23,8 +25,6 @@ import { RolesModule } from './roles/roles.module.js';
 import { SecurityPolicyModule } from './security-policy/security-policy.module.js';
 import { SessionsModule } from './sessions/sessions.module.js';
 import { SigningKeysModule } from './signing-keys/signing-keys.module.js';
-import { InvitationsModule } from './invitations/invitations.module.js';
-import { MembersModule } from './members/members.module.js';
 
 const SERVICE = 'identity';
 

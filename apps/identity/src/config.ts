@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
-import { readConfig, readFleetConfig, type ConfigReader, type FleetConfig } from '@rmm/service-kit';
 import { readSecretsConfig } from '@rmm/secrets';
+import { readConfig, readFleetConfig, type ConfigReader, type FleetConfig } from '@rmm/service-kit';
 import { readLimits, type IdentityLimits } from './limits.js';
 import type { Argon2Cost, HashingBudget } from './passwords/password-hasher.service.js';
 

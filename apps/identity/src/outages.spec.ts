@@ -2,7 +2,7 @@ import { eventually } from '@rmm/testing-services';
 import { ADMIN, expectStatus, IdentityTestApp, PASSWORD, type IdentityReplica } from '../test/identity-test-app.js';
 import { registerPartner, sessionOf, signInAdmin } from '../test/users.js';
 
-describe('identity among others, and without them', () => {
+describe('replicas of identity, with and without their stores', () => {
   let testApp: IdentityTestApp;
   let replicas: [IdentityReplica, IdentityReplica];
 
@@ -12,7 +12,7 @@ describe('identity among others, and without them', () => {
   }, 120_000);
   afterAll(() => testApp.stop());
 
-  it('makes one administrator and one signing key when replicas start together', async () => {
+  it('create one administrator and one signing key when they start together', async () => {
     expect(await testApp.query('select email from user_account')).toEqual([{ email: ADMIN.email }]);
     expect(await testApp.query('select kid from signing_key')).toHaveLength(1);
     const seeded = await testApp.query<{ roles: number; grants: number }>(
@@ -24,7 +24,7 @@ describe('identity among others, and without them', () => {
     expect((await replicas[1].get('/users/me', { bearer })).status).toBe(200);
   }, 30_000);
 
-  it('makes nothing more at the next start', async () => {
+  it('create nothing more at the next start', async () => {
     const before = await testApp.query('select count(*) from role_permission');
     await (await testApp.startReplica({ BOOTSTRAP_ADMIN_EMAIL: 'another@platform.test' })).stop();
     expect(await testApp.query('select email from user_account where is_platform_admin')).toEqual([
@@ -33,7 +33,7 @@ describe('identity among others, and without them', () => {
     expect(await testApp.query('select count(*) from role_permission')).toEqual(before);
   }, 60_000);
 
-  it('ends a session on every replica within a second', async () => {
+  it('end a session on every replica within a second', async () => {
     const user = await registerPartner(replicas[0]);
     expect((await replicas[1].get('/auth/me', { bearer: user.bearer })).status).toBe(200);
     expectStatus(await replicas[0].post('/auth/logout', undefined, { bearer: user.bearer }), 200);
@@ -44,7 +44,7 @@ describe('identity among others, and without them', () => {
     );
   }, 30_000);
 
-  it('seals every audit row once, in chains that hold', async () => {
+  it('seal every audit entry once, in valid chains', async () => {
     const bearer = await signInAdmin(replicas[1]);
     const user = await registerPartner(replicas[0]);
     await eventually(async () => {
@@ -75,7 +75,7 @@ describe('identity among others, and without them', () => {
     expect(broken.body.data).toMatchObject({ verified: false, firstBreak: { sequence: 2, kind: 'changed' } });
   }, 40_000);
 
-  it('sends nobody away for ever: a mail waits for Redis, a login is refused without it', async () => {
+  it('delay mails and refuse logins while Redis is down, and recover', async () => {
     const user = await registerPartner(replicas[0]);
     await testApp.stores.redis.stop();
     const refused = await replicas[0].post('/auth/login', { email: user.email, password: PASSWORD });
@@ -95,7 +95,7 @@ describe('identity among others, and without them', () => {
     });
   }, 60_000);
 
-  it('goes on without NATS, and catches up when it is back', async () => {
+  it('continue without NATS and publish the backlog once it is back', async () => {
     const bearer = await signInAdmin(replicas[0]);
     await testApp.nats.stop();
     const login = await replicas[0].post('/auth/login', ADMIN);

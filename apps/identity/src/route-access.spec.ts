@@ -25,7 +25,7 @@ interface Operation {
   name: string;
 }
 
-describe('the doors of identity', () => {
+describe('the routes of identity', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
   let operations: Operation[];
@@ -43,24 +43,24 @@ describe('the doors of identity', () => {
   }, 120_000);
   afterAll(() => testApp.stop());
 
-  const visit = ({ method, path }: Operation, headers: Record<string, string> = {}) =>
+  const call = ({ method, path }: Operation, headers: Record<string, string> = {}) =>
     identity.call(method, path.replace(/\{\w+\}/g, '7d9f2c1e-0000-4000-8000-000000000000'), undefined, { headers });
 
-  it('stand open only where they are meant to', async () => {
+  it('return 401 without credentials, except for public routes', async () => {
     expect(operations.length).toBeGreaterThan(50);
     const open: string[] = [];
     for (const operation of operations) {
-      const { status, body } = await visit(operation);
+      const { status, body } = await call(operation);
       if (!(status === 401 && body.code === 'unauthenticated')) open.push(operation.name);
     }
     const answersUnauthenticated = ['POST /auth/logout'];
     expect(open.sort()).toEqual(OPEN.filter((name) => !answersUnauthenticated.includes(name)));
   }, 60_000);
 
-  it('take no API key anywhere, decided without a look-up', async () => {
+  it('refuse API keys without a lookup', async () => {
     for (const operation of operations) {
-      const answer = await visit(operation, { 'x-api-key': 'svc_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' });
-      expect({ name: operation.name, code: answer.body.code }).toEqual({
+      const response = await call(operation, { 'x-api-key': 'svc_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' });
+      expect({ name: operation.name, code: response.body.code }).toEqual({
         name: operation.name,
         code: 'api_key_not_accepted_here',
       });
@@ -70,8 +70,8 @@ describe('the doors of identity', () => {
   it.each(['x', 'a.b.c', `${Buffer.from('{"alg":"none"}').toString('base64url')}.e30.`])(
     'refuse the token %s',
     async (token) => {
-      const answer = await identity.get('/users/me', { bearer: token });
-      expect(answer).toMatchObject({ status: 401, body: { code: 'unauthenticated' } });
+      const response = await identity.get('/users/me', { bearer: token });
+      expect(response).toMatchObject({ status: 401, body: { code: 'unauthenticated' } });
     },
   );
 });

@@ -1,23 +1,24 @@
+import type { INestApplication } from '@nestjs/common';
+import { connect } from 'nats';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { INestApplication } from '@nestjs/common';
-import { ensureStreams, natsOptions } from '@rmm/messaging';
-import { startService } from '@rmm/service-kit';
-import { connect } from 'nats';
-import { eventually, startStores, type Stores, type TestDatabase, type TestNats } from '@rmm/testing-services';
 import { generateSync } from 'otplib';
 import pg from 'pg';
 import supertest from 'supertest';
+import { ensureStreams, natsOptions } from '@rmm/messaging';
+import { startService } from '@rmm/service-kit';
+import { eventually, startStores, type Stores, type TestDatabase, type TestNats } from '@rmm/testing-services';
 import { readIdentityConfig } from '../src/config.js';
+import { AppModule } from '../src/app.module.js';
 import { serviceOptions } from '../src/service-options.js';
 
 export const ADMIN = { email: 'root@platform.test', password: 'bootstrap-horse-battery-9' };
 export const PASSWORD = 'correct-horse-battery-7';
 
 let addresses = 0;
-/** A client address of its own for whoever must not share a rate limit. */
+/** Returns a new client address, which shares no rate limit. */
 export const freshAddress = (): string => `203.0.${Math.floor(++addresses / 250)}.${(addresses % 250) + 1}`;
 export const freshEmail = (name = 'user'): string => `${name}-${randomBytes(5).toString('hex')}@users.test`;
 
@@ -46,7 +47,7 @@ export interface CallOptions {
   send?: (request: supertest.Test) => supertest.Test;
 }
 
-/** One running identity on real stores. */
+/** One replica of identity on real stores. */
 export class IdentityReplica {
   private stopping?: Promise<void>;
 
@@ -92,7 +93,7 @@ export class IdentityReplica {
     return await (body === undefined ? request : request.send(body));
   }
 
-  /** All mails to an address, newest first. */
+  /** Lists the mails to an address, newest first. */
   async mails(to: string): Promise<Mail[]> {
     const files = (await readdir(this.mailbox)).filter((name) => name.endsWith('.json'));
     const mails = await Promise.all(
@@ -101,7 +102,7 @@ export class IdentityReplica {
     return mails.filter((mail) => mail.to === to).sort((a, b) => (a.sentAt < b.sentAt ? 1 : -1));
   }
 
-  /** The token of the newest mail to an address, once it has so many that carry one. */
+  /** Waits until an address has `count` mails with a token; returns that of the newest. */
   mailedToken(to: string, count = 1): Promise<string> {
     return eventually(async () => {
       const tokens = (await this.mails(to)).flatMap(({ text }) => /token=([A-Za-z0-9_-]+)/.exec(text)?.[1] ?? []);
@@ -116,7 +117,7 @@ export class IdentityReplica {
   }
 }
 
-/** Stores of one spec file and the replicas of identity that run on them. */
+/** The stores of one spec file and the replicas of identity that run on them. */
 export class IdentityTestApp {
   private readonly running: IdentityReplica[] = [];
 
@@ -165,12 +166,15 @@ export class IdentityTestApp {
 
   async startReplica(overrides: NodeJS.ProcessEnv = {}): Promise<IdentityReplica> {
     const config = readIdentityConfig({ ...this.environment, ...overrides });
-    const running = new IdentityReplica(await startService(serviceOptions(config)), this.mailbox);
+    const running = new IdentityReplica(
+      await startService({ ...serviceOptions, config, module: AppModule.forRoot(config) }),
+      this.mailbox,
+    );
     this.running.push(running);
     return running;
   }
 
-  /** As superuser: for arranging and looking. */
+  /** Runs SQL as superuser, to arrange and inspect rows. */
   async query<Row extends object>(sql: string, params: unknown[] = []): Promise<Row[]> {
     const client = new pg.Client({ connectionString: this.database.adminUrl, options: '-c search_path=identity' });
     await client.connect();
@@ -188,13 +192,13 @@ export class IdentityTestApp {
   }
 }
 
-/** The code of a secret, `steps` half minutes from now. */
+/** Returns the TOTP code of a secret, `steps` half minutes from now. */
 export const totpCode = (secret: string, steps = 0): string =>
   generateSync({ secret, epoch: Math.floor(Date.now() / 1000) + steps * 30 });
 
-/** The cookies an answer sets, by name; cleared ones are empty. */
-export function cookiesOf(answer: TestResponse): Record<string, string> {
-  const set = (answer.headers['set-cookie'] as unknown as string[] | undefined) ?? [];
+/** Returns the cookies a response sets, by name; cleared ones are empty. */
+export function cookiesOf(response: TestResponse): Record<string, string> {
+  const set = (response.headers['set-cookie'] as unknown as string[] | undefined) ?? [];
   return Object.fromEntries(
     set.map((cookie) => {
       const pair = cookie.split(';')[0] ?? '';
@@ -203,21 +207,21 @@ export function cookiesOf(answer: TestResponse): Record<string, string> {
   );
 }
 
-export function expectStatus(answer: TestResponse, status: number): TestResponse {
-  if (answer.status !== status) throw new Error(`${answer.status} instead of ${status}: ${answer.text}`);
-  return answer;
+export function expectStatus(response: TestResponse, status: number): TestResponse {
+  if (response.status !== status) throw new Error(`${response.status} instead of ${status}: ${response.text}`);
+  return response;
 }
 
-/** As the launcher's set-up step does: the services' own logins may not. */
+/** Creates the streams, as the launcher does: the logins of the services may not. */
 async function createStreams(adminUrl: string): Promise<void> {
   const connection = await connect(natsOptions(adminUrl, 'identity-spec'));
   await ensureStreams(connection);
   await connection.close();
 }
 
-/** The one of several answers with a status. */
-export function withStatus(answers: readonly TestResponse[], status: number): TestResponse {
-  const found = answers.find((answer) => answer.status === status);
-  if (!found) throw new Error(`no ${status} among ${answers.map((answer) => answer.status).join(', ')}`);
+/** Returns the first response with a status. */
+export function withStatus(responses: readonly TestResponse[], status: number): TestResponse {
+  const found = responses.find((response) => response.status === status);
+  if (!found) throw new Error(`no ${status} among ${responses.map((response) => response.status).join(', ')}`);
   return found;
 }

@@ -1,7 +1,7 @@
 import { crc32, deflateSync } from 'node:zlib';
 import type supertest from 'supertest';
 
-/** A black picture of one bit per pixel: as many pixels as one likes in a few bytes. */
+/** Creates a black PNG of one bit per pixel, so that large images have few bytes. */
 export function createPng(width: number, height: number): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);

@@ -18,43 +18,43 @@ export interface TestUser {
 }
 
 export async function signInAdmin(identity: IdentityReplica): Promise<string> {
-  const answer = expectStatus(await identity.post('/auth/login', ADMIN), 200);
-  return answer.body.tokens.accessToken as string;
+  const response = expectStatus(await identity.post('/auth/login', ADMIN), 200);
+  return response.body.tokens.accessToken as string;
 }
 
-/** A partner with its administrator, by sign-up. */
+/** Registers a partner with its administrator. */
 export async function registerPartner(identity: IdentityReplica, companyName = 'Acme MSP'): Promise<TestUser> {
   const email = freshEmail('admin');
   const form = { companyName, email, password: PASSWORD, name: 'Pat Morgan', acceptTerms: true };
   expectStatus(await identity.post('/auth/register-partner', form), 200);
   const token = await identity.mailedToken(email);
-  const answer = expectStatus(await identity.post('/auth/verify-email', { token }), 200);
-  return { ...sessionOf(answer), email, userId: answer.body.user.id, partnerId: answer.body.partner.id };
+  const response = expectStatus(await identity.post('/auth/verify-email', { token }), 200);
+  return { ...sessionOf(response), email, userId: response.body.user.id, partnerId: response.body.partner.id };
 }
 
-export const sessionOf = (answer: TestResponse): { bearer: string; cookies: Record<string, string> } => ({
-  bearer: answer.body.tokens.accessToken as string,
-  cookies: cookiesOf(answer),
+export const sessionOf = (response: TestResponse): { bearer: string; cookies: Record<string, string> } => ({
+  bearer: response.body.tokens.accessToken as string,
+  cookies: cookiesOf(response),
 });
 
-/** Sets TOTP up; the session that comes back has satisfied MFA. The code of the last half minute is spent. */
+/** Enrolls TOTP with the code of the last half minute; the returned session has satisfied MFA. */
 export async function enrollTotp(identity: IdentityReplica, bearer: string) {
   const setup = expectStatus(await identity.post('/auth/mfa/setup', undefined, { bearer }), 200).body;
   const confirm = () => identity.post('/auth/mfa/enable', { code: totpCode(setup.secret as string, -1) }, { bearer });
   const first = await confirm();
-  // A half minute that ends between the making of the code and its check makes it too old.
+  // When a half minute ends between the generation of the code and its check, the code is too old.
   const enabled = expectStatus(first.status === 400 ? await confirm() : first, 200);
   return { secret: setup.secret as string, recoveryCodes: setup.recoveryCodes as string[], ...sessionOf(enabled) };
 }
 
 export async function roleId(identity: IdentityReplica, bearer: string, name: string, query = ''): Promise<string> {
-  const answer = expectStatus(await identity.get(`/users/roles?limit=100${query}`, { bearer }), 200);
-  const role = (answer.body.data as { id: string; name: string }[]).find((candidate) => candidate.name === name);
+  const response = expectStatus(await identity.get(`/users/roles?limit=100${query}`, { bearer }), 200);
+  const role = (response.body.data as { id: string; name: string }[]).find((candidate) => candidate.name === name);
   if (!role) throw new Error(`no role ${name}`);
   return role.id;
 }
 
-/** Invites a new user with a role and accepts. */
+/** Invites a new user with a role and accepts the invitation. */
 export async function inviteAndAccept(
   identity: IdentityReplica,
   bearer: string,
@@ -63,6 +63,6 @@ export async function inviteAndAccept(
   const email = freshEmail();
   expectStatus(await identity.post('/users/invite', { email, name: 'Robin Vale', ...invite }, { bearer }), 201);
   const token = await identity.mailedToken(email);
-  const answer = expectStatus(await identity.post('/auth/accept-invite', { token, password: PASSWORD }), 200);
-  return { ...sessionOf(answer), email, userId: answer.body.user.id, partnerId: '' };
+  const response = expectStatus(await identity.post('/auth/accept-invite', { token, password: PASSWORD }), 200);
+  return { ...sessionOf(response), email, userId: response.body.user.id, partnerId: '' };
 }

@@ -1,18 +1,16 @@
 import type { ServiceOptions } from '@rmm/service-kit';
-import { AppModule } from './app.module.js';
-import type { PartnerGatewayConfig } from './config.js';
+import { type PartnerGatewayConfig, readPartnerGatewayConfig } from './config.js';
 import { MCP_BODY, MCP_ERRORS } from './mcp/mcp-pipeline.js';
 
-/** What makes this process the partner gateway; shared by `main.ts` and the specs that boot it. */
-export const serviceOptions = (config: PartnerGatewayConfig): ServiceOptions => ({
+/** The options of this service; shared by `main.ts` and the specs that start it. */
+export const serviceOptions: ServiceOptions<PartnerGatewayConfig> = {
   service: 'partner-gateway',
-  module: AppModule.forRoot(config),
-  config,
+  readConfig: readPartnerGatewayConfig,
   unprefixed: ['docs', 'docs/:asset', 'openapi.json'],
   openApi: {
     title: 'Partner gateway',
-    description: 'What integrations of a partner read, by key; what language models do, by API key.',
+    description: 'Partner interface for integrations (partner keys) and MCP for language models (API keys).',
   },
   bodyLimits: [MCP_BODY],
   errorBodies: MCP_ERRORS,
-});
+};

@@ -1,7 +1,7 @@
-import { type TcpProxy, startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { Column, CreateDateColumn, Entity, type MigrationInterface, PrimaryColumn, type QueryRunner } from 'typeorm';
+import { type TcpProxy, startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import type { MigrationTarget } from '../src/migrations/migrations-runner.js';
 import { Databases, type PersistenceOptions } from '../src/module/databases.js';
 import { tenantTable } from '../src/rls/tenant-table.js';

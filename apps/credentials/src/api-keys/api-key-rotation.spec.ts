@@ -1,19 +1,19 @@
+import { randomUUID } from 'node:crypto';
 import { CREDENTIALS_KEYS_RECORD_USAGE, CREDENTIALS_KEYS_RESOLVE, type ResolvedApiKey } from '@rmm/contracts';
 import { hashKey } from '@rmm/secrets';
-import { randomUUID } from 'node:crypto';
-import { CredentialsUnderTest } from '../../test/credentials-under-test.js';
-import { ApiKeyExpiry } from './api-key-expiry.js';
+import { CredentialsTestApp } from '../../test/credentials-test-app.js';
+import { ApiKeyExpiryService } from './api-key-expiry.service.js';
 
 describe('the rotation of an API key', () => {
-  let service: CredentialsUnderTest;
+  let service: CredentialsTestApp;
   let partnerId: string;
   let orgId: string;
-  let ours: Awaited<ReturnType<CredentialsUnderTest['as']>>;
+  let ours: Awaited<ReturnType<CredentialsTestApp['as']>>;
 
   beforeAll(async () => {
-    service = await CredentialsUnderTest.start();
-    partnerId = await service.partner();
-    orgId = await service.organization(partnerId);
+    service = await CredentialsTestApp.start();
+    partnerId = await service.createPartner();
+    orgId = await service.createOrganization(partnerId);
     ours = await service.as({ partnerId });
   }, 60_000);
   afterAll(() => service?.stop());
@@ -26,9 +26,11 @@ describe('the rotation of an API key', () => {
     };
   const rotate = (id: string, body: object = {}, client = ours) => client.post(`/api-keys/${id}/rotate`, body);
   const resolve = (key: string) =>
-    service.ask(CREDENTIALS_KEYS_RESOLVE, { keyHash: hashKey(key).toString('hex') }) as Promise<ResolvedApiKey | null>;
+    service.request(CREDENTIALS_KEYS_RESOLVE, {
+      keyHash: hashKey(key).toString('hex'),
+    }) as Promise<ResolvedApiKey | null>;
   const use = (keyId: string, generation: number, count: number) =>
-    service.ask(CREDENTIALS_KEYS_RECORD_USAGE, {
+    service.request(CREDENTIALS_KEYS_RECORD_USAGE, {
       batchId: randomUUID(),
       uses: [{ keyId, kind: 'api_key', generation, count, lastUsedAt: new Date().toISOString() }],
     });
@@ -50,8 +52,8 @@ describe('the rotation of an API key', () => {
     expect(answer.body.previousKeyValidUntil).toBeNull();
     expect(await resolve(key)).toBeNull();
     expect(await resolve(answer.body.key)).toMatchObject({ keyId: id, status: 'active', generation: 2 });
-    expect((await service.announces(id, 'rotated')).keyHashes).toEqual([hashKey(key).toString('hex')]);
-    const audited = JSON.stringify(await service.audited('api_key.rotate', id));
+    expect((await service.findBroadcast(id, 'rotated')).keyHashes).toEqual([hashKey(key).toString('hex')]);
+    const audited = JSON.stringify(await service.findAuditEntry('api_key.rotate', id));
     expect(audited).toContain(key.slice(0, 12));
     expect(audited).not.toContain(answer.body.key);
   });
@@ -83,7 +85,7 @@ describe('the rotation of an API key', () => {
       await service.admin.query(`UPDATE api_key SET previous_valid_until = now() WHERE id = $1`, [id]);
       expect(await resolve(key)).toBeNull();
       expect((await ours.get(`/api-keys/${id}`)).body.previousKeyValidUntil).toBeNull();
-      await service.app.get(ApiKeyExpiry).run();
+      await service.app.get(ApiKeyExpiryService).expireAll();
       const { rows } = await service.admin.query('SELECT previous_key_hash FROM api_key WHERE id = $1', [id]);
       expect(rows).toEqual([{ previous_key_hash: null }]);
     });
@@ -101,7 +103,7 @@ describe('the rotation of an API key', () => {
       const { body } = await rotate(id, { overlapSeconds: 3_600 });
       await ours.delete(`/api-keys/${id}`).expect(200);
       expect([await resolve(key), (await resolve(body.key as string))?.status]).toEqual([null, 'revoked']);
-      const { keyHashes } = await service.announces(id, 'revoked');
+      const { keyHashes } = await service.findBroadcast(id, 'revoked');
       expect([...keyHashes].sort()).toEqual(
         [key, body.key as string].map((each) => hashKey(each).toString('hex')).sort(),
       );

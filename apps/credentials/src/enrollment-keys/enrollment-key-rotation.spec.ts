@@ -1,21 +1,21 @@
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
 import { ENROLLMENT_KEYS_RELEASE, ENROLLMENT_KEYS_RESERVE } from '@rmm/contracts';
 import { hashEnrollmentKey } from '@rmm/secrets';
 import { eventually } from '@rmm/testing-services';
-import { randomUUID } from 'node:crypto';
-import pg from 'pg';
-import { CredentialsUnderTest, LEGACY_PEPPER, PEPPER } from '../../test/credentials-under-test.js';
-import { makeCustomer, type Client, type Customer } from '../../test/customer.js';
+import { buildCustomer, type Client, type Customer } from '../../test/build-customer.js';
+import { CredentialsTestApp, LEGACY_PEPPER, PEPPER } from '../../test/credentials-test-app.js';
 
 const PATH = '/enrollment-keys';
 const HOUR_MS = 3_600_000;
 const inHours = (hours: number) => new Date(Date.now() + hours * HOUR_MS).toISOString();
 
 describe('the rotation of an enrollment key', () => {
-  let service: CredentialsUnderTest;
+  let service: CredentialsTestApp;
   let ours: Customer;
   beforeAll(async () => {
-    service = await CredentialsUnderTest.start();
-    ours = await makeCustomer(service);
+    service = await CredentialsTestApp.start();
+    ours = await buildCustomer(service);
   }, 60_000);
   afterAll(() => service?.stop());
 
@@ -32,7 +32,7 @@ describe('the rotation of an enrollment key', () => {
     [PEPPER, LEGACY_PEPPER].map((pepper) => hashEnrollmentKey(key, pepper).toString('hex'));
   /** Reserves a use as an enrollment does. @returns `reserved`, or why not */
   const use = async (key: string, deviceId = randomUUID()) => {
-    const reply = await service.ask(ENROLLMENT_KEYS_RESERVE, { keyHashes: hashesOf(key), deviceId });
+    const reply = await service.request(ENROLLMENT_KEYS_RESERVE, { keyHashes: hashesOf(key), deviceId });
     return reply.reserved ? 'reserved' : reply.reason;
   };
   const usageOf = async (id: string) => (await ours.owner.get(`${PATH}/${id}`)).body.usageCount;
@@ -51,12 +51,12 @@ describe('the rotation of an enrollment key', () => {
     expect(after).toEqual({ ...before, maxUsage: 7 });
     expect([await use(oldKey), await use(key)]).toEqual(['invalid_enrollment_key', 'reserved']);
 
-    const audit = await service.audited('enrollment_key.rotate', before.id);
+    const audit = await service.findAuditEntry('enrollment_key.rotate', before.id);
     expect(audit.details).toEqual({
       before: { usageCount: 1, maxUsage: 2, expiresAt: before.expiresAt },
       after: { usageCount: 0, maxUsage: 7, expiresAt: before.expiresAt },
     });
-    const heard = JSON.stringify(service.heard);
+    const heard = JSON.stringify(service.received);
     for (const secret of [oldKey, key, ...hashesOf(key)]) expect(heard).not.toContain(secret);
   });
 
@@ -108,10 +108,10 @@ describe('the rotation of an enrollment key', () => {
   });
 
   it('is kept to the cap of the partner, which an end that was given before may exceed', async () => {
-    const capped = await makeCustomer(service);
+    const capped = await buildCustomer(service);
     const { id } = (await capped.owner.post(PATH, { orgId: capped.orgId, name: 'Capped' })).body;
     const settings = { enrollment: { maxTtlMinutes: 60 } };
-    await service.partnerFact('partner.updated', { partnerId: capped.partnerId, version: 2, settings });
+    await service.publishPartner('partner.updated', { partnerId: capped.partnerId, version: 2, settings });
     const refused = await rotate(id, { expiresAt: inHours(2) }, capped.owner);
     expect([refused.status, refused.body.code]).toEqual([400, 'enrollment_ttl_exceeds_cap']);
     expect((await rotate(id, { expiresAt: inHours(0.9) }, capped.owner)).status).toBe(200);
@@ -170,7 +170,7 @@ describe('the rotation of an enrollment key', () => {
     expect([await use(key, open), await use(key, failing)]).toEqual(['reserved', 'reserved']);
     const fresh = await rotated(id);
     await use(fresh.key);
-    expect(await service.ask(ENROLLMENT_KEYS_RELEASE, { deviceId: failing })).toEqual({ settled: true });
+    expect(await service.request(ENROLLMENT_KEYS_RELEASE, { deviceId: failing })).toEqual({ settled: true });
     expect(await usageOf(id)).toBe(1);
   });
 

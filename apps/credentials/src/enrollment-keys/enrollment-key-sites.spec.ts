@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { eventually } from '@rmm/testing-services';
-import { CredentialsUnderTest } from '../../test/credentials-under-test.js';
-import { makeCustomer, type Client, type Customer } from '../../test/customer.js';
+import { buildCustomer, type Client, type Customer } from '../../test/build-customer.js';
+import { CredentialsTestApp } from '../../test/credentials-test-app.js';
 
 const PATH = '/enrollment-keys';
 
 describe('enrollment keys of an organization with sites', () => {
-  let service: CredentialsUnderTest;
+  let service: CredentialsTestApp;
   let ours: Customer;
   let confined: Client;
   beforeAll(async () => {
-    service = await CredentialsUnderTest.start();
-    ours = await makeCustomer(service);
+    service = await CredentialsTestApp.start();
+    ours = await buildCustomer(service);
     confined = await ours.member({ siteIds: [ours.siteIds[0]] });
   }, 60_000);
   afterAll(() => service?.stop());
@@ -73,7 +73,7 @@ describe('enrollment keys of an organization with sites', () => {
 
   describe('that expired', () => {
     it('are purged, live ones and those of others stay', async () => {
-      const [customer, neighbor] = [await makeCustomer(service), await makeCustomer(service)];
+      const [customer, neighbor] = [await buildCustomer(service), await buildCustomer(service)];
       const ids = [await make(undefined, customer), await make(undefined, customer), await make(undefined, customer)];
       const foreign = await make(undefined, neighbor);
       await expire([...ids.slice(0, 2), foreign]);
@@ -82,7 +82,7 @@ describe('enrollment keys of an organization with sites', () => {
       expect(await remaining([...ids, foreign])).toEqual(new Set([ids[2], foreign]));
       expect((await purge(customer.owner, { orgId: customer.orgId })).body.deletedCount).toBe(0);
       await eventually(() => {
-        const rows = service.heard.filter(
+        const rows = service.received.filter(
           ({ type, orgId }) => type === 'enrollment_key.purge_expired' && orgId === customer.orgId,
         );
         const details = rows.map(({ data }) => (data as { details: { deletedIds: string[] } }).details);
@@ -112,7 +112,7 @@ describe('enrollment keys of an organization with sites', () => {
     });
 
     it('are counted once when several purge at a time', async () => {
-      const customer = await makeCustomer(service);
+      const customer = await buildCustomer(service);
       await expire(await Promise.all(Array.from({ length: 6 }, () => make(undefined, customer))));
       const answers = await Promise.all(
         Array.from({ length: 4 }, () => purge(customer.owner, { orgId: customer.orgId })),

@@ -1,4 +1,4 @@
-import { checkedExpiry, firstExpiry } from './key-lifetime.js';
+import { checkedExpiry, initialExpiry } from './key-lifetime.js';
 
 const NOW = Date.parse('2026-03-01T00:00:00Z');
 const after = (minutes: number) => new Date(NOW + minutes * 60_000);
@@ -7,15 +7,15 @@ const capped = { ...rules, capMinutes: 60 };
 
 describe('the lifetime of an enrollment key', () => {
   it('is the default where nothing is asked for, shortened by the cap', () => {
-    expect(firstExpiry({}, rules)).toEqual(after(43_200));
-    expect(firstExpiry({}, capped)).toEqual(after(60));
-    expect(firstExpiry({}, { ...capped, defaultMinutes: 5 })).toEqual(after(5));
+    expect(initialExpiry({}, rules)).toEqual(after(43_200));
+    expect(initialExpiry({}, capped)).toEqual(after(60));
+    expect(initialExpiry({}, { ...capped, defaultMinutes: 5 })).toEqual(after(5));
   });
 
   it('is what was asked for, up to the very cap', () => {
-    expect(firstExpiry({ ttlMinutes: 60 }, capped)).toEqual(after(60));
-    expect(firstExpiry({ expiresAt: after(60) }, capped)).toEqual(after(60));
-    expect(() => firstExpiry({ ttlMinutes: 61 }, capped)).toThrow(
+    expect(initialExpiry({ ttlMinutes: 60 }, capped)).toEqual(after(60));
+    expect(initialExpiry({ expiresAt: after(60) }, capped)).toEqual(after(60));
+    expect(() => initialExpiry({ ttlMinutes: 61 }, capped)).toThrow(
       expect.objectContaining({ code: 'enrollment_ttl_exceeds_cap' }),
     );
     expect(() => checkedExpiry(new Date(after(60).getTime() + 1), capped)).toThrow(

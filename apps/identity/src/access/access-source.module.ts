@@ -2,9 +2,9 @@ import { Module } from '@nestjs/common';
 import { ACCESS_SOURCE } from '@rmm/access';
 import { MfaPolicyModule } from '../mfa/mfa-policy.module.js';
 import { UsersModule } from '../users/users.module.js';
+import { AccessSourceService } from './access-source.service.js';
 import { AccessRepository } from './access.repository.js';
 import { AccessRpc } from './access.rpc.js';
-import { AccessSourceService } from './access-source.service.js';
 
 /** Resolves what users may do, for every service. */
 @Module({

@@ -1,5 +1,4 @@
 import { Controller } from '@nestjs/common';
-import { RpcHandler } from '@rmm/messaging';
 import {
   IDENTITY_ACCESS_IN_ORGANIZATION,
   IDENTITY_ACCESS_RESOLVE,
@@ -8,6 +7,7 @@ import {
   type AccessResolveRequest,
   type AccessSnapshot,
 } from '@rmm/contracts';
+import { RpcHandler } from '@rmm/messaging';
 import { AccessSourceService } from './access-source.service.js';
 
 /** Handles requests of the other services about access. */

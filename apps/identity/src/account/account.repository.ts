@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { TenantDatabase, WorkerDatabase, type HasTenant, type SqlExecutor } from '@rmm/persistence';
+import { TenantDatabase, type HasTenant, type SqlExecutor } from '@rmm/persistence';
 
 /** A picture; without bytes when the client has the current one. */
 export interface StoredAvatar {
@@ -13,13 +13,10 @@ export interface EditableProfile {
   preferences: Record<string, unknown>;
 }
 
-/** What users change about their own account, and their avatars. */
+/** Queries for a user's own profile and avatar. */
 @Injectable()
 export class AccountRepository {
-  constructor(
-    private readonly tenants: TenantDatabase,
-    private readonly worker: WorkerDatabase,
-  ) {}
+  constructor(private readonly tenants: TenantDatabase) {}
 
   /** Locks the profile of a user until the transaction ends. */
   async lockProfile(tx: SqlExecutor, userId: string): Promise<EditableProfile | null> {
@@ -75,8 +72,10 @@ export class AccountRepository {
     return avatar ?? null;
   }
 
-  async countRecoveryCodes(userId: string): Promise<number> {
-    const [codes] = await this.worker.query<{ left: number }>(
+  /** Counts the caller's own unused recovery codes. */
+  async countRecoveryCodes(caller: HasTenant, userId: string): Promise<number> {
+    const [codes] = await this.tenants.read<{ left: number }>(
+      caller,
       'SELECT count(*)::integer AS left FROM recovery_code WHERE user_id = :userId',
       { userId },
     );

@@ -13,7 +13,7 @@ const LOADERS = ['VipsForeignLoadJpegBuffer', 'VipsForeignLoadPngBuffer', 'VipsF
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 const JPEG = Buffer.from([0xff, 0xd8, 0xff]);
 
-/** Tells by the first bytes whether a file is PNG, JPEG or WebP. */
+/** Returns true for PNG, JPEG and WebP, by the first bytes. */
 export function isSupportedImage(bytes: Buffer): boolean {
   const startsWith = (magic: Buffer) => bytes.subarray(0, magic.length).equals(magic);
   const isWebp = bytes.toString('latin1', 0, 4) === 'RIFF' && bytes.toString('latin1', 8, 12) === 'WEBP';

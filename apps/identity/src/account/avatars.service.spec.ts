@@ -1,34 +1,34 @@
 import { randomBytes } from 'node:crypto';
-import { eventually } from '@rmm/testing-services';
 import sharp from 'sharp';
 import type supertest from 'supertest';
+import { eventually } from '@rmm/testing-services';
 import { expectStatus, IdentityTestApp, type IdentityReplica } from '../../test/identity-test-app.js';
-import { inviteAndAccept, registerPartner, roleId, type TestUser } from '../../test/users.js';
 import { attachFile, createPng } from '../../test/images.js';
+import { inviteAndAccept, registerPartner, roleId, type TestUser } from '../../test/users.js';
 
 const MEGABYTE = 1024 * 1024;
 
 describe('avatars', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
-  let somebody: TestUser;
+  let member: TestUser;
 
   beforeAll(async () => {
     testApp = await IdentityTestApp.start();
     identity = await testApp.startReplica({ RATE_LIMIT_AVATAR_UPLOAD: '1000/60' });
-    somebody = await registerPartner(identity);
+    member = await registerPartner(identity);
   }, 120_000);
   afterAll(() => testApp.stop());
 
-  const uploadForm = (send: (request: supertest.Test) => supertest.Test, { bearer } = somebody, on = identity) =>
+  const uploadForm = (send: (request: supertest.Test) => supertest.Test, { bearer } = member, on = identity) =>
     on.call('post', '/users/me/avatar', undefined, { bearer, send });
-  const upload = (bytes: Buffer, who = somebody, on = identity) => uploadForm(attachFile(bytes), who, on);
+  const upload = (bytes: Buffer, who = member, on = identity) => uploadForm(attachFile(bytes), who, on);
   const picture = (userId: string, who: { bearer: string }, headers: Record<string, string> = {}, on = identity) =>
     on.get(`/users/${userId}/avatar`, { bearer: who.bearer, headers });
   const noise = (width: number, height: number) =>
     sharp(randomBytes(width * height * 3), { raw: { width, height, channels: 3 } });
 
-  it('are re-encoded, scaled down, turned upright and freed of everything but their pixels', async () => {
+  it('converts an upload: scaled down, upright, without metadata', async () => {
     const photo = await noise(800, 600)
       .withMetadata({ orientation: 6, exif: { IFD0: { Copyright: 'secret-place' } } })
       .jpeg()
@@ -37,14 +37,14 @@ describe('avatars', () => {
     const polyglot = Buffer.concat([photo, Buffer.from('<script>alert(1)</script>')]);
     const { body } = expectStatus(await upload(polyglot), 200);
     expect(body).toEqual({
-      avatarUrl: expect.stringMatching(`^/api/v1/users/${somebody.userId}/avatar\\?v=[0-9a-f]{12}$`),
+      avatarUrl: expect.stringMatching(`^/api/v1/users/${member.userId}/avatar\\?v=[0-9a-f]{12}$`),
       size: expect.any(Number),
       mime: 'image/webp',
       updatedAt: expect.stringMatching(/Z$/),
     });
-    expect((await identity.get('/users/me', somebody)).body.avatarUrl).toBe(body.avatarUrl);
+    expect((await identity.get('/users/me', member)).body.avatarUrl).toBe(body.avatarUrl);
 
-    const shown = expectStatus(await picture(somebody.userId, somebody), 200);
+    const shown = expectStatus(await picture(member.userId, member), 200);
     const bytes = shown.body as Buffer;
     expect(shown.headers).toMatchObject({
       'content-type': 'image/webp',
@@ -68,9 +68,9 @@ describe('avatars', () => {
     ['png', () => noise(20, 30).png()],
     ['jpeg', () => noise(20, 30).jpeg()],
     ['webp', () => noise(20, 30).webp()],
-  ])('may be %s, and are not blown up', async (_, make) => {
-    expectStatus(await upload(await make().toBuffer()), 200);
-    const { width, height } = await sharp((await picture(somebody.userId, somebody)).body as Buffer).metadata();
+  ])('accept %s and are not enlarged', async (_, create) => {
+    expectStatus(await upload(await create().toBuffer()), 200);
+    const { width, height } = await sharp((await picture(member.userId, member)).body as Buffer).metadata();
     expect({ width, height }).toEqual({ width: 20, height: 30 });
   });
 
@@ -82,11 +82,11 @@ describe('avatars', () => {
     ['HTML behind the first bytes of a PNG', Buffer.concat([createPng(1, 1).subarray(0, 8), Buffer.from('<script>')])],
     ['half a PNG', createPng(64, 64).subarray(0, 60)],
     ['an executable', Buffer.from('MZ\u0090\u0000')],
-  ])('are never %s: 415', async (_, bytes) => {
+  ])('returns 415 for %s', async (_, bytes) => {
     expect(await upload(bytes)).toMatchObject({ status: 415, body: { code: 'unsupported_media_type' } });
   });
 
-  it('have a size: too many bytes or pixels are 413, told by a length or not', async () => {
+  it('returns 413 for too many bytes or pixels, with or without a Content-Length', async () => {
     const tooLarge = { status: 413, body: { code: 'payload_too_large' } };
     expect(await upload(Buffer.alloc(5 * MEGABYTE + 1))).toMatchObject(tooLarge);
     expect(await upload(Buffer.alloc(6 * MEGABYTE))).toMatchObject(tooLarge);
@@ -98,7 +98,7 @@ describe('avatars', () => {
     ]);
     const unannounced = await fetch(`http://127.0.0.1:${portOf(identity)}/api/v1/users/me/avatar`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${somebody.bearer}`, 'content-type': 'multipart/form-data; boundary=b' },
+      headers: { authorization: `Bearer ${member.bearer}`, 'content-type': 'multipart/form-data; boundary=b' },
       body: new Blob([form]).stream(),
       duplex: 'half',
     });
@@ -106,7 +106,7 @@ describe('avatars', () => {
     expectStatus(await upload(createPng(6_000, 6_000)), 200);
   }, 30_000);
 
-  it('come alone, in a form that can be read: 400 otherwise', async () => {
+  it('returns 400 for any form but one with a single file', async () => {
     const image = createPng(8, 8);
     const raw = (text: string, type: string) => (request: supertest.Test) =>
       request.set('Content-Type', type).send(text);
@@ -125,53 +125,53 @@ describe('avatars', () => {
       expect(refused).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
       expect(Object.keys(refused.body.details.fieldErrors as object)).toEqual(['file']);
     }
-    const json = await identity.post('/users/me/avatar', { file: 'x' }, somebody);
+    const json = await identity.post('/users/me/avatar', { file: 'x' }, member);
     expect(json).toMatchObject({ status: 415, body: { code: 'unsupported_media_type' } });
     expect((await identity.call('post', '/users/me/avatar', undefined, { send: attachFile(image) })).status).toBe(401);
   }, 30_000);
 
-  it('are seen by whoever sees the user, on every replica, and by nobody else', async () => {
+  it('shows an avatar on every replica to callers who can see the user, and to no other', async () => {
     const stranger = await registerPartner(identity);
-    const viewer = await inviteAndAccept(identity, somebody.bearer, {
-      roleId: await roleId(identity, somebody.bearer, 'Partner Viewer'),
+    const viewer = await inviteAndAccept(identity, member.bearer, {
+      roleId: await roleId(identity, member.bearer, 'Partner Viewer'),
     });
     expectStatus(await upload(createPng(40, 40)), 200);
     const replica = await testApp.startReplica();
-    expect((await picture(somebody.userId, viewer, {}, replica)).status).toBe(200);
-    const hidden = await picture(somebody.userId, stranger);
+    expect((await picture(member.userId, viewer, {}, replica)).status).toBe(200);
+    const hidden = await picture(member.userId, stranger);
     const absent = await picture(viewer.userId, viewer);
-    for (const answer of [hidden, absent, await picture('7d9f2c1e-0000-4000-8000-000000000000', viewer)]) {
-      expect(answer).toMatchObject({ status: 404, body: { code: 'not_found', error: 'Avatar not found' } });
+    for (const response of [hidden, absent, await picture('7d9f2c1e-0000-4000-8000-000000000000', viewer)]) {
+      expect(response).toMatchObject({ status: 404, body: { code: 'not_found', error: 'Avatar not found' } });
     }
-    expect((await identity.get(`/users/${somebody.userId}/avatar`)).status).toBe(401);
-    expect((await picture('me', somebody)).status).toBe(404);
+    expect((await identity.get(`/users/${member.userId}/avatar`)).status).toBe(401);
+    expect((await picture('me', member)).status).toBe(404);
   }, 60_000);
 
-  it('are not sent again to whoever has them', async () => {
+  it('returns 304 when the client has the current ETag', async () => {
     expectStatus(await upload(createPng(41, 41)), 200);
-    const { etag = '' } = expectStatus(await picture(somebody.userId, somebody), 200).headers;
+    const { etag = '' } = expectStatus(await picture(member.userId, member), 200).headers;
     expect(etag).toMatch(/^"[0-9a-f]{32}"$/);
     for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
-      const same = await picture(somebody.userId, somebody, { 'if-none-match': known });
+      const same = await picture(member.userId, member, { 'if-none-match': known });
       expect(same).toMatchObject({ status: 304, text: '', headers: { etag } });
     }
-    expect((await picture(somebody.userId, somebody, { 'if-none-match': '"other"' })).status).toBe(200);
+    expect((await picture(member.userId, member, { 'if-none-match': '"other"' })).status).toBe(200);
   }, 30_000);
 
-  it('stay whole when several are uploaded and removed at once', async () => {
-    const remove = () => identity.delete('/users/me/avatar', somebody);
+  it('keeps picture and URL consistent under concurrent uploads and removals', async () => {
+    const remove = () => identity.delete('/users/me/avatar', member);
     const changes = [50, 51, 52, 53].flatMap((side) => [upload(createPng(side, side)), remove()]);
-    for (const answer of await Promise.all(changes)) expectStatus(answer, 200);
+    for (const response of await Promise.all(changes)) expectStatus(response, 200);
     const [row] = await testApp.query<{ url: string | null; etag: string | null }>(
       `select u.avatar_url as url, a.etag from user_account u left join avatar a on a.user_id = u.id where u.id = $1`,
-      [somebody.userId],
+      [member.userId],
     );
     expect(row?.url ?? null).toBe(
-      row?.etag ? `/api/v1/users/${somebody.userId}/avatar?v=${row.etag.slice(0, 12)}` : null,
+      row?.etag ? `/api/v1/users/${member.userId}/avatar?v=${row.etag.slice(0, 12)}` : null,
     );
   }, 30_000);
 
-  it('are removed, twice without harm, and it is all in the audit trail', async () => {
+  it('removes an avatar, repeatedly if asked, and records each change in the audit trail', async () => {
     const other = await registerPartner(identity);
     expectStatus(await upload(createPng(9, 9), other), 200);
     for (let time = 1; time <= 2; time++) {
@@ -193,11 +193,11 @@ describe('avatars', () => {
     });
   }, 30_000);
 
-  it('cost something, so uploads are counted', async () => {
+  it('limits the rate of uploads', async () => {
     const strict = await testApp.startReplica({ RATE_LIMIT_AVATAR_UPLOAD: '2/3600' });
     const other = await registerPartner(strict);
-    const answers = await Promise.all([1, 2, 3].map((side) => upload(createPng(side, side), other, strict)));
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 429]);
+    const responses = await Promise.all([1, 2, 3].map((side) => upload(createPng(side, side), other, strict)));
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 200, 429]);
   }, 60_000);
 });
 

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
+import { createHash } from 'node:crypto';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
 import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';

@@ -10,7 +10,7 @@ import {
 } from '../../test/identity-test-app.js';
 import { enrollTotp, registerPartner, roleId, sessionOf, type TestUser } from '../../test/users.js';
 
-describe('another address', () => {
+describe('a change of the e-mail address', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
 
@@ -43,7 +43,7 @@ describe('another address', () => {
     return row;
   };
 
-  it('becomes the own one by the link mailed to it, and ends every session', async () => {
+  it('takes effect by the link mailed to the new address and ends every session', async () => {
     const user = await freshlySignedIn();
     const email = freshEmail('new');
     const profile = (await identity.get('/users/me', user)).body;
@@ -94,7 +94,7 @@ describe('another address', () => {
     });
   }, 40_000);
 
-  it('needs the password again once the last proof is ten minutes old', async () => {
+  it('requires the password when the last proof is older than ten minutes', async () => {
     const user = await freshlySignedIn();
     await ageProofs(user.userId);
     const absent = await ask(user, freshEmail());
@@ -116,7 +116,7 @@ describe('another address', () => {
     });
   }, 30_000);
 
-  it('needs the second factor too where there is one: a grant for just this, used once', async () => {
+  it('requires a single-use step-up grant of its own operation when a factor is enrolled', async () => {
     const user = await freshlySignedIn();
     const { secret, bearer } = await enrollTotp(identity, user.bearer);
     expectStatus(await ask({ bearer }, freshEmail()), 200); // both proofs are recent
@@ -140,20 +140,20 @@ describe('another address', () => {
     expect((await ask({ bearer }, email, { currentPassword, stepUpGrantId: otherGrant })).status).toBe(403);
     const stepUpGrantId = await grantFor('change_email', 1);
     expect((await ask({ bearer }, email, { currentPassword: 'wrong', stepUpGrantId })).status).toBe(400);
-    const answers = await Promise.all([1, 2].map(() => ask({ bearer }, email, { currentPassword, stepUpGrantId })));
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 403]);
+    const responses = await Promise.all([1, 2].map(() => ask({ bearer }, email, { currentPassword, stepUpGrantId })));
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 403]);
   }, 40_000);
 
-  it('is refused to an account without a password', async () => {
+  it('is refused to a user without a password', async () => {
     const user = await freshlySignedIn();
     await testApp.query('update user_account set password_hash = null where id = $1', [user.userId]);
-    for (const proofs of [{}, { currentPassword: PASSWORD }, { ssoReauthGrantId: 'made-up' }]) {
+    for (const proofs of [{}, { currentPassword: PASSWORD }, { ssoReauthGrantId: 'created-up' }]) {
       const refused = await ask(user, freshEmail(), proofs);
       expect(refused).toMatchObject({ status: 400, body: { code: 'enrollment_grant_expired' } });
     }
   }, 30_000);
 
-  it('answers the same whether or not somebody has it, and stays with that somebody', async () => {
+  it('returns the same response for an address that another user has, who keeps it', async () => {
     const owner = await registerPartner(identity);
     const user = await freshlySignedIn();
     const free = expectStatus(await ask(user, freshEmail()), 200);
@@ -165,7 +165,7 @@ describe('another address', () => {
     expect((await identity.get('/users/me', user)).status).toBe(200);
   }, 30_000);
 
-  it('goes to the first of two who want it, and the other stays as it was', async () => {
+  it('gives an address that two users request to the first who confirms it', async () => {
     const email = freshEmail('wanted');
     const users = [await freshlySignedIn(), await freshlySignedIn()];
     const tokens: string[] = [];
@@ -173,14 +173,14 @@ describe('another address', () => {
       expectStatus(await ask(user, email), 200);
       tokens.push(await identity.mailedToken(email, index + 1));
     }
-    const answers = await Promise.all(tokens.map(verify));
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 400]);
-    const loser = users[answers.findIndex(({ status }) => status === 400)];
+    const responses = await Promise.all(tokens.map(verify));
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 400]);
+    const loser = users[responses.findIndex(({ status }) => status === 400)];
     expect(await account(loser?.userId ?? '')).toMatchObject({ email: loser?.email, pending: email });
     expect((await identity.get('/users/me', loser)).status).toBe(200);
   }, 40_000);
 
-  it('forgets older links when another is asked for, and all once the password changes', async () => {
+  it('invalidates older links with each new request, and all links with a change of the password', async () => {
     const user = await freshlySignedIn();
     const [first, second] = [freshEmail('first'), freshEmail('second')];
     expectStatus(await ask(user, first), 200);
@@ -194,7 +194,7 @@ describe('another address', () => {
     expect((await account(user.userId))?.email).toBe(user.email);
   }, 30_000);
 
-  it('is not confirmed after an hour, nor for an account that was disabled', async () => {
+  it('cannot be confirmed after an hour or for a disabled user', async () => {
     const user = await freshlySignedIn();
     const email = freshEmail();
     expectStatus(await ask(user, email), 200);
@@ -210,7 +210,7 @@ describe('another address', () => {
     expectStatus(await verify(token), 200);
   }, 30_000);
 
-  it('is confirmed by no link of another kind, and its own opens nothing else', async () => {
+  it('accepts only links of its own kind, which are accepted nowhere else', async () => {
     const user = await freshlySignedIn();
     const email = freshEmail();
     expectStatus(await ask(user, email), 200);
@@ -228,7 +228,7 @@ describe('another address', () => {
     expectStatus(await identity.post('/auth/accept-invite', { token: invitation, password: PASSWORD }), 200);
   }, 30_000);
 
-  it('ends logins that wait for their second step', async () => {
+  it('invalidates logins that wait for their second step', async () => {
     const user = await freshlySignedIn();
     const { secret, bearer } = await enrollTotp(identity, user.bearer);
     const email = freshEmail();
@@ -239,7 +239,7 @@ describe('another address', () => {
     expect(late).toMatchObject({ status: 401, body: { code: 'mfa_session_invalid' } });
   }, 30_000);
 
-  it('asks for no factor where factors are switched off', async () => {
+  it('requires no factor when MFA is disabled', async () => {
     const user = await freshlySignedIn();
     const { bearer } = await enrollTotp(identity, user.bearer);
     await ageProofs(user.userId);
@@ -248,11 +248,11 @@ describe('another address', () => {
     expectStatus(await without.patch('/users/me', body, { bearer }), 200);
   }, 60_000);
 
-  it('cannot be asked for often enough to flood a mailbox', async () => {
+  it('limits the rate of requests', async () => {
     const user = await freshlySignedIn();
     const victim = freshEmail('victim');
-    const answers = await Promise.all(Array.from({ length: 7 }, () => ask(user, victim)));
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(5);
-    expect(withStatus(answers, 429).body.code).toBe('rate_limited');
+    const responses = await Promise.all(Array.from({ length: 7 }, () => ask(user, victim)));
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(5);
+    expect(withStatus(responses, 429).body.code).toBe('rate_limited');
   }, 30_000);
 });

@@ -2,23 +2,23 @@ import { eventually } from '@rmm/testing-services';
 import { ADMIN, expectStatus, IdentityTestApp, PASSWORD, type IdentityReplica } from '../../test/identity-test-app.js';
 import { inviteAndAccept, registerPartner, roleId, signInAdmin, type TestUser } from '../../test/users.js';
 
-describe('the own profile', () => {
+describe("a user's own profile", () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
-  let somebody: TestUser;
+  let member: TestUser;
 
   beforeAll(async () => {
     testApp = await IdentityTestApp.start();
     identity = await testApp.startReplica();
-    somebody = await registerPartner(identity);
+    member = await registerPartner(identity);
   }, 120_000);
   afterAll(() => testApp.stop());
 
-  const patch = (body: object, { bearer }: { bearer: string } = somebody) =>
+  const patch = (body: object, { bearer }: { bearer: string } = member) =>
     identity.patch('/users/me', body, { bearer });
 
-  it('takes a name and preferences, key by key, and answers the profile', async () => {
-    const before = expectStatus(await identity.get('/users/me', somebody), 200).body;
+  it('stores name and preferences, key by key, and returns the profile', async () => {
+    const before = expectStatus(await identity.get('/users/me', member), 200).body;
     const first = expectStatus(
       await patch({ name: '  Pat Rowan ', preferences: { theme: 'dark', panes: { left: [1, 2] }, locale: 'de-AT' } }),
       200,
@@ -34,7 +34,7 @@ describe('the own profile', () => {
     await eventually(async () => {
       const rows = await testApp.query<{ details: object }>(
         `select details from audit_entry where action = 'user.profile.update' and actor_id = $1 order by timestamp`,
-        [somebody.userId],
+        [member.userId],
       );
       expect(rows).toEqual([
         { details: { fields: ['name', 'preferences'] } },
@@ -43,10 +43,10 @@ describe('the own profile', () => {
     });
   }, 30_000);
 
-  it('keeps all keys of changes that come at once', async () => {
+  it('keeps every key of concurrent changes', async () => {
     const keys = Array.from({ length: 8 }, (_, index) => `pane${index}`);
     await Promise.all(keys.map((key) => patch({ preferences: { [key]: true } }).then((a) => expectStatus(a, 200))));
-    const { body } = await identity.get('/users/me', somebody);
+    const { body } = await identity.get('/users/me', member);
     expect(Object.keys(body.preferences as object)).toEqual(expect.arrayContaining(keys));
   }, 30_000);
 
@@ -79,14 +79,14 @@ describe('the own profile', () => {
     expect(Object.keys(refused.body.details.fieldErrors as object)).toContain(field);
   });
 
-  it('says what to do with a picture, and refuses a change of nothing', async () => {
+  it('refuses an avatarUrl with a hint, and an empty change', async () => {
     expect((await patch({ avatarUrl: null })).body.error).toContain('/users/me/avatar');
-    for (const body of [{}, { currentPassword: PASSWORD }, { email: somebody.email }]) {
+    for (const body of [{}, { currentPassword: PASSWORD }, { email: member.email }]) {
       expect(await patch(body)).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
     }
   });
 
-  it('holds at most 64 KB of preferences in all, whatever the size of one change', async () => {
+  it('limits preferences to 64 KB in all', async () => {
     const other = await registerPartner(identity);
     expectStatus(await patch({ preferences: { a: 'x'.repeat(40_000) } }, other), 200);
     const tooMuch = await patch({ preferences: { b: 'x'.repeat(40_000) } }, other);
@@ -94,17 +94,17 @@ describe('the own profile', () => {
     expectStatus(await patch({ preferences: { a: null, b: 'x'.repeat(40_000) } }, other), 200);
   }, 30_000);
 
-  it('is changed by whoever has little else to say, and by nobody without a session', async () => {
-    const viewer = await inviteAndAccept(identity, somebody.bearer, {
-      roleId: await roleId(identity, somebody.bearer, 'Partner Viewer'),
+  it('needs a session and no permission', async () => {
+    const viewer = await inviteAndAccept(identity, member.bearer, {
+      roleId: await roleId(identity, member.bearer, 'Partner Viewer'),
       orgAccess: 'none',
     });
     expect(expectStatus(await patch({ name: 'Vic Low' }, viewer), 200).body.name).toBe('Vic Low');
-    expect((await identity.get('/users/me', somebody)).body.name).not.toBe('Vic Low');
+    expect((await identity.get('/users/me', member)).body.name).not.toBe('Vic Low');
     expect((await identity.patch('/users/me', { name: 'X' })).status).toBe(401);
   }, 30_000);
 
-  it('can be changed before a factor is set up, and not in a suspended tenant', async () => {
+  it('can be changed before a factor is set up, but not in a suspended tenant', async () => {
     const other = await registerPartner(identity);
     await testApp.query(`update partner set settings = '{"security":{"requireMfa":true}}' where id = $1`, [
       other.partnerId,
@@ -121,7 +121,7 @@ describe('the own profile', () => {
   describe('resending the verification of an address', () => {
     const resend = (bearer: string) => identity.post('/auth/resend-verification', undefined, { bearer });
 
-    it('mails a link that proves it, once, and not again', async () => {
+    it('mails a link that verifies the address once', async () => {
       const bearer = await signInAdmin(identity);
       expect(expectStatus(await resend(bearer), 200).body).toEqual({ sent: true });
       expect(await resend(bearer)).toMatchObject({ status: 429, body: { code: 'rate_limited' } });
@@ -146,23 +146,23 @@ describe('the own profile', () => {
       });
     }, 30_000);
 
-    it('is refused to whoever has proven it, and where no mail can be sent', async () => {
-      expect(await resend(somebody.bearer)).toMatchObject({ status: 400, body: { code: 'already_verified' } });
+    it('is refused for a verified address, and when no mail can be sent', async () => {
+      expect(await resend(member.bearer)).toMatchObject({ status: 400, body: { code: 'already_verified' } });
       expect((await identity.post('/auth/resend-verification')).status).toBe(401);
-      await testApp.query('update user_account set email_verified_at = null where id = $1', [somebody.userId]);
+      await testApp.query('update user_account set email_verified_at = null where id = $1', [member.userId]);
       const silent = await testApp.startReplica({ MAILBOX_DIR: '' });
-      const refused = await silent.post('/auth/resend-verification', undefined, somebody);
+      const refused = await silent.post('/auth/resend-verification', undefined, member);
       expect(refused).toMatchObject({ status: 503, body: { code: 'service_unavailable' } });
     }, 60_000);
 
-    it('outlives neither its hour nor a change of the address', async () => {
-      expectStatus(await resend(somebody.bearer), 200);
-      const token = await identity.mailedToken(somebody.email, 2);
-      await testApp.query(`update link_token set expires_at = now() where user_id = $1`, [somebody.userId]);
+    it('invalidates the link after an hour and with a change of the address', async () => {
+      expectStatus(await resend(member.bearer), 200);
+      const token = await identity.mailedToken(member.email, 2);
+      await testApp.query(`update link_token set expires_at = now() where user_id = $1`, [member.userId]);
       expect((await identity.post('/auth/verify-email', { token })).body.code).toBe('verification_invalid');
       await testApp.query(
         `update link_token set expires_at = now() + interval '1 hour', epoch = epoch - 1 where user_id = $1`,
-        [somebody.userId],
+        [member.userId],
       );
       expect((await identity.post('/auth/verify-email', { token })).body.code).toBe('verification_invalid');
     }, 30_000);

@@ -29,7 +29,7 @@ export class ProfileService {
   /** Returns the body of GET /auth/me. */
   async getAccount(caller: UserCaller): Promise<AccountDto> {
     const user = await this.getUser(caller);
-    return toAccountDto(user, caller, await this.accounts.countRecoveryCodes(user.id));
+    return toAccountDto(user, caller, await this.accounts.countRecoveryCodes(caller, user.id));
   }
 
   /** Returns the body of GET /users/me. */

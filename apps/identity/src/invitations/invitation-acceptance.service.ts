@@ -10,7 +10,6 @@ import { PasswordHasher } from '../passwords/password-hasher.service.js';
 import { assertStrongPassword } from '../passwords/password-rules.js';
 import { LoginSessions, type FinishedLogin } from '../sessions/login-sessions.service.js';
 import { tenantIsActive, type UserMembership } from '../users/user.js';
-import { UsersRepository } from '../users/users.repository.js';
 import type { AcceptInviteDto } from './dto/accept-invitation.dto.js';
 import type { InvitePreviewDto } from './dto/invitation.dto.js';
 import { InviteAlreadyAccepted, InviteInvalid, InviteNotFound } from './invitation.errors.js';
@@ -24,7 +23,6 @@ export class InvitationAcceptanceService {
   constructor(
     private readonly worker: WorkerDatabase,
     private readonly invitations: InvitationsRepository,
-    private readonly users: UsersRepository,
     private readonly hasher: PasswordHasher,
     private readonly logins: LoginSessions,
     private readonly audit: AuditTrail,
@@ -51,12 +49,12 @@ export class InvitationAcceptanceService {
     await this.limits.hit(this.config.limits.acceptInvite, client);
     const offer = await this.findOffer(token);
     if (!offer || offer.used || offer.expired || offer.status !== 'invited') throw new InviteInvalid();
-    const memberships = (await this.users.findById(this.worker, offer.userId))?.memberships;
+    const memberships = (await this.invitations.findUser(this.worker, offer.userId))?.memberships;
     await assertStrongPassword(password, { email: offer.email, name: name ?? offer.name, memberships });
     const passwordHash = await this.hasher.hash(password);
     const started = await this.worker.transaction(async (tx) => {
       const userId = await this.invitations.accept(tx, hashKey(token), { passwordHash, name: name ?? null });
-      const user = userId === null ? null : await this.users.findById(tx, userId);
+      const user = userId === null ? null : await this.invitations.findUser(tx, userId);
       const membership = user && findMembership(user.memberships, offer);
       if (!user || !membership) throw new InviteInvalid();
       await this.accessChanges.publish(tx, { userIds: [user.id], reason: 'invite_accepted' });

@@ -9,7 +9,7 @@ import { SessionsModule } from '../sessions/sessions.module.js';
 import { UsersModule } from '../users/users.module.js';
 import { InvitationAcceptanceController } from './invitation-acceptance.controller.js';
 import { InvitationAcceptanceService } from './invitation-acceptance.service.js';
-import { InvitationDeliveryService } from './invitation-delivery.service.js';
+import { InvitationSenderService } from './invitation-sender.service.js';
 import { InvitationsController } from './invitations.controller.js';
 import { InvitationsRepository } from './invitations.repository.js';
 import { InvitationsService } from './invitations.service.js';
@@ -30,11 +30,11 @@ import { MemberRestrictionsService } from './member-restrictions.service.js';
   controllers: [InvitationAcceptanceController, InvitationsController],
   providers: [
     InvitationAcceptanceService,
-    InvitationDeliveryService,
+    InvitationSenderService,
     InvitationsRepository,
     InvitationsService,
     MemberRestrictionsService,
   ],
-  exports: [InvitationsRepository, InvitationsService],
+  exports: [InvitationSenderService, InvitationsRepository],
 })
 export class InvitationsModule {}

@@ -1,18 +1,18 @@
-import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
 import { isUniqueViolation, WorkerDatabase, type SqlExecutor, type TenantTransaction } from '@rmm/persistence';
 import { tenantOf, type MemberScope } from '../members/member-scope.service.js';
 import { MembersRepository, type NewMembership } from '../members/members.repository.js';
-import type { UserStatus } from '../users/user.js';
-import { UsersRepository, type AccountSummary } from '../users/users.repository.js';
 import type { Transaction } from '../transaction.js';
+import type { User, UserStatus } from '../users/user.js';
+import { UsersRepository, type AccountSummary } from '../users/users.repository.js';
 
 export interface InvitedMember extends Omit<NewMembership, 'userId'> {
   email: string;
   name: string;
 }
 
-/** What a link invites to: the membership it was sent for, else the user's oldest one. */
+/** The membership a link invites to: the one it was sent for, else the user's oldest one. */
 export interface InvitationOffer {
   userId: string;
   email: string;
@@ -99,6 +99,11 @@ export class InvitationsRepository {
            expires_at = excluded.expires_at, used_at = NULL, created_at = now()`,
       { userId, tokenHash, ...tenantOf(scope) },
     );
+  }
+
+  /** Finds an invited user; under the worker login. */
+  findUser(worker: SqlExecutor, userId: string): Promise<User | null> {
+    return this.users.findById(worker, userId);
   }
 
   /** Finds what a link invites to; null without such a link, or when the user is no member of any tenant now. */

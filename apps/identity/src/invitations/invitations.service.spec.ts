@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { FakeProvisioning } from '../../test/fake-provisioning.js';
 import {
   expectStatus,
   freshEmail,
@@ -8,9 +9,8 @@ import {
   withStatus,
 } from '../../test/identity-test-app.js';
 import { inviteAndAccept, registerPartner, roleId, sessionOf, signInAdmin, type TestUser } from '../../test/users.js';
-import { startFakeProvisioning } from '../../test/fake-provisioning.js';
 
-describe('users and invitations', () => {
+describe('invitations', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
   let acme: TestUser;
@@ -34,7 +34,7 @@ describe('users and invitations', () => {
     return row.id;
   };
 
-  it('invite by mail, preview, and accept once', async () => {
+  it('are mailed, previewed, and accepted once', async () => {
     const email = freshEmail();
     const viewer = await roleId(identity, acme.bearer, 'Partner Viewer');
     const invited = expectStatus(await invite(acme.bearer, { email, name: 'Robin Vale', roleId: viewer }), 201);
@@ -74,7 +74,7 @@ describe('users and invitations', () => {
     });
   }, 40_000);
 
-  it('keep tokens only as hashes, and mails without them once sent', async () => {
+  it('store tokens as hashes, and mails without values once sent', async () => {
     const email = freshEmail();
     const viewer = await roleId(identity, acme.bearer, 'Partner Viewer');
     expectStatus(await invite(acme.bearer, { email, name: 'Robin', roleId: viewer }), 201);
@@ -85,7 +85,7 @@ describe('users and invitations', () => {
     expect(dump.rows).not.toContain(token);
   }, 30_000);
 
-  it('show a partner its own users and nobody else', async () => {
+  it('list users of the own tenant only', async () => {
     const viewer = await roleId(identity, other.bearer, 'Partner Viewer');
     const foreigner = await inviteAndAccept(identity, other.bearer, { roleId: viewer });
     const list = expectStatus(await identity.get('/users?limit=100', { bearer: acme.bearer }), 200);
@@ -107,7 +107,7 @@ describe('users and invitations', () => {
     expect((await identity.get('/users/not-a-uuid', { bearer: acme.bearer })).status).toBe(404);
   }, 40_000);
 
-  it('never give what the inviter does not hold, nor a role of another axis or tenant', async () => {
+  it('refuse roles with permissions the caller does not have, and roles of another scope or tenant', async () => {
     const orgId = await withOrganization(acme.partnerId);
     const orgAdminRole = await roleId(identity, acme.bearer, 'Org Admin', `&orgId=${orgId}`);
     const partnerAdminRole = await roleId(identity, acme.bearer, 'Partner Admin');
@@ -135,7 +135,7 @@ describe('users and invitations', () => {
     expect(unpermitted).toMatchObject({ status: 403, body: { code: 'permission_denied', required: ['users:invite'] } });
   }, 60_000);
 
-  it('let members of an organization see that organization only', async () => {
+  it('give organization members access to that organization only', async () => {
     const [mine, theirs] = [await withOrganization(acme.partnerId), await withOrganization(acme.partnerId)];
     const role = await roleId(identity, acme.bearer, 'Org Admin', `&orgId=${mine}`);
     const admin = await inviteAndAccept(identity, acme.bearer, { roleId: role, orgId: mine });
@@ -148,14 +148,14 @@ describe('users and invitations', () => {
     expect((await identity.get('/orgs/partners/me', { bearer: admin.bearer })).body.code).toBe('scope_not_allowed');
   }, 60_000);
 
-  it('never give a wider reach than that of an inviter who is confined to sites', async () => {
+  it('refuse sites beyond those the caller is restricted to', async () => {
     const orgId = await withOrganization(acme.partnerId);
     const role = await roleId(identity, acme.bearer, 'Org Admin', `&orgId=${orgId}`);
     const [site, elsewhere, unknown] = [randomUUID(), randomUUID(), randomUUID()];
     const unanswered = { roleId: role, orgId, siteIds: [site] };
     const alone = await invite(acme.bearer, { email: freshEmail(), name: 'Robin', ...unanswered });
     expect([alone.status, alone.body.code]).toEqual([503, 'service_unavailable']);
-    const provisioning = await startFakeProvisioning(testApp, new Set([site, elsewhere]));
+    const provisioning = await FakeProvisioning.start(testApp, new Set([site, elsewhere]));
     const strange = await invite(acme.bearer, {
       email: freshEmail(),
       name: 'Robin',
@@ -171,10 +171,10 @@ describe('users and invitations', () => {
     for (const siteIds of [[site], []]) {
       expectStatus(await invite(confined.bearer, { email: freshEmail(), name: 'Robin', roleId: role, siteIds }), 201);
     }
-    await provisioning.close();
+    await provisioning.stop();
   }, 40_000);
 
-  it('close administration to members with selected organizations', async () => {
+  it('are refused to partner members with selected organizations', async () => {
     const orgId = await withOrganization(acme.partnerId);
     const role = await roleId(identity, acme.bearer, 'Partner Admin');
     const limited = await inviteAndAccept(identity, acme.bearer, {
@@ -188,7 +188,7 @@ describe('users and invitations', () => {
     }
   }, 40_000);
 
-  it('change a role at once, but not their own and not the last administrator away', async () => {
+  it("let roles be assigned, but not one's own, nor away from the last administrator", async () => {
     const [viewer, admin] = [
       await roleId(identity, acme.bearer, 'Partner Viewer'),
       await roleId(identity, acme.bearer, 'Partner Admin'),
@@ -213,7 +213,7 @@ describe('users and invitations', () => {
     expect(last).toMatchObject({ status: 409, body: { code: 'last_admin' } });
   }, 60_000);
 
-  it('ask a system caller whose users it means', async () => {
+  it('require a system caller to name a partner or organization', async () => {
     const root = await signInAdmin(identity);
     expect((await identity.get('/users', { bearer: root })).body.code).toBe('context_required');
     const list = expectStatus(await identity.get(`/users?partnerId=${acme.partnerId}`, { bearer: root }), 200);

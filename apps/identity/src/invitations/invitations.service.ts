@@ -1,27 +1,17 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
-import { AuditTrail, type AuditedCaller } from '@rmm/messaging';
 import { TenantDatabase } from '@rmm/persistence';
 import { RateLimits } from '@rmm/service-kit';
-import { AccessChangesService } from '../access/access-changes.service.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
+import { MemberScopeService } from '../members/member-scope.service.js';
 import { UserNotInvited } from '../members/member.errors.js';
-import { MemberScopeService, tenantOf } from '../members/member-scope.service.js';
 import { RoleGrantPolicy } from '../roles/role-grant.policy.js';
-import type { AccountSummary } from '../users/users.repository.js';
 import type { InviteDeliveryDto, InvitedUserDto } from './dto/invitation.dto.js';
 import type { InviteUserDto } from './dto/invite-user.dto.js';
 import type { ResendInviteDto } from './dto/resend-invitation.dto.js';
-import { UserAlreadyExists } from './invitation.errors.js';
-import { InvitationDeliveryService } from './invitation-delivery.service.js';
-import { InvitationsRepository, type InvitedMember } from './invitations.repository.js';
+import { InvitationSenderService } from './invitation-sender.service.js';
+import { InvitationsRepository } from './invitations.repository.js';
 import { MemberRestrictionsService } from './member-restrictions.service.js';
-import type { Transaction } from '../transaction.js';
-
-export interface Invitation extends InvitedMember {
-  /** The partner or organization, as the mail calls it. */
-  tenantName: string;
-}
 
 /** Invitations that administrators send. @see docs/reference/users-and-roles.md */
 @Injectable()
@@ -32,9 +22,7 @@ export class InvitationsService {
     private readonly restrictions: MemberRestrictionsService,
     private readonly grants: RoleGrantPolicy,
     private readonly invitations: InvitationsRepository,
-    private readonly delivery: InvitationDeliveryService,
-    private readonly audit: AuditTrail,
-    private readonly accessChanges: AccessChangesService,
+    private readonly sender: InvitationSenderService,
     private readonly limits: RateLimits,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
@@ -53,28 +41,11 @@ export class InvitationsService {
       this.tenants.transaction(caller, async (tx) => {
         const role = await this.grants.getGrantableRole(tx, caller, scope, roleId);
         const member = { scope, email, name, roleId: role.id, invitedBy: caller.userId, ...restrictions };
-        const { account, delivery } = await this.inviteIn(tx, caller, existing, { ...member, tenantName });
+        const { account, delivery } = await this.sender.invite(tx, caller, existing, { ...member, tenantName });
         const { id, status } = account;
         return { id, email: account.email, name: account.name, status, roleId: role.id, ...delivery };
       }),
     );
-  }
-
-  /** Invites a member in the given transaction; `existing` is the account of the address. @throws UserAlreadyExists */
-  async inviteIn(
-    tx: Transaction,
-    caller: AuditedCaller,
-    existing: AccountSummary | null,
-    { tenantName, ...member }: Invitation,
-  ): Promise<{ account: AccountSummary; delivery: InviteDeliveryDto }> {
-    const { scope, email, roleId } = member;
-    const account = await this.invitations.addMember(tx, existing, member);
-    if (!account) throw new UserAlreadyExists();
-    const delivery = await this.delivery.deliver(tx, account, scope, tenantName);
-    await this.accessChanges.publish(tx, { userIds: [account.id], reason: 'membership_added' });
-    const resource = { type: 'user', id: account.id, name: email, ...tenantOf(scope) };
-    await this.audit.record(tx, caller, 'user.invite', resource, { roleId, inviteEmailSent: delivery.inviteEmailSent });
-    return { account, delivery };
   }
 
   /**
@@ -88,11 +59,7 @@ export class InvitationsService {
     return this.tenants.transaction(caller, async (tx) => {
       const account = await this.invitations.lockMember(tx, scope, userId);
       if (account.status !== 'invited') throw new UserNotInvited();
-      const delivery = await this.delivery.deliver(tx, account, scope, tenantName);
-      const resource = { type: 'user', id: userId, name: account.email, ...tenantOf(scope) };
-      const details = { inviteEmailSent: delivery.inviteEmailSent };
-      await this.audit.record(tx, caller, 'user.invite.resend', resource, details);
-      return delivery;
+      return this.sender.resend(tx, caller, account, { scope, tenantName });
     });
   }
 }

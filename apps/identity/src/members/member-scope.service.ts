@@ -3,7 +3,7 @@ import { OrganizationAccessDenied, OrganizationDirectory, PartnerAccessDenied, t
 import { PartnersRepository } from '../partners/partners.repository.js';
 import { ContextRequired } from './member.errors.js';
 
-/** Whose members a call is about: a partner's own, or one organization's. */
+/** The owner of members: a partner, or one organization. */
 export type MemberScope =
   { kind: 'partner'; partnerId: string } | { kind: 'organization'; partnerId: string; orgId: string };
 

@@ -2,13 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { TenantDatabase, type HasTenant, type TenantTransaction } from '@rmm/persistence';
 import { NotFoundError } from '@rmm/service-kit';
 import type { SecuritySettings } from '../mfa/mfa-policy.js';
+import type { Transaction } from '../transaction.js';
 import type { UserStatus } from '../users/user.js';
 import type { ListUsersDto } from './dto/list-members.dto.js';
 import type { MemberScope } from './member-scope.service.js';
 import type { OrgAccess } from './membership.js';
 import { OrganizationMembership } from './organization-membership.entity.js';
 import { PartnerMembership } from './partner-membership.entity.js';
-import type { Transaction } from '../transaction.js';
 
 /** A member of a scope as it is listed. */
 export interface MemberRow {
@@ -132,7 +132,7 @@ export class MembersRepository {
   }
 
   /**
-   * Tells whether the partner has another active administrator. Locks the partner's administrators, so that two of them
+   * Checks whether the partner has another active administrator. Locks the partner's administrators, so that two of them
    * cannot be removed at the same time.
    */
   async hasAnotherAdmin(tx: TenantTransaction, partnerId: string, userId: string): Promise<boolean> {

@@ -38,8 +38,8 @@ describe('members', () => {
   };
   const login = (email: string) => identity.post('/auth/login', { email, password: PASSWORD });
 
-  describe('who leave', () => {
-    it('lose the membership and every session, and keep the account', async () => {
+  describe('that are removed', () => {
+    it('lose membership and sessions, and remain users who can be invited again', async () => {
       const leaver = await member();
       expect((await identity.delete(`/users/${leaver.userId}`, owner)).body).toEqual({ success: true });
       for (const replica of replicas) {
@@ -70,7 +70,7 @@ describe('members', () => {
       expect((await login(leaver.email)).status).toBe(200);
     });
 
-    it('keep what they are elsewhere', async () => {
+    it('keep their memberships in other tenants', async () => {
       const leaver = await member();
       const theirs = await roleId(identity, stranger.bearer, 'Partner Viewer');
       const attached = { email: leaver.email, name: 'Other name', roleId: theirs, orgAccess: 'all' };
@@ -82,11 +82,11 @@ describe('members', () => {
       expect(me.body.memberships).toEqual([expect.objectContaining({ partnerId: stranger.partnerId })]);
     });
 
-    it('are refused to strangers, to the unpermitted, to themselves and to lesser administrators', async () => {
+    it('cannot be removed by other tenants, without the permission, by themselves or by administrators with fewer permissions', async () => {
       const kept = await member();
       const technician = await memberWith(pair('devices', 'read'));
       const lesser = await memberWith(pair('users', 'read'), pair('users', 'delete'), pair('users', 'write'));
-      const answers = await Promise.all([
+      const responses = await Promise.all([
         identity.delete(`/users/${kept.userId}`, stranger),
         identity.delete(`/users/${UNKNOWN}`, owner),
         identity.delete('/users/no-uuid', owner),
@@ -95,7 +95,7 @@ describe('members', () => {
         identity.delete(`/users/${owner.userId}`, lesser),
         identity.post(`/users/${owner.userId}/role`, { roleId: viewer }, lesser),
       ]);
-      expect(answers.map(codeOf)).toEqual([
+      expect(responses.map(codeOf)).toEqual([
         'not_found',
         'not_found',
         'not_found',
@@ -107,13 +107,13 @@ describe('members', () => {
       expect((await identity.get('/users/me', kept)).status).toBe(200);
     });
 
-    it('never take the last administrator along, also when two remove each other', async () => {
+    it('never include the last administrator, also when two remove each other at the same time', async () => {
       for (let round = 0; round < 3; round += 1) {
         const first = await registerPartner(identity);
         const admin = await roleId(identity, first.bearer, 'Partner Admin');
         const second = await inviteAndAccept(identity, first.bearer, { roleId: admin, orgAccess: 'all' });
         const [one, two] = replicas;
-        const answers = await Promise.all([
+        const responses = await Promise.all([
           one?.delete(`/users/${second.userId}`, first),
           two?.delete(`/users/${first.userId}`, second),
         ]);
@@ -122,7 +122,7 @@ describe('members', () => {
            where m.partner_id = $1 and r.system_key = 'partner_admin'`,
           [first.partnerId],
         );
-        expect({ left: left.length, done: answers.filter((answer) => answer?.status === 200).length }).toEqual({
+        expect({ left: left.length, done: responses.filter((response) => response?.status === 200).length }).toEqual({
           left: 1,
           done: 1,
         });
@@ -132,7 +132,7 @@ describe('members', () => {
       expect([alone.status, alone.body.code]).toEqual([409, 'last_admin']);
     }, 60_000);
 
-    it('take their invitation along', async () => {
+    it('cannot accept their invitation any more', async () => {
       const email = freshEmail();
       const invited = await identity.post('/users/invite', { email, name: 'Robin', roleId: viewer }, owner);
       const token = await identity.mailedToken(email);
@@ -142,7 +142,7 @@ describe('members', () => {
     });
   });
 
-  it('who reach more sites are neither removed nor given a role by who reaches fewer', async () => {
+  it('cannot be removed or assigned a role by a caller who is restricted to fewer sites', async () => {
     const [{ orgId }] = await testApp.query<{ orgId: string }>(
       `insert into organization_directory (org_id, partner_id, name, slug, status, version)
        values (gen_random_uuid(), $1, 'Customer', 'c-' || gen_random_uuid(), 'active', 1) returning org_id as "orgId"`,
@@ -158,18 +158,18 @@ describe('members', () => {
       confined.userId,
     ]);
     const { bearer } = sessionOf(expectStatus(await login(confined.email), 200));
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       identity.delete(`/users/${free.userId}`, { bearer }),
       identity.post(`/users/${free.userId}/role`, { roleId: orgViewer }, { bearer }),
     ]);
-    expect(answers.map(codeOf)).toEqual(['site_access_denied', 'site_access_denied']);
+    expect(responses.map(codeOf)).toEqual(['site_access_denied', 'site_access_denied']);
     // From the partner, on the organization's axis.
     const foreign = await identity.delete(`/users/${free.userId}`, owner);
     expect(foreign.status).toBe(404);
     expect((await identity.delete(`/users/${free.userId}?orgId=${orgId}`, owner)).status).toBe(200);
   });
 
-  it('are listed by status, role and words, with their number', async () => {
+  it('are listed by status, role and search text, with the total', async () => {
     const lister = await registerPartner(identity);
     const [tech, view] = [
       await roleId(identity, lister.bearer, 'Partner Technician'),
@@ -204,8 +204,8 @@ describe('members', () => {
     expect(wrong.status).toBe(400);
   });
 
-  describe('who are invited', () => {
-    it('by two tenants keep their link when one of them lets go', async () => {
+  describe('that are invited', () => {
+    it('by two tenants keep their link when one of them removes them', async () => {
       const email = freshEmail();
       const theirs = await roleId(identity, stranger.bearer, 'Partner Viewer');
       const first = await identity.post('/users/invite', { email, name: 'Robin', roleId: viewer }, owner);
@@ -218,7 +218,7 @@ describe('members', () => {
       expect(me.body.memberships).toEqual([expect.objectContaining({ partnerId: owner.partnerId, current: true })]);
     });
 
-    it('get a new link that replaces the older one', async () => {
+    it('receive a new link that invalidates the previous one', async () => {
       const email = freshEmail();
       const invited = await identity.post('/users/invite', { email, name: 'Robin', roleId: viewer }, owner);
       const userId = expectStatus(invited, 201).body.id as string;
@@ -234,11 +234,11 @@ describe('members', () => {
       expect([late.status, late.body.code]).toEqual([400, 'user_not_invited']);
     });
 
-    it('are sent nothing by strangers and the unpermitted', async () => {
+    it('receive no link from other tenants or without the permission', async () => {
       const invited = await identity.post('/users/invite', { email: freshEmail(), name: 'R', roleId: viewer }, owner);
       const { id: userId } = expectStatus(invited, 201).body;
       const reader = await memberWith(pair('users', 'read'));
-      const answers = await Promise.all([
+      const responses = await Promise.all([
         identity.post('/users/resend-invite', { userId }, stranger),
         identity.post('/users/resend-invite', { userId: UNKNOWN }, owner),
         identity.post('/users/resend-invite', { userId }, reader),
@@ -246,18 +246,18 @@ describe('members', () => {
         identity.post('/users/resend-invite', { userId, roleId: viewer }, owner),
       ]);
       const expected = ['not_found', 'not_found', 'permission_denied', 'validation_failed', 'validation_failed'];
-      expect(answers.map(codeOf)).toEqual(expected);
+      expect(responses.map(codeOf)).toEqual(expected);
     });
 
-    it('twice at once are invited once', async () => {
+    it('at the same time twice are invited once', async () => {
       const body = { email: freshEmail(), name: 'Robin', roleId: viewer, orgAccess: 'all' };
-      const answers = await Promise.all(replicas.map((replica) => replica.post('/users/invite', body, owner)));
-      expect(answers.map(({ status }) => status).sort()).toEqual([201, 409]);
+      const responses = await Promise.all(replicas.map((replica) => replica.post('/users/invite', body, owner)));
+      expect(responses.map(({ status }) => status).sort()).toEqual([201, 409]);
     });
   });
 
-  describe('as accounts', () => {
-    it('are changed by the platform alone, decided before any look-up', async () => {
+  describe('as users', () => {
+    it('are changed by platform administrators only, which is checked before any lookup', async () => {
       const kept = await member();
       for (const id of [kept.userId, UNKNOWN]) {
         const refused = await identity.patch(`/users/${id}`, { name: 'Mine' }, owner);
@@ -266,23 +266,23 @@ describe('members', () => {
       const bearer = await signInAdmin(identity);
       const renamed = await identity.patch(`/users/${kept.userId}`, { name: 'Renamed' }, { bearer });
       expect(expectStatus(renamed, 200).body).toMatchObject({ id: kept.userId, name: 'Renamed', status: 'active' });
-      const answers = await Promise.all([
+      const responses = await Promise.all([
         identity.patch(`/users/${UNKNOWN}`, { name: 'X' }, { bearer }),
         identity.patch(`/users/${kept.userId}`, {}, { bearer }),
         identity.patch(`/users/${kept.userId}`, { status: 'gone' }, { bearer }),
         identity.patch(`/users/${kept.userId}`, { email: 'x@y.test' }, { bearer }),
       ]);
       const malformed = ['validation_failed', 'validation_failed', 'validation_failed'];
-      expect(answers.map(codeOf)).toEqual(['not_found', ...malformed]);
+      expect(responses.map(codeOf)).toEqual(['not_found', ...malformed]);
       expect((await identity.get('/users/me', kept)).status).toBe(200);
     });
 
-    it('lose every session when they are disabled, and sign in again when they are not', async () => {
+    it('lose every session when they are disabled, and can log in once enabled again', async () => {
       const user = await member();
       const bearer = await signInAdmin(identity);
       const disable = { status: 'disabled', disabledReason: 'Left' };
-      const answer = await identity.patch(`/users/${user.userId}`, disable, { bearer });
-      expect(expectStatus(answer, 200).body).toMatchObject(disable);
+      const response = await identity.patch(`/users/${user.userId}`, disable, { bearer });
+      expect(expectStatus(response, 200).body).toMatchObject(disable);
       for (const replica of replicas) {
         await eventually(async () => {
           expect((await replica.get('/users/me', user)).status).toBe(401);
@@ -295,25 +295,25 @@ describe('members', () => {
       expect((await login(user.email)).status).toBe(200);
     });
 
-    it('of the platform never shut each other out', async () => {
+    it('that are platform administrators cannot disable each other at the same time', async () => {
       const bearer = await signInAdmin(identity);
       const { id } = (await identity.get('/users/me', { bearer })).body;
       const other = await member();
       await testApp.query('update user_account set is_platform_admin = true where id = $1', [other.userId]);
       const { bearer: second } = sessionOf(expectStatus(await login(other.email), 200));
       const [one, two] = replicas;
-      const answers = await Promise.all([
+      const responses = await Promise.all([
         one?.patch(`/users/${other.userId}`, { status: 'disabled' }, { bearer }),
         two?.patch(`/users/${id}`, { status: 'disabled' }, { bearer: second }),
       ]);
-      expect(answers.filter((answer) => answer?.status === 200)).toHaveLength(1);
+      expect(responses.filter((response) => response?.status === 200)).toHaveLength(1);
       await testApp.query(
         `update user_account set status = 'active', is_platform_admin = (id = $1) where id = any($2)`,
         [id, [id, other.userId]],
       );
     });
 
-    it('do not shut themselves out', async () => {
+    it('cannot disable themselves', async () => {
       const bearer = await signInAdmin(identity);
       const { id } = (await identity.get('/users/me', { bearer })).body;
       const refused = await identity.patch(`/users/${id}`, { status: 'disabled' }, { bearer });

@@ -9,11 +9,11 @@ import { RoleGrantPolicy } from '../roles/role-grant.policy.js';
 import { SessionRevocations } from '../sessions/session-revocations.service.js';
 import type { AssignRoleDto } from './dto/assign-role.dto.js';
 import type { ListUsersDto } from './dto/list-members.dto.js';
-import type { UserDto } from './dto/member.dto.js';
 import type { MemberScopeQueryDto } from './dto/member-scope-query.dto.js';
+import type { UserDto } from './dto/member.dto.js';
+import { MemberScopeService, tenantOf, type MemberScope } from './member-scope.service.js';
 import { LastAdmin, SelfActionRefused } from './member.errors.js';
 import { toUserDto } from './member.mapper.js';
-import { MemberScopeService, tenantOf, type MemberScope } from './member-scope.service.js';
 import { isAdminRole, MembersRepository, type LockedMember } from './members.repository.js';
 import { assertNotWider } from './site-restriction.js';
 
@@ -76,7 +76,6 @@ export class MembersService {
       // Before the membership: without it, row-level security hides the user and its sessions.
       const sessions = await this.sessions.revokeAllAndIncrementEpoch(tx, userId, 'membership_gone');
       await this.members.remove(tx, scope, userId);
-      await this.accessChanges.publish(tx, { userIds: [userId], reason: 'membership_gone' });
       const resource = { type: 'user', id: userId, name: member.email, ...tenantOf(scope) };
       await this.audit.record(tx, caller, 'user.remove', resource, { roleId: member.roleId, sessions });
     });

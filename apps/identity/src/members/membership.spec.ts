@@ -11,8 +11,8 @@ const membership = (scope: Membership['scope'], day: number, id = 'x'): Membersh
   createdAt: new Date(Date.UTC(2026, 0, day)),
 });
 
-describe('which membership counts', () => {
-  it('puts system scope first, then organizations, then partners, each oldest first', () => {
+describe('memberships', () => {
+  it('are sorted: system scope, then organizations, then partners, each oldest first', () => {
     const all = [
       membership('partner', 1),
       membership('organization', 9, 'b'),
@@ -27,7 +27,7 @@ describe('which membership counts', () => {
     ]);
   });
 
-  it('tells two memberships apart by scope, partner and organization', () => {
+  it('are the same when scope, partner and organization are equal', () => {
     expect(sameMembership(membership('partner', 1), membership('partner', 2))).toBe(true);
     expect(sameMembership(membership('organization', 1, 'a'), membership('organization', 1, 'b'))).toBe(false);
   });

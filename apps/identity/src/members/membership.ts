@@ -2,7 +2,7 @@ import type { AccessScope } from '@rmm/contracts';
 
 export const ACCESS_SCOPES = ['system', 'partner', 'organization'] as const satisfies readonly AccessScope[];
 
-/** Which of the partner's organizations a partner member has access to. */
+/** The partner's organizations a partner member has access to. */
 export const ORG_ACCESS = ['all', 'selected', 'none'] as const;
 export type OrgAccess = (typeof ORG_ACCESS)[number];
 

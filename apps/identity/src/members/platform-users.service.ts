@@ -44,7 +44,7 @@ export class PlatformUsersService {
       const after = await this.users.change(tx, userId, { name, status, disabledReason: reason });
       const endsSessions = leavesActive(before.status, after.status);
       const sessions = endsSessions ? await this.sessions.revokeAllAndIncrementEpoch(tx, userId, 'not_active') : 0;
-      await this.accessChanges.publish(tx, { userIds: [userId], reason: 'user_changed' });
+      if (!endsSessions) await this.accessChanges.publish(tx, { userIds: [userId], reason: 'user_changed' });
       const details = { fields: Object.keys(dto), status: { from: before.status, to: after.status }, sessions };
       await this.audit.record(tx, caller, 'user.update', { type: 'user', id: userId, name: after.email }, details);
       return toPlatformUserDto(after);

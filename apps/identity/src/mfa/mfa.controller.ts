@@ -56,7 +56,7 @@ export class MfaController {
 
   /** With a temporary token this is the second step of a login, without one it confirms a setup. */
   @Post('verify')
-  @Public()
+  @Public({ optionalBearer: true })
   @HttpCode(200)
   @ApiOperation({ summary: 'Verify the second factor of a login or confirm a setup' })
   @ApiOkOneOf(LoginBodyDto, MfaEnabledDto)

@@ -4,7 +4,7 @@ import { type Actor } from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
 import { InvitationsRepository } from '../invitations/invitations.repository.js';
-import { InvitationsService } from '../invitations/invitations.service.js';
+import { InvitationSenderService } from '../invitations/invitation-sender.service.js';
 import type { CreatePartnerDto } from './dto/create-partner.dto.js';
 import type { PartnerInviteDto } from './dto/partner.dto.js';
 import { freeSlug, slugOf } from './partner-slug.js';
@@ -30,7 +30,7 @@ const SLUG_TRIES = 5;
 export class PartnerProvisioningService {
   constructor(
     private readonly partners: PartnersRepository,
-    private readonly invitations: InvitationsService,
+    private readonly invitations: InvitationSenderService,
     private readonly invitedMembers: InvitationsRepository,
     private readonly worker: WorkerDatabase,
     private readonly outbox: Outbox,
@@ -53,7 +53,7 @@ export class PartnerProvisioningService {
           actor: caller.actor,
         });
         await this.audit.record(tx, caller, 'partner.create', { type: 'partner', id, name, partnerId: id }, { slug });
-        const { account, delivery } = await this.invitations.inviteIn(tx, caller, existing, {
+        const { account, delivery } = await this.invitations.invite(tx, caller, existing, {
           scope: { kind: 'partner', partnerId: id },
           email: admin.email,
           name: admin.name,

@@ -1,5 +1,5 @@
-import type { PartnerStatus } from '@rmm/contracts';
 import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn, UpdateDateColumn } from 'typeorm';
+import type { PartnerStatus } from '@rmm/contracts';
 import { bigintAsNumber } from '../bigint.transformer.js';
 
 export const PARTNER_TYPES = ['msp', 'enterprise', 'internal'] as const;

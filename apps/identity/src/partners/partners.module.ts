@@ -3,8 +3,8 @@ import { AccessChangesModule } from '../access/access-changes.module.js';
 import { InvitationsModule } from '../invitations/invitations.module.js';
 import { SecurityPolicyModule } from '../security-policy/security-policy.module.js';
 import { PartnerProvisioningService } from './partner-provisioning.service.js';
-import { PartnersController } from './partners.controller.js';
 import { PartnersRepositoryModule } from './partners-repository.module.js';
+import { PartnersController } from './partners.controller.js';
 import { PartnersService } from './partners.service.js';
 
 /** Partner records. */

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { QueryDeepPartialEntity } from 'typeorm';
 import type { PartnerSecurity } from '@rmm/contracts';
 import {
   TenantDatabase,
@@ -9,7 +10,6 @@ import {
   type TenantTransaction,
 } from '@rmm/persistence';
 import { NotFoundError } from '@rmm/service-kit';
-import type { QueryDeepPartialEntity } from 'typeorm';
 import type { ListPartnersDto } from './dto/list-partners.dto.js';
 import { Partner } from './partner.entity.js';
 

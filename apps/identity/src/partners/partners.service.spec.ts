@@ -5,12 +5,12 @@ import { eventually } from '@rmm/testing-services';
 import { expectStatus, IdentityTestApp, PASSWORD, type IdentityReplica } from '../../test/identity-test-app.js';
 import { enrollTotp, inviteAndAccept, registerPartner, roleId, signInAdmin } from '../../test/users.js';
 
-describe('changing a partner', () => {
+describe('an update of a partner', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
   let root: string;
   let onlooker: NatsLink;
-  const facts: Envelope<PartnerState>[] = [];
+  const events: Envelope<PartnerState>[] = [];
 
   beforeAll(async () => {
     testApp = await IdentityTestApp.start();
@@ -19,7 +19,7 @@ describe('changing a partner', () => {
     onlooker = new NatsLink({ url: testApp.nats.adminUrl, name: 'onlooker' });
     await onlooker.open();
     onlooker.connection.subscribe(subjects.internal('identity', 'partner.updated'), {
-      callback: (_, message) => void facts.push(message.json<Envelope<PartnerState>>()),
+      callback: (_, message) => void events.push(message.json<Envelope<PartnerState>>()),
     });
     await onlooker.connection.flush();
   }, 120_000);
@@ -36,7 +36,7 @@ describe('changing a partner', () => {
       [partnerId, action],
     );
 
-  it('of its own: what may be changed is changed, settings merge per key, null removes one', async () => {
+  it('by its own administrator changes the allowed fields; settings merge per key, null removes a key', async () => {
     const { bearer, partnerId } = await registerPartner(identity);
     const body = { name: 'New Name', timezone: 'Europe/Vienna', billingEmail: 'Pay@Acme.test', currencyCode: 'EUR' };
     const first = expectStatus(await patchOwn({ ...body, settings: { theme: 'dark', locale: 'de' } }, bearer), 200);
@@ -47,7 +47,7 @@ describe('changing a partner', () => {
     expect(Date.parse(second.body.updatedAt as string)).toBeGreaterThan(Date.parse(second.body.createdAt as string));
     expect((await identity.get('/orgs/partners/me', { bearer })).body).toEqual(second.body);
     await eventually(() => {
-      const ours = facts.filter((fact) => fact.partnerId === partnerId).map(({ data }) => data);
+      const ours = events.filter((event) => event.partnerId === partnerId).map(({ data }) => data);
       expect(ours).toMatchObject([
         { name: 'New Name', timezone: 'Europe/Vienna', version: 2 },
         { name: 'New Name', version: 3 },
@@ -55,13 +55,13 @@ describe('changing a partner', () => {
     });
     await eventually(async () =>
       expect(await auditOf(partnerId, 'partner.update')).toMatchObject([
-        { org_id: null, details: { fields: ['name', 'settings', 'timezone', 'billingEmail', 'currencyCode'] } },
-        { details: { fields: ['settings', 'billingEmail'] } },
+        { org_id: null, details: { fields: ['billingEmail', 'currencyCode', 'name', 'settings', 'timezone'] } },
+        { details: { fields: ['billingEmail', 'settings'] } },
       ]),
     );
   });
 
-  it('is closed to readers, to members who reach only a part of it, and to malformed bodies', async () => {
+  it('is refused without the permission, to members with selected organizations, and for malformed bodies', async () => {
     const { bearer } = await registerPartner(identity);
     const viewer = await inviteAndAccept(identity, bearer, {
       roleId: await roleId(identity, bearer, 'Partner Viewer'),
@@ -89,12 +89,12 @@ describe('changing a partner', () => {
     }
   });
 
-  it('by the platform also changes plan, type and caps, and nobody else may', async () => {
+  it('by a platform administrator also changes plan, type and caps, which no other caller may', async () => {
     const { bearer, partnerId } = await registerPartner(identity);
     const body = { type: 'internal', plan: 'gold', maxOrganizations: 5, maxDevices: null };
     expect((await patch(partnerId, body)).body).toMatchObject({ id: partnerId, ...body });
     await eventually(() =>
-      expect(facts.filter((fact) => fact.partnerId === partnerId).map(({ data }) => data)).toMatchObject([
+      expect(events.filter((event) => event.partnerId === partnerId).map(({ data }) => data)).toMatchObject([
         { maxOrganizations: 5, maxDevices: null },
       ]),
     );
@@ -106,7 +106,7 @@ describe('changing a partner', () => {
     expect(Object.keys(refused.body.details.fieldErrors).sort()).toEqual(['maxDevices', 'slug', 'status']);
   });
 
-  it('to another status keeps its users out at once, and back lets them in', async () => {
+  it('to another status refuses its users at once, and accepts them again once it is active', async () => {
     const { bearer, email, partnerId } = await registerPartner(identity);
     const users = () => identity.get('/users', { bearer });
     expect((await users()).status).toBe(200);
@@ -125,7 +125,7 @@ describe('changing a partner', () => {
     );
   });
 
-  it('by the platform holds to the same policy rules: a factor, nobody locked out', async () => {
+  it('by a platform administrator follows the same policy rules: a factor, and no user locked out', async () => {
     const { bearer, partnerId } = await registerPartner(identity);
     await enrollTotp(identity, bearer);
     const security = { allowedMfaMethods: { totp: false, sms: false } };
@@ -154,7 +154,7 @@ describe('changing a partner', () => {
     );
   });
 
-  it('loses none of two changes at once', async () => {
+  it('keeps both of two concurrent changes', async () => {
     const { bearer } = await registerPartner(identity);
     const keys = Array.from({ length: 6 }, (_, index) => `key${index}`);
     await Promise.all(keys.map((key) => patchOwn({ settings: { [key]: true } }, bearer)));

@@ -118,7 +118,7 @@ export class PartnersService {
     const fields = Object.keys(dto).filter((field) => field !== 'settings' || hasMoreThanSecurity(dto.settings));
     if (fields.length === 0) return;
     const status = before.status === after.status ? {} : { status: { from: before.status, to: after.status } };
-    await this.audit.record(tx, caller, 'partner.update', resourceOf(after), { fields, ...status });
+    await this.audit.record(tx, caller, 'partner.update', resourceOf(after), { fields: fields.sort(), ...status });
   }
 }
 

@@ -3,7 +3,7 @@ import freeEmailDomains from 'free-email-domains';
 const FREE_DOMAINS = new Set(freeEmailDomains);
 
 /**
- * Tells whether an address may register where business addresses are required.
+ * Checks whether an address may register where business addresses are required.
  * @param email lower case
  * @param allowlist addresses and domains that may register all the same, lower case
  */

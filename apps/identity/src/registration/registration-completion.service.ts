@@ -9,7 +9,7 @@ import { LoginSessions, type FinishedLogin, type StartedLogin } from '../session
 import { UsersRepository } from '../users/users.repository.js';
 import { RegistrationsRepository, type RegistrationForm } from './registrations.repository.js';
 
-/** How long the response waits for the first organization. */
+/** Time the response waits for the first organization. */
 const FIRST_ORGANIZATION_TIMEOUT_MS = 2_000;
 
 export interface CompletedRegistration {

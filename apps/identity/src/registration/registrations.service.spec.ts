@@ -1,7 +1,7 @@
+import { connect } from 'nats';
 import { subjects, type Envelope, type PartnerState } from '@rmm/contracts';
 import { natsOptions } from '@rmm/messaging';
 import { eventually } from '@rmm/testing-services';
-import { connect } from 'nats';
 import {
   expectStatus,
   freshAddress,
@@ -13,7 +13,7 @@ import {
 } from '../../test/identity-test-app.js';
 import { registerPartner, sessionOf, signInAdmin } from '../../test/users.js';
 
-describe('sign-up', () => {
+describe('a registration', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
 
@@ -32,7 +32,7 @@ describe('sign-up', () => {
     ...over,
   });
 
-  it('makes partner, role, user and session by the mailed link, once', async () => {
+  it('creates partner, role, user and session by the mailed link, once', async () => {
     const email = freshEmail();
     expectStatus(await identity.post('/auth/register-partner', form(email)), 200);
     expect(await testApp.query('select id from user_account where email = $1', [email])).toEqual([]);
@@ -81,7 +81,7 @@ describe('sign-up', () => {
     ]);
   }, 30_000);
 
-  it('answers the same for a taken address, and asks its owner to sign in', async () => {
+  it('returns the same response for an address that has a user, who is asked to log in', async () => {
     const partner = await registerPartner(identity);
     const fresh = expectStatus(await identity.post('/auth/register-partner', form(freshEmail())), 200);
     const taken = expectStatus(await identity.post('/auth/register-partner', form(partner.email)), 200);
@@ -91,7 +91,7 @@ describe('sign-up', () => {
     expect(verified.body).toEqual({ verified: false, status: 'sign_in' });
   }, 30_000);
 
-  it('gives partners of one name different slugs, also when they come at once', async () => {
+  it('gives partners of one name different slugs, also at the same time', async () => {
     const partners = await Promise.all([1, 2, 3].map(() => registerPartner(identity, 'Same Name')));
     const slugs = await testApp.query<{ slug: string }>(`select slug from partner where id = any($1)`, [
       partners.map((p) => p.partnerId),
@@ -99,7 +99,7 @@ describe('sign-up', () => {
     expect(slugs.map(({ slug }) => slug).sort()).toEqual(['same-name', 'same-name-2', 'same-name-3']);
   }, 40_000);
 
-  it('refuses what the form demands, and counts attempts per address', async () => {
+  it('validates the form and limits attempts per IP address', async () => {
     const from = freshAddress();
     const post = (over: Record<string, unknown>) =>
       identity.post('/auth/register-partner', form(freshEmail(), over), { from });
@@ -113,10 +113,10 @@ describe('sign-up', () => {
 
   it('publishes partner.created, which creates the first organization, and records an audit entry', async () => {
     const nats = await connect(natsOptions(testApp.nats.adminUrl, 'spec'));
-    const facts = nats.subscribe(subjects.internal('identity', 'partner.created'), { max: 1 });
+    const events = nats.subscribe(subjects.internal('identity', 'partner.created'), { max: 1 });
     await nats.flush();
     const partner = await registerPartner(identity, 'Told Everywhere');
-    for await (const message of facts) {
+    for await (const message of events) {
       expect(message.json<Envelope<PartnerState>>()).toMatchObject({
         type: 'partner.created',
         partnerId: partner.partnerId,
@@ -138,7 +138,7 @@ describe('sign-up', () => {
     });
   }, 30_000);
 
-  it('is closed without ENABLE_REGISTRATION', async () => {
+  it('returns 404 without ENABLE_REGISTRATION', async () => {
     const closed = await testApp.startReplica({ ENABLE_REGISTRATION: 'false' });
     expect(await closed.post('/auth/register-partner', form(freshEmail()))).toMatchObject({
       status: 404,
@@ -147,12 +147,16 @@ describe('sign-up', () => {
     expect((await closed.get('/config')).body.registration).toEqual({ enabled: false });
   }, 60_000);
 
-  it('lets the platform administrator make a partner with its administrator', async () => {
+  it('is not needed when a platform administrator creates a partner with its administrator', async () => {
     const root = await signInAdmin(identity);
     const email = freshEmail('owner');
     const body = { name: 'Made By Hand', admin: { email, name: 'Olive Owner' }, maxOrganizations: 3 };
-    const made = expectStatus(await identity.post('/orgs/partners', body, { bearer: root }), 201);
-    expect(made.body).toMatchObject({ slug: 'made-by-hand', maxOrganizations: 3, invite: { inviteEmailSent: true } });
+    const created = expectStatus(await identity.post('/orgs/partners', body, { bearer: root }), 201);
+    expect(created.body).toMatchObject({
+      slug: 'created-by-hand',
+      maxOrganizations: 3,
+      invite: { inviteEmailSent: true },
+    });
     const token = await identity.mailedToken(email);
     const accepted = expectStatus(await identity.post('/auth/accept-invite', { token, password: PASSWORD }), 200);
     const { bearer } = sessionOf(accepted);
@@ -163,7 +167,7 @@ describe('sign-up', () => {
     );
     expect(patched.body).toMatchObject({ settings: { locale: 'de' }, timezone: 'Europe/Berlin', name: 'Made By Hand' });
     expect((await identity.get('/orgs/partners', { bearer })).body.code).toBe('scope_not_allowed');
-    const list = expectStatus(await identity.get('/orgs/partners?search=made', { bearer: root }), 200);
+    const list = expectStatus(await identity.get('/orgs/partners?search=created', { bearer: root }), 200);
     expect(list.body.pagination.total).toBe(1);
   }, 30_000);
 });

@@ -1,5 +1,5 @@
-import type { AccessScope } from '@rmm/contracts';
 import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn, UpdateDateColumn } from 'typeorm';
+import type { AccessScope } from '@rmm/contracts';
 import { bigintAsNumber } from '../bigint.transformer.js';
 
 /** A seeded role (without a partner), a partner's copy of one, or a custom role of a partner or an organization. */

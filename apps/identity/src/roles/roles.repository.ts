@@ -15,8 +15,8 @@ import {
 import { NotFoundError } from '@rmm/service-kit';
 import type { MemberScope } from '../members/member-scope.service.js';
 import type { UserStatus } from '../users/user.js';
-import { Role } from './role.entity.js';
 import { RoleTree } from './role-tree.js';
+import { Role } from './role.entity.js';
 
 /** A role as it is listed. */
 export interface ListedRole extends Role {
@@ -55,7 +55,7 @@ export type RoleFields = Pick<Role, 'name' | 'description' | 'parentRoleId' | 'f
  */
 export const permissionsOfRole = (roleId: string): string => `coalesce((
   WITH RECURSIVE chain AS (
-    SELECT role.id, role.parent_role_id, 0 AS depth FROM role WHERE role.id = ${roleId}
+    SELECT first.id, first.parent_role_id, 0 AS depth FROM role first WHERE first.id = ${roleId}
     UNION ALL
     SELECT parent.id, parent.parent_role_id, chain.depth + 1
     FROM role parent JOIN chain ON parent.id = chain.parent_role_id WHERE chain.depth < ${MAX_PARENT_DEPTH}

@@ -24,17 +24,17 @@ describe('roles', () => {
   }, 120_000);
   afterAll(() => testApp.stop());
 
-  const make = async (body: object, bearer = owner.bearer): Promise<TestResponse['body']> =>
+  const create = async (body: object, bearer = owner.bearer): Promise<TestResponse['body']> =>
     expectStatus(await identity.post('/roles', { name: 'Helpdesk', ...body }, { bearer }), 201).body;
   /** A member whose role gives exactly these pairs. */
   const memberWith = async (...permissions: { resource: string; action: string }[]) => {
-    const role = await make({ name: 'Member', permissions });
+    const role = await create({ name: 'Member', permissions });
     return inviteAndAccept(identity, owner.bearer, { roleId: role.id, orgAccess: 'all' });
   };
 
-  it('are made with their own pairs and answered whole', async () => {
-    const parent = await make({ name: 'Parent', permissions: [pair('devices', 'read')] });
-    const role = await make({
+  it('are created with their own permissions and returned completely', async () => {
+    const parent = await create({ name: 'Parent', permissions: [pair('devices', 'read')] });
+    const role = await create({
       name: '  Helpdesk  ',
       description: 'First line',
       parentRoleId: parent.id,
@@ -74,21 +74,21 @@ describe('roles', () => {
     ['the owner', { name: 'R', scope: 'system' }, 'scope'],
     ['a parent that is no id', { name: 'R', parentRoleId: 'x' }, 'parentRoleId'],
   ])('are refused with %s', async (_, body, path) => {
-    const answer = await identity.post('/roles', body, owner);
-    expect(answer).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
-    expect(Object.keys(answer.body.details.fieldErrors as object)).toContain(path);
+    const response = await identity.post('/roles', body, owner);
+    expect(response).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
+    expect(Object.keys(response.body.details.fieldErrors as object)).toContain(path);
   });
 
   it('need users:write, users:delete and users:read', async () => {
     const reader = await memberWith(pair('users', 'read'));
-    const role = await make({});
+    const role = await create({});
     const writes = [
       identity.post('/roles', { name: 'R' }, reader),
       identity.patch(`/roles/${role.id}`, { name: 'R' }, reader),
       identity.post(`/roles/${role.id}/clone`, { name: 'R' }, reader),
       identity.delete(`/roles/${role.id}`, reader),
     ];
-    for (const answer of await Promise.all(writes)) expect(answer.body.code).toBe('permission_denied');
+    for (const response of await Promise.all(writes)) expect(response.body.code).toBe('permission_denied');
     const nobody = await memberWith(pair('devices', 'read'));
     for (const path of ['/roles', `/roles/${role.id}`, `/roles/${role.id}/users`, '/roles/permissions/available']) {
       expect((await identity.get(path, nobody)).body).toMatchObject({ code: 'permission_denied' });
@@ -96,18 +96,19 @@ describe('roles', () => {
     expect((await identity.get('/permissions/catalog', nobody)).status).toBe(200);
   });
 
-  it('are no business of members with selected organizations', async () => {
-    const role = await make({ name: 'Full', permissions: [pair('users', 'read'), pair('users', 'write')] });
+  it('are closed to partner members with selected organizations', async () => {
+    const role = await create({ name: 'Full', permissions: [pair('users', 'read'), pair('users', 'write')] });
     const narrow = await inviteAndAccept(identity, owner.bearer, { roleId: role.id, orgAccess: 'none' });
-    const answers = [
+    const responses = [
       await identity.get('/roles', narrow),
       await identity.post('/roles', { name: 'R', permissions: [] }, narrow),
     ];
-    for (const { status, body } of answers) expect([status, body.code]).toEqual([403, 'full_partner_access_required']);
+    for (const { status, body } of responses)
+      expect([status, body.code]).toEqual([403, 'full_partner_access_required']);
   });
 
-  it('of another partner do not exist', async () => {
-    const role = await make({});
+  it('of another partner return 404', async () => {
+    const role = await create({});
     const unknown = await identity.get(`/roles/${UNKNOWN}`, stranger);
     for (const call of [
       identity.get(`/roles/${role.id}`, stranger),
@@ -125,7 +126,7 @@ describe('roles', () => {
     expect([child.status, child.body.code]).toEqual([400, 'invalid_parent_role']);
   });
 
-  it('that are seeded can be cloned, and nothing else', async () => {
+  it('that are seeded can be cloned, but not changed or deleted', async () => {
     for (const name of ['Partner Viewer', 'Partner Admin']) {
       const seeded = await roleId(identity, owner.bearer, name);
       const patched = await identity.patch(`/roles/${seeded}`, { name: 'Mine' }, owner);
@@ -145,10 +146,10 @@ describe('roles', () => {
     }
   });
 
-  it('inherit the whole chain, in authorization as in display', async () => {
-    const top = await make({ name: 'Top', permissions: [pair('users', 'read'), pair('devices', 'read')] });
-    const middle = await make({ name: 'Middle', parentRoleId: top.id, permissions: [pair('devices', 'read')] });
-    const low = await make({ name: 'Low', parentRoleId: middle.id, permissions: [pair('alerts', 'read')] });
+  it('inherit from the whole parent chain, in authorization and in responses', async () => {
+    const top = await create({ name: 'Top', permissions: [pair('users', 'read'), pair('devices', 'read')] });
+    const middle = await create({ name: 'Middle', parentRoleId: top.id, permissions: [pair('devices', 'read')] });
+    const low = await create({ name: 'Low', parentRoleId: middle.id, permissions: [pair('alerts', 'read')] });
     const { body } = await identity.get(`/roles/${low.id}/effective-permissions`, owner);
     expect(body.inheritanceChain).toEqual([low, middle, top].map(({ id, name }) => ({ id, name })));
     expect(body.permissions).toEqual([
@@ -159,7 +160,7 @@ describe('roles', () => {
     const holder = await inviteAndAccept(identity, owner.bearer, { roleId: low.id, orgAccess: 'all' });
     expect((await identity.get('/users', holder)).status).toBe(200);
 
-    // The grandparent loses the pair: who holds the grandchild loses it with the answer.
+    // The grandparent loses the pair: who holds the grandchild loses it with the response.
     const change = { permissions: [pair('devices', 'read')] };
     expectStatus(await identity.patch(`/roles/${top.id}`, change, owner), 200);
     expect((await identity.get('/users', holder)).status).toBe(403);
@@ -172,11 +173,11 @@ describe('roles', () => {
     ]);
   });
 
-  it('give nothing that their maker does not hold, by any path', async () => {
+  it('never grant permissions that their editor does not have', async () => {
     const lesser = await memberWith(pair('users', 'read'), pair('users', 'write'), pair('devices', 'read'));
     const admin = await roleId(identity, owner.bearer, 'Partner Admin');
     const technician = await roleId(identity, owner.bearer, 'Partner Technician');
-    const strong = await make({ name: 'Strong', permissions: [pair('scripts', 'execute')] });
+    const strong = await create({ name: 'Strong', permissions: [pair('scripts', 'execute')] });
     const own = expectStatus(
       await identity.post('/roles', { name: 'Own', permissions: [pair('devices', 'read')] }, lesser),
       201,
@@ -195,9 +196,9 @@ describe('roles', () => {
       identity.patch(`/roles/${strong.id}`, { forceMfa: true }, lesser),
       identity.post(`/users/${owner.userId}/role`, { roleId: own.id }, lesser),
     ];
-    const answers = await Promise.all(attempts);
-    expect(answers.map(({ status, body }) => [status, body.code])).toEqual(
-      answers.map(() => [403, 'permission_not_delegable']),
+    const responses = await Promise.all(attempts);
+    expect(responses.map(({ status, body }) => [status, body.code])).toEqual(
+      responses.map(() => [403, 'permission_not_delegable']),
     );
     const after = (await identity.get(`/roles/${own.id}`, owner)).body;
     expect(after.permissions).toEqual([pair('devices', 'read')]);
@@ -205,22 +206,22 @@ describe('roles', () => {
     expect((await identity.patch(`/roles/${strong.id}`, { name: 'Stronger' }, lesser)).status).toBe(200);
   });
 
-  it('are deleted when nobody needs them', async () => {
-    const parent = await make({ name: 'Parent' });
-    const child = await make({ name: 'Child', parentRoleId: parent.id, permissions: [pair('devices', 'read')] });
+  it('are deleted only without users and child roles', async () => {
+    const parent = await create({ name: 'Parent' });
+    const child = await create({ name: 'Child', parentRoleId: parent.id, permissions: [pair('devices', 'read')] });
     await inviteAndAccept(identity, owner.bearer, { roleId: child.id, orgAccess: 'all' });
     const children = await identity.delete(`/roles/${parent.id}`, owner);
     expect(children).toMatchObject({ status: 400, body: { code: 'role_has_children', childRoleCount: 1 } });
     const users = await identity.delete(`/roles/${child.id}`, owner);
     expect(users).toMatchObject({ status: 400, body: { code: 'role_has_users', userCount: 1 } });
-    const free = await make({ name: 'Free' });
+    const free = await create({ name: 'Free' });
     expect((await identity.delete(`/roles/${free.id}`, owner)).body).toEqual({ success: true });
     expect((await identity.delete(`/roles/${free.id}`, owner)).status).toBe(404);
   });
 
-  it('change by the fields that are sent', async () => {
-    const parent = await make({ name: 'Parent' });
-    const role = await make({ description: 'Old', parentRoleId: parent.id, permissions: [pair('devices', 'read')] });
+  it('change only in the fields that are sent', async () => {
+    const parent = await create({ name: 'Parent' });
+    const role = await create({ description: 'Old', parentRoleId: parent.id, permissions: [pair('devices', 'read')] });
     const nothing = await identity.patch(`/roles/${role.id}`, {}, owner);
     expect([nothing.status, nothing.body.code]).toEqual([400, 'validation_failed']);
     const renamed = expectStatus(await identity.patch(`/roles/${role.id}`, { name: 'New' }, owner), 200).body;
@@ -232,8 +233,8 @@ describe('roles', () => {
     expect(nulled.status).toBe(400);
   });
 
-  it('leave rows that say what was given and taken', async () => {
-    const role = await make({ name: 'Audited', permissions: [pair('devices', 'read')] });
+  it('record granted and removed permissions in the audit trail', async () => {
+    const role = await create({ name: 'Audited', permissions: [pair('devices', 'read')] });
     await identity.patch(`/roles/${role.id}`, { permissions: [pair('alerts', 'read')] }, owner);
     await identity.post(`/roles/${role.id}/clone`, { name: 'Clone' }, owner);
     await identity.delete(`/roles/${role.id}`, owner);
@@ -252,7 +253,7 @@ describe('roles', () => {
     });
   });
 
-  it('show the catalog without wildcards', async () => {
+  it('list the catalog without wildcards', async () => {
     const { body } = await identity.get('/permissions/catalog', owner);
     expect(body.permissions).toEqual(expect.arrayContaining([expect.objectContaining(pair('users', 'invite'))]));
     expect(JSON.stringify(body.permissions)).not.toContain('*');
@@ -263,12 +264,12 @@ describe('roles', () => {
     expect(available.actions).toContain('cross_site_restore');
   });
 
-  it('of a partner are managed by the platform by naming it', async () => {
+  it('of a partner are managed by a platform administrator who names the partner', async () => {
     const bearer = await signInAdmin(identity);
     const unnamed = await identity.post('/roles', { name: 'R' }, { bearer });
     expect([unnamed.status, unnamed.body.code]).toEqual([403, 'context_required']);
-    const made = await identity.post('/roles', { name: 'R', partnerId: owner.partnerId }, { bearer });
-    expect(expectStatus(made, 201).body.partnerId).toBe(owner.partnerId);
-    expect((await identity.get(`/roles/${made.body.id}`, { bearer })).status).toBe(200);
+    const created = await identity.post('/roles', { name: 'R', partnerId: owner.partnerId }, { bearer });
+    expect(expectStatus(created, 201).body.partnerId).toBe(owner.partnerId);
+    expect((await identity.get(`/roles/${created.body.id}`, { bearer })).status).toBe(200);
   });
 });

@@ -14,8 +14,9 @@ import type { ListRolesDto } from './dto/list-roles.dto.js';
 import type { AvailablePermissionsDto } from './dto/permission-catalog.dto.js';
 import type { AssignableRoleDto, RoleDto, RoleListItemDto, RoleUserDto } from './dto/role.dto.js';
 import type { UpdateRoleDto } from './dto/update-role.dto.js';
-import { RoleHasChildren, RoleHasUsers, SystemRoleImmutable } from './role.errors.js';
 import { RoleGrantPolicy } from './role-grant.policy.js';
+import type { RoleTree } from './role-tree.js';
+import { RoleHasChildren, RoleHasUsers, SystemRoleImmutable } from './role.errors.js';
 import {
   toAssignableRole,
   toEffectivePermission,
@@ -24,7 +25,6 @@ import {
   toRoleListItem,
   toRoleUser,
 } from './role.mapper.js';
-import type { RoleTree } from './role-tree.js';
 import { RolesRepository, type RoleFields, type RoleWithPermissions } from './roles.repository.js';
 
 /** Roles of a partner or an organization. No custom role grants what its editor does not have. */

@@ -1,5 +1,5 @@
-import type { OrganizationSecurity } from '@rmm/contracts';
 import { Column, Entity, PrimaryColumn, UpdateDateColumn } from 'typeorm';
+import type { OrganizationSecurity } from '@rmm/contracts';
 import { bigintAsNumber } from '../bigint.transformer.js';
 
 /** The security policy of an organization, whose record is in provisioning. */

@@ -30,7 +30,7 @@ describe('security policies', () => {
   let onlooker: NatsLink;
   let rpc: RpcClient;
   const organizations = new Map<string, OrganizationState>();
-  const heard: Envelope[] = [];
+  const received: Envelope[] = [];
 
   beforeAll(async () => {
     testApp = await IdentityTestApp.start();
@@ -48,7 +48,7 @@ describe('security policies', () => {
     onlooker = new NatsLink({ url: testApp.nats.adminUrl, name: 'onlooker' });
     await onlooker.open();
     onlooker.connection.subscribe(subjects.internal('identity', 'organization.security_policy_updated'), {
-      callback: (_, message) => void heard.push(message.json<Envelope>()),
+      callback: (_, message) => void received.push(message.json<Envelope>()),
     });
     await Promise.all([provisioning.connection.flush(), onlooker.connection.flush()]);
   }, 120_000);
@@ -73,7 +73,7 @@ describe('security policies', () => {
   };
   const withOrganization = async (partnerId: string) => {
     const orgId = randomUUID();
-    const fact = {
+    const event = {
       orgId,
       partnerId,
       name: 'Customer',
@@ -81,11 +81,11 @@ describe('security policies', () => {
       status: 'active',
       version: 1,
     } as const;
-    organizations.set(orgId, { ...fact, deleted: false });
+    organizations.set(orgId, { ...event, deleted: false });
     await testApp.query(
       `insert into organization_directory (org_id, partner_id, name, slug, status, version)
        values ($1, $2, $3, $4, $5, $6)`,
-      Object.values(fact),
+      Object.values(event),
     );
     return orgId;
   };
@@ -132,7 +132,7 @@ describe('security policies', () => {
     );
 
   describe('of a partner', () => {
-    it('is stored in one spelling, merged per key, cleared by null, and shown to readers', async () => {
+    it('is stored in canonical form, merged per key, and cleared by null', async () => {
       const { bearer, partnerId } = await protectedPartner();
       const first = expectStatus(
         await patchOwn(bearer, {
@@ -169,7 +169,7 @@ describe('security policies', () => {
       expect((await patchOwn(bearer, null)).body.settings.security).toEqual({});
     });
 
-    it('refuses what it does not know and what is out of range, naming each field', async () => {
+    it('refuses unknown fields and values out of range, naming each', async () => {
       const { bearer, partnerId } = await protectedPartner();
       const refused = await patchOwn(bearer, {
         requireMfa: 'yes',
@@ -197,13 +197,13 @@ describe('security policies', () => {
         [{ allowedMethods: {}, allowedMfaMethods: {} }, 'settings.security.allowedMethods'],
         [[], 'settings.security'],
       ] as const) {
-        const answer = await patchOwn(bearer, security);
-        expect([answer.status, Object.keys(answer.body.details.fieldErrors)]).toEqual([400, [field]]);
+        const response = await patchOwn(bearer, security);
+        expect([response.status, Object.keys(response.body.details.fieldErrors)]).toEqual([400, [field]]);
       }
       expect(await stored(partnerId)).toBeNull();
     });
 
-    it('needs a session with a factor, and saves nothing else of the request without one', async () => {
+    it('needs a session with a factor; without one nothing of the request is stored', async () => {
       const { bearer, partnerId } = await registerPartner(identity);
       const body = { name: 'Renamed', settings: { security: { requireMfa: true } } };
       expect(await identity.patch('/orgs/partners/me', body, { bearer })).toMatchObject({
@@ -219,7 +219,7 @@ describe('security policies', () => {
       );
     });
 
-    it('bites at once: members without a factor get 428, and the offer names what is allowed', async () => {
+    it('applies at once: members without a factor get 428 with the allowed methods', async () => {
       const admin = await protectedPartner();
       const viewer = await roleId(identity, admin.bearer, 'Partner Viewer');
       const member = await inviteAndAccept(identity, admin.bearer, { roleId: viewer });
@@ -237,8 +237,8 @@ describe('security policies', () => {
     });
   });
 
-  describe('that would lock out those who are enrolled', () => {
-    it('is refused with their number, of the partner and of all its organizations, and saves nothing', async () => {
+  describe('that would lock out enrolled users', () => {
+    it('is refused with their number, of the partner and all its organizations, and stores nothing', async () => {
       const admin = await protectedPartner();
       const orgId = await withOrganization(admin.partnerId);
       const member = await orgMember(admin, orgId);
@@ -261,7 +261,7 @@ describe('security policies', () => {
       expect((await patchOwn(admin.bearer, { allowedMfaMethods: NO_METHODS })).body.count).toBe(1);
     });
 
-    it('is judged by what is in force for each: a method the organization forbids does not save', async () => {
+    it('is checked by the policies of each member: a method the organization forbids does not count', async () => {
       const admin = await provenPartner();
       const orgId = await withOrganization(admin.partnerId);
       const member = await orgMember(admin, orgId);
@@ -286,7 +286,7 @@ describe('security policies', () => {
       expectStatus(await patchOwn(admin.bearer, { allowedMfaMethods: { sms: false } }), 200);
     });
 
-    it('spares users with a passkey, users without any factor, and tenants that were broken before', async () => {
+    it('ignores users with a passkey, users without a factor, and changes that are no stricter than before', async () => {
       const admin = await protectedPartner();
       await testApp.query(`update user_account set mfa_method = 'passkey' where id = $1`, [admin.userId]);
       expectStatus(await patchOwn(admin.bearer, { requireMfa: true, allowedMfaMethods: NO_METHODS }), 200);
@@ -299,7 +299,7 @@ describe('security policies', () => {
       expectStatus(await patchOwn(admin.bearer, { allowedMfaMethods: { totp: true } }), 200);
     });
 
-    it('stops counting at a thousand', async () => {
+    it('counts up to 1000 users', async () => {
       const admin = await protectedPartner();
       await testApp.query(
         `with users as (
@@ -313,7 +313,7 @@ describe('security policies', () => {
       expect(refused.body).toMatchObject({ count: 1000, countCapped: true });
     });
 
-    it('is counted over both of two writers: partner and organization cannot each forbid the other half', async () => {
+    it('is refused to one of two concurrent changes, of partner and organization, that together lock out users', async () => {
       const admin = await provenPartner();
       const orgId = await withOrganization(admin.partnerId);
       const member = await orgMember(admin, orgId);
@@ -331,7 +331,7 @@ describe('security policies', () => {
       expect([byPartner, byOrganization].sort()).toEqual([200, 409]);
     });
 
-    it('never meets an enrollment half way: of the two at once one is refused', async () => {
+    it('and a concurrent enrollment are never both accepted', async () => {
       for (let round = 0; round < 4; round += 1) {
         const admin = await provenPartner();
         const viewer = await roleId(identity, admin.bearer, 'Partner Viewer');
@@ -350,7 +350,7 @@ describe('security policies', () => {
   });
 
   describe('of an organization', () => {
-    it('is applied for provisioning: stored, told, audited under its user, and in force', async () => {
+    it('is applied for provisioning: stored, published, audited with its user, and in force', async () => {
       const admin = await protectedPartner();
       const orgId = await withOrganization(admin.partnerId);
       const member = await orgMember(admin, orgId);
@@ -359,7 +359,7 @@ describe('security policies', () => {
       expect((await identity.get('/users', { bearer: member.bearer })).status).toBe(428);
       expect((await identity.get('/users', { bearer: admin.bearer })).status).toBe(200);
       await eventually(() =>
-        expect(heard.filter((envelope) => envelope.orgId === orgId)).toMatchObject([
+        expect(received.filter((envelope) => envelope.orgId === orgId)).toMatchObject([
           { orgId, data: { orgId, partnerId: admin.partnerId, security, version: 1 } },
         ]),
       );
@@ -400,7 +400,7 @@ describe('security policies', () => {
   });
 
   describe('on addresses', () => {
-    it('keeps its setter in: a list without the own address is refused', async () => {
+    it("is refused when the allowlist lacks the caller's address", async () => {
       const { bearer, partnerId } = await protectedPartner();
       const from = freshAddress();
       expect(await patchOwn(bearer, { ipAllowlist: ['198.51.100.0/24'] }, from)).toMatchObject({
@@ -413,7 +413,7 @@ describe('security policies', () => {
       expect(set.body.settings.security.ipAllowlist).toEqual([network, '2001:db8::/32']);
     });
 
-    it('refuses others with the next request and at login, and lets everybody in again when it is empty', async () => {
+    it('refuses other addresses with the next request and at login, until it is empty again', async () => {
       const { bearer, email, partnerId, secret } = await protectedPartner();
       const [inside, outside] = ['198.51.100.7', '192.0.2.7'];
       const users = (from: string) => identity.get('/users', { bearer, from });
@@ -436,7 +436,7 @@ describe('security policies', () => {
       expectStatus(await identity.post('/auth/mfa/verify', { code, tempToken }, { from: outside }), 200);
     });
 
-    it('is passed by a platform administrator who acts for the partner, who leaves a row', async () => {
+    it('does not apply to a platform administrator, whose access is audited', async () => {
       const admin = await protectedPartner();
       const viewer = await roleId(identity, admin.bearer, 'Partner Admin');
       const member = await inviteAndAccept(identity, admin.bearer, { roleId: viewer });
@@ -464,7 +464,7 @@ describe('security policies', () => {
       return Math.round(row?.hours ?? 0);
     };
 
-    it('shortens new sessions and those that are refreshed: the shorter of partner and organization', async () => {
+    it('shortens new and refreshed sessions to the shorter of partner and organization', async () => {
       const admin = await protectedPartner();
       const orgId = await withOrganization(admin.partnerId);
       const member = await orgMember(admin, orgId);
@@ -493,7 +493,7 @@ describe('security policies', () => {
       expect(again).toMatchObject({ status: 401, body: { code: 'refresh_invalid' } });
     });
 
-    it('asks for longer passwords where one is chosen, by the strictest of all a user belongs to', async () => {
+    it('requires the greatest password length of all tenants of the user', async () => {
       const admin = await protectedPartner();
       const other = await protectedPartner();
       const orgId = await withOrganization(admin.partnerId);

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { isDeepStrictEqual } from 'node:util';
 import { MfaRequired, type UserCaller } from '@rmm/access';
 import {
   type AccessScope,
@@ -9,7 +10,6 @@ import {
 import { AuditTrail, Outbox, type AuditedCaller, type AuditedResource } from '@rmm/messaging';
 import { TenantDatabase, WorkerDatabase, type HasTenant, type TenantTransaction } from '@rmm/persistence';
 import { cidrsContain, currentContext, NotFoundError, parseCidr } from '@rmm/service-kit';
-import { isDeepStrictEqual } from 'node:util';
 import { AccessChangesService } from '../access/access-changes.service.js';
 import { actorOf } from '../audit/actors.js';
 import { PartnersRepository } from '../partners/partners.repository.js';
@@ -214,7 +214,7 @@ const resourceOf = ({ orgId, partnerId, orgName }: ApplySecurityPolicyRequest) =
   partnerId,
 });
 
-/** Limits the transaction to the partner's own rows and those of the one organization, whoever the caller is. */
+/** Limits the transaction to the partner's own rows and those of the one organization, also for system callers. */
 const tenantOf = ({ caller, partnerId, orgId }: ApplySecurityPolicyRequest): HasTenant => ({
   tenant: {
     scope: 'partner',

@@ -1,8 +1,8 @@
 import { Controller } from '@nestjs/common';
-import { RpcHandler } from '@rmm/messaging';
-import { IDENTITY_SECURITY_POLICY_APPLY, type ApplySecurityPolicyRequest } from '@rmm/contracts';
-import { currentContext, runInContext } from '@rmm/service-kit';
 import { randomUUID } from 'node:crypto';
+import { IDENTITY_SECURITY_POLICY_APPLY, type ApplySecurityPolicyRequest } from '@rmm/contracts';
+import { RpcHandler } from '@rmm/messaging';
+import { currentContext, runInContext } from '@rmm/service-kit';
 import { SecurityPoliciesService, type AppliedPolicy } from './security-policies.service.js';
 
 /** Handles changes of `settings.security` of organizations, which provisioning receives. */

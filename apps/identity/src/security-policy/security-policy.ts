@@ -18,7 +18,7 @@ export function changePolicy(stored: PartnerSecurity, change: PolicyChange | nul
   return merge(changed, { allowedMfaMethods: methods && merge(stored.allowedMfaMethods ?? {}, methods) });
 }
 
-/** Tells whether a change is stricter than before: a factor becomes required, or fewer methods are allowed. */
+/** Checks whether a change is stricter than before: a factor becomes required, or fewer methods are allowed. */
 export function tightensMfa(before: PartnerSecurity, after: PartnerSecurity): boolean {
   if (after.requireMfa && !before.requireMfa) return true;
   return METHODS.some((method) => allows(before, method) && !allows(after, method));

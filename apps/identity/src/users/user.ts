@@ -1,5 +1,5 @@
-import type { SecuritySettings } from '../mfa/mfa-policy.js';
 import type { Membership } from '../members/membership.js';
+import type { SecuritySettings } from '../mfa/mfa-policy.js';
 import type { LoginUserDto } from './dto/login-user.dto.js';
 
 export const USER_STATUSES = ['active', 'invited', 'disabled'] as const;
@@ -57,7 +57,7 @@ export interface UserMembership extends Membership {
 const ACTIVE_ORGANIZATION = ['active', 'trial'];
 
 /**
- * Tells whether a user may act in this membership. Partners must be active (their own members may also act while
+ * Checks whether a user may act in this membership. Partners must be active (their own members may also act while
  * pending), organizations active or on trial.
  */
 export function tenantIsActive(membership: UserMembership): boolean {

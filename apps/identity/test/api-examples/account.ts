@@ -1,6 +1,6 @@
 import { expectStatus, freshEmail, PASSWORD, type IdentityReplica } from '../identity-test-app.js';
-import { registerPartner, signInAdmin } from '../users.js';
 import { attachFile, createPng } from '../images.js';
+import { registerPartner, signInAdmin } from '../users.js';
 
 /** Calls each operation of this feature so that it succeeds, those with several shapes once for each. */
 export async function callAccountExamples(identity: IdentityReplica): Promise<void> {

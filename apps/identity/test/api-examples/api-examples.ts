@@ -9,7 +9,7 @@ import { callSecurityPolicyExamples } from './security-policy.js';
 import { callSessionsExamples } from './sessions.js';
 import { callUsersExamples } from './users.js';
 
-/** What `openapi.spec.ts` walks: every operation is called by one of them, or the spec fails. */
+/** The calls of `openapi.spec.ts`, which fails when no example calls an operation. */
 export const API_EXAMPLES: readonly ((identity: IdentityReplica) => Promise<void>)[] = [
   callAccountExamples,
   callAuditExamples,

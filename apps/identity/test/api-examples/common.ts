@@ -2,7 +2,7 @@ import { eventually } from '@rmm/testing-services';
 import { cookiesOf, expectStatus, freshEmail, PASSWORD, totpCode, type IdentityReplica } from '../identity-test-app.js';
 import { enrollTotp, inviteAndAccept, registerPartner, roleId, signInAdmin } from '../users.js';
 
-/** The operations that need nobody special, those with several shapes once for each. */
+/** Calls operations of several features, those with several response shapes once for each. */
 export async function callCommonExamples(identity: IdentityReplica): Promise<void> {
   await identity.get('/config');
   await identity.get('/auth/.well-known/jwks.json');
@@ -14,8 +14,8 @@ export async function callCommonExamples(identity: IdentityReplica): Promise<voi
     await identity.get(path, { bearer: root });
   }
   const admin = { email: freshEmail(), name: 'Lou Marsh' };
-  const made = await identity.post('/orgs/partners', { name: 'Made MSP', admin }, { bearer: root });
-  await identity.get(`/orgs/partners/${made.body.id}`, { bearer: root });
+  const created = await identity.post('/orgs/partners', { name: 'Made MSP', admin }, { bearer: root });
+  await identity.get(`/orgs/partners/${created.body.id}`, { bearer: root });
   await identity.post('/auth/invite/preview', { token: await identity.mailedToken(admin.email) });
 
   const { email, partnerId, bearer: first } = await registerPartner(identity);
@@ -60,7 +60,7 @@ export async function callCommonExamples(identity: IdentityReplica): Promise<voi
   await identity.post('/auth/logout', undefined, { bearer: root });
 }
 
-/** Two sign-ups of one address: the second confirmation is told to sign in. */
+/** Registers one address twice: the second confirmation asks the user to log in. */
 async function registerTwice(identity: IdentityReplica): Promise<void> {
   const form = { companyName: 'Twice MSP', password: PASSWORD, name: 'Pat Morgan', acceptTerms: true };
   const email = freshEmail();

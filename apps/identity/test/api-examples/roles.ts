@@ -7,12 +7,12 @@ export async function callRolesExamples(identity: IdentityReplica): Promise<void
   expectStatus(await identity.get('/permissions/catalog', { bearer }), 200);
   expectStatus(await identity.get('/roles/permissions/available', { bearer }), 200);
   const viewer = await roleId(identity, bearer, 'Partner Viewer');
-  const made = await identity.post(
+  const created = await identity.post(
     '/roles',
     { name: 'Helpdesk', parentRoleId: viewer, permissions: [{ resource: 'tickets', action: 'write' }] },
     { bearer },
   );
-  const id = expectStatus(made, 201).body.id as string;
+  const id = expectStatus(created, 201).body.id as string;
   expectStatus(await identity.get(`/roles/${id}`, { bearer }), 200);
   expectStatus(await identity.get(`/roles/${id}/effective-permissions`, { bearer }), 200);
   const admin = await roleId(identity, bearer, 'Partner Admin');

@@ -1,5 +1,5 @@
-import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import { AddFleet1700000000000, optionsFor, query, SCHEMA, targetFor } from '../../test/fixture.js';
 import { Databases, StartRefused } from '../module/databases.js';
 import { withoutForcedRowSecurity } from '../rls/tenant-table.js';

@@ -1,10 +1,10 @@
-import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import { optionsFor, partner, partnerA, query, SCHEMA } from '../../test/fixture.js';
 import { Databases } from '../module/databases.js';
-import { rowSecurityProblems } from '../testing/row-security-problems.js';
 import { tenantTable } from '../rls/tenant-table.js';
 import { TenantDatabase } from '../tenants/tenant-database.js';
+import { rowSecurityProblems } from '../testing/row-security-problems.js';
 import { WorkerDatabase } from '../worker/worker-database.js';
 import { PartitionMaintenanceJob } from './partition-maintenance.job.js';
 import { noLongerPartitioned, partitionedByTime } from './partitioned-by-time.js';

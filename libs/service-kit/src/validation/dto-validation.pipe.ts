@@ -51,10 +51,18 @@ class SourcePipe extends ValidationPipe {
     return validateSync(object, options);
   }
 
-  /** `createDto` reads declared fields only; the contents of open objects are kept. */
-  protected override stripProtoKeys(): void {}
+  protected override stripProtoKeys(): void {
+    // `createDto` reads declared fields only and keeps the contents of open objects
+  }
 
-  protected override closeArrayGaps(): void {}
+  protected override closeArrayGaps(): void {
+    // arrays of JSON have none
+  }
+
+  /** JSON and query strings contain no binary values. */
+  protected override findNestedBinaryValues() {
+    return [];
+  }
 }
 
 /** Global: bodies and queries become the DTO class of their parameter, or 400 `validation_failed`. */

@@ -9,16 +9,23 @@ export class CreateApiKeyDto {
   @IsName({ description: 'Shown in lists' })
   name!: string;
 
-  @IsWordList({ description: 'What the key may do; see docs/guides', optional: true })
+  @IsWordList({
+    description: 'Scopes such as devices:read; the creator needs the permissions behind them',
+    optional: true,
+  })
   scopes?: string[];
 
-  @IsIsoDateTime({ description: 'When the key ends; null or absent: never', optional: true, nullable: true })
+  @IsIsoDateTime({ description: 'When the key expires; null or absent: never', optional: true, nullable: true })
   expiresAt?: Date | null;
 
   @IsInteger({ description: 'Requests per hour', min: 1, max: 100_000, optional: true })
   rateLimit?: number;
 
-  @IsCidrList({ description: 'Addresses the key works from; empty: anywhere', max: MAX_SOURCE_CIDRS, optional: true })
+  @IsCidrList({
+    description: 'CIDR ranges the key may be used from; empty: any address',
+    max: MAX_SOURCE_CIDRS,
+    optional: true,
+  })
   sourceCidrs?: string[];
 
   @IsFlag({ description: 'Mail the creator 14 and 3 days before the key expires; default true', optional: true })

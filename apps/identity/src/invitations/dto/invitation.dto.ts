@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { USER_STATUSES, type UserStatus } from '../../users/user.js';
 
-/** Whether the invitation was mailed; the link is returned only when no mail could be sent. */
+/** Fields of the delivery; the link is returned only when no mail could be sent. */
 export class InviteDeliveryDto {
   @ApiProperty()
   inviteEmailSent: boolean;

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 
-/** What `user` is in a login body. */
+/** The field `user` of a login response. */
 export class LoginUserDto {
   @ApiProperty({ format: 'uuid' })
   id: string;
