@@ -16,6 +16,7 @@ import { OrganizationSecurityPolicy } from './security-policy/organization-secur
 import { KnownDevice } from './sessions/known-device.entity.js';
 import { RefreshToken } from './sessions/refresh-token.entity.js';
 import { SessionFamily } from './sessions/session-family.entity.js';
+import { SigningKey } from './signing-keys/signing-key.entity.js';
 import { LinkToken } from './users/link-token.entity.js';
 import { UserAccount } from './users/user-account.entity.js';
 
@@ -39,6 +40,7 @@ export const ENTITIES = [
   Role,
   RolePermission,
   SessionFamily,
+  SigningKey,
   TotpFactor,
   UserAccount,
 ];

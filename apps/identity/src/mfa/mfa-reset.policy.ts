@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
+import { WorkerDatabase } from '@rmm/persistence';
 import { NotFoundError } from '@rmm/service-kit';
 import type { MemberScope } from '../members/member-scope.service.js';
 import { MembersRepository } from '../members/members.repository.js';
 import type { MembershipKey } from '../members/membership.js';
 import { RoleGrantPolicy } from '../roles/role-grant.policy.js';
-import type { Transaction } from '../transaction.js';
 import type { User } from '../users/user.js';
 import { UsersRepository } from '../users/users.repository.js';
 import { MfaNotEnabled, UserInOtherTenants } from './mfa.errors.js';
@@ -17,6 +17,7 @@ import { MfaNotEnabled, UserInOtherTenants } from './mfa.errors.js';
 @Injectable()
 export class MfaResetPolicy {
   constructor(
+    private readonly worker: WorkerDatabase,
     private readonly users: UsersRepository,
     private readonly members: MembersRepository,
     private readonly grants: RoleGrantPolicy,
@@ -29,20 +30,22 @@ export class MfaResetPolicy {
   }
 
   /**
-   * Keeps memberships from being added to the user until the transaction ends, and checks the user.
-   * @param tx  of the worker login: all memberships of the user count, also those the caller cannot see
+   * Checks a user and runs the reset while no membership can be added to the user. Reads under the worker login, because
+   * memberships that the caller cannot see count too; `reset` runs a transaction of the caller.
    * @throws UserInOtherTenants unless every membership is within the caller's access; PermissionNotDelegable when the
    *   user has permissions that the caller has not; MfaNotEnabled; NotFoundError
    */
-  async lockTarget(tx: Transaction, caller: UserCaller, userId: string): Promise<User> {
-    await this.users.lockMemberships(tx, userId);
-    const user = await this.users.findById(tx, userId);
-    if (!user) throw new NotFoundError('User');
-    if (!user.memberships.every((membership) => canAccess(caller, membership))) throw new UserInOtherTenants();
-    const roleIds = user.memberships.map(({ roleId }) => roleId);
-    await this.grants.assertHasPermissionsOf(tx, caller, roleIds);
-    if (!user.mfaEnabled) throw new MfaNotEnabled();
-    return user;
+  async withPermittedTarget<T>(caller: UserCaller, userId: string, reset: (user: User) => Promise<T>): Promise<T> {
+    return this.worker.transaction(async (tx) => {
+      await this.users.lockMemberships(tx, userId);
+      const user = await this.users.findById(tx, userId);
+      if (!user) throw new NotFoundError('User');
+      if (!user.memberships.every((membership) => canAccess(caller, membership))) throw new UserInOtherTenants();
+      const roleIds = user.memberships.map(({ roleId }) => roleId);
+      await this.grants.assertHasPermissionsOf(tx, caller, roleIds);
+      if (!user.mfaEnabled) throw new MfaNotEnabled();
+      return reset(user);
+    });
   }
 }
 

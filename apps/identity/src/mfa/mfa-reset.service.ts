@@ -2,11 +2,12 @@ import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import type { UserMfaReset } from '@rmm/contracts';
 import { AuditTrail, Outbox, type AuditedResource } from '@rmm/messaging';
-import { WorkerDatabase } from '@rmm/persistence';
+import { TenantDatabase } from '@rmm/persistence';
 import { ForbiddenError, type DomainError } from '@rmm/service-kit';
 import { MailOutbox } from '../mail/mail-outbox.service.js';
 import { MemberScopeService, type MemberScope } from '../members/member-scope.service.js';
 import { SessionRevocations } from '../sessions/session-revocations.service.js';
+import type { User } from '../users/user.js';
 import { MfaFactorsRepository } from './mfa-factors.repository.js';
 import { MfaResetPolicy } from './mfa-reset.policy.js';
 import { MfaNotEnabled, SelfResetRefused } from './mfa.errors.js';
@@ -15,7 +16,7 @@ import { MfaNotEnabled, SelfResetRefused } from './mfa.errors.js';
 @Injectable()
 export class MfaResetService {
   constructor(
-    private readonly worker: WorkerDatabase,
+    private readonly tenants: TenantDatabase,
     private readonly scopes: MemberScopeService,
     private readonly policy: MfaResetPolicy,
     private readonly factors: MfaFactorsRepository,
@@ -37,7 +38,7 @@ export class MfaResetService {
     await this.policy.assertIsMember(caller, scope, userId);
     const resource: AuditedResource = { type: 'user', id: userId, ...ownerOf(scope) };
     try {
-      await this.clear(caller, userId, scope, resource);
+      await this.policy.withPermittedTarget(caller, userId, (user) => this.clear(caller, user, scope, resource));
     } catch (error) {
       if (!(error instanceof ForbiddenError)) throw error;
       await this.deny(caller, resource, error);
@@ -49,9 +50,10 @@ export class MfaResetService {
     throw error;
   }
 
-  private clear(caller: UserCaller, userId: string, scope: MemberScope, resource: AuditedResource): Promise<void> {
-    return this.worker.transaction(async (tx) => {
-      const user = await this.policy.lockTarget(tx, caller, userId);
+  /** Runs under row-level security, as every write of a tenant's administrator. */
+  private clear(caller: UserCaller, user: User, scope: MemberScope, resource: AuditedResource): Promise<void> {
+    const userId = user.id;
+    return this.tenants.transaction(caller, async (tx) => {
       const epochs = await this.factors.clear(tx, userId, user.mfaEpoch);
       if (!epochs) throw new MfaNotEnabled();
       const sessions = await this.sessions.revokeAll(tx, userId, 'mfa_reset');

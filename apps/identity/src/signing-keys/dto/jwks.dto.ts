@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 
-/** A public key of access tokens, in the names of RFC 7517. */
+/** A public key of access tokens, with the names of RFC 7517. */
 export class PublicJwkDto {
   @ApiProperty({ enum: ['EC'] })
   kty: string;
