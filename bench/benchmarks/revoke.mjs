@@ -141,11 +141,11 @@ function print(trials) {
       ],
       targets: [
         target('p99, ms', last[Math.floor(last.length * 0.99)], '<=', 1_000),
-        target('requests let in after a refusal', turnedBack, '<=', 0),
+        target('requests accepted after a refusal', turnedBack, '<=', 0),
       ],
       notes: [
         `${TRIALS} revocations, each seen by three replicas that are asked with the key every millisecond or two. A ` +
-          'request counts as let in until its response is here; 0 ms means that none was after the revocation responded to.',
+          'request counts as accepted until its response arrives; 0 ms means that none was accepted after the response of the revocation.',
       ],
     },
     process.argv,
