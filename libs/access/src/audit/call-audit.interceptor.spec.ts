@@ -217,6 +217,6 @@ describe('CallAuditInterceptor', () => {
   });
 
   it('writes no second row for an audited denial', async () => {
-    expect((await rowsOf('post', '/refuses-aloud', 403)).map(({ action }) => action)).toEqual(['thing.share']);
+    expect((await rowsOf('post', '/refuses-aloud', 403)).map(({ action }) => action)).toEqual(['contact.update']);
   });
 });

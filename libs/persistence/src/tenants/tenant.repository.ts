@@ -12,9 +12,9 @@ import { Transaction } from '../database/transaction.js';
 import type { CursorBinding, Cursors } from '../paging/cursors.js';
 import { keysetPage, type KeysetRows, type SortKey } from '../paging/keyset-page.js';
 import { type PageRequest, type PageRows, runPageStatements } from '../paging/list-page.js';
+import { type Ownership, ownerCondition } from './tenant-condition.js';
 import type { HasTenant } from './tenant-context.js';
 import { TenantDatabase, TenantTransaction } from './tenant-database.js';
-import { type Ownership, ownerCondition } from './tenant-condition.js';
 
 /** The name of a property of the entity. */
 export type PropertyOf<E> = keyof E & string;
