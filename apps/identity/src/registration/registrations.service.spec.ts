@@ -160,7 +160,7 @@ describe('a registration', () => {
     const token = await identity.mailedToken(email);
     const accepted = expectStatus(await identity.post('/auth/accept-invite', { token, password: PASSWORD }), 200);
     const { bearer } = sessionOf(accepted);
-    expect((await identity.get('/orgs/partners/me', { bearer })).body.name).toBe('Made By Hand');
+    expect((await identity.get('/orgs/partners/me', { bearer })).body.name).toBe('Created By Hand');
     const patched = expectStatus(
       await identity.patch('/orgs/partners/me', { settings: { locale: 'de' }, timezone: 'Europe/Berlin' }, { bearer }),
       200,
