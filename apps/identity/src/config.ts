@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { readSecretsConfig } from '@rmm/secrets';
 import { readConfig, readFleetConfig, type ConfigReader, type FleetConfig } from '@rmm/service-kit';
 import { readLimits, type IdentityLimits } from './limits.js';
-import type { Argon2Cost, HashingBudget } from './passwords/password-hasher.js';
+import type { Argon2Cost, HashingBudget } from './passwords/password-hasher.service.js';
 
 export const IDENTITY_CONFIG = Symbol('IDENTITY_CONFIG');
 

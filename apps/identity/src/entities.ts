@@ -1,20 +1,33 @@
 import { Avatar } from './account/avatar.entity.js';
+import { AuditEntryRow } from './audit/audit-entry.entity.js';
+import { AuditHeadRow } from './audit/audit-head.entity.js';
+import { Mail } from './mail/mail.entity.js';
 import { MemberCount } from './members/member-count.entity.js';
 import { OrganizationMembership } from './members/organization-membership.entity.js';
 import { PartnerMembership } from './members/partner-membership.entity.js';
+import { RecoveryCode } from './mfa/recovery-code.entity.js';
+import { TotpFactor } from './mfa/totp-factor.entity.js';
 import { Partner } from './partners/partner.entity.js';
 import { PendingRegistration } from './registration/pending-registration.entity.js';
 import { PermissionPair } from './roles/permission.entity.js';
 import { RolePermission } from './roles/role-permission.entity.js';
 import { Role } from './roles/role.entity.js';
 import { OrganizationSecurityPolicy } from './security-policy/organization-security-policy.entity.js';
+import { KnownDevice } from './sessions/known-device.entity.js';
+import { RefreshToken } from './sessions/refresh-token.entity.js';
+import { SessionFamily } from './sessions/session-family.entity.js';
+import { SigningKey } from './signing-keys/signing-key.entity.js';
 import { LinkToken } from './users/link-token.entity.js';
 import { UserAccount } from './users/user-account.entity.js';
 
 /** Every table of identity that its features own. */
 export const ENTITIES = [
+  AuditEntryRow,
+  AuditHeadRow,
   Avatar,
+  KnownDevice,
   LinkToken,
+  Mail,
   MemberCount,
   OrganizationMembership,
   OrganizationSecurityPolicy,
@@ -22,7 +35,12 @@ export const ENTITIES = [
   PartnerMembership,
   PendingRegistration,
   PermissionPair,
+  RecoveryCode,
+  RefreshToken,
   Role,
   RolePermission,
+  SessionFamily,
+  SigningKey,
+  TotpFactor,
   UserAccount,
 ];

@@ -9,8 +9,8 @@ import type {
 import { WorkerDatabase } from '@rmm/persistence';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { sameMembership } from '../members/membership.js';
-import { MfaGrace } from '../mfa/mfa-grace.js';
-import { judgeMfa } from '../mfa/mfa-policy.js';
+import { MfaGrace } from '../mfa/mfa-grace.service.js';
+import { evaluateMfa } from '../mfa/mfa-policy.js';
 import { UsersRepository } from '../users/users.repository.js';
 import { AccessRepository, type SessionAccess } from './access.repository.js';
 
@@ -57,7 +57,7 @@ export class AccessSourceService implements AccessSource {
     { userId, sessionId, scope, partnerId, orgId }: AccessResolveRequest,
     access: SessionAccess,
   ): AccessSnapshot {
-    const mfa = judgeMfa({ ...access, scope }, this.config.mfa);
+    const mfa = evaluateMfa({ ...access, scope }, this.config.mfa);
     return {
       userId,
       email: access.email,

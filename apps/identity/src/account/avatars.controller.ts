@@ -2,7 +2,7 @@ import { Controller, Delete, Get, HttpCode, Post, Req, Res, StreamableFile } fro
 import { ApiOkResponse, ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, SignedIn, type UserCaller } from '@rmm/access';
 import { FormFile, TakesFormFile, UuidParam } from '@rmm/service-kit';
-import { headerOf, type HttpRequest, type HttpResponse } from '../sessions/http.js';
+import { getHeader, type HttpRequest, type HttpResponse } from '../sessions/http-request.js';
 import { MAX_AVATAR_BYTES } from './avatar-form.js';
 import { AVATAR_MIME } from './avatar-images.service.js';
 import { AvatarsService } from './avatars.service.js';
@@ -43,7 +43,7 @@ export class AvatarsController {
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<StreamableFile | undefined> {
-    const { bytes, etag, mime } = await this.avatars.get(caller, id, parseTags(headerOf(request, 'if-none-match')));
+    const { bytes, etag, mime } = await this.avatars.get(caller, id, parseTags(getHeader(request, 'if-none-match')));
     response.setHeader('ETag', `"${etag}"`);
     response.setHeader('Cache-Control', 'private, max-age=300');
     response.setHeader('Vary', 'Authorization, Origin');

@@ -57,7 +57,7 @@ describe('a change of the e-mail address', () => {
     expect((await identity.get('/users/me', user)).body).toEqual(profile);
     const notice = await eventually(async () => {
       const [mail] = await identity.mails(user.email);
-      if (mail?.subject !== 'A new e-mail address was asked for') throw new Error('no notice yet');
+      if (mail?.subject !== 'A new e-mail address was requested') throw new Error('no notice yet');
       return mail;
     });
     expect(notice.text).toContain(email);

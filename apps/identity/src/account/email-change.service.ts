@@ -5,12 +5,13 @@ import { mintLinkToken } from '@rmm/secrets';
 import { RateLimits, UnauthenticatedError } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { localeOf } from '../mail/mail-locale.js';
-import { MailOutbox } from '../mail/mail-outbox.js';
+import { MailOutbox } from '../mail/mail-outbox.service.js';
 import { ExistingFactorStepUpRequired } from '../mfa/mfa.errors.js';
-import { StepUpGrants } from '../mfa/step-up-grants.js';
-import { CurrentPassword, CurrentPasswordWrong } from '../passwords/current-password.js';
+import { StepUpPolicy } from '../mfa/step-up.policy.js';
+import { CurrentPassword } from '../passwords/current-password.service.js';
+import { CurrentPasswordWrong } from '../passwords/password.errors.js';
 import { EmailLinksRepository } from '../registration/email-links.repository.js';
-import { isFresh, OwnSession } from '../sessions/own-session.js';
+import { isFresh, CurrentSession } from '../sessions/current-session.service.js';
 import type { User } from '../users/user.js';
 import { ReauthenticationRequired } from './account.errors.js';
 import type { UpdateProfileDto } from './dto/update-profile.dto.js';
@@ -34,9 +35,9 @@ export interface PendingAddress {
 @Injectable()
 export class EmailChangeService {
   constructor(
-    private readonly session: OwnSession,
+    private readonly session: CurrentSession,
     private readonly currentPassword: CurrentPassword,
-    private readonly grants: StepUpGrants,
+    private readonly grants: StepUpPolicy,
     private readonly links: EmailLinksRepository,
     private readonly limits: RateLimits,
     private readonly audit: AuditTrail,
@@ -52,7 +53,7 @@ export class EmailChangeService {
    *   ReauthenticationRequired, RateLimitedError
    */
   async prove(caller: UserCaller, email: string, proofs: UpdateProfileDto): Promise<ProvenRequest | null> {
-    const { user } = await this.session.userOf(caller);
+    const { user } = await this.session.getUser(caller);
     if (email === user.email) return null;
     try {
       await this.assertOwner(caller, user, proofs);
@@ -92,15 +93,15 @@ export class EmailChangeService {
 
   private async assertOwner(caller: UserCaller, user: User, proofs: UpdateProfileDto): Promise<void> {
     if (user.passwordHash === null) throw new ReauthenticationRequired();
-    const { passwordProofAt, factorProofAt, now } = await this.session.proofsOf(caller);
+    const { passwordProofAt, factorProofAt, now } = await this.session.getProofs(caller);
     const hasFactor = user.mfaEnabled && this.config.mfa.enabled;
     if (isFresh(passwordProofAt, now) && (!hasFactor || isFresh(factorProofAt, now))) return;
     const { currentPassword, stepUpGrantId } = proofs;
-    if (!hasFactor) return this.currentPassword.prove(caller, user, currentPassword);
+    if (!hasFactor) return this.currentPassword.verify(caller, user, currentPassword);
     const isValid =
       stepUpGrantId !== undefined && (await this.grants.isValid(stepUpGrantId, caller, user, 'change_email'));
     if (!isValid) throw new ExistingFactorStepUpRequired();
-    await this.currentPassword.prove(caller, user, currentPassword);
+    await this.currentPassword.verify(caller, user, currentPassword);
     if (!(await this.grants.consume(stepUpGrantId))) throw new ExistingFactorStepUpRequired();
   }
 

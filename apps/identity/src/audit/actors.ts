@@ -2,14 +2,14 @@ import type { Actor } from '@rmm/contracts';
 import type { AuditedCaller } from '@rmm/messaging';
 import type { MembershipKey } from '../members/membership.js';
 
-/** A user as an audit row names one. */
+/** Returns a user as actor of an audit entry. */
 export const actorOf = (user: { id: string; email?: string }): Actor => ({
   type: 'user',
   id: user.id,
   email: user.email ?? null,
 });
 
-/** Somebody who has no session yet, acting on its own account. */
+/** Returns the audited caller for a user without a session who acts on its own account. */
 export const selfCaller = (
   user: { id: string; email: string },
   membership: Pick<MembershipKey, 'partnerId' | 'orgId'> | null,
@@ -18,8 +18,8 @@ export const selfCaller = (
   tenant: { partnerId: membership?.partnerId ?? null, orgId: membership?.orgId ?? null },
 });
 
-/** Nobody we know: an address without account, a token without owner. */
-export const stranger = (email: string | null = null): AuditedCaller => ({
+/** Returns the audited caller for an address without account, or a token without owner. */
+export const unknownCaller = (email: string | null = null): AuditedCaller => ({
   actor: { type: 'user', id: null, email },
   tenant: { partnerId: null, orgId: null },
 });

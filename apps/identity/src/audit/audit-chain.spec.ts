@@ -1,4 +1,4 @@
-import { canonicalJson, EMPTY_CHAIN, firstBreak, sealRows, type AuditRow } from './audit-chain.js';
+import { canonicalJson, EMPTY_CHAIN, findFirstBreak, sealRows, type AuditRow } from './audit-chain.js';
 
 const row = (id: string, details: Record<string, unknown> = {}): Omit<AuditRow, 'sequence'> => ({
   id,
@@ -37,24 +37,24 @@ describe('the audit chain', () => {
     const first = sealRows(EMPTY_CHAIN, [row('a')]);
     const second = sealRows(first.head, [row('b')]);
     expect(second.sealed[0]).toMatchObject({ sequence: 2, previousChecksum: first.head.checksum });
-    expect(firstBreak(EMPTY_CHAIN, [...first.sealed, ...second.sealed])).toBeNull();
+    expect(findFirstBreak(EMPTY_CHAIN, [...first.sealed, ...second.sealed])).toBeNull();
   });
 
   it('finds a changed column', () => {
     const rows = chain();
     rows[1] = { ...rows[1], result: 'failure' };
-    expect(firstBreak(EMPTY_CHAIN, rows)).toEqual({ sequence: 2, id: 'b', kind: 'changed' });
+    expect(findFirstBreak(EMPTY_CHAIN, rows)).toEqual({ sequence: 2, id: 'b', kind: 'changed' });
   });
 
   it('finds a row whose bytes were rewritten too', () => {
     const rows = chain();
     const forged = sealRows({ sequence: 1, checksum: rows[1].previousChecksum }, [row('b', { forged: true })]);
     rows.splice(1, 1, ...forged.sealed);
-    expect(firstBreak(EMPTY_CHAIN, rows)).toEqual({ sequence: 3, id: 'c', kind: 'reordered' });
+    expect(findFirstBreak(EMPTY_CHAIN, rows)).toEqual({ sequence: 3, id: 'c', kind: 'reordered' });
   });
 
   it('finds a missing row', () => {
     const rows = chain().filter((r) => r.id !== 'c');
-    expect(firstBreak(EMPTY_CHAIN, rows)).toEqual({ sequence: 4, id: 'd', kind: 'missing' });
+    expect(findFirstBreak(EMPTY_CHAIN, rows)).toEqual({ sequence: 4, id: 'd', kind: 'missing' });
   });
 });

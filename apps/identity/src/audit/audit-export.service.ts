@@ -5,13 +5,13 @@ import { AuditTrail } from '@rmm/messaging';
 import { Clock, RateLimits } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { AUDIT_FILES, type AuditFile } from './audit-file.js';
-import type { AuditLogDto } from './audit-log.dto.js';
 import { AuditLogsService } from './audit-logs.service.js';
-import type { ExportAuditLogsDto } from './dto.js';
+import type { ExportAuditLogsDto } from './dto/audit-filters.dto.js';
+import type { AuditLogDto } from './dto/audit-log.dto.js';
 
-const PAGE = 500; // rows: some 400 KB of text, a few milliseconds of work between two waits
+const PAGE = 500; // entries: about 400 KB of text
 
-/** The audit trail as a file of any length, in the memory of one page. */
+/** Exports the audit trail as a file of any length, in the memory of one page. */
 @Injectable()
 export class AuditExportService {
   constructor(
@@ -23,8 +23,8 @@ export class AuditExportService {
   ) {}
 
   /**
-   * The first page is read before anything is answered, so that what fails then is an error body. What fails later cuts
-   * the connection: half a file never looks like a whole one. Who goes away ends the reading.
+   * Opens the file. The first page is read before the response starts, so that its failure is an error response. A later
+   * failure cuts the connection, so that a partial file never looks complete. A client that disconnects stops the reading.
    * @throws OrganizationAccessDenied, RateLimitedError
    */
   async open(caller: UserCaller, { format, ...filters }: ExportAuditLogsDto): Promise<StreamableFile> {
@@ -35,20 +35,18 @@ export class AuditExportService {
     const pages = this.logs.pages(caller, filters, PAGE);
     const first = await pages.next();
     const file = AUDIT_FILES[format];
-    const text = Readable.from(textOf(file, first.done ? [] : first.value, pages), { highWaterMark: 1 });
+    const text = Readable.from(formatPages(file, first.done ? [] : first.value, pages), { highWaterMark: 1 });
     return new StreamableFile(text, {
       type: file.mediaType,
-      disposition: `attachment; filename="audit-log-${fileTime(this.clock.nowMs())}.${format}"`,
+      disposition: `attachment; filename="audit-log-${formatFileTime(this.clock.nowMs())}.${format}"`,
     });
   }
 }
 
-async function* textOf(file: AuditFile, first: AuditLogDto[], rest: AsyncGenerator<AuditLogDto[]>) {
-  yield file.header + linesOf(file, first);
-  for await (const page of rest) yield linesOf(file, page);
+async function* formatPages(file: AuditFile, first: AuditLogDto[], rest: AsyncGenerator<AuditLogDto[]>) {
+  yield file.header + file.format(first);
+  for await (const page of rest) yield file.format(page);
 }
 
-const linesOf = ({ line }: AuditFile, rows: readonly AuditLogDto[]): string => rows.map(line).join('');
-
-/** `20261121T090000Z`: nothing in it needs quotes on any system. */
-const fileTime = (ms: number): string => new Date(ms).toISOString().replace(/[-:]|\.\d+/g, '');
+/** Formats a time for file names: `20261121T090000Z`, without characters that need quotes. */
+const formatFileTime = (ms: number): string => new Date(ms).toISOString().replace(/[-:]|\.\d+/g, '');

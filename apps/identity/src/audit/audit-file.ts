@@ -1,14 +1,15 @@
-import type { AuditLogDto } from './audit-log.dto.js';
+import { stringify } from 'csv-stringify/sync';
+import type { AuditLogDto } from './dto/audit-log.dto.js';
 
 export const AUDIT_FORMATS = ['csv', 'ndjson'] as const;
 export type AuditFormat = (typeof AUDIT_FORMATS)[number];
 
-/** How rows are written down. */
+/** A file format of exported entries. */
 export interface AuditFile {
   mediaType: string;
-  /** What stands before the first row. */
+  /** The text before the first entry. */
   header: string;
-  line: (row: AuditLogDto) => string;
+  format: (entries: readonly AuditLogDto[]) => string;
 }
 
 const COLUMNS = [
@@ -35,29 +36,34 @@ const COLUMNS = [
   'previousChecksum',
 ] as const satisfies readonly (keyof AuditLogDto)[];
 
-/** A spreadsheet takes a cell that begins so for a formula, also in the wide forms of the signs. @see CONTRACT.md 9 */
+/**
+ * A spreadsheet interprets a cell that begins with these as a formula, also in their full-width forms. The guard of
+ * csv-stringify leaves out line feeds.
+ */
 const FORMULA = /^[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/;
-const NEEDS_QUOTES = /[",\r\n]/;
 
-/** One cell by RFC 4180; objects as JSON, null as nothing. */
-export function csvCell(value: unknown): string {
+/** Formats rows by RFC 4180; objects as JSON, null as an empty cell. A cell that is a formula gets a leading quote. */
+export const formatCsv = (rows: readonly (readonly unknown[])[]): string =>
+  stringify(
+    rows.map((cells) => cells.map(toCell)),
+    { record_delimiter: '\r\n', quoted_match: /[\r\n]/ },
+  );
+
+function toCell(value: unknown): string {
   if (value === null || value === undefined) return '';
-  const plain = typeof value === 'string' ? value : JSON.stringify(value);
-  const text = FORMULA.test(plain) ? `'${plain}` : plain;
-  return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return FORMULA.test(text) ? `'${text}` : text;
 }
-
-const csvLine = (cells: readonly unknown[]): string => `${cells.map(csvCell).join(',')}\r\n`;
 
 export const AUDIT_FILES: Readonly<Record<AuditFormat, AuditFile>> = {
   csv: {
     mediaType: 'text/csv; charset=utf-8',
-    header: csvLine(COLUMNS),
-    line: (row) => csvLine(COLUMNS.map((column) => row[column])),
+    header: formatCsv([COLUMNS]),
+    format: (entries) => formatCsv(entries.map((entry) => COLUMNS.map((column) => entry[column]))),
   },
   ndjson: {
     mediaType: 'application/x-ndjson',
     header: '',
-    line: (row) => `${JSON.stringify(row)}\n`,
+    format: (entries) => entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''),
   },
 };

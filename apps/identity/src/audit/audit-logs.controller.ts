@@ -3,11 +3,11 @@ import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, FullPartnerAccess, RequirePermission, type UserCaller } from '@rmm/access';
 import { AuditExportService } from './audit-export.service.js';
 import { AUDIT_FILES } from './audit-file.js';
-import { AuditLogPageDto } from './audit-log.dto.js';
 import { AuditLogsService } from './audit-logs.service.js';
-import { ChainVerificationDto } from './chain-verification.dto.js';
 import { ChainVerificationService } from './chain-verification.service.js';
-import { ExportAuditLogsDto, ListAuditLogsDto, VerifyAuditLogsDto } from './dto.js';
+import { ExportAuditLogsDto, ListAuditLogsDto, VerifyAuditLogsDto } from './dto/audit-filters.dto.js';
+import { AuditLogPageDto } from './dto/audit-log.dto.js';
+import { ChainVerificationDto } from './dto/chain-verification.dto.js';
 
 const TEXT = { schema: { type: 'string', format: 'binary' } } as const;
 const FILE_TYPES = Object.values(AUDIT_FILES).map(({ mediaType }) => [mediaType.split(';')[0], TEXT] as const);
@@ -23,7 +23,7 @@ export class AuditLogsController {
 
   @Get()
   @RequirePermission('audit:read')
-  @ApiOperation({ summary: 'The audit trail, newest first' })
+  @ApiOperation({ summary: 'List audit entries, newest first' })
   @ApiOkResponse({ type: AuditLogPageDto })
   list(@CurrentCaller() caller: UserCaller, @Query() query: ListAuditLogsDto): Promise<AuditLogPageDto> {
     return this.logs.list(caller, query);
@@ -32,7 +32,7 @@ export class AuditLogsController {
   @Get('export')
   @RequirePermission('audit:export')
   @Header('Cache-Control', 'no-store')
-  @ApiOperation({ summary: 'The audit trail as a file, oldest first' })
+  @ApiOperation({ summary: 'Export audit entries as a file, oldest first' })
   @ApiOkResponse({ content: Object.fromEntries(FILE_TYPES) })
   export(@CurrentCaller() caller: UserCaller, @Query() query: ExportAuditLogsDto): Promise<StreamableFile> {
     return this.exports.open(caller, query);
@@ -41,7 +41,7 @@ export class AuditLogsController {
   @Get('verify')
   @RequirePermission('audit:manage')
   @FullPartnerAccess()
-  @ApiOperation({ summary: 'Check the hash chain of a partner' })
+  @ApiOperation({ summary: 'Verify the hash chain of a partner' })
   @ApiOkResponse({ type: ChainVerificationDto })
   verify(@CurrentCaller() caller: UserCaller, @Query() query: VerifyAuditLogsDto): Promise<ChainVerificationDto> {
     return this.chains.verify(caller, query);

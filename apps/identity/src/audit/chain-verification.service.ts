@@ -4,49 +4,49 @@ import { AuditTrail } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
 import type { TimeoutRule } from '@rmm/service-kit';
 import { ContextRequired } from '../members/member.errors.js';
-import { EMPTY_CHAIN, firstBreak, type AuditHead } from './audit-chain.js';
+import { EMPTY_CHAIN, findFirstBreak, type AuditHead } from './audit-chain.js';
 import {
-  AuditRepository,
+  AuditChainRepository,
   PLATFORM_CHAIN,
   type ChainEnds,
-  type ChainPlace,
+  type ChainPosition,
   type TimeRange,
-} from './audit.repository.js';
-import type { ChainBreakDto, ChainVerificationDto } from './chain-verification.dto.js';
-import type { VerifyAuditLogsDto } from './dto.js';
+} from './audit-chain.repository.js';
+import type { ChainBreakDto, ChainVerificationDto } from './dto/chain-verification.dto.js';
+import type { VerifyAuditLogsDto } from './dto/audit-filters.dto.js';
 
 const PAGE = 500; // rows
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 const AFTER_ALL = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
-/** A long chain takes its time; the pages between leave everybody else theirs. */
+/** A long chain takes minutes; it is read in pages, so that other requests are served meanwhile. */
 export const VERIFY_TIMEOUT: TimeoutRule = { path: '/audit-logs/verify', timeoutMs: 300_000 };
 
-interface Stretch {
-  /** The places to walk, both included; what the caller asked for lies within. */
+interface CheckedRange {
+  /** The positions to check, both included. */
   first: number;
   last: number;
-  /** The last place that was asked for. */
-  askedUpTo: number;
+  /** The last position that the caller requested. */
+  requestedUpTo: number;
 }
 
-interface Walk {
+interface CheckResult {
   checkedRows: number;
   broken: ChainBreakDto | null;
 }
 
-/** Checks that the audit trail is what was sealed. */
+/** Verifies that the audit trail is as it was sealed. @see docs/reference/audit.md */
 @Injectable()
 export class ChainVerificationService {
   constructor(
     private readonly worker: WorkerDatabase,
-    private readonly repository: AuditRepository,
+    private readonly repository: AuditChainRepository,
     private readonly audit: AuditTrail,
   ) {}
 
   /**
-   * Walks the chain of a partner (or the platform's) and names the first link that does not hold. With `from` or `to`
-   * it walks from the first to the last row of that time in the order of the chain, and the links at both ends.
+   * Verifies the chain of a partner (or the platform's) and returns the first broken link. With `from` or `to` it checks
+   * from the first to the last entry of that time in the order of the chain, and the links at both ends.
    * @throws ContextRequired
    */
   async verify(caller: UserCaller, { partnerId: named, from, to }: VerifyAuditLogsDto): Promise<ChainVerificationDto> {
@@ -55,8 +55,8 @@ export class ChainVerificationService {
       throw new ContextRequired();
     const chain = partnerId ?? PLATFORM_CHAIN;
     const ends = await this.repository.findEnds(this.worker, chain, { from, to });
-    const stretch = stretchOf(ends, { from, to });
-    const { checkedRows, broken } = stretch ? await this.walk(chain, stretch, ends) : { checkedRows: 0, broken: null };
+    const range = rangeToCheck(ends, { from, to });
+    const { checkedRows, broken } = range ? await this.check(chain, range, ends) : { checkedRows: 0, broken: null };
     const resource = { type: 'audit_log', name: 'Audit trail', id: partnerId, partnerId, orgId: null };
     await this.audit.recordDirect(caller, 'audit.verify', resource, {
       verified: broken === null,
@@ -78,26 +78,30 @@ export class ChainVerificationService {
     };
   }
 
-  private async walk(chain: string, { first, last, askedUpTo }: Stretch, ends: ChainEnds): Promise<Walk> {
-    let link = await this.linkBefore(chain, first);
+  private async check(
+    chain: string,
+    { first, last, requestedUpTo }: CheckedRange,
+    ends: ChainEnds,
+  ): Promise<CheckResult> {
+    let link = await this.findLinkBefore(chain, first);
     if (!link) return { checkedRows: 0, broken: { sequence: first, id: '', kind: 'missing' } };
-    let beyond: ChainPlace = { sequence: first, id: BEFORE_ALL };
+    let after: ChainPosition = { sequence: first, id: BEFORE_ALL };
     let checkedRows = 0;
     for (;;) {
-      const rows = await this.repository.listChain(this.worker, chain, beyond, last, PAGE);
+      const rows = await this.repository.listChain(this.worker, chain, after, last, PAGE);
       const end = rows.at(-1);
       if (!end) break;
-      checkedRows += rows.filter(({ sequence }) => sequence <= askedUpTo).length;
-      const broken = firstBreak(link, rows);
+      checkedRows += rows.filter(({ sequence }) => sequence <= requestedUpTo).length;
+      const broken = findFirstBreak(link, rows);
       if (broken) return { checkedRows, broken };
       link = { sequence: end.sequence, checksum: end.checksum };
-      beyond = { sequence: end.sequence, id: end.id };
+      after = { sequence: end.sequence, id: end.id };
     }
-    return { checkedRows, broken: await this.endBreak(chain, link, last, ends) };
+    return { checkedRows, broken: await this.findBreakAtEnd(chain, link, last, ends) };
   }
 
-  /** The link that the first place must follow from. Null when its row is gone. */
-  private async linkBefore(chain: string, first: number): Promise<AuditHead | null> {
+  /** Returns the link that the first position must follow from; null when its entry is missing. */
+  private async findLinkBefore(chain: string, first: number): Promise<AuditHead | null> {
     if (first <= 1) return EMPTY_CHAIN;
     const [before] = await this.repository.listChain(
       this.worker,
@@ -109,8 +113,8 @@ export class ChainVerificationService {
     return before ? { sequence: before.sequence, checksum: before.checksum } : null;
   }
 
-  /** What no row shows: rows missing at the end, another end than the one sealed, rows beyond it. */
-  private async endBreak(
+  /** Finds what no entry shows: entries missing at the end, another end than the sealed one, entries after it. */
+  private async findBreakAtEnd(
     chain: string,
     link: AuditHead,
     last: number,
@@ -121,21 +125,21 @@ export class ChainVerificationService {
     if (last < sealedUpTo) return null;
     if (head && link.checksum !== head.checksum) return { sequence: head.sequence, id: '', kind: 'changed' };
     if (latest === null || latest <= sealedUpTo) return null;
-    const beyond = { sequence: sealedUpTo, id: AFTER_ALL };
-    const [added] = await this.repository.listChain(this.worker, chain, beyond, latest, 1);
+    const after = { sequence: sealedUpTo, id: AFTER_ALL };
+    const [added] = await this.repository.listChain(this.worker, chain, after, latest, 1);
     return added ? { sequence: added.sequence, id: added.id, kind: 'reordered' } : null;
   }
 }
 
 /**
- * Which places to walk. A time covers the places between its first and its last row, late ones among them; the place
- * after the last one is walked too, for it shows whether one is missing there.
+ * Returns the positions to check. A range of time covers the positions between its first and its last entry, including
+ * late ones; the position after the last one is checked too, because it shows whether an entry is missing there.
  */
-function stretchOf({ head, first, last, latest }: ChainEnds, { from, to }: TimeRange): Stretch | null {
+function rangeToCheck({ head, first, last, latest }: ChainEnds, { from, to }: TimeRange): CheckedRange | null {
   const sealedUpTo = head?.sequence ?? 0;
-  if (!from && !to) return sealedUpTo > 0 || latest ? { first: 1, last: sealedUpTo, askedUpTo: sealedUpTo } : null;
+  if (!from && !to) return sealedUpTo > 0 || latest ? { first: 1, last: sealedUpTo, requestedUpTo: sealedUpTo } : null;
   if (first === null || last === null) return null;
   const begin = from ? first : 1;
   const end = to ? Math.min(last + 1, sealedUpTo) : sealedUpTo;
-  return { first: begin, last: end, askedUpTo: to ? last : sealedUpTo };
+  return { first: begin, last: end, requestedUpTo: to ? last : sealedUpTo };
 }

@@ -4,7 +4,7 @@ import { WorkerDatabase } from '@rmm/persistence';
 import { Logger } from '@rmm/service-kit';
 import { SYSTEM_CALLER } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { PasswordHasher } from '../passwords/password-hasher.js';
+import { PasswordHasher } from '../passwords/password-hasher.service.js';
 import { assertStrongPassword } from '../passwords/password-rules.js';
 import { SystemRolesRepository } from '../roles/system-roles.repository.js';
 import { UsersRepository } from '../users/users.repository.js';

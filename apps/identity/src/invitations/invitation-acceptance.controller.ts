@@ -2,9 +2,9 @@ import { Body, Controller, Get, HttpCode, Post, Req, Res } from '@nestjs/common'
 import { ApiGoneResponse, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
 import { Public } from '@rmm/access';
 import { GoneError } from '@rmm/service-kit';
-import { LoginBodyDto } from '../login/login-body.dto.js';
-import { clientOf, noStore, type HttpRequest, type HttpResponse } from '../sessions/http.js';
-import { SessionCookies } from '../sessions/session-cookies.js';
+import { LoginBodyDto } from '../login/dto/login-body.dto.js';
+import { clientKey, setNoStore, type HttpRequest, type HttpResponse } from '../sessions/http-request.js';
+import { SessionCookies } from '../sessions/session-cookies.service.js';
 import { AcceptInviteDto, PreviewInviteDto } from './dto/accept-invitation.dto.js';
 import { InvitePreviewDto } from './dto/invitation.dto.js';
 import { InvitationAcceptanceService } from './invitation-acceptance.service.js';
@@ -27,8 +27,8 @@ export class InvitationAcceptanceController {
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<InvitePreviewDto> {
-    noStore(response);
-    return this.acceptance.preview(token, clientOf(request));
+    setNoStore(response);
+    return this.acceptance.preview(token, clientKey(request));
   }
 
   /** Always 410: a token in a path would end up in logs. */
@@ -51,8 +51,8 @@ export class InvitationAcceptanceController {
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<LoginBodyDto> {
-    noStore(response);
-    const { body, session } = await this.acceptance.accept(dto, clientOf(request));
+    setNoStore(response);
+    const { body, session } = await this.acceptance.accept(dto, clientKey(request));
     this.cookies.set(request, response, session);
     return body;
   }

@@ -6,9 +6,9 @@ import { RateLimits } from '@rmm/service-kit';
 import { AccessChangesService } from '../access/access-changes.service.js';
 import { selfCaller } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { PasswordHasher } from '../passwords/password-hasher.js';
+import { PasswordHasher } from '../passwords/password-hasher.service.js';
 import { assertStrongPassword } from '../passwords/password-rules.js';
-import { SessionStarter, type FinishedLogin } from '../sessions/session-starter.js';
+import { LoginSessions, type FinishedLogin } from '../sessions/login-sessions.service.js';
 import { tenantIsActive, type UserMembership } from '../users/user.js';
 import type { AcceptInviteDto } from './dto/accept-invitation.dto.js';
 import type { InvitePreviewDto } from './dto/invitation.dto.js';
@@ -24,7 +24,7 @@ export class InvitationAcceptanceService {
     private readonly worker: WorkerDatabase,
     private readonly invitations: InvitationsRepository,
     private readonly hasher: PasswordHasher,
-    private readonly starter: SessionStarter,
+    private readonly logins: LoginSessions,
     private readonly audit: AuditTrail,
     private readonly accessChanges: AccessChangesService,
     private readonly limits: RateLimits,
@@ -60,9 +60,9 @@ export class InvitationAcceptanceService {
       await this.accessChanges.publish(tx, { userIds: [user.id], reason: 'invite_accepted' });
       const resource = { type: 'user', id: user.id, name: user.name };
       await this.audit.record(tx, selfCaller(user, membership), 'user.invite.accepted', resource);
-      return this.starter.start(tx, user, membership, { method: 'invite', mfa: false, passwordProven: true });
+      return this.logins.start(tx, user, membership, { method: 'invite', mfa: false, passwordProven: true });
     });
-    return this.starter.finish(started);
+    return this.logins.finish(started);
   }
 
   private findOffer(token: string): Promise<InvitationOffer | null> {

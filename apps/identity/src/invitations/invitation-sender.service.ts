@@ -3,7 +3,7 @@ import { AuditTrail, type AuditedCaller, type OutboxTransaction } from '@rmm/mes
 import { mintLinkToken } from '@rmm/secrets';
 import { AccessChangesService } from '../access/access-changes.service.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { MailOutbox } from '../mail/mail-outbox.js';
+import { MailOutbox } from '../mail/mail-outbox.service.js';
 import { tenantOf, type MemberScope } from '../members/member-scope.service.js';
 import type { Transaction } from '../transaction.js';
 import type { AccountSummary } from '../users/users.repository.js';

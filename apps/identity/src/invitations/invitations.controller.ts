@@ -1,7 +1,7 @@
 import { Body, Controller, HttpCode, Post, Res } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, FullPartnerAccess, RequirePermission, type UserCaller } from '@rmm/access';
-import { noStore, type HttpResponse } from '../sessions/http.js';
+import { setNoStore, type HttpResponse } from '../sessions/http-request.js';
 import { InvitedUserDto, InviteResentDto } from './dto/invitation.dto.js';
 import { InviteUserDto } from './dto/invite-user.dto.js';
 import { ResendInviteDto } from './dto/resend-invitation.dto.js';
@@ -22,7 +22,7 @@ export class InvitationsController {
     @Body() dto: InviteUserDto,
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<InvitedUserDto> {
-    noStore(response);
+    setNoStore(response);
     return this.invitations.invite(caller, dto);
   }
 
@@ -37,7 +37,7 @@ export class InvitationsController {
     @Body() dto: ResendInviteDto,
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<InviteResentDto> {
-    noStore(response);
+    setNoStore(response);
     return { success: true, ...(await this.invitations.resend(caller, dto)) };
   }
 }

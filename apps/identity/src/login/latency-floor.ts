@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Failures answer no sooner than this, so that the time says nothing about the reason. @see CONTRACT.md 4.7 */
+/** Failures take at least this long, so that the response time does not reveal the reason. */
 const FLOOR_MS = 350;
 
-/** Runs `work`; a failure is held back until the floor has passed. Successes are not delayed. */
+/** Runs `work` and delays a failure until the floor has passed. Successes are not delayed. */
 export async function withLatencyFloor<T>(work: () => Promise<T>, floorMs = FLOOR_MS): Promise<T> {
   const started = performance.now();
   try {

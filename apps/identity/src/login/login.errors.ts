@@ -1,6 +1,6 @@
 import { ForbiddenError, UnauthenticatedError } from '@rmm/service-kit';
 
-/** One answer for every reason; the reason stands in the audit row. */
+/** One response for every reason; the audit entry contains the reason. */
 export class LoginFailed extends UnauthenticatedError {
   override code = 'login_failed';
   override error = 'Invalid email or password';

@@ -13,30 +13,37 @@ interface MemberRow extends Addressee {
   permissions: Permission[];
 }
 
-/** $1 partner, $2 organization: its active members with what their roles give them, inheritance included. */
-const MEMBERS = `
-  select u.email, u.name, ${permissionsOfRole('m.role_id')} as permissions
-  from organization_membership m join user_account u on u.id = m.user_id
-  where m.partner_id = $1 and m.org_id = $2 and u.status = 'active'
-  order by u.email`;
-
-const PARTNER_ADMINS = `
-  select distinct u.email, u.name
-  from partner_membership m join user_account u on u.id = m.user_id join role r on r.id = m.role_id
-  where m.partner_id = $1 and r.system_key = 'partner_admin' and u.status = 'active'
-  order by u.email`;
-
-/** Who a mail about an organization goes to, under the worker login. */
+/** Recipients of mails about an organization, under the worker login. */
 @Injectable()
 export class MailAudienceRepository {
   constructor(private readonly worker: WorkerDatabase) {}
 
-  /** @see MailAudience */
+  /** Lists the organization's active members with the permission, else the partner's administrators. */
   async list({ partnerId, orgId, permission }: MailAudience): Promise<Addressee[]> {
     const required = parsePermission(permission);
-    const members = await this.worker.query<MemberRow>(MEMBERS, [partnerId, orgId]);
-    const holders = members.filter(({ permissions }) => required && hasPermission(permissions, required));
-    if (holders.length > 0) return holders.map(({ email, name }) => ({ email, name }));
-    return this.worker.query<Addressee>(PARTNER_ADMINS, [partnerId]);
+    const members = await this.listMembers(partnerId, orgId);
+    const permitted = members.filter(({ permissions }) => required && hasPermission(permissions, required));
+    if (permitted.length > 0) return permitted.map(({ email, name }) => ({ email, name }));
+    return this.listPartnerAdmins(partnerId);
+  }
+
+  private listMembers(partnerId: string, orgId: string): Promise<MemberRow[]> {
+    return this.worker.query(
+      `SELECT u.email, u.name, ${permissionsOfRole('m.role_id')} AS permissions
+       FROM organization_membership m JOIN user_account u ON u.id = m.user_id
+       WHERE m.partner_id = :partnerId AND m.org_id = :orgId AND u.status = 'active'
+       ORDER BY u.email`,
+      { partnerId, orgId },
+    );
+  }
+
+  private listPartnerAdmins(partnerId: string): Promise<Addressee[]> {
+    return this.worker.query(
+      `SELECT DISTINCT u.email, u.name
+       FROM partner_membership m JOIN user_account u ON u.id = m.user_id JOIN role r ON r.id = m.role_id
+       WHERE m.partner_id = :partnerId AND r.system_key = 'partner_admin' AND u.status = 'active'
+       ORDER BY u.email`,
+      { partnerId },
+    );
   }
 }

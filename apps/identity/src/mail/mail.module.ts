@@ -2,13 +2,15 @@ import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
 import { RedisConnections } from '@rmm/service-kit';
 import { MailAudienceRepository } from './mail-audience.repository.js';
-import { MAIL_QUEUE, MailOutbox } from './mail-outbox.js';
-import { MailSweep } from './mail-sweep.js';
-import { MailTransport } from './mail-transport.js';
-import { MailRpc } from './mail.rpc.js';
+import { MAIL_QUEUE, MailOutbox } from './mail-outbox.service.js';
+import { MailRequestsService } from './mail-requests.service.js';
+import { MailSweepJob } from './mail-sweep.job.js';
+import { MailTransport } from './mail-transport.service.js';
 import { MailRepository } from './mail.repository.js';
+import { MailRpc } from './mail.rpc.js';
 import { SendMailProcessor } from './send-mail.processor.js';
 
+/** Mails: outbox, templates, transport. */
 @Module({
   imports: [
     BullModule.registerQueueAsync({
@@ -22,7 +24,15 @@ import { SendMailProcessor } from './send-mail.processor.js';
     }),
   ],
   controllers: [MailRpc],
-  providers: [MailOutbox, MailAudienceRepository, MailRepository, MailTransport, MailSweep, SendMailProcessor],
+  providers: [
+    MailAudienceRepository,
+    MailOutbox,
+    MailRepository,
+    MailRequestsService,
+    MailSweepJob,
+    MailTransport,
+    SendMailProcessor,
+  ],
   exports: [MailOutbox],
 })
 export class MailModule {}

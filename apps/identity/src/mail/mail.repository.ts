@@ -1,76 +1,101 @@
 import { Injectable } from '@nestjs/common';
-import { WorkerDatabase } from '@rmm/persistence';
+import { WorkerDatabase, type SqlExecutor } from '@rmm/persistence';
+import type { Mail } from './mail.entity.js';
 
-export interface WaitingMail {
-  id: string;
-  recipient: string;
-  template: string;
-  locale: string;
+export type NewMailRow = Pick<Mail, 'id' | 'recipient' | 'template' | 'locale' | 'idempotencyKey'> & {
   valuesSealed: string;
-  attempts: number;
-}
+};
+
+export type LeasedMail = Pick<Mail, 'id' | 'recipient' | 'locale' | 'attempts'> & {
+  /** As stored: an older version may have written it. */
+  template: string;
+  valuesSealed: string;
+};
 
 const LEASE = '2 minutes';
 const MAX_ATTEMPTS = 8;
 
-/** What somebody chose, else what the partner of its first membership did. */
-const LOCALE_OF_RECIPIENT = `
-  select coalesce(u.preferences ->> 'locale', (
-    select p.settings ->> 'locale' from (
-      select partner_id, 1 as place, created_at from organization_membership where user_id = u.id
-      union all select partner_id, 2, created_at from partner_membership where user_id = u.id
-    ) m join partner p on p.id = m.partner_id order by m.place, m.created_at limit 1))
-  from user_account u where u.email = mail.recipient`;
+const INSERT = `
+  INSERT INTO mail (id, recipient, template, locale, values_sealed, idempotency_key)
+  VALUES (:id, :recipient, :template, :locale, :valuesSealed, :idempotencyKey)`;
 
-/** Mail rows, under the worker login. */
+/** The locale the recipient chose, else that of the partner of its first membership. */
+const LOCALE_OF_RECIPIENT = `
+  SELECT coalesce(u.preferences ->> 'locale', (
+    SELECT p.settings ->> 'locale' FROM (
+      SELECT partner_id, 1 AS rank, created_at FROM organization_membership WHERE user_id = u.id
+      UNION ALL SELECT partner_id, 2, created_at FROM partner_membership WHERE user_id = u.id
+    ) m JOIN partner p ON p.id = m.partner_id ORDER BY m.rank, m.created_at LIMIT 1))
+  FROM user_account u WHERE u.email = mail.recipient`;
+
+/**
+ * Mails. Inserted in the transaction of the change they report; all else runs under the worker login. SQL, because mails
+ * are leased and scheduled by the database clock.
+ */
 @Injectable()
 export class MailRepository {
   constructor(private readonly worker: WorkerDatabase) {}
 
-  /** Takes a mail that is due, for two minutes: null when it is sent, given up, or in another worker's hands. */
-  async lease(id: string): Promise<WaitingMail | null> {
-    const [row] = await this.worker.query<WaitingMail>(
-      `update mail set attempts = attempts + 1, next_attempt_at = now() + interval '${LEASE}'
-       where id = $1 and sent_at is null and abandoned_at is null and next_attempt_at <= now()
-       returning id, recipient, template, coalesce(nullif(locale, ''), (${LOCALE_OF_RECIPIENT}), 'en') as locale,
-         values_sealed as "valuesSealed", attempts`,
-      [id],
+  /**
+   * Stores a mail.
+   * @returns false when one with its idempotency key is stored already; keys need the worker's transaction, because the
+   *   service login may insert mails but not read them
+   */
+  async insert(tx: SqlExecutor, mail: NewMailRow): Promise<boolean> {
+    if (mail.idempotencyKey === null) {
+      await tx.query(INSERT, mail);
+      return true;
+    }
+    const rows = await tx.query(`${INSERT} ON CONFLICT (idempotency_key) DO NOTHING RETURNING id`, mail);
+    return rows.length === 1;
+  }
+
+  /** Leases a mail that is due for two minutes; null when it was sent, given up, or is leased by another worker. */
+  async lease(id: string): Promise<LeasedMail | null> {
+    const [row] = await this.worker.query<LeasedMail>(
+      `UPDATE mail SET attempts = attempts + 1, next_attempt_at = now() + INTERVAL '${LEASE}'
+       WHERE id = :id AND sent_at IS NULL AND abandoned_at IS NULL AND next_attempt_at <= now()
+       RETURNING id, recipient, template, coalesce(nullif(locale, ''), (${LOCALE_OF_RECIPIENT}), 'en') AS locale,
+         values_sealed AS "valuesSealed", attempts`,
+      { id },
     );
     return row ?? null;
   }
 
-  /** Sent: its values, links included, are forgotten. */
+  /** Marks a mail as sent and deletes its values, which may contain links. */
   async markSent(id: string): Promise<void> {
-    await this.worker.query('update mail set sent_at = now(), values_sealed = null, last_error = null where id = $1', [
+    await this.worker.query('UPDATE mail SET sent_at = now(), values_sealed = NULL, last_error = NULL WHERE id = :id', {
       id,
-    ]);
+    });
   }
 
-  /** Next try after 10, 40, 90 ... seconds; given up after the eighth. */
+  /** Schedules the next attempt after 10, 40, 90 ... seconds; gives up after the eighth. */
   async markFailed(id: string, error: string): Promise<void> {
     await this.worker.query(
-      `update mail set last_error = $2, next_attempt_at = now() + make_interval(secs => attempts * attempts * 10),
-         abandoned_at = case when attempts >= ${MAX_ATTEMPTS} then now() end
-       where id = $1`,
-      [id, error.slice(0, 500)],
+      `UPDATE mail SET last_error = :error, next_attempt_at = now() + make_interval(secs => attempts * attempts * 10),
+         abandoned_at = CASE WHEN attempts >= ${MAX_ATTEMPTS} THEN now() END
+       WHERE id = :id`,
+      { id, error: error.slice(0, 500) },
     );
   }
 
+  /** Lists the ids of mails that are due, at most `limit`. */
   async listDue(limit: number): Promise<string[]> {
     const rows = await this.worker.query<{ id: string }>(
-      `select id from mail where sent_at is null and abandoned_at is null and next_attempt_at <= now()
-       order by next_attempt_at limit $1`,
-      [limit],
+      `SELECT id FROM mail WHERE sent_at IS NULL AND abandoned_at IS NULL AND next_attempt_at <= now()
+       ORDER BY next_attempt_at LIMIT :limit`,
+      { limit },
     );
     return rows.map(({ id }) => id);
   }
 
-  /** Forgets mails that ended a week ago. */
+  /** Deletes up to `limit` mails that were sent or given up and are a week old. */
   async purge(limit: number): Promise<void> {
     await this.worker.query(
-      `delete from mail where id in (select id from mail where created_at < now() - interval '7 days'
-         and (sent_at is not null or abandoned_at is not null) limit $1)`,
-      [limit],
+      `DELETE FROM mail WHERE id IN (
+         SELECT id FROM mail WHERE created_at < now() - INTERVAL '7 days'
+           AND (sent_at IS NOT NULL OR abandoned_at IS NOT NULL) LIMIT :limit)`,
+      { limit },
     );
   }
 }

@@ -3,12 +3,12 @@ import { runJob } from '@rmm/messaging';
 import { KeyRing } from '@rmm/secrets';
 import { Logger } from '@rmm/service-kit';
 import type { Job } from 'bullmq';
-import { MAIL_QUEUE, mailSealContext, type MailJob } from './mail-outbox.js';
-import { MailRepository, type WaitingMail } from './mail.repository.js';
-import { MailTransport } from './mail-transport.js';
-import { isTemplate, renderMail } from './templates.js';
+import { MAIL_QUEUE, mailSealContext, type MailJob } from './mail-outbox.service.js';
+import { MailRepository, type LeasedMail } from './mail.repository.js';
+import { MailTransport } from './mail-transport.service.js';
+import { isMailTemplate, renderMail } from './mail-templates.js';
 
-/** Sends the mail a job names, if it still is to be sent. Twice does no harm. */
+/** Sends the mail of a job unless it was sent already. A repeated job is harmless. */
 @Processor(MAIL_QUEUE, { concurrency: 4 })
 export class SendMailProcessor extends WorkerHost {
   constructor(
@@ -24,10 +24,10 @@ export class SendMailProcessor extends WorkerHost {
     return runJob(data, () => this.send(data.mailId));
   }
 
-  /** Without a listener BullMQ writes to the console. RedisConnections has logged that Redis is away. */
+  /** Without a listener BullMQ writes to the console. RedisConnections logs the outage. */
   @OnWorkerEvent('error')
   onError(): void {
-    this.logger.debug('The mail worker lost Redis');
+    this.logger.debug('mail worker lost its connection to Redis; it reconnects');
   }
 
   private async send(mailId: string): Promise<void> {
@@ -37,13 +37,16 @@ export class SendMailProcessor extends WorkerHost {
       await this.transport.send(mail.recipient, this.render(mail));
       await this.mails.markSent(mail.id);
     } catch (err) {
-      this.logger.warn({ err, mailId, attempts: mail.attempts }, 'A mail could not be sent');
+      this.logger.warn(
+        { err, mailId, attempts: mail.attempts },
+        'mail could not be sent; it is tried again later, eight times at most',
+      );
       await this.mails.markFailed(mail.id, err instanceof Error ? err.message : String(err));
     }
   }
 
-  private render({ id, template, locale, valuesSealed }: WaitingMail) {
-    if (!isTemplate(template)) throw new Error(`No mail template "${template}"`);
+  private render({ id, template, locale, valuesSealed }: LeasedMail) {
+    if (!isMailTemplate(template)) throw new Error(`No mail template "${template}"`);
     const values = JSON.parse(this.keyRing.open(valuesSealed, mailSealContext(id))) as Record<string, string>;
     return renderMail(template, values, locale);
   }

@@ -9,7 +9,7 @@ import {
   type IdentityReplica,
 } from '../../test/identity-test-app.js';
 import { roleId } from '../../test/users.js';
-import { MailSweep } from './mail-sweep.js';
+import { MailSweepJob } from './mail-sweep.job.js';
 
 interface Received {
   from: string;
@@ -187,10 +187,10 @@ describe('mail over SMTP', () => {
     const again = new MailServer(server.port);
     await again.start();
     server = again;
-    await identity.app.get(MailSweep).run();
+    await identity.app.get(MailSweepJob).run();
     expect(await rowsTo(email)).toMatchObject([{ attempts: 1, sent: false }]); // its next try is not due yet
     await testApp.query('update mail set next_attempt_at = now() where recipient = $1', [email]);
-    await identity.app.get(MailSweep).run();
+    await identity.app.get(MailSweepJob).run();
     await server.mailTo(email);
     await eventually(async () =>
       expect(await rowsTo(email)).toMatchObject([{ attempts: 2, sent: true, sealed: null }]),

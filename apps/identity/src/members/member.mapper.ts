@@ -1,5 +1,5 @@
 import type { MfaConfig } from '../config.js';
-import { judgeMfa } from '../mfa/mfa-policy.js';
+import { evaluateMfa } from '../mfa/mfa-policy.js';
 import type { UserAccount } from '../users/user-account.entity.js';
 import type { UserDto } from './dto/member.dto.js';
 import type { PlatformUserDto } from './dto/platform-user.dto.js';
@@ -13,7 +13,7 @@ export function toUserDto(
   scope: MemberScope,
   mfa: MfaConfig,
 ): UserDto {
-  const { status, deadline } = judgeMfa(
+  const { status, deadline } = evaluateMfa(
     {
       scope: scope.kind,
       roleForcesMfa: row.roleForcesMfa,

@@ -6,7 +6,7 @@ import { NotFoundError, toPage, type Paged } from '@rmm/service-kit';
 import { AccessChangesService } from '../access/access-changes.service.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { RoleGrantPolicy } from '../roles/role-grant.policy.js';
-import { SessionEnder } from '../sessions/session-ender.js';
+import { SessionRevocations } from '../sessions/session-revocations.service.js';
 import type { AssignRoleDto } from './dto/assign-role.dto.js';
 import type { ListUsersDto } from './dto/list-members.dto.js';
 import type { MemberScopeQueryDto } from './dto/member-scope-query.dto.js';
@@ -25,7 +25,7 @@ export class MembersService {
     private readonly scopes: MemberScopeService,
     private readonly members: MembersRepository,
     private readonly grants: RoleGrantPolicy,
-    private readonly sessions: SessionEnder,
+    private readonly sessions: SessionRevocations,
     private readonly audit: AuditTrail,
     private readonly accessChanges: AccessChangesService,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
@@ -74,9 +74,8 @@ export class MembersService {
       const member = await this.lockMember(tx, caller, scope, userId);
       await this.assertNotLastAdmin(tx, scope, userId, member);
       // Before the membership: without it, row-level security hides the user and its sessions.
-      const sessions = await this.sessions.endAll(tx, userId, 'membership_gone');
+      const sessions = await this.sessions.revokeAllAndIncrementEpoch(tx, userId, 'membership_gone');
       await this.members.remove(tx, scope, userId);
-      await this.accessChanges.publish(tx, { userIds: [userId], reason: 'membership_gone' });
       const resource = { type: 'user', id: userId, name: member.email, ...tenantOf(scope) };
       await this.audit.record(tx, caller, 'user.remove', resource, { roleId: member.roleId, sessions });
     });

@@ -4,7 +4,7 @@ import { AuditTrail } from '@rmm/messaging';
 import { TenantDatabase } from '@rmm/persistence';
 import { ValidationError } from '@rmm/service-kit';
 import { AccessChangesService } from '../access/access-changes.service.js';
-import { SessionEnder } from '../sessions/session-ender.js';
+import { SessionRevocations } from '../sessions/session-revocations.service.js';
 import type { UserStatus } from '../users/user.js';
 import { UsersRepository } from '../users/users.repository.js';
 import type { PlatformUserDto } from './dto/platform-user.dto.js';
@@ -18,7 +18,7 @@ export class PlatformUsersService {
   constructor(
     private readonly tenants: TenantDatabase,
     private readonly users: UsersRepository,
-    private readonly sessions: SessionEnder,
+    private readonly sessions: SessionRevocations,
     private readonly audit: AuditTrail,
     private readonly accessChanges: AccessChangesService,
   ) {}
@@ -43,8 +43,8 @@ export class PlatformUsersService {
       const reason = status === 'disabled' ? disabledReason : null;
       const after = await this.users.change(tx, userId, { name, status, disabledReason: reason });
       const endsSessions = leavesActive(before.status, after.status);
-      const sessions = endsSessions ? await this.sessions.endAll(tx, userId, 'not_active') : 0;
-      await this.accessChanges.publish(tx, { userIds: [userId], reason: 'user_changed' });
+      const sessions = endsSessions ? await this.sessions.revokeAllAndIncrementEpoch(tx, userId, 'not_active') : 0;
+      if (!endsSessions) await this.accessChanges.publish(tx, { userIds: [userId], reason: 'user_changed' });
       const details = { fields: Object.keys(dto), status: { from: before.status, to: after.status }, sessions };
       await this.audit.record(tx, caller, 'user.update', { type: 'user', id: userId, name: after.email }, details);
       return toPlatformUserDto(after);

@@ -4,17 +4,15 @@ import { AuditTrail } from '@rmm/messaging';
 import { TenantDatabase } from '@rmm/persistence';
 import { RateLimits } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { CurrentPassword, CurrentPasswordWrong } from '../passwords/current-password.js';
-import { MailOutbox } from '../mail/mail-outbox.js';
-import { OwnSession } from '../sessions/own-session.js';
-import { SessionOpener, type IssuedSession } from '../sessions/session-opener.js';
-import { mfaFactsOf } from './mfa-facts.js';
-import type { UserMembership, User } from '../users/user.js';
-import { CodeChecker } from './code-checker.js';
-import { FactorSession } from './factor-session.js';
-import { FactorsRepository } from './factors.repository.js';
-import { demandsFactor } from './mfa-policy.js';
-import { MfaCodeInvalid, MfaNotEnabled, MfaRequiredByPolicy } from './mfa.errors.js';
+import { CurrentPassword } from '../passwords/current-password.service.js';
+import { CurrentPasswordWrong } from '../passwords/password.errors.js';
+import { CurrentSession } from '../sessions/current-session.service.js';
+import type { IssuedSession } from '../sessions/sessions.service.js';
+import type { User } from '../users/user.js';
+import { MfaCodeVerifier } from './mfa-code-verifier.service.js';
+import { MfaFactorChanges } from './mfa-factor-changes.service.js';
+import { requiresFactor, toMfaFacts } from './mfa-policy.js';
+import { MfaCodeInvalid, MfaNotEnabled, MfaRequiredByPolicy, ReplacementSessionRequired } from './mfa.errors.js';
 
 export interface DisableProofs {
   currentPassword: string | undefined;
@@ -26,73 +24,52 @@ export interface DisableProofs {
 
 type Refusal = 'policy' | 'wrong_password' | 'wrong_code';
 
-/** Giving the second factor up. @see SPEC.md 5.6 */
+/** Disables the second factor of a user. @see docs/reference/mfa-and-policies.md */
 @Injectable()
 export class MfaDisableService {
   constructor(
     private readonly tenants: TenantDatabase,
-    private readonly session: OwnSession,
+    private readonly session: CurrentSession,
     private readonly currentPassword: CurrentPassword,
-    private readonly codes: CodeChecker,
-    private readonly factors: FactorsRepository,
-    private readonly factorSession: FactorSession,
-    private readonly opener: SessionOpener,
+    private readonly codes: MfaCodeVerifier,
+    private readonly changes: MfaFactorChanges,
     private readonly limits: RateLimits,
     private readonly audit: AuditTrail,
-    private readonly mail: MailOutbox,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 
   /**
-   * Clears secret, phone and recovery codes and ends every session, the caller's being issued anew, in one transaction.
-   * @throws MfaNotEnabled, MfaRequiredByPolicy, ReplacementSessionRequired, CurrentPasswordWrong, MfaCodeInvalid,
-   *   RateLimitedError; in this order
+   * Deletes secret, phone and recovery codes and ends every session; the caller's is issued again.
+   * @throws MfaNotEnabled, MfaRequiredByPolicy, ReplacementSessionRequired, CurrentPasswordWrong, RateLimitedError,
+   *   MfaCodeInvalid; in this order
    */
   async disable(caller: UserCaller, proofs: DisableProofs): Promise<IssuedSession> {
-    const { user, membership } = await this.session.userOf(caller);
+    const owner = await this.session.getUser(caller);
+    const { user } = owner;
     if (!user.mfaEnabled) throw new MfaNotEnabled();
-    if (this.isDemanded(user)) return this.refuse(caller, user, 'policy', new MfaRequiredByPolicy());
-    await this.factorSession.assertReplaceable(caller, proofs.refreshToken);
-    await this.provePassword(caller, user, proofs.currentPassword);
+    if (this.isRequired(user)) return this.refuse(caller, user, 'policy', new MfaRequiredByPolicy());
+    if (!(await this.session.ownsRefreshToken(caller, proofs.refreshToken))) throw new ReplacementSessionRequired();
+    await this.verifyPassword(caller, user, proofs.currentPassword);
     await this.limits.hit(this.config.limits.mfaVerify, user.id);
-    const rightTotp = await this.codes.checkTotp(this.tenants.reader(caller), user.id, proofs.code);
-    const session = await this.clear(caller, user, membership, rightTotp ? null : proofs.code);
+    const isTotp = await this.codes.verifyTotp(this.tenants.reader(caller), user.id, proofs.code);
+    const session = await this.changes.disable(caller, owner, isTotp ? null : proofs.code);
+    if (!session) return this.refuse(caller, user, 'wrong_code', new MfaCodeInvalid());
     await this.limits.reset(this.config.limits.mfaVerify, user.id);
     return session;
   }
 
-  /** The factor is the account's: one membership that demands it keeps it for all. */
-  private isDemanded(user: User): boolean {
-    return user.memberships.some((membership) => demandsFactor(mfaFactsOf(user, membership), this.config.mfa));
+  /** Returns true when any membership requires the factor: all memberships share it. */
+  private isRequired(user: User): boolean {
+    return user.memberships.some((membership) => requiresFactor(toMfaFacts(user, membership), this.config.mfa));
   }
 
-  private async provePassword(caller: UserCaller, user: User, password: string | undefined): Promise<void> {
+  private async verifyPassword(caller: UserCaller, user: User, password: string | undefined): Promise<void> {
     try {
-      await this.currentPassword.prove(caller, user, password);
+      await this.currentPassword.verify(caller, user, password);
     } catch (error) {
       if (error instanceof CurrentPasswordWrong) return this.refuse(caller, user, 'wrong_password', error);
       throw error;
     }
-  }
-
-  /** @param recoveryCode  to be used up by the change, where the app's code did not already prove it */
-  private async clear(
-    caller: UserCaller,
-    user: User,
-    membership: UserMembership,
-    recoveryCode: string | null,
-  ): Promise<IssuedSession> {
-    const opened = await this.tenants.transaction(caller, async (tx) => {
-      if (recoveryCode !== null && !(await this.codes.useRecoveryCode(tx, user.id, recoveryCode))) return null;
-      const epochs = await this.factors.clear(tx, user.id, user.mfaEpoch);
-      if (!epochs) throw new MfaNotEnabled();
-      const self = { type: 'user', id: user.id, name: user.name };
-      const proof = recoveryCode === null ? 'totp' : 'recovery';
-      await this.audit.record(tx, caller, 'auth.mfa.disable', self, { method: user.mfaMethod, proof });
-      await this.mail.add(tx, { to: user.email, template: 'mfa-disabled', values: { name: user.name } });
-      return this.factorSession.reissue(tx, caller, { ...user, ...epochs }, membership);
-    });
-    return opened ? this.opener.issue(opened) : this.refuse(caller, user, 'wrong_code', new MfaCodeInvalid());
   }
 
   private async refuse(caller: UserCaller, { id, name }: User, reason: Refusal, error: Error): Promise<never> {

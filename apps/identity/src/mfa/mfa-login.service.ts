@@ -4,16 +4,14 @@ import { WorkerDatabase } from '@rmm/persistence';
 import { RateLimits } from '@rmm/service-kit';
 import { selfCaller } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { SessionStarter, type FinishedLogin } from '../sessions/session-starter.js';
+import { LoginSessions, type FinishedLogin } from '../sessions/login-sessions.service.js';
+import { tenantIsActive, type User, type UserMembership } from '../users/user.js';
 import { UsersRepository } from '../users/users.repository.js';
-import { tenantIsActive, type UserMembership, type User } from '../users/user.js';
-import { CodeChecker } from './code-checker.js';
-import { FactorsRepository } from './factors.repository.js';
+import type { VerifyMethod } from './dto/verify-mfa.dto.js';
+import { MfaCodeVerifier } from './mfa-code-verifier.service.js';
 import { MfaCodeInvalid, MfaMethodMismatch, MfaSessionInvalid } from './mfa.errors.js';
-import { PendingLogins, stillTheSame } from './pending-logins.js';
+import { isUnchanged, PendingLogins } from './pending-logins.service.js';
 import { normalizeRecoveryCode } from './recovery-codes.js';
-
-export type VerifyMethod = 'totp' | 'sms' | 'recovery';
 
 /** The second step of a login. */
 @Injectable()
@@ -22,16 +20,15 @@ export class MfaLoginService {
     private readonly worker: WorkerDatabase,
     private readonly users: UsersRepository,
     private readonly pendingLogins: PendingLogins,
-    private readonly codes: CodeChecker,
-    private readonly factors: FactorsRepository,
-    private readonly starter: SessionStarter,
+    private readonly codes: MfaCodeVerifier,
+    private readonly logins: LoginSessions,
     private readonly limits: RateLimits,
     private readonly audit: AuditTrail,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 
   /**
-   * Trades a temporary token and a code for a session with `mfa: true`.
+   * Exchanges a temporary token and a code for a session with `mfa: true`.
    * @throws MfaSessionInvalid 401; MfaCodeInvalid, MfaMethodMismatch 400; RateLimitedError per user, not per token
    */
   async verify(tempToken: string, code: string, method?: VerifyMethod): Promise<FinishedLogin> {
@@ -40,21 +37,21 @@ export class MfaLoginService {
     await this.limits.hit(this.config.limits.mfaVerify, pending.userId);
     const user = await this.users.findById(this.worker, pending.userId);
     const membership = user?.memberships.find(tenantIsActive);
-    if (!user || !membership || !stillTheSame(pending, user)) {
-      await this.pendingLogins.end(tempToken);
+    if (!user || !membership || !isUnchanged(pending, user)) {
+      await this.pendingLogins.consume(tempToken);
       throw new MfaSessionInvalid();
     }
     const kind = method ?? (normalizeRecoveryCode(code) ? 'recovery' : 'totp');
     if (kind === 'sms') throw new MfaMethodMismatch();
-    if (!(await this.isRight(user, kind, code))) return this.refuse(user, membership, kind);
-    if (!(await this.pendingLogins.end(tempToken))) throw new MfaSessionInvalid();
+    if (!(await this.isCorrect(user, kind, code))) return this.refuse(user, membership, kind);
+    if (!(await this.pendingLogins.consume(tempToken))) throw new MfaSessionInvalid();
 
-    const finished = await this.openSession(user, membership, kind, code);
+    const login = await this.startSession(user, membership, kind, code);
     await this.limits.reset(this.config.limits.mfaVerify, user.id);
-    return finished;
+    return login;
   }
 
-  private async openSession(
+  private async startSession(
     user: User,
     membership: UserMembership,
     kind: VerifyMethod,
@@ -67,17 +64,16 @@ export class MfaLoginService {
         await this.audit.record(tx, selfCaller(user, membership), 'auth.mfa.recovery_code.used', self);
       }
       const proven = { mfa: true, factorProven: true, passwordProven: true };
-      return this.starter.start(tx, user, membership, { method: 'password', ...proven });
+      return this.logins.start(tx, user, membership, { method: 'password', ...proven });
     });
-    return this.starter.finish(started);
+    return this.logins.finish(started);
   }
 
-  /** A recovery code is only looked at here; it is used up in the transaction of the session. */
-  private isRight(user: User, kind: VerifyMethod, input: string): Promise<boolean> {
-    if (kind === 'totp') return this.codes.checkTotp(this.worker, user.id, input);
-    const code = normalizeRecoveryCode(input);
-    if (!code) return Promise.resolve(false);
-    return this.factors.hasRecoveryCode(this.worker, user.id, this.codes.hashRecoveryCode(user.id, code));
+  /** A recovery code is checked here and used in the transaction of the session. */
+  private isCorrect(user: User, kind: VerifyMethod, code: string): Promise<boolean> {
+    return kind === 'totp'
+      ? this.codes.verifyTotp(this.worker, user.id, code)
+      : this.codes.verifyRecoveryCode(this.worker, user.id, code);
   }
 
   private async refuse(user: User, membership: UserMembership, method: VerifyMethod): Promise<never> {

@@ -1,9 +1,10 @@
 import type { AccessScope, PartnerSecurity } from '@rmm/contracts';
+import type { User, UserMembership } from '../users/user.js';
 
 /** `settings.security` of a partner or an organization. */
 export type SecuritySettings = PartnerSecurity;
 
-/** What the policy needs to know about one user in one membership. */
+/** The facts about one user in one membership that the policy decides by. */
 export interface MfaFacts {
   scope: AccessScope;
   roleForcesMfa: boolean;
@@ -11,7 +12,7 @@ export interface MfaFacts {
   organizationSecurity: SecuritySettings | null;
   hasFactor: boolean;
   everHadFactor: boolean;
-  /** When the enrollment window was opened, and its stored end. */
+  /** When the enrollment window was opened; its stored end follows. */
   graceGrantedAt: Date | null;
   enrollmentDeadline: Date | null;
   /** The database clock. */
@@ -28,11 +29,11 @@ export interface MfaSwitches {
 export const MFA_STATUSES = ['enrolled', 'pending', 'overdue', 'not_required'] as const;
 export type MfaStatus = (typeof MFA_STATUSES)[number];
 
-export interface MfaVerdict {
+export interface MfaDecision {
   status: MfaStatus;
   /** True when protected routes answer 428 now. */
   enrollmentRequired: boolean;
-  /** True when the window is to be opened: the role demands a factor and nobody opened it yet. */
+  /** True when the window has to be opened: the role requires a factor and the user has no window yet. */
   opensGrace: boolean;
   /** The end of an open window, else null. */
   deadline: Date | null;
@@ -44,13 +45,13 @@ export const MAX_GRACE_DAYS = 30;
 const DAY_MS = 86_400_000;
 
 /**
- * The one answer to "must this user have a factor?": for login, refresh, gates and lists alike.
- * A setting bites at once; a role leaves a window to users who never held a factor; system scope is never asked.
- * @see CONTRACT.md 5
+ * Decides whether a user must have a factor; used by login, refresh, access checks and lists alike. A setting applies at
+ * once; a role leaves an enrollment window to users who never had a factor; system scope is exempt.
+ * @see docs/reference/mfa-and-policies.md
  */
-export function judgeMfa(facts: MfaFacts, switches: MfaSwitches): MfaVerdict {
+export function evaluateMfa(facts: MfaFacts, switches: MfaSwitches): MfaDecision {
   const allowedMethods = allowedMfaMethods(facts.partnerSecurity, facts.organizationSecurity);
-  const verdict = (status: MfaStatus, deadline: Date | null = null, opensGrace = false): MfaVerdict => ({
+  const decide = (status: MfaStatus, deadline: Date | null = null, opensGrace = false): MfaDecision => ({
     status,
     enrollmentRequired: status === 'overdue',
     opensGrace,
@@ -58,28 +59,28 @@ export function judgeMfa(facts: MfaFacts, switches: MfaSwitches): MfaVerdict {
     allowedMethods,
   });
 
-  if (facts.hasFactor) return verdict('enrolled');
-  if (!switches.enabled || facts.scope === 'system') return verdict('not_required');
-  if (facts.partnerSecurity?.requireMfa || facts.organizationSecurity?.requireMfa) return verdict('overdue');
-  if (!facts.roleForcesMfa || !switches.forceByRole) return verdict('not_required');
-  if (facts.everHadFactor) return verdict('overdue');
+  if (facts.hasFactor) return decide('enrolled');
+  if (!switches.enabled || facts.scope === 'system') return decide('not_required');
+  if (facts.partnerSecurity?.requireMfa || facts.organizationSecurity?.requireMfa) return decide('overdue');
+  if (!facts.roleForcesMfa || !switches.forceByRole) return decide('not_required');
+  if (facts.everHadFactor) return decide('overdue');
 
   const days = graceDays(facts.partnerSecurity);
-  if (days === 0) return verdict('overdue');
+  if (days === 0) return decide('overdue');
   const deadline = graceEnd(facts, days);
-  if (deadline === null) return verdict('pending', null, true);
-  return facts.now < deadline ? verdict('pending', deadline) : verdict('overdue', deadline);
+  if (deadline === null) return decide('pending', null, true);
+  return facts.now < deadline ? decide('pending', deadline) : decide('overdue', deadline);
 }
 
 /**
- * Would this membership ask for a factor if the user gave its own up? Asked before one is lost, so settings that
- * nobody can make sense of count as a demand.
- * @see CONTRACT.md 5.1, "settings unreadable"
+ * Returns true when this membership would require a factor if the user removed its own. Settings that cannot be read
+ * count as a requirement, because this is asked before a factor is removed.
+ * @see docs/reference/mfa-and-policies.md
  */
-export function demandsFactor(facts: MfaFacts, switches: MfaSwitches): boolean {
-  const given = judgeMfa({ ...facts, hasFactor: false, everHadFactor: true }, switches);
+export function requiresFactor(facts: MfaFacts, switches: MfaSwitches): boolean {
+  const decision = evaluateMfa({ ...facts, hasFactor: false, everHadFactor: true }, switches);
   const unreadable = [facts.partnerSecurity, facts.organizationSecurity].some(isUnreadable);
-  return given.enrollmentRequired || (unreadable && switches.enabled && facts.scope !== 'system');
+  return decision.enrollmentRequired || (unreadable && switches.enabled && facts.scope !== 'system');
 }
 
 function isUnreadable(settings: unknown): boolean {
@@ -88,20 +89,33 @@ function isUnreadable(settings: unknown): boolean {
   return typeof ((settings as SecuritySettings).requireMfa ?? false) !== 'boolean';
 }
 
-/** 0 to 30; 14 when the partner says nothing. */
+/** Returns the days of the enrollment window: 0 to 30, 14 when the partner has no setting. */
 export function graceDays(partnerSecurity: SecuritySettings | null): number {
   const days = partnerSecurity?.mfaEnrollmentGraceDays ?? DEFAULT_GRACE_DAYS;
   return Math.min(Math.max(Math.trunc(days), 0), MAX_GRACE_DAYS);
 }
 
-/** The earlier of the stored end and the partner's present days: a partner may shorten a window, never stretch it. */
+/** Returns the earlier of the stored end and the partner's current days: a partner may shorten a window, never extend it. */
 function graceEnd({ graceGrantedAt, enrollmentDeadline }: MfaFacts, days: number): Date | null {
   if (!graceGrantedAt || !enrollmentDeadline) return null;
   return new Date(Math.min(enrollmentDeadline.getTime(), graceGrantedAt.getTime() + days * DAY_MS));
 }
 
-/** TOTP and SMS unless either owner says no; passkeys always. */
+/** Returns the allowed methods: TOTP and SMS unless partner or organization excludes them; passkeys always. */
 export function allowedMfaMethods(...owners: (SecuritySettings | null)[]): ('totp' | 'sms' | 'passkey')[] {
   const allows = (method: 'totp' | 'sms') => owners.every((owner) => owner?.allowedMfaMethods?.[method] !== false);
   return (['totp', 'sms', 'passkey'] as const).filter((method) => method === 'passkey' || allows(method));
 }
+
+/** Returns the facts about a user in one of its memberships. */
+export const toMfaFacts = (user: User, membership: UserMembership): MfaFacts => ({
+  scope: membership.scope,
+  roleForcesMfa: membership.roleForcesMfa,
+  partnerSecurity: membership.partnerSecurity,
+  organizationSecurity: membership.organizationSecurity,
+  hasFactor: user.mfaEnabled,
+  everHadFactor: user.firstFactorAt !== null,
+  graceGrantedAt: user.graceGrantedAt,
+  enrollmentDeadline: user.enrollmentDeadline,
+  now: user.now,
+});

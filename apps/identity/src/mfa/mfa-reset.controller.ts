@@ -6,7 +6,7 @@ import { DoneWithMessageDto } from '../dto/success.dto.js';
 import { MemberScopeQueryDto } from '../members/dto/member-scope-query.dto.js';
 import { MfaResetService } from './mfa-reset.service.js';
 
-/** Beside the MFA routes, since it works while `ENABLE_2FA` is false too. */
+/** Separate from the MFA routes, because it also works while `ENABLE_2FA` is false. */
 @ApiTags('Users')
 @Controller('users')
 export class MfaResetController {
@@ -17,7 +17,7 @@ export class MfaResetController {
   @RequireMfa()
   @FullPartnerAccess()
   @HttpCode(200)
-  @ApiOperation({ summary: "Clear a member's second factor and end its sessions" })
+  @ApiOperation({ summary: "Reset a member's second factor and end its sessions" })
   @ApiOkResponse({ type: DoneWithMessageDto })
   async reset(
     @CurrentCaller() caller: UserCaller,
@@ -25,8 +25,8 @@ export class MfaResetController {
     @Query() query: MemberScopeQueryDto,
     @Body() body: MemberScopeQueryDto,
   ): Promise<DoneWithMessageDto> {
-    const axis = { orgId: body.orgId ?? query.orgId, partnerId: body.partnerId ?? query.partnerId };
-    await this.resets.reset(caller, id, axis);
-    return { success: true, message: 'MFA was reset. The user enrolls anew at the next sign-in.' };
+    const scope = { orgId: body.orgId ?? query.orgId, partnerId: body.partnerId ?? query.partnerId };
+    await this.resets.reset(caller, id, scope);
+    return { success: true, message: 'MFA was reset. The user enrolls again at the next sign-in.' };
   }
 }

@@ -10,17 +10,21 @@ import {
   UserAuthenticator,
   type UserCaller,
 } from '@rmm/access';
-import { LoginBodyDto } from '../login/login-body.dto.js';
 import { ApiOkOneOf } from '../api-ok-one-of.decorator.js';
-import { noStore, type HttpRequest, type HttpResponse } from '../sessions/http.js';
-import { REFRESH_COOKIE, SessionCookies } from '../sessions/session-cookies.js';
-import { MfaDisableDto, MfaEnableDto, MfaSetupDto, MfaVerifyDto, ReplaceRecoveryCodesDto } from './dto.js';
-import { MfaDisabledDto, MfaEnabledDto, MfaEnabledWithCodesDto, MfaSetupStartedDto } from './mfa-answers.dto.js';
+import { LoginBodyDto } from '../login/dto/login-body.dto.js';
+import { setNoStore, type HttpRequest, type HttpResponse } from '../sessions/http-request.js';
+import { REFRESH_COOKIE, SessionCookies } from '../sessions/session-cookies.service.js';
+import { DisableMfaDto } from './dto/disable-mfa.dto.js';
+import { EnableMfaDto } from './dto/enable-mfa.dto.js';
+import { MfaDisabledDto, MfaEnabledDto, MfaEnabledWithCodesDto } from './dto/mfa-enabled.dto.js';
+import { MfaSetupStartedDto } from './dto/mfa-setup-started.dto.js';
+import { ReplaceRecoveryCodesDto } from './dto/replace-recovery-codes.dto.js';
+import { StartMfaSetupDto } from './dto/start-mfa-setup.dto.js';
+import { VerifyMfaDto } from './dto/verify-mfa.dto.js';
 import { MfaDisableService } from './mfa-disable.service.js';
 import { MfaEnabledGuard } from './mfa-enabled.guard.js';
 import { MfaLoginService } from './mfa-login.service.js';
 import { MfaSetupService } from './mfa-setup.service.js';
-import { RecoveryCodesService } from './recovery-codes.service.js';
 
 @ApiTags('MFA')
 @Controller('auth/mfa')
@@ -29,8 +33,7 @@ export class MfaController {
   constructor(
     private readonly setups: MfaSetupService,
     private readonly logins: MfaLoginService,
-    private readonly disabling: MfaDisableService,
-    private readonly recoveryCodes: RecoveryCodesService,
+    private readonly disables: MfaDisableService,
     private readonly users: UserAuthenticator,
     private readonly cookies: SessionCookies,
   ) {}
@@ -40,29 +43,29 @@ export class MfaController {
   @SkipTenantStatus()
   @SkipMfaEnrollment()
   @HttpCode(200)
-  @ApiOperation({ summary: 'Begin to enroll an authenticator app; good for ten minutes' })
+  @ApiOperation({ summary: 'Start the setup of an authenticator app', description: 'Valid for ten minutes.' })
   @ApiOkResponse({ type: MfaSetupStartedDto })
   setup(
     @CurrentCaller() caller: UserCaller,
-    @Body() { stepUpGrantId }: MfaSetupDto,
+    @Body() { stepUpGrantId }: StartMfaSetupDto,
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<MfaSetupStartedDto> {
-    noStore(response);
+    setNoStore(response);
     return this.setups.start(caller, stepUpGrantId);
   }
 
-  /** The temporary token decides: with one this is the second step of a login, without one it confirms a setup. */
+  /** With a temporary token this is the second step of a login, without one it confirms a setup. */
   @Post('verify')
   @Public({ optionalBearer: true })
   @HttpCode(200)
-  @ApiOperation({ summary: 'Second step of a login, or confirm a setup' })
+  @ApiOperation({ summary: 'Verify the second factor of a login or confirm a setup' })
   @ApiOkOneOf(LoginBodyDto, MfaEnabledDto)
   async verify(
-    @Body() { code, tempToken, method, stepUpGrantId }: MfaVerifyDto,
+    @Body() { code, tempToken, method, stepUpGrantId }: VerifyMfaDto,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<LoginBodyDto | MfaEnabledDto> {
-    noStore(response);
+    setNoStore(response);
     if (tempToken !== undefined) {
       const { body, session } = await this.logins.verify(tempToken, code, method);
       this.cookies.set(request, response, session);
@@ -78,15 +81,18 @@ export class MfaController {
   @SkipTenantStatus()
   @SkipMfaEnrollment()
   @HttpCode(200)
-  @ApiOperation({ summary: 'Confirm a setup; answers the recovery codes once' })
+  @ApiOperation({
+    summary: 'Confirm a setup',
+    description: 'The response contains the recovery codes; they are shown once.',
+  })
   @ApiOkResponse({ type: MfaEnabledWithCodesDto })
   async enable(
     @CurrentCaller() caller: UserCaller,
-    @Body() { code, stepUpGrantId }: MfaEnableDto,
+    @Body() { code, stepUpGrantId }: EnableMfaDto,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<MfaEnabledWithCodesDto> {
-    noStore(response);
+    setNoStore(response);
     const { session, recoveryCodes } = await this.setups.confirm(caller, code, stepUpGrantId);
     const issued = this.cookies.set(request, response, session);
     return { success: true, recoveryCodes, message: 'MFA enabled', ...issued };
@@ -97,18 +103,18 @@ export class MfaController {
   @SkipTenantStatus()
   @SkipMfaEnrollment()
   @HttpCode(200)
-  @ApiOperation({ summary: 'Give the second factor up; ends every other session' })
+  @ApiOperation({ summary: 'Disable the second factor', description: 'Ends every other session.' })
   @ApiOkResponse({ type: MfaDisabledDto })
   async disable(
     @CurrentCaller() caller: UserCaller,
-    @Body() { currentPassword, code, refreshToken: kept }: MfaDisableDto,
+    @Body() { currentPassword, code, refreshToken: given }: DisableMfaDto,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<MfaDisabledDto> {
-    noStore(response);
-    const refreshToken = kept ?? this.cookies.read(request, REFRESH_COOKIE);
-    const session = await this.disabling.disable(caller, { currentPassword, code, refreshToken });
-    const issued = kept === undefined ? this.cookies.set(request, response, session) : session;
+    setNoStore(response);
+    const refreshToken = given ?? this.cookies.read(request, REFRESH_COOKIE);
+    const session = await this.disables.disable(caller, { currentPassword, code, refreshToken });
+    const issued = given === undefined ? this.cookies.set(request, response, session) : session;
     return { success: true, message: 'MFA disabled', ...issued };
   }
 
@@ -118,7 +124,7 @@ export class MfaController {
   @SkipTenantStatus()
   @SkipMfaEnrollment()
   @HttpCode(200)
-  @ApiOperation({ summary: 'Replace all recovery codes; the old ones die at once' })
+  @ApiOperation({ summary: 'Replace all recovery codes', description: 'The old ones become invalid at once.' })
   @ApiOkResponse({ type: MfaEnabledWithCodesDto })
   async replaceRecoveryCodes(
     @CurrentCaller() caller: UserCaller,
@@ -126,8 +132,8 @@ export class MfaController {
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<MfaEnabledWithCodesDto> {
-    noStore(response);
-    const { session, recoveryCodes } = await this.recoveryCodes.replace(caller);
+    setNoStore(response);
+    const { session, recoveryCodes } = await this.setups.replaceRecoveryCodes(caller);
     const issued = this.cookies.set(request, response, session);
     return { success: true, recoveryCodes, message: 'Recovery codes replaced', ...issued };
   }

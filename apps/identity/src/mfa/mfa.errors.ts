@@ -12,7 +12,7 @@ export class MfaCodeInvalid extends BadRequestError {
   override error = 'Invalid code';
 }
 
-/** The login this temporary token stood for is unknown, used, or no longer what it was. */
+/** The login of this temporary token is unknown or used, or the user has changed since. */
 export class MfaSessionInvalid extends UnauthenticatedError {
   override code = 'mfa_session_invalid';
   override error = 'MFA session invalid or expired';
@@ -33,7 +33,7 @@ export class MfaSetupNotPending extends BadRequestError {
   override error = 'No MFA setup is pending';
 }
 
-/** An account with a factor, whose session proved one too long ago, and no good step-up grant. @see CONTRACT.md 4.7 */
+/** The account has a factor, the session did not prove it recently, and there is no valid step-up grant. */
 export class ExistingFactorStepUpRequired extends ForbiddenError {
   override code = 'existing_factor_step_up_required';
   override error = 'Confirm with an existing factor first';
@@ -53,19 +53,19 @@ export class MfaRequiredByPolicy extends ForbiddenError {
   override error = 'MFA is required by your organization';
 }
 
-/** An owner of the membership in force excludes this way of proving. */
+/** The policy of the partner or organization excludes this method. */
 export class MfaMethodNotAllowed extends ForbiddenError {
   override code = 'mfa_method_not_allowed';
   override error = 'This method is not allowed by your organization';
 }
 
-/** 428: every session ends with the change, and this client shows nothing that its new one could replace. */
+/** 428: the change ends every session, and the client sent no refresh token that a new session could replace. */
 export class ReplacementSessionRequired extends PreconditionRequiredError {
   override code = 'replacement_session_required';
   override error = 'A refresh token of this session is required';
 }
 
-/** The proof of a step-up is wrong; never 401, and it burns no grant. */
+/** The proof of a step-up is wrong; never 401. */
 export class MfaProofInvalid extends BadRequestError {
   override code = 'mfa_proof_invalid';
   override error = 'Invalid proof';
@@ -81,14 +81,14 @@ export class SmsNotConfigured extends NotImplementedError {
   override error = 'SMS is not configured';
 }
 
-/** Nobody resets its own factor as an administrator: that is what disabling is for. */
+/** Administrators disable their own factor instead of resetting it. */
 export class SelfResetRefused extends BadRequestError {
   override code = 'self_action_refused';
   override error = 'You cannot do this to your own account';
 }
 
-/** The user also belongs to tenants the caller does not reach; which ones is not said. */
+/** The user is also a member of tenants outside of the caller's access; the response does not name them. */
 export class UserInOtherTenants extends ForbiddenError {
   override code = 'user_in_other_tenants';
-  override error = 'This user also belongs to tenants outside your reach';
+  override error = 'This user also belongs to tenants you have no access to';
 }

@@ -1,38 +1,34 @@
 import { Module } from '@nestjs/common';
-import { AccessChangesModule } from '../access/access-changes.module.js';
 import { MailModule } from '../mail/mail.module.js';
+import { MemberScopeModule } from '../members/member-scope.module.js';
+import { MembersModule } from '../members/members.module.js';
 import { PasswordsModule } from '../passwords/passwords.module.js';
 import { RolesModule } from '../roles/roles.module.js';
 import { SecurityPolicyModule } from '../security-policy/security-policy.module.js';
 import { SessionsModule } from '../sessions/sessions.module.js';
-import { MemberScopeModule } from '../members/member-scope.module.js';
-import { MembersModule } from '../members/members.module.js';
 import { UsersModule } from '../users/users.module.js';
-import { CodeChecker } from './code-checker.js';
-import { ExistingFactor } from './existing-factor.js';
-import { FactorSession } from './factor-session.js';
-import { FactorsRepository } from './factors.repository.js';
+import { MfaCodeVerifier } from './mfa-code-verifier.service.js';
 import { MfaDisableService } from './mfa-disable.service.js';
+import { MfaFactorChanges } from './mfa-factor-changes.service.js';
+import { MfaFactorsRepository } from './mfa-factors.repository.js';
 import { MfaLoginService } from './mfa-login.service.js';
 import { MfaPolicyModule } from './mfa-policy.module.js';
-import { MfaReminders } from './mfa-reminders.js';
+import { MfaRemindersJob } from './mfa-reminders.job.js';
 import { MfaResetController } from './mfa-reset.controller.js';
+import { MfaResetPolicy } from './mfa-reset.policy.js';
 import { MfaResetService } from './mfa-reset.service.js';
 import { MfaSetupService } from './mfa-setup.service.js';
 import { MfaController } from './mfa.controller.js';
-import { PendingLogins } from './pending-logins.js';
-import { RecoveryCodesService } from './recovery-codes.service.js';
-import { RedisOnce } from './redis-once.js';
-import { ResetTargets } from './reset-targets.js';
-import { StepUpGrants } from './step-up-grants.js';
+import { OneTimeStore } from './one-time-store.service.js';
+import { PendingLogins } from './pending-logins.service.js';
 import { StepUpController } from './step-up.controller.js';
+import { StepUpPolicy } from './step-up.policy.js';
 import { StepUpService } from './step-up.service.js';
-import { TotpSetups } from './totp-setups.js';
+import { TotpSetups } from './totp-setups.service.js';
 
-/** Second factors. */
+/** Second factors: setup, second step of a login, step-up, disable, reset. */
 @Module({
   imports: [
-    AccessChangesModule,
     MailModule,
     MembersModule,
     MemberScopeModule,
@@ -45,23 +41,21 @@ import { TotpSetups } from './totp-setups.js';
   ],
   controllers: [MfaController, MfaResetController, StepUpController],
   providers: [
-    CodeChecker,
-    ExistingFactor,
-    FactorSession,
-    FactorsRepository,
+    MfaCodeVerifier,
     MfaDisableService,
+    MfaFactorChanges,
+    MfaFactorsRepository,
     MfaLoginService,
-    MfaReminders,
+    MfaRemindersJob,
+    MfaResetPolicy,
     MfaResetService,
     MfaSetupService,
+    OneTimeStore,
     PendingLogins,
-    RecoveryCodesService,
-    RedisOnce,
-    ResetTargets,
-    StepUpGrants,
+    StepUpPolicy,
     StepUpService,
     TotpSetups,
   ],
-  exports: [PendingLogins, StepUpGrants],
+  exports: [PendingLogins, StepUpPolicy],
 })
 export class MfaModule {}

@@ -4,7 +4,7 @@ const COUNT = 10;
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789';
 const SHAPE = /^[A-Z0-9]{4}-[A-Z0-9]{4}$/;
 
-/** Ten codes `XXXX-XXXX`, shown once. Each has 41 bits, so it is hashed with a pepper and guesses are limited. */
+/** Creates ten codes `XXXX-XXXX`. Each has 41 bits of entropy, so it is hashed with a pepper and guesses are limited. */
 export function newRecoveryCodes(): string[] {
   const codes = new Set<string>();
   while (codes.size < COUNT) codes.add(`${part()}-${part()}`);
@@ -13,12 +13,12 @@ export function newRecoveryCodes(): string[] {
 
 const part = () => Array.from({ length: 4 }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
 
-/** The code as it is hashed, or null when the text has not the shape of one. */
+/** Returns the code in the form that is hashed, or null when the text does not have the shape of a code. */
 export function normalizeRecoveryCode(input: string): string | null {
   const code = input.trim().toUpperCase();
   return SHAPE.test(code) ? code : null;
 }
 
-/** SHA-256 of pepper and code; bound to the user, so that equal codes of two users do not look alike. */
+/** Returns the SHA-256 of pepper, user and code, so that equal codes of two users have different hashes. */
 export const hashRecoveryCode = (code: string, userId: string, pepper: string): Buffer =>
   createHash('sha256').update(`${pepper}\0${userId}\0${code}`).digest();

@@ -1,11 +1,12 @@
 import { Body, Controller, HttpCode, Post, Res, UseGuards } from '@nestjs/common';
 import { ApiExcludeEndpoint, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, SignedIn, SkipMfaEnrollment, SkipTenantStatus, type UserCaller } from '@rmm/access';
-import { noStore, type HttpResponse } from '../sessions/http.js';
-import { StartStepUpDto, StepUpDto } from './dto.js';
-import { StepUpGrantedDto } from './mfa-answers.dto.js';
+import { setNoStore, type HttpResponse } from '../sessions/http-request.js';
+import { StartStepUpDto } from './dto/start-step-up.dto.js';
+import { StepUpGrantedDto } from './dto/step-up-granted.dto.js';
+import { StepUpDto } from './dto/step-up.dto.js';
 import { MfaEnabledGuard } from './mfa-enabled.guard.js';
-import { STEP_UP_TTL_SECONDS } from './step-up-grants.js';
+import { STEP_UP_TTL_SECONDS } from './step-up.policy.js';
 import { StepUpService } from './step-up.service.js';
 
 @ApiTags('MFA')
@@ -19,18 +20,18 @@ export class StepUpController {
   @SkipTenantStatus()
   @SkipMfaEnrollment()
   @HttpCode(200)
-  @ApiOperation({ summary: 'Prove a factor again; answers a grant for one operation' })
+  @ApiOperation({ summary: 'Verify a factor again', description: 'Returns a grant for one operation.' })
   @ApiOkResponse({ type: StepUpGrantedDto })
   async grant(
     @CurrentCaller() caller: UserCaller,
     @Body() dto: StepUpDto,
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<StepUpGrantedDto> {
-    noStore(response);
+    setNoStore(response);
     return { stepUpGrantId: await this.stepUps.grant(caller, dto), expiresInSeconds: STEP_UP_TTL_SECONDS };
   }
 
-  /** Not in the document as long as no method that needs a start is served. */
+  /** Left out of the OpenAPI document while no method that needs a start is supported. */
   @Post('start')
   @SignedIn()
   @SkipTenantStatus()

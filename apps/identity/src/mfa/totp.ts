@@ -4,17 +4,17 @@ const PERIOD_SECONDS = 30;
 const DRIFT_STEPS = 1;
 const SECRET_BYTES = 20;
 
-/** A new base32 secret of 160 bits. */
+/** Creates a base32 secret of 160 bits. */
 export const newTotpSecret = (): string => generateSecret({ length: SECRET_BYTES });
 
-/** What an authenticator app scans: SHA-1, 6 digits, 30 seconds. */
+/** Returns the URL for the QR code of an authenticator app: SHA-1, 6 digits, 30 seconds. */
 export const totpUrl = (secret: string, email: string, issuer: string): string =>
   generateURI({ secret, label: email, issuer, algorithm: 'sha1', digits: 6, period: PERIOD_SECONDS });
 
 /**
- * The time step a code belongs to, with one step of drift either way.
- * @param nowMs  milliseconds of the clock that decides
- * @returns the step (Unix seconds / 30), or null when the code fits none. The caller must then claim (user, step) once.
+ * Returns the time step a code belongs to, with one step of drift either way.
+ * @param nowMs  milliseconds of the server's clock
+ * @returns the step (Unix seconds / 30), or null when the code matches none. The caller has to claim (user, step) once.
  */
 export function matchTotpStep(secret: string, code: string, nowMs: number): number | null {
   if (!/^\d{6}$/.test(code)) return null;

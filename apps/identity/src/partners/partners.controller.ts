@@ -10,7 +10,7 @@ import {
   type UserCaller,
 } from '@rmm/access';
 import { type Paged, pagedOf, UuidParam } from '@rmm/service-kit';
-import { noStore, type HttpResponse } from '../sessions/http.js';
+import { setNoStore, type HttpResponse } from '../sessions/http-request.js';
 import { CreatePartnerDto } from './dto/create-partner.dto.js';
 import { ListPartnersDto } from './dto/list-partners.dto.js';
 import { CreatedPartnerDto, PartnerDto } from './dto/partner.dto.js';
@@ -62,7 +62,7 @@ export class PartnersController {
     @Body() dto: CreatePartnerDto,
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<CreatedPartnerDto> {
-    noStore(response);
+    setNoStore(response);
     return this.partners.create(caller, dto);
   }
 

@@ -2,15 +2,15 @@ import { OnWorkerEvent, Processor, WorkerHost } from '@nestjs/bullmq';
 import { runJob } from '@rmm/messaging';
 import { Logger } from '@rmm/service-kit';
 import type { Job } from 'bullmq';
-import { FORGOT_PASSWORD_QUEUE, ForgotPasswordQueue, type ForgotPasswordJob } from './forgot-password-queue.js';
-import { ForgottenPasswords } from './forgotten-passwords.service.js';
+import { FORGOT_PASSWORD_QUEUE, ForgotPasswordQueue, type ForgotPasswordJob } from './forgot-password-queue.service.js';
+import { ForgottenPasswordsService } from './forgotten-passwords.service.js';
 
-/** Looks the address up and mails a link, away from whoever asked. Twice does no harm: the newest link counts. */
+/** Finds the account of an address and mails a link. A repeated job is harmless: only the newest link is valid. */
 @Processor(FORGOT_PASSWORD_QUEUE, { concurrency: 4 })
 export class ForgotPasswordProcessor extends WorkerHost {
   constructor(
     private readonly queue: ForgotPasswordQueue,
-    private readonly forgotten: ForgottenPasswords,
+    private readonly forgotten: ForgottenPasswordsService,
     private readonly logger: Logger,
   ) {
     super();
@@ -23,12 +23,15 @@ export class ForgotPasswordProcessor extends WorkerHost {
 
   @OnWorkerEvent('failed')
   onFailed(job: Job<ForgotPasswordJob> | undefined, err: Error): void {
-    this.logger.warn({ err, attempts: job?.attemptsMade }, 'A link for a forgotten password could not be made');
+    this.logger.warn(
+      { err, attempts: job?.attemptsMade },
+      'password reset mail could not be created; the job is retried, at most eight times',
+    );
   }
 
-  /** Without a listener BullMQ writes to the console. RedisConnections has logged that Redis is away. */
+  /** Without a listener BullMQ writes to the console. RedisConnections logs the outage. */
   @OnWorkerEvent('error')
   onError(): void {
-    this.logger.debug('The worker for forgotten passwords lost Redis');
+    this.logger.debug('forgot-password worker lost its connection to Redis; it reconnects');
   }
 }

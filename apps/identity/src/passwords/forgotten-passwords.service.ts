@@ -2,14 +2,14 @@ import { Inject, Injectable } from '@nestjs/common';
 import { WorkerDatabase } from '@rmm/persistence';
 import { RateLimitedError, RateLimits, type RateLimit } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { MailOutbox } from '../mail/mail-outbox.js';
+import { MailOutbox } from '../mail/mail-outbox.service.js';
 import { UsersRepository } from '../users/users.repository.js';
-import { ForgotPasswordQueue } from './forgot-password-queue.js';
-import { mayReset, ResetLinks } from './reset-links.js';
+import { ForgotPasswordQueue } from './forgot-password-queue.service.js';
+import { canReset, ResetLinks } from './reset-links.service.js';
 
-/** Forgotten passwords: what is asked in public, and what is done about it out of sight. @see CONTRACT.md 4.7 */
+/** Handles forgotten passwords: takes requests in public, mails links in the background. */
 @Injectable()
-export class ForgottenPasswords {
+export class ForgottenPasswordsService {
   constructor(
     private readonly queue: ForgotPasswordQueue,
     private readonly worker: WorkerDatabase,
@@ -21,17 +21,18 @@ export class ForgottenPasswords {
   ) {}
 
   /**
-   * Takes a request, without a look at accounts. Over the limit it is dropped without a word.
-   * @throws UnavailableError when Redis is away
+   * Queues a request without reading accounts. A request over the limit is dropped silently.
+   * @param client  key of the rate limit
+   * @throws UnavailableError when Redis is down
    */
   async request(email: string, client: string): Promise<void> {
     if (await this.isWithin(this.config.limits.forgotPassword, client)) await this.queue.add(email);
   }
 
-  /** Mails a link to somebody who may have one, a few times an hour at most: a mailbox is not flooded from many addresses. */
+  /** Mails a link to a user who may have one; limited per account, so that many clients cannot flood a mailbox. */
   async sendLink(email: string): Promise<void> {
     const user = await this.users.findByEmail(this.worker, email);
-    if (!user || !mayReset(user)) return;
+    if (!user || !canReset(user)) return;
     if (!(await this.isWithin(this.config.limits.forgotPasswordAccount, user.id))) return;
     await this.worker.transaction(async (tx) => {
       const url = await this.links.issue(tx, user);

@@ -1,4 +1,5 @@
-import { assertStrongPassword, WeakPassword } from './password-rules.js';
+import { assertStrongPassword } from './password-rules.js';
+import { WeakPassword } from './password.errors.js';
 
 const owner = { email: 'robin.smith@example.com', name: 'Robin Smith' };
 const refusal = async (password: string) => {

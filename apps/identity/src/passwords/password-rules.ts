@@ -1,23 +1,21 @@
-import { BadRequestError } from '@rmm/service-kit';
 import type { ZxcvbnFactory } from '@zxcvbn-ts/core';
 import { passwordMinLength, type PolicyOwners } from '../security-policy/security-policy.js';
+import { WeakPassword } from './password.errors.js';
+
+/** Longer input is refused before a hash is computed. */
+export const MAX_PASSWORD_INPUT = 1024;
 
 const MIN_LENGTH = 8;
 const MAX_LENGTH = 128;
 const MIN_SCORE = 2;
-/** Parts of an address or name shorter than this say nothing about a password. */
+/** Shorter parts of an address or name are ignored. */
 const SHORTEST_CONTEXT_WORD = 4;
 const PRODUCT_WORDS = ['rmm'];
-
-/** The first violated rule is what the caller reads. @see CONTRACT.md 4.7 */
-export class WeakPassword extends BadRequestError {
-  override code = 'weak_password';
-}
 
 export interface PasswordOwner {
   email: string;
   name?: string;
-  /** What the user belongs to; the strictest of their wishes counts. @see passwordMinLength */
+  /** Memberships of the user; the strictest policy counts. @see passwordMinLength */
   memberships?: readonly PolicyOwners[];
 }
 
@@ -28,7 +26,7 @@ interface Estimator {
 
 let estimator: Promise<Estimator> | null = null;
 
-/** The word lists cost some 30 MB: they are loaded when the first password is chosen, not at start. */
+/** Loads the word lists (about 30 MB) when the first password is chosen, not at start. */
 function loadEstimator(): Promise<Estimator> {
   estimator ??= (async () => {
     const [{ ZxcvbnFactory: Factory }, { adjacencyGraphs, dictionary }] = await Promise.all([
@@ -46,9 +44,9 @@ function loadEstimator(): Promise<Estimator> {
 }
 
 /**
- * The rules for a password somebody chooses, in order: 8 characters, or more where the owner's tenants ask for more, to
- * 128, not a common one, not the owner's e-mail, its local part or name, not guessable (zxcvbn 2 or more). No
- * composition rule.
+ * Checks a new password against the rules, in order: 8 to 128 characters, or more where a tenant of the owner requires
+ * it; not a common password; not the owner's e-mail address, its local part or name; not guessable (zxcvbn score 2 or
+ * more). There is no composition rule.
  * @throws WeakPassword  with the first rule violated
  */
 export async function assertStrongPassword(password: string, owner: PasswordOwner): Promise<void> {
@@ -68,7 +66,7 @@ export async function assertStrongPassword(password: string, owner: PasswordOwne
   if (estimate.score(password, context) < MIN_SCORE) throw new WeakPassword('Password is too easy to guess');
 }
 
-/** The words of the owner a password may not consist of, lower-cased. */
+/** Returns the words of the owner that a password may not consist of, in lower case. */
 function contextWords({ email, name = '' }: PasswordOwner): string[] {
   const lower = email.toLowerCase();
   const words = [lower, lower.split('@')[0] ?? '', name.toLowerCase(), name.toLowerCase().replaceAll(' ', '')];

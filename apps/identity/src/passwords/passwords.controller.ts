@@ -1,53 +1,84 @@
 import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import { Public } from '@rmm/access';
+import { CurrentCaller, Public, SignedIn, SkipTenantStatus, type UserCaller } from '@rmm/access';
 import { ValidationError } from '@rmm/service-kit';
 import { DoneWithMessageDto } from '../dto/success.dto.js';
-import { clientOf, noStore, type HttpRequest, type HttpResponse } from '../sessions/http.js';
-import { ForgotPasswordDto, ResetPasswordDto } from './dto.js';
-import { ForgottenPasswords } from './forgotten-passwords.service.js';
+import { clientKey, setNoStore, type HttpRequest, type HttpResponse } from '../sessions/http-request.js';
+import { SessionCookies } from '../sessions/session-cookies.service.js';
+import { ChangePasswordDto } from './dto/change-password.dto.js';
+import { ForgotPasswordDto } from './dto/forgot-password.dto.js';
+import { ResetPasswordDto } from './dto/reset-password.dto.js';
+import { ForgottenPasswordsService } from './forgotten-passwords.service.js';
+import { PasswordChangeService } from './password-change.service.js';
 import { PasswordResetService } from './password-reset.service.js';
 
 @ApiTags('Authentication')
 @Controller('auth')
 export class PasswordsController {
   constructor(
-    private readonly forgotten: ForgottenPasswords,
+    private readonly changes: PasswordChangeService,
+    private readonly forgotten: ForgottenPasswordsService,
     private readonly resets: PasswordResetService,
+    private readonly cookies: SessionCookies,
   ) {}
+
+  @Post('change-password')
+  @SignedIn()
+  @SkipTenantStatus()
+  @HttpCode(200)
+  @ApiOperation({ summary: 'Change your password', description: 'Ends every session.' })
+  @ApiOkResponse({ type: DoneWithMessageDto })
+  async change(
+    @CurrentCaller() caller: UserCaller,
+    @Body() { currentPassword, newPassword }: ChangePasswordDto,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ): Promise<DoneWithMessageDto> {
+    await this.changes.change(caller, currentPassword, newPassword);
+    this.cookies.clear(request, response);
+    return { success: true, message: 'Password changed. Please sign in again.' };
+  }
 
   @Post('forgot-password')
   @Public()
   @HttpCode(200)
-  @ApiOperation({ summary: 'Ask for a link to choose a new password; the answer is always the same' })
+  @ApiOperation({
+    summary: 'Request a link to set a new password',
+    description: 'The response does not depend on whether the address has an account.',
+  })
   @ApiOkResponse({ type: DoneWithMessageDto })
   async forgot(
     @Body() { email }: ForgotPasswordDto,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<DoneWithMessageDto> {
-    noStore(response);
-    await this.forgotten.request(email, clientOf(request));
+    setNoStore(response);
+    await this.forgotten.request(email, clientKey(request));
     return { success: true, message: 'If the address has an account, a mail with a link is on its way.' };
   }
 
   @Post('reset-password')
   @Public()
   @HttpCode(200)
-  @ApiOperation({ summary: 'Choose a new password by a mailed link; ends every session' })
+  @ApiOperation({ summary: 'Set a new password with a mailed link', description: 'Ends every session.' })
   @ApiOkResponse({ type: DoneWithMessageDto })
   async reset(
-    @Body() { token, password, newPassword }: ResetPasswordDto,
+    @Body() dto: ResetPasswordDto,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<DoneWithMessageDto> {
-    noStore(response);
-    const chosen = password ?? newPassword;
-    if (chosen === undefined) throw ValidationError.of('password', 'is required');
-    if (password !== undefined && newPassword !== undefined) {
-      throw ValidationError.of('newPassword', 'does not go with password');
-    }
-    await this.resets.reset(token, chosen, clientOf(request));
+    setNoStore(response);
+    await this.resets.reset(dto.token, newPasswordOf(dto), clientKey(request));
     return { success: true, message: 'Password changed. Please sign in.' };
   }
+}
+
+/** @throws ValidationError for both names of the field or neither */
+function newPasswordOf({ password, newPassword }: ResetPasswordDto): string {
+  const chosen = password ?? newPassword;
+  if (chosen === undefined) throw ValidationError.of('password', 'is required');
+  if (password !== undefined && newPassword !== undefined) {
+    throw ValidationError.of('newPassword', 'does not go with password');
+  }
+  return chosen;
 }

@@ -11,7 +11,7 @@ import {
   withStatus,
 } from '../../test/identity-test-app.js';
 import { enrollTotp, registerPartner, sessionOf, type TestUser } from '../../test/users.js';
-import { FORGOT_PASSWORD_QUEUE } from './forgot-password-queue.js';
+import { FORGOT_PASSWORD_QUEUE } from './forgot-password-queue.service.js';
 
 const NEW_PASSWORD = 'violet umbrella tango';
 const INVALID = { status: 400, body: { code: 'reset_token_invalid' } };

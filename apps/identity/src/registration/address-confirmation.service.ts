@@ -1,11 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { AuditTrail } from '@rmm/messaging';
 import { isUniqueViolation, WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
-import { AccessChangesService } from '../access/access-changes.service.js';
 import { selfCaller } from '../audit/actors.js';
 import { localeOf } from '../mail/mail-locale.js';
-import { MailOutbox } from '../mail/mail-outbox.js';
-import { SessionsRepository } from '../sessions/sessions.repository.js';
+import { MailOutbox } from '../mail/mail-outbox.service.js';
+import { SessionRevocations } from '../sessions/session-revocations.service.js';
 import type { User } from '../users/user.js';
 import { UsersRepository } from '../users/users.repository.js';
 import type { ConfirmedAddressDto } from './dto/verification.dto.js';
@@ -18,8 +17,7 @@ export class AddressConfirmationService {
     private readonly worker: WorkerDatabase,
     private readonly links: EmailLinksRepository,
     private readonly users: UsersRepository,
-    private readonly sessions: SessionsRepository,
-    private readonly accessChanges: AccessChangesService,
+    private readonly sessions: SessionRevocations,
     private readonly audit: AuditTrail,
     private readonly mail: MailOutbox,
   ) {}
@@ -44,7 +42,6 @@ export class AddressConfirmationService {
     if (email === null) return null;
     await this.links.commitChange(tx, id, email);
     await this.sessions.revokeAll(tx, id, 'email_change');
-    await this.accessChanges.publish(tx, { userIds: [id], reason: 'email_change' });
     const resource = { type: 'user', id, name };
     await this.audit.record(tx, callerOf(user), 'auth.email.change.committed', resource, { oldEmail, newEmail: email });
     const values = { name, newEmail: email };

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { AuditTrail } from '@rmm/messaging';
 import { hashKey } from '@rmm/secrets';
 import { RateLimits } from '@rmm/service-kit';
-import { stranger } from '../audit/actors.js';
+import { unknownCaller } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { AddressConfirmationService } from './address-confirmation.service.js';
 import type { ConfirmedAddressDto, SignInInsteadDto } from './dto/verification.dto.js';
@@ -29,7 +29,7 @@ export class EmailVerificationService {
     await this.limits.hit(this.config.limits.verifyEmail, client);
     const verification = LINK_TOKEN.test(token) ? await this.verifyHash(hashKey(token)) : null;
     if (verification) return verification;
-    await this.audit.recordDirect(stranger(), 'auth.email_verify_failed', { type: 'registration' }, {}, 'failure');
+    await this.audit.recordDirect(unknownCaller(), 'auth.email_verify_failed', { type: 'registration' }, {}, 'failure');
     throw new VerificationInvalid();
   }
 

@@ -5,7 +5,7 @@ import { WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
 import { Logger } from '@rmm/service-kit';
 import { actorOf, selfCaller } from '../audit/actors.js';
 import { PartnerProvisioningService, type ProvisionedPartner } from '../partners/partner-provisioning.service.js';
-import { SessionStarter, type FinishedLogin, type StartedSession } from '../sessions/session-starter.js';
+import { LoginSessions, type FinishedLogin, type StartedLogin } from '../sessions/login-sessions.service.js';
 import { UsersRepository } from '../users/users.repository.js';
 import { RegistrationsRepository, type RegistrationForm } from './registrations.repository.js';
 
@@ -26,7 +26,7 @@ export class RegistrationCompletionService {
     private readonly registrations: RegistrationsRepository,
     private readonly partners: PartnerProvisioningService,
     private readonly users: UsersRepository,
-    private readonly starter: SessionStarter,
+    private readonly logins: LoginSessions,
     private readonly rpc: RpcClient,
     private readonly audit: AuditTrail,
     private readonly logger: Logger,
@@ -43,14 +43,14 @@ export class RegistrationCompletionService {
     });
     if (created === null || created === 'taken') return created;
     const { partner, started } = created;
-    const [login] = await Promise.all([this.starter.finish(started), this.ensureFirstOrganization(partner)]);
+    const [login] = await Promise.all([this.logins.finish(started), this.ensureFirstOrganization(partner)]);
     return { verified: true, partner, login };
   }
 
   private async createPartner(
     tx: WorkerTransaction,
     form: RegistrationForm,
-  ): Promise<{ partner: ProvisionedPartner; started: StartedSession } | 'taken'> {
+  ): Promise<{ partner: ProvisionedPartner; started: StartedLogin } | 'taken'> {
     const userId = await this.registrations.insertUser(tx, form);
     if (!userId) return 'taken';
     const self = { id: userId, email: form.email };
@@ -69,7 +69,7 @@ export class RegistrationCompletionService {
     await this.audit.record(tx, caller, 'partner.create', resource, { slug: partner.slug, signupIp: form.ipAddress });
     await this.audit.record(tx, caller, 'auth.email_verified', { type: 'user', id: userId, name: user.name });
     const options = { method: 'registration', mfa: false } as const;
-    return { partner, started: await this.starter.start(tx, user, membership, options) };
+    return { partner, started: await this.logins.start(tx, user, membership, options) };
   }
 
   /** Waits for the first organization, so that the caller's next request sees it. */

@@ -3,8 +3,8 @@ import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, Public, SignedIn, SkipTenantStatus, type UserCaller } from '@rmm/access';
 import { ApiOkOneOf } from '../api-ok-one-of.decorator.js';
 import { DoneWithMessageDto } from '../dto/success.dto.js';
-import { clientOf, noStore, type HttpRequest, type HttpResponse } from '../sessions/http.js';
-import { SessionCookies } from '../sessions/session-cookies.js';
+import { clientKey, setNoStore, type HttpRequest, type HttpResponse } from '../sessions/http-request.js';
+import { SessionCookies } from '../sessions/session-cookies.service.js';
 import { RegisterDto, RegisterPartnerDto } from './dto/register.dto.js';
 import { ConfirmedAddressDto, SignInInsteadDto, VerificationSentDto, VerifiedDto } from './dto/verification.dto.js';
 import { VerifyEmailDto } from './dto/verify-email.dto.js';
@@ -33,7 +33,7 @@ export class RegistrationController {
   @ApiOperation({ summary: 'Check a registration without creating a user (legacy)', deprecated: true })
   @ApiOkResponse({ type: DoneWithMessageDto })
   async register(@Body() dto: RegisterDto, @Req() request: HttpRequest): Promise<DoneWithMessageDto> {
-    await this.registrations.register(dto, clientOf(request));
+    await this.registrations.register(dto, clientKey(request));
     return CHECK_YOUR_MAIL;
   }
 
@@ -43,7 +43,7 @@ export class RegistrationController {
   @ApiOperation({ summary: 'Register a partner: step 1, sends a confirmation mail' })
   @ApiOkResponse({ type: DoneWithMessageDto })
   async registerPartner(@Body() dto: RegisterPartnerDto, @Req() request: HttpRequest): Promise<DoneWithMessageDto> {
-    await this.registrations.registerPartner(dto, clientOf(request));
+    await this.registrations.registerPartner(dto, clientKey(request));
     return CHECK_YOUR_MAIL;
   }
 
@@ -57,8 +57,8 @@ export class RegistrationController {
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<VerifiedDto | SignInInsteadDto | ConfirmedAddressDto> {
-    noStore(response);
-    const verification = await this.verifications.verify(token, clientOf(request));
+    setNoStore(response);
+    const verification = await this.verifications.verify(token, clientKey(request));
     if (!('login' in verification)) return verification;
     const { login, partner } = verification;
     const { user, tokens, csrfToken, mfaEnrollmentRequired, enrollUrl } = login.body;

@@ -1,5 +1,4 @@
 import { Module } from '@nestjs/common';
-import { AccessChangesModule } from '../access/access-changes.module.js';
 import { MailModule } from '../mail/mail.module.js';
 import { MembersModule } from '../members/members.module.js';
 import { PartnersModule } from '../partners/partners.module.js';
@@ -18,15 +17,7 @@ import { ResendVerificationService } from './resend-verification.service.js';
 
 /** Registration of partners, and verification of e-mail addresses. */
 @Module({
-  imports: [
-    AccessChangesModule,
-    MailModule,
-    MembersModule,
-    PartnersModule,
-    PasswordsModule,
-    SessionsModule,
-    UsersModule,
-  ],
+  imports: [MailModule, MembersModule, PartnersModule, PasswordsModule, SessionsModule, UsersModule],
   controllers: [RegistrationController],
   providers: [
     AddressConfirmationService,

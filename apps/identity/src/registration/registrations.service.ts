@@ -3,10 +3,10 @@ import { AuditTrail } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
 import { mintLinkToken } from '@rmm/secrets';
 import { currentContext, NotFoundError, RateLimits } from '@rmm/service-kit';
-import { stranger } from '../audit/actors.js';
+import { unknownCaller } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { MailOutbox } from '../mail/mail-outbox.js';
-import { PasswordHasher } from '../passwords/password-hasher.js';
+import { MailOutbox } from '../mail/mail-outbox.service.js';
+import { PasswordHasher } from '../passwords/password-hasher.service.js';
 import { assertStrongPassword } from '../passwords/password-rules.js';
 import { UsersRepository } from '../users/users.repository.js';
 import { isBusinessEmail } from './business-email.js';
@@ -58,7 +58,7 @@ export class RegistrationsService {
       const url = `${this.config.publicAppUrl}/verify-email?token=${key}`;
       await this.mail.add(tx, { to: email, template: 'verify-registration', values: { name, companyName, url } });
       const resource = { type: 'registration', name: companyName };
-      await this.audit.record(tx, stranger(email), 'auth.registration.requested', resource);
+      await this.audit.record(tx, unknownCaller(email), 'auth.registration.requested', resource);
     });
   }
 }

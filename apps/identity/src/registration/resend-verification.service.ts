@@ -5,8 +5,8 @@ import { WorkerDatabase } from '@rmm/persistence';
 import { mintLinkToken } from '@rmm/secrets';
 import { RateLimits, UnavailableError } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { MailOutbox } from '../mail/mail-outbox.js';
-import { OwnSession } from '../sessions/own-session.js';
+import { MailOutbox } from '../mail/mail-outbox.service.js';
+import { CurrentSession } from '../sessions/current-session.service.js';
 import { EmailLinksRepository } from './email-links.repository.js';
 import { AlreadyVerified } from './registration.errors.js';
 
@@ -15,7 +15,7 @@ import { AlreadyVerified } from './registration.errors.js';
 export class ResendVerificationService {
   constructor(
     private readonly worker: WorkerDatabase,
-    private readonly session: OwnSession,
+    private readonly session: CurrentSession,
     private readonly links: EmailLinksRepository,
     private readonly limits: RateLimits,
     private readonly audit: AuditTrail,
@@ -25,7 +25,7 @@ export class ResendVerificationService {
 
   /** @throws AlreadyVerified; UnavailableError when no mail can be sent; RateLimitedError */
   async resend(caller: UserCaller): Promise<void> {
-    const { user } = await this.session.userOf(caller);
+    const { user } = await this.session.getUser(caller);
     if (user.emailVerifiedAt !== null) throw new AlreadyVerified();
     if (!this.mail.canSend) throw new UnavailableError(undefined, { logDetails: { reason: 'mail is not configured' } });
     const { resendVerificationMinute, resendVerificationHour } = this.config.limits;

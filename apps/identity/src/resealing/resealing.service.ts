@@ -12,8 +12,8 @@ import {
 const BATCH = 200;
 
 /**
- * Seals again, after each start and in the background, what an older key of SECRETS_KEYRING sealed: once it is done,
- * that key can leave the ring. Replicas share the work.
+ * Seals values again with the active key of SECRETS_KEYRING, in the background after each start. Once it is done, older
+ * keys can be removed from the key ring. Replicas share the work.
  */
 @Injectable()
 export class ResealingService implements OnApplicationBootstrap, OnModuleDestroy {
@@ -28,7 +28,9 @@ export class ResealingService implements OnApplicationBootstrap, OnModuleDestroy
   ) {}
 
   onApplicationBootstrap(): void {
-    this.running = this.run().catch((err: unknown) => this.logger.warn({ err }, 'Not everything was sealed again'));
+    this.running = this.run().catch((err: unknown) =>
+      this.logger.warn({ err }, 'resealing failed; older keys are still needed, and the next start tries again'),
+    );
   }
 
   async onModuleDestroy(): Promise<void> {
@@ -40,29 +42,33 @@ export class ResealingService implements OnApplicationBootstrap, OnModuleDestroy
     for (const column of SEALED_COLUMNS) {
       const unopened = await this.resealAll(column);
       const { table } = column;
-      if (unopened > 0) this.logger.error({ table, unopened }, 'No key of SECRETS_KEYRING opens these sealed values');
+      if (unopened > 0)
+        this.logger.error(
+          { table, unopened },
+          'sealed values cannot be opened by any key of SECRETS_KEYRING; they stay as they are',
+        );
     }
   }
 
-  /** @returns how many no key of the ring opens: they stay as they are */
+  /** @returns how many values no key of the ring opens; they stay as they are */
   private async resealAll(column: SealedColumn): Promise<number> {
     let unopened = 0;
     let after: string | null = null;
     while (!this.stopping) {
-      const { held, opened } = await this.resealSome(column, after);
-      unopened += held.length - opened;
-      after = held.at(-1)?.id ?? null;
-      if (held.length < BATCH) break;
+      const { locked, opened } = await this.resealBatch(column, after);
+      unopened += locked.length - opened;
+      after = locked.at(-1)?.id ?? null;
+      if (locked.length < BATCH) break;
     }
     return unopened;
   }
 
-  private resealSome(column: SealedColumn, after: string | null): Promise<{ held: SealedText[]; opened: number }> {
+  private resealBatch(column: SealedColumn, after: string | null): Promise<{ locked: SealedText[]; opened: number }> {
     return this.worker.transaction(async (tx) => {
-      const held = await this.repository.hold(tx, column, this.keyRing.activeKid, after, BATCH);
-      const resealed = held.flatMap((text) => this.reseal(column, text) ?? []);
+      const locked = await this.repository.lockOutdated(tx, column, this.keyRing.activeKid, after, BATCH);
+      const resealed = locked.flatMap((text) => this.reseal(column, text) ?? []);
       if (resealed.length > 0) await this.repository.replace(tx, column, resealed);
-      return { held, opened: resealed.length };
+      return { locked, opened: resealed.length };
     });
   }
 

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { SqlExecutor } from '@rmm/persistence';
-import { mailSealContext } from '../mail/mail-outbox.js';
-import { totpSealContext } from '../mfa/factors.repository.js';
-import { signingKeySealContext } from '../signing-keys/new-signing-key.js';
+import { mailSealContext } from '../mail/mail-outbox.service.js';
+import { totpSealContext } from '../mfa/mfa-factors.repository.js';
+import { signingKeySealContext } from '../signing-keys/signing-key.js';
 
-/** A column that holds sealed texts. */
+/** A column of sealed texts. */
 export interface SealedColumn {
   table: string;
   id: string;
@@ -12,7 +12,7 @@ export interface SealedColumn {
   contextOf: (id: string) => string;
 }
 
-/** Everything identity keeps sealed for longer than minutes. */
+/** Every column that is sealed for longer than minutes. */
 export const SEALED_COLUMNS: readonly SealedColumn[] = [
   { table: 'signing_key', id: 'kid', column: 'private_jwk_sealed', contextOf: signingKeySealContext },
   { table: 'totp_factor', id: 'user_id', column: 'secret_sealed', contextOf: totpSealContext },
@@ -24,15 +24,15 @@ export interface SealedText {
   sealed: string;
 }
 
-/** Sealed texts, a set at a time, under the worker login. */
+/** Sealed texts of one column at a time, under the worker login. */
 @Injectable()
 export class SealedColumnsRepository {
   /**
-   * Holds the next texts that another key than `activeKid` sealed, in the order of their ids. What another replica
-   * holds is left to it.
-   * @param after  the last id of the set before, or null
+   * Locks the next texts that another key than `activeKid` sealed, in the order of their ids. Texts that another replica
+   * has locked are left to it.
+   * @param after  the last id of the batch before, or null
    */
-  hold(
+  lockOutdated(
     tx: SqlExecutor,
     { table, id, column }: SealedColumn,
     activeKid: string,
@@ -40,18 +40,19 @@ export class SealedColumnsRepository {
     limit: number,
   ): Promise<SealedText[]> {
     return tx.query<SealedText>(
-      `select ${id}::text as id, ${column} as sealed from ${table}
-       where ${column} <> '' and split_part(${column}, '.', 2) <> $1 and ($2::text is null or ${id}::text > $2)
-       order by ${id}::text limit $3 for update skip locked`,
-      [activeKid, after, limit],
+      `SELECT ${id}::text AS id, ${column} AS sealed FROM ${table}
+       WHERE ${column} <> '' AND split_part(${column}, '.', 2) <> :activeKid
+         AND (:after::text IS NULL OR ${id}::text > :after)
+       ORDER BY ${id}::text LIMIT :limit FOR UPDATE SKIP LOCKED`,
+      { activeKid, after, limit },
     );
   }
 
   async replace(tx: SqlExecutor, { table, id, column }: SealedColumn, texts: readonly SealedText[]): Promise<void> {
     await tx.query(
-      `update ${table} t set ${column} = n.sealed
-       from unnest($1::text[], $2::text[]) as n(id, sealed) where t.${id}::text = n.id`,
-      [texts.map(({ id: key }) => key), texts.map(({ sealed }) => sealed)],
+      `UPDATE ${table} t SET ${column} = n.sealed
+       FROM unnest(:ids::text[], :texts::text[]) AS n(id, sealed) WHERE t.${id}::text = n.id`,
+      { ids: texts.map((text) => text.id), texts: texts.map((text) => text.sealed) },
     );
   }
 }

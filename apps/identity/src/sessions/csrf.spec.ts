@@ -1,7 +1,8 @@
-import { assertNoForgery, CsrfRejected } from './csrf.js';
+import { assertCsrfToken } from './csrf.js';
+import { CsrfRejected } from './session.errors.js';
 
 const origins = ['https://app.example.com'];
-const check = (headers: Record<string, string>, cookie?: string) => assertNoForgery({ headers }, cookie, origins);
+const check = (headers: Record<string, string>, cookie?: string) => assertCsrfToken({ headers }, cookie, origins);
 
 describe('the CSRF check', () => {
   it('passes when the header repeats the cookie from our own origin', () => {

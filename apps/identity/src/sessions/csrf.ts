@@ -1,31 +1,27 @@
-import { ForbiddenError } from '@rmm/service-kit';
 import { equalInConstantTime } from '@rmm/secrets';
-import { headerOf, type WithHeaders } from './http.js';
-
-export class CsrfRejected extends ForbiddenError {
-  override code = 'csrf_rejected';
-  override error = 'CSRF check failed';
-}
+import { getHeader, type WithHeaders } from './http-request.js';
+import { CsrfRejected } from './session.errors.js';
 
 const CSRF_HEADER = 'x-service-csrf';
-const FRIENDLY_SITES = ['same-origin', 'same-site'];
+const ALLOWED_SITES = ['same-origin', 'same-site'];
 
 /**
- * For calls that the refresh cookie authenticates: the origin must be ours and the header must repeat the CSRF cookie.
- * A client that is no browser (neither `Origin` nor `Sec-Fetch-Site`) and has no CSRF cookie sends the literal `1`.
- * @throws CsrfRejected  before anything was changed
- * @see CONTRACT.md 2.6
+ * Checks a request that the refresh cookie authenticates: its origin must be allowed and its header must repeat the CSRF
+ * cookie. A client that is no browser (neither `Origin` nor `Sec-Fetch-Site`) and has no CSRF cookie sends the literal
+ * `1`.
+ * @throws CsrfRejected  before anything is changed
+ * @see docs/reference/authentication.md
  */
-export function assertNoForgery(
+export function assertCsrfToken(
   request: WithHeaders,
   csrfCookie: string | undefined,
   origins: readonly string[],
 ): void {
-  const origin = headerOf(request, 'origin');
-  const site = headerOf(request, 'sec-fetch-site');
-  const header = headerOf(request, CSRF_HEADER);
+  const origin = getHeader(request, 'origin');
+  const site = getHeader(request, 'sec-fetch-site');
+  const header = getHeader(request, CSRF_HEADER);
   if (origin !== undefined && !origins.includes(origin)) throw new CsrfRejected();
-  if (site !== undefined && !FRIENDLY_SITES.includes(site)) throw new CsrfRejected();
+  if (site !== undefined && !ALLOWED_SITES.includes(site)) throw new CsrfRejected();
   if (header === undefined) throw new CsrfRejected();
   const isBrowser = origin !== undefined || site !== undefined;
   const expected = csrfCookie ?? (isBrowser ? undefined : '1');

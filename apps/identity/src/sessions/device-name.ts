@@ -1,41 +1,32 @@
-/** Most browsers claim to be others as well: the first that fits is what it is. */
-const BROWSERS: readonly [RegExp, string][] = [
-  [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
-  [/\b(?:OPR|Opera|OPiOS)\//, 'Opera'],
-  [/\bVivaldi\//, 'Vivaldi'],
-  [/\bSamsungBrowser\//, 'Samsung Internet'],
-  [/\b(?:Firefox|FxiOS)\//, 'Firefox'],
-  [/\b(?:Chrome|CriOS|Chromium|HeadlessChrome)\//, 'Chrome'],
-  [/\bVersion\/[\d.]+.*\bSafari\//, 'Safari'],
-];
+import Bowser from 'bowser';
 
-const SYSTEMS: readonly [RegExp, string][] = [
-  [/\biPad\b/, 'iPad'],
-  [/\biPhone\b/, 'iPhone'],
-  [/\bAndroid\b/, 'Android'],
-  [/\bWindows\b/, 'Windows'],
-  [/\bCrOS\b/, 'ChromeOS'],
-  [/\b(?:Macintosh|Mac OS X)\b/, 'macOS'],
-  [/\bLinux\b/, 'Linux'],
-];
+/** Short forms of names. */
+const SHORT_NAMES: Readonly<Record<string, string>> = {
+  'Microsoft Edge': 'Edge',
+  'Samsung Internet for Android': 'Samsung Internet',
+  'Chrome OS': 'ChromeOS',
+};
 
-/** Programs name themselves first: `curl/8.5.0`. */
+/** Bowser takes the name of an unknown browser from the user agent; mails contain the name, so only known ones count. */
+const KNOWN_BROWSERS = new Set<string>(Object.values(Bowser.BROWSER_MAP));
+
+/** A program that is no browser names itself first: `curl/8.5.0`. */
 const PROGRAM = /^([A-Za-z][A-Za-z0-9_-]{1,29})(?:\/|\s|$)/;
 const UNKNOWN = 'Unknown device';
 
 /**
- * A user agent in plain words: `Firefox on Windows`, `curl`. Without versions, so that an update of a browser does not
- * make it another device; of a program nothing but a plain name, since mails show it.
+ * Returns browser and operating system of a user agent (`Firefox on Windows`, `Chrome on iPhone`), or the name of a
+ * program (`curl`). Without versions, so that an update of a browser does not make it another device.
  */
 export function deviceName(userAgent: string | null | undefined): string {
   if (!userAgent) return UNKNOWN;
-  const browser = firstOf(BROWSERS, userAgent);
-  const system = firstOf(SYSTEMS, userAgent);
-  if (browser && system) return `${browser} on ${system}`;
-  if (browser ?? system) return (browser ?? system) as string;
+  const { browser, os, platform } = Bowser.parse(userAgent);
+  const system = os.name === 'iOS' ? platform.model : os.name;
+  const names = [browser.name && KNOWN_BROWSERS.has(browser.name) && browser.name, system];
+  const known = names.filter((name) => typeof name === 'string' && name !== '').map((name) => shorten(name as string));
+  if (known.length > 0) return known.join(' on ');
   const program = PROGRAM.exec(userAgent)?.[1];
   return program && program !== 'Mozilla' ? program : UNKNOWN;
 }
 
-const firstOf = (table: readonly [RegExp, string][], userAgent: string): string | undefined =>
-  table.find(([pattern]) => pattern.test(userAgent))?.[1];
+const shorten = (name: string): string => SHORT_NAMES[name] ?? name;

@@ -4,43 +4,35 @@ import { MailModule } from '../mail/mail.module.js';
 import { MfaPolicyModule } from '../mfa/mfa-policy.module.js';
 import { SigningKeysModule } from '../signing-keys/signing-keys.module.js';
 import { UsersModule } from '../users/users.module.js';
-import { AccessTokens } from './access-tokens.js';
-import { KnownDevices } from './known-devices.js';
-import { LogoutService } from './logout.service.js';
-import { OwnSession } from './own-session.js';
-import { RefreshService } from './refresh.service.js';
-import { SessionCookies } from './session-cookies.js';
-import { SessionEnder } from './session-ender.js';
-import { SessionListController } from './session-list.controller.js';
-import { SessionListRepository } from './session-list.repository.js';
-import { SessionListService } from './session-list.service.js';
-import { SessionOpener } from './session-opener.js';
-import { SessionStarter } from './session-starter.js';
-import { SessionUpkeep } from './session-upkeep.js';
+import { AccessTokens } from './access-tokens.service.js';
+import { AuthController } from './auth.controller.js';
+import { CurrentSession } from './current-session.service.js';
+import { KnownDevicesRepository } from './known-devices.repository.js';
+import { KnownDevices } from './known-devices.service.js';
+import { LoginSessions } from './login-sessions.service.js';
+import { PurgeEndedSessionsJob } from './purge-ended-sessions.job.js';
+import { SessionCookies } from './session-cookies.service.js';
+import { SessionRevocations } from './session-revocations.service.js';
 import { SessionsController } from './sessions.controller.js';
 import { SessionsRepository } from './sessions.repository.js';
-import { SwitchService } from './switch.service.js';
+import { SessionsService } from './sessions.service.js';
 
 /** Sessions: start, refresh, switch of membership, list, revocation. */
 @Module({
   imports: [AccessChangesModule, MailModule, MfaPolicyModule, SigningKeysModule, UsersModule],
-  controllers: [SessionListController, SessionsController],
+  controllers: [AuthController, SessionsController],
   providers: [
     AccessTokens,
+    CurrentSession,
     KnownDevices,
-    LogoutService,
-    OwnSession,
-    RefreshService,
+    KnownDevicesRepository,
+    LoginSessions,
+    PurgeEndedSessionsJob,
     SessionCookies,
-    SessionEnder,
-    SessionListRepository,
-    SessionListService,
-    SessionOpener,
+    SessionRevocations,
     SessionsRepository,
-    SessionStarter,
-    SessionUpkeep,
-    SwitchService,
+    SessionsService,
   ],
-  exports: [OwnSession, SessionCookies, SessionEnder, SessionOpener, SessionsRepository, SessionStarter],
+  exports: [CurrentSession, LoginSessions, SessionCookies, SessionRevocations, SessionsService],
 })
 export class SessionsModule {}

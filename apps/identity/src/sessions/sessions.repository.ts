@@ -1,229 +1,235 @@
 import { Injectable } from '@nestjs/common';
-import type { SqlExecutor } from '@rmm/persistence';
+import type { UserCaller } from '@rmm/access';
+import { listPage, TenantDatabase, type PageRequest, type PageRows, type SqlExecutor } from '@rmm/persistence';
 import type { MembershipKey } from '../members/membership.js';
+import type { RevokedReason, SessionFamily } from './session-family.entity.js';
 
-export const SESSION_METHODS = ['password', 'passkey', 'sso', 'invite', 'registration'] as const;
-export type SessionMethod = (typeof SESSION_METHODS)[number];
+const MAX_ADDRESS = 45;
+const MAX_USER_AGENT = 512;
 
-/** Why a family ended, as `revoked_reason` and audit rows say it. */
-export type RevokedReason =
-  | 'logout'
-  | 'reuse_detected'
-  | 'password_change'
-  | 'password_reset'
-  | 'email_change'
-  | 'mfa_change'
-  | 'mfa_reset'
-  | 'membership_gone'
-  | 'not_active'
-  | 'switch'
-  | 'ended_by_user';
+type StoredWithSession =
+  'id' | 'userId' | 'scope' | 'partnerId' | 'orgId' | 'mfa' | 'method' | 'authEpoch' | 'mfaEpoch';
 
-export interface SessionFamily extends MembershipKey {
-  id: string;
-  userId: string;
-  mfa: boolean;
-  method: SessionMethod;
-  authEpoch: number;
-  mfaEpoch: number;
-  revokedAt: Date | null;
-  absoluteExpiresAt: Date;
-}
-
-export interface NewFamily extends MembershipKey {
-  id: string;
-  userId: string;
-  mfa: boolean;
-  method: SessionMethod;
-  authEpoch: number;
-  mfaEpoch: number;
-  ipAddress: string | null;
-  userAgent: string | null;
-  absoluteTtlHours: number;
+export interface NewSession extends Pick<SessionFamily, StoredWithSession | 'ipAddress' | 'userAgent'> {
+  lifetimeHours: number;
   /** A factor was proven just now. */
   factorProven: boolean;
   /** The password was proven just now. */
   passwordProven: boolean;
-  /** The family whose end, method and proofs are taken over. */
+  /** Id of the session whose end, method and proofs are taken over. */
   replaces: string | null;
+  /** Of the first refresh token. */
+  tokenHash: Buffer;
+  tokenTtlDays: number;
 }
 
-/** How a session was used just now. */
 export interface SessionUse {
-  /** What it acts in. */
+  /** The membership the session acts in. */
   membership: MembershipKey;
-  /** What its owners say now: it ends no later than so long after it began. */
-  ttlHours: number;
+  /** The session ends no later than this after its start. */
+  lifetimeHours: number;
   ipAddress: string | null;
   userAgent: string | null;
 }
 
-export interface NewToken {
-  tokenHash: Buffer;
-  ttlDays: number;
-}
-
-/** When the user of a session last proved who it is, and the database clock. */
+/** When the user of a session last proved password and factor, and the database clock. */
 export interface SessionProofs {
   passwordProofAt: Date | null;
   factorProofAt: Date | null;
   now: Date;
 }
 
-/** A refresh token as it was presented, with its family. */
-export interface PresentedToken extends SessionFamily {
+/** A refresh token that a client presented, with its session. */
+export interface PresentedToken extends Pick<SessionFamily, StoredWithSession> {
   tokenId: string;
   expired: boolean;
   rotated: boolean;
-  /** Seconds since it was rotated away, by the database clock. */
+  /** Seconds since the token was replaced, by the database clock. */
   rotatedSecondsAgo: number | null;
   familyEnded: boolean;
-  /** Of the owner. */
+  /** E-mail address of the owner. */
   email: string;
 }
 
-const FAMILY = `f.id, f.user_id as "userId", f.scope, f.partner_id as "partnerId", f.org_id as "orgId", f.mfa, f.method,
-  f.auth_epoch as "authEpoch", f.mfa_epoch as "mfaEpoch", f.revoked_at as "revokedAt",
-  f.absolute_expires_at as "absoluteExpiresAt"`;
+type ListedColumns = 'id' | 'ipAddress' | 'userAgent' | 'method' | 'mfa' | 'createdAt' | 'lastUsedAt';
 
-/** Refresh families and their tokens. PostgreSQL is the truth. @see CONTRACT.md 2.3 */
+export type ListedSession = Pick<SessionFamily, ListedColumns | keyof MembershipKey> & { expiresAt: Date };
+
+/**
+ * Sessions and their refresh tokens. SQL, because sign-in, rotation and revocation are atomic statements that use the
+ * database clock. @see docs/reference/authentication.md
+ */
 @Injectable()
 export class SessionsRepository {
+  constructor(private readonly tenants: TenantDatabase) {}
+
   /**
-   * A family and its first token. One that replaces another keeps how and when its user signed in: its end is not
-   * pushed out, its proofs do not get older.
+   * Stores a session and its first refresh token. A session that replaces another takes over how and when its user
+   * signed in: its end is not extended, and newer proofs win.
    * @returns the database clock of this transaction
    */
-  async insertFamily(tx: SqlExecutor, family: NewFamily, { tokenHash, ttlDays }: NewToken): Promise<Date> {
+  async insert(tx: SqlExecutor, session: NewSession): Promise<Date> {
     const [row] = await tx.query<{ now: Date }>(
-      `with family as (
-         insert into session_family (id, user_id, scope, partner_id, org_id, mfa, method, auth_epoch, mfa_epoch,
+      `WITH family AS (
+         INSERT INTO session_family (id, user_id, scope, partner_id, org_id, mfa, method, auth_epoch, mfa_epoch,
            ip_address, user_agent, absolute_expires_at, password_proof_at, factor_proof_at)
-         select $1, $2, $3, $4, $5, $6, coalesce(o.method, $7), $8, $9, $10, $11,
-           least(now() + make_interval(hours => $12), o.absolute_expires_at),
-           greatest(case when $13 then now() end, o.password_proof_at),
-           greatest(case when $14 then now() end, o.factor_proof_at)
-         from (select) one left join session_family o on o.id = $17 and o.user_id = $2
-         returning id, user_id, absolute_expires_at
+         SELECT :id, :userId, :scope, :partnerId, :orgId, :mfa, coalesce(o.method, :method), :authEpoch, :mfaEpoch,
+           :ipAddress, :userAgent, least(now() + make_interval(hours => :lifetimeHours), o.absolute_expires_at),
+           greatest(CASE WHEN :passwordProven THEN now() END, o.password_proof_at),
+           greatest(CASE WHEN :factorProven THEN now() END, o.factor_proof_at)
+         FROM (SELECT) one LEFT JOIN session_family o ON o.id = :replaces AND o.user_id = :userId
+         RETURNING id, user_id, absolute_expires_at
        )
-       insert into refresh_token (family_id, user_id, token_hash, expires_at)
-       select id, user_id, $15, least(now() + make_interval(days => $16), absolute_expires_at) from family
-       returning now() as now`,
-      [
-        family.id,
-        family.userId,
-        family.scope,
-        family.partnerId,
-        family.orgId,
-        family.mfa,
-        family.method,
-        family.authEpoch,
-        family.mfaEpoch,
-        family.ipAddress?.slice(0, 45) ?? null,
-        family.userAgent?.slice(0, 512) ?? null,
-        family.absoluteTtlHours,
-        family.passwordProven,
-        family.factorProven,
-        tokenHash,
-        ttlDays,
-        family.replaces,
-      ],
+       INSERT INTO refresh_token (family_id, user_id, token_hash, expires_at)
+       SELECT id, user_id, :tokenHash, least(now() + make_interval(days => :tokenTtlDays), absolute_expires_at)
+       FROM family
+       RETURNING now() AS now`,
+      { ...session, ...clientColumns(session) },
     );
     return row?.now ?? new Date();
   }
 
-  /** A further token. It never outlives its family. */
-  async insertToken(
-    tx: SqlExecutor,
-    familyId: string,
-    userId: string,
-    { tokenHash, ttlDays }: NewToken,
-  ): Promise<void> {
+  /** Adds a refresh token to a session; it never outlives the session. */
+  async insertToken(tx: SqlExecutor, sessionId: string, tokenHash: Buffer, ttlDays: number): Promise<void> {
     await tx.query(
-      `insert into refresh_token (family_id, user_id, token_hash, expires_at)
-       select f.id, $2, $3, least(now() + make_interval(days => $4), f.absolute_expires_at)
-       from session_family f where f.id = $1`,
-      [familyId, userId, tokenHash, ttlDays],
+      `INSERT INTO refresh_token (family_id, user_id, token_hash, expires_at)
+       SELECT f.id, f.user_id, :tokenHash, least(now() + make_interval(days => :ttlDays), f.absolute_expires_at)
+       FROM session_family f WHERE f.id = :sessionId`,
+      { sessionId, tokenHash, ttlDays },
     );
   }
 
-  async findPresented(tx: SqlExecutor, tokenHash: Buffer): Promise<PresentedToken | null> {
-    const [row] = await tx.query<PresentedToken>(
-      `select t.id as "tokenId", t.expires_at <= now() as expired, t.rotated_at is not null as rotated,
-         extract(epoch from now() - t.rotated_at)::float8 as "rotatedSecondsAgo",
-         (f.revoked_at is not null or f.absolute_expires_at <= now()) as "familyEnded", u.email, ${FAMILY}
-       from refresh_token t join session_family f on f.id = t.family_id join user_account u on u.id = f.user_id
-       where t.token_hash = $1`,
-      [tokenHash],
+  async findToken(db: SqlExecutor, tokenHash: Buffer): Promise<PresentedToken | null> {
+    const [row] = await db.query<PresentedToken>(
+      `SELECT t.id AS "tokenId", t.expires_at <= now() AS expired, t.rotated_at IS NOT NULL AS rotated,
+         extract(epoch FROM now() - t.rotated_at)::float8 AS "rotatedSecondsAgo",
+         (f.revoked_at IS NOT NULL OR f.absolute_expires_at <= now()) AS "familyEnded", u.email,
+         f.id, f.user_id AS "userId", f.scope, f.partner_id AS "partnerId", f.org_id AS "orgId", f.mfa, f.method,
+         f.auth_epoch AS "authEpoch", f.mfa_epoch AS "mfaEpoch"
+       FROM refresh_token t JOIN session_family f ON f.id = t.family_id JOIN user_account u ON u.id = f.user_id
+       WHERE t.token_hash = :tokenHash`,
+      { tokenHash },
     );
     return row ?? null;
   }
 
-  /** The one atomic claim of a rotation: true for exactly one caller. */
+  /** Marks a token as replaced. @returns true for exactly one of concurrent callers */
   async claimToken(tx: SqlExecutor, tokenId: string): Promise<boolean> {
     const rows = await tx.query(
-      `update refresh_token set rotated_at = clock_timestamp() where id = $1 and rotated_at is null returning id`,
-      [tokenId],
+      `UPDATE refresh_token SET rotated_at = clock_timestamp() WHERE id = :tokenId AND rotated_at IS NULL RETURNING id`,
+      { tokenId },
     );
     return rows.length === 1;
   }
 
-  /** Holds the family against a logout under way and notes its use. False when it has ended meanwhile. */
-  async touchFamily(tx: SqlExecutor, familyId: string, use: SessionUse): Promise<boolean> {
+  /** Locks a session against a concurrent logout and records its use. @returns false when it has ended */
+  async recordUse(tx: SqlExecutor, sessionId: string, use: SessionUse): Promise<boolean> {
     const { scope, partnerId, orgId } = use.membership;
     const rows = await tx.query(
-      `update session_family set last_used_at = now(), scope = $2, partner_id = $3, org_id = $4,
-         absolute_expires_at = least(absolute_expires_at, created_at + make_interval(hours => $5)),
-         ip_address = coalesce($6, ip_address), user_agent = coalesce($7, user_agent)
-       where id = $1 and revoked_at is null
-         and least(absolute_expires_at, created_at + make_interval(hours => $5)) > now()
-       returning id`,
-      [familyId, scope, partnerId, orgId, use.ttlHours, asAddress(use.ipAddress), asAgent(use.userAgent)],
+      `UPDATE session_family SET last_used_at = now(), scope = :scope, partner_id = :partnerId, org_id = :orgId,
+         absolute_expires_at = least(absolute_expires_at, created_at + make_interval(hours => :lifetimeHours)),
+         ip_address = coalesce(:ipAddress, ip_address), user_agent = coalesce(:userAgent, user_agent)
+       WHERE id = :sessionId AND revoked_at IS NULL
+         AND least(absolute_expires_at, created_at + make_interval(hours => :lifetimeHours)) > now()
+       RETURNING id`,
+      { sessionId, scope, partnerId, orgId, lifetimeHours: use.lifetimeHours, ...clientColumns(use) },
     );
     return rows.length === 1;
   }
 
-  /** @returns how many were alive */
-  async revokeFamily(tx: SqlExecutor, familyId: string, reason: RevokedReason): Promise<number> {
-    const rows = await tx.query(
-      `update session_family set revoked_at = now(), revoked_reason = $2
-       where id = $1 and revoked_at is null returning id`,
-      [familyId, reason],
-    );
-    return rows.length;
-  }
-
-  /** Ends every session of a user. @returns how many were alive */
-  async revokeAll(tx: SqlExecutor, userId: string, reason: RevokedReason): Promise<number> {
-    const rows = await tx.query(
-      `update session_family set revoked_at = now(), revoked_reason = $2
-       where user_id = $1 and revoked_at is null returning id`,
-      [userId, reason],
-    );
-    return rows.length;
-  }
-
-  /** Null when the family is not alive. */
-  async findProofs(db: SqlExecutor, familyId: string): Promise<SessionProofs | null> {
+  /** Returns null when the session has ended. */
+  async findProofs(db: SqlExecutor, sessionId: string): Promise<SessionProofs | null> {
     const [row] = await db.query<SessionProofs>(
-      `select password_proof_at as "passwordProofAt", factor_proof_at as "factorProofAt", now() as now
-       from session_family where id = $1 and revoked_at is null`,
-      [familyId],
+      `SELECT password_proof_at AS "passwordProofAt", factor_proof_at AS "factorProofAt", now() AS now
+       FROM session_family WHERE id = :sessionId AND revoked_at IS NULL`,
+      { sessionId },
     );
     return row ?? null;
   }
 
-  /** Removes families whose end lies more than 30 days back, with their tokens. @returns how many */
-  async purgeEnded(tx: SqlExecutor, limit: number): Promise<number> {
+  /** Lists the active sessions of the caller, newest first: those with a refresh token that can still be used. */
+  list(caller: UserCaller, page: PageRequest): Promise<PageRows<ListedSession>> {
+    return listPage(this.tenants.reader(caller), {
+      select: `f.id, f.ip_address AS "ipAddress", f.user_agent AS "userAgent", f.method, f.mfa,
+        f.created_at AS "createdAt", f.last_used_at AS "lastUsedAt", f.scope, f.partner_id AS "partnerId",
+        f.org_id AS "orgId", least(f.absolute_expires_at, t.ends_at) AS "expiresAt"`,
+      from: `session_family f
+        JOIN user_account u ON u.id = f.user_id AND u.auth_epoch = f.auth_epoch AND u.mfa_epoch = f.mfa_epoch
+        CROSS JOIN LATERAL (
+          SELECT max(expires_at) AS ends_at FROM refresh_token WHERE family_id = f.id AND rotated_at IS NULL
+        ) t`,
+      where: `f.user_id = :userId AND f.revoked_at IS NULL AND f.absolute_expires_at > now() AND t.ends_at > now()`,
+      orderBy: 'f.created_at DESC, f.id DESC',
+      params: { userId: caller.userId },
+      page,
+    });
+  }
+
+  /** Ends one session. @returns how many were active */
+  async revoke(tx: SqlExecutor, sessionId: string, reason: RevokedReason): Promise<number> {
     const rows = await tx.query(
-      `delete from session_family where id in (
-         select id from session_family where absolute_expires_at < now() - interval '30 days' limit $1
-       ) returning id`,
-      [limit],
+      `UPDATE session_family SET revoked_at = now(), revoked_reason = :reason
+       WHERE id = :sessionId AND revoked_at IS NULL RETURNING id`,
+      { sessionId, reason },
+    );
+    return rows.length;
+  }
+
+  /** Ends every session of a user. @returns how many were active */
+  async revokeAll(tx: SqlExecutor, userId: string, reason: RevokedReason): Promise<number> {
+    const rows = await tx.query(
+      `UPDATE session_family SET revoked_at = now(), revoked_reason = :reason
+       WHERE user_id = :userId AND revoked_at IS NULL RETURNING id`,
+      { userId, reason },
+    );
+    return rows.length;
+  }
+
+  /** Ends a session at the request of its user. @returns false when the user has no such active session */
+  async revokeOwn(tx: SqlExecutor, userId: string, sessionId: string): Promise<boolean> {
+    const rows = await tx.query(
+      `UPDATE session_family SET revoked_at = now(), revoked_reason = 'ended_by_user'
+       WHERE id = :sessionId AND user_id = :userId AND revoked_at IS NULL AND absolute_expires_at > now() RETURNING id`,
+      { userId, sessionId },
+    );
+    return rows.length === 1;
+  }
+
+  /** Ends every session of a user but one. @returns how many were active */
+  async revokeOthers(tx: SqlExecutor, userId: string, currentId: string): Promise<number> {
+    const rows = await tx.query(
+      `UPDATE session_family SET revoked_at = now(), revoked_reason = 'ended_by_user'
+       WHERE user_id = :userId AND id <> :currentId AND revoked_at IS NULL AND absolute_expires_at > now()
+       RETURNING id`,
+      { userId, currentId },
+    );
+    return rows.length;
+  }
+
+  /** Invalidates every access token of a user. */
+  async incrementAuthEpoch(tx: SqlExecutor, userId: string): Promise<void> {
+    await tx.query('UPDATE user_account SET auth_epoch = auth_epoch + 1, updated_at = now() WHERE id = :userId', {
+      userId,
+    });
+  }
+
+  async recordLogin(tx: SqlExecutor, userId: string): Promise<void> {
+    await tx.query('UPDATE user_account SET last_login_at = now() WHERE id = :userId', { userId });
+  }
+
+  /** Deletes sessions 30 days after their end, with their tokens. @returns how many, at most `limit` */
+  async purgeEnded(db: SqlExecutor, limit: number): Promise<number> {
+    const rows = await db.query(
+      `DELETE FROM session_family WHERE id IN (
+         SELECT id FROM session_family WHERE absolute_expires_at < now() - INTERVAL '30 days' LIMIT :limit
+       ) RETURNING id`,
+      { limit },
     );
     return rows.length;
   }
 }
 
-const asAddress = (address: string | null) => address?.slice(0, 45) ?? null;
-const asAgent = (userAgent: string | null) => userAgent?.slice(0, 512) ?? null;
+const clientColumns = ({ ipAddress, userAgent }: Pick<SessionFamily, 'ipAddress' | 'userAgent'>) => ({
+  ipAddress: ipAddress?.slice(0, MAX_ADDRESS) ?? null,
+  userAgent: userAgent?.slice(0, MAX_USER_AGENT) ?? null,
+});

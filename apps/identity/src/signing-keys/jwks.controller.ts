@@ -1,7 +1,7 @@
 import { Controller, Get, Header } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { Public } from '@rmm/access';
-import { JwksDto } from './jwks.dto.js';
+import { JwksDto } from './dto/jwks.dto.js';
 import { SigningKeys } from './signing-keys.service.js';
 
 @ApiTags('Authentication')
@@ -12,7 +12,7 @@ export class JwksController {
   @Get('jwks.json')
   @Public()
   @Header('Cache-Control', 'max-age=300')
-  @ApiOperation({ summary: 'Public keys of access tokens' })
+  @ApiOperation({ summary: 'Get the public keys of access tokens' })
   @ApiOkResponse({ type: JwksDto })
   jwks(): JwksDto {
     return this.keys.jwks;

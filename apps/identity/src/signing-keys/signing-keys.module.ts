@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { VERIFICATION_KEYS } from '@rmm/access';
 import { JwksController } from './jwks.controller.js';
+import { ReloadSigningKeysJob } from './reload-signing-keys.job.js';
 import { SigningKeyRotation } from './signing-key-rotation.service.js';
 import { SigningKeysRepository } from './signing-keys.repository.js';
 import { SigningKeysRpc } from './signing-keys.rpc.js';
@@ -10,6 +11,7 @@ import { SigningKeys } from './signing-keys.service.js';
 @Module({
   controllers: [JwksController, SigningKeysRpc],
   providers: [
+    ReloadSigningKeysJob,
     SigningKeyRotation,
     SigningKeys,
     SigningKeysRepository,

@@ -1,25 +1,18 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  Inject,
-  Injectable,
-  type OnApplicationBootstrap,
-  type OnModuleDestroy,
-  type OnModuleInit,
-} from '@nestjs/common';
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import type { VerificationKeys } from '@rmm/access';
 import { KeyRing } from '@rmm/secrets';
-import { Clock, Logger, UnavailableError } from '@rmm/service-kit';
+import { Clock, UnavailableError } from '@rmm/service-kit';
 import { importJWK, type CryptoKey, type JWK } from 'jose';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import type { JwksDto, PublicJwkDto } from './jwks.dto.js';
-import { ALGORITHM, newSigningKey, publicPart, signingKeySealContext } from './new-signing-key.js';
+import type { JwksDto, PublicJwkDto } from './dto/jwks.dto.js';
+import { ALGORITHM, createSigningKey, toPublicJwk, signingKeySealContext } from './signing-key.js';
 import { SigningKeysRepository, type StoredSigningKey } from './signing-keys.repository.js';
 
-const POLL_MS = 5_000;
-/** Unknown `kid`s make a replica look at the database at most this often, whoever sends them; meanwhile they wait. */
-const LOOK_AGAIN_AFTER_MS = 500;
-const ANNOUNCE_EVERY_MS = 3_600_000;
+/** Minimum time between two reads of the database for unknown `kid`s; requests wait for the next read. */
+const MIN_LOOKUP_INTERVAL_MS = 500;
+const PUBLISH_EVERY_MS = 3_600_000;
 
 interface ActiveKey {
   kid: string;
@@ -27,81 +20,68 @@ interface ActiveKey {
 }
 
 /**
- * The ES256 keys of access tokens: those of JWT_SIGNING_KEYRING, else some made here and kept sealed in the database.
- * Replicas follow the database while they run, so a new key takes over without a restart and every replica knows the
- * keys of all others. A retired key stays listed for a day, so that a rotated key logs nobody out.
+ * The ES256 keys of access tokens: those of JWT_SIGNING_KEYRING, else keys that are created here and sealed in the
+ * database. Replicas read the database repeatedly, so that a new key signs without a restart and every replica knows the
+ * keys of all others. A retired key stays published for a day, so that a rotation ends no session.
  */
 @Injectable()
-export class SigningKeys implements VerificationKeys, OnModuleInit, OnApplicationBootstrap, OnModuleDestroy {
+export class SigningKeys implements VerificationKeys, OnModuleInit {
   private active: ActiveKey | null = null;
   private published: PublicJwkDto[] = [];
   private verification = new Map<string, KeyObject>();
   private readAtMs = -Infinity;
-  private announcedAtMs = -Infinity;
+  private publishedAtMs = -Infinity;
   private reading: Promise<void> = Promise.resolve();
-  private looking?: Promise<void>;
-  private timer?: NodeJS.Timeout;
+  private lookup?: Promise<void>;
 
   constructor(
     private readonly repository: SigningKeysRepository,
     private readonly keyRing: KeyRing,
     private readonly clock: Clock,
-    private readonly logger: Logger,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 
   async onModuleInit(): Promise<void> {
     if (this.config.signing) await this.useConfigured(this.config.signing);
     else if (!(await this.repository.listUsable()).some(canSign)) {
-      await this.repository.insertFirst(await newSigningKey(this.keyRing));
+      await this.repository.insertFirst(await createSigningKey(this.keyRing));
     }
     await this.reload();
-    if (!this.active) throw new Error('No signing key could be made');
+    if (!this.active) throw new Error('No signing key could be created');
   }
 
-  onApplicationBootstrap(): void {
-    this.timer = setInterval(() => {
-      this.reload().catch((err: unknown) => this.logger.warn({ err }, 'The signing keys could not be read again'));
-    }, POLL_MS).unref();
-  }
-
-  async onModuleDestroy(): Promise<void> {
-    clearInterval(this.timer);
-    await this.reading.catch(() => undefined);
-  }
-
-  /** The key that signs now. */
+  /** The key that signs new tokens. */
   get signing(): ActiveKey {
     if (!this.active) throw new Error('The signing keys are not loaded yet');
     return this.active;
   }
 
-  /** Public keys for the JWKS, the active one first. */
+  /** The public keys, the active one first. */
   get jwks(): JwksDto {
     return { keys: this.published };
   }
 
-  /** @throws UnavailableError when an unknown key cannot be looked up */
+  /** Returns the public key of a `kid`. @throws UnavailableError when an unknown key cannot be looked up */
   async find(kid: string): Promise<KeyObject | null> {
     const known = this.verification.get(kid);
     if (known) return known;
     try {
-      await (this.looking ??= this.lookAgain());
+      await (this.lookup ??= this.lookUp());
     } catch (cause) {
       throw new UnavailableError(undefined, { cause });
     }
     return this.verification.get(kid) ?? null;
   }
 
-  /** Reads the keys of the fleet again, one reading after the other: an older one never overwrites a newer. */
+  /** Reads the keys of the fleet again. Reads run one after the other, so that an older result never replaces a newer one. */
   reload(): Promise<void> {
     return (this.reading = this.reading.catch(() => undefined).then(() => this.read()));
   }
 
-  /** One look for all who wait, begun after the last of them came. */
-  private async lookAgain(): Promise<void> {
-    await sleep(Math.max(0, this.readAtMs + LOOK_AGAIN_AFTER_MS - this.clock.nowMs()), undefined, { ref: false });
-    this.looking = undefined;
+  /** Runs one read for all waiting requests; it starts after the last of them arrived. */
+  private async lookUp(): Promise<void> {
+    await sleep(Math.max(0, this.readAtMs + MIN_LOOKUP_INTERVAL_MS - this.clock.nowMs()), undefined, { ref: false });
+    this.lookup = undefined;
     await this.reload();
   }
 
@@ -114,25 +94,28 @@ export class SigningKeys implements VerificationKeys, OnModuleInit, OnApplicatio
   private async read(): Promise<void> {
     this.readAtMs = this.clock.nowMs();
     const configured = this.configuredKeys();
-    if (configured.length > 0 && this.readAtMs - this.announcedAtMs > ANNOUNCE_EVERY_MS) {
-      await this.repository.announce(configured);
-      this.announcedAtMs = this.readAtMs;
+    if (configured.length > 0 && this.readAtMs - this.publishedAtMs > PUBLISH_EVERY_MS) {
+      await this.repository.publishConfigured(configured);
+      this.publishedAtMs = this.readAtMs;
     }
     const stored = await this.repository.listUsable();
-    if (configured.length === 0) await this.follow(stored);
-    const ours = new Set(configured.map(({ kid }) => kid));
-    this.publish([...configured, ...stored.map(({ publicJwk }) => publicJwk).filter(({ kid }) => !ours.has(kid))]);
+    if (configured.length === 0) await this.activate(stored);
+    const configuredKids = new Set(configured.map(({ kid }) => kid));
+    this.publish([
+      ...configured,
+      ...stored.map(({ publicJwk }) => publicJwk).filter(({ kid }) => !configuredKids.has(kid)),
+    ]);
   }
 
-  /** Of the configuration, the active one first. */
+  /** Returns the keys of the configuration, the active one first. */
   private configuredKeys(): PublicJwkDto[] {
     const { keys = [], activeKid } = this.config.signing ?? {};
     const ordered = [...keys].sort((a, b) => Number(b.kid === activeKid) - Number(a.kid === activeKid));
-    return ordered.map((key) => publicPart(key));
+    return ordered.map((key) => toPublicJwk(key));
   }
 
-  /** Signs with the key whose turn it is. While there is none, the last one goes on: others do the signing by now. */
-  private async follow(stored: readonly StoredSigningKey[]): Promise<void> {
+  /** Signs with the first usable key; while there is none, keeps the last one: other replicas sign with the configured keys. */
+  private async activate(stored: readonly StoredSigningKey[]): Promise<void> {
     const next = stored.find(canSign);
     if (!next || next.kid === this.active?.kid) return;
     const jwk = JSON.parse(this.keyRing.open(next.privateJwkSealed, signingKeySealContext(next.kid))) as JWK;

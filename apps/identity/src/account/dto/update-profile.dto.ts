@@ -1,5 +1,5 @@
 import { fieldOf, IsEmailAddress, IsName, IsOpenObject, IsText } from '@rmm/service-kit';
-import { MAX_PASSWORD_INPUT } from '../../login/dto.js';
+import { MAX_PASSWORD_INPUT } from '../../passwords/password-rules.js';
 
 export class UpdateProfileDto {
   @IsName({ optional: true })

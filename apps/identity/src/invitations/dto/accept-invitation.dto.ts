@@ -1,5 +1,5 @@
 import { IsName, IsText } from '@rmm/service-kit';
-import { MAX_PASSWORD_INPUT } from '../../login/dto.js';
+import { MAX_PASSWORD_INPUT } from '../../passwords/password-rules.js';
 
 export class AcceptInviteDto {
   @IsText({ min: 1, max: 255 })

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import type { PartnerStatus } from '@rmm/contracts';
 import { PARTNER_STATUSES } from '../../partners/partner.entity.js';
-import { SessionDto } from '../../sessions/session.dto.js';
+import { SessionDto } from '../../sessions/dto/session.dto.js';
 import { LoginUserDto } from '../../users/dto/login-user.dto.js';
 
 export class NewPartnerDto {

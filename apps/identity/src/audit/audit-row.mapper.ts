@@ -1,0 +1,61 @@
+import type { AuditEntry, Envelope } from '@rmm/contracts';
+import { redactDetails, oneLine } from '@rmm/messaging';
+import { isUuid } from '@rmm/service-kit';
+import { AUDIT_RESULTS } from './dto/audit-log.dto.js';
+import type { AuditRow } from './audit-chain.js';
+
+const ACTOR_TYPES = ['user', 'api_key', 'agent', 'system'];
+const MAX_TEXT = 1_000;
+
+/**
+ * Maps a message of RMM_AUDIT to an entry in the form in which the database returns it, so that what is hashed is what
+ * will be read. Secrets are redacted again, because a service may have built its entries by hand.
+ * @returns null for a message that is no audit entry
+ */
+export function toAuditRow(envelope: Envelope): Omit<AuditRow, 'sequence'> | null {
+  const { id, partnerId, orgId } = envelope;
+  const at = Date.parse(envelope.timestamp);
+  const data = envelope.data as Partial<AuditEntry> | null;
+  if (!isUuid(id) || !isUuidOrNull(partnerId) || !isUuidOrNull(orgId) || Number.isNaN(at) || !isEntry(data))
+    return null;
+  const { actor } = data;
+  return {
+    id: id.toLowerCase(),
+    partnerId: partnerId?.toLowerCase() ?? null,
+    orgId: orgId?.toLowerCase() ?? null,
+    timestamp: new Date(at).toISOString(),
+    actorType: actor.type,
+    actorId: lineOf(actor.id),
+    actorEmail: lineOf(actor.email),
+    action: oneLine(data.action, MAX_TEXT),
+    resourceType: oneLine(data.resourceType, MAX_TEXT),
+    resourceId: lineOf(data.resourceId),
+    resourceName: lineOf(data.resourceName),
+    details: redactDetails(data.details),
+    ipAddress: lineOf(data.ipAddress),
+    userAgent: lineOf(data.userAgent),
+    result: data.result,
+    errorMessage: lineOf(data.errorMessage),
+    initiatedBy: lineOf(data.initiatedBy),
+    requestId: lineOf(data.requestId),
+  };
+}
+
+function isEntry(data: Partial<AuditEntry> | null): data is AuditEntry {
+  if (!data) return false;
+  const { actor, action, resourceType, details, result } = data;
+  return (
+    isText(action) &&
+    isText(resourceType) &&
+    typeof actor === 'object' &&
+    ACTOR_TYPES.includes(actor?.type) &&
+    typeof details === 'object' &&
+    details !== null &&
+    !Array.isArray(details) &&
+    AUDIT_RESULTS.some((known) => known === result)
+  );
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
+const isUuidOrNull = (value: string | null): boolean => value === null || isUuid(value);
+const lineOf = (value: unknown): string | null => (typeof value === 'string' ? oneLine(value, MAX_TEXT) : null);

@@ -1,0 +1,85 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { subjects } from '@rmm/contracts';
+import { EventBatches, type BatchMessage } from '@rmm/messaging';
+import { WorkerDatabase } from '@rmm/persistence';
+import { UnavailableError } from '@rmm/service-kit';
+import { EMPTY_CHAIN, sealRows, type AuditRow, type SealedAuditRow } from './audit-chain.js';
+import { AuditChainRepository, PLATFORM_CHAIN } from './audit-chain.repository.js';
+import { toAuditRow } from './audit-row.mapper.js';
+
+type UnsealedRow = Omit<AuditRow, 'sequence'>;
+
+const MAX_BATCH = 200;
+const LINGER_MS = 200; // entries that arrive together cost the chain one transaction
+
+/** Seals the audit entries of every service into the chains of their partners, in batches and in order of arrival. */
+@Injectable()
+export class AuditSealer implements OnApplicationBootstrap {
+  constructor(
+    private readonly batches: EventBatches,
+    private readonly worker: WorkerDatabase,
+    private readonly repository: AuditChainRepository,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.batches.subscribe(
+      {
+        stream: 'audit',
+        durable: 'identity-audit',
+        subjects: [subjects.audit('*')],
+        maxMessages: MAX_BATCH,
+        lingerMs: LINGER_MS,
+      },
+      (batch) => this.handle(batch),
+    );
+  }
+
+  /**
+   * Seals a batch in one transaction. Messages that are no audit entries are rejected; when the database refuses an entry,
+   * the others of its batch are sealed without it.
+   */
+  private async handle(batch: BatchMessage[]): Promise<void> {
+    const readable: { message: BatchMessage; row: UnsealedRow }[] = [];
+    for (const message of batch) {
+      const row = toAuditRow(message.envelope);
+      if (row) readable.push({ message, row });
+      else message.term('not an audit row');
+    }
+    try {
+      await this.seal(readable.map(({ row }) => row));
+    } catch (error) {
+      if (error instanceof UnavailableError || readable.length === 1) throw error;
+      for (const { message, row } of readable) await this.seal([row]).catch((each: unknown) => message.nak(each));
+    }
+  }
+
+  /** Seals entries. Idempotent by (id, timestamp): a redelivered message changes nothing. */
+  async seal(rows: readonly UnsealedRow[]): Promise<void> {
+    if (rows.length === 0) return;
+    await this.worker.transaction(async (tx) => {
+      const heads = await this.repository.lockHeads(tx, rows.map(chainOf));
+      const fresh = withoutRepeats(rows, await this.repository.listExistingIds(tx, rows));
+      const sealed: SealedAuditRow[] = [];
+      for (const [chain, members] of groupByChain(fresh)) {
+        const result = sealRows(heads.get(chain) ?? EMPTY_CHAIN, members);
+        sealed.push(...result.sealed);
+        heads.set(chain, result.head);
+      }
+      await this.repository.insert(tx, sealed);
+      await this.repository.updateHeads(tx, heads);
+    });
+  }
+}
+
+const chainOf = (row: { partnerId: string | null }): string => row.partnerId ?? PLATFORM_CHAIN;
+
+function groupByChain<T extends { partnerId: string | null }>(rows: readonly T[]): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const row of rows) groups.set(chainOf(row), [...(groups.get(chainOf(row)) ?? []), row]);
+  return groups;
+}
+
+function withoutRepeats<T extends { id: string }>(rows: readonly T[], known: Set<string>): T[] {
+  const seen = new Set(known);
+  return rows.filter(({ id }) => !seen.has(id) && seen.add(id));
+}

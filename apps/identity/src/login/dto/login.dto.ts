@@ -1,0 +1,10 @@
+import { IsEmailAddress, IsText } from '@rmm/service-kit';
+import { MAX_PASSWORD_INPUT } from '../../passwords/password-rules.js';
+
+export class LoginDto {
+  @IsEmailAddress({ example: 'robin@example.com' })
+  email!: string;
+
+  @IsText({ min: 1, max: MAX_PASSWORD_INPUT, description: 'Compared exactly as typed' })
+  password!: string;
+}

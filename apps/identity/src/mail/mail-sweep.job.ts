@@ -1,0 +1,21 @@
+import { Injectable } from '@nestjs/common';
+import { Job } from '@rmm/service-kit';
+import { MailOutbox } from './mail-outbox.service.js';
+import { MailRepository } from './mail.repository.js';
+
+const BATCH = 200;
+
+/** Queues mails whose job was lost or whose next attempt is due, and deletes old ones. Replicas may run it at once. */
+@Injectable()
+export class MailSweepJob {
+  constructor(
+    private readonly mails: MailRepository,
+    private readonly outbox: MailOutbox,
+  ) {}
+
+  @Job({ name: 'sweep-mails', everyMs: 15_000 })
+  async run(): Promise<void> {
+    for (const id of await this.mails.listDue(BATCH)) this.outbox.enqueue(id);
+    await this.mails.purge(BATCH);
+  }
+}

@@ -1,0 +1,48 @@
+import { isMailTemplate, MAIL_TEMPLATES, renderMail, type MailTemplateName } from './mail-templates.js';
+
+const url = 'https://app.example.com/accept-invite?token=abc_DEF-1';
+
+describe('renderMail', () => {
+  it('renders the same content as text and HTML', () => {
+    const mail = renderMail('invite', { name: 'Robin', tenantName: 'Acme', url });
+    expect(mail.subject).toBe('You have been invited to Acme');
+    expect(mail.text).toContain('Hello Robin,');
+    expect(mail.text).toContain(`Accept invitation: ${url}`);
+    expect(mail.html).toContain(`<a href="${url}">Accept invitation</a>`);
+  });
+
+  it('does not let a value add tags, headers or further placeholders', () => {
+    const name = '<b>x</b>\r\nBcc: all@example.com {url}';
+    const mail = renderMail('invite', { name, tenantName: 'A\nSubject: B', url });
+    expect(mail.subject).toBe('You have been invited to A Subject: B');
+    expect(mail.html).toContain('&lt;b&gt;x&lt;/b&gt; Bcc: all@example.com {url}');
+    expect(mail.html).not.toContain('<b>');
+    expect(mail.text).not.toMatch(/^Bcc/m);
+  });
+
+  it('falls back to English for an unknown language', () => {
+    expect(renderMail('password-changed', { name: 'R' }, 'xx').subject).toBe('Your password was changed');
+  });
+
+  it('uses the language of the locale, whatever its region', () => {
+    for (const locale of ['de', 'de-AT', 'DE-ch']) {
+      expect(renderMail('password-changed', { name: 'R' }, locale).subject).toBe('Ihr Passwort wurde geändert');
+    }
+  });
+
+  it.each(Object.keys(MAIL_TEMPLATES.de ?? {}) as MailTemplateName[])(
+    'uses the same values in every language: %s',
+    (name) => {
+      const marks = new Proxy<Record<string, string>>({}, { get: (_, key) => `<${String(key)}>` });
+      const valuesIn = (locale: string) => [...new Set(renderMail(name, marks, locale).text.match(/<\w+>/g))].sort();
+      expect(valuesIn('de')).toEqual(valuesIn('en'));
+    },
+  );
+});
+
+describe('isMailTemplate', () => {
+  it('knows the names of templates only', () => {
+    expect(isMailTemplate('invite')).toBe(true);
+    expect(isMailTemplate('toString')).toBe(false);
+  });
+});

@@ -1,0 +1,7 @@
+import { IsText } from '@rmm/service-kit';
+import { MfaProofsDto } from './mfa-proofs.dto.js';
+
+export class EnableMfaDto extends MfaProofsDto {
+  @IsText({ min: 1, max: 64, example: '123456' })
+  code!: string;
+}

@@ -1,0 +1,13 @@
+import { IsText } from '@rmm/service-kit';
+
+/** Proofs that every MFA body may carry. @see docs/reference/mfa-and-policies.md */
+export class MfaProofsDto {
+  @IsText({ optional: true, max: 1024 })
+  currentPassword?: string;
+
+  @IsText({ optional: true, max: 255 })
+  stepUpGrantId?: string;
+
+  @IsText({ optional: true, max: 255 })
+  ssoReauthGrantId?: string;
+}

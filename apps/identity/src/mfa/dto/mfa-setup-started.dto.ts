@@ -1,0 +1,13 @@
+import { ApiProperty } from '@nestjs/swagger';
+
+/** An authenticator app that is not confirmed yet. */
+export class MfaSetupStartedDto {
+  @ApiProperty({ description: 'Base32, for manual input' })
+  secret: string;
+  @ApiProperty({ example: 'otpauth://totp/...' })
+  otpAuthUrl: string;
+  @ApiProperty({ description: 'A PNG as a data URL' })
+  qrCodeDataUrl: string;
+  @ApiProperty({ type: [String], description: 'Valid once the setup is confirmed' })
+  recoveryCodes: string[];
+}

@@ -1,0 +1,3 @@
+import { MfaProofsDto } from './mfa-proofs.dto.js';
+
+export class ReplaceRecoveryCodesDto extends MfaProofsDto {}

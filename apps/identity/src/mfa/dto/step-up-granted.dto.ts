@@ -1,0 +1,8 @@
+import { ApiProperty } from '@nestjs/swagger';
+
+export class StepUpGrantedDto {
+  @ApiProperty({ description: 'Valid once, for the requested operation in this session' })
+  stepUpGrantId: string;
+  @ApiProperty({ type: 'integer', example: 300 })
+  expiresInSeconds: number;
+}

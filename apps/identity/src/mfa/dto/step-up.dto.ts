@@ -1,0 +1,20 @@
+import { IsOneOf, IsOpenObject, IsText } from '@rmm/service-kit';
+import { STEP_UP_OPERATIONS, type StepUpOperation } from '../step-up.policy.js';
+import { MfaProofsDto } from './mfa-proofs.dto.js';
+
+export const STEP_UP_METHODS = ['totp', 'recovery', 'sms', 'passkey'] as const;
+export type StepUpMethod = (typeof STEP_UP_METHODS)[number];
+
+export class StepUpDto extends MfaProofsDto {
+  @IsOneOf(STEP_UP_METHODS)
+  method!: StepUpMethod;
+
+  @IsOneOf(STEP_UP_OPERATIONS)
+  operation!: StepUpOperation;
+
+  @IsText({ optional: true, min: 1, max: 64, example: '123456' })
+  code?: string;
+
+  @IsOpenObject({ optional: true, description: 'Of a passkey' })
+  credential?: Record<string, unknown>;
+}

@@ -1,0 +1,55 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
+import { Job } from '@rmm/service-kit';
+import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
+import { MailOutbox } from '../mail/mail-outbox.service.js';
+import type { User } from '../users/user.js';
+import { UsersRepository } from '../users/users.repository.js';
+import { MfaEnrollmentRepository, REMINDER_DAYS } from './mfa-enrollment.repository.js';
+import { formatDeadline, MfaGrace } from './mfa-grace.service.js';
+
+const BATCH = 100;
+const DAY_MS = 86_400_000;
+
+/** Reminds users three days before their enrollment window ends. Of several replicas one sends the mail. */
+@Injectable()
+export class MfaRemindersJob {
+  constructor(
+    private readonly worker: WorkerDatabase,
+    private readonly repository: MfaEnrollmentRepository,
+    private readonly users: UsersRepository,
+    private readonly grace: MfaGrace,
+    private readonly mail: MailOutbox,
+    @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
+  ) {}
+
+  /** Does nothing where no role requires a factor. */
+  @Job({ name: 'send-mfa-reminders', everyMs: 600_000 })
+  async run(): Promise<void> {
+    const { enabled, forceByRole } = this.config.mfa;
+    if (!enabled || !forceByRole) return;
+    let after: string | null = null;
+    do {
+      const ids: string[] = await this.repository.listEndingSoon(this.worker, after, BATCH);
+      for (const id of ids) await this.worker.transaction((tx) => this.remind(tx, id));
+      after = ids.length === BATCH ? (ids.at(-1) ?? null) : null;
+    } while (after !== null);
+  }
+
+  private async remind(tx: WorkerTransaction, userId: string): Promise<void> {
+    const user = await this.users.findById(tx, userId);
+    const deadline = user && this.earliestDeadline(user);
+    if (!deadline || deadline.getTime() - user.now.getTime() > REMINDER_DAYS * DAY_MS) return;
+    if (!(await this.repository.claimReminder(tx, userId))) return;
+    const values = { name: user.name, deadline: formatDeadline(deadline) };
+    await this.mail.add(tx, { to: user.email, template: 'mfa-grace-ending', values });
+  }
+
+  /** Returns the first end among the memberships that require a factor; null when none has an open window. */
+  private earliestDeadline(user: User): Date | null {
+    const ends = user.memberships
+      .map((membership) => this.grace.evaluate(user, membership))
+      .flatMap(({ status, deadline }) => (status === 'pending' && deadline ? [deadline.getTime()] : []));
+    return ends.length === 0 ? null : new Date(Math.min(...ends));
+  }
+}

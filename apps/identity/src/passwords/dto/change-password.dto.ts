@@ -1,0 +1,10 @@
+import { IsText } from '@rmm/service-kit';
+import { MAX_PASSWORD_INPUT } from '../password-rules.js';
+
+export class ChangePasswordDto {
+  @IsText({ min: 1, max: MAX_PASSWORD_INPUT })
+  currentPassword!: string;
+
+  @IsText({ max: MAX_PASSWORD_INPUT, description: '8 to 128 characters, strength-checked' })
+  newPassword!: string;
+}

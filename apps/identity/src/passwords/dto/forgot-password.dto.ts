@@ -1,0 +1,6 @@
+import { IsEmailAddress } from '@rmm/service-kit';
+
+export class ForgotPasswordDto {
+  @IsEmailAddress({ example: 'robin@example.com' })
+  email!: string;
+}

@@ -1,0 +1,42 @@
+import { PasswordHasher } from './password-hasher.service.js';
+import { HashingOverloaded } from './password.errors.js';
+
+const cheap = { memoryKib: 1024, timeCost: 2, parallelism: 1 };
+const hasher = () => new PasswordHasher(cheap, { concurrency: 2, queue: 2 });
+
+describe('PasswordHasher', () => {
+  it('compares exactly as typed', async () => {
+    const hash = await hasher().hash('Correct horse battery ');
+    expect(hash).toMatch(/^\$argon2id\$v=19\$m=1024,t=2,p=1\$/);
+    expect(await hasher().verify(hash, 'Correct horse battery ')).toBe(true);
+    expect(await hasher().verify(hash, 'Correct horse battery')).toBe(false);
+    expect(await hasher().verify(hash, 'correct horse battery ')).toBe(false);
+  });
+
+  it('does not cut long passwords', async () => {
+    const long = 'x'.repeat(100);
+    const hash = await hasher().hash(long);
+    expect(await hasher().verify(hash, long.slice(0, 72))).toBe(false);
+  });
+
+  it('sheds callers beyond the queue at once and serves the ones that wait', async () => {
+    const one = hasher();
+    const hash = await one.hash('some password');
+    const outcomes = await Promise.allSettled(Array.from({ length: 6 }, () => one.verify(hash, 'some password')));
+    const refused = outcomes.filter((o) => o.status === 'rejected');
+    expect(refused).toHaveLength(2);
+    expect(refused.every((o) => o.reason instanceof HashingOverloaded)).toBe(true);
+    expect(await one.verify(hash, 'some password')).toBe(true);
+  });
+
+  it('asks for a new hash when the parameters rose', async () => {
+    const old = await hasher().hash('some password');
+    expect(hasher().needsRehash(old)).toBe(false);
+    const dearer = new PasswordHasher({ ...cheap, memoryKib: 2048 }, { concurrency: 1, queue: 1 });
+    expect(dearer.needsRehash(old)).toBe(true);
+  });
+
+  it('never accepts the decoy', async () => {
+    expect(await hasher().verifyDecoy('a password nobody has')).toBe(false);
+  });
+});

@@ -1,0 +1,106 @@
+import { Body, Controller, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import {
+  CurrentCaller,
+  Public,
+  SignedIn,
+  SkipMfaEnrollment,
+  SkipTenantStatus,
+  UserAuthenticator,
+  type UserCaller,
+} from '@rmm/access';
+import { UnauthenticatedError } from '@rmm/service-kit';
+import { DoneDto } from '../dto/success.dto.js';
+import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
+import { assertCsrfToken } from './csrf.js';
+import { RefreshSessionDto } from './dto/refresh-session.dto.js';
+import { RefreshedSessionDto, SessionDto, SwitchedSessionDto } from './dto/session.dto.js';
+import { SwitchSessionDto } from './dto/switch-session.dto.js';
+import { getHeader, setNoStore, type HttpRequest, type HttpResponse } from './http-request.js';
+import { CSRF_COOKIE, REFRESH_COOKIE, SessionCookies } from './session-cookies.service.js';
+import { RefreshInvalid } from './session.errors.js';
+import { SessionRevocations, type SessionOwner } from './session-revocations.service.js';
+import { SessionsService } from './sessions.service.js';
+
+@ApiTags('Authentication')
+@Controller('auth')
+export class AuthController {
+  constructor(
+    private readonly sessions: SessionsService,
+    private readonly revocations: SessionRevocations,
+    private readonly cookies: SessionCookies,
+    private readonly users: UserAuthenticator,
+    @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
+  ) {}
+
+  @Post('refresh')
+  @Public()
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'Rotate the refresh token',
+    description: 'The token comes from the body, or from its cookie together with the header x-service-csrf.',
+  })
+  @ApiOkResponse({ type: RefreshedSessionDto })
+  async refresh(
+    @Body() { refreshToken }: RefreshSessionDto,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ): Promise<RefreshedSessionDto> {
+    setNoStore(response);
+    return refreshToken === undefined ? this.refreshByCookie(request, response) : this.sessions.refresh(refreshToken);
+  }
+
+  @Post('logout')
+  @Public()
+  @HttpCode(200)
+  @ApiOperation({ summary: 'End all your sessions' })
+  @ApiOkResponse({ type: DoneDto })
+  async logout(@Req() request: HttpRequest, @Res({ passthrough: true }) response: HttpResponse): Promise<DoneDto> {
+    const owner = await this.identify(request, response);
+    this.cookies.clear(request, response);
+    await this.revocations.logout(owner);
+    return { success: true };
+  }
+
+  @Post('switch')
+  @SignedIn()
+  @SkipTenantStatus()
+  @SkipMfaEnrollment()
+  @HttpCode(200)
+  @ApiOperation({ summary: 'Switch to another membership' })
+  @ApiOkResponse({ type: SwitchedSessionDto })
+  async switchMembership(
+    @CurrentCaller() caller: UserCaller,
+    @Body() dto: SwitchSessionDto,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ): Promise<SwitchedSessionDto> {
+    setNoStore(response);
+    const { user, session } = await this.sessions.switchMembership(caller, dto);
+    return { user, ...this.cookies.set(request, response, session) };
+  }
+
+  private async refreshByCookie(request: HttpRequest, response: HttpResponse): Promise<SessionDto> {
+    const token = this.cookies.read(request, REFRESH_COOKIE);
+    if (token === undefined) throw new RefreshInvalid();
+    assertCsrfToken(request, this.cookies.read(request, CSRF_COOKIE), this.config.corsOrigins);
+    try {
+      return this.cookies.set(request, response, await this.sessions.refresh(token));
+    } catch (error) {
+      if (error instanceof RefreshInvalid) this.cookies.clear(request, response);
+      throw error;
+    }
+  }
+
+  /** Returns the user of the bearer token, or of the refresh cookie together with the CSRF header. */
+  private async identify(request: HttpRequest, response: HttpResponse): Promise<SessionOwner> {
+    if (getHeader(request, 'authorization') !== undefined) return this.users.identify(request, response);
+    const token = this.cookies.read(request, REFRESH_COOKIE);
+    if (token === undefined) throw new UnauthenticatedError();
+    assertCsrfToken(request, this.cookies.read(request, CSRF_COOKIE), this.config.corsOrigins);
+    const owner = await this.sessions.findRefreshToken(token);
+    if (owner) return owner;
+    this.cookies.clear(request, response);
+    throw new RefreshInvalid();
+  }
+}

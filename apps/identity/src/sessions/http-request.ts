@@ -1,0 +1,20 @@
+import type { AccessRequest } from '@rmm/access';
+import { clientBucket, currentContext, type KitRequest, type KitResponse } from '@rmm/service-kit';
+
+export type HttpRequest = AccessRequest;
+export type HttpResponse = KitResponse;
+/** For functions that read headers only. */
+export type WithHeaders = Pick<KitRequest, 'headers'>;
+
+/** Returns one header as a string; the first when it was sent twice. */
+export function getHeader(request: WithHeaders, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value[0] : value;
+}
+
+/** Forbids caches to store the response; for responses with a token, key or code. */
+export const setNoStore = (response: HttpResponse): unknown => response.setHeader('Cache-Control', 'no-store');
+
+/** Returns the key of limits per client: its address, else a fingerprint of its headers. */
+export const clientKey = (request: HttpRequest): string =>
+  clientBucket({ address: request.clientAddress ?? currentContext()?.ipAddress, headers: request.headers });

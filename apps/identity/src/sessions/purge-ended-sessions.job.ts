@@ -1,0 +1,23 @@
+import { Injectable } from '@nestjs/common';
+import { WorkerDatabase } from '@rmm/persistence';
+import { Job } from '@rmm/service-kit';
+import { KnownDevicesRepository } from './known-devices.repository.js';
+import { SessionsRepository } from './sessions.repository.js';
+
+const BATCH = 1_000;
+
+/** Deletes sessions 30 days after their end, and devices that are no longer used. Replicas may run it at the same time. */
+@Injectable()
+export class PurgeEndedSessionsJob {
+  constructor(
+    private readonly worker: WorkerDatabase,
+    private readonly sessions: SessionsRepository,
+    private readonly devices: KnownDevicesRepository,
+  ) {}
+
+  @Job({ name: 'purge-ended-sessions', everyMs: 600_000 })
+  async run(): Promise<void> {
+    await this.devices.purgeUnused(this.worker, BATCH);
+    while ((await this.sessions.purgeEnded(this.worker, BATCH)) === BATCH);
+  }
+}

@@ -1,0 +1,242 @@
+import { randomUUID } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import type { UserCaller } from '@rmm/access';
+import type { OutboxTransaction } from '@rmm/messaging';
+import { WorkerDatabase, type SqlExecutor, type WorkerTransaction } from '@rmm/persistence';
+import { hashKey, mintOpaqueToken } from '@rmm/secrets';
+import {
+  currentContext,
+  NotFoundError,
+  RateLimits,
+  toPage,
+  UnauthenticatedError,
+  ValidationError,
+  type Paged,
+  type PageQueryDto,
+} from '@rmm/service-kit';
+import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
+import { sameMembership } from '../members/membership.js';
+import { MfaGrace } from '../mfa/mfa-grace.service.js';
+import { sessionLifetimeHours } from '../security-policy/security-policy.js';
+import { toLoginUser, type User, type UserMembership } from '../users/user.js';
+import { UsersRepository } from '../users/users.repository.js';
+import { AccessTokens, type SessionClaims } from './access-tokens.service.js';
+import type { SessionListItemDto } from './dto/session-list-item.dto.js';
+import type { SessionDto } from './dto/session.dto.js';
+import type { SwitchSessionDto } from './dto/switch-session.dto.js';
+import { newCsrfToken } from './session-cookies.service.js';
+import type { SessionMethod } from './session-family.entity.js';
+import { SessionRevocations } from './session-revocations.service.js';
+import { RefreshInvalid, RefreshRaced } from './session.errors.js';
+import { toSessionListItem } from './session.mapper.js';
+import { SessionsRepository, type PresentedToken } from './sessions.repository.js';
+
+const TOKEN_SHAPE = /^[A-Za-z0-9_-]{43}$/;
+
+export interface SessionOptions {
+  method: SessionMethod;
+  /** A factor was verified in this session. */
+  mfa: boolean;
+  factorProven?: boolean;
+  passwordProven?: boolean;
+  /** Id of the session this one replaces; its end, method and proofs are taken over. */
+  replaces?: string;
+}
+
+/** A session that is stored; its access token is signed after the commit. */
+export interface StoredSession {
+  refreshToken: string;
+  csrfToken: string;
+  claims: SessionClaims;
+  /** The database clock when it was stored: the access token is never older. */
+  storedAt: Date;
+}
+
+/** The tokens of a session, for one client. */
+export interface IssuedSession extends SessionDto {
+  refreshToken: string;
+}
+
+/**
+ * Creates, refreshes, switches and lists sessions. SessionRevocations ends them.
+ * @see docs/reference/authentication.md
+ */
+@Injectable()
+export class SessionsService {
+  constructor(
+    private readonly worker: WorkerDatabase,
+    private readonly repository: SessionsRepository,
+    private readonly users: UsersRepository,
+    private readonly accessTokens: AccessTokens,
+    private readonly revocations: SessionRevocations,
+    private readonly grace: MfaGrace,
+    private readonly limits: RateLimits,
+    @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
+  ) {}
+
+  /** Stores a session with its first refresh token, in the transaction of the sign-in. Call `issue` after the commit. */
+  async create(
+    tx: SqlExecutor,
+    user: User,
+    membership: UserMembership,
+    options: SessionOptions,
+  ): Promise<StoredSession> {
+    const id = randomUUID();
+    const { ipAddress = null, userAgent = null } = currentContext() ?? {};
+    const mfa = this.hasMfaClaim(options);
+    const { key, keyHash } = mintOpaqueToken();
+    const storedAt = await this.repository.insert(tx, {
+      id,
+      userId: user.id,
+      scope: membership.scope,
+      partnerId: membership.partnerId,
+      orgId: membership.orgId,
+      mfa,
+      method: options.method,
+      authEpoch: user.authEpoch,
+      mfaEpoch: user.mfaEpoch,
+      ipAddress,
+      userAgent,
+      lifetimeHours: this.lifetimeHours(membership),
+      factorProven: options.factorProven ?? false,
+      passwordProven: options.passwordProven ?? false,
+      replaces: options.replaces ?? null,
+      tokenHash: keyHash,
+      tokenTtlDays: this.config.refreshTokenTtlDays,
+    });
+    return { refreshToken: key, csrfToken: newCsrfToken(), claims: toClaims(user, membership, id, mfa), storedAt };
+  }
+
+  /** Signs the access token of a stored session; after the commit, never inside the transaction. */
+  async issue({ refreshToken, csrfToken, claims, storedAt }: StoredSession): Promise<IssuedSession> {
+    return { tokens: await this.accessTokens.mint(claims, storedAt), csrfToken, refreshToken };
+  }
+
+  /** Returns the claim `mfa`: a factor was verified, or factors are switched off. */
+  hasMfaClaim({ mfa }: Pick<SessionOptions, 'mfa'>): boolean {
+    return mfa || !this.config.mfa.enabled;
+  }
+
+  /**
+   * Exchanges a refresh token for its successor and a new access token. Of concurrent requests one succeeds; the others
+   * get RefreshRaced within the grace time. Later use of a replaced token ends the session.
+   * @throws RefreshInvalid, RefreshRaced, RateLimitedError
+   */
+  async refresh(refreshToken: string): Promise<IssuedSession> {
+    const presented = await this.findToken(refreshToken);
+    if (!presented) throw new RefreshInvalid();
+    await this.limits.hit(this.config.limits.refresh, presented.id);
+    if (presented.familyEnded) throw new RefreshInvalid();
+    if (presented.rotated) return this.refuseRotated(presented);
+    if (presented.expired) throw new RefreshInvalid();
+
+    const user = await this.users.findById(this.worker, presented.userId);
+    const membership = user && currentMembership(user, presented);
+    if (!user || !membership) throw new RefreshInvalid();
+    return this.issue(await this.worker.transaction((tx) => this.rotate(tx, presented, user, membership)));
+  }
+
+  /** Returns the token with its owner, without using it; null unless the session is active. */
+  async findRefreshToken(refreshToken: string): Promise<PresentedToken | null> {
+    const presented = await this.findToken(refreshToken);
+    return presented && !presented.familyEnded && !presented.expired ? presented : null;
+  }
+
+  /**
+   * Ends the caller's session and issues one in another membership of the same user, with the same `mfa`.
+   * @throws NotFoundError when the caller has no such membership; ValidationError for both ids or neither
+   */
+  async switchMembership(caller: UserCaller, { orgId, partnerId }: SwitchSessionDto) {
+    if ((orgId === undefined) === (partnerId === undefined)) {
+      throw ValidationError.of('orgId', 'name orgId or partnerId');
+    }
+    const user = await this.users.findById(this.worker, caller.userId);
+    if (!user) throw new UnauthenticatedError();
+    const membership = user.memberships.find((m) =>
+      orgId ? m.scope === 'organization' && m.orgId === orgId : m.scope === 'partner' && m.partnerId === partnerId,
+    );
+    if (!membership) throw new NotFoundError('Membership');
+    const stored = await this.worker.transaction(async (tx) => {
+      await this.revocations.revokeForSwitch(tx, caller, user, membership);
+      const options = { method: 'password', mfa: caller.mfa, replaces: caller.sessionId } as const;
+      return this.create(tx, user, membership, options);
+    });
+    return { user: toLoginUser(user), session: await this.issue(stored) };
+  }
+
+  /**
+   * Ends every session of the caller's user and stores a new one for this client, in the transaction of a change of
+   * factors. The new session has `mfa: true`: a factor was proven a moment ago.
+   * @throws UnauthenticatedError when the caller's session has ended; of two concurrent changes one succeeds
+   */
+  async replaceAfterFactorChange(
+    tx: OutboxTransaction,
+    caller: UserCaller,
+    user: User,
+    membership: UserMembership,
+  ): Promise<StoredSession> {
+    await this.revocations.revokeForFactorChange(tx, caller);
+    const replaces = caller.sessionId;
+    return this.create(tx, user, membership, { method: 'password', mfa: true, factorProven: true, replaces });
+  }
+
+  /** Lists the active sessions of the caller, newest first. */
+  async list(caller: UserCaller, page: PageQueryDto): Promise<Paged<SessionListItemDto>> {
+    const { total, rows } = await this.repository.list(caller, page);
+    const items = rows.map((row) => toSessionListItem(row, caller.sessionId));
+    return toPage(page, total, items);
+  }
+
+  private async findToken(refreshToken: string): Promise<PresentedToken | null> {
+    return TOKEN_SHAPE.test(refreshToken) ? this.repository.findToken(this.worker, hashKey(refreshToken)) : null;
+  }
+
+  private async rotate(
+    tx: WorkerTransaction,
+    presented: PresentedToken,
+    user: User,
+    membership: UserMembership,
+  ): Promise<StoredSession> {
+    if (!(await this.repository.claimToken(tx, presented.tokenId))) throw new RefreshRaced();
+    const { ipAddress = null, userAgent = null } = currentContext() ?? {};
+    const use = { membership, lifetimeHours: this.lifetimeHours(membership), ipAddress, userAgent };
+    if (!(await this.repository.recordUse(tx, presented.id, use))) throw new RefreshInvalid();
+    await this.grace.openIfDue(tx, user, membership);
+    const { key, keyHash } = mintOpaqueToken();
+    await this.repository.insertToken(tx, presented.id, keyHash, this.config.refreshTokenTtlDays);
+    const claims = toClaims(user, membership, presented.id, presented.mfa);
+    return { refreshToken: key, csrfToken: newCsrfToken(), claims, storedAt: user.now };
+  }
+
+  private async refuseRotated(presented: PresentedToken): Promise<never> {
+    if ((presented.rotatedSecondsAgo ?? 0) < this.config.refreshRotationGraceSeconds) throw new RefreshRaced();
+    await this.worker.transaction((tx) => this.revocations.revokeReused(tx, presented));
+    throw new RefreshInvalid();
+  }
+
+  /** Returns the longest life of a session in this membership: the configured time, or less by a security policy. */
+  private lifetimeHours(membership: UserMembership): number {
+    const configured = this.config.refreshFamilyAbsoluteTtlDays * 24;
+    return Math.min(configured, sessionLifetimeHours(membership) ?? configured);
+  }
+}
+
+/** Returns the session's membership while it exists, else the user's first; null when the session is invalid by now. */
+function currentMembership(user: User, session: PresentedToken): UserMembership | null {
+  const isCurrent = user.authEpoch === session.authEpoch && user.mfaEpoch === session.mfaEpoch;
+  if (user.status !== 'active' || !isCurrent) return null;
+  return user.memberships.find((m) => sameMembership(m, session)) ?? user.memberships[0] ?? null;
+}
+
+const toClaims = (user: User, membership: UserMembership, sessionId: string, mfa: boolean): SessionClaims => ({
+  sub: user.id,
+  email: user.email,
+  scope: membership.scope,
+  partnerId: membership.partnerId,
+  orgId: membership.orgId,
+  roleId: membership.roleId,
+  mfa,
+  aep: user.authEpoch,
+  mep: user.mfaEpoch,
+  sid: sessionId,
+});
