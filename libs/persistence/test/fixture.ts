@@ -71,7 +71,7 @@ export const selected = (partnerId: string, orgIds: string[]) =>
 export const organization = (partnerId: string, orgId: string) =>
   as({ scope: 'organization', partnerId, orgId, orgAccess: 'all' });
 
-/** A migrated database with one device in each of three organizations, and both doors to it. */
+/** A migrated database with one device in each of three organizations, and both executors. */
 export interface Fleet {
   stores: Stores;
   database: TestDatabase<typeof SCHEMA>;
@@ -79,7 +79,7 @@ export interface Fleet {
   databases: Databases;
   tenants: TenantDatabase;
   worker: WorkerDatabase;
-  /** As superuser. */
+  /** Runs a statement as superuser. */
   admin(sql: string, params?: unknown[]): Promise<Record<string, unknown>[]>;
   stop(): Promise<void>;
 }

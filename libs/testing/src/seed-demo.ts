@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { ApiClient, ApiResponse } from './api-client.js';
+import { ApiClient, type ApiResponse } from './api-client.js';
 import type { FleetHandle } from './fleet-handle.js';
 import { buildEnrollment, enrollTotp, inviteAndAccept, registerPartner, untilStatus } from './users.js';
 
@@ -19,7 +19,7 @@ export async function seedDemo(fleet: FleetHandle & { localReceivers: boolean })
     const { client, secret } = await enrollTotp(partner.client);
     lines.push(name, `  password of every user: ${partner.password}`);
     lines.push(`  ${partner.email}  Partner Admin, code: ./fleet totp ${secret}`);
-    const { data: roles } = (await created(client.get('/roles?limit=100'))) as { data: { id: string; name: string }[] };
+    const { data: roles } = await created<{ data: { id: string; name: string }[] }>(client.get('/roles?limit=100'));
     for (const role of ROLES) {
       const roleId = roles.find((each) => each.name === role)?.id;
       const user = await inviteAndAccept(fleet, client, { name: role, roleId, orgAccess: 'all' });
@@ -46,7 +46,8 @@ async function seedOrganization(client: ApiClient, name: string): Promise<string
   );
   for (const [i, hostname] of HOSTNAMES.entries()) {
     const enrollment = buildEnrollment(String(body.key), `${name.toLowerCase().replace(/[^a-z]+/g, '-')}-${hostname}`);
-    await created(client.as({}).post('/agents/enroll', { ...enrollment, siteId: siteIds[i % siteIds.length] }));
+    const agent = new ApiClient(client.baseUrl); // its own address: enrollments are limited for each
+    await created(agent.post('/agents/enroll', { ...enrollment, siteId: siteIds[i % siteIds.length] }));
   }
   return orgId;
 }

@@ -18,8 +18,11 @@ export async function seed(): Promise<void> {
     await build(['libs/testing/tsconfig.lib.json']);
     writeAtomically(RESULT_FILE, JSON.stringify({ lines: [] }));
     const script = pathToFileURL(path.join(ROOT, 'libs/testing/dist/seed-demo.js')).href;
-    const { seedDemo } = (await import(script)) as { seedDemo(fleet: FleetSummary): Promise<string[]> };
-    writeAtomically(RESULT_FILE, JSON.stringify({ lines: await seedDemo(summary) }));
+    const { seedDemo } = (await import(script)) as { seedDemo: (fleet: FleetSummary) => Promise<string[]> };
+    const lines = await seedDemo(summary).catch((error: Error) => {
+      throw new FleetError(`The seed was interrupted. ${error.message}`);
+    });
+    writeAtomically(RESULT_FILE, JSON.stringify({ lines }));
   }
   console.log(readJson<{ lines: string[] }>(RESULT_FILE)?.lines.join('\n'));
 }

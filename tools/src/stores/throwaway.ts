@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
+import { ignore } from '../console.js';
 import { DATA_DIR, ensureDir, readJson } from '../paths.js';
 import { ProcessGroup } from '../processes/process-group.js';
 import { isAlive, startTimeOf } from '../processes/process-record.js';
@@ -20,7 +21,7 @@ export async function startThrowawayStores(say: (line: string) => void) {
     await group.release();
     fs.rmSync(dir, { recursive: true, force: true });
   };
-  const context = { dir, group, say, onChange: () => {}, ports: {}, isThrowaway: true };
+  const context = { dir, group, say, onChange: ignore, ports: {}, isThrowaway: true };
   try {
     const [{ url }, redis, nats] = await settleAll(startPostgres(context), findRedis(say), findNats(say));
     const addresses = JSON.stringify({

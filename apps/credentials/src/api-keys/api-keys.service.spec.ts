@@ -49,7 +49,13 @@ describe('ApiKeysService', () => {
       const { key, id, ...rest } = response.body;
       expect(key).toMatch(/^svc_[A-Za-z0-9_-]{32}$/);
       expect(rest).toMatchObject({ name: 'Reports', keyPrefix: key.slice(0, 12), scopes: ['devices:read'] });
-      expect(rest).toMatchObject({ expiresAt: null, rateLimit: 1_000, status: 'active', sourceCidrs: [] });
+      expect(rest).toMatchObject({
+        description: null,
+        expiresAt: null,
+        rateLimit: 1_000,
+        status: 'active',
+        sourceCidrs: [],
+      });
       const read = await ours.get(`/api-keys/${id}`);
       expect(read.body).toMatchObject({ id, usageCount: 0, lastUsedAt: null, source: 'manual', principalId: null });
       const shown = JSON.stringify([read.body, (await ours.get(`/api-keys?orgId=${orgId}`)).body]);
@@ -67,6 +73,7 @@ describe('ApiKeysService', () => {
       ['an empty name', { name: ' ' }, 'name'],
       ['a name of 256 characters', { name: 'n'.repeat(256) }, 'name'],
       ['a control character', { name: 'a\u0007b' }, 'name'],
+      ['a description of 1001 characters', { description: 'd'.repeat(1_001) }, 'description'],
       ['a limit of nothing', { rateLimit: 0 }, 'rateLimit'],
       ['a limit below nothing', { rateLimit: -1 }, 'rateLimit'],
       ['a limit over the limit', { rateLimit: 100_001 }, 'rateLimit'],
@@ -225,6 +232,14 @@ describe('ApiKeysService', () => {
       expect(await service.findAuditEntry('api_key.update', id)).toMatchObject({
         details: { previousScopes: ['devices:read'] },
       });
+    });
+
+    it('sets, keeps and clears the description', async () => {
+      const { id } = await create({ description: 'Opens tickets' });
+      const patched = async (body: object) => (await ours.patch(`/api-keys/${id}`, body)).body.description as unknown;
+      expect(await patched({ rateLimit: 7 })).toBe('Opens tickets');
+      expect(await patched({ description: 'Closes tickets' })).toBe('Closes tickets');
+      expect(await patched({ description: null })).toBeNull();
     });
 
     it('keeps absent fields', async () => {

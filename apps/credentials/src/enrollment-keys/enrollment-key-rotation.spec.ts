@@ -56,8 +56,8 @@ describe('rotation of an enrollment key', () => {
       before: { usageCount: 1, maxUsage: 2, expiresAt: before.expiresAt },
       after: { usageCount: 0, maxUsage: 7, expiresAt: before.expiresAt },
     });
-    const heard = JSON.stringify(service.received);
-    for (const secret of [oldKey, key, ...hashesOf(key)]) expect(heard).not.toContain(secret);
+    const received = JSON.stringify(service.received);
+    for (const secret of [oldKey, key, ...hashesOf(key)]) expect(received).not.toContain(secret);
   });
 
   it.each([

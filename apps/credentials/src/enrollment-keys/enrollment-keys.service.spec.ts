@@ -94,7 +94,7 @@ describe('EnrollmentKeysService', () => {
     ['an end without offset', { expiresAt: '2099-01-01T00:00:00' }, 'expiresAt'],
     ['no end', { expiresAt: null }, 'expiresAt'],
     ['no site, said aloud', { siteId: null }, 'siteId'],
-    ['a site nobody knows', { siteId: randomUUID() }, 'siteId'],
+    ['an unknown site', { siteId: randomUUID() }, 'siteId'],
     ['an unknown field', { maxUses: 3 }, 'maxUses'],
     ['a key of their own', { key: 'a'.repeat(64) }, 'key'],
   ])('refuses %s', async (_, body, path) => {

@@ -17,15 +17,15 @@ describe('KeyLookupService', () => {
   }, 60_000);
   afterAll(() => service?.stop());
 
-  type Person = Parameters<CredentialsTestApp['as']>[0];
+  type FakeUser = Parameters<CredentialsTestApp['as']>[0];
   const resolve = (key: string) =>
     service.request(CREDENTIALS_KEYS_RESOLVE, {
       keyHash: hashKey(key).toString('hex'),
     }) as Promise<ResolvedApiKey | null>;
   const statusOf = async (key: string) => (await resolve(key))?.status;
 
-  /** A key, and the person who made it. */
-  async function created(by: Person = {}, more: object = {}) {
+  /** Creates a key and returns it with its creator. */
+  async function created(by: FakeUser = {}, more: object = {}) {
     const client = await service.as({ partnerId, ...by });
     const body = { orgId, name: 'Reports', scopes: ['devices:read', 'scripts:read'], ...more };
     const { id, key } = (await client.post('/api-keys', body).expect(201)).body as { id: string; key: string };
@@ -113,14 +113,14 @@ describe('KeyLookupService', () => {
     async (status) => {
       const own = await service.createOrganization(partnerId);
       const { key } = await created({}, { orgId: own });
-      const tell = (version: number, to: 'active' | typeof status) =>
+      const publish = (version: number, to: 'active' | typeof status) =>
         service.publishOrganization('organization.updated', { orgId: own, partnerId, version, status: to });
-      await tell(2, status);
+      await publish(2, status);
       expect(await statusOf(key)).toBe('unauthorized');
       await eventually(() => {
         expect(service.broadcasts).toContainEqual(expect.objectContaining({ reason: 'tenant_changed', orgIds: [own] }));
       });
-      await tell(3, 'active');
+      await publish(3, 'active');
       expect(await statusOf(key)).toBe('active');
     },
   );

@@ -8,6 +8,7 @@ export async function callApiKeys(service: CredentialsTestApp): Promise<void> {
   const created = await owner.post('/api-keys', {
     orgId,
     name: 'Ticket system',
+    description: 'Opens tickets for alerts',
     scopes: ['devices:read', 'alerts:read'],
     expiresAt: '2100-01-01T00:00:00.000Z',
     rateLimit: 5000,

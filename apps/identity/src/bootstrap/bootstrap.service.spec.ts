@@ -2,7 +2,7 @@ import type { AuditTrail } from '@rmm/messaging';
 import type { WorkerDatabase } from '@rmm/persistence';
 import type { Logger } from '@rmm/service-kit';
 import type { IdentityConfig } from '../config.js';
-import type { PasswordHasher } from '../passwords/password-hasher.js';
+import type { PasswordHasher } from '../passwords/password-hasher.service.js';
 import type { SystemRolesRepository } from '../roles/system-roles.repository.js';
 import type { UsersRepository } from '../users/users.repository.js';
 import { BootstrapService } from './bootstrap.service.js';

@@ -176,8 +176,8 @@ describe('/mcp', () => {
   it('records each call once, by method, without its parameters', async () => {
     const keyId = randomUUID();
     const auditEntry = service.createApiKey({ keyId, scopes: ['ai:read'] });
-    await call('tools/list', { cursor: 'nobody repeats this' }, auditEntry);
-    await call('tools/call', { name: 'nobody repeats this' }, auditEntry);
+    await call('tools/list', { cursor: 'never repeated' }, auditEntry);
+    await call('tools/call', { name: 'never repeated' }, auditEntry);
     await send({ jsonrpc: '2.0', method: 'notifications/initialized' }, auditEntry);
     const rows = await eventually(() => {
       const found = service.auditEntries.filter(({ actor }) => actor?.id === keyId);
@@ -199,7 +199,7 @@ describe('/mcp', () => {
     expect(published).toEqual(
       expect.arrayContaining([row('tools/list'), row('tools/call', 'failure'), row('notifications/initialized')]),
     );
-    expect(JSON.stringify(service.auditEntries)).not.toContain('nobody repeats this');
+    expect(JSON.stringify(service.auditEntries)).not.toContain('never repeated');
   });
 
   it('gives no access to the partner interface', async () => {

@@ -112,13 +112,13 @@ describe('database outage', () => {
 
   it('throws 503 when all connections are in use for too long', async () => {
     const release: (() => void)[] = [];
-    const holders = [1, 2, 3].map(() =>
+    const lockers = [1, 2, 3].map(() =>
       fleet.tenants.transaction(me, () => new Promise<void>((resolve) => release.push(resolve))),
     );
     await eventually(() => expect(release).toHaveLength(3));
     await expect(read()).rejects.toThrow(DatabaseConnectionLost);
     for (const go of release) go();
-    await Promise.all(holders);
+    await Promise.all(lockers);
     expect(await read()).toHaveLength(2);
   });
 });

@@ -64,7 +64,7 @@ export interface LockedSelection<E extends ObjectLiteral> extends SortedSelectio
 
 export interface RepositoryOptions {
   /**
-   * Who owns a row. Adds the caller's tenant as a plain predicate to each statement, so that an index on the tenant
+   * The owner of a row. Adds the caller's tenant as a plain predicate to each statement, so that an index on the tenant
    * columns serves it; row-level security remains the safety net. No predicate when absent.
    */
   ownership?: Ownership;
@@ -302,7 +302,7 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
   }
 }
 
-/** What the metadata of an entity says about its columns, properties and values. */
+/** Columns, properties and values of an entity, by its metadata. */
 class EntityMapping<E extends ObjectLiteral> {
   readonly metadata: EntityMetadata;
   readonly alias: string;
