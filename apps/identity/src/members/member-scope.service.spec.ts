@@ -5,8 +5,8 @@ import {
   type UserCaller,
 } from '@rmm/access';
 import type { PartnersRepository } from '../partners/partners.repository.js';
-import { ContextRequired } from './member.errors.js';
 import { MemberScopeService, tenantOf } from './member-scope.service.js';
+import { ContextRequired } from './member.errors.js';
 
 const caller = (fields: Partial<UserCaller>) => ({ partnerId: 'p1', orgId: null, ...fields }) as UserCaller;
 const partnerMember = caller({ scope: 'partner' });

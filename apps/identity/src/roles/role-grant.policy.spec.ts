@@ -1,8 +1,8 @@
 import type { UserCaller } from '@rmm/access';
 import type { Permission } from '@rmm/permissions';
 import type { Transaction } from '../transaction.js';
-import { InvalidRoleScope, PermissionNotDelegable } from './role.errors.js';
 import { RoleGrantPolicy } from './role-grant.policy.js';
+import { InvalidRoleScope, PermissionNotDelegable } from './role.errors.js';
 import type { GrantableRole, RolesRepository } from './roles.repository.js';
 
 const scope = { kind: 'partner', partnerId: 'p1' } as const;

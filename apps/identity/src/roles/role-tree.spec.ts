@@ -1,6 +1,6 @@
 import { MAX_PARENT_DEPTH, type Permission, type RoleNode } from '@rmm/permissions';
-import { CircularInheritance, InheritanceTooDeep, InvalidParentRole } from './role.errors.js';
 import { RoleTree } from './role-tree.js';
+import { CircularInheritance, InheritanceTooDeep, InvalidParentRole } from './role.errors.js';
 
 const node = (id: string, parentRoleId: string | null, ...permissions: Permission[]): RoleNode => ({
   id,

@@ -62,7 +62,7 @@ describe('security policies', () => {
     const partner = await registerPartner(identity);
     return { ...partner, ...(await enrollTotp(identity, partner.bearer)) };
   };
-  /** As above, but without a factor: the session has satisfied MFA, and no user is enrolled. */
+  /** Registers a partner whose session has satisfied MFA, and removes the factor again. */
   const provenPartner = async () => {
     const partner = await protectedPartner();
     await testApp.query('delete from totp_factor where user_id = $1', [partner.userId]);

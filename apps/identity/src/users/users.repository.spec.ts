@@ -1,6 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { isUniqueViolation, TenantDatabase, WorkerDatabase, type HasTenant } from '@rmm/persistence';
 import { NotFoundError } from '@rmm/service-kit';
-import { randomUUID } from 'node:crypto';
 import { ADMIN, freshEmail, IdentityTestApp, type IdentityReplica } from '../../test/identity-test-app.js';
 import { registerPartner, type TestUser } from '../../test/users.js';
 import { UsersRepository } from './users.repository.js';
