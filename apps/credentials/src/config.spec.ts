@@ -8,6 +8,7 @@ const GOOD = {
   JWKS_URL: 'http://localhost:4001/.well-known/jwks.json',
 };
 const PRODUCTION = {
+  TRUSTED_PROXY_CIDRS: 'none',
   ...GOOD,
   NODE_ENV: 'production',
   PUBLIC_API_URL: 'https://api.example.com',

@@ -1,5 +1,5 @@
-import type { UserCaller } from '@rmm/access';
 import { randomUUID } from 'node:crypto';
+import type { UserCaller } from '@rmm/access';
 
 /** Builds a partner member with access to all organizations, for repository specs. */
 export const buildPartnerCaller = (partnerId: string, tenant: Partial<UserCaller['tenant']> = {}): UserCaller =>

@@ -1,7 +1,7 @@
 import type { CredentialChanged } from '@rmm/contracts';
 import type { OutgoingMessage } from '@rmm/messaging';
 import type { ApiKey, ApiKeyStatus } from './api-key.entity.js';
-import { STORE_KEY_WARNING, type ApiKeyDto, type CreatedApiKeyDto } from './dto/api-key.dto.js';
+import { NOT_IN_CREATED, STORE_KEY_WARNING, type ApiKeyDto, type CreatedApiKeyDto } from './dto/api-key.dto.js';
 
 const toIso = (time: Date | null): string | null => time?.toISOString() ?? null;
 
@@ -36,11 +36,9 @@ export function toApiKeyDto(row: ApiKey, now: Date): ApiKeyDto {
 }
 
 export function toCreatedApiKeyDto(row: ApiKey, key: string): CreatedApiKeyDto {
-  const { lastUsedAt, usageCount, updatedAt, source, principalId, previousKeyValidUntil, ...shown } = toApiKeyDto(
-    row,
-    row.createdAt,
-  );
-  return { ...shown, key, warning: STORE_KEY_WARNING };
+  const dto: Partial<ApiKeyDto> = toApiKeyDto(row, row.createdAt);
+  for (const field of NOT_IN_CREATED) delete dto[field];
+  return { ...(dto as Omit<ApiKeyDto, (typeof NOT_IN_CREATED)[number]>), key, warning: STORE_KEY_WARNING };
 }
 
 /** Returns the resource of an audit entry. */

@@ -5,8 +5,13 @@ import { PermissionNotDelegable } from '../scopes/scope.errors.js';
 import { KeyCreatorPolicy } from './key-creator.policy.js';
 
 const KEY = { orgId: 'o', partnerId: 'p', createdBy: 'u', scopes: ['devices:read'] };
-const grant = (more: Partial<AccessGrant> = {}): AccessGrant =>
-  ({ scope: 'partner', permissions: ['devices:read'], siteIds: null, deviceGroupIds: null, ...more }) as AccessGrant;
+const grant = (more: Partial<AccessGrant> = {}): AccessGrant => ({
+  scope: 'partner',
+  permissions: ['devices:read'],
+  siteIds: null,
+  deviceGroupIds: null,
+  ...more,
+});
 const policyWith = (access: { active: boolean; grants: AccessGrant[] } | null) =>
   new KeyCreatorPolicy({ call: () => Promise.resolve(access) } as unknown as RpcClient);
 const callerOf = (siteIds: string[] | null) =>

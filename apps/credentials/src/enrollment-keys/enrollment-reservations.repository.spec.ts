@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { openCredentialsDatabase, type CredentialsDatabase } from '../../test/credentials-database.js';
 import { buildPartnerCaller } from '../../test/callers.js';
+import { openCredentialsDatabase, type CredentialsDatabase } from '../../test/credentials-database.js';
 import { EnrollmentKeysRepository } from './enrollment-keys.repository.js';
 import { EnrollmentReservationsRepository } from './enrollment-reservations.repository.js';
 

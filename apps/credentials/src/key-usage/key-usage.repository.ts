@@ -40,7 +40,7 @@ export class KeyUsageRepository extends TenantRepository<ApiKeyUsage> {
 
   /** @returns false when the batch was stored before */
   async addBatch(tx: WorkerTransaction, batchId: string): Promise<boolean> {
-    const { raw } = await tx.manager
+    const inserted = await tx.manager
       .createQueryBuilder()
       .insert()
       .into(KeyUsageBatch)
@@ -48,7 +48,7 @@ export class KeyUsageRepository extends TenantRepository<ApiKeyUsage> {
       .orIgnore()
       .returning('batch_id')
       .execute();
-    return (raw as unknown[]).length > 0;
+    return (inserted.raw as unknown[]).length > 0;
   }
 
   /** Adds uses of one kind of key, in order of id. @returns how many keys were updated */

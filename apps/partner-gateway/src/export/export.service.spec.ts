@@ -85,7 +85,7 @@ describe('ExportService', () => {
     fakeOtherServices(app.get(NatsLink));
     await app.init();
     app.get(HealthRegistry).state = 'ready';
-    server = app.getHttpServer() as Server;
+    server = app.getHttpServer();
     await eventually(async () => expect((await get('/api/v1/partner-api/sites')).status).toBe(200));
   }, 60_000);
 

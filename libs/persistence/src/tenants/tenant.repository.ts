@@ -3,7 +3,6 @@ import type {
   EntityTarget,
   FindOptionsWhere,
   ObjectLiteral,
-  QueryDeepPartialEntity,
   Repository,
   SelectQueryBuilder,
 } from 'typeorm';
@@ -173,15 +172,15 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
 
   /** Inserts rows in one statement. @returns the rows as stored, hidden columns included */
   protected async insertMany(tx: Transaction, values: Values<E>[]): Promise<E[]> {
-    const { raw } = await tx.manager
+    const inserted = await tx.manager
       .createQueryBuilder()
       .insert()
       .into(this.entity)
-      .values(values as QueryDeepPartialEntity<E>[])
+      .values(values)
       .returning(this.mapping.allColumns)
       .updateEntity(false)
       .execute();
-    return this.mapping.fromRaw(raw as ObjectLiteral[]);
+    return this.mapping.fromRaw(inserted.raw as ObjectLiteral[]);
   }
 
   /**
@@ -196,16 +195,16 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
     params: ObjectLiteral = {},
   ): Promise<E[]> {
     assertEachDefined(where);
-    const { raw } = await tx.manager
+    const updated = await tx.manager
       .createQueryBuilder()
       .update(this.entity)
-      .set(changes as QueryDeepPartialEntity<E>)
+      .set(changes)
       .where(where)
       .setParameters(params)
       .returning(this.mapping.allColumns)
       .updateEntity(false)
       .execute();
-    return this.mapping.fromRaw(raw as ObjectLiteral[]);
+    return this.mapping.fromRaw(updated.raw as ObjectLiteral[]);
   }
 
   /** Updates one row. @throws the repository's not-found error when no row matches */
@@ -336,10 +335,10 @@ class EntityMapping<E extends ObjectLiteral> {
   hydrate<Row extends ObjectLiteral>(rows: Row[]): Row[] {
     if (this.converted.length === 0) return rows;
     const { driver } = this.repository.manager.dataSource;
-    for (const row of rows as ObjectLiteral[]) {
+    for (const row of rows as Record<string, unknown>[]) {
       for (const column of this.converted) {
         const { propertyName: property } = column;
-        if (property in row) row[property] = driver.prepareHydratedValue(row[property], column);
+        if (property in row) row[property] = driver.prepareHydratedValue(row[property], column) as unknown;
       }
     }
     return rows;

@@ -69,14 +69,17 @@ export class ApiKeyDto {
 const SECRET = { description: '`svc_` and 32 characters; shown only once' };
 const WARNING = { description: 'A reminder to store the key' };
 
-export class CreatedApiKeyDto extends OmitType(ApiKeyDto, [
+/** Fields that say nothing about a key that was just created. */
+export const NOT_IN_CREATED = [
   'lastUsedAt',
   'usageCount',
   'updatedAt',
   'source',
   'principalId',
   'previousKeyValidUntil',
-]) {
+] as const satisfies (keyof ApiKeyDto)[];
+
+export class CreatedApiKeyDto extends OmitType(ApiKeyDto, NOT_IN_CREATED) {
   @ApiProperty(SECRET)
   key: string;
 
