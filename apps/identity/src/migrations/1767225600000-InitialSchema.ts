@@ -729,7 +729,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
         DELETE: `${USER} OR ${ofVisibleUser('totp_factor')}`,
       },
       service: 'SELECT, INSERT, UPDATE, DELETE',
-      worker: 'SELECT, UPDATE, DELETE',
+      worker: 'SELECT, UPDATE',
     });
     await secureTable(q, 'recovery_code', {
       // An administrator may delete the factors of a member; to delete a row it must be visible.
