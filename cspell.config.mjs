@@ -14,7 +14,7 @@ export default {
   unknownWords: 'report-common-typos',
   caseSensitive: false,
   flagWords: [...flagged(EVERYWHERE), ...flagged(SPELLING)],
-  words: [],
+  words: ['creatd', 'nmae', 'raed'], // misspelled on purpose
   maxDuplicateProblems: 100,
   files: ['**/*.{ts,mts,mjs,md,yml,yaml,json,sh}', '.env.example', 'fleet'],
   ignorePaths: [
@@ -25,6 +25,7 @@ export default {
     '.nx/**',
     'package-lock.json',
     'third_party/**',
+    'cspell.config.mjs', // names a word
     'tools/eslint/**', // names the words
     '**/openapi-examples.json', // recorded responses
     '**/*.de.{ts,json}', // German mail texts

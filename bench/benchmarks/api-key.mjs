@@ -2,13 +2,13 @@
 // (hash, one look-up, one call to Redis, one update); and whether three replicas ever overfill an hour.
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { BenchServer } from '../support/bench-server.mjs';
+import { benchStores } from '../support/built-code.mjs';
 import { hammerThroughHours } from '../support/hourly-limit.mjs';
 import { insertKeys, keyOf } from '../support/key-table.mjs';
-import { benchStores } from '../support/built-code.mjs';
-import { BenchServer } from '../support/bench-server.mjs';
-import { flood, getRequest, Pace } from '../support/socket-load.mjs';
-import { median, report, target } from '../support/report.mjs';
 import { isQuick } from '../support/quick.mjs';
+import { median, report, target } from '../support/report.mjs';
+import { flood, getRequest, Pace } from '../support/socket-load.mjs';
 import { storesCpu } from '../support/stores-cpu.mjs';
 
 const pg = createRequire(import.meta.url)('pg');

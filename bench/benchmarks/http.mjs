@@ -1,10 +1,10 @@
 // ./fleet bench http: what a request costs on a service's own port, against bare node:http, Express and Nest + Express;
 // and at SQL level one row by id through the tenant-scoped executor against the plain select.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { benchStores } from '../support/built-code.mjs';
 import { BenchServer, measure } from '../support/bench-server.mjs';
-import { median, report, target } from '../support/report.mjs';
+import { benchStores } from '../support/built-code.mjs';
 import { isQuick } from '../support/quick.mjs';
+import { median, report, target } from '../support/report.mjs';
 import { measureTenantRead } from '../support/tenant-read.mjs';
 
 const ROUNDS = isQuick ? 1 : 5;

@@ -3,11 +3,11 @@
 import autocannon from 'autocannon';
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { BenchServer } from '../support/bench-server.mjs';
 import { benchStores } from '../support/built-code.mjs';
 import { addPartner, identityEnvironment, createStreams, PASSWORD, signIn } from '../support/identity-data.mjs';
-import { BenchServer } from '../support/bench-server.mjs';
-import { median, report, target } from '../support/report.mjs';
 import { isQuick } from '../support/quick.mjs';
+import { median, report, target } from '../support/report.mjs';
 
 const ROUNDS = isQuick ? 1 : 5;
 const SECONDS = isQuick ? 1 : 3;

@@ -1,12 +1,12 @@
 // ./fleet bench outbox: draining a backlog of committed rows into JetStream, against two baselines of the bare client.
 import 'reflect-metadata';
+import { NestFactory } from '@nestjs/core';
 import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { NestFactory } from '@nestjs/core';
 import { benchStores, lib, moduleOf } from '../support/built-code.mjs';
-import { median, report, target } from '../support/report.mjs';
 import { isQuick } from '../support/quick.mjs';
+import { median, report, target } from '../support/report.mjs';
 
 const pg = createRequire(import.meta.url)('pg');
 const SERVICE = 'provisioning';

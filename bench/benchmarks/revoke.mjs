@@ -4,12 +4,12 @@ import 'reflect-metadata';
 import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { BenchServer } from '../support/bench-server.mjs';
 import { benchStores, lib } from '../support/built-code.mjs';
 import { createStreams } from '../support/identity-data.mjs';
-import { BenchServer } from '../support/bench-server.mjs';
-import { getRequest, openLines } from '../support/socket-load.mjs';
-import { report, target } from '../support/report.mjs';
 import { isQuick } from '../support/quick.mjs';
+import { report, target } from '../support/report.mjs';
+import { getRequest, openLines } from '../support/socket-load.mjs';
 
 const pg = createRequire(import.meta.url)('pg');
 const TRIALS = isQuick ? 20 : 200;
@@ -141,11 +141,11 @@ function print(trials) {
       ],
       targets: [
         target('p99, ms', last[Math.floor(last.length * 0.99)], '<=', 1_000),
-        target('requests let in after a refusal', turnedBack, '<=', 0),
+        target('requests accepted after a refusal', turnedBack, '<=', 0),
       ],
       notes: [
         `${TRIALS} revocations, each seen by three replicas that are asked with the key every millisecond or two. A ` +
-          'request counts as let in until its response is here; 0 ms means that none was after the revocation responded to.',
+          'request counts as accepted until its response arrives; 0 ms means that none was accepted after the response of the revocation.',
       ],
     },
     process.argv,

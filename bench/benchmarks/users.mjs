@@ -1,10 +1,10 @@
 // ./fleet bench users: a page of a partner's users at 10 and at 50,000 members, against the same page as a bare select.
 import { createRequire } from 'node:module';
+import { BenchServer } from '../support/bench-server.mjs';
 import { benchStores } from '../support/built-code.mjs';
 import { addPartner, identityEnvironment, createStreams, signIn } from '../support/identity-data.mjs';
-import { BenchServer } from '../support/bench-server.mjs';
-import { median, report, target } from '../support/report.mjs';
 import { isQuick } from '../support/quick.mjs';
+import { median, report, target } from '../support/report.mjs';
 
 const pg = createRequire(import.meta.url)('pg');
 const SIZES = isQuick ? [10, 2_000] : [10, 50_000];

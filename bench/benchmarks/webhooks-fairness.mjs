@@ -1,12 +1,12 @@
 // ./fleet bench webhooks-fairness: the effect on 99 quiet tenants of one with 50,000 deliveries for a receiver that hangs,
 // fails, drips, refuses or is fast.
-import { setTimeout as sleep } from 'node:timers/promises';
 import getPort from 'get-port';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { BenchServer } from '../support/bench-server.mjs';
-import { isQuick } from '../support/quick.mjs';
-import { report, target } from '../support/report.mjs';
-import { QUIET_TENANTS, QuietTenants } from '../support/quiet-tenants.mjs';
 import { openStores, DispatcherApp } from '../support/dispatcher-app.mjs';
+import { isQuick } from '../support/quick.mjs';
+import { QUIET_TENANTS, QuietTenants } from '../support/quiet-tenants.mjs';
+import { report, target } from '../support/report.mjs';
 
 const ORIGINS = 20;
 const NOISY_WEBHOOKS = 20;

@@ -3,11 +3,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BenchServer } from '../support/bench-server.mjs';
-import { isQuick } from '../support/quick.mjs';
-import { report, target } from '../support/report.mjs';
-import { QUIET_TENANTS, QuietTenants } from '../support/quiet-tenants.mjs';
-import { eventData } from '../support/webhook-message.mjs';
 import { EVENT_TYPE, openStores, DispatcherApp } from '../support/dispatcher-app.mjs';
+import { isQuick } from '../support/quick.mjs';
+import { QUIET_TENANTS, QuietTenants } from '../support/quiet-tenants.mjs';
+import { report, target } from '../support/report.mjs';
+import { eventData } from '../support/webhook-message.mjs';
 
 const ORIGINS = 20;
 const ORGANIZATIONS = 5;

@@ -1,10 +1,10 @@
 // ./fleet bench webhooks: the dispatcher from published event to stored outcome, against bare undici and against BullMQ
 // with a job per delivery; by turns, all to one receiver.
 import { BenchServer } from '../support/bench-server.mjs';
-import { isQuick } from '../support/quick.mjs';
 import { storeHistory } from '../support/delivery-history.mjs';
-import { printWebhooks } from '../support/webhooks-report.mjs';
 import { EVENT_TYPE, NODE_FLAGS, openStores, DispatcherApp } from '../support/dispatcher-app.mjs';
+import { isQuick } from '../support/quick.mjs';
+import { printWebhooks } from '../support/webhooks-report.mjs';
 
 const ORIGINS = 20;
 const FAN_OUT = 20;

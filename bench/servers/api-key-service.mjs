@@ -1,14 +1,14 @@
 // The service of `bench api-key`: one route without a guard, behind our API key authenticator, and the textbook way, once with TypeORM
 // as most Nest applications have it and once with prepared statements.
 import 'reflect-metadata';
-import { createHash } from 'node:crypto';
-import { createRequire } from 'node:module';
 import { Controller, Get, UseGuards } from '@nestjs/common';
 import { MessagePattern, Payload } from '@nestjs/microservices';
+import { createHash } from 'node:crypto';
+import { createRequire } from 'node:module';
 import { __decorate, __metadata, __param } from 'tslib';
-import { BenchKeys, KEY_TABLE, OrmKeys } from '../support/key-table.mjs';
-import { lib, moduleOf } from '../support/built-code.mjs';
 import { announce } from '../support/bench-server.mjs';
+import { lib, moduleOf } from '../support/built-code.mjs';
+import { BenchKeys, KEY_TABLE, OrmKeys } from '../support/key-table.mjs';
 
 const SERVICE = 'credentials'; // publishes its own heartbeat and may record uses
 const HOUR_SECONDS = 3_600;

@@ -1,9 +1,9 @@
 // Two usual ways to build a sender with BullMQ, a job per delivery: `textbook` writes a row for each step, `batched` writes
 // sets. Events are created in this process and webhooks are not read from the database, work that
 // the dispatcher has to do in addition.
+import { Queue, Worker } from 'bullmq';
 import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
-import { Queue, Worker } from 'bullmq';
 import { announce } from '../support/bench-server.mjs';
 import { POSTS } from '../support/undici-post.mjs';
 import { eventData, plainHeaders } from '../support/webhook-message.mjs';

@@ -1,7 +1,7 @@
 // The service of `bench revoke`: the built credentials.
 import 'reflect-metadata';
-import { built, lib } from '../support/built-code.mjs';
 import { announce } from '../support/bench-server.mjs';
+import { built, lib } from '../support/built-code.mjs';
 
 const { startFromEnvironment } = await lib('service-kit');
 const { AppModule } = await built('credentials', 'app.module.js');

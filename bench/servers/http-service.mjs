@@ -1,11 +1,11 @@
 // The service of `bench http`: our pipeline, token, guards and query validation; and one tenant row read by id.
 import 'reflect-metadata';
-import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { SignJWT } from 'jose';
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { __decorate, __metadata, __param } from 'tslib';
-import { lib, moduleOf } from '../support/built-code.mjs';
 import { announce } from '../support/bench-server.mjs';
+import { lib, moduleOf } from '../support/built-code.mjs';
 
 const SERVICE = 'identity'; // the one that responses its own snapshots, so that nothing else must run
 const SCHEMA = 'identity';

@@ -2,8 +2,8 @@
 // reports the statements it has sent to PostgreSQL, and the delay of its event loop since the last request.
 import { createRequire } from 'node:module';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { built, lib } from '../support/built-code.mjs';
 import { announce } from '../support/bench-server.mjs';
+import { built, lib } from '../support/built-code.mjs';
 
 const pg = createRequire(import.meta.url)('pg');
 let statements = 0;

@@ -2,8 +2,8 @@
 import 'reflect-metadata';
 import { Controller, Get } from '@nestjs/common';
 import { __decorate } from 'tslib';
-import { lib, moduleOf } from '../support/built-code.mjs';
 import { announce } from '../support/bench-server.mjs';
+import { lib, moduleOf } from '../support/built-code.mjs';
 
 const SERVICE = 'provisioning';
 const { ServiceKitModule, readConfig, readFleetConfig, startService } = await lib('service-kit');

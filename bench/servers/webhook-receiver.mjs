@@ -3,8 +3,8 @@
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import net from 'node:net';
-import { micros, percentile, SECRET } from '../support/webhook-message.mjs';
 import { announce } from '../support/bench-server.mjs';
+import { micros, percentile, SECRET } from '../support/webhook-message.mjs';
 
 const REPLY = Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
 const FAILURE = Buffer.from('HTTP/1.1 500 Internal Server Error\r\ncontent-length: 4\r\n\r\noops');

@@ -1,6 +1,7 @@
 // Runs the built dispatcher on private stores, with webhooks created through its API and events published
 // as an outbox relay publishes them.
 import 'reflect-metadata';
+import getPort from 'get-port';
 import { fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -8,7 +9,6 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nodeFlagsOf } from '../../tools/dist/fleet/services.js';
-import getPort from 'get-port';
 import { lib } from './built-code.mjs';
 import { cpuOf, cpuOfFamily, findProcess, memoryOf, parentOf } from './process-stats.mjs';
 import { eventData, SECRET } from './webhook-message.mjs';

@@ -19,7 +19,7 @@ const ROLES = new Set(
 );
 const WHOLE_NAMES = new Set(['config.ts', 'main.ts', 'index.ts', 'limits.ts', 'errors.ts']);
 
-/** What "create an API key" passes: the first name that exists is taken, and what it imports of the same feature. */
+/** Files that "create an API key" passes: the controller, and those of its imports that match a pattern. */
 const CREATE_API_KEY = {
   app: 'apps/credentials/src',
   entry: ['api-keys/api-keys.controller.ts'],
@@ -29,6 +29,7 @@ const CREATE_API_KEY = {
     /api-keys\/api-keys?\.(service|repository|entity|mapper)/,
     /api-keys\/api-key-changes/,
     /\/scope-checks/,
+    /\/scope-grant/,
     /\/api-key-grants|\/grant-checks|delegation|ceiling\.policy/,
   ],
 };

@@ -116,7 +116,6 @@ export const SPELLING = {
   'honour honours honoured': 'honor',
   'favour favours': 'favor',
   'licence licences': 'license',
-  'cancelled cancelling': 'canceled',
 };
 
 /** @returns a map of each form to the term that replaces it */

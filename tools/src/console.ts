@@ -23,3 +23,6 @@ export async function step<T>(name: string, work: Promise<T>, print = say): Prom
   if (isSlow) print(`${name} ${green('done')}`);
   return result;
 }
+
+/** Ignores an event; for errors that are reported elsewhere. */
+export const ignore = (): undefined => undefined;

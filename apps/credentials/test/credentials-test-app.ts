@@ -1,3 +1,9 @@
+import type { INestApplication } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import pg from 'pg';
+import request from 'supertest';
 import {
   type CredentialChanged,
   type Envelope,
@@ -8,14 +14,8 @@ import {
 } from '@rmm/contracts';
 import { ensureStreams } from '@rmm/messaging';
 import { startFromEnvironment } from '@rmm/service-kit';
-import { eventually, startStores, type Stores, type TestDatabase, type TestNats } from '@rmm/testing-services';
 import { FakeIdentity, type FakeUser } from '@rmm/testing/fake-identity';
-import type { INestApplication } from '@nestjs/common';
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { randomUUID } from 'node:crypto';
-import pg from 'pg';
-import request from 'supertest';
+import { eventually, startStores, type Stores, type TestDatabase, type TestNats } from '@rmm/testing-services';
 import { AppModule } from '../src/app.module.js';
 import { serviceOptions } from '../src/service-options.js';
 import { FakeProvisioning } from './fake-provisioning.js';

@@ -4,7 +4,7 @@ import { PROVISIONING_DEVICES_EXISTING, PROVISIONING_ORGANIZATIONS_GET, PROVISIO
 import type { OrganizationState, SiteState } from '@rmm/contracts';
 import type { NatsLink } from '@rmm/messaging';
 
-/** Stands in for provisioning: sites, organizations, and which devices exist. */
+/** Fakes provisioning: sites, organizations, and which devices exist. */
 export class FakeProvisioning {
   /** Ids of the devices that exist. */
   readonly devices = new Set<string>();

@@ -1,4 +1,4 @@
-import type { ConfigReader, RateLimit } from '@rmm/service-kit';
+import { readRateLimits, type ConfigReader, type RateLimit } from '@rmm/service-kit';
 
 const MINUTE = 60;
 const HOUR = 3600;
@@ -49,15 +49,4 @@ const DEFAULTS = {
 export type IdentityLimits = Record<keyof typeof DEFAULTS, RateLimit>;
 
 /** Reads the limits, each of which a variable may set: `RATE_LIMIT_LOGIN_NARROW=5/300` is five in 300 seconds. */
-export function readLimits(v: ConfigReader): IdentityLimits {
-  const read = (limit: RateLimit): RateLimit => {
-    const variable = `RATE_LIMIT_${limit.name.toUpperCase().replaceAll('-', '_')}`;
-    const text = v.string(variable, { pattern: /^[1-9]\d{0,6}\/[1-9]\d{0,6}$/ });
-    if (text === undefined) return limit;
-    const [count, seconds] = text.split('/').map(Number);
-    return { ...limit, limit: count ?? limit.limit, windowSeconds: seconds ?? limit.windowSeconds };
-  };
-  return Object.fromEntries(
-    Object.entries(DEFAULTS).map(([key, limit]) => [key, read(limit)]),
-  ) as unknown as IdentityLimits;
-}
+export const readLimits = (v: ConfigReader): IdentityLimits => readRateLimits(v, DEFAULTS);

@@ -1,7 +1,7 @@
 import supertest from 'supertest';
 import { IdentityTestApp, type IdentityReplica } from '../test/identity-test-app.js';
 
-/** Every route that asks for no credential at its door. A new one is added here on purpose, or it is a mistake. */
+/** Every public route. Add a new one here only if it is meant to be public. */
 const OPEN = [
   'GET /auth/.well-known/jwks.json',
   'GET /auth/invite/preview/{token}',
@@ -53,8 +53,8 @@ describe('the routes of identity', () => {
       const { status, body } = await call(operation);
       if (!(status === 401 && body.code === 'unauthenticated')) open.push(operation.name);
     }
-    const answersUnauthenticated = ['POST /auth/logout'];
-    expect(open.sort()).toEqual(OPEN.filter((name) => !answersUnauthenticated.includes(name)));
+    const returnsUnauthenticated = ['POST /auth/logout'];
+    expect(open.sort()).toEqual(OPEN.filter((name) => !returnsUnauthenticated.includes(name)));
   }, 60_000);
 
   it('refuse API keys without a lookup', async () => {

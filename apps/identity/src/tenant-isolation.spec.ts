@@ -123,7 +123,7 @@ describe('an administrator of another partner', () => {
     await expect(run(attacker, sql, params())).rejects.toMatchObject({ code: INSUFFICIENT_PRIVILEGE });
   });
 
-  it('of the own partner may revoke the sessions of a member and change nothing else of them', async () => {
+  it('of the same partner may revoke the sessions of a member and change nothing else of them', async () => {
     const admin = asAdmin(owner);
     const extend = `UPDATE session_family SET absolute_expires_at = now() + interval '1 year' WHERE user_id = $1`;
     await expect(run(admin, extend, [member.userId])).rejects.toMatchObject({ code: INSUFFICIENT_PRIVILEGE });

@@ -10,8 +10,8 @@ import supertest from 'supertest';
 import { ensureStreams, natsOptions } from '@rmm/messaging';
 import { startService } from '@rmm/service-kit';
 import { eventually, startStores, type Stores, type TestDatabase, type TestNats } from '@rmm/testing-services';
-import { readIdentityConfig } from '../src/config.js';
 import { AppModule } from '../src/app.module.js';
+import { readIdentityConfig } from '../src/config.js';
 import { serviceOptions } from '../src/service-options.js';
 
 export const ADMIN = { email: 'root@platform.test', password: 'bootstrap-horse-battery-9' };

@@ -1,7 +1,8 @@
-import { randomUUID } from 'node:crypto';
-import type { AddressInfo } from 'node:net';
-import type { Server } from 'node:http';
 import type { INestApplication } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import request from 'supertest';
 import {
   CREDENTIALS_KEYS_RECORD_USAGE,
   CREDENTIALS_KEYS_RESOLVE,
@@ -14,9 +15,8 @@ import { Broadcasts, NatsLink } from '@rmm/messaging';
 import { hashKey, mintApiKey } from '@rmm/secrets';
 import { startService } from '@rmm/service-kit';
 import { type Stores, startStores } from '@rmm/testing-services';
-import request from 'supertest';
-import { readPartnerGatewayConfig } from '../src/config.js';
 import { AppModule } from '../src/app.module.js';
+import { readPartnerGatewayConfig } from '../src/config.js';
 import { serviceOptions } from '../src/service-options.js';
 
 const HEARTBEAT_MS = 500;

@@ -53,7 +53,7 @@ export const orgA1 = randomUUID();
 export const orgA2 = randomUUID();
 export const orgB1 = randomUUID();
 
-const NOBODY: TenantContext = {
+const NO_TENANT: TenantContext = {
   scope: 'none',
   partnerId: null,
   orgId: null,
@@ -62,8 +62,8 @@ const NOBODY: TenantContext = {
   userId: null,
 };
 
-export const as = (context: Partial<TenantContext>): HasTenant => ({ tenant: { ...NOBODY, ...context } });
-export const nobody = as({});
+export const as = (context: Partial<TenantContext>): HasTenant => ({ tenant: { ...NO_TENANT, ...context } });
+export const noTenant = as({});
 export const platform = as({ scope: 'system' });
 export const partner = (partnerId: string) => as({ scope: 'partner', partnerId, orgAccess: 'all' });
 export const selected = (partnerId: string, orgIds: string[]) =>
@@ -71,7 +71,7 @@ export const selected = (partnerId: string, orgIds: string[]) =>
 export const organization = (partnerId: string, orgId: string) =>
   as({ scope: 'organization', partnerId, orgId, orgAccess: 'all' });
 
-/** A migrated database with one device in each of three organizations, and both doors to it. */
+/** A migrated database with one device in each of three organizations, and both executors. */
 export interface Fleet {
   stores: Stores;
   database: TestDatabase<typeof SCHEMA>;
@@ -79,7 +79,7 @@ export interface Fleet {
   databases: Databases;
   tenants: TenantDatabase;
   worker: WorkerDatabase;
-  /** As superuser. */
+  /** Runs a statement as superuser. */
   admin(sql: string, params?: unknown[]): Promise<Record<string, unknown>[]>;
   stop(): Promise<void>;
 }

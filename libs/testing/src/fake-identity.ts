@@ -34,7 +34,7 @@ export interface FakeUser {
 }
 
 /**
- * Stands in for identity in the specs of one service: public keys over HTTP; access snapshots, heartbeats and mail over
+ * Fakes identity in the specs of one service: public keys over HTTP; access snapshots, heartbeats and mail over
  * NATS. End-to-end tests use the real service.
  */
 export class FakeIdentity {

@@ -77,11 +77,11 @@ export async function partnerWithMfa(fleet: FleetHandle): Promise<SignedIn & { s
 /** Invites a user as the caller, accepts the invitation through the mailbox, and signs in. */
 export async function inviteAndAccept(
   fleet: FleetHandle,
-  inviter: ApiClient,
+  client: ApiClient,
   invite: Record<string, unknown>,
 ): Promise<SignedIn> {
   const email = `user-${suffix()}@users.test`;
-  expectStatus(await inviter.post('/users/invite', { email, name: 'Robin User', ...invite }), 201, 'invite');
+  expectStatus(await client.post('/users/invite', { email, name: 'Robin User', ...invite }), 201, 'invite');
   const token = await new MailboxClient(fleet.mailboxUrl).token(email);
   const anonymous = new ApiClient(fleet.baseUrl);
   const body = expectStatus(

@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { EventEmitter, once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { dim } from '../console.js';
@@ -17,8 +18,7 @@ export interface ReceiverOptions {
 export async function receiver({ port, secret, fail, count, body: printBody }: ReceiverOptions): Promise<void> {
   const attempts = new Map<string, number>();
   let received = 0;
-  let finish = () => {};
-  const finished = new Promise<void>((resolve) => (finish = resolve));
+  const finished = new EventEmitter();
   const { server } = await serve(port, (request, response) => {
     void text(request).then((body) => {
       received += 1;
@@ -28,7 +28,9 @@ export async function receiver({ port, secret, fail, count, body: printBody }: R
       attempts.set(delivery, attempt);
       const status = received <= fail ? 503 : 200;
       const isLast = received === count;
-      response.writeHead(status, { 'content-type': 'text/plain' }).end('received', () => isLast && finish());
+      response
+        .writeHead(status, { 'content-type': 'text/plain' })
+        .end('received', () => isLast && finished.emit('end'));
       const type = String(headers['x-service-event-type'] ?? 'request');
       console.log(
         `${type}  attempt ${attempt}  signature ${checkSignature(headers, body, secret)}  answered ${status}`,
@@ -39,7 +41,7 @@ export async function receiver({ port, secret, fail, count, body: printBody }: R
     throw new FleetError(`Port ${port} is taken. Choose another with --port, and use it in the URL of the webhook.`);
   });
   console.log(dim(`listening at http://127.0.0.1:${port}/ ; the fleet must run with --local-receivers`));
-  await finished;
+  await once(finished, 'end');
   server.close().closeIdleConnections();
 }
 

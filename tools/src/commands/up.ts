@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { bold, dim, green, say, secondsSinceStart } from '../console.js';
+import { bold, dim, green, ignore, say, secondsSinceStart } from '../console.js';
 import { FleetError } from '../errors.js';
 import { allowLocalReceivers, Launcher } from '../fleet/launcher.js';
 import { onSignal } from '../fleet/shutdown.js';
@@ -35,7 +35,7 @@ export async function up(options: UpOptions): Promise<number> {
       throw error;
     }
   }
-  return new Promise(() => {}); // the signal handler ends this process
+  return new Promise(ignore); // the signal handler ends this process
 }
 
 /** A second `up` changes only what a running fleet can change: whether webhooks may be sent to this machine. */

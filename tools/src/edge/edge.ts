@@ -1,5 +1,5 @@
-import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import { createProxyServer } from 'httpxy';
+import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import { isReady, type ServiceInstance } from '../fleet/service-instances.js';
 import { SERVICE_NAMES } from '../fleet/services.js';
 import { type LocalHttpServer, serveNear } from './listen.js';

@@ -1,6 +1,6 @@
+import getPort, { portNumbers } from 'get-port';
 import http, { type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import getPort, { portNumbers } from 'get-port';
 
 export interface LocalHttpServer {
   url: string;

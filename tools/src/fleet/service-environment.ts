@@ -9,7 +9,7 @@ import { SERVICE_NAMES, type ServiceName } from './services.js';
 
 /** Variables that the launcher sets, and npm's own; none of these is passed on from the shell. */
 const RESERVED =
-  /^(npm_.*|FLEET_.*|TEST_.*|PORT|HOST|DATABASE_URL|MIGRATIONS_DATABASE_URL|WORKER_DATABASE_URL|REDIS_URL|NATS_URL|NATS_ADMIN_URL|BOOTSTRAP_ADMIN_EMAIL|BOOTSTRAP_ADMIN_PASSWORD|OUTBOUND_EXTRA_ALLOWED_CIDRS)$/;
+  /^(npm_.*|FLEET_.*|TEST_.*|PORT|BIND_ADDRESS|DATABASE_URL|MIGRATIONS_DATABASE_URL|WORKER_DATABASE_URL|REDIS_URL|NATS_URL|NATS_ADMIN_URL|BOOTSTRAP_ADMIN_EMAIL|BOOTSTRAP_ADMIN_PASSWORD|OUTBOUND_EXTRA_ALLOWED_CIDRS)$/;
 
 export interface EnvironmentContext {
   secrets: FleetSecrets;
@@ -49,7 +49,7 @@ export function environmentOf(service: ServiceName, context: EnvironmentContext)
     WORKER_DATABASE_URL: urls.worker,
     REDIS_URL: stores.redis.url,
     NATS_URL: String(Object.assign(new URL(stores.nats.url), natsLogin)),
-    HOST: '127.0.0.1',
+    BIND_ADDRESS: '127.0.0.1',
   };
 }
 

@@ -1,5 +1,5 @@
-import http from 'node:http';
 import getPort from 'get-port';
+import http from 'node:http';
 import { logFileOf } from '../paths.js';
 import { type ProcessState, SupervisedProcess, type Supervision } from '../processes/supervised-process.js';
 import { entryPointOf, nodeFlagsOf, SERVICES, type ServiceName } from './services.js';

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
+import { ignore } from '../console.js';
 import { FleetError } from '../errors.js';
 import { type ProcessRecord, startTimeOf, stopAll } from './process-record.js';
 import type { WatchdogMessage } from './watchdog.js';
@@ -22,7 +23,7 @@ export interface RunningProcess {
   record: ProcessRecord;
   /** Resolves with the exit code; 1 when it was killed. */
   ended: Promise<number>;
-  /** How it ended: `exit code 1`, `killed by SIGKILL`; null while it runs. */
+  /** Reason of its end: `exit code 1`, `killed by SIGKILL`; null while it runs. */
   ending: string | null;
 }
 
@@ -43,7 +44,7 @@ export class ProcessGroup {
       detached: true,
       stdio: ['pipe', 'ignore', 'ignore'],
     });
-    this.watchdog.stdin?.on('error', () => {});
+    this.watchdog.stdin?.on('error', ignore);
     this.watchdog.unref();
     if (temporaryDir) this.notify({ remove: temporaryDir });
   }

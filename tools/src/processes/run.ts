@@ -1,6 +1,6 @@
+import { execa } from 'execa';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { execa } from 'execa';
 import { say, step } from '../console.js';
 import { ROOT } from '../paths.js';
 

@@ -2,6 +2,7 @@
 // then stops what the launcher started and deletes its temporary folders.
 import fs from 'node:fs';
 import readline from 'node:readline';
+import { ignore } from '../console.js';
 import { isAlive, type ProcessRecord, stopAll } from './process-record.js';
 
 export interface WatchdogMessage {
@@ -13,7 +14,7 @@ export interface WatchdogMessage {
 const records: ProcessRecord[] = [];
 const folders: string[] = [];
 
-for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => {});
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, ignore);
 
 readline.createInterface({ input: process.stdin }).on('line', (line) => {
   const message = JSON.parse(line) as WatchdogMessage;

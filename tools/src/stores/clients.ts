@@ -1,11 +1,12 @@
 import { Redis } from 'ioredis';
 import { connect, type NatsConnection } from 'nats';
 import pg from 'pg';
+import { ignore } from '../console.js';
 
 /** Connects to PostgreSQL for the duration of `work`. */
 export async function withPostgres<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
-  client.on('error', () => {}); // the query that waits rejects
+  client.on('error', ignore); // the query that waits rejects
   try {
     await client.connect();
     return await work(client);

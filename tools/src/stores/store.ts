@@ -1,8 +1,8 @@
+import getPort from 'get-port';
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import getPort from 'get-port';
 import { ensureDir } from '../paths.js';
 import type { ProcessSpec } from '../processes/process-group.js';
 import { SupervisedProcess, type Supervision } from '../processes/supervised-process.js';

@@ -12,6 +12,7 @@ export class ApiKey {
   @Column('uuid', { name: 'partner_id' }) partnerId!: string;
   @Column('uuid', { name: 'org_id' }) orgId!: string;
   @Column('text') name!: string;
+  @Column('text', { nullable: true }) description!: string | null;
   @Column('text', { name: 'key_prefix' }) keyPrefix!: string;
   @Column('bytea', { name: 'key_hash', select: false }) keyHash!: Buffer;
   /** The hash before the last rotation, while that key still works. */

@@ -16,6 +16,7 @@ export function toApiKeyDto(row: ApiKey, now: Date): ApiKeyDto {
     id: row.id,
     orgId: row.orgId,
     name: row.name,
+    description: row.description,
     keyPrefix: row.keyPrefix,
     scopes: row.scopes,
     expiresAt: toIso(row.expiresAt),

@@ -13,7 +13,7 @@ import { ApiKey } from './api-key.entity.js';
 import { ApiKeyNotFound } from './api-key.errors.js';
 import type { ListApiKeysDto } from './dto/list-api-keys.dto.js';
 
-/** What caches and look-ups identify a key by. */
+/** The hashes that caches and look-ups identify a key by. */
 const HASHES = ['keyHash', 'previousKeyHash'] as const;
 
 /** The stored status, or `expired` once `expires_at` has passed. */
@@ -21,11 +21,9 @@ const CURRENT_STATUS = `CASE WHEN apiKey.status = 'active' AND apiKey.expiresAt 
 
 export type NewApiKey = Pick<
   ApiKey,
-  'partnerId' | 'orgId' | 'name' | 'keyPrefix' | 'keyHash' | 'scopes' | 'expiresAt' | 'rateLimit' | 'createdBy'
+  'partnerId' | 'orgId' | 'name' | 'keyPrefix' | 'keyHash' | 'scopes' | 'rateLimit'
 > &
-  Partial<Pick<ApiKey, 'sourceCidrs' | 'expiryReminders' | 'principalId'>>;
-
-export type ApiKeyChanges = Partial<Pick<ApiKey, 'name' | 'scopes' | 'rateLimit' | 'sourceCidrs' | 'expiryReminders'>>;
+  Partial<ApiKey>;
 
 /** A key that expires within `days` and whose creator is to be reminded. */
 export type ExpiringKey = Pick<ApiKey, 'id' | 'partnerId' | 'orgId' | 'name' | 'keyPrefix'> & {
@@ -76,7 +74,7 @@ export class ApiKeysRepository extends TenantRepository<ApiKey> {
     return active ?? this.findOne(tx, { where: { principalId }, sort });
   }
 
-  change(tx: TenantTransaction, id: string, changes: ApiKeyChanges): Promise<ApiKey> {
+  change(tx: TenantTransaction, id: string, changes: Partial<ApiKey>): Promise<ApiKey> {
     return this.updateOne(tx, { id }, changes);
   }
 

@@ -7,7 +7,7 @@ const PATH = '/enrollment-keys';
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 
-describe('enrollment keys', () => {
+describe('EnrollmentKeysService', () => {
   let service: CredentialsTestApp;
   let ours: Customer;
   let theirs: Customer;
@@ -19,21 +19,21 @@ describe('enrollment keys', () => {
 
   const create = (body: object = {}, client: Client = ours.owner) =>
     client.post(PATH, { orgId: ours.orgId, name: 'Roll-out', ...body });
-  const made = async (body: object = {}, client?: Client) => {
-    const answer = await create(body, client);
-    expect(answer.status).toBe(201);
-    return answer.body;
+  const created = async (body: object = {}, client?: Client) => {
+    const response = await create(body, client);
+    expect(response.status).toBe(201);
+    return response.body;
   };
   const expire = (id: string) =>
     service.admin.query(`update enrollment_key set expires_at = now() - interval '1 second' where id = $1`, [id]);
   const lifetimeMs = (key: { createdAt: string; expiresAt: string }) =>
     Date.parse(key.expiresAt) - Date.parse(key.createdAt);
 
-  it('are made, and shown whole this once', async () => {
-    const answer = await create({ siteId: ours.siteIds[0], maxUsage: 5, name: '  Front desk  ' });
-    expect(answer.status).toBe(201);
-    expect(answer.headers['cache-control']).toBe('no-store');
-    const { key, ...record } = answer.body;
+  it('creates a key and shows it once', async () => {
+    const response = await create({ siteId: ours.siteIds[0], maxUsage: 5, name: '  Front desk  ' });
+    expect(response.status).toBe(201);
+    expect(response.headers['cache-control']).toBe('no-store');
+    const { key, ...record } = response.body;
     expect(key).toMatch(/^[0-9a-f]{64}$/);
     expect(record).toEqual({
       id: expect.any(String),
@@ -56,8 +56,8 @@ describe('enrollment keys', () => {
     expect(JSON.stringify(service.received)).not.toContain(key);
   });
 
-  it('are stored as a hash under the current pepper, never under a legacy one', async () => {
-    const { id, key } = await made();
+  it('stores the hash with the current pepper, never with a legacy one', async () => {
+    const { id, key } = await created();
     const { rows } = await service.admin.query<{ key_hash: Buffer }>('select * from enrollment_key where id = $1', [
       id,
     ]);
@@ -66,17 +66,17 @@ describe('enrollment keys', () => {
     expect(JSON.stringify(rows)).not.toContain(key);
   });
 
-  it('are good for one enrollment and 30 days unless said otherwise', async () => {
-    const key = await made();
+  it('defaults to one enrollment and 30 days', async () => {
+    const key = await created();
     expect(key.maxUsage).toBe(1);
     expect(Math.abs(lifetimeMs(key) - 30 * DAY_MS)).toBeLessThan(MINUTE_MS);
   });
 
-  it('live as many minutes or until the time that is asked for', async () => {
+  it('accepts a lifetime in minutes or an expiry', async () => {
     for (const ttlMinutes of [1, 525_600]) {
-      expect(Math.abs(lifetimeMs(await made({ ttlMinutes })) - ttlMinutes * MINUTE_MS)).toBeLessThan(MINUTE_MS / 2);
+      expect(Math.abs(lifetimeMs(await created({ ttlMinutes })) - ttlMinutes * MINUTE_MS)).toBeLessThan(MINUTE_MS / 2);
     }
-    const key = await made({ expiresAt: '2099-05-01T12:00:00+02:00' });
+    const key = await created({ expiresAt: '2099-05-01T12:00:00+02:00' });
     expect(key.expiresAt).toBe('2099-05-01T10:00:00.000Z');
   });
 
@@ -94,36 +94,36 @@ describe('enrollment keys', () => {
     ['an end without offset', { expiresAt: '2099-01-01T00:00:00' }, 'expiresAt'],
     ['no end', { expiresAt: null }, 'expiresAt'],
     ['no site, said aloud', { siteId: null }, 'siteId'],
-    ['a site nobody knows', { siteId: randomUUID() }, 'siteId'],
+    ['an unknown site', { siteId: randomUUID() }, 'siteId'],
     ['an unknown field', { maxUses: 3 }, 'maxUses'],
     ['a key of their own', { key: 'a'.repeat(64) }, 'key'],
-  ])('are refused with %s', async (_, body, path) => {
-    const answer = await create(body);
-    expect([answer.status, answer.body.code]).toEqual([400, 'validation_failed']);
-    expect(Object.keys(answer.body.details.fieldErrors)).toEqual([path]);
+  ])('refuses %s', async (_, body, path) => {
+    const response = await create(body);
+    expect([response.status, response.body.code]).toEqual([400, 'validation_failed']);
+    expect(Object.keys(response.body.details.fieldErrors)).toEqual([path]);
   });
 
-  it('are not made for a site of another organization', async () => {
+  it('refuses a site of another organization', async () => {
     for (const siteId of [
       theirs.siteIds[0],
       service.provisioning.addSite(await service.createOrganization(ours.partnerId)),
     ]) {
-      const answer = await create({ siteId });
-      expect([answer.status, Object.keys(answer.body.details?.fieldErrors ?? {})]).toEqual([400, ['siteId']]);
+      const response = await create({ siteId });
+      expect([response.status, Object.keys(response.body.details?.fieldErrors ?? {})]).toEqual([400, ['siteId']]);
     }
   });
 
-  it('have the organization of a member, and must be told it by everybody else', async () => {
+  it('uses the organization of its member, and requires it from other callers', async () => {
     const member = await ours.member();
     expect((await member.post(PATH, { name: 'Own' })).body.orgId).toBe(ours.orgId);
     for (const client of [ours.owner, await service.as({ scope: 'system' })]) {
-      const answer = await client.post(PATH, { name: 'Whose?' });
-      expect([answer.status, Object.keys(answer.body.details.fieldErrors)]).toEqual([400, ['orgId']]);
+      const response = await client.post(PATH, { name: 'Whose?' });
+      expect([response.status, Object.keys(response.body.details.fieldErrors)]).toEqual([400, ['orgId']]);
     }
     expect((await create({}, await service.as({ scope: 'system' }))).status).toBe(201);
   });
 
-  it('are kept to the cap of the partner: it shortens the default and refuses more', async () => {
+  it('applies the cap of the partner: shortens the default and refuses more', async () => {
     const capped = await buildCustomer(service);
     const settings = { enrollment: { maxTtlMinutes: 60 } };
     await service.publishPartner('partner.updated', { partnerId: capped.partnerId, version: 2, settings });
@@ -140,12 +140,12 @@ describe('enrollment keys', () => {
     }
   });
 
-  it('are listed newest first, by organization and by whether they expired, with the status of the same clock', async () => {
+  it('lists newest first, by organization and by expiry, with a matching status', async () => {
     const { owner, orgId } = await buildCustomer(service);
     const [first, used, last] = [
-      await made({ orgId, name: 'first' }, owner),
-      await made({ orgId, name: 'used' }, owner),
-      await made({ orgId, name: 'last' }, owner),
+      await created({ orgId, name: 'first' }, owner),
+      await created({ orgId, name: 'used' }, owner),
+      await created({ orgId, name: 'last' }, owner),
     ];
     await service.admin.query('update enrollment_key set usage_count = 1 where id = $1', [used.id]);
     await expire(first.id);
@@ -169,11 +169,11 @@ describe('enrollment keys', () => {
     for (const { key } of [first, used, last]) expect(body).not.toContain(key);
   });
 
-  it('are deleted for good, with their usage in the audit trail', async () => {
-    const { id } = await made({ maxUsage: 9 });
+  it('deletes a key and records its usage in the audit log', async () => {
+    const { id } = await created({ maxUsage: 9 });
     await service.admin.query('update enrollment_key set usage_count = 4 where id = $1', [id]);
-    const answer = await ours.owner.delete(`${PATH}/${id}`);
-    expect([answer.status, answer.body]).toEqual([200, { success: true, message: 'Enrollment key deleted' }]);
+    const response = await ours.owner.delete(`${PATH}/${id}`);
+    expect([response.status, response.body]).toEqual([200, { success: true, message: 'Enrollment key deleted' }]);
     expect((await service.admin.query('select 1 from enrollment_key where id = $1', [id])).rows).toEqual([]);
     expect((await service.findAuditEntry('enrollment_key.delete', id)).details).toMatchObject({
       usageCount: 4,
@@ -182,10 +182,10 @@ describe('enrollment keys', () => {
     expect((await ours.owner.delete(`${PATH}/${id}`)).status).toBe(404);
   });
 
-  it('ask for a permission, writes for a second factor too, and everything for somebody', async () => {
-    const { id } = await made();
+  it('requires a token and the permission, and a second factor for writes', async () => {
+    const { id } = await created();
     const reader = await ours.as({ permissions: ['organizations:read'] });
-    const nobody = await ours.as({ permissions: ['devices:read'] });
+    const outsider = await ours.as({ permissions: ['devices:read'] });
     const withoutFactor = await ours.as({ mfa: false });
     const reads = (client: Client) => [() => client.get(PATH), () => client.get(`${PATH}/${id}`)];
     const writes = (client: Client) => [
@@ -195,15 +195,17 @@ describe('enrollment keys', () => {
       () => client.delete(`${PATH}/${id}`),
     ];
     const codes = async (calls: (() => PromiseLike<{ status: number; body: { code?: string } }>)[]) => {
-      const answers = [];
+      const responses = [];
       for (const call of calls) {
         const { status, body } = await call();
-        answers.push(`${status} ${body.code}`);
+        responses.push(`${status} ${body.code}`);
       }
-      return [...new Set(answers)];
+      return [...new Set(responses)];
     };
     expect(await codes(reads(reader))).toEqual(['200 undefined']);
-    expect(await codes([...reads(nobody), ...writes(nobody), ...writes(reader)])).toEqual(['403 permission_denied']);
+    expect(await codes([...reads(outsider), ...writes(outsider), ...writes(reader)])).toEqual([
+      '403 permission_denied',
+    ]);
     expect(await codes(reads(withoutFactor))).toEqual(['200 undefined']);
     expect(await codes(writes(withoutFactor))).toEqual(['403 mfa_required']);
     const stranger = service.client();
@@ -211,8 +213,8 @@ describe('enrollment keys', () => {
     expect((await ours.owner.get(`${PATH}/${id}`)).body).toMatchObject({ maxUsage: 1, usageCount: 0 });
   });
 
-  it('do not exist for others, who cannot make or name them there', async () => {
-    const { id } = await made();
+  it('returns 404 or 403 to callers of other tenants', async () => {
+    const { id } = await created();
     const outsiders = [
       theirs.owner,
       await ours.as({ orgAccess: 'selected', orgIds: [randomUUID()] }),
@@ -220,34 +222,34 @@ describe('enrollment keys', () => {
     ];
     for (const outsider of outsiders) {
       const unknown = await outsider.get(`${PATH}/${randomUUID()}`);
-      for (const answer of [
+      for (const response of [
         await outsider.get(`${PATH}/${id}`),
         await outsider.post(`${PATH}/${id}/rotate`),
         await outsider.delete(`${PATH}/${id}`),
         await outsider.delete(`${PATH}/no-id-at-all`),
       ]) {
-        expect(answer.status).toBe(404);
-        expect({ ...answer.body, requestId: '' }).toEqual({ ...unknown.body, requestId: '' });
+        expect(response.status).toBe(404);
+        expect({ ...response.body, requestId: '' }).toEqual({ ...unknown.body, requestId: '' });
       }
-      for (const answer of [
+      for (const response of [
         await create({}, outsider),
         await outsider.get(`${PATH}?orgId=${ours.orgId}`),
         await outsider.post(`${PATH}/purge-expired`, { orgId: ours.orgId }),
       ]) {
-        expect([answer.status, answer.body.code]).toEqual([403, 'organization_access_denied']);
+        expect([response.status, response.body.code]).toEqual([403, 'organization_access_denied']);
       }
       expect((await outsider.get(PATH)).body.data).toEqual([]);
     }
     expect((await ours.owner.get(`${PATH}/${id}`)).status).toBe(200);
   });
 
-  it('may be written 120 times a minute by one user', async () => {
+  it('limits writes to 120 per minute and user', async () => {
     const [busy, other] = [await ours.as(), await ours.as()];
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 125 }, () => busy.delete(`${PATH}/${randomUUID()}`).then(({ status }) => status)),
     );
-    expect(answers.filter((status) => status === 404)).toHaveLength(120);
-    expect(answers.filter((status) => status === 429)).toHaveLength(5);
+    expect(responses.filter((status) => status === 404)).toHaveLength(120);
+    expect(responses.filter((status) => status === 429)).toHaveLength(5);
     const refused = await create({}, busy);
     expect([refused.status, refused.body.code]).toEqual([429, 'rate_limited']);
     expect(Number(refused.headers['retry-after'])).toBe(refused.body.retryAfter);

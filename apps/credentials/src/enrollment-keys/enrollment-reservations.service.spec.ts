@@ -24,7 +24,7 @@ describe('EnrollmentReservationsService', () => {
     await opened.close();
   });
 
-  async function makeKey(like: { maxUsage?: number | null; expiresIn?: string; pepper?: string } = {}) {
+  async function createKey(like: { maxUsage?: number | null; expiresIn?: string; pepper?: string } = {}) {
     const { maxUsage = 1, expiresIn = '1 hour', pepper = 'now' } = like;
     const key = randomUUID();
     const { rows } = await admin.query<{ id: string }>(
@@ -44,23 +44,23 @@ describe('EnrollmentReservationsService', () => {
   }
   const reserve = (keyHashes: string[], deviceId = randomUUID()) => reservations.reserve({ keyHashes, deviceId });
 
-  it('gives exactly ten of fifty racers one of ten uses', async () => {
-    const key = await makeKey({ maxUsage: 10 });
+  it('gives ten uses to exactly ten of fifty concurrent requests', async () => {
+    const key = await createKey({ maxUsage: 10 });
     const replies = await Promise.all(Array.from({ length: 50 }, () => reserve(key.keyHashes)));
     expect(replies.filter((reply) => reply.reserved)).toHaveLength(10);
     expect(await usageOf(key.id)).toBe(10);
   });
 
   it('counts a repeated request for one device once', async () => {
-    const key = await makeKey();
+    const key = await createKey();
     const deviceId = randomUUID();
     const replies = [await reserve(key.keyHashes, deviceId), await reserve(key.keyHashes, deviceId)];
     expect(replies.map((reply) => reply.reserved)).toEqual([true, true]);
     expect(await usageOf(key.id)).toBe(1);
   });
 
-  it('gives a released use back, once', async () => {
-    const key = await makeKey();
+  it('returns a released use once', async () => {
+    const key = await createKey();
     const deviceId = randomUUID();
     await reserve(key.keyHashes, deviceId);
     expect(await reservations.release(deviceId)).toBe(true);
@@ -69,8 +69,8 @@ describe('EnrollmentReservationsService', () => {
     expect((await reserve(key.keyHashes)).reserved).toBe(true);
   });
 
-  it('keeps a confirmed use, whatever is released later', async () => {
-    const key = await makeKey();
+  it('keeps a confirmed use after a later release', async () => {
+    const key = await createKey();
     const deviceId = randomUUID();
     await reserve(key.keyHashes, deviceId);
     expect(await reservations.confirm(deviceId)).toBe(true);
@@ -78,8 +78,8 @@ describe('EnrollmentReservationsService', () => {
     expect(await usageOf(key.id)).toBe(1);
   });
 
-  it('does not give back to a key that was rotated since', async () => {
-    const key = await makeKey({ maxUsage: 5 });
+  it('returns no use to a key that was rotated since', async () => {
+    const key = await createKey({ maxUsage: 5 });
     const deviceId = randomUUID();
     await reserve(key.keyHashes, deviceId);
     await admin.query(
@@ -90,8 +90,8 @@ describe('EnrollmentReservationsService', () => {
     expect(await usageOf(key.id)).toBe(3);
   });
 
-  it('tells unknown, expired and exhausted keys apart', async () => {
-    const [expired, exhausted] = [await makeKey({ expiresIn: '-1 second' }), await makeKey()];
+  it('distinguishes unknown, expired and exhausted keys', async () => {
+    const [expired, exhausted] = [await createKey({ expiresIn: '-1 second' }), await createKey()];
     await reserve(exhausted.keyHashes);
     expect(await reserve([randomUUID().replaceAll('-', '').padEnd(64, '0')])).toEqual({
       reserved: false,
@@ -101,15 +101,15 @@ describe('EnrollmentReservationsService', () => {
     expect(await reserve(exhausted.keyHashes)).toEqual({ reserved: false, reason: 'enrollment_key_exhausted' });
   });
 
-  it('moves a key from a legacy pepper to the current one at its first good use', async () => {
-    const key = await makeKey({ maxUsage: null, pepper: 'before' });
+  it('rehashes a key with a legacy pepper at its first successful use', async () => {
+    const key = await createKey({ maxUsage: null, pepper: 'before' });
     expect((await reserve(key.keyHashes)).reserved).toBe(true);
     expect((await reserve(key.keyHashes.slice(0, 1))).reserved).toBe(true);
     expect((await reserve(key.keyHashes.slice(1))).reserved).toBe(false);
   });
 
   it('lists reservations that were not settled', async () => {
-    const key = await makeKey();
+    const key = await createKey();
     const deviceId = randomUUID();
     await reserve(key.keyHashes, deviceId);
     await admin.query(

@@ -5,14 +5,14 @@ const after = (minutes: number) => new Date(NOW + minutes * 60_000);
 const rules = { nowMs: NOW, capMinutes: null, defaultMinutes: 43_200 };
 const capped = { ...rules, capMinutes: 60 };
 
-describe('the lifetime of an enrollment key', () => {
-  it('is the default where nothing is asked for, shortened by the cap', () => {
+describe('lifetime of an enrollment key', () => {
+  it('is the default unless requested, limited to the cap', () => {
     expect(initialExpiry({}, rules)).toEqual(after(43_200));
     expect(initialExpiry({}, capped)).toEqual(after(60));
     expect(initialExpiry({}, { ...capped, defaultMinutes: 5 })).toEqual(after(5));
   });
 
-  it('is what was asked for, up to the very cap', () => {
+  it('is the requested one, up to the cap', () => {
     expect(initialExpiry({ ttlMinutes: 60 }, capped)).toEqual(after(60));
     expect(initialExpiry({ expiresAt: after(60) }, capped)).toEqual(after(60));
     expect(() => initialExpiry({ ttlMinutes: 61 }, capped)).toThrow(
@@ -23,7 +23,7 @@ describe('the lifetime of an enrollment key', () => {
     );
   });
 
-  it('does not end now or before', () => {
+  it('refuses an expiry that is not in the future', () => {
     for (const expiresAt of [after(0), after(-1)]) {
       expect(() => checkedExpiry(expiresAt, rules)).toThrow(
         expect.objectContaining({ fieldErrors: { expiresAt: ['lies in the past'] } }),

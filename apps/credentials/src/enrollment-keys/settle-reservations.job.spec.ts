@@ -7,8 +7,8 @@ import { buildCustomer, type Customer } from '../../test/build-customer.js';
 import { CredentialsTestApp, PEPPER } from '../../test/credentials-test-app.js';
 import { EnrollmentReservationsService } from './enrollment-reservations.service.js';
 
-/** An enrollment reserves, makes its device, and confirms or releases; here it dies after each of its steps. */
-describe('the uses of an enrollment key', () => {
+/** An enrollment reserves, creates its device, and confirms or releases; here it crashes after each step. */
+describe('settlement of enrollment reservations', () => {
   let service: CredentialsTestApp;
   let replica: INestApplication;
   let ours: Customer;
@@ -27,11 +27,11 @@ describe('the uses of an enrollment key', () => {
   const confirm = (deviceId: string) => service.request(ENROLLMENT_KEYS_CONFIRM, { deviceId });
   const release = (deviceId: string) => service.request(ENROLLMENT_KEYS_RELEASE, { deviceId });
 
-  async function makeKey(maxUsage: number) {
+  async function createKey(maxUsage: number) {
     const body = { orgId: ours.orgId, name: 'Roll-out', maxUsage };
     const { id, key } = (await ours.owner.post('/enrollment-keys', body)).body;
     const keyHashes = [hashEnrollmentKey(key, PEPPER).toString('hex')];
-    /** @returns the device id that holds a use, or null */
+    /** @returns the device id of the reservation, or null */
     const reserve = async () => {
       const deviceId = randomUUID();
       const { reserved } = await service.request(ENROLLMENT_KEYS_RESERVE, { keyHashes, deviceId });
@@ -50,8 +50,8 @@ describe('the uses of an enrollment key', () => {
     (await service.admin.query('select state from enrollment_reservation where device_id = $1', [deviceId])).rows[0]
       ?.state;
 
-  it('are given back when provisioning dies before it makes the device', async () => {
-    const key = await makeKey(1);
+  it('returns the use when provisioning crashed before it created the device', async () => {
+    const key = await createKey(1);
     const [deviceId] = await key.reserved(1);
     expect(await key.record()).toMatchObject({ usageCount: 1, status: 'exhausted' });
     expect(await settle()).toBe(1);
@@ -62,8 +62,8 @@ describe('the uses of an enrollment key', () => {
     expect(await key.reserve()).not.toBeNull();
   });
 
-  it('stay when the device was made and the confirmation lost', async () => {
-    const key = await makeKey(1);
+  it('keeps the use when the device was created and the confirmation was lost', async () => {
+    const key = await createKey(1);
     const [deviceId] = await key.reserved(1);
     service.provisioning.devices.add(deviceId);
     expect(await settle()).toBe(1);
@@ -72,39 +72,39 @@ describe('the uses of an enrollment key', () => {
     expect([await key.usage(), await key.reserve()]).toEqual([1, null]);
   });
 
-  it('are given back when the release is lost, and only once when it comes after all', async () => {
-    const key = await makeKey(5);
-    const [made, failed] = await key.reserved(2);
-    await confirm(made);
+  it('returns the use once when the release was lost or late', async () => {
+    const key = await createKey(5);
+    const [created, failed] = await key.reserved(2);
+    await confirm(created);
     expect(await settle()).toBe(1);
     expect([await release(failed), await confirm(failed)]).toEqual([{ settled: false }, { settled: false }]);
     expect(await key.usage()).toBe(1);
   });
 
-  it('are kept for later while provisioning cannot be asked', async () => {
-    const key = await makeKey(2);
-    const [made, failed] = await key.reserved(2);
-    service.provisioning.devices.add(made);
+  it('settles nothing while provisioning is unavailable', async () => {
+    const key = await createKey(2);
+    const [created, failed] = await key.reserved(2);
+    service.provisioning.devices.add(created);
     service.provisioning.unavailable = true;
     try {
       await expect(settle()).rejects.toMatchObject({ code: 'service_unavailable' });
     } finally {
       service.provisioning.unavailable = false;
     }
-    expect([await stateOf(made), await stateOf(failed), await key.usage()]).toEqual(['reserved', 'reserved', 2]);
+    expect([await stateOf(created), await stateOf(failed), await key.usage()]).toEqual(['reserved', 'reserved', 2]);
     expect(await settle()).toBe(2);
-    expect([await stateOf(made), await stateOf(failed), await key.usage()]).toEqual(['confirmed', 'released', 1]);
+    expect([await stateOf(created), await stateOf(failed), await key.usage()]).toEqual(['confirmed', 'released', 1]);
   });
 
-  it('are left to an enrollment that is still under way', async () => {
-    const key = await makeKey(1);
+  it('leaves the reservation of a running enrollment alone', async () => {
+    const key = await createKey(1);
     const [deviceId] = await key.reserved(1);
     expect(await service.app.get(EnrollmentReservationsService).settle()).toBe(0);
     expect([await stateOf(deviceId), await key.usage()]).toEqual(['reserved', 1]);
   });
 
-  it('are settled once by two replicas at a time, with late words of provisioning between them', async () => {
-    const key = await makeKey(100);
+  it('settles once with two replicas and late messages of provisioning', async () => {
+    const key = await createKey(100);
     const deviceIds = await key.reserved(30);
     deviceIds.slice(0, 10).forEach((deviceId) => service.provisioning.devices.add(deviceId));
     const late = [...deviceIds.slice(5, 10).map(confirm), ...deviceIds.slice(25).map(release)];
@@ -121,8 +121,8 @@ describe('the uses of an enrollment key', () => {
     ]);
   });
 
-  it('are settled in time without anybody asking', async () => {
-    const key = await makeKey(1);
+  it('settles in time by itself', async () => {
+    const key = await createKey(1);
     const [deviceId] = await key.reserved(1);
     await service.admin.query(
       `update enrollment_reservation set reserved_at = now() - interval '31 seconds' where device_id = $1`,
@@ -133,8 +133,8 @@ describe('the uses of an enrollment key', () => {
     });
   });
 
-  it('are had by exactly ten of fifty agents that race for ten, and those that fail pass theirs on', async () => {
-    const key = await makeKey(10);
+  it('gives ten uses to ten of fifty concurrent agents, and returned uses to others', async () => {
+    const key = await createKey(10);
     const winners = await key.reserved(50);
     expect([winners.length, await key.usage()]).toEqual([10, 10]);
     await Promise.all([...winners.slice(0, 6).map(confirm), ...winners.slice(6).map(release)]);
@@ -145,8 +145,8 @@ describe('the uses of an enrollment key', () => {
     expect(await key.reserve()).toBeNull();
   });
 
-  it('are forgotten with a key that is deleted, and a week after they were settled', async () => {
-    const key = await makeKey(2);
+  it('deletes reservations of a deleted key, and a week after they were settled', async () => {
+    const key = await createKey(2);
     const [open, settled] = await key.reserved(2);
     await confirm(settled);
     expect((await ours.owner.delete(`/enrollment-keys/${key.id}`)).status).toBe(200);

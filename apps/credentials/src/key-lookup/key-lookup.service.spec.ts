@@ -1,11 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { CREDENTIALS_KEYS_RESOLVE, type AccessSnapshot, type ResolvedApiKey } from '@rmm/contracts';
 import { hashKey, mintApiKey } from '@rmm/secrets';
 import { eventually } from '@rmm/testing-services';
-import { randomUUID } from 'node:crypto';
 import { CredentialsTestApp } from '../../test/credentials-test-app.js';
 import { ApiKeyExpiryService } from '../api-keys/api-key-expiry.service.js';
 
-describe('the look-up of a key', () => {
+describe('KeyLookupService', () => {
   let service: CredentialsTestApp;
   let partnerId: string;
   let orgId: string;
@@ -17,15 +17,15 @@ describe('the look-up of a key', () => {
   }, 60_000);
   afterAll(() => service?.stop());
 
-  type Person = Parameters<CredentialsTestApp['as']>[0];
+  type FakeUser = Parameters<CredentialsTestApp['as']>[0];
   const resolve = (key: string) =>
     service.request(CREDENTIALS_KEYS_RESOLVE, {
       keyHash: hashKey(key).toString('hex'),
     }) as Promise<ResolvedApiKey | null>;
   const statusOf = async (key: string) => (await resolve(key))?.status;
 
-  /** A key, and the person who made it. */
-  async function made(by: Person = {}, more: object = {}) {
+  /** Creates a key and returns it with its creator. */
+  async function created(by: FakeUser = {}, more: object = {}) {
     const client = await service.as({ partnerId, ...by });
     const body = { orgId, name: 'Reports', scopes: ['devices:read', 'scripts:read'], ...more };
     const { id, key } = (await client.post('/api-keys', body).expect(201)).body as { id: string; key: string };
@@ -40,14 +40,14 @@ describe('the look-up of a key', () => {
 
   it.each<[string, Partial<AccessSnapshot>]>([
     ['is disabled', { userStatus: 'disabled' }],
-    ['is only invited again', { userStatus: 'invited' }],
+    ['is invited again', { userStatus: 'invited' }],
     ['left', { membershipExists: false }],
-    ['reaches other organizations only', { orgAccess: 'selected', orgIds: [randomUUID()] }],
-    ['reaches none', { orgAccess: 'none' }],
-    ['lost what one scope needs, though not the other', { permissions: ['organizations:write', 'devices:read'] }],
-    ['lost everything', { permissions: [] }],
-  ])('lets a key die when its creator %s, and live again when that is undone', async (_, change) => {
-    const { key, userId } = await made();
+    ['has access to other organizations only', { orgAccess: 'selected', orgIds: [randomUUID()] }],
+    ['has no access', { orgAccess: 'none' }],
+    ['lost the permission of one scope', { permissions: ['organizations:write', 'devices:read'] }],
+    ['lost every permission', { permissions: [] }],
+  ])('reports a key as unauthorized when its creator %s, and as active when that is undone', async (_, change) => {
+    const { key, userId } = await created();
     expect(await statusOf(key)).toBe('active');
     service.identity.change(userId, change);
     expect(await statusOf(key)).toBe('unauthorized');
@@ -56,30 +56,30 @@ describe('the look-up of a key', () => {
     expect(await statusOf(key)).toBe('active');
   });
 
-  it('asks a creator for nothing beyond the organization where the key may do nothing', async () => {
-    const { key, userId } = await made({}, { scopes: [] });
+  it('requires no permission of the creator of a key without scopes', async () => {
+    const { key, userId } = await created({}, { scopes: [] });
     service.identity.change(userId, { permissions: [] });
     expect(await statusOf(key)).toBe('active');
     service.identity.change(userId, { orgAccess: 'none' });
     expect(await statusOf(key)).toBe('unauthorized');
   });
 
-  it('confines a key as its creator is confined now', async () => {
+  it('restricts a key to the sites and groups of its creator', async () => {
     const [a, b] = [randomUUID(), randomUUID()];
-    const { key, userId } = await made({ scope: 'organization', orgId, siteIds: [a] });
+    const { key, userId } = await created({ scope: 'organization', orgId, siteIds: [a] });
     expect(await resolve(key)).toMatchObject({ siteIds: [a], deviceGroupIds: null });
     service.identity.change(userId, { siteIds: [b] });
     expect(await resolve(key)).toMatchObject({ siteIds: [b] });
   });
 
-  it('counts stored wildcards for nothing', async () => {
-    const { id, key } = await made();
+  it('ignores stored wildcard scopes', async () => {
+    const { id, key } = await created();
     await service.admin.query(`UPDATE api_key SET scopes = '{*,devices:*,devices:read}' WHERE id = $1`, [id]);
     expect(await resolve(key)).toMatchObject({ status: 'active', scopes: ['devices:read'] });
   });
 
-  it('stores that a key has expired, once however many use it', async () => {
-    const { id, key } = await made();
+  it('stores that a key has expired, once for concurrent uses', async () => {
+    const { id, key } = await created();
     await service.admin.query(`UPDATE api_key SET expires_at = now() - interval '1 second' WHERE id = $1`, [id]);
     const statuses = await Promise.all(Array.from({ length: 10 }, () => statusOf(key)));
     expect(new Set(statuses)).toEqual(new Set(['expired']));
@@ -93,9 +93,9 @@ describe('the look-up of a key', () => {
     expect(rowsOf).toHaveLength(1);
   });
 
-  it('finds what expired unused by a sweep', async () => {
-    const { id } = await made();
-    const live = await made();
+  it('marks expired keys that are not used', async () => {
+    const { id } = await created();
+    const live = await created();
     await service.admin.query(`UPDATE api_key SET expires_at = now() WHERE id = $1`, [id]);
     await service.app.get(ApiKeyExpiryService).expireAll();
     const { rows } = await service.admin.query('SELECT id, status FROM api_key WHERE id = ANY ($1) ORDER BY status', [
@@ -109,33 +109,33 @@ describe('the look-up of a key', () => {
   });
 
   it.each(['suspended', 'churned', 'offboarding'] as const)(
-    'lets the keys of a %s organization rest, and says so',
+    'reports keys of a %s organization as unauthorized and publishes it',
     async (status) => {
       const own = await service.createOrganization(partnerId);
-      const { key } = await made({}, { orgId: own });
-      const tell = (version: number, to: 'active' | typeof status) =>
+      const { key } = await created({}, { orgId: own });
+      const publish = (version: number, to: 'active' | typeof status) =>
         service.publishOrganization('organization.updated', { orgId: own, partnerId, version, status: to });
-      await tell(2, status);
+      await publish(2, status);
       expect(await statusOf(key)).toBe('unauthorized');
       await eventually(() => {
         expect(service.broadcasts).toContainEqual(expect.objectContaining({ reason: 'tenant_changed', orgIds: [own] }));
       });
-      await tell(3, 'active');
+      await publish(3, 'active');
       expect(await statusOf(key)).toBe('active');
     },
   );
 
-  it('lets the keys of a deleted organization rest', async () => {
+  it('reports keys of a deleted organization as unauthorized', async () => {
     const own = await service.createOrganization(partnerId);
-    const { key } = await made({}, { orgId: own });
+    const { key } = await created({}, { orgId: own });
     await service.publishOrganization('organization.deleted', { orgId: own, partnerId, version: 2, deleted: true });
     expect(await statusOf(key)).toBe('unauthorized');
   });
 
-  it('lets the keys of a suspended partner rest, and says so', async () => {
+  it('reports keys of a suspended partner as unauthorized and publishes it', async () => {
     const partner = await service.createPartner();
     const own = await service.createOrganization(partner);
-    const { key } = await made({ partnerId: partner }, { orgId: own });
+    const { key } = await created({ partnerId: partner }, { orgId: own });
     await service.publishPartner('partner.updated', { partnerId: partner, version: 2, status: 'suspended' });
     expect(await statusOf(key)).toBe('unauthorized');
     await eventually(() => {

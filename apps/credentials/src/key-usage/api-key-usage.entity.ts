@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** How often an API key was used on one day (UTC). */
+/** The uses of an API key on one day (UTC). */
 @Entity({ name: 'api_key_usage' })
 export class ApiKeyUsage {
   @PrimaryColumn('uuid', { name: 'key_id' }) keyId!: string;

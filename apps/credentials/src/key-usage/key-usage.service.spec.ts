@@ -6,7 +6,7 @@ import { CleanUpKeyUsageJob } from './clean-up-key-usage.job.js';
 const DAY_MS = 86_400_000;
 const daysAgo = (days: number) => new Date(Date.now() - days * DAY_MS).toISOString();
 
-describe('the uses of keys', () => {
+describe('KeyUsageService', () => {
   let service: CredentialsTestApp;
   let orgId: string;
   let ours: Awaited<ReturnType<CredentialsTestApp['as']>>;
@@ -19,7 +19,7 @@ describe('the uses of keys', () => {
   }, 60_000);
   afterAll(() => service?.stop());
 
-  const make = async () =>
+  const create = async () =>
     (await ours.post('/api-keys', { orgId, name: 'Reports', scopes: [] }).expect(201)).body.id as string;
   const use = (keyId: string, count: number, lastUsedAt = daysAgo(0)): KeyUse => ({
     keyId,
@@ -31,24 +31,24 @@ describe('the uses of keys', () => {
   const record = (uses: KeyUse[], batchId: string = randomUUID()) =>
     service.request(CREDENTIALS_KEYS_RECORD_USAGE, { batchId, uses });
 
-  it('are added up, and the last one is the latest whatever comes first', async () => {
-    const id = await make();
+  it('adds up uses and keeps the latest time in any order', async () => {
+    const id = await create();
     const [now, before] = [daysAgo(0), daysAgo(1)];
     expect(await record([use(id, 5, now)])).toEqual({ recorded: 1 });
     await record([use(id, 2, before)]);
     expect((await ours.get(`/api-keys/${id}`)).body).toMatchObject({ usageCount: 7, lastUsedAt: now });
   });
 
-  it('of a batch count once, however often and from how many sides it comes', async () => {
-    const id = await make();
+  it('counts a batch once, also when it is sent repeatedly and concurrently', async () => {
+    const id = await create();
     const batchId = randomUUID();
     await Promise.all(Array.from({ length: 8 }, () => record([use(id, 3)], batchId)));
     expect((await ours.get(`/api-keys/${id}`)).body.usageCount).toBe(3);
     expect((await ours.get(`/api-keys/${id}/usage?days=1`)).body.total).toBe(3);
   });
 
-  it('of the same keys in many batches at once all count', async () => {
-    const ids = await Promise.all(Array.from({ length: 20 }, make));
+  it('counts all of many concurrent batches of the same keys', async () => {
+    const ids = await Promise.all(Array.from({ length: 20 }, create));
     const shuffled = () => [...ids].sort(() => Math.random() - 0.5).map((id) => use(id, 1));
     await Promise.all(Array.from({ length: 20 }, () => record(shuffled())));
     const { rows } = await service.admin.query(
@@ -58,13 +58,13 @@ describe('the uses of keys', () => {
     expect(rows).toEqual([{ n: 20 }]);
   });
 
-  it('of unknown keys harm nobody', async () => {
-    const id = await make();
+  it('ignores uses of unknown keys', async () => {
+    const id = await create();
     expect(await record([use(randomUUID(), 1), use(id, 1)])).toEqual({ recorded: 1 });
   });
 
-  it('are shown by day, every day of the ninety', async () => {
-    const id = await make();
+  it('returns the uses of each of the 90 days', async () => {
+    const id = await create();
     await record([use(id, 4, daysAgo(0))]);
     await record([use(id, 3, daysAgo(2))]);
     await record([use(id, 2, daysAgo(2))]);
@@ -79,8 +79,8 @@ describe('the uses of keys', () => {
     expect((await ours.get(`/api-keys/${randomUUID()}/usage`)).status).toBe(404);
   });
 
-  it('are forgotten after ninety days, and batches after one', async () => {
-    const id = await make();
+  it('deletes days after 90 days and batches after one day', async () => {
+    const id = await create();
     await record([use(id, 1, daysAgo(89)), use(id, 1, daysAgo(90))]);
     await service.admin.query(`UPDATE key_usage_batch SET received_at = now() - interval '25 hours'`);
     await service.app.get(CleanUpKeyUsageJob).run();

@@ -468,7 +468,7 @@ const COMMANDS: readonly Command[] = ['SELECT', 'INSERT', 'UPDATE', 'DELETE'];
 interface TableSecurity {
   /** The rows the service login may use, by command; every row of a table with a `comment`. */
   rows?: string | Record<Command, string>;
-  /** Why the table has no tenant policies: `rmm:worker-only` or `rmm:global`. */
+  /** The reason for no tenant policies: `rmm:worker-only` or `rmm:global`. */
   comment?: string;
   /** The commands granted to the service login. */
   service?: string;

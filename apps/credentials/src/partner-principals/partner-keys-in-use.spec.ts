@@ -5,7 +5,7 @@ import { issueKey, buildPrincipal, withHash, type Client, type IssuedKey } from 
 const PATH = '/partner-service-principals';
 const [SOON, LATER] = ['2998-01-01T00:00:00.000Z', '2999-01-01T00:00:00.000Z'];
 
-describe('what the doors learn of a partner key', () => {
+describe('look-up of a partner key', () => {
   let service: CredentialsTestApp;
   let partnerId: string;
   let owner: Client;
@@ -22,7 +22,7 @@ describe('what the doors learn of a partner key', () => {
   const age = (id: string, table: 'partner_principal' | 'partner_principal_key') =>
     service.admin.query(`UPDATE ${table} SET expires_at = now() - interval '1 second' WHERE id = $1`, [id]);
 
-  it('is its principal: partner, scopes, addresses and limit, at once as they are changed', async () => {
+  it('returns partner, scopes, addresses and limit of its principal as they are now', async () => {
     const { id } = await buildPrincipal(owner, { scopes: ['sites:read'], sourceCidrs: ['192.0.2.0/24'] });
     const key = await issueKey(owner, id, { rateLimit: 7 });
     const known = { kind: 'partner_key', keyId: key.keyId, principalId: id, partnerId, rateLimit: 7, status: 'active' };
@@ -31,7 +31,7 @@ describe('what the doors learn of a partner key', () => {
     expect(await resolve(key)).toMatchObject({ ...known, scopes: ['sites:write'], sourceCidrs: ['2001:db8::/32'] });
   });
 
-  it('is the earlier end, its own or that of the principal', async () => {
+  it('returns the earlier expiry of key and principal', async () => {
     const { id } = await buildPrincipal(owner, { expiresAt: SOON });
     const [endless, longer] = [await issueKey(owner, id), await issueKey(owner, id, { expiresAt: LATER })];
     expect((await resolve(endless))?.expiresAt).toBe(SOON);
@@ -41,7 +41,7 @@ describe('what the doors learn of a partner key', () => {
     expect((await resolve(longer))?.expiresAt).toBe(LATER);
   });
 
-  it('is that its end has come, or that of its principal', async () => {
+  it('reports an expired key or principal', async () => {
     const principal = await buildPrincipal(owner, { expiresAt: LATER });
     const [ended, other] = [
       await issueKey(owner, principal.id, { expiresAt: LATER }),
@@ -53,7 +53,7 @@ describe('what the doors learn of a partner key', () => {
     expect((await resolve(other))?.status).toBe('expired');
   });
 
-  it('is nothing while its partner is suspended', async () => {
+  it('returns null while the partner is suspended', async () => {
     const suspended = await service.createPartner();
     const admin = await service.as({ partnerId: suspended });
     const key = await issueKey(admin, (await buildPrincipal(admin)).id);
@@ -64,7 +64,7 @@ describe('what the doors learn of a partner key', () => {
     expect((await resolve(key))?.status).toBe('active');
   });
 
-  it('is never the key: it stands in no table, message or answer but the one that made it', async () => {
+  it('stores the key nowhere and shows it in one response only', async () => {
     const { id } = await buildPrincipal(owner);
     const first = await issueKey(owner, id);
     const rotated = await owner.post(`${PATH}/${id}/keys/${first.keyId}/rotate`);
@@ -83,10 +83,10 @@ describe('what the doors learn of a partner key', () => {
     for (const { name } of tables) {
       stored.push(JSON.stringify((await service.admin.query(`SELECT t::text FROM ${name} t`)).rows));
     }
-    const answers = [await owner.get(`${PATH}/${id}`), await owner.get(`${PATH}?limit=100`)].map(({ text }) => text);
+    const responses = [await owner.get(`${PATH}/${id}`), await owner.get(`${PATH}?limit=100`)].map(({ text }) => text);
     const everything = [
       ...stored,
-      ...answers,
+      ...responses,
       JSON.stringify(service.received),
       JSON.stringify(service.broadcasts),
     ].join();

@@ -14,7 +14,7 @@ const PATH = '/partner-service-principals';
 const LATER = '2999-01-01T00:00:00.000Z';
 const PAST = '2020-01-01T00:00:00.000Z';
 
-describe('keys of partner principals', () => {
+describe('PartnerKeysService', () => {
   let service: CredentialsTestApp;
   let partnerId: string;
   let owner: Client;
@@ -38,16 +38,16 @@ describe('keys of partner principals', () => {
   const age = (id: string, table: 'partner_principal' | 'partner_principal_key') =>
     service.admin.query(`UPDATE ${table} SET expires_at = now() - interval '1 hour' WHERE id = $1`, [id]);
 
-  it('are issued, shown once and announced', async () => {
+  it('issues a key, shows it once and publishes it', async () => {
     const { id } = await buildPrincipal(owner, { expiresAt: LATER });
-    const answer = await owner.post(keysPath(id), {
+    const response = await owner.post(keysPath(id), {
       name: 'Nightly',
       rateLimit: 1200,
       expiresAt: '2999-06-01T00:00:00Z',
     });
-    expect(answer.status).toBe(201);
-    expect(answer.headers['cache-control']).toBe('no-store');
-    const { keyId, key, keyPrefix } = answer.body as IssuedKey;
+    expect(response.status).toBe(201);
+    expect(response.headers['cache-control']).toBe('no-store');
+    const { keyId, key, keyPrefix } = response.body as IssuedKey;
     expect(key).toMatch(/^svc_sp_[\w-]{43}$/);
     expect(keyPrefix).toBe(key.slice(0, 18));
     expect(await keysOf(id)).toEqual([
@@ -78,7 +78,7 @@ describe('keys of partner principals', () => {
     ['a rate limit over 10,000', { rateLimit: 10_001 }],
     ['a rate limit in words', { rateLimit: '600' }],
     ['scopes of its own', { scopes: ['sites:read'] }],
-  ])('are not issued with %s, nor rotated so', async (_, body) => {
+  ])('refuses %s when issuing and rotating', async (_, body) => {
     const { id } = await buildPrincipal(owner);
     const { keyId } = await issueKey(owner, id);
     expect(outcome(await owner.post(keysPath(id), { name: 'Key', ...body }))).toBe('400 validation_failed');
@@ -86,13 +86,13 @@ describe('keys of partner principals', () => {
     expect(outcome(await rotate(owner, id, keyId, body))).toBe('400 validation_failed');
   });
 
-  it('are replaced by rotation with what was not said inherited', async () => {
+  it('rotates a key and keeps the values that are not given', async () => {
     const { id } = await buildPrincipal(owner);
     const old = await issueKey(owner, id, { name: 'Nightly', rateLimit: 900, expiresAt: LATER });
-    const answer = await rotate(owner, id, old.keyId, '');
-    expect([answer.status, answer.headers['cache-control']]).toEqual([200, 'no-store']);
-    const fresh = withHash(answer.body);
-    expect(answer.body).toEqual({ keyId: expect.any(String), key: fresh.key, keyPrefix: fresh.key.slice(0, 18) });
+    const response = await rotate(owner, id, old.keyId, '');
+    expect([response.status, response.headers['cache-control']]).toEqual([200, 'no-store']);
+    const fresh = withHash(response.body);
+    expect(response.body).toEqual({ keyId: expect.any(String), key: fresh.key, keyPrefix: fresh.key.slice(0, 18) });
     expect(fresh.key).not.toBe(old.key);
     expect(await keysOf(id)).toMatchObject([
       { id: old.keyId, status: 'revoked', revokedAt: expect.any(String), rotatedFromId: null },
@@ -114,7 +114,7 @@ describe('keys of partner principals', () => {
     });
   });
 
-  it('take name, end and rate limit anew when rotated, null for no end', async () => {
+  it('takes a new name, expiry and rate limit when rotating, null for no expiry', async () => {
     const { id } = await buildPrincipal(owner);
     const { keyId } = await issueKey(owner, id, { expiresAt: LATER });
     const { body } = await rotate(owner, id, keyId, { name: 'Second', rateLimit: 1, expiresAt: null });
@@ -125,16 +125,16 @@ describe('keys of partner principals', () => {
     });
   });
 
-  it('rotated twice at once leave one that works', async () => {
+  it('leaves one working key after two concurrent rotations', async () => {
     const { id } = await buildPrincipal(owner);
     const { keyId } = await issueKey(owner, id);
     const rotations = Array.from({ length: 4 }, () => rotate(owner, id, keyId));
-    const answers = await racing(service, id, rotations);
-    expect(answers.map(outcome).sort()).toEqual(['200', ...Array<string>(3).fill('409 revoked')]);
+    const responses = await racing(service, id, rotations);
+    expect(responses.map(outcome).sort()).toEqual(['200', ...Array<string>(3).fill('409 revoked')]);
     expect((await keysOf(id)).filter(({ status }) => status === 'active')).toHaveLength(1);
   });
 
-  it('rotated while being revoked end as one of the two, never with the old one alive', async () => {
+  it('never keeps the old key when rotation and revocation race', async () => {
     const { id } = await buildPrincipal(owner);
     const old = await issueKey(owner, id);
     const calls = [rotate(owner, id, old.keyId), owner.delete(keysPath(id, old.keyId))];
@@ -143,7 +143,7 @@ describe('keys of partner principals', () => {
     expect(await statusOf(old)).toBe('revoked');
   });
 
-  it('are neither issued nor rotated for a disabled or an expired principal', async () => {
+  it('refuses a disabled or expired principal', async () => {
     const [disabled, expired] = [await buildPrincipal(owner), await buildPrincipal(owner, { expiresAt: LATER })];
     const [one, two] = [await issueKey(owner, disabled.id), await issueKey(owner, expired.id)];
     await owner.patch(`${PATH}/${disabled.id}`, { status: 'disabled' });
@@ -158,7 +158,7 @@ describe('keys of partner principals', () => {
     }
   });
 
-  it('are not rotated once revoked or past their own end, whatever end is asked for', async () => {
+  it('refuses to rotate a revoked or expired key', async () => {
     const { id } = await buildPrincipal(owner);
     const [revoked, expired] = [await issueKey(owner, id), await issueKey(owner, id, { expiresAt: LATER })];
     await owner.delete(keysPath(id, revoked.keyId));
@@ -169,34 +169,34 @@ describe('keys of partner principals', () => {
     }
   });
 
-  it('are neither issued nor rotated with an end that has passed', async () => {
+  it('refuses an expiry in the past', async () => {
     const { id } = await buildPrincipal(owner);
     const { keyId } = await issueKey(owner, id);
     expect(outcome(await owner.post(keysPath(id), { name: 'Key', expiresAt: PAST }))).toBe('400 invalid_expiry');
     expect(outcome(await rotate(owner, id, keyId, { expiresAt: PAST }))).toBe('400 invalid_expiry');
   });
 
-  it('need whoever issues or rotates them to hold every scope of the principal', async () => {
+  it('requires the permissions of every scope of the principal', async () => {
     const { id } = await buildPrincipal(owner, { scopes: ['sites:read', 'devices:read'] });
     const { keyId } = await issueKey(owner, id);
     const as = (...permissions: string[]) =>
       service.as({ partnerId, permissions: ['organizations:write', ...permissions] });
-    const [narrow, wide] = [await as('sites:read'), await as('sites:read', 'devices:read')];
-    expect(outcome(await narrow.post(keysPath(id), { name: 'Key' }))).toBe('403 permission_not_delegable');
-    expect(outcome(await rotate(narrow, id, keyId))).toBe('403 permission_not_delegable');
+    const [restricted, wide] = [await as('sites:read'), await as('sites:read', 'devices:read')];
+    expect(outcome(await restricted.post(keysPath(id), { name: 'Key' }))).toBe('403 permission_not_delegable');
+    expect(outcome(await rotate(restricted, id, keyId))).toBe('403 permission_not_delegable');
     expect((await wide.post(keysPath(id), { name: 'Key' })).status).toBe(201);
     expect((await rotate(wide, id, keyId)).status).toBe(200);
   });
 
-  it('are revoked for good, and again without complaint', async () => {
+  it('revokes a key permanently and accepts a second revocation', async () => {
     const { id } = await buildPrincipal(owner);
     const key = await issueKey(owner, id);
-    const answers = await racing(
+    const responses = await racing(
       service,
       id,
       [1, 2, 3].map(() => owner.delete(keysPath(id, key.keyId))),
     );
-    expect(answers.map(({ body }) => body.alreadyRevoked).sort()).toEqual([false, true, true]);
+    expect(responses.map(({ body }) => body.alreadyRevoked).sort()).toEqual([false, true, true]);
     expect(await statusOf(key)).toBe('revoked');
     await service.findBroadcast(key.keyId, 'revoked');
     expect((await service.findAuditEntry('partner_service_principal_key.revoke', id)).details).toMatchObject({
@@ -204,7 +204,7 @@ describe('keys of partner principals', () => {
     });
   });
 
-  it('are managed by whoever may write, and of their own principal and partner', async () => {
+  it('requires write permission, the right principal and the same partner', async () => {
     const { id } = await buildPrincipal(owner);
     const other = await buildPrincipal(owner);
     const { keyId } = await issueKey(owner, id);

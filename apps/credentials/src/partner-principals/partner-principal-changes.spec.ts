@@ -6,18 +6,18 @@ import { issueKey, buildPrincipal, racing, type Client, type IssuedKey } from '.
 const PATH = '/partner-service-principals';
 const LATER = '2999-01-01T00:00:00.000Z';
 
-describe('a change of a partner principal', () => {
+describe('update of a partner principal', () => {
   let service: CredentialsTestApp;
   let partnerId: string;
   let owner: Client;
   /** Manages principals, and holds of what they may have scopes for sites alone. */
-  let keeper: Client;
+  let locker: Client;
 
   beforeAll(async () => {
     service = await CredentialsTestApp.start();
     partnerId = await service.createPartner();
     owner = await service.as({ partnerId });
-    keeper = await service.as({
+    locker = await service.as({
       partnerId,
       permissions: ['organizations:read', 'organizations:write', 'sites:read', 'sites:write'],
     });
@@ -27,12 +27,12 @@ describe('a change of a partner principal', () => {
   const patch = (client: Client, id: string, body: object) => client.patch(`${PATH}/${id}`, body);
   const statusOf = async ({ keyHash }: IssuedKey) =>
     (await service.request(CREDENTIALS_KEYS_RESOLVE, { keyHash }))?.status;
-  const expectDenied = async (answer: Promise<{ status: number; body: { code: string } }>) => {
-    const { status, body } = await answer;
+  const expectDenied = async (response: Promise<{ status: number; body: { code: string } }>) => {
+    const { status, body } = await response;
     expect([status, body.code]).toEqual([403, 'permission_not_delegable']);
   };
 
-  it('touches what it names, and writes down what it was', async () => {
+  it('changes the given fields and records the previous values', async () => {
     const before = await buildPrincipal(owner, { description: 'Old', scopes: ['sites:read'], expiresAt: LATER });
     const name = `Renamed ${randomUUID()}`;
     const { status, body } = await patch(owner, before.id, { name, sourceCidrs: ['10.0.0.0/8'] });
@@ -47,7 +47,7 @@ describe('a change of a partner principal', () => {
     });
   });
 
-  it('clears description, end and addresses', async () => {
+  it('clears description, expiry and addresses', async () => {
     const given = { description: 'Old', expiresAt: LATER, sourceCidrs: ['10.0.0.0/8'] };
     const { id } = await buildPrincipal(owner, given);
     const { body } = await patch(owner, id, { description: null, expiresAt: null, sourceCidrs: [] });
@@ -66,14 +66,14 @@ describe('a change of a partner principal', () => {
     ['a bad address', { sourceCidrs: ['nowhere'] }, 'sourceCidrs.0'],
     ['a time without offset', { expiresAt: '2999-01-01T00:00:00' }, 'expiresAt'],
     ['another partner', { partnerId: randomUUID() }, 'partnerId'],
-  ])('may not be %s', async (_, body, field) => {
+  ])('refuses %s', async (_, body, field) => {
     const { id } = await buildPrincipal(owner);
-    const answer = await patch(owner, id, body);
-    expect([answer.status, answer.body.code]).toEqual([400, 'validation_failed']);
-    expect(Object.keys(answer.body.details.fieldErrors)).toEqual([field]);
+    const response = await patch(owner, id, body);
+    expect([response.status, response.body.code]).toEqual([400, 'validation_failed']);
+    expect(Object.keys(response.body.details.fieldErrors)).toEqual([field]);
   });
 
-  it('may not set an end that has passed, nor take the name of another', async () => {
+  it('refuses an expiry in the past and a name that is taken', async () => {
     const [one, other] = [await buildPrincipal(owner), await buildPrincipal(owner)];
     const past = await patch(owner, one.id, { expiresAt: '2020-01-01T00:00:00Z' });
     expect([past.status, past.body.code]).toEqual([400, 'invalid_expiry']);
@@ -82,49 +82,49 @@ describe('a change of a partner principal', () => {
     expect((await patch(owner, one.id, { name: one.name.toUpperCase() })).status).toBe(200);
   });
 
-  it('of two to one name lets one through', async () => {
+  it('accepts one of two concurrent changes to the same name', async () => {
     const [one, other] = [await buildPrincipal(owner), await buildPrincipal(owner)];
     const name = randomUUID();
-    const answers = await Promise.all([patch(owner, one.id, { name }), patch(owner, other.id, { name })]);
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+    const responses = await Promise.all([patch(owner, one.id, { name }), patch(owner, other.id, { name })]);
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 409]);
   });
 
-  it('needs to hold the scopes it adds, not those that were there', async () => {
+  it('requires the permissions of added scopes only', async () => {
     const { id } = await buildPrincipal(owner, { scopes: ['devices:read', 'sites:read'] });
-    await expectDenied(patch(keeper, id, { scopes: ['devices:read', 'inventory:read'] }));
+    await expectDenied(patch(locker, id, { scopes: ['devices:read', 'inventory:read'] }));
     const scopes = ['devices:read', 'sites:write'];
-    const kept = await patch(keeper, id, { scopes, description: 'Still reads devices' });
+    const kept = await patch(locker, id, { scopes, description: 'Still reads devices' });
     expect([kept.status, kept.body.data.scopes]).toEqual([200, scopes]);
-    expect((await patch(keeper, id, { scopes: ['sites:write'] })).status).toBe(200);
-    await expectDenied(patch(keeper, id, { scopes }));
+    expect((await patch(locker, id, { scopes: ['sites:write'] })).status).toBe(200);
+    await expectDenied(patch(locker, id, { scopes }));
   });
 
-  it('that lets keys work again or longer needs to hold every scope', async () => {
+  it('requires the permissions of every scope when keys work again or longer', async () => {
     const wide = await buildPrincipal(owner, { scopes: ['devices:read'], expiresAt: LATER });
-    await expectDenied(patch(keeper, wide.id, { expiresAt: null }));
-    expect((await patch(keeper, wide.id, { expiresAt: '2998-01-01T00:00:00Z' })).status).toBe(200);
-    await expectDenied(patch(keeper, wide.id, { expiresAt: LATER }));
-    expect((await patch(keeper, wide.id, { status: 'disabled' })).status).toBe(200);
-    await expectDenied(patch(keeper, wide.id, { status: 'active' }));
-    await expectDenied(patch(keeper, wide.id, { status: 'active', scopes: ['devices:read', 'sites:read'] }));
-    expect((await patch(keeper, wide.id, { status: 'active', scopes: ['sites:read'] })).status).toBe(200);
+    await expectDenied(patch(locker, wide.id, { expiresAt: null }));
+    expect((await patch(locker, wide.id, { expiresAt: '2998-01-01T00:00:00Z' })).status).toBe(200);
+    await expectDenied(patch(locker, wide.id, { expiresAt: LATER }));
+    expect((await patch(locker, wide.id, { status: 'disabled' })).status).toBe(200);
+    await expectDenied(patch(locker, wide.id, { status: 'active' }));
+    await expectDenied(patch(locker, wide.id, { status: 'active', scopes: ['devices:read', 'sites:read'] }));
+    expect((await patch(locker, wide.id, { status: 'active', scopes: ['sites:read'] })).status).toBe(200);
 
-    const narrow = await buildPrincipal(owner, { scopes: ['sites:read'], expiresAt: LATER });
+    const restricted = await buildPrincipal(owner, { scopes: ['sites:read'], expiresAt: LATER });
     for (const body of [{ status: 'disabled' }, { status: 'active', expiresAt: null }]) {
-      expect((await patch(keeper, narrow.id, body)).status).toBe(200);
+      expect((await patch(locker, restricted.id, body)).status).toBe(200);
     }
   });
 
-  it('that gives an expired principal a new end needs to hold every scope', async () => {
+  it('requires the permissions of every scope for a new expiry of an expired principal', async () => {
     const { id } = await buildPrincipal(owner, { scopes: ['devices:read'], expiresAt: LATER });
     await service.admin.query(`UPDATE partner_principal SET expires_at = now() - interval '1 hour' WHERE id = $1`, [
       id,
     ]);
-    await expectDenied(patch(keeper, id, { expiresAt: LATER }));
+    await expectDenied(patch(locker, id, { expiresAt: LATER }));
     expect((await patch(owner, id, { expiresAt: LATER })).status).toBe(200);
   });
 
-  it('is announced once for all keys that are not revoked', async () => {
+  it('is published once for all keys that are not revoked', async () => {
     const { id } = await buildPrincipal(owner);
     const [first, second, third] = [await issueKey(owner, id), await issueKey(owner, id), await issueKey(owner, id)];
     await owner.delete(`${PATH}/${id}/keys/${third.keyId}`);
@@ -143,7 +143,7 @@ describe('a change of a partner principal', () => {
     expect(said).toEqual(['created', 'updated', 'principal_disabled']);
   });
 
-  it('that disables leaves out no key that is issued at the same moment', async () => {
+  it('disables a key that is issued at the same time', async () => {
     const { id } = await buildPrincipal(owner);
     const [issued, disabled] = await racing(service, id, [
       owner.post(`${PATH}/${id}/keys`, { name: 'Late' }),
@@ -154,7 +154,7 @@ describe('a change of a partner principal', () => {
     else expect([issued.status, issued.body.code]).toEqual([409, 'disabled']);
   });
 
-  it('stops every key and lets those that were not revoked work again', async () => {
+  it('disables every key and enables those that were not revoked again', async () => {
     const { id } = await buildPrincipal(owner);
     const [kept, revoked] = [await issueKey(owner, id), await issueKey(owner, id)];
     await owner.delete(`${PATH}/${id}/keys/${revoked.keyId}`);
@@ -165,7 +165,7 @@ describe('a change of a partner principal', () => {
     expect(await Promise.all([statusOf(kept), statusOf(revoked)])).toEqual(['active', 'revoked']);
   });
 
-  it('is for whoever may write, and of their own partner', async () => {
+  it('requires write permission in the same partner', async () => {
     const { id } = await buildPrincipal(owner);
     const refusals = [
       [await service.as({ partnerId, permissions: ['organizations:read'] }), '403 permission_denied'],

@@ -11,8 +11,8 @@ const keys = (count: number) =>
     keyHash: Buffer.alloc(32, n),
   }));
 
-describe('the announcement about keys of a partner principal', () => {
-  it('is one message in the name of the principal, with hashes as caches know them', () => {
+describe('partnerKeysChanged', () => {
+  it('returns one message of the principal with the hashes of the keys', () => {
     const [first, second] = keys(2);
     expect(partnerKeysChanged([first, second], 'updated')).toEqual([
       {
@@ -31,11 +31,11 @@ describe('the announcement about keys of a partner principal', () => {
     ]);
   });
 
-  it('is none where there is no key', () => {
+  it('returns no message for no keys', () => {
     expect(partnerKeysChanged([], 'principal_disabled')).toEqual([]);
   });
 
-  it('of more keys than fit into a message is several, all below half a megabyte', () => {
+  it('splits many keys into messages below half a megabyte', () => {
     const all = keys(12_345);
     const messages = partnerKeysChanged(all, 'principal_disabled');
     expect(messages.flatMap(({ data }) => (data as CredentialChanged).keyIds)).toEqual(all.map(({ id }) => id));

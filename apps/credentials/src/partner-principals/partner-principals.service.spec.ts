@@ -5,7 +5,7 @@ import { issueKey, buildPrincipal, type Client } from '../../test/partner-princi
 
 const PATH = '/partner-service-principals';
 
-describe('partner principals', () => {
+describe('PartnerPrincipalsService', () => {
   let service: CredentialsTestApp;
   let partnerId: string;
   let owner: Client;
@@ -21,14 +21,14 @@ describe('partner principals', () => {
   }, 120_000);
   afterAll(() => service.stop());
 
-  const codesOf = (answers: { status: number; body: { code?: string } }[]) =>
-    answers.map(({ status, body }) => `${status} ${body.code ?? ''}`.trim()).sort();
+  const codesOf = (responses: { status: number; body: { code?: string } }[]) =>
+    responses.map(({ status, body }) => `${status} ${body.code ?? ''}`.trim()).sort();
 
-  it('are made active, for the eight reads, and answered whole', async () => {
+  it('creates an active principal with the eight read scopes by default', async () => {
     const name = `Exporter ${randomUUID()}`;
-    const made = await owner.post(PATH, { name: `  ${name} ` });
-    expect(made.status).toBe(201);
-    expect(made.body).toEqual({
+    const created = await owner.post(PATH, { name: `  ${name} ` });
+    expect(created.status).toBe(201);
+    expect(created.body).toEqual({
       data: {
         id: expect.any(String),
         partnerId,
@@ -44,14 +44,14 @@ describe('partner principals', () => {
       },
     });
     expect(DEFAULT_PARTNER_SCOPES.filter((scope) => scope.endsWith(':write'))).toEqual([]);
-    expect((await owner.get(`${PATH}/${made.body.data.id}`)).body).toEqual(made.body);
-    expect(await service.findAuditEntry('partner_service_principal.create', made.body.data.id)).toMatchObject({
+    expect((await owner.get(`${PATH}/${created.body.data.id}`)).body).toEqual(created.body);
+    expect(await service.findAuditEntry('partner_service_principal.create', created.body.data.id)).toMatchObject({
       resourceName: name,
       details: { scopes: DEFAULT_PARTNER_SCOPES },
     });
   });
 
-  it('take writes, an end and addresses when asked to', async () => {
+  it('accepts write scopes, an expiry and addresses', async () => {
     const wanted = {
       description: 'Creates sites\nfor new customers',
       scopes: ['sites:write', 'sites:read', 'sites:write'],
@@ -81,38 +81,38 @@ describe('partner principals', () => {
     ['an end without offset', { expiresAt: '2999-01-01T00:00:00' }, 'expiresAt'],
     ['a status', { status: 'disabled' }, 'status'],
     ['another partner in the body', { partnerId: randomUUID() }, 'partnerId'],
-  ])('are not made with %s', async (_, body, field) => {
-    const { status, body: answer } = await owner.post(PATH, { name: randomUUID(), ...body });
-    expect([status, answer.code]).toEqual([400, 'validation_failed']);
-    expect(Object.keys(answer.details.fieldErrors)).toEqual([field]);
+  ])('refuses %s', async (_, body, field) => {
+    const { status, body: response } = await owner.post(PATH, { name: randomUUID(), ...body });
+    expect([status, response.code]).toEqual([400, 'validation_failed']);
+    expect(Object.keys(response.details.fieldErrors)).toEqual([field]);
   });
 
-  it('are not made to have ended', async () => {
+  it('refuses an expiry in the past', async () => {
     const { status, body } = await owner.post(PATH, { name: randomUUID(), expiresAt: '2020-01-01T00:00:00Z' });
     expect([status, body.code]).toEqual([400, 'invalid_expiry']);
   });
 
-  it('have names of their own within a partner, also of two made at once, whatever the case', async () => {
+  it('requires a unique name within a partner, ignoring case, also in a race', async () => {
     const name = `Twin ${randomUUID()}`;
-    const answers = await Promise.all([owner.post(PATH, { name }), owner.post(PATH, { name: name.toUpperCase() })]);
-    expect(codesOf(answers)).toEqual(['201', '409 conflict']);
+    const responses = await Promise.all([owner.post(PATH, { name }), owner.post(PATH, { name: name.toUpperCase() })]);
+    expect(codesOf(responses)).toEqual(['201', '409 conflict']);
     expect((await stranger.post(PATH, { name })).status).toBe(201);
   });
 
-  it('give nothing that their maker does not hold', async () => {
-    const maker = await service.as({ partnerId, permissions: ['organizations:write', 'sites:read'] });
-    const held = { name: randomUUID(), scopes: ['sites:read', 'enrollment-keys:write'] };
-    expect((await maker.post(PATH, held)).status).toBe(201);
-    const { status, body } = await maker.post(PATH, {
+  it('refuses scopes whose permissions the caller lacks', async () => {
+    const creator = await service.as({ partnerId, permissions: ['organizations:write', 'sites:read'] });
+    const granted = { name: randomUUID(), scopes: ['sites:read', 'enrollment-keys:write'] };
+    expect((await creator.post(PATH, granted)).status).toBe(201);
+    const { status, body } = await creator.post(PATH, {
       name: randomUUID(),
       scopes: ['sites:read', 'inventory:read', 'backup-configuration:read', 'configuration:read'],
     });
     expect([status, body.code]).toEqual([403, 'permission_not_delegable']);
     expect(body.required).toEqual(['devices:read', 'backup:read', 'automations:read']);
-    expect((await maker.post(PATH, { name: randomUUID() })).body.code).toBe('permission_not_delegable');
+    expect((await creator.post(PATH, { name: randomUUID() })).body.code).toBe('permission_not_delegable');
   });
 
-  it('are read with organizations:read alone, by members of some or no organizations too', async () => {
+  it('allows reads with organizations:read, also to members of some or no organizations', async () => {
     const principal = await buildPrincipal(owner);
     const key = await issueKey(owner, principal.id);
     for (const orgAccess of ['selected', 'none'] as const) {
@@ -128,7 +128,7 @@ describe('partner principals', () => {
     }
   });
 
-  it('are listed newest first, in pages', async () => {
+  it('lists newest first, in pages', async () => {
     const own = await service.as({ partnerId: await service.createPartner() });
     const ids: string[] = [];
     for (let i = 0; i < 3; i++) ids.unshift((await buildPrincipal(own)).id);
@@ -143,7 +143,7 @@ describe('partner principals', () => {
     expect((await own.get(`${PATH}?limit=101`)).body.code).toBe('validation_failed');
   });
 
-  it('of one partner are nothing to another', async () => {
+  it('hides principals of another partner', async () => {
     const principal = await buildPrincipal(owner);
     const [foreign, unknown] = [
       await stranger.get(`${PATH}/${principal.id}`),
@@ -153,11 +153,11 @@ describe('partner principals', () => {
     expect(foreign.body.error).toBe(unknown.body.error);
     const named = [await stranger.get(`${PATH}?partnerId=${partnerId}`), await stranger.get(`${PATH}?partnerId=x`)];
     expect(codesOf(named)).toEqual(['400 validation_failed', '403 partner_access_denied']);
-    const made = await stranger.post(`${PATH}?partnerId=${partnerId}`, { name: randomUUID() });
-    expect([made.status, made.body.code]).toEqual([403, 'partner_access_denied']);
+    const created = await stranger.post(`${PATH}?partnerId=${partnerId}`, { name: randomUUID() });
+    expect([created.status, created.body.code]).toEqual([403, 'partner_access_denied']);
   });
 
-  it('are reached by the platform: of one partner, or of all', async () => {
+  it('lists principals of one or all partners to platform administrators', async () => {
     const principal = await buildPrincipal(owner);
     const other = await buildPrincipal(stranger);
     const ids = async (query: string) =>
@@ -167,16 +167,16 @@ describe('partner principals', () => {
     expect(named).toContain(principal.id);
     expect(named).not.toContain(other.id);
 
-    const made = await platform.post(`${PATH}?partnerId=${partnerId}`, { name: randomUUID() });
-    expect([made.status, made.body.data.partnerId]).toEqual([201, partnerId]);
-    expect((await owner.get(`${PATH}/${made.body.data.id}`)).status).toBe(200);
+    const created = await platform.post(`${PATH}?partnerId=${partnerId}`, { name: randomUUID() });
+    expect([created.status, created.body.data.partnerId]).toEqual([201, partnerId]);
+    expect((await owner.get(`${PATH}/${created.body.data.id}`)).status).toBe(200);
     const nobodys = await platform.post(PATH, { name: randomUUID() });
     expect([nobodys.status, nobodys.body.details]).toEqual([400, { fieldErrors: { partnerId: ['is required'] } }]);
     const unknown = await platform.get(`${PATH}?partnerId=${randomUUID()}`);
     expect([unknown.status, unknown.body.code]).toEqual([403, 'partner_access_denied']);
   });
 
-  it('are closed without the permission, a factor, the scope or a token', async () => {
+  it('requires a token, the scope, the permission and a second factor', async () => {
     const orgId = await service.createOrganization(partnerId);
     const body = { name: randomUUID() };
     const [reader, oneFactor, member] = [

@@ -5,15 +5,16 @@ export async function callApiKeys(service: CredentialsTestApp): Promise<void> {
   const partnerId = await service.createPartner();
   const orgId = await service.createOrganization(partnerId);
   const owner = await service.as({ partnerId });
-  const made = await owner.post('/api-keys', {
+  const created = await owner.post('/api-keys', {
     orgId,
     name: 'Ticket system',
+    description: 'Opens tickets for alerts',
     scopes: ['devices:read', 'alerts:read'],
     expiresAt: '2100-01-01T00:00:00.000Z',
     rateLimit: 5000,
     sourceCidrs: ['192.0.2.0/24'],
   });
-  const key = `/api-keys/${made.body.id}`;
+  const key = `/api-keys/${created.body.id}`;
   const bare = await owner.post('/api-keys', { orgId, name: 'Dashboard' });
   await owner.get(key);
   await owner.get(`/api-keys?orgId=${orgId}&status=active`);

@@ -7,8 +7,8 @@ export async function callEnrollmentKeys(service: CredentialsTestApp): Promise<v
   const owner = await service.as({ partnerId });
   const siteId = service.provisioning.addSite(orgId);
   const body = { orgId, siteId, name: 'Head office laptops', maxUsage: 50, ttlMinutes: 10_080 };
-  const made = await owner.post('/enrollment-keys', body);
-  const key = `/enrollment-keys/${made.body.id}`;
+  const created = await owner.post('/enrollment-keys', body);
+  const key = `/enrollment-keys/${created.body.id}`;
   const bare = await owner.post('/enrollment-keys', { orgId, name: 'Single use' });
   await owner.get(key);
   await owner.get(`/enrollment-keys?orgId=${orgId}`);

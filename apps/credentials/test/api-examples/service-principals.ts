@@ -6,8 +6,8 @@ export async function callServicePrincipals(service: CredentialsTestApp): Promis
   const orgId = await service.createOrganization(partnerId);
   const owner = await service.as({ partnerId });
   const scopes = ['devices:read', 'alerts:read'];
-  const made = await owner.post('/service-principals', { orgId, name: 'Alert relay', scopes });
-  const principal = `/service-principals/${made.body.id}`;
+  const created = await owner.post('/service-principals', { orgId, name: 'Alert relay', scopes });
+  const principal = `/service-principals/${created.body.id}`;
   await owner.get(principal);
   await owner.get(`/service-principals?orgId=${orgId}`);
   await owner.post(`${principal}/rotate`);

@@ -1,6 +1,6 @@
 import { eventually } from '@rmm/testing-services';
-import { ADMIN, expectStatus, IdentityTestApp, PASSWORD, type IdentityReplica } from '../../test/identity-test-app.js';
-import { inviteAndAccept, registerPartner, roleId, signInAdmin, type TestUser } from '../../test/users.js';
+import { expectStatus, IdentityTestApp, PASSWORD, type IdentityReplica } from '../../test/identity-test-app.js';
+import { inviteAndAccept, registerPartner, roleId, type TestUser } from '../../test/users.js';
 
 describe("a user's own profile", () => {
   let testApp: IdentityTestApp;
@@ -64,7 +64,7 @@ describe("a user's own profile", () => {
     [{ name: '' }, 'name'],
     [{ name: 'a\nBcc: all@users.test' }, 'name'],
     [{ name: null }, 'name'],
-    [{ email: 'nobody' }, 'email'],
+    [{ email: 'no-address' }, 'email'],
     [{ avatarUrl: 'https://pictures.test/me.png' }, 'avatarUrl'],
     [{ name: 'Fine', status: 'active' }, 'status'],
     [{ roleId: '7d9f2c1e-0000-4000-8000-000000000000' }, 'roleId'],
@@ -117,54 +117,4 @@ describe("a user's own profile", () => {
     expect((await later.get('/users/me', other)).status).toBe(200);
     expect((await later.patch('/users/me', { name: 'Pat Late' }, other)).body.code).toBe('partner_inactive');
   }, 60_000);
-
-  describe('resending the verification of an address', () => {
-    const resend = (bearer: string) => identity.post('/auth/resend-verification', undefined, { bearer });
-
-    it('mails a link that verifies the address once', async () => {
-      const bearer = await signInAdmin(identity);
-      expect(expectStatus(await resend(bearer), 200).body).toEqual({ sent: true });
-      expect(await resend(bearer)).toMatchObject({ status: 429, body: { code: 'rate_limited' } });
-      const token = await identity.mailedToken(ADMIN.email);
-      const clicks = await Promise.all([1, 2].map(() => identity.post('/auth/verify-email', { token })));
-      expect(clicks.map(({ status }) => status).sort()).toEqual([200, 400]);
-      expect(clicks.find(({ status }) => status === 200)?.body).toEqual({
-        verified: true,
-        purpose: 'email_verification',
-        email: ADMIN.email,
-      });
-      expect(clicks.find(({ status }) => status === 400)?.body.code).toBe('verification_invalid');
-      expect(await resend(bearer)).toMatchObject({ status: 400, body: { code: 'already_verified' } });
-      expect((await identity.get('/users/me', { bearer })).status).toBe(200);
-      await eventually(async () => {
-        const rows = await testApp.query<{ action: string }>(
-          `select action from audit_entry where resource_id = (select id::text from user_account where email = $1)
-           and action like 'auth.%' order by timestamp`,
-          [ADMIN.email],
-        );
-        expect(rows.map(({ action }) => action)).toEqual(['auth.verification_resent', 'auth.email_verified']);
-      });
-    }, 30_000);
-
-    it('is refused for a verified address, and when no mail can be sent', async () => {
-      expect(await resend(member.bearer)).toMatchObject({ status: 400, body: { code: 'already_verified' } });
-      expect((await identity.post('/auth/resend-verification')).status).toBe(401);
-      await testApp.query('update user_account set email_verified_at = null where id = $1', [member.userId]);
-      const silent = await testApp.startReplica({ MAILBOX_DIR: '' });
-      const refused = await silent.post('/auth/resend-verification', undefined, member);
-      expect(refused).toMatchObject({ status: 503, body: { code: 'service_unavailable' } });
-    }, 60_000);
-
-    it('invalidates the link after an hour and with a change of the address', async () => {
-      expectStatus(await resend(member.bearer), 200);
-      const token = await identity.mailedToken(member.email, 2);
-      await testApp.query(`update link_token set expires_at = now() where user_id = $1`, [member.userId]);
-      expect((await identity.post('/auth/verify-email', { token })).body.code).toBe('verification_invalid');
-      await testApp.query(
-        `update link_token set expires_at = now() + interval '1 hour', epoch = epoch - 1 where user_id = $1`,
-        [member.userId],
-      );
-      expect((await identity.post('/auth/verify-email', { token })).body.code).toBe('verification_invalid');
-    }, 30_000);
-  });
 });

@@ -85,7 +85,7 @@ describe('invitations', () => {
     expect(dump.rows).not.toContain(token);
   }, 30_000);
 
-  it('list users of the own tenant only', async () => {
+  it('list users of their own tenant only', async () => {
     const viewer = await roleId(identity, other.bearer, 'Partner Viewer');
     const foreigner = await inviteAndAccept(identity, other.bearer, { roleId: viewer });
     const list = expectStatus(await identity.get('/users?limit=100', { bearer: acme.bearer }), 200);
@@ -115,8 +115,8 @@ describe('invitations', () => {
     const orgAdmin = await inviteAndAccept(identity, acme.bearer, { roleId: orgAdminRole, orgId });
 
     const user = () => ({ email: freshEmail(), name: 'Sam' });
-    const wrongAxis = await invite(acme.bearer, { ...user(), roleId: orgAdminRole });
-    expect(wrongAxis).toMatchObject({ status: 400, body: { code: 'invalid_role_scope' } });
+    const wrongScope = await invite(acme.bearer, { ...user(), roleId: orgAdminRole });
+    expect(wrongScope).toMatchObject({ status: 400, body: { code: 'invalid_role_scope' } });
     const foreign = await invite(acme.bearer, { ...user(), roleId: foreignAdminRole });
     expect(foreign.status).toBe(400);
     const up = await invite(orgAdmin.bearer, { ...user(), roleId: partnerAdminRole });
@@ -163,13 +163,13 @@ describe('invitations', () => {
       siteIds: [unknown],
     });
     expect(Object.keys(strange.body.details.fieldErrors as object)).toEqual(['siteIds.0']);
-    const confined = await inviteAndAccept(identity, acme.bearer, { roleId: role, orgId, siteIds: [site] });
+    const restricted = await inviteAndAccept(identity, acme.bearer, { roleId: role, orgId, siteIds: [site] });
     for (const siteIds of [undefined, [elsewhere], [site, elsewhere]]) {
-      const refused = await invite(confined.bearer, { email: freshEmail(), name: 'Robin', roleId: role, siteIds });
+      const refused = await invite(restricted.bearer, { email: freshEmail(), name: 'Robin', roleId: role, siteIds });
       expect(refused).toMatchObject({ status: 403, body: { code: 'site_access_denied' } });
     }
     for (const siteIds of [[site], []]) {
-      expectStatus(await invite(confined.bearer, { email: freshEmail(), name: 'Robin', roleId: role, siteIds }), 201);
+      expectStatus(await invite(restricted.bearer, { email: freshEmail(), name: 'Robin', roleId: role, siteIds }), 201);
     }
     await provisioning.stop();
   }, 40_000);

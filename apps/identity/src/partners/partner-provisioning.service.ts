@@ -3,11 +3,11 @@ import type { UserCaller } from '@rmm/access';
 import { type Actor } from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
-import { InvitationsRepository } from '../invitations/invitations.repository.js';
+import { toSlug, uniqueSlug } from '@rmm/service-kit';
 import { InvitationSenderService } from '../invitations/invitation-sender.service.js';
+import { InvitationsRepository } from '../invitations/invitations.repository.js';
 import type { CreatePartnerDto } from './dto/create-partner.dto.js';
 import type { PartnerInviteDto } from './dto/partner.dto.js';
-import { freeSlug, slugOf } from './partner-slug.js';
 import { PartnersRepository, type CreatedPartner, type NewPartner } from './partners.repository.js';
 
 export interface PartnerToProvision extends Omit<NewPartner, 'slug'> {
@@ -23,7 +23,8 @@ export interface ProvisionedPartner extends CreatedPartner {
   adminRoleId: string;
 }
 
-const SLUG_TRIES = 5;
+const SLUG_ATTEMPTS = 5;
+const SLUG = { maxLength: 60, fallback: 'partner' };
 
 /** Creates partners. */
 @Injectable()
@@ -100,12 +101,13 @@ export class PartnerProvisioningService {
 
   private async insert(tx: WorkerTransaction, partner: PartnerToProvision): Promise<CreatedPartner> {
     await this.partners.lockSlugs(tx);
-    const wanted = partner.slug ?? slugOf(partner.name);
-    for (let attempt = 0; attempt < SLUG_TRIES; attempt += 1) {
-      const slug = freeSlug(wanted, await this.partners.listTakenSlugs(tx, wanted));
+    const wanted = partner.slug ?? toSlug(partner.name, SLUG);
+    for (let attempt = 0; attempt < SLUG_ATTEMPTS; attempt += 1) {
+      const taken = new Set(await this.partners.listTakenSlugs(tx, wanted));
+      const slug = uniqueSlug(wanted, (candidate) => taken.has(candidate));
       const created = await this.partners.insertUnlessTaken(tx, { ...partner, slug });
       if (created) return created;
     }
-    throw new Error(`No free slug was found for the partner in ${SLUG_TRIES} attempts`);
+    throw new Error(`No free slug was found for the partner in ${SLUG_ATTEMPTS} attempts`);
   }
 }

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { QueryDeepPartialEntity } from 'typeorm';
 import type { PartnerSecurity } from '@rmm/contracts';
 import {
   TenantDatabase,
@@ -65,7 +64,7 @@ export class PartnersRepository extends TenantRepository<Partner> {
 
   /** Stores every field but the times. @returns the partner as stored */
   store(tx: TenantTransaction, { id, createdAt: _, updatedAt: __, ...fields }: Partner): Promise<Partner> {
-    return this.updateOne(tx, { id }, fields as QueryDeepPartialEntity<Partner>);
+    return this.updateOne(tx, { id }, fields);
   }
 
   /** Locks the choice of a slug until the transaction ends. */

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
+import { isDeepStrictEqual } from 'node:util';
 import type { UserCaller } from '@rmm/access';
 import {} from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
-import { toPage, ValidationError, type Paged } from '@rmm/service-kit';
-import { isDeepStrictEqual } from 'node:util';
+import { isTimeZone, toPage, ValidationError, type Paged } from '@rmm/service-kit';
 import { AccessChangesService } from '../access/access-changes.service.js';
 import type { SecuritySettings } from '../mfa/mfa-policy.js';
 import { SecurityPoliciesService } from '../security-policy/security-policies.service.js';
@@ -17,7 +17,6 @@ import { PartnerProvisioningService } from './partner-provisioning.service.js';
 import type { Partner } from './partner.entity.js';
 import { toPartnerDto, toPartnerState } from './partner.mapper.js';
 import { PartnersRepository } from './partners.repository.js';
-import { assertTimeZone } from './time-zone.js';
 
 /** A partner before and after a change. */
 interface Change {
@@ -140,4 +139,11 @@ function mergeSettings(
   );
   if (policy === undefined) return merged;
   return { ...merged, security: changePolicy(stored.security ?? {}, policy) };
+}
+
+/** @throws ValidationError unless the field is absent or an IANA time zone */
+function assertTimeZone(timezone: string | undefined): void {
+  if (timezone !== undefined && !isTimeZone(timezone)) {
+    throw ValidationError.of('timezone', 'must be an IANA time zone');
+  }
 }

@@ -115,7 +115,7 @@ describe('a registration', () => {
     const nats = await connect(natsOptions(testApp.nats.adminUrl, 'spec'));
     const events = nats.subscribe(subjects.internal('identity', 'partner.created'), { max: 1 });
     await nats.flush();
-    const partner = await registerPartner(identity, 'Told Everywhere');
+    const partner = await registerPartner(identity, 'Known Everywhere');
     for await (const message of events) {
       expect(message.json<Envelope<PartnerState>>()).toMatchObject({
         type: 'partner.created',
@@ -123,8 +123,8 @@ describe('a registration', () => {
         aggregateVersion: 1,
         data: {
           partnerId: partner.partnerId,
-          name: 'Told Everywhere',
-          slug: 'told-everywhere',
+          name: 'Known Everywhere',
+          slug: 'known-everywhere',
           createFirstOrganization: true,
         },
       });
@@ -150,7 +150,7 @@ describe('a registration', () => {
   it('is not needed when a platform administrator creates a partner with its administrator', async () => {
     const root = await signInAdmin(identity);
     const email = freshEmail('owner');
-    const body = { name: 'Made By Hand', admin: { email, name: 'Olive Owner' }, maxOrganizations: 3 };
+    const body = { name: 'Created By Hand', admin: { email, name: 'Olive Owner' }, maxOrganizations: 3 };
     const created = expectStatus(await identity.post('/orgs/partners', body, { bearer: root }), 201);
     expect(created.body).toMatchObject({
       slug: 'created-by-hand',
@@ -160,12 +160,12 @@ describe('a registration', () => {
     const token = await identity.mailedToken(email);
     const accepted = expectStatus(await identity.post('/auth/accept-invite', { token, password: PASSWORD }), 200);
     const { bearer } = sessionOf(accepted);
-    expect((await identity.get('/orgs/partners/me', { bearer })).body.name).toBe('Made By Hand');
+    expect((await identity.get('/orgs/partners/me', { bearer })).body.name).toBe('Created By Hand');
     const patched = expectStatus(
       await identity.patch('/orgs/partners/me', { settings: { locale: 'de' }, timezone: 'Europe/Berlin' }, { bearer }),
       200,
     );
-    expect(patched.body).toMatchObject({ settings: { locale: 'de' }, timezone: 'Europe/Berlin', name: 'Made By Hand' });
+    expect(patched.body).toMatchObject({ settings: { locale: 'de' }, timezone: 'Europe/Berlin', name: 'Created By Hand' });
     expect((await identity.get('/orgs/partners', { bearer })).body.code).toBe('scope_not_allowed');
     const list = expectStatus(await identity.get('/orgs/partners?search=created', { bearer: root }), 200);
     expect(list.body.pagination.total).toBe(1);

@@ -89,19 +89,19 @@ describe('roles', () => {
       identity.delete(`/roles/${role.id}`, reader),
     ];
     for (const response of await Promise.all(writes)) expect(response.body.code).toBe('permission_denied');
-    const nobody = await memberWith(pair('devices', 'read'));
+    const unprivileged = await memberWith(pair('devices', 'read'));
     for (const path of ['/roles', `/roles/${role.id}`, `/roles/${role.id}/users`, '/roles/permissions/available']) {
-      expect((await identity.get(path, nobody)).body).toMatchObject({ code: 'permission_denied' });
+      expect((await identity.get(path, unprivileged)).body).toMatchObject({ code: 'permission_denied' });
     }
-    expect((await identity.get('/permissions/catalog', nobody)).status).toBe(200);
+    expect((await identity.get('/permissions/catalog', unprivileged)).status).toBe(200);
   });
 
   it('are closed to partner members with selected organizations', async () => {
     const role = await create({ name: 'Full', permissions: [pair('users', 'read'), pair('users', 'write')] });
-    const narrow = await inviteAndAccept(identity, owner.bearer, { roleId: role.id, orgAccess: 'none' });
+    const limited = await inviteAndAccept(identity, owner.bearer, { roleId: role.id, orgAccess: 'none' });
     const responses = [
-      await identity.get('/roles', narrow),
-      await identity.post('/roles', { name: 'R', permissions: [] }, narrow),
+      await identity.get('/roles', limited),
+      await identity.post('/roles', { name: 'R', permissions: [] }, limited),
     ];
     for (const { status, body } of responses)
       expect([status, body.code]).toEqual([403, 'full_partner_access_required']);
@@ -157,19 +157,19 @@ describe('roles', () => {
       { ...pair('devices', 'read'), inherited: true, sourceRoleId: middle.id, sourceRoleName: 'Middle' },
       { ...pair('users', 'read'), inherited: true, sourceRoleId: top.id, sourceRoleName: 'Top' },
     ]);
-    const holder = await inviteAndAccept(identity, owner.bearer, { roleId: low.id, orgAccess: 'all' });
-    expect((await identity.get('/users', holder)).status).toBe(200);
+    const member = await inviteAndAccept(identity, owner.bearer, { roleId: low.id, orgAccess: 'all' });
+    expect((await identity.get('/users', member)).status).toBe(200);
 
     // The grandparent loses the pair: who holds the grandchild loses it with the response.
     const change = { permissions: [pair('devices', 'read')] };
     expectStatus(await identity.patch(`/roles/${top.id}`, change, owner), 200);
-    expect((await identity.get('/users', holder)).status).toBe(403);
+    expect((await identity.get('/users', member)).status).toBe(403);
     expectStatus(await identity.patch(`/roles/${middle.id}`, { permissions: [pair('users', 'read')] }, owner), 200);
-    expect((await identity.get('/users', holder)).status).toBe(200);
+    expect((await identity.get('/users', member)).status).toBe(200);
     const clone = await identity.post(`/roles/${low.id}/clone`, { name: 'Flat' }, owner);
     expect(clone.body.permissions).toEqual([pair('alerts', 'read'), pair('devices', 'read'), pair('users', 'read')]);
     expect((await identity.get(`/roles/${low.id}/users`, owner)).body.data).toEqual([
-      expect.objectContaining({ id: holder.userId, email: holder.email, status: 'active' }),
+      expect.objectContaining({ id: member.userId, email: member.email, status: 'active' }),
     ]);
   });
 

@@ -38,7 +38,7 @@ describe('security policies', () => {
     provisioning = new NatsLink({ url: testApp.nats.urlFor('provisioning'), name: 'provisioning-spec' });
     await provisioning.open();
     rpc = new RpcClient(provisioning);
-    // What a directory asks when it is told of a change: provisioning is played here.
+    // Replies to the organization directory in place of provisioning.
     provisioning.connection.subscribe(PROVISIONING_ORGANIZATIONS_GET.subject, {
       callback: (_, message) => {
         const found = message.json<{ orgIds: string[] }>().orgIds.flatMap((id) => organizations.get(id) ?? []);
@@ -62,7 +62,7 @@ describe('security policies', () => {
     const partner = await registerPartner(identity);
     return { ...partner, ...(await enrollTotp(identity, partner.bearer)) };
   };
-  /** The same without any factor left: its session has satisfied MFA, nobody is enrolled. */
+  /** Registers a partner whose session has satisfied MFA, and removes the factor again. */
   const provenPartner = async () => {
     const partner = await protectedPartner();
     await testApp.query('delete from totp_factor where user_id = $1', [partner.userId]);
@@ -279,7 +279,7 @@ describe('security policies', () => {
         `insert into totp_factor (user_id, secret_sealed) values ($1, 'sealed') on conflict (user_id) do nothing`,
         [member.userId],
       );
-      // With an app beside the phone, the phone may go where the app is allowed by both.
+      // With a TOTP app in addition to the phone, SMS may be forbidden where both policies allow TOTP.
       expectStatus(await patchOwn(admin.bearer, { allowedMfaMethods: { totp: true } }), 200);
       expect((await patchOwn(admin.bearer, { allowedMfaMethods: { sms: false } })).body).toMatchObject({ count: 1 });
       await apply(request(admin, orgId, { allowedMfaMethods: { totp: true } }));

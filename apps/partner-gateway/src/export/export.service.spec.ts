@@ -199,10 +199,10 @@ describe('ExportService', () => {
   });
 
   it('lists the records of a given organization only', async () => {
-    const answer = await get(`/api/v1/partner-api/sites?orgId=${orgId.toUpperCase()}`);
-    expect(answer.status).toBe(200);
+    const response = await get(`/api/v1/partner-api/sites?orgId=${orgId.toUpperCase()}`);
+    expect(response.status).toBe(200);
     expect(exportRequests.at(-1)).toMatchObject({ orgId });
-    expect(await findAuditEntry(answer)).toMatchObject({ orgId, data: { details: { filters: { orgId } } } });
+    expect(await findAuditEntry(response)).toMatchObject({ orgId, data: { details: { filters: { orgId } } } });
   });
 
   it.each([
@@ -210,9 +210,9 @@ describe('ExportService', () => {
     ["another partner's", () => foreignOrgId],
   ])('refuses an organization that is %s, without repeating it in the audit', async (_, idOf) => {
     const id = idOf();
-    const answer = await get(`/api/v1/partner-api/sites?orgId=${id}`);
-    expect([answer.status, answer.body.code]).toEqual([403, 'organization_access_denied']);
-    const row = await findAuditEntry(answer);
+    const response = await get(`/api/v1/partner-api/sites?orgId=${id}`);
+    expect([response.status, response.body.code]).toEqual([403, 'organization_access_denied']);
+    const row = await findAuditEntry(response);
     expect(row).toMatchObject({ data: { result: 'denied', details: { resource: 'sites' } } });
     expect(JSON.stringify(row)).not.toContain(id);
   });
@@ -221,17 +221,17 @@ describe('ExportService', () => {
     replyToExport = () => ({
       value: { snapshotAt: 'x', records: [{ ...siteOf(1), name: undefined }], hasMore: false },
     });
-    const answer = await get('/api/v1/partner-api/sites');
-    expect(answer.status).toBe(500);
-    expect(answer.body).toMatchObject({ error: 'Partner export failed', code: 'partner_export_failed' });
+    const response = await get('/api/v1/partner-api/sites');
+    expect(response.status).toBe(500);
+    expect(response.body).toMatchObject({ error: 'Partner export failed', code: 'partner_export_failed' });
   });
 
   it('returns 503 when the owner of the data cannot be reached', async () => {
     replyToExport = () => ({
       error: { kind: 'unavailable', code: 'service_unavailable', error: 'Service temporarily unavailable' },
     });
-    const answer = await get('/api/v1/partner-api/sites');
-    expect([answer.status, answer.headers['retry-after']]).toEqual([503, '1']);
+    const response = await get('/api/v1/partner-api/sites');
+    expect([response.status, response.headers['retry-after']]).toEqual([503, '1']);
   });
 
   it('checks the credential and the scope before it reads the query', async () => {

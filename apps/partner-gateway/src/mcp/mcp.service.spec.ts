@@ -53,15 +53,15 @@ describe('/mcp', () => {
       ['resources/list', { resources: [] }],
       ['prompts/list', { prompts: [] }],
     ] as const) {
-      const answer = await call(method, undefined, key, path);
-      expect([answer.status, answer.body]).toEqual([200, { jsonrpc: '2.0', id: 7, result }]);
+      const response = await call(method, undefined, key, path);
+      expect([response.status, response.body]).toEqual([200, { jsonrpc: '2.0', id: 7, result }]);
     }
   });
 
   it('accepts any notification with an empty response', async () => {
     for (const method of ['notifications/cancelled', 'tools/call', 'nonsense']) {
-      const answer = await send({ jsonrpc: '2.0', method });
-      expect([answer.status, answer.text]).toEqual([202, '']);
+      const response = await send({ jsonrpc: '2.0', method });
+      expect([response.status, response.text]).toEqual([202, '']);
     }
   });
 
@@ -72,15 +72,15 @@ describe('/mcp', () => {
     ['sampling/createMessage', {}, -32601],
     ['constructor', {}, -32601],
   ])('refuses %s with 200 and its code', async (method, params, code) => {
-    const answer = await call(method, params);
-    expect(rpcError(answer)).toEqual([200, code]);
-    expect(answer.body.id).toBe(7);
+    const response = await call(method, params);
+    expect(rpcError(response)).toEqual([200, code]);
+    expect(response.body.id).toBe(7);
   });
 
   it('sends rate headers with every response to a valid key', async () => {
     const fresh = service.createApiKey({ scopes: ['ai:read'], rateLimit: 5 });
-    const answers = [await call('ping', undefined, fresh), await call('x', undefined, fresh), await send('{', fresh)];
-    expect(answers.map(({ headers }) => headers['x-ratelimit-remaining'])).toEqual(['4', '3', '2']);
+    const responses = [await call('ping', undefined, fresh), await call('x', undefined, fresh), await send('{', fresh)];
+    expect(responses.map(({ headers }) => headers['x-ratelimit-remaining'])).toEqual(['4', '3', '2']);
   });
 
   it('returns 401 and -32001 without a key, for an inactive key and for a partner key', async () => {
@@ -109,9 +109,9 @@ describe('/mcp', () => {
   it('returns 403 and -32001 without ai:read, before the message is read', async () => {
     const scopeless = service.createApiKey({ scopes: ['devices:read', 'ai:execute', 'ai:*', '*'] });
     for (const message of [{ jsonrpc: '2.0', id: 7, method: 'ping' }, '{', {}]) {
-      const answer = await send(message, scopeless);
-      expect([rpcError(answer), answer.body.error.data.code]).toEqual([[403, -32001], 'api_key_scope_required']);
-      expect(answer.headers['x-ratelimit-limit']).toBe('1000');
+      const response = await send(message, scopeless);
+      expect([rpcError(response), response.body.error.data.code]).toEqual([[403, -32001], 'api_key_scope_required']);
+      expect(response.headers['x-ratelimit-limit']).toBe('1000');
     }
   });
 
@@ -175,16 +175,16 @@ describe('/mcp', () => {
 
   it('records each call once, by method, without its parameters', async () => {
     const keyId = randomUUID();
-    const audited = service.createApiKey({ keyId, scopes: ['ai:read'] });
-    await call('tools/list', { cursor: 'nobody repeats this' }, audited);
-    await call('tools/call', { name: 'nobody repeats this' }, audited);
-    await send({ jsonrpc: '2.0', method: 'notifications/initialized' }, audited);
+    const auditEntry = service.createApiKey({ keyId, scopes: ['ai:read'] });
+    await call('tools/list', { cursor: 'never repeated' }, auditEntry);
+    await call('tools/call', { name: 'never repeated' }, auditEntry);
+    await send({ jsonrpc: '2.0', method: 'notifications/initialized' }, auditEntry);
     const rows = await eventually(() => {
       const found = service.auditEntries.filter(({ actor }) => actor?.id === keyId);
       expect(found).toHaveLength(3);
       return found;
     });
-    const told = rows.map(({ type, actor, data }) => {
+    const published = rows.map(({ type, actor, data }) => {
       const { resourceName, details, result } = data as { resourceName: string; details: object; result: string };
       return { type, actorType: actor?.type, resourceName, details, result };
     });
@@ -195,21 +195,21 @@ describe('/mcp', () => {
       details: { method },
       result,
     });
-    expect(told).toHaveLength(3);
-    expect(told).toEqual(
+    expect(published).toHaveLength(3);
+    expect(published).toEqual(
       expect.arrayContaining([row('tools/list'), row('tools/call', 'failure'), row('notifications/initialized')]),
     );
-    expect(JSON.stringify(service.auditEntries)).not.toContain('nobody repeats this');
+    expect(JSON.stringify(service.auditEntries)).not.toContain('never repeated');
   });
 
   it('gives no access to the partner interface', async () => {
-    const answer = await service.request('get', '/partner-api/sites', key);
-    expect([answer.status, answer.body.code]).toEqual([401, 'api_key_not_accepted_here']);
+    const response = await service.request('get', '/partner-api/sites', key);
+    expect([response.status, response.body.code]).toEqual([401, 'api_key_not_accepted_here']);
   });
 
   it('returns 503 and -32000 when the limit of a key cannot be read', async () => {
     await service.stores.redis.stop();
-    const answer = await call('ping');
-    expect([rpcError(answer), answer.headers['retry-after']]).toEqual([[503, -32000], '1']);
+    const response = await call('ping');
+    expect([rpcError(response), response.headers['retry-after']]).toEqual([[503, -32000], '1']);
   });
 });

@@ -207,7 +207,7 @@ type Command = 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE';
 const COMMANDS: readonly Command[] = ['SELECT', 'INSERT', 'UPDATE', 'DELETE'];
 
 interface TableSecurity {
-  /** Why the table has no tenant policies: `rmm:worker-only` or `rmm:global`. */
+  /** The reason for no tenant policies: `rmm:worker-only` or `rmm:global`. */
   comment?: string;
   /** The commands granted to the service login. */
   service?: string;

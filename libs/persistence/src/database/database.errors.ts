@@ -3,21 +3,21 @@ import pg from 'pg';
 import { QueryFailedError } from 'typeorm';
 import { UnavailableError } from '@rmm/service-kit';
 
-/** The connection is gone or cannot be had: 503 with Retry-After. The client it happened on must not be used again. */
+/** The connection is lost or none is available: 503 with Retry-After. The client must not be used again. */
 export class DatabaseConnectionLost extends UnavailableError {
   constructor(cause: unknown) {
-    super(undefined, { cause, logDetails: { database: 'cannot be reached' } });
+    super(undefined, { cause, logDetails: { database: 'unreachable' } });
   }
 }
 
-/** The database answered that it could not do it in time, or now (timeout, lock, deadlock, resources): 503. */
+/** The database refused a statement for now (timeout, lock, deadlock, resources): 503. */
 export class DatabaseTooBusy extends UnavailableError {
   constructor(cause: unknown) {
-    super(undefined, { cause, logDetails: { database: 'did not answer in time' } });
+    super(undefined, { cause, logDetails: { database: 'too busy' } });
   }
 }
 
-/** COMMIT was answered with ROLLBACK: a statement had failed and the work went on as if it had not. */
+/** COMMIT became a ROLLBACK: a statement had failed and its error was swallowed. */
 export class TransactionWasAborted extends Error {
   constructor() {
     super('The transaction was rolled back: one of its statements failed and its error was swallowed. Use savepoint()');
@@ -28,8 +28,8 @@ const CONNECTION_CODES = new Set(['57P01', '57P02', '57P03', '57P05', '53300', '
 const BUSY_CODES = new Set(['57014', '55P03', '40001', '40P01', '53000', '53100', '53200', '53400']);
 
 /**
- * What a failed query means to the caller. To be used on what `client.query` rejected with, and on nothing else: the
- * driver reports a lost connection by a plain Error, which says nothing once it has left this place.
+ * Maps the error of `client.query`, and of nothing else: the driver reports a lost connection as a plain Error, which
+ * cannot be recognized elsewhere.
  * @returns DatabaseConnectionLost, DatabaseTooBusy, or the error itself (a bad statement, a violated constraint)
  */
 export function fromDriver(error: unknown): unknown {
@@ -38,15 +38,15 @@ export function fromDriver(error: unknown): unknown {
     if (CONNECTION_CODES.has(code) || code.startsWith('08')) return new DatabaseConnectionLost(error);
     return BUSY_CODES.has(code) ? new DatabaseTooBusy(error) : error;
   }
-  const byDriverItself = isNativeError(error) && !(error instanceof TypeError) && !(error instanceof UnavailableError);
-  return byDriverItself ? new DatabaseConnectionLost(error) : error;
+  const isFromDriver = isNativeError(error) && !(error instanceof TypeError) && !(error instanceof UnavailableError);
+  return isFromDriver ? new DatabaseConnectionLost(error) : error;
 }
 
-/** The same for what TypeORM's manager or repositories rejected with; everything else is returned as it is. */
+/** Maps the error of TypeORM's manager or repositories; other errors are returned as they are. */
 export function fromTypeOrm(error: unknown): unknown {
   if (!(error instanceof QueryFailedError)) return error;
-  const meaning = fromDriver(error.driverError);
-  return meaning instanceof UnavailableError ? meaning : error;
+  const mapped = fromDriver(error.driverError);
+  return mapped instanceof UnavailableError ? mapped : error;
 }
 
 /** @returns true for a violated unique key; with `constraint`, only for that constraint or index */

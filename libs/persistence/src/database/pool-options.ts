@@ -1,8 +1,8 @@
 import type { ClientBase, PoolConfig } from 'pg';
 
-/** How long is waited for what, in milliseconds. */
+/** Time limits in milliseconds. */
 export interface Timeouts {
-  /** For a connection of the pool. */
+  /** Until a connection of the pool is available. */
   acquireMs: number;
   statementMs: number;
   lockMs: number;
@@ -17,8 +17,8 @@ export const DEFAULT_TIMEOUTS: Readonly<Timeouts> = {
   idleInTransactionMs: 30_000,
 };
 
-/** What the server has beyond a statement's time to say itself that it took too long. */
-const ANSWER_MARGIN_MS = 2_000;
+/** Time for the server to report a statement timeout itself. */
+const REPLY_MARGIN_MS = 2_000;
 
 export interface RuntimePool {
   url: string;
@@ -31,8 +31,8 @@ export interface RuntimePool {
 }
 
 /**
- * The options of a runtime pool (service or worker login). Nothing waits for ever: getting a connection, a lock, a
- * statement and an idle transaction each have an end. A server that does not even answer is given up by the client.
+ * Returns the options of a runtime pool (service or worker login). Getting a connection, a lock, a statement and an idle
+ * transaction each have a time limit. The client gives up on a server that does not respond.
  */
 export function poolOptions({ url, schema, max, applicationName, timeouts, settings }: RuntimePool): PoolConfig {
   const { acquireMs, statementMs, lockMs, idleInTransactionMs } = { ...DEFAULT_TIMEOUTS, ...timeouts };
@@ -40,16 +40,16 @@ export function poolOptions({ url, schema, max, applicationName, timeouts, setti
     connectionString: url,
     max,
     application_name: applicationName,
-    pipeline: true, // queries of one tick leave together: BEGIN and the tenant context cost one round trip
+    pipeline: true, // queries of one tick are sent together: BEGIN and the tenant context cost one round trip
     connectionTimeoutMillis: acquireMs,
     statement_timeout: statementMs,
-    query_timeout: statementMs + ANSWER_MARGIN_MS,
+    query_timeout: statementMs + REPLY_MARGIN_MS,
     lock_timeout: lockMs,
     idle_in_transaction_session_timeout: idleInTransactionMs,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
     options: sessionOptions({ ...settings, search_path: schema, timezone: 'UTC' }),
-    onConnect: surviveLostConnection,
+    onConnect: ignoreLostConnection,
   };
 }
 
@@ -60,7 +60,7 @@ export function sessionOptions(settings: Record<string, string>): string {
     .join(' ');
 }
 
-/** A client in use has no other listener, and an 'error' without one would end the process. Its query rejects too. */
-function surviveLostConnection(client: ClientBase): void {
+/** Handles 'error' of a client in use, which would end the process; its query rejects too. */
+function ignoreLostConnection(client: ClientBase): void {
   client.on('error', () => undefined);
 }

@@ -1,6 +1,6 @@
 import type { SqlExecutor } from '../database/sql-executor.js';
 
-/** The names of a service's two runtime logins. They differ per installation, so migrations are told them. */
+/** The names of a service's two runtime logins. They differ per installation. */
 export interface LoginRoles {
   service: string;
   worker: string;

@@ -20,7 +20,7 @@ export interface MigrationTarget {
 
 export const MIGRATIONS_TABLE = 'rmm_migration';
 const LOCK_WAIT_MS = 120_000;
-const DDL_LOCK_WAIT_MS = 10_000; // whoever comes after a waiting ALTER TABLE waits as well
+const DDL_LOCK_WAIT_MS = 10_000; // statements behind a waiting ALTER TABLE wait too
 const CONNECT_TIMEOUT_MS = 5_000;
 
 /**

@@ -22,9 +22,9 @@ export interface PersistenceOptions {
   entities: readonly (new () => ObjectLiteral)[];
   /** Oldest first, as classes. */
   migrations: readonly MigrationClass[];
-  /** Those not given are DEFAULT_TIMEOUTS. */
+  /** Replaces single values of DEFAULT_TIMEOUTS. */
   timeouts?: Partial<Timeouts>;
-  /** Settings of PostgreSQL for the sessions of the worker login. */
+  /** PostgreSQL settings for the sessions of the worker login. */
   workerSettings?: Readonly<Record<string, string>>;
 }
 

@@ -1,9 +1,9 @@
 import type { Pool } from 'pg';
 
-/** Roles that reach the server's files or programs, and with them every row. */
+/** Roles with access to the server's files or programs, and so to every row. */
 const SERVER_ROLES = ['pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files'];
 
-interface LoginFacts {
+interface LoginRow {
   name: string;
   rolsuper: boolean;
   rolbypassrls: boolean;
@@ -18,30 +18,30 @@ interface LoginFacts {
 }
 
 /**
- * Why a runtime login must not be used: row-level security would not bind it, or it could free itself.
- * @param other  the second runtime login, which this one must not be able to become
- * @returns sentences; empty when the login is fit
+ * Lists why a runtime login must not be used: row-level security does not apply to it, or it could bypass it.
+ * @param other the second runtime login, which this one must not be able to become
+ * @returns sentences; empty when the login may be used
  */
 export async function loginProblems(pool: Pick<Pool, 'query'>, schema: string, other: string): Promise<string[]> {
-  const { rows } = await pool.query<LoginFacts>(FACTS, [schema, SERVER_ROLES, other]);
-  const facts = rows[0];
-  if (facts === undefined) return ['it cannot see its own role'];
-  if (facts.rolsuper) return [`${facts.name} is a superuser`];
+  const { rows } = await pool.query<LoginRow>(LOGIN, [schema, SERVER_ROLES, other]);
+  const login = rows[0];
+  if (login === undefined) return ['it cannot see its own role'];
+  if (login.rolsuper) return [`${login.name} is a superuser`];
   const problems: [boolean | null, string][] = [
-    [facts.rolbypassrls, 'has BYPASSRLS'],
-    [facts.rolcreaterole, 'has CREATEROLE'],
-    [facts.becomes_exempt, 'is a member of a superuser or BYPASSRLS role'],
-    [facts.becomes_server, `is a member of ${SERVER_ROLES.join(' or ')}`],
-    [facts.becomes_other, `is, or is a member of, the other login ${other}`],
-    [!facts.schema_found, `finds no schema ${schema}`],
-    [facts.owns_schema, `owns the schema ${schema}, or is a member of its owner`],
-    [facts.owns_table, `owns a table in ${schema}, or is a member of its owner`],
-    [facts.may_create, `may create objects in ${schema}`],
+    [login.rolbypassrls, 'has BYPASSRLS'],
+    [login.rolcreaterole, 'has CREATEROLE'],
+    [login.becomes_exempt, 'is a member of a superuser or BYPASSRLS role'],
+    [login.becomes_server, `is a member of ${SERVER_ROLES.join(' or ')}`],
+    [login.becomes_other, `is, or is a member of, the other login ${other}`],
+    [!login.schema_found, `finds no schema ${schema}`],
+    [login.owns_schema, `owns the schema ${schema}, or is a member of its owner`],
+    [login.owns_table, `owns a table in ${schema}, or is a member of its owner`],
+    [login.may_create, `may create objects in ${schema}`],
   ];
-  return problems.filter(([applies]) => applies === true).map(([, text]) => `${facts.name} ${text}`);
+  return problems.filter(([applies]) => applies === true).map(([, text]) => `${login.name} ${text}`);
 }
 
-const FACTS = `
+const LOGIN = `
   select r.rolname as name, r.rolsuper, r.rolbypassrls, r.rolcreaterole,
          exists (select from pg_roles p where p.oid <> r.oid and (p.rolsuper or p.rolbypassrls)
                   and pg_has_role(r.oid, p.oid, 'MEMBER')) as becomes_exempt,

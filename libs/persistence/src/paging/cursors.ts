@@ -2,13 +2,13 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { BadRequestError } from '@rmm/service-kit';
 import type { HasTenant } from '../tenants/tenant-context.js';
 
-/** The cursor was not made by us, or for another tenant, filter or order. @see CONTRACT.md 1.3 */
+/** The cursor is forged, or of another tenant, filter or order. @see docs/reference/requests.md */
 export class InvalidCursor extends BadRequestError {
   override code = 'invalid_cursor';
   override error = 'Invalid cursor';
 }
 
-/** What a cursor is good for: the same list, asked again by the same tenant. */
+/** The list a cursor is valid for: the same one, requested by the same tenant. */
 export interface CursorBinding {
   caller: HasTenant;
   /** Names the list: `audit-log`. */
@@ -19,11 +19,11 @@ export interface CursorBinding {
 
 const SEPARATOR = '.';
 
-/** Makes and checks cursors: opaque to clients, signed with HMAC-SHA256, bound to tenant, list, filters and sort. */
+/** Creates and verifies cursors: opaque to clients, signed with HMAC-SHA256, bound to tenant, list, filters and sort. */
 export class Cursors {
   /** @param key  32 bytes or more, the same in every replica */
   constructor(private readonly key: Buffer | string) {
-    if (Buffer.byteLength(key) < 32) throw new Error('A cursor key has 32 bytes or more');
+    if (Buffer.byteLength(key) < 32) throw new Error('A cursor key must have 32 bytes or more');
   }
 
   /** @param position  the sort keys of the last row, as PostgreSQL's text */

@@ -25,7 +25,7 @@ export interface TenantColumns {
 
 export const DEFAULT_COLUMNS: TenantColumns = { partnerId: 'partner_id', orgId: 'org_id', userId: 'user_id' };
 
-/** What a row must satisfy, per way of using it. */
+/** The conditions for reading and writing a row. */
 export interface Rule {
   read: string;
   write: string;
@@ -34,7 +34,7 @@ export interface Rule {
 /** Owned by one organization: its own callers, and those of its partner who reach it. */
 export function organizationRule(columns: TenantColumns = DEFAULT_COLUMNS): Rule {
   const { partnerId, orgId } = columns;
-  return same(byScope(`${partnerId} = ${OWN_PARTNER} and (${reached(orgId)})`, `${orgId} = ${OWN_ORGANIZATION}`));
+  return same(byScope(`${partnerId} = ${OWN_PARTNER} and (${isAccessible(orgId)})`, `${orgId} = ${OWN_ORGANIZATION}`));
 }
 
 /** Owned by the partner as a whole. Writes by members with `selected` organizations are refused by guards. */
@@ -48,7 +48,7 @@ export function partnerRule(columns: TenantColumns = DEFAULT_COLUMNS): Rule {
  */
 export function dualRule(columns: TenantColumns = DEFAULT_COLUMNS): Rule {
   const { partnerId, orgId } = columns;
-  const asPartner = `${partnerId} = ${OWN_PARTNER} and (${orgId} is null or ${reached(orgId)})`;
+  const asPartner = `${partnerId} = ${OWN_PARTNER} and (${orgId} is null or ${isAccessible(orgId)})`;
   const own = `${orgId} = ${OWN_ORGANIZATION}`;
   const partnerWide = `(${orgId} is null and ${partnerId} = ${OWN_PARTNER})`;
   return { read: byScope(asPartner, `${own} or ${partnerWide}`), write: byScope(asPartner, own) };
@@ -67,7 +67,7 @@ function byScope(asPartner: string, asOrganization: string): string {
   );
 }
 
-function reached(orgId: string): string {
+function isAccessible(orgId: string): string {
   return (
     `case current_setting('rmm.org_access', true) when 'all' then true ` +
     `when 'selected' then ${orgId} = any (${SELECTED_ORGANIZATIONS}) else false end`

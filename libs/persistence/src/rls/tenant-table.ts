@@ -19,11 +19,11 @@ export interface TenantTableOptions {
   /** Created before, in the service's own schema. */
   table: string;
   ownership: Ownership;
-  /** What the service login may do; nothing unless given. */
+  /** The commands of the service login; none when absent. */
   service?: readonly Privilege[];
-  /** What the worker login may do, on all rows; nothing unless given. */
+  /** The commands of the worker login, on all rows; none when absent. */
   worker?: readonly Privilege[];
-  /** Where the owner stands, when not in partner_id, org_id, user_id (the table `partner` itself: `{ partnerId: 'id' }`). */
+  /** The owner's columns when not partner_id, org_id, user_id (the table `partner` itself: `{ partnerId: 'id' }`). */
   columns?: Partial<TenantColumns>;
   /** Conditions that replace those of the ownership, per command (users: also themselves). @see rules.ts */
   policies?: Partial<Record<Privilege, string>>;
@@ -71,7 +71,7 @@ export async function workerMayNot(q: QueryRunner, table: string, privileges: re
 
 /**
  * Runs a data migration over all rows of forced tables: the owner login is bound by policies as well, and has none.
- * Inside the migration's transaction, so that nobody else ever sees the tables unforced.
+ * Inside the migration's transaction, so that no other session sees the tables unforced.
  */
 export async function withoutForcedRowSecurity<T>(
   q: QueryRunner,

@@ -4,8 +4,8 @@ import { quoteIdentifier as id, quoteLiteral } from './quote.js';
 import { WORKER_FUNCTION } from './table-markers.js';
 
 /**
- * Lets the worker login, and nobody else, call a SECURITY DEFINER function: for what only an owner can do, such as
- * dropping a partition. To be called by the migration that created the function, which pins its `search_path`.
+ * Lets only the worker login call a SECURITY DEFINER function, for work that requires the owner, such as dropping a
+ * partition. Called by the migration that created the function, which pins its `search_path`.
  * @param name  without arguments; the function takes none
  */
 export async function workerFunction(q: QueryRunner, name: string): Promise<void> {

@@ -1,7 +1,7 @@
 import type { TenantContext } from './tenant-context.js';
 
 /**
- * Who owns the rows of a table: one organization, the partner as a whole, an organization or (with `orgId` null) the
+ * The owner of the rows of a table: one organization, the partner as a whole, an organization or (with `orgId` null) the
  * partner, or one user. The entity has the properties `partnerId`, `orgId`, `userId` it needs.
  */
 export type Ownership = 'organization' | 'partner' | 'dual' | 'user';

@@ -1,6 +1,6 @@
 import type { SqlExecutor } from '../database/sql-executor.js';
 
-/** A table, view or partition of a schema, as the catalog has it. */
+/** A table, view or partition of a schema. */
 export interface CatalogRelation {
   name: string;
   kind: 'table' | 'partition' | 'view' | 'materialized view';
@@ -8,7 +8,7 @@ export interface CatalogRelation {
   comment: string | null;
   row_security: boolean;
   forced: boolean;
-  /** A view that looks with its caller's rights. */
+  /** True for a view with the rights of its caller. */
   as_invoker: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface CatalogGrant {
 export interface CatalogPolicy {
   relation: string;
   name: string;
-  /** Role names; `PUBLIC` for everybody. */
+  /** Role names; `PUBLIC` for all roles. */
   roles: string[];
   /** `all` for the four of them. */
   command: 'select' | 'insert' | 'update' | 'delete' | 'all';
@@ -52,20 +52,20 @@ export interface Catalog {
   relations: CatalogRelation[];
   grants: CatalogGrant[];
   policies: CatalogPolicy[];
-  /** Those who hold a grant or are named by a policy, owners aside. */
+  /** Roles with a grant or a policy, without owners. */
   roles: CatalogRole[];
   /** SECURITY DEFINER functions, by who may call them. */
   definers: CatalogFunction[];
 }
 
 export async function readCatalog(executor: SqlExecutor, schema: string): Promise<Catalog> {
-  const ask = <Row>(sql: string, ...more: unknown[]) => executor.query<Row>(sql, [schema, ...more]);
-  const relations = await ask<CatalogRelation>(RELATIONS);
-  const grants = await ask<CatalogGrant>(GRANTS);
-  const policies = await ask<CatalogPolicy>(POLICIES);
+  const query = <Row>(sql: string, ...more: unknown[]) => executor.query<Row>(sql, [schema, ...more]);
+  const relations = await query<CatalogRelation>(RELATIONS);
+  const grants = await query<CatalogGrant>(GRANTS);
+  const policies = await query<CatalogPolicy>(POLICIES);
   const named = [...grants.map((grant) => grant.grantee), ...policies.flatMap((policy) => policy.roles)];
-  const roles = await ask<CatalogRole>(ROLES, [...new Set(named.filter((name) => name !== null))]);
-  return { relations, grants, policies, roles, definers: await ask<CatalogFunction>(DEFINERS) };
+  const roles = await query<CatalogRole>(ROLES, [...new Set(named.filter((name) => name !== null))]);
+  return { relations, grants, policies, roles, definers: await query<CatalogFunction>(DEFINERS) };
 }
 
 const RELATIONS = `

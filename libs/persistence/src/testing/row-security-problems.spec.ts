@@ -15,7 +15,7 @@ describe('rowSecurityProblems', () => {
   });
   afterAll(() => fleet.stop());
 
-  it('finds nothing in a schema made by tenantTable', async () => {
+  it('finds nothing in a schema created by tenantTable', async () => {
     expect(await rowSecurityProblems(fleet.worker, SCHEMA)).toEqual([]);
   });
 
@@ -45,22 +45,22 @@ describe('rowSecurityProblems', () => {
       `device: no policy for delete by ${SERVICE}`,
     ],
     [
-      'a tenant table nobody wrote policies for',
+      'a tenant table without policies',
       'create table $S.quiet (id int); alter table $S.quiet enable row level security, force row level security',
       'drop table $S.quiet',
-      'quiet: has no policies for the service login: mark it worker-only if that is meant',
+      'quiet: has no policies for the service login: mark it worker-only if that is intended',
     ],
     [
       'a policy that shows every tenant',
       'create policy oops on $S.device for select to $V using (true)',
       'drop policy oops on $S.device',
-      `device: policy oops lets ${SERVICE} at the rows of every tenant`,
+      `device: policy oops gives ${SERVICE} the rows of every tenant`,
     ],
     [
-      'a policy for everybody',
+      'a policy for every role',
       `create policy oops on $S.device for select using (name = 'x')`,
       'drop policy oops on $S.device',
-      'device: policy oops is for everybody',
+      'device: policy oops applies to every role',
     ],
     [
       'a grant to PUBLIC',
@@ -84,7 +84,7 @@ describe('rowSecurityProblems', () => {
       'a grant of the worker without a policy',
       'grant delete on $S.device to $W',
       'revoke delete on $S.device from $W',
-      `device: ${WORKER} may delete, but no policy says which rows`,
+      `device: ${WORKER} may delete, but no policy allows a row`,
     ],
     [
       'a grant on one column of a worker-only table',
@@ -108,19 +108,19 @@ describe('rowSecurityProblems', () => {
       'a view with the eyes of its owner',
       'create view $S.peek as select * from $S.device; grant select on $S.peek to $V',
       'drop view $S.peek',
-      'peek: a view must be made with security_invoker',
+      'peek: a view must have security_invoker',
     ],
     [
       'a materialized view',
       'create materialized view $S.copy as select * from $S.device; grant select on $S.copy to $V',
       'drop materialized view $S.copy',
-      'copy: a materialized view holds rows of all tenants and must not be granted',
+      'copy: a materialized view contains rows of all tenants and must not be granted',
     ],
     [
       'a function with the rights of its owner',
-      `create function $S.door() returns int language sql security definer as 'select 1'`,
-      'drop function $S.door()',
-      "door(): PUBLIC may call it with its owner's rights",
+      `create function $S.unsafe() returns int language sql security definer as 'select 1'`,
+      'drop function $S.unsafe()',
+      "unsafe(): PUBLIC may call it with its owner's rights",
     ],
     [
       'a login that owns a table',
@@ -140,16 +140,16 @@ describe('rowSecurityProblems', () => {
        comment on table $S.part is 'rmm:worker-only'; create table $S.part_1 partition of $S.part default;
        alter table $S.part_1 enable row level security; grant select on $S.part_1 to $V`,
       'drop table $S.part',
-      'part_1: a partition must carry no grants',
+      'part_1: a partition must have no grants',
     ],
-  ])('finds %s', async (_what, make, undo, expected) => {
+  ])('finds %s', async (_what, create, undo, expected) => {
     const fill = (sql: string) =>
       sql
         .replaceAll('$S', SCHEMA)
         .replaceAll('$V', SERVICE)
         .replaceAll('$W', WORKER)
         .replaceAll('$O', `rmm_test_${SCHEMA}_owner`);
-    await fleet.admin(fill(make));
+    await fleet.admin(fill(create));
     try {
       expect(await rowSecurityProblems(fleet.worker, SCHEMA)).toContain(expected);
     } finally {

@@ -4,15 +4,15 @@ import { PRIVILEGES, type Privilege } from '../rls/tenant-table.js';
 import { type Catalog, type CatalogPolicy, type CatalogRelation, readCatalog } from './catalog.js';
 
 /**
- * Walks a schema for whatever would let a tenant's row be seen or written by another: a table without row-level
- * security (or not forced), a command without a policy, a policy that is always true, a grant beyond the four commands
- * or to PUBLIC, a grant on a partition, a view or function that looks with its owner's eyes, a login that owns
- * something or is exempt. Tables marked worker-only or global are held to what the marker says.
+ * Checks a schema for anything that gives a tenant access to another tenant's rows: a table without row-level security
+ * (or not forced), a command without a policy, a policy that is always true, a grant beyond the four commands or to
+ * PUBLIC, a grant on a partition, a view or function with the rights of its owner, a login that owns something or is
+ * exempt. Tables marked worker-only or global are checked against their marker.
  *
- * The worker login is known by its policies (`worker_<command>`, as tenantTable makes them); every other role that
- * holds a grant is held to the rules of the service login, which are the strict ones.
- * @param executor  anybody's connection: the catalog is public
- * @returns sentences; empty when all is well. To be expected empty by a spec of every app.
+ * The worker login is recognized by the names of its policies (`worker_<command>`); every other role with a grant is
+ * checked by the rules of the service login, which are the strict ones.
+ * @param executor any connection: the catalog is public
+ * @returns sentences; empty when there is no problem. The spec of every app expects an empty list.
  */
 export async function rowSecurityProblems(executor: SqlExecutor, schema: string): Promise<string[]> {
   const catalog = await readCatalog(executor, schema);
@@ -26,54 +26,60 @@ export async function rowSecurityProblems(executor: SqlExecutor, schema: string)
 
 function relationProblems(relation: CatalogRelation, catalog: Catalog, workers: Set<string>): string[] {
   const grants = catalog.grants.filter((grant) => grant.relation === relation.name);
-  const say = (text: string) => `${relation.name}: ${text}`;
+  const describe = (text: string) => `${relation.name}: ${text}`;
   if (relation.kind === 'materialized view' && grants.length > 0) {
-    return [say('a materialized view holds rows of all tenants and must not be granted')];
+    return [describe('a materialized view contains rows of all tenants and must not be granted')];
   }
   if (relation.kind === 'view') {
-    return grants.length > 0 && !relation.as_invoker ? [say('a view must be made with security_invoker')] : [];
+    return grants.length > 0 && !relation.as_invoker ? [describe('a view must have security_invoker')] : [];
   }
-  const problems = relation.row_security ? [] : [say('row-level security is not enabled')];
+  const problems = relation.row_security ? [] : [describe('row-level security is not enabled')];
   if (relation.kind === 'partition') {
-    return grants.length > 0 ? [...problems, say('a partition must carry no grants')] : problems;
+    return grants.length > 0 ? [...problems, describe('a partition must have no grants')] : problems;
   }
   for (const { grantee, privilege, grantable } of grants) {
     const who = grantee ?? 'PUBLIC';
-    if (grantee === null) problems.push(say(`${privilege} is granted to PUBLIC`));
-    if (!isPrivilege(privilege)) problems.push(say(`${privilege} is granted to ${who}`));
-    if (grantable) problems.push(say(`${who} may pass on ${privilege}`));
+    if (grantee === null) problems.push(describe(`${privilege} is granted to PUBLIC`));
+    if (!isPrivilege(privilege)) problems.push(describe(`${privilege} is granted to ${who}`));
+    if (grantable) problems.push(describe(`${who} may pass on ${privilege}`));
   }
   const policies = catalog.policies.filter((policy) => policy.relation === relation.name);
-  const held = heldBy(grants);
-  const judge = isMarked(relation) ? markedTableProblems : tenantTableProblems;
-  return [...problems, ...judge(relation, policies, held, workers).map(say)];
+  const granted = privilegesByRole(grants);
+  const check = isMarked(relation) ? markedTableProblems : tenantTableProblems;
+  return [...problems, ...check(relation, policies, granted, workers).map(describe)];
 }
 
-type Held = Map<string, Set<Privilege>>;
+type Granted = Map<string, Set<Privilege>>;
 
-function tenantTableProblems(relation: CatalogRelation, policies: CatalogPolicy[], held: Held, workers: Set<string>) {
+function tenantTableProblems(
+  relation: CatalogRelation,
+  policies: CatalogPolicy[],
+  granted: Granted,
+  workers: Set<string>,
+) {
   const problems = relation.forced ? [] : ['row-level security is not forced'];
-  const strict = new Set([...held.keys(), ...policies.flatMap((p) => p.roles)].filter((role) => !workers.has(role)));
-  if (strict.size === 0) problems.push('has no policies for the service login: mark it worker-only if that is meant');
+  const strict = new Set([...granted.keys(), ...policies.flatMap((p) => p.roles)].filter((role) => !workers.has(role)));
+  if (strict.size === 0)
+    problems.push('has no policies for the service login: mark it worker-only if that is intended');
   for (const role of strict) {
     for (const command of PRIVILEGES) {
       if (!covered(policies, role, command)) problems.push(`no policy for ${command} by ${role}`);
     }
     const open = policies.filter((policy) => policy.roles.includes(role) && isAlwaysTrue(policy));
-    for (const policy of open) problems.push(`policy ${policy.name} lets ${role} at the rows of every tenant`);
+    for (const policy of open) problems.push(`policy ${policy.name} gives ${role} the rows of every tenant`);
   }
-  return [...problems, ...uncoveredGrants(policies, held, workers)];
+  return [...problems, ...uncoveredGrants(policies, granted, workers)];
 }
 
 function markedTableProblems(
   { comment }: CatalogRelation,
   policies: CatalogPolicy[],
-  held: Held,
+  granted: Granted,
   workers: Set<string>,
 ) {
   const allowed: Privilege = comment === GLOBAL ? 'select' : 'insert';
-  const problems = uncoveredGrants(policies, held, new Set(held.keys()));
-  for (const [role, privileges] of held) {
+  const problems = uncoveredGrants(policies, granted, new Set(granted.keys()));
+  for (const [role, privileges] of granted) {
     if (workers.has(role)) continue;
     for (const privilege of privileges) {
       if (privilege !== allowed) problems.push(`is marked ${comment}, but ${role} may ${privilege}`);
@@ -82,14 +88,14 @@ function markedTableProblems(
   return problems;
 }
 
-/** A grant without a policy is refused row by row, silently: nobody meant it. */
-function uncoveredGrants(policies: CatalogPolicy[], held: Held, roles: Set<string>): string[] {
-  return [...held]
+/** Lists grants without a policy, which silently match no row. */
+function uncoveredGrants(policies: CatalogPolicy[], granted: Granted, roles: Set<string>): string[] {
+  return [...granted]
     .filter(([role]) => roles.has(role))
     .flatMap(([role, privileges]) =>
       [...privileges]
         .filter((command) => !covered(policies, role, command))
-        .map((command) => `${role} may ${command}, but no policy says which rows`),
+        .map((command) => `${role} may ${command}, but no policy allows a row`),
     );
 }
 
@@ -103,7 +109,8 @@ function roleProblems({ roles, policies }: Catalog, schema: string): string[] {
   const both = new Set(policies.filter((p) => !p.name.startsWith('worker_')).flatMap((p) => p.roles));
   for (const role of workers) if (both.has(role)) problems.push(`${role} has the policies of both logins`);
   for (const policy of policies) {
-    if (policy.roles.includes('PUBLIC')) problems.push(`${policy.relation}: policy ${policy.name} is for everybody`);
+    if (policy.roles.includes('PUBLIC'))
+      problems.push(`${policy.relation}: policy ${policy.name} applies to every role`);
   }
   return problems;
 }
@@ -118,14 +125,14 @@ function workerRoles(policies: CatalogPolicy[]): Set<string> {
   return new Set(policies.filter((policy) => policy.name.startsWith('worker_')).flatMap((policy) => policy.roles));
 }
 
-function heldBy(grants: Catalog['grants']): Held {
-  const held: Held = new Map();
+function privilegesByRole(grants: Catalog['grants']): Granted {
+  const granted: Granted = new Map();
   for (const { grantee, privilege } of grants) {
     if (grantee === null || !isPrivilege(privilege)) continue;
-    const privileges = held.get(grantee) ?? new Set();
-    held.set(grantee, privileges.add(privilege.toLowerCase() as Privilege));
+    const privileges = granted.get(grantee) ?? new Set();
+    granted.set(grantee, privileges.add(privilege.toLowerCase() as Privilege));
   }
-  return held;
+  return granted;
 }
 
 function covered(policies: CatalogPolicy[], role: string, command: Privilege): boolean {

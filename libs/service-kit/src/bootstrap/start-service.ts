@@ -35,7 +35,7 @@ export async function startService(options: StartOptions): Promise<INestApplicat
   const logger = app.get(Logger);
   const shutdown = new Shutdown(app, config);
   try {
-    await listen(app.getHttpServer(), config.port);
+    await listen(app.getHttpServer(), config.port, config.bindAddress);
     app.get(MetricsRegistry).collectProcessMetrics();
     await options.microservices?.(app);
     await app.init();
@@ -50,10 +50,10 @@ export async function startService(options: StartOptions): Promise<INestApplicat
   return app;
 }
 
-function listen(server: Server, port: number): Promise<void> {
+function listen(server: Server, port: number, host?: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, () => {
+    server.listen({ port, host }, () => {
       server.off('error', reject);
       resolve();
     });

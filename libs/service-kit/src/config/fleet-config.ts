@@ -15,6 +15,8 @@ export interface FleetConfig {
   isHosted: boolean;
   logLevel: LogLevel;
   port: number;
+  /** Address the port is opened on; all interfaces when it is undefined. */
+  bindAddress?: string;
   databaseUrl: string;
   /** Owner login; only to migrate. */
   migrationsDatabaseUrl?: string;
@@ -67,6 +69,7 @@ export function readFleetConfig(v: ConfigReader, service: ServiceName): FleetCon
     isHosted: v.string('IS_HOSTED', { default: 'true' }).toLowerCase() !== 'false',
     logLevel: v.enum('LOG_LEVEL', LOG_LEVELS, { default: 'info' }),
     port,
+    bindAddress: v.string('BIND_ADDRESS'),
     databaseUrl: v.url('DATABASE_URL', { protocols: POSTGRES, required: true, secret: true }),
     migrationsDatabaseUrl: v.url('MIGRATIONS_DATABASE_URL', { protocols: POSTGRES, secret: true }),
     workerDatabaseUrl: v.url('WORKER_DATABASE_URL', { protocols: POSTGRES, required: true, secret: true }),

@@ -1,4 +1,4 @@
-import { ApiProperty, PickType } from '@nestjs/swagger';
+import { ApiProperty, OmitType, PickType } from '@nestjs/swagger';
 import { API_KEY_SOURCES, API_KEY_STATUSES, type ApiKeySource, type ApiKeyStatus } from '../api-key.entity.js';
 
 /** Shown with every new key. */
@@ -16,6 +16,9 @@ export class ApiKeyDto {
 
   @ApiProperty()
   name: string;
+
+  @ApiProperty({ type: String, nullable: true, description: 'What the key is used for' })
+  description: string | null;
 
   @ApiProperty({ description: 'The first 12 characters' })
   keyPrefix: string;
@@ -66,19 +69,13 @@ export class ApiKeyDto {
 const SECRET = { description: '`svc_` and 32 characters; shown only once' };
 const WARNING = { description: 'A reminder to store the key' };
 
-export class CreatedApiKeyDto extends PickType(ApiKeyDto, [
-  'id',
-  'orgId',
-  'name',
-  'keyPrefix',
-  'scopes',
-  'expiresAt',
-  'rateLimit',
-  'createdBy',
-  'createdAt',
-  'status',
-  'sourceCidrs',
-  'expiryReminders',
+export class CreatedApiKeyDto extends OmitType(ApiKeyDto, [
+  'lastUsedAt',
+  'usageCount',
+  'updatedAt',
+  'source',
+  'principalId',
+  'previousKeyValidUntil',
 ]) {
   @ApiProperty(SECRET)
   key: string;

@@ -1,8 +1,7 @@
-import { IsCidrList, IsFlag, IsIsoDateTime, IsName, IsUuid, IsInteger, IsWordList } from '@rmm/service-kit';
+import { IsIsoDateTime, IsName, IsUuid, IsWordList } from '@rmm/service-kit';
+import { ApiKeySettingsDto } from './api-key-settings.dto.js';
 
-export const MAX_SOURCE_CIDRS = 50;
-
-export class CreateApiKeyDto {
+export class CreateApiKeyDto extends ApiKeySettingsDto {
   @IsUuid({ description: 'The organization the key belongs to' })
   orgId!: string;
 
@@ -17,17 +16,4 @@ export class CreateApiKeyDto {
 
   @IsIsoDateTime({ description: 'When the key expires; null or absent: never', optional: true, nullable: true })
   expiresAt?: Date | null;
-
-  @IsInteger({ description: 'Requests per hour', min: 1, max: 100_000, optional: true })
-  rateLimit?: number;
-
-  @IsCidrList({
-    description: 'CIDR ranges the key may be used from; empty: any address',
-    max: MAX_SOURCE_CIDRS,
-    optional: true,
-  })
-  sourceCidrs?: string[];
-
-  @IsFlag({ description: 'Mail the creator 14 and 3 days before the key expires; default true', optional: true })
-  expiryReminders?: boolean;
 }

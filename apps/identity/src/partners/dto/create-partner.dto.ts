@@ -1,7 +1,6 @@
-import { IsEmailAddress, IsInteger, IsName, IsNested, IsOneOf } from '@rmm/service-kit';
+import { IsEmailAddress, IsInteger, IsName, IsNested, IsOneOf, SLUG_PATTERN } from '@rmm/service-kit';
 import { PARTNER_TYPES, type PartnerType } from '../partner.entity.js';
 
-const SLUG = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 export const MAX_CAP = 2_147_483_647;
 
 export class PartnerAdminDto {
@@ -16,7 +15,7 @@ export class CreatePartnerDto {
   @IsName()
   name!: string;
 
-  @IsName({ optional: true, max: 60, pattern: SLUG })
+  @IsName({ optional: true, max: 60, pattern: SLUG_PATTERN })
   slug?: string;
 
   @IsOneOf(PARTNER_TYPES, { optional: true })

@@ -1,0 +1,40 @@
+import { randomUUID } from 'node:crypto';
+import { buildPartnerCaller } from '../../test/callers.js';
+import { openCredentialsDatabase, type CredentialsDatabase } from '../../test/credentials-database.js';
+import { ServicePrincipalNotFound } from './service-principal.errors.js';
+import { ServicePrincipalsRepository } from './service-principals.repository.js';
+
+describe('ServicePrincipalsRepository', () => {
+  let opened: CredentialsDatabase;
+  let repository: ServicePrincipalsRepository;
+  const [partnerId, orgId, createdBy] = [randomUUID(), randomUUID(), randomUUID()];
+  const caller = buildPartnerCaller(partnerId);
+
+  beforeAll(async () => {
+    opened = await openCredentialsDatabase();
+    repository = new ServicePrincipalsRepository(opened.tenants);
+  }, 60_000);
+  afterAll(() => opened.close());
+
+  const create = () =>
+    opened.tenants.transaction(caller, (tx) =>
+      repository.create(tx, { partnerId, orgId, name: 'Relay', scopes: [], createdBy }),
+    );
+
+  it('stores the creator as the last user who changed it', async () => {
+    expect(await create()).toMatchObject({ status: 'active', createdBy, lastUpdatedBy: createdBy });
+  });
+
+  it('throws ServicePrincipalNotFound for a principal of another tenant', async () => {
+    const { id } = await create();
+    await expect(repository.get(buildPartnerCaller(randomUUID()), id)).rejects.toThrow(ServicePrincipalNotFound);
+  });
+
+  it('stores and filters by status', async () => {
+    const { id } = await create();
+    const userId = randomUUID();
+    await opened.tenants.transaction(caller, (tx) => repository.setStatus(tx, id, userId, 'disabled'));
+    const { rows, total } = await repository.list(caller, { status: 'disabled', page: 1, limit: 10 });
+    expect([rows, total]).toMatchObject([[{ id, status: 'disabled', lastUpdatedBy: userId }], 1]);
+  });
+});

@@ -1,0 +1,95 @@
+import { eventually } from '@rmm/testing-services';
+import {
+  expectStatus,
+  IdentityTestApp,
+  PASSWORD,
+  type TestResponse,
+  type IdentityReplica,
+} from '../../test/identity-test-app.js';
+import { inviteAndAccept, registerPartner, roleId, sessionOf, signInAdmin, type TestUser } from '../../test/users.js';
+
+const UNKNOWN = '7d9f2c1e-0000-4000-8000-000000000000';
+const codeOf = ({ status, body }: TestResponse) => (status < 300 ? status : (body.code as string));
+
+describe('users that platform administrators change', () => {
+  let testApp: IdentityTestApp;
+  let replicas: IdentityReplica[];
+  let identity: IdentityReplica;
+  let owner: TestUser;
+  let viewer: string;
+
+  beforeAll(async () => {
+    testApp = await IdentityTestApp.start();
+    identity = await testApp.startReplica();
+    replicas = [identity, await testApp.startReplica()];
+    owner = await registerPartner(identity);
+    viewer = await roleId(identity, owner.bearer, 'Partner Viewer');
+  }, 120_000);
+  afterAll(() => testApp.stop());
+
+  const member = (role = viewer) => inviteAndAccept(identity, owner.bearer, { roleId: role, orgAccess: 'all' });
+  const login = (email: string) => identity.post('/auth/login', { email, password: PASSWORD });
+
+  it('are changed by platform administrators only, which is checked before any lookup', async () => {
+    const kept = await member();
+    for (const id of [kept.userId, UNKNOWN]) {
+      const refused = await identity.patch(`/users/${id}`, { name: 'Mine' }, owner);
+      expect([refused.status, refused.body.code]).toEqual([403, 'scope_not_allowed']);
+    }
+    const bearer = await signInAdmin(identity);
+    const renamed = await identity.patch(`/users/${kept.userId}`, { name: 'Renamed' }, { bearer });
+    expect(expectStatus(renamed, 200).body).toMatchObject({ id: kept.userId, name: 'Renamed', status: 'active' });
+    const responses = await Promise.all([
+      identity.patch(`/users/${UNKNOWN}`, { name: 'X' }, { bearer }),
+      identity.patch(`/users/${kept.userId}`, {}, { bearer }),
+      identity.patch(`/users/${kept.userId}`, { status: 'gone' }, { bearer }),
+      identity.patch(`/users/${kept.userId}`, { email: 'x@y.test' }, { bearer }),
+    ]);
+    const malformed = ['validation_failed', 'validation_failed', 'validation_failed'];
+    expect(responses.map(codeOf)).toEqual(['not_found', ...malformed]);
+    expect((await identity.get('/users/me', kept)).status).toBe(200);
+  });
+
+  it('lose every session when they are disabled, and can log in once enabled again', async () => {
+    const user = await member();
+    const bearer = await signInAdmin(identity);
+    const disable = { status: 'disabled', disabledReason: 'Left' };
+    const response = await identity.patch(`/users/${user.userId}`, disable, { bearer });
+    expect(expectStatus(response, 200).body).toMatchObject(disable);
+    for (const replica of replicas) {
+      await eventually(async () => {
+        expect((await replica.get('/users/me', user)).status).toBe(401);
+      });
+    }
+    expect((await login(user.email)).body.code).toBe('login_failed');
+    const enabled = await identity.patch(`/users/${user.userId}`, { status: 'active' }, { bearer });
+    expect(enabled.body).toMatchObject({ status: 'active', disabledReason: null });
+    expect((await identity.get('/users/me', user)).status).toBe(401);
+    expect((await login(user.email)).status).toBe(200);
+  });
+
+  it('that are platform administrators cannot disable each other at the same time', async () => {
+    const bearer = await signInAdmin(identity);
+    const { id } = (await identity.get('/users/me', { bearer })).body;
+    const other = await member();
+    await testApp.query('update user_account set is_platform_admin = true where id = $1', [other.userId]);
+    const { bearer: second } = sessionOf(expectStatus(await login(other.email), 200));
+    const [one, two] = replicas;
+    const responses = await Promise.all([
+      one?.patch(`/users/${other.userId}`, { status: 'disabled' }, { bearer }),
+      two?.patch(`/users/${id}`, { status: 'disabled' }, { bearer: second }),
+    ]);
+    expect(responses.filter((response) => response?.status === 200)).toHaveLength(1);
+    await testApp.query(`update user_account set status = 'active', is_platform_admin = (id = $1) where id = any($2)`, [
+      id,
+      [id, other.userId],
+    ]);
+  });
+
+  it('cannot disable themselves', async () => {
+    const bearer = await signInAdmin(identity);
+    const { id } = (await identity.get('/users/me', { bearer })).body;
+    const refused = await identity.patch(`/users/${id}`, { status: 'disabled' }, { bearer });
+    expect([refused.status, refused.body.code]).toEqual([403, 'self_action_refused']);
+  });
+});
