@@ -7,21 +7,14 @@ import { AgentsModule } from './agents/agents.module.js';
 import { PROVISIONING_CONFIG, type ProvisioningConfig } from './config.js';
 import { DevPushModule } from './dev-push/dev-push.module.js';
 import { CustomFieldsModule } from './devices/custom-fields/custom-fields.module.js';
-import { Device } from './devices/device.entity.js';
 import { DevicesModule } from './devices/devices.module.js';
 import { EnrollmentModule } from './enrollment/enrollment.module.js';
+import { ENTITIES } from './entities.js';
 import { ExportModule } from './export/export.module.js';
 import { ImportModule } from './import/import.module.js';
 import { MIGRATIONS } from './migrations/index.js';
-import { ExternalLink } from './organizations/external-link.entity.js';
-import { OrganizationSecurityCopy } from './organizations/organization-security.entity.js';
-import { Organization } from './organizations/organization.entity.js';
 import { OrganizationsModule } from './organizations/organizations.module.js';
-import { Partner } from './partners/partner.entity.js';
-import { Site } from './sites/site.entity.js';
 import { SitesModule } from './sites/sites.module.js';
-
-const ENTITIES = [Partner, Organization, OrganizationSecurityCopy, ExternalLink, Site, Device];
 
 @Module({})
 export class AppModule {

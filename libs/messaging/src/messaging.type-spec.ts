@@ -71,7 +71,7 @@ export async function auditActions(): Promise<void> {
   await audit.recordDirect(caller, 'request.get', { type: 'route' });
 }
 
-export async function calls(): Promise<string | undefined> {
+export async function calls(): Promise<unknown> {
   const { site } = await rpc.call(PROVISIONING_SITES_GET, { orgId: 'o1', siteId: 's1' });
   // @ts-expect-error: misspelt field of the request
   await rpc.call(PROVISIONING_SITES_GET, { orgId: 'o1', sideId: 's1' });
@@ -107,7 +107,9 @@ export class SpecHandlers {
 
   // @ts-expect-error: misspelt integration event
   @OnIntegrationEvent('partner.creatd')
-  partnerCreated(): void {}
+  partnerCreated(): void {
+    // never called
+  }
 
   // @ts-expect-error: the handler of another event
   @OnIntegrationEvent('site.created')
@@ -122,5 +124,7 @@ export class SpecHandlers {
 
   // @ts-expect-error: misspelt domain event
   @OnDomainEvent('device.enroled')
-  misspelt(): void {}
+  misspelt(): void {
+    // never called
+  }
 }

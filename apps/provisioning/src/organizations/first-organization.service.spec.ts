@@ -7,16 +7,16 @@ import {
 } from '@rmm/contracts';
 import { ProvisioningTestApp } from '../../test/provisioning-test-app.js';
 
+let testApp: ProvisioningTestApp;
+beforeAll(async () => {
+  testApp = await ProvisioningTestApp.start();
+}, 60_000);
+afterAll(() => testApp?.stop());
+
+const partnerRow = async (id: string) =>
+  (await testApp.admin.query('select * from partner where id = $1', [id])).rows[0];
+
 describe('FirstOrganizationService', () => {
-  let testApp: ProvisioningTestApp;
-  beforeAll(async () => {
-    testApp = await ProvisioningTestApp.start();
-  }, 60_000);
-  afterAll(() => testApp?.stop());
-
-  const partnerRow = async (id: string) =>
-    (await testApp.admin.query('select * from partner where id = $1', [id])).rows[0];
-
   it('stores the newest version of a partner in any order of events', async () => {
     const partnerId = await testApp.createPartner({ maxOrganizations: 5 });
     await testApp.publishPartner('partner.updated', partnerId, 3, { maxOrganizations: 9, status: 'suspended' });
@@ -62,7 +62,9 @@ describe('FirstOrganizationService', () => {
     const { rows } = await testApp.admin.query('select id from organization where partner_id = $1', [partnerId]);
     expect(rows).toEqual([{ id: replies[0].organization.orgId }]);
   });
+});
 
+describe('OrganizationsRpc', () => {
   it('returns organizations by id, deleted ones included and unknown ones omitted', async () => {
     const partnerId = await testApp.createPartner();
     const client = await testApp.clientFor({ partnerId });

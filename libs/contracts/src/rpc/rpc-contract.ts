@@ -11,8 +11,8 @@ export interface RpcContract<Request, Reply> {
   readonly reply?: Reply;
 }
 
-export type RpcRequest<Contract> = Contract extends RpcContract<infer Request, infer _Reply> ? Request : never;
-export type RpcReply<Contract> = Contract extends RpcContract<infer _Request, infer Reply> ? Reply : never;
+export type RpcRequest<Contract extends { request: z.ZodType }> = z.infer<Contract['request']>;
+export type RpcReply<Contract extends { reply?: unknown }> = Exclude<Contract['reply'], undefined>;
 
 /** Declares the type of a reply: `reply: replyOf<{ site: SiteState | null }>()`. Replies are not validated at run time. */
 export const replyOf = <Reply>(): Reply | undefined => undefined;

@@ -22,7 +22,7 @@ export class Outbox {
    * @throws TypeError, RangeError  for a message that can never be published; the transaction should then fail
    */
   async publish(tx: OutboxTransaction, message: OutgoingMessage | readonly OutgoingMessage[]): Promise<void> {
-    const messages = [message].flat() as OutgoingMessage[];
+    const messages = 'stream' in message ? [message] : [...message];
     if (messages.length === 0) return;
     const now = this.clock.now();
     const context = currentContext();

@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto';
+import { partnerCaller, ProvisioningTestDatabase } from '../../test/provisioning-test-database.js';
+import { OrganizationsRepository } from '../organizations/organizations.repository.js';
+import type { GroupWrites } from './import-changes.js';
+import { parseImportRows } from './import-rows.js';
+import { ImportRepository } from './import.repository.js';
+
+describe('ImportRepository', () => {
+  let database: ProvisioningTestDatabase;
+  let repository: ImportRepository;
+  let partnerId: string;
+
+  beforeAll(async () => {
+    database = await ProvisioningTestDatabase.start();
+    repository = new ImportRepository(new OrganizationsRepository(database.tenants));
+  }, 60_000);
+  afterAll(() => database?.stop());
+  beforeEach(() => (partnerId = randomUUID()));
+
+  const site = (orgId: string, name: string) => ({
+    id: randomUUID(),
+    orgId,
+    name,
+    nameKey: name.toLowerCase(),
+    timezone: 'UTC',
+    address: null,
+    contact: null,
+  });
+  const buildWrites = (over: Partial<GroupWrites>): GroupWrites => ({
+    organizations: [],
+    reactivated: [],
+    links: [],
+    newSites: [],
+    sitePatches: [],
+    ...over,
+  });
+  const write = (writes: GroupWrites[]) =>
+    database.tenants.transaction(partnerCaller(partnerId), (tx) => repository.write(tx, partnerId, writes));
+
+  it('writes organizations, links and sites and returns them with their versions', async () => {
+    const id = randomUUID();
+    const written = await write([
+      buildWrites({
+        organizations: [{ id, name: 'Acme', nameKey: 'acme', slug: 'acme' }],
+        links: [{ orgId: id, system: 'csv', externalId: '7', moved: false }],
+        newSites: [site(id, 'Main')],
+      }),
+    ]);
+    expect(written.organizations).toMatchObject([{ id, partnerId, slug: 'acme', version: '1', deletedAt: null }]);
+    expect(written.newSites).toMatchObject([{ orgId: id, name: 'Main', version: '1' }]);
+    const linked = await database.tenants.transaction(partnerCaller(partnerId), (tx) =>
+      repository.findLinkedId(tx, partnerId, { system: 'csv', externalId: '7' }),
+    );
+    expect(linked).toBe(id);
+  });
+
+  it('reactivates an organization, and applies the last of several patches of a site', async () => {
+    const id = await database.createOrganization(partnerId, { status: 'churned' });
+    const siteId = await database.createSite(partnerId, id);
+    await database.admin.query('UPDATE organization SET deleted_at = now() WHERE id = $1', [id]);
+    const patch = (timezone: string) => ({ id: siteId, orgId: id, timezone, address: null, contact: null });
+    const written = await write([
+      buildWrites({ reactivated: [{ id, slug: 'again' }], sitePatches: [patch('Europe/Berlin')] }),
+      buildWrites({ sitePatches: [patch('Europe/Paris')] }),
+    ]);
+    expect(written.reactivated).toMatchObject([{ id, slug: 'again', status: 'active', deletedAt: null, version: '2' }]);
+    expect(written.patchedSites).toMatchObject([{ id: siteId, version: '2' }]);
+    const { rows } = await database.admin.query('SELECT timezone FROM site WHERE id = $1', [siteId]);
+    expect(rows).toEqual([{ timezone: 'Europe/Paris' }]);
+  });
+
+  it('loads the organizations that rows match by name or link, of this partner only', async () => {
+    const named = await database.createOrganization(partnerId, { name: 'Acme', slug: 'acme' });
+    const linked = await database.createOrganization(partnerId, { name: 'Other', slug: 'other' });
+    await database.createOrganization(partnerId, { name: 'Unrelated' });
+    await database.createOrganization(randomUUID(), { name: 'Acme' });
+    await write([buildWrites({ links: [{ orgId: linked, system: 'csv', externalId: '9', moved: false }] })]);
+    const { rows } = parseImportRows([{ organization: 'ACME' }, { organization: 'New', externalId: '9' }]);
+    const state = await database.tenants.transaction(partnerCaller(partnerId), (tx) =>
+      repository.loadState(tx, partnerId, rows, 3),
+    );
+    expect(state.organizations.map(({ id }) => id).sort()).toEqual([named, linked].sort());
+    expect(state.takenSlugs).toEqual(new Set(['acme']));
+    expect(state.remainingCap).toBe(3);
+  });
+});

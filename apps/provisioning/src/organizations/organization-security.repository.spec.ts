@@ -1,0 +1,34 @@
+import { randomUUID } from 'node:crypto';
+import { ProvisioningTestDatabase } from '../../test/provisioning-test-database.js';
+import { OrganizationSecurityRepository } from './organization-security.repository.js';
+
+describe('OrganizationSecurityRepository', () => {
+  let database: ProvisioningTestDatabase;
+  const policies = new OrganizationSecurityRepository();
+
+  beforeAll(async () => {
+    database = await ProvisioningTestDatabase.start();
+  }, 60_000);
+  afterAll(() => database?.stop());
+
+  const save = (orgId: string, partnerId: string, version: number) =>
+    database.worker.transaction((tx) =>
+      policies.save(tx, { orgId, partnerId, security: { passwordMinLength: 10 + version }, version }),
+    );
+  const stored = async (orgId: string) =>
+    (await database.admin.query('SELECT security, version FROM organization_security WHERE org_id = $1', [orgId])).rows;
+
+  it('stores the newest version in any order', async () => {
+    const partnerId = randomUUID();
+    const orgId = await database.createOrganization(partnerId);
+    for (const version of [1, 3, 2]) await save(orgId, partnerId, version);
+    expect(await stored(orgId)).toEqual([{ security: { passwordMinLength: 13 }, version: '3' }]);
+  });
+
+  it('stores nothing for an unknown organization and one of another partner', async () => {
+    const orgId = await database.createOrganization(randomUUID());
+    await save(orgId, randomUUID(), 1);
+    await save(randomUUID(), randomUUID(), 1);
+    expect(await stored(orgId)).toEqual([]);
+  });
+});

@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import { NotFoundError } from '@rmm/service-kit';
+import { organizationCaller, partnerCaller, ProvisioningTestDatabase } from '../../test/provisioning-test-database.js';
+import { SitesRepository } from './sites.repository.js';
+
+describe('SitesRepository', () => {
+  let database: ProvisioningTestDatabase;
+  let sites: SitesRepository;
+  let partnerId: string;
+  let orgId: string;
+
+  beforeAll(async () => {
+    database = await ProvisioningTestDatabase.start();
+    sites = new SitesRepository(database.tenants, database.worker);
+  }, 60_000);
+  afterAll(() => database?.stop());
+  beforeEach(async () => {
+    partnerId = randomUUID();
+    orgId = await database.createOrganization(partnerId);
+  });
+
+  const names = async (
+    caller: ReturnType<typeof partnerCaller>,
+    filter: { siteIds?: string[]; search?: string } = {},
+  ) => (await sites.list(caller, { siteIds: null, ...filter }, { page: 1, limit: 10 })).rows.map(({ name }) => name);
+
+  it('lists the sites of the tenant, restricted to the given ids', async () => {
+    const main = await database.createSite(partnerId, orgId, 'Main');
+    await database.createSite(partnerId, orgId, 'Branch');
+    const other = await database.createOrganization(partnerId);
+    await database.createSite(partnerId, other, 'Other');
+    expect(await names(partnerCaller(partnerId))).toEqual(['Other', 'Branch', 'Main']);
+    expect(await names(organizationCaller(partnerId, orgId))).toEqual(['Branch', 'Main']);
+    expect(await names(partnerCaller(partnerId), { siteIds: [main] })).toEqual(['Main']);
+    expect(await names(partnerCaller(partnerId), { siteIds: [] })).toEqual([]);
+    expect(await names(partnerCaller(partnerId), { search: 'ranc' })).toEqual(['Branch']);
+    expect(await names(partnerCaller(randomUUID()))).toEqual([]);
+  });
+
+  it('hides the sites of an inactive organization', async () => {
+    const id = await database.createSite(partnerId, orgId);
+    await database.admin.query(`UPDATE organization SET status = 'suspended' WHERE id = $1`, [orgId]);
+    await expect(sites.get(partnerCaller(partnerId), id)).rejects.toThrow(NotFoundError);
+    expect(await names(partnerCaller(partnerId))).toEqual([]);
+  });
+
+  it('returns live sites to other services', async () => {
+    const [live, deleted] = [
+      await database.createSite(partnerId, orgId, 'Live'),
+      await database.createSite(partnerId, orgId, 'Deleted'),
+    ];
+    await database.admin.query('UPDATE site SET deleted_at = now() WHERE id = $1', [deleted]);
+    expect(await sites.listLiveIds(orgId, [live, deleted, randomUUID()])).toEqual([live]);
+    expect(await sites.findLive(orgId, live)).toMatchObject({ id: live, partnerId, version: '1' });
+    expect(await sites.findLive(orgId, deleted)).toBeNull();
+    expect(await sites.findLive(randomUUID(), live)).toBeNull();
+  });
+
+  it('creates a site with defaults', async () => {
+    const site = await database.tenants.transaction(partnerCaller(partnerId), (tx) =>
+      sites.create(tx, { partnerId, orgId, name: 'New  Site', timezone: 'UTC' }),
+    );
+    expect(site).toMatchObject({ nameKey: 'new site', version: '1', settings: {}, address: null, deletedAt: null });
+    expect(site.createdAt).toBeInstanceOf(Date);
+  });
+});
