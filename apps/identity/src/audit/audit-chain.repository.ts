@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { SqlExecutor } from '@rmm/persistence';
-import type { AuditHeadRow } from './audit-head.entity.js';
 import { EMPTY_CHAIN, type AuditHead, type SealedAuditRow } from './audit-chain.js';
+import type { AuditHeadRow } from './audit-head.entity.js';
 
 /** The chain of entries without a partner. */
 export const PLATFORM_CHAIN = 'platform';

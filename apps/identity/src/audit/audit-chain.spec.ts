@@ -27,33 +27,33 @@ const chain = () =>
     ['a', 'b', 'c', 'd'].map((id) => row(id)),
   ).sealed;
 
-describe('the audit chain', () => {
-  it('writes the same bytes whatever the order of keys', () => {
+describe('audit chain', () => {
+  it('serializes the same bytes whatever the order of keys', () => {
     expect(canonicalJson({ b: [1, { d: null, c: 'x' }], a: undefined })).toBe('{"b":[1,{"c":"x","d":null}]}');
     expect(canonicalJson({ a: 1, b: 2 })).toBe(canonicalJson({ b: 2, a: 1 }));
   });
 
-  it('goes on where the head stands', () => {
+  it('continues from the stored head', () => {
     const first = sealRows(EMPTY_CHAIN, [row('a')]);
     const second = sealRows(first.head, [row('b')]);
     expect(second.sealed[0]).toMatchObject({ sequence: 2, previousChecksum: first.head.checksum });
     expect(findFirstBreak(EMPTY_CHAIN, [...first.sealed, ...second.sealed])).toBeNull();
   });
 
-  it('finds a changed column', () => {
+  it('detects a changed column', () => {
     const rows = chain();
     rows[1] = { ...rows[1], result: 'failure' };
     expect(findFirstBreak(EMPTY_CHAIN, rows)).toEqual({ sequence: 2, id: 'b', kind: 'changed' });
   });
 
-  it('finds a row whose bytes were rewritten too', () => {
+  it('detects an entry whose canonical bytes were changed too', () => {
     const rows = chain();
     const forged = sealRows({ sequence: 1, checksum: rows[1].previousChecksum }, [row('b', { forged: true })]);
     rows.splice(1, 1, ...forged.sealed);
     expect(findFirstBreak(EMPTY_CHAIN, rows)).toEqual({ sequence: 3, id: 'c', kind: 'reordered' });
   });
 
-  it('finds a missing row', () => {
+  it('detects a missing entry', () => {
     const rows = chain().filter((r) => r.id !== 'c');
     expect(findFirstBreak(EMPTY_CHAIN, rows)).toEqual({ sequence: 4, id: 'd', kind: 'missing' });
   });

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { eventually } from '@rmm/testing-services';
+import { asText } from '../../test/api-examples/audit.js';
 import {
   ADMIN,
   cookiesOf,
@@ -11,9 +12,8 @@ import {
   totpCode,
   type IdentityReplica,
 } from '../../test/identity-test-app.js';
-import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, signInAdmin } from '../../test/users.js';
 import { attachFile, createPng } from '../../test/images.js';
-import { asText } from '../../test/api-examples/audit.js';
+import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, signInAdmin } from '../../test/users.js';
 
 const NEW_PASSWORD = 'another-horse-battery-8';
 const WRONG_PASSWORD = 'not-the-horse-battery-5';
@@ -36,7 +36,7 @@ interface SealedRow {
 
 type Who = 'admin' | 'member' | 'mover' | 'root' | 'limited';
 
-describe('the audit rows of what users do', () => {
+describe('audit entries of user actions', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
   let rows: SealedRow[];
@@ -62,11 +62,11 @@ describe('the audit rows of what users do', () => {
       const [requestId, from] = [randomUUID(), freshAddress()];
       called.set(requestId, { from, path });
       const headers = { ...options.headers, 'x-request-id': requestId, 'user-agent': USER_AGENT };
-      const answer = await call(method, path, body, { ...options, from, headers });
-      const isError = answer.status >= 400;
-      remember([body, ...(isError ? [] : [answer.body, cookiesOf(answer)])]);
-      for (const [name, value] of Object.entries(cookiesOf(answer))) if (name !== '' && value) secrets.add(value);
-      return answer;
+      const response = await call(method, path, body, { ...options, from, headers });
+      const isError = response.status >= 400;
+      remember([body, ...(isError ? [] : [response.body, cookiesOf(response)])]);
+      for (const [name, value] of Object.entries(cookiesOf(response))) if (name !== '' && value) secrets.add(value);
+      return response;
     });
   };
 
@@ -96,22 +96,22 @@ describe('the audit rows of what users do', () => {
     expectStatus(await identity.get('/audit-logs/verify', { bearer: admin }), 200);
   };
 
-  /** Sign-up, the own account and factors. @returns a session that has proved a factor */
+  /** Signs up, changes the account and its factors. @returns a session that has proved a factor */
   const actAsAdmin = async (): Promise<string> => {
-    const somebody = await registerPartner(identity);
-    users.admin = somebody;
-    const own = { bearer: somebody.bearer };
+    const someUser = await registerPartner(identity);
+    users.admin = someUser;
+    const own = { bearer: someUser.bearer };
     expectStatus(await identity.patch('/users/me', { name: 'Pat Rowan' }, own), 200);
     const picture = { ...own, send: attachFile(createPng(64, 64)) };
     expectStatus(await identity.call('post', '/users/me/avatar', undefined, picture), 200);
     expectStatus(await identity.delete('/users/me/avatar', own), 200);
     expectStatus(await identity.post('/auth/mfa/setup', undefined, own), 200);
     expectStatus(await identity.post('/auth/mfa/enable', { code: '000000' }, own), 400);
-    const { secret, recoveryCodes, bearer } = await enrollTotp(identity, somebody.bearer);
+    const { secret, recoveryCodes, bearer } = await enrollTotp(identity, someUser.bearer);
     const stepUp = { method: 'totp', operation: 'change_email' };
     expectStatus(await identity.post('/auth/mfa/step-up', { ...stepUp, code: '000000' }, { bearer }), 400);
     expectStatus(await identity.post('/auth/mfa/step-up', { ...stepUp, code: totpCode(secret) }, { bearer }), 200);
-    const challenged = await identity.post('/auth/login', { email: somebody.email, password: PASSWORD });
+    const challenged = await identity.post('/auth/login', { email: someUser.email, password: PASSWORD });
     const { tempToken } = expectStatus(challenged, 200).body;
     const [code] = recoveryCodes;
     expectStatus(await identity.post('/auth/mfa/verify', { tempToken, code }), 200);
@@ -158,8 +158,8 @@ describe('the audit rows of what users do', () => {
       const [resource, action] = pair.split(':');
       return { resource, action };
     });
-    const made = await identity.post('/roles', { name: 'Desk', permissions }, { bearer });
-    const id = expectStatus(made, 201).body.id as string;
+    const created = await identity.post('/roles', { name: 'Desk', permissions }, { bearer });
+    const id = expectStatus(created, 201).body.id as string;
     expectStatus(await identity.patch(`/roles/${id}`, { description: 'First line' }, { bearer }), 200);
     const cloned = await identity.post(`/roles/${viewer}/clone`, { name: 'Our viewer' }, { bearer });
     expectStatus(await identity.delete(`/roles/${expectStatus(cloned, 201).body.id}`, { bearer }), 200);
@@ -242,7 +242,7 @@ describe('the audit rows of what users do', () => {
     ['audit.verify', 'admin', 'audit_log'],
     ['access.denied', 'member', 'route', 'denied', 'permission_denied'],
     ['access.denied', 'limited', 'route', 'denied', 'permission_not_delegable'],
-  ])('%s by %s says who, what and from where', (action, who, resourceType, result = 'success', reason) => {
+  ])('%s by %s names actor, resource and client', (action, who, resourceType, result = 'success', reason) => {
     const found = ofAction(action, who, result, reason);
     expect(found).not.toEqual([]);
     for (const row of found) {
@@ -256,17 +256,17 @@ describe('the audit rows of what users do', () => {
     }
   });
 
-  it('of strangers name the address that was typed in', () => {
+  it('name the submitted address when the user is unknown', () => {
     const found = rows.filter(({ action }) => action === 'auth.registration.requested');
     expect(found).toEqual([expect.objectContaining({ actorId: null, actorEmail: users.admin?.email })]);
   });
 
-  it('are written by the change itself: no call of identity needs a fallback', () => {
+  it('are written by the use case and never by the fallback', () => {
     const fallbacks = rows.filter(({ action }) => action.startsWith('request.'));
     expect(fallbacks.map(({ canonical }) => canonical)).toEqual([]);
   });
 
-  it('hold no password, token, code or secret of the run', () => {
+  it('contain no password, token, code or secret', () => {
     expect([...secrets]).toEqual(expect.arrayContaining([PASSWORD, NEW_PASSWORD, WRONG_PASSWORD]));
     expect(secrets.size).toBeGreaterThan(40);
     const leaks = [...secrets].flatMap((secret) => {

@@ -1,5 +1,5 @@
-import { Readable } from 'node:stream';
 import { Inject, Injectable, StreamableFile } from '@nestjs/common';
+import { Readable } from 'node:stream';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
 import { Clock, RateLimits } from '@rmm/service-kit';

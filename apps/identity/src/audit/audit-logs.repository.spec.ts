@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import pg from 'pg';
 import type { UserCaller } from '@rmm/access';
 import { bindParameters, Cursors, keysetPage, type SqlParams, type TenantContext } from '@rmm/persistence';
-import pg from 'pg';
 import { minuteOf } from '../../test/audit-rows.js';
 import { IdentityTestApp } from '../../test/identity-test-app.js';
 import { auditSearch } from './audit-logs.repository.js';
@@ -19,7 +19,7 @@ interface Node {
   Plans?: Node[];
 }
 
-describe('a search of the audit trail', () => {
+describe('auditSearch', () => {
   let testApp: IdentityTestApp;
   let client: pg.Client;
   const [partnerId, orgId, userId] = [randomUUID(), randomUUID(), randomUUID()];
@@ -105,7 +105,7 @@ describe('a search of the audit trail', () => {
     ['for a resource', partner, { resourceId: 'rare' }],
     ['for a minute', partner, time],
     ['for an action in a minute', partner, { ...time, action: 'thing.make_7' }],
-  ])('%s looks at no more than the page and what lies between', async (_, tenant, filters) => {
+  ])('%s reads only the rows of the page and those before the next match', async (_, tenant, filters) => {
     for (const direction of ['asc', 'desc'] as const) {
       expect(lookedAt(await explained(tenant, filters, direction))).toBeLessThanOrEqual(FEW);
     }

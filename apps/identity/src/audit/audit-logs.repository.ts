@@ -1,5 +1,5 @@
-import { createHmac } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
+import { createHmac } from 'node:crypto';
 import type { UserCaller } from '@rmm/access';
 import {
   Cursors,

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { AccessSnapshots, InvalidAccessToken, type UserCaller } from '@rmm/access';
 import { TenantDatabase } from '@rmm/persistence';
 import { eventually } from '@rmm/testing-services';
+import { asText } from '../../test/api-examples/audit.js';
 import { auditRow, minuteOf } from '../../test/audit-rows.js';
 import {
   expectStatus,
@@ -12,7 +13,6 @@ import {
   type IdentityReplica,
 } from '../../test/identity-test-app.js';
 import { inviteAndAccept, registerPartner, roleId, signInAdmin, type TestUser } from '../../test/users.js';
-import { asText } from '../../test/api-examples/audit.js';
 import { AuditExportService } from './audit-export.service.js';
 import { AuditSealer } from './audit-sealer.consumer.js';
 
@@ -26,7 +26,7 @@ interface Row {
   details: Record<string, unknown>;
 }
 
-describe('the audit trail', () => {
+describe('audit logs', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
   let acme: TestUser;
@@ -83,13 +83,13 @@ describe('the audit trail', () => {
     identity.get(`/audit-logs/export?${query}`, { bearer, send: asText });
   const idsOf = ({ body }: TestResponse) => (body.data as Row[]).map(({ resourceId }) => resourceId);
   const textOf = ({ body }: TestResponse) => body as unknown as string;
-  const linesOf = (answer: TestResponse) =>
-    textOf(answer)
+  const linesOf = (response: TestResponse) =>
+    textOf(response)
       .split('\n')
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line) as Row);
 
-  describe('as a list', () => {
+  describe('list', () => {
     it.each([
       ['actorId=ann', ['k1', 'r1']],
       ['action=api_key.create', ['k1']],
@@ -99,17 +99,17 @@ describe('the audit trail', () => {
       ['result=denied', ['k3']],
       ['actorId=ann&action=api_key.*&resourceType=thing&result=success', ['k1']],
       ['actorId=nobody', []],
-    ])('answers %s, newest first', async (filter, ids) => {
-      const answer = expectStatus(await list(acme, `${SEEDED}&${filter}`), 200);
-      expect(idsOf(answer)).toEqual(ids);
+    ])('returns the entries of %s, newest first', async (filter, ids) => {
+      const response = expectStatus(await list(acme, `${SEEDED}&${filter}`), 200);
+      expect(idsOf(response)).toEqual(ids);
     });
 
-    it('answers for one organization and for a stretch of time, its end excluded', async () => {
+    it('filters by organization and by a range of time without its end', async () => {
       expect(idsOf(await list(acme, `${SEEDED}&orgId=${north}`))).toEqual(['k1']);
       expect(idsOf(await list(acme, `from=${minuteOf(2)}&to=${minuteOf(4)}`))).toEqual(['k2', 'k1']);
     });
 
-    it('keeps everybody inside their reach', async () => {
+    it('returns only entries within the access of the caller', async () => {
       expect(idsOf(await list(acme, SEEDED))).toEqual(['k3', 'k2', 'k1', 'r1']);
       expect(idsOf(await list(selected, SEEDED))).toEqual(['k1']);
       expect(idsOf(await list(orgAdmin, SEEDED))).toEqual(['k1']);
@@ -118,26 +118,26 @@ describe('the audit trail', () => {
       expect(idsOf(await list(root, SEEDED))).toEqual(['k9', 'k3', 'k2', 'k1', 'r1']);
     });
 
-    it('is closed without the permission, and for organizations elsewhere', async () => {
+    it('returns 403 without the permission and for organizations of another tenant', async () => {
       expect(await list(viewer, '')).toMatchObject({ status: 403, body: { code: 'permission_denied' } });
       for (const [who, orgId] of [
         [acme, foreign],
         [selected, south],
         [orgAdmin, south],
       ] as const) {
-        const answer = await list(who, `orgId=${orgId}`);
-        expect(answer).toMatchObject({ status: 403, body: { code: 'organization_access_denied' } });
+        const response = await list(who, `orgId=${orgId}`);
+        expect(response).toMatchObject({ status: 403, body: { code: 'organization_access_denied' } });
       }
     });
 
     it.each(['from=yesterday', 'to=2026-11-01T00:00:00', 'orgId=x', 'result=maybe', 'limit=101', 'limit=x'])(
-      'refuses %s',
+      'returns 400 for %s',
       async (query) => {
         expect(await list(acme, query)).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
       },
     );
 
-    it('goes on where a page ended, for the same caller and the same filters only', async () => {
+    it('continues from a cursor for the same caller and filters only', async () => {
       const first = await list(acme, `${SEEDED}&limit=3`);
       expect(idsOf(first)).toEqual(['k3', 'k2', 'k1']);
       const cursor = first.body.pagination.nextCursor as string;
@@ -156,15 +156,15 @@ describe('the audit trail', () => {
     });
   });
 
-  describe('as a file', () => {
-    it('is a table with a header, oldest first, as attachment', async () => {
-      const answer = expectStatus(await exported(acme, SEEDED), 200);
-      expect(answer.headers).toMatchObject({
+  describe('export', () => {
+    it('sends a CSV attachment with a header, oldest first', async () => {
+      const response = expectStatus(await exported(acme, SEEDED), 200);
+      expect(response.headers).toMatchObject({
         'content-type': 'text/csv; charset=utf-8',
         'content-disposition': expect.stringMatching(/^attachment; filename="audit-log-\d{8}T\d{6}Z\.csv"$/),
         'cache-control': 'no-store',
       });
-      const [header, ...lines] = textOf(answer).trimEnd().split('\r\n');
+      const [header, ...lines] = textOf(response).trimEnd().split('\r\n');
       expect(header).toMatch(/^id,sequence,partnerId,orgId,timestamp,/);
       expect(lines.map((line) => line.split(',')[8])).toEqual([
         'role.create',
@@ -174,19 +174,19 @@ describe('the audit trail', () => {
       ]);
     });
 
-    it('is one object a line on demand, with the filters and the reach of the list', async () => {
-      const answer = expectStatus(await exported(acme, `${SEEDED}&format=ndjson&action=api_key.*`), 200);
-      expect(answer.headers['content-type']).toBe('application/x-ndjson');
-      expect(linesOf(answer).map(({ resourceId }) => resourceId)).toEqual(['k1', 'k2']);
-      const narrow = await exported(selected, `${SEEDED}&format=ndjson`);
-      expect(linesOf(narrow).map(({ resourceId }) => resourceId)).toEqual(['k1']);
+    it('sends one JSON object per line with the filters and access of the list', async () => {
+      const response = expectStatus(await exported(acme, `${SEEDED}&format=ndjson&action=api_key.*`), 200);
+      expect(response.headers['content-type']).toBe('application/x-ndjson');
+      expect(linesOf(response).map(({ resourceId }) => resourceId)).toEqual(['k1', 'k2']);
+      const restricted = await exported(selected, `${SEEDED}&format=ndjson`);
+      expect(linesOf(restricted).map(({ resourceId }) => resourceId)).toEqual(['k1']);
       const own = await exported(orgAdmin, `${SEEDED}&format=ndjson`);
       expect(linesOf(own).map(({ resourceId }) => resourceId)).toEqual(['k1']);
       const none = await exported(acme, `${SEEDED}&format=ndjson&actorId=nobody`);
       expect(textOf(none)).toBe('');
     });
 
-    it('disarms what a spreadsheet would run', async () => {
+    it('escapes cells that a spreadsheet would interpret as formulas', async () => {
       const evil = auditRow(acme.partnerId, 20_000, { resourceName: '=1+1', userAgent: '@SUM(A1)', actorId: 'eve' });
       await seal([evil]);
       const text = textOf(await exported(acme, 'actorId=eve'));
@@ -194,14 +194,14 @@ describe('the audit trail', () => {
       expect(text).toContain(",'@SUM(A1),");
     });
 
-    it('is closed without the permission, for other organizations and for formats unknown', async () => {
+    it('refuses a caller without permission, other organizations and unknown formats', async () => {
       expect(await exported(viewer, '')).toMatchObject({ status: 403 });
       expect(await exported(acme, `orgId=${foreign}`)).toMatchObject({ status: 403 });
       expect(await exported(acme, 'format=xlsx')).toMatchObject({ status: 400 });
       expect(await exported(acme, 'from=yesterday')).toMatchObject({ status: 400 });
     });
 
-    it('is a row itself, with its filters', async () => {
+    it('records an audit entry with its filters', async () => {
       expectStatus(await exported(acme, 'format=ndjson&actorId=marked'), 200);
       await eventually(async () => {
         const { body } = await list(acme, 'action=audit.export');
@@ -212,7 +212,7 @@ describe('the audit trail', () => {
       });
     });
 
-    it('may be asked for ten times an hour by a user', async () => {
+    it('is limited to ten exports an hour per user', async () => {
       const { bearer } = await inviteAndAccept(identity, acme.bearer, { roleId: await role('Partner Admin') });
       const statuses: number[] = [];
       for (let i = 0; i < 11; i++) statuses.push((await exported({ bearer }, 'actorId=nobody')).status);
@@ -220,7 +220,7 @@ describe('the audit trail', () => {
     });
   });
 
-  describe('as a long file', () => {
+  describe('long export', () => {
     const ROWS = 2_600;
     let bearer: string;
     let port: number;
@@ -236,7 +236,7 @@ describe('the audit trail', () => {
     afterEach(() => jest.restoreAllMocks());
 
     const server = () => identity.app.getHttpServer() as Server;
-    /** Whom a bearer stands for, as the guard finds out. */
+    /** Returns the caller of a bearer token. */
     const callerOf = async (who: TestUser): Promise<UserCaller> => {
       const claims = JSON.parse(Buffer.from(who.bearer.split('.')[1], 'base64url').toString()) as { sid: string };
       const { userId, partnerId } = who;
@@ -270,7 +270,7 @@ describe('the audit trail', () => {
         if (page === failed) throw new Error('the database went away');
       });
 
-    it('comes whole, each row once, in order', async () => {
+    it('contains every entry once and in order', async () => {
       const response = await open();
       const chunks: Buffer[] = [];
       for await (const chunk of response) chunks.push(chunk as Buffer);
@@ -281,7 +281,7 @@ describe('the audit trail', () => {
       );
     });
 
-    it('is read no faster than it is taken', async () => {
+    it('reads pages no faster than the client consumes them', async () => {
       const pages = watchPages();
       const file = await identity.app
         .get(AuditExportService)
@@ -295,10 +295,10 @@ describe('the audit trail', () => {
       stream.destroy();
     });
 
-    it('is read no further once its reader is gone', async () => {
+    it('stops reading when the client disconnects', async () => {
       let release = () => undefined as void;
-      const held = new Promise<void>((resolve) => (release = resolve));
-      const pages = watchPages((page) => (page === 2 ? held : undefined));
+      const blocked = new Promise<void>((resolve) => (release = resolve));
+      const pages = watchPages((page) => (page === 2 ? blocked : undefined));
       const response = await open();
       await eventually(() => expect(pages.read).toBe(2));
       response.destroy();
@@ -309,7 +309,7 @@ describe('the audit trail', () => {
       expect(pages.read).toBe(2);
     });
 
-    it('ends where its reader is signed out', async () => {
+    it('ends when the session of the caller ends', async () => {
       const leaver = await inviteAndAccept(identity, acme.bearer, { roleId: await role('Partner Admin') });
       const caller = await callerOf({ ...leaver, partnerId: acme.partnerId });
       const file = await identity.app.get(AuditExportService).open(caller, { format: 'csv', actorId: 'long' });
@@ -323,7 +323,7 @@ describe('the audit trail', () => {
       expect(taken).toHaveLength(1);
     });
 
-    it('that breaks off in the middle does not look whole', async () => {
+    it('cuts the connection when a later page fails', async () => {
       failingAt(3);
       const response = await open();
       await expect(
@@ -334,7 +334,7 @@ describe('the audit trail', () => {
       expect(response.complete).toBe(false);
     });
 
-    it('that cannot begin is an error like any other', async () => {
+    it('returns an error response when the first page fails', async () => {
       failingAt(1);
       const response = await open();
       expect(response.statusCode).toBe(500);

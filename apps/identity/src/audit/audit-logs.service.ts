@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { OrganizationDirectory, type UserCaller } from '@rmm/access';
-import type { AuditLogDto, AuditLogPageDto } from './dto/audit-log.dto.js';
+import type { KeysetRows } from '@rmm/persistence';
 import { toAuditLogDto, type AuditLogRow } from './audit-log.mapper.js';
 import { AuditLogsRepository } from './audit-logs.repository.js';
 import { CallerRevalidator } from './caller-revalidator.service.js';
 import type { AuditFiltersDto, ListAuditLogsDto } from './dto/audit-filters.dto.js';
-import type { KeysetRows } from '@rmm/persistence';
+import type { AuditLogDto, AuditLogPageDto } from './dto/audit-log.dto.js';
 
 /** Reads the audit trail within the caller's access. */
 @Injectable()

@@ -1,8 +1,8 @@
 import type { AuditEntry, Envelope } from '@rmm/contracts';
 import { redactDetails, oneLine } from '@rmm/messaging';
 import { isUuid } from '@rmm/service-kit';
-import { AUDIT_RESULTS } from './dto/audit-log.dto.js';
 import type { AuditRow } from './audit-chain.js';
+import { AUDIT_RESULTS } from './dto/audit-log.dto.js';
 
 const ACTOR_TYPES = ['user', 'api_key', 'agent', 'system'];
 const MAX_TEXT = 1_000;

@@ -17,7 +17,7 @@ interface Row {
   ip_address: string | null;
 }
 
-describe('the sealing of audit rows', () => {
+describe('AuditSealer', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
   let credentials: NatsLink;
@@ -61,7 +61,7 @@ describe('the sealing of audit rows', () => {
       ...changes,
     },
   });
-  /** As another service's relay does; `msgID` would make the stream drop a repetition, so it is left out. */
+  /** Publishes as the relay of another service, without `msgID`, because the stream would drop a repetition. */
   const publish = async (...messages: unknown[]) => {
     const stream = credentials.connection.jetstream();
     for (const each of messages) await stream.publish('rmm.audit.credentials', JSON.stringify(each));
@@ -75,11 +75,11 @@ describe('the sealing of audit rows', () => {
       return rows;
     });
   const verified = async (partnerId: string) => {
-    const answer = await identity.get(`/audit-logs/verify?partnerId=${partnerId}`, { bearer: root });
-    return expectStatus(answer, 200).body.data.verified as boolean;
+    const response = await identity.get(`/audit-logs/verify?partnerId=${partnerId}`, { bearer: root });
+    return expectStatus(response, 200).body.data.verified as boolean;
   };
 
-  it('takes the rows of other services as they come', async () => {
+  it('seals entries of other services in order of arrival', async () => {
     const partnerId = randomUUID();
     await publish(message(partnerId, 'api_key.create'), message(partnerId, 'api_key.revoke'));
     const rows = await sealed(partnerId, 2);
@@ -90,7 +90,7 @@ describe('the sealing of audit rows', () => {
     expect(await verified(partnerId)).toBe(true);
   });
 
-  it('keeps one row of a message that comes again, in one batch or much later', async () => {
+  it('stores one entry for a redelivered message, in the same batch or later', async () => {
     const partnerId = randomUUID();
     const twice = message(partnerId, 'api_key.create');
     await publish(twice, twice);
@@ -101,7 +101,7 @@ describe('the sealing of audit rows', () => {
     expect(await verified(partnerId)).toBe(true);
   });
 
-  it('seals what comes late in the order in which it came', async () => {
+  it('seals late entries in order of arrival', async () => {
     const partnerId = randomUUID();
     const late = { ...message(partnerId, 'site.create'), timestamp: '2026-01-05T00:00:00.000Z' };
     await publish(message(partnerId, 'api_key.create'), late);
@@ -114,7 +114,7 @@ describe('the sealing of audit rows', () => {
     expect(body.data).toMatchObject({ verified: true, checkedRows: 2 });
   });
 
-  it('hashes what it will read again, whatever way a time or an id was written', async () => {
+  it('hashes times and ids in the form in which they are read back', async () => {
     const partnerId = randomUUID();
     const details = {
       big: 1e21,
@@ -131,7 +131,7 @@ describe('the sealing of audit rows', () => {
     expect(await verified(partnerId)).toBe(true);
   });
 
-  it('is held up by nothing that is no audit row', async () => {
+  it('rejects messages that are no audit entries and seals the others', async () => {
     const partnerId = randomUUID();
     const without = (name: keyof AuditEntry) => message(partnerId, 'bad', { [name]: undefined });
     await publish(
@@ -150,7 +150,7 @@ describe('the sealing of audit rows', () => {
     expect(await verified(partnerId)).toBe(true);
   });
 
-  it('leaves a row behind that the database refuses, and not its neighbors', async () => {
+  it('seals the other entries of a batch when the database refuses one', async () => {
     const partnerId = randomUUID();
     const repository = identity.app.get(AuditChainRepository);
     const insert = repository.insert.bind(repository);
@@ -165,13 +165,13 @@ describe('the sealing of audit rows', () => {
     expect(await verified(partnerId)).toBe(true);
   }, 20_000);
 
-  it('takes secrets out of rows that a service put together by hand', async () => {
+  it('redacts secrets in entries that a service built by hand', async () => {
     const partnerId = randomUUID();
     await publish(message(partnerId, 'api_key.create', { details: { nested: [{ token: 'abc' }] } }));
     expect((await sealed(partnerId, 1))[0].details).toEqual({ nested: [{ token: '[removed]' }] });
   });
 
-  it('shares a chain among replicas', async () => {
+  it('keeps one chain when several replicas seal', async () => {
     const replica = await testApp.startReplica();
     const partnerIds = [randomUUID(), randomUUID()];
     await publish(...Array.from({ length: 200 }, (_, i) => message(partnerIds[i % 2], `act.${i}`)));
@@ -182,13 +182,13 @@ describe('the sealing of audit rows', () => {
     await replica.stop();
   });
 
-  it('waits for a broker that is away: the change is made, its row stays in the outbox and comes later', async () => {
+  it('delivers entries from the outbox after an outage of the broker', async () => {
     const partner = await registerPartner(identity);
     await eventually(async () => expect((await rowsOf(partner.partnerId)).length).toBeGreaterThan(0));
     await testApp.nats.stop();
     const name = `Renamed ${freshEmail()}`;
-    const answer = await identity.patch('/users/me', { name }, { bearer: partner.bearer });
-    expectStatus(answer, 200);
+    const response = await identity.patch('/users/me', { name }, { bearer: partner.bearer });
+    expectStatus(response, 200);
     const waiting = await testApp.query(
       `select 1 from outbox where subject = 'rmm.audit.identity' and payload::json ->> 'partnerId' = $1`,
       [partner.partnerId],
@@ -203,8 +203,8 @@ describe('the sealing of audit rows', () => {
     );
   }, 60_000);
 
-  describe('of a call', () => {
-    it('names the address behind trusted proxies only, and one line of the agent', async () => {
+  describe('request context', () => {
+    it('records the client address behind trusted proxies and one line of the user agent', async () => {
       const partner = await registerPartner(identity);
       const headers = { 'user-agent': `Spec/1.0 ${'x'.repeat(2_000)}` };
       const from = '203.0.113.250, 198.51.100.77';
@@ -219,7 +219,7 @@ describe('the sealing of audit rows', () => {
       expect(row.user_agent).toHaveLength(512);
     });
 
-    it('keeps line breaks out of the agent', async () => {
+    it('removes line breaks from the user agent', async () => {
       const partnerId = randomUUID();
       const caller = { actor: { type: 'system', id: null }, tenant: { partnerId, orgId: null } } as const;
       await runInContext({ requestId: 'r', userAgent: 'Spec\r\n2026 forged line' }, () =>

@@ -1,9 +1,9 @@
 import { Module } from '@nestjs/common';
+import { AuditChainRepository } from './audit-chain.repository.js';
 import { AuditExportService } from './audit-export.service.js';
 import { AuditLogsController } from './audit-logs.controller.js';
-import { AuditLogsService } from './audit-logs.service.js';
-import { AuditChainRepository } from './audit-chain.repository.js';
 import { AuditLogsRepository } from './audit-logs.repository.js';
+import { AuditLogsService } from './audit-logs.service.js';
 import { AuditSealer } from './audit-sealer.consumer.js';
 import { CallerRevalidator } from './caller-revalidator.service.js';
 import { ChainVerificationService } from './chain-verification.service.js';

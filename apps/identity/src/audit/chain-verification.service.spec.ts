@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { SqlExecutor } from '@rmm/persistence';
+import { bindParameters, type SqlExecutor, type SqlParams } from '@rmm/persistence';
 import { auditRow, minuteOf } from '../../test/audit-rows.js';
 import { expectStatus, IdentityTestApp, type IdentityReplica } from '../../test/identity-test-app.js';
 import { inviteAndAccept, registerPartner, roleId, signInAdmin } from '../../test/users.js';
 import { checksumOf, sealRows } from './audit-chain.js';
-import { AuditSealer } from './audit-sealer.consumer.js';
 import { AuditChainRepository } from './audit-chain.repository.js';
+import { AuditSealer } from './audit-sealer.consumer.js';
 
-describe('the verification of the audit trail', () => {
+describe('ChainVerificationService', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
   let root: string;
@@ -29,8 +29,8 @@ describe('the verification of the audit trail', () => {
     return { partnerId, ids: rows.map(({ id }) => id) };
   };
   const verify = async (partnerId: string, query = '') => {
-    const answer = await identity.get(`/audit-logs/verify?partnerId=${partnerId}${query}`, { bearer: root });
-    return expectStatus(answer, 200).body.data as {
+    const response = await identity.get(`/audit-logs/verify?partnerId=${partnerId}${query}`, { bearer: root });
+    return expectStatus(response, 200).body.data as {
       verified: boolean;
       checkedRows: number;
       firstBreak: unknown;
@@ -38,10 +38,10 @@ describe('the verification of the audit trail', () => {
       toSequence: number | null;
     };
   };
-  /** As somebody who owns the database. */
+  /** Runs a statement as the owner of the database. */
   const tamper = (sql: string, ...params: unknown[]) => testApp.query(sql, params);
 
-  it('confirms what was sealed, in whatever months it happened', async () => {
+  it('verifies a chain across several months', async () => {
     const { partnerId } = await parentChain(0, 1, -200_000, 60_000, 2);
     const partitions = await testApp.query(
       'select distinct tableoid from audit_entry where partner_id = $1', // rows of one chain in several partitions
@@ -62,7 +62,7 @@ describe('the verification of the audit trail', () => {
     });
   });
 
-  it('has nothing to say against a chain without rows', async () => {
+  it('verifies an empty chain', async () => {
     expect(await verify(randomUUID())).toMatchObject({ verified: true, checkedRows: 0, fromSequence: null });
   });
 
@@ -91,31 +91,33 @@ describe('the verification of the audit trail', () => {
       2,
       'reordered',
     ],
-  ])('finds %s', (_, sql, sequence, kind) => {
-    it('and says where', async () => {
+  ])('when %s', (_, sql, sequence, kind) => {
+    it('returns the position of the break', async () => {
       const { partnerId } = await parentChain(0, 1, 2, 3, 4);
       await tamper(sql, partnerId);
-      const verdict = await verify(partnerId);
-      expect(verdict.verified).toBe(false);
-      expect(verdict.firstBreak).toMatchObject({ sequence, kind });
+      const result = await verify(partnerId);
+      expect(result.verified).toBe(false);
+      expect(result.firstBreak).toMatchObject({ sequence, kind });
     });
   });
 
-  it('finds a row beyond the last one sealed', async () => {
+  it('detects an entry after the head', async () => {
     const { partnerId } = await parentChain(0, 1);
     const [head] = await testApp.query<{ checksum: string }>('select checksum from audit_head where chain = $1', [
       partnerId,
     ]);
     const { sealed } = sealRows({ sequence: 2, checksum: head.checksum }, [auditRow(partnerId, 2)]);
     const owner: SqlExecutor = {
-      query: <Row>(sql: string, params: readonly unknown[] = []) =>
-        testApp.query<object>(sql, [...params]) as Promise<Row[]>,
+      query: <Row>(sql: string, params?: SqlParams) => {
+        const { text, values } = bindParameters(sql, params);
+        return testApp.query<object>(text, values) as Promise<Row[]>;
+      },
     };
     await identity.app.get(AuditChainRepository).insert(owner, sealed);
     expect((await verify(partnerId)).firstBreak).toEqual({ sequence: 3, id: sealed[0].id, kind: 'reordered' });
   });
 
-  it('finds an end that was sealed anew', async () => {
+  it('detects a head that was sealed again', async () => {
     const { partnerId, ids } = await parentChain(0, 1, 2);
     const [last] = await testApp.query<{ canonical: string; previous_checksum: string }>(
       'select canonical, previous_checksum from audit_entry where id = $1',
@@ -131,7 +133,7 @@ describe('the verification of the audit trail', () => {
     expect((await verify(partnerId)).firstBreak).toMatchObject({ sequence: 3, kind: 'changed' });
   });
 
-  describe('of a stretch of time', () => {
+  describe('range of time', () => {
     /** Minute 11 and 12 came late: their places are after minute 40. */
     const chain = () => parentChain(0, 10, 20, 30, 40, 11, 12, 50);
     const between = (from: number | null, to: number | null) =>
@@ -157,13 +159,13 @@ describe('the verification of the audit trail', () => {
       ['its first row', 3, 4, 'missing'],
       ['a row within', 4, 5, 'missing'],
       ['its last row', 5, 5, 'missing'],
-    ])('shows that %s is gone', async (_, gone, sequence, kind) => {
+    ])('detects that %s is missing', async (_, gone, sequence, kind) => {
       const { partnerId } = await chain();
       await tamper('delete from audit_entry where partner_id = $1 and sequence = $2', partnerId, gone);
       expect((await verify(partnerId, between(20, 41))).firstBreak).toMatchObject({ sequence, kind });
     });
 
-    it('is not concerned with what lies elsewhere', async () => {
+    it('ignores breaks outside of the range', async () => {
       const { partnerId } = await chain();
       await tamper(`update audit_entry set action = 'forged' where partner_id = $1 and sequence in (1, 8)`, partnerId);
       expect(await verify(partnerId, between(20, 41))).toMatchObject({ verified: true });
@@ -171,7 +173,7 @@ describe('the verification of the audit trail', () => {
     });
   });
 
-  it('is not misled by what is sealed meanwhile', async () => {
+  it('stays correct while entries are sealed concurrently', async () => {
     const { partnerId } = await parentChain(0, 1, 2);
     const repository = identity.app.get(AuditChainRepository);
     const listChain = repository.listChain.bind(repository);
@@ -182,12 +184,12 @@ describe('the verification of the audit trail', () => {
     expect(await verify(partnerId)).toMatchObject({ verified: true, checkedRows: 3, head: { sequence: 3 } });
     jest.restoreAllMocks();
     const sealing = Promise.all(Array.from({ length: 20 }, (_, i) => seal([auditRow(partnerId, 100 + i)])));
-    const verdicts = await Promise.all(Array.from({ length: 20 }, () => verify(partnerId)));
+    const results = await Promise.all(Array.from({ length: 20 }, () => verify(partnerId)));
     await sealing;
-    expect(verdicts.filter(({ verified }) => !verified)).toEqual([]);
+    expect(results.filter(({ verified }) => !verified)).toEqual([]);
   });
 
-  it('walks a chain of any length in the memory of a page', async () => {
+  it('checks a long chain in the memory of one page', async () => {
     const partnerId = randomUUID();
     const ROWS = 30_000;
     for (let start = 0; start < ROWS; start += 10_000) {
@@ -200,8 +202,8 @@ describe('the verification of the audit trail', () => {
     expect(Math.max(...sizes)).toBeLessThanOrEqual(500);
   }, 120_000);
 
-  describe('is for', () => {
-    it('members of the whole partner with the permission, for their own partner only', async () => {
+  describe('access', () => {
+    it('allows members with full partner access for their own partner only', async () => {
       const acme = await registerPartner(identity);
       const invite = async (role: string, more = {}, query = '') =>
         inviteAndAccept(identity, acme.bearer, { roleId: await roleId(identity, acme.bearer, role, query), ...more });
@@ -219,7 +221,7 @@ describe('the verification of the audit trail', () => {
       expect(await ask(acme.bearer, '?from=x')).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
     });
 
-    it('the platform, whose own acts form a chain of their own', async () => {
+    it('allows the platform, whose entries form a separate chain', async () => {
       await seal([auditRow(null, 0), auditRow(null, 1)]);
       const { body } = expectStatus(await identity.get('/audit-logs/verify', { bearer: root }), 200);
       expect(body.data).toMatchObject({ partnerId: null, verified: true });

@@ -12,8 +12,8 @@ import {
   type ChainPosition,
   type TimeRange,
 } from './audit-chain.repository.js';
-import type { ChainBreakDto, ChainVerificationDto } from './dto/chain-verification.dto.js';
 import type { VerifyAuditLogsDto } from './dto/audit-filters.dto.js';
+import type { ChainBreakDto, ChainVerificationDto } from './dto/chain-verification.dto.js';
 
 const PAGE = 500; // rows
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';

@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import { InjectQueue } from '@nestjs/bullmq';
 import { Inject, Injectable } from '@nestjs/common';
+import type { Queue } from 'bullmq';
+import { randomUUID } from 'node:crypto';
 import { jobContext, type OutboxTransaction } from '@rmm/messaging';
 import { KeyRing } from '@rmm/secrets';
 import { Logger } from '@rmm/service-kit';
-import type { Queue } from 'bullmq';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import type { MailTemplateName, MailVariables } from './mail-templates.js';
 import { MailRepository } from './mail.repository.js';

@@ -1,9 +1,9 @@
+import { Inject, Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Inject, Injectable } from '@nestjs/common';
-import { Clock } from '@rmm/service-kit';
 import nodemailer, { type Transporter } from 'nodemailer';
+import { Clock } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import type { RenderedMail } from './mail-templates.js';
 

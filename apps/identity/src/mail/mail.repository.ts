@@ -7,7 +7,7 @@ export type NewMailRow = Pick<Mail, 'id' | 'recipient' | 'template' | 'locale' |
 };
 
 export type LeasedMail = Pick<Mail, 'id' | 'recipient' | 'locale' | 'attempts'> & {
-  /** As stored: an older version may have written it. */
+  /** Any text: an older version may have stored it. */
   template: string;
   valuesSealed: string;
 };

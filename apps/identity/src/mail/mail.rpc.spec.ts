@@ -5,7 +5,7 @@ import { eventually } from '@rmm/testing-services';
 import { freshEmail, IdentityTestApp, type IdentityReplica } from '../../test/identity-test-app.js';
 import { registerPartner } from '../../test/users.js';
 
-describe('mail for other services', () => {
+describe('MailRpc', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
   let link: NatsLink;
@@ -30,7 +30,7 @@ describe('mail for other services', () => {
       ...more,
     });
 
-  it('is sent once for a key, however often it is asked for', async () => {
+  it('sends one mail for repeated requests with the same key', async () => {
     const email = freshEmail();
     const replies = await Promise.all(Array.from({ length: 5 }, () => send({ to: [email] })));
     expect(replies).toEqual(replies.map(() => ({ accepted: true })));
@@ -42,7 +42,7 @@ describe('mail for other services', () => {
     expect(rows).toHaveLength(2);
   });
 
-  describe('to those who may act', () => {
+  describe('audience', () => {
     let partnerId: string;
     let admin: string;
     const failed = (orgId: string, idempotencyKey = `webhook-failed:${orgId}`) =>
@@ -70,7 +70,7 @@ describe('mail for other services', () => {
       ({ partnerId, email: admin } = await registerPartner(identity));
     }, 30_000);
 
-    it('goes to the active members of the organization who hold the permission, by name and once', async () => {
+    it('sends one mail to each active member of the organization with the permission', async () => {
       const orgId = randomUUID();
       const robin = await member(orgId, 'Robin', 'org_admin');
       const kim = await member(orgId, 'Kim', 'org_admin');
@@ -92,7 +92,7 @@ describe('mail for other services', () => {
       expect(await testApp.query(wrong, [[...others, admin]])).toEqual([]);
     });
 
-    it('goes to the administrators of the partner when nobody in the organization does', async () => {
+    it('sends to the partner administrators when no member has the permission', async () => {
       const orgId = randomUUID();
       const viewer = await member(orgId, 'Viewer', 'org_viewer');
       await failed(orgId);
@@ -104,7 +104,7 @@ describe('mail for other services', () => {
     });
   });
 
-  it.each(['password-reset', 'no-such-mail'])('is not %s', async (template) => {
+  it.each(['password-reset', 'no-such-mail'])('refuses the template %s', async (template) => {
     await expect(send({ template })).rejects.toMatchObject({ status: 400 });
   });
 });

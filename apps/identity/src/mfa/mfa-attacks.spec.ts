@@ -14,8 +14,8 @@ import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf } from 
 const invalid = { status: 400, body: { code: 'mfa_code_invalid' } };
 const ended = { status: 401, body: { code: 'mfa_session_invalid' } };
 
-/** What somebody with the password, but without the factor, might try. */
-describe('an attack on the second factor', () => {
+/** Attacks by a user who knows the password and lacks the factor. */
+describe('attacks on the second factor', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
   let twin: IdentityReplica;
@@ -36,7 +36,7 @@ describe('an attack on the second factor', () => {
   };
   const verify = (body: object, at = identity, bearer?: string) => at.post('/auth/mfa/verify', body, { bearer });
   const redis = () => identity.app.get(RedisConnections, { strict: false }).shared;
-  const statuses = (answers: TestResponse[]) => answers.map(({ status }) => status).sort();
+  const statuses = (responses: TestResponse[]) => responses.map(({ status }) => status).sort();
   const secretOf = async (userId: string) => {
     const [row] = await testApp.query<{ sealed: string }>(
       'select secret_sealed as sealed from totp_factor where user_id = $1',
@@ -45,8 +45,8 @@ describe('an attack on the second factor', () => {
     return row?.sealed;
   };
 
-  describe('with a temporary token', () => {
-    it('ends with its 300 seconds', async () => {
+  describe('temporary token', () => {
+    it('is refused after 300 seconds', async () => {
       const user = await enrolled();
       const token = await tempToken(user.email);
       const key = `rmm:identity:mfa-login:{${hashKey(token).toString('hex')}}`;
@@ -57,7 +57,7 @@ describe('an attack on the second factor', () => {
       expect(await verify({ tempToken: token, code: totpCode(user.secret) })).toMatchObject(ended);
     }, 30_000);
 
-    it('ends with a password change, a disabled account and a lost membership, and stays ended', async () => {
+    it('is refused after a password change, a disabled account or a lost membership', async () => {
       const changes = [
         (userId: string) =>
           testApp.query('update user_account set auth_epoch = auth_epoch + 1 where id = $1', [userId]),
@@ -79,17 +79,17 @@ describe('an attack on the second factor', () => {
       }
     }, 60_000);
 
-    it('is let in once, however many replicas it is shown to at once', async () => {
+    it('is accepted once when several replicas receive it concurrently', async () => {
       const user = await enrolled();
       const token = await tempToken(user.email);
       const codes = [totpCode(user.secret, 0), totpCode(user.secret, 1), ...user.recoveryCodes.slice(0, 2)];
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         codes.map((code, n) => verify({ tempToken: token, code }, n % 2 ? twin : identity)),
       );
-      expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+      expect(responses.filter(({ status }) => status === 200)).toHaveLength(1);
     }, 30_000);
 
-    it('opens nothing but the second step: neither as a bearer token nor for the account of another session', async () => {
+    it('is refused as a bearer token and for the account of another session', async () => {
       const [user, other] = [await enrolled(), await registerPartner(identity)];
       const token = await tempToken(user.email);
       expect((await verify({ code: totpCode(user.secret) }, identity, token)).status).toBe(401);
@@ -100,7 +100,7 @@ describe('an attack on the second factor', () => {
       expect((await identity.get('/auth/me', other)).body.user.mfaEnabled).toBe(false);
     }, 30_000);
 
-    it('that is unknown confirms no setup of the bearer', async () => {
+    it('confirms no setup when it is unknown', async () => {
       const partner = await registerPartner(identity);
       const { secret } = (await identity.post('/auth/mfa/setup', undefined, partner)).body as { secret: string };
       const code = totpCode(secret);
@@ -111,8 +111,8 @@ describe('an attack on the second factor', () => {
     }, 30_000);
   });
 
-  describe('by guessing', () => {
-    it('meets one window on every route that takes a code', async () => {
+  describe('guessing', () => {
+    it('counts against one limit on every route that takes a code', async () => {
       const user = await enrolled();
       const wrong = { code: '000000', currentPassword: PASSWORD };
       const login = await tempToken(user.email);
@@ -147,7 +147,7 @@ describe('an attack on the second factor', () => {
       30_000,
     );
 
-    it('gets nowhere with a code as number, list or object', async () => {
+    it('returns 400 for a code that is a number, list or object', async () => {
       const user = await enrolled();
       const token = await tempToken(user.email);
       const code = totpCode(user.secret);
@@ -159,14 +159,14 @@ describe('an attack on the second factor', () => {
       }
     }, 30_000);
 
-    it('gets nowhere with the codes of somebody else', async () => {
+    it('refuses codes of another user', async () => {
       const [user, other] = [await enrolled(), await enrolled()];
       const token = await tempToken(user.email);
       expect(await verify({ tempToken: token, code: totpCode(other.secret) })).toMatchObject(invalid);
       expect(await verify({ tempToken: token, code: other.recoveryCodes[0] })).toMatchObject(invalid);
     }, 30_000);
 
-    it('gets nowhere by naming another method', async () => {
+    it('refuses a code under another method', async () => {
       const user = await enrolled();
       const token = await tempToken(user.email);
       const code = totpCode(user.secret);
@@ -182,16 +182,16 @@ describe('an attack on the second factor', () => {
     }, 30_000);
   });
 
-  describe('with a code that was seen', () => {
-    it('fails on every replica and every route', async () => {
+  describe('replayed code', () => {
+    it('is refused by every replica and route', async () => {
       const user = await enrolled();
       const code = totpCode(user.secret);
       const tokens = await Promise.all([1, 2, 3, 4].map(() => tempToken(user.email)));
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         tokens.map((token, n) => verify({ tempToken: token, code }, n % 2 ? twin : identity)),
       );
-      expect(statuses(answers)).toEqual([200, 400, 400, 400]);
-      const session = sessionOf(withStatus(answers, 200));
+      expect(statuses(responses)).toEqual([200, 400, 400, 400]);
+      const session = sessionOf(withStatus(responses, 200));
       const stepUp = { method: 'totp', operation: 'add_factor', code };
       expect(await twin.post('/auth/mfa/step-up', stepUp, session)).toMatchObject({
         status: 400,
@@ -201,7 +201,7 @@ describe('an attack on the second factor', () => {
       expect(await identity.post('/auth/mfa/disable', disable, session)).toMatchObject(invalid);
     }, 30_000);
 
-    it('fails when the code was spent by the setup itself', async () => {
+    it('is refused when the setup used it', async () => {
       const partner = await registerPartner(identity);
       const { secret } = (await identity.post('/auth/mfa/setup', undefined, partner)).body as { secret: string };
       const code = totpCode(secret);
@@ -209,14 +209,14 @@ describe('an attack on the second factor', () => {
       expect(await verify({ tempToken: await tempToken(partner.email), code })).toMatchObject(invalid);
     }, 30_000);
 
-    it('fails for a recovery code that two replicas are shown at once', async () => {
+    it('is accepted once when two replicas receive a recovery code concurrently', async () => {
       const user = await enrolled();
       const [code] = user.recoveryCodes;
       const tokens = await Promise.all([1, 2, 3].map(() => tempToken(user.email)));
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         tokens.map((token, n) => verify({ tempToken: token, code }, n % 2 ? twin : identity)),
       );
-      expect(statuses(answers)).toEqual([200, 400, 400]);
+      expect(statuses(responses)).toEqual([200, 400, 400]);
       const [{ left }] = await testApp.query<{ left: number }>(
         'select count(*)::int as left from recovery_code where user_id = $1',
         [user.userId],
@@ -225,14 +225,14 @@ describe('an attack on the second factor', () => {
     }, 30_000);
   });
 
-  describe('on the setup', () => {
+  describe('setup', () => {
     const setUp = async (session: { bearer: string }) =>
       expectStatus(await identity.post('/auth/mfa/setup', undefined, session), 200).body.secret as string;
     const enable = (session: { bearer: string }, code: string, at = identity) =>
       at.post('/auth/mfa/enable', { code }, session);
     const notPending = { status: 400, body: { code: 'mfa_setup_not_pending' } };
 
-    it('cannot confirm what another session was shown, nor after ten minutes', async () => {
+    it('is refused in another session and after ten minutes', async () => {
       const partner = await registerPartner(identity);
       const other = sessionOf(await identity.post('/auth/login', { email: partner.email, password: PASSWORD }));
       const secret = await setUp(partner);
@@ -244,7 +244,7 @@ describe('an attack on the second factor', () => {
       expect(await enable(partner, totpCode(secret))).toMatchObject(notPending);
     }, 30_000);
 
-    it('cannot replace a factor that stands', async () => {
+    it('does not replace an existing factor', async () => {
       const user = await enrolled();
       const before = await secretOf(user.userId);
       expect(before).toMatch(/^v1\./);
@@ -253,22 +253,22 @@ describe('an attack on the second factor', () => {
       expect(await secretOf(user.userId)).toBe(before);
     }, 30_000);
 
-    it('leaves one factor when two sessions confirm theirs at once', async () => {
+    it('stores one factor when two sessions confirm concurrently', async () => {
       const partner = await registerPartner(identity);
       const other = sessionOf(await identity.post('/auth/login', { email: partner.email, password: PASSWORD }));
       const secrets = [await setUp(partner), await setUp(other)] as const;
-      const answers = await Promise.all([
+      const responses = await Promise.all([
         enable(partner, totpCode(secrets[0])),
         enable(other, totpCode(secrets[1], -1), twin),
       ]);
-      expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
-      const winner = secrets[answers.findIndex(({ status }) => status === 200)] ?? '';
+      expect(responses.filter(({ status }) => status === 200)).toHaveLength(1);
+      const winner = secrets[responses.findIndex(({ status }) => status === 200)] ?? '';
       const token = await tempToken(partner.email);
       expect((await verify({ tempToken: token, code: totpCode(winner, 1) })).status).toBe(200);
     }, 30_000);
   });
 
-  it('by a token that satisfied MFA before the factor was reset finds it dead', async () => {
+  it('refuses an access token that was issued before the factor was reset', async () => {
     const admin = await enrolled();
     const viewer = await roleId(identity, admin.bearer, 'Partner Viewer');
     const member = await inviteAndAccept(identity, admin.bearer, { roleId: viewer });
@@ -279,7 +279,7 @@ describe('an attack on the second factor', () => {
     expect((await identity.post('/auth/mfa/recovery-codes', {}, target)).status).toBe(401);
   }, 30_000);
 
-  it('cannot slip out of a policy that is turned on at the same moment', async () => {
+  it('does not let a user disable the factor while a policy that requires it is enabled', async () => {
     const [admin, settings] = [await enrolled(), { security: { requireMfa: true } }];
     const role = await roleId(identity, admin.bearer, 'Partner Admin');
     const member = await inviteAndAccept(identity, admin.bearer, { roleId: role });

@@ -11,14 +11,14 @@ import type { IssuedSession } from '../sessions/sessions.service.js';
 import type { User } from '../users/user.js';
 import { MfaCodeVerifier } from './mfa-code-verifier.service.js';
 import { MfaFactorChanges } from './mfa-factor-changes.service.js';
-import { requiresFactor, toMfaFacts } from './mfa-policy.js';
+import { requiresFactor, toMfaPolicyInput } from './mfa-policy.js';
 import { MfaCodeInvalid, MfaNotEnabled, MfaRequiredByPolicy, ReplacementSessionRequired } from './mfa.errors.js';
 
 export interface DisableProofs {
   currentPassword: string | undefined;
-  /** Of the authenticator app, or a recovery code. */
+  /** A code of the authenticator app, or a recovery code. */
   code: string;
-  /** Of the caller's own session, from the body or its cookie. */
+  /** The token of the current session, from the body or its cookie. */
   refreshToken: string | undefined;
 }
 
@@ -60,7 +60,7 @@ export class MfaDisableService {
 
   /** Returns true when any membership requires the factor: all memberships share it. */
   private isRequired(user: User): boolean {
-    return user.memberships.some((membership) => requiresFactor(toMfaFacts(user, membership), this.config.mfa));
+    return user.memberships.some((membership) => requiresFactor(toMfaPolicyInput(user, membership), this.config.mfa));
   }
 
   private async verifyPassword(caller: UserCaller, user: User, password: string | undefined): Promise<void> {

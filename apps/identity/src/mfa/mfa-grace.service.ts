@@ -5,7 +5,7 @@ import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { MailOutbox } from '../mail/mail-outbox.service.js';
 import type { User, UserMembership } from '../users/user.js';
 import { MfaEnrollmentRepository } from './mfa-enrollment.repository.js';
-import { evaluateMfa, graceDays, toMfaFacts, type MfaDecision } from './mfa-policy.js';
+import { evaluateMfa, graceDays, toMfaPolicyInput, type MfaDecision } from './mfa-policy.js';
 
 /** Opens the enrollment window of users whose role requires a factor. @see docs/reference/mfa-and-policies.md */
 @Injectable()
@@ -19,7 +19,7 @@ export class MfaGrace {
 
   /** Evaluates the policy for a user in one membership. */
   evaluate(user: User, membership: UserMembership): MfaDecision {
-    return evaluateMfa(toMfaFacts(user, membership), this.config.mfa);
+    return evaluateMfa(toMfaPolicyInput(user, membership), this.config.mfa);
   }
 
   /**

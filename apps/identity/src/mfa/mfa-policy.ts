@@ -4,8 +4,8 @@ import type { User, UserMembership } from '../users/user.js';
 /** `settings.security` of a partner or an organization. */
 export type SecuritySettings = PartnerSecurity;
 
-/** The facts about one user in one membership that the policy decides by. */
-export interface MfaFacts {
+/** The input about one user in one membership that the policy decides by. */
+export interface MfaPolicyInput {
   scope: AccessScope;
   roleForcesMfa: boolean;
   partnerSecurity: SecuritySettings | null;
@@ -49,8 +49,8 @@ const DAY_MS = 86_400_000;
  * once; a role leaves an enrollment window to users who never had a factor; system scope is exempt.
  * @see docs/reference/mfa-and-policies.md
  */
-export function evaluateMfa(facts: MfaFacts, switches: MfaSwitches): MfaDecision {
-  const allowedMethods = allowedMfaMethods(facts.partnerSecurity, facts.organizationSecurity);
+export function evaluateMfa(input: MfaPolicyInput, switches: MfaSwitches): MfaDecision {
+  const allowedMethods = allowedMfaMethods(input.partnerSecurity, input.organizationSecurity);
   const decide = (status: MfaStatus, deadline: Date | null = null, opensGrace = false): MfaDecision => ({
     status,
     enrollmentRequired: status === 'overdue',
@@ -59,17 +59,17 @@ export function evaluateMfa(facts: MfaFacts, switches: MfaSwitches): MfaDecision
     allowedMethods,
   });
 
-  if (facts.hasFactor) return decide('enrolled');
-  if (!switches.enabled || facts.scope === 'system') return decide('not_required');
-  if (facts.partnerSecurity?.requireMfa || facts.organizationSecurity?.requireMfa) return decide('overdue');
-  if (!facts.roleForcesMfa || !switches.forceByRole) return decide('not_required');
-  if (facts.everHadFactor) return decide('overdue');
+  if (input.hasFactor) return decide('enrolled');
+  if (!switches.enabled || input.scope === 'system') return decide('not_required');
+  if (input.partnerSecurity?.requireMfa || input.organizationSecurity?.requireMfa) return decide('overdue');
+  if (!input.roleForcesMfa || !switches.forceByRole) return decide('not_required');
+  if (input.everHadFactor) return decide('overdue');
 
-  const days = graceDays(facts.partnerSecurity);
+  const days = graceDays(input.partnerSecurity);
   if (days === 0) return decide('overdue');
-  const deadline = graceEnd(facts, days);
+  const deadline = graceEnd(input, days);
   if (deadline === null) return decide('pending', null, true);
-  return facts.now < deadline ? decide('pending', deadline) : decide('overdue', deadline);
+  return input.now < deadline ? decide('pending', deadline) : decide('overdue', deadline);
 }
 
 /**
@@ -77,10 +77,10 @@ export function evaluateMfa(facts: MfaFacts, switches: MfaSwitches): MfaDecision
  * count as a requirement, because this is asked before a factor is removed.
  * @see docs/reference/mfa-and-policies.md
  */
-export function requiresFactor(facts: MfaFacts, switches: MfaSwitches): boolean {
-  const decision = evaluateMfa({ ...facts, hasFactor: false, everHadFactor: true }, switches);
-  const unreadable = [facts.partnerSecurity, facts.organizationSecurity].some(isUnreadable);
-  return decision.enrollmentRequired || (unreadable && switches.enabled && facts.scope !== 'system');
+export function requiresFactor(input: MfaPolicyInput, switches: MfaSwitches): boolean {
+  const decision = evaluateMfa({ ...input, hasFactor: false, everHadFactor: true }, switches);
+  const unreadable = [input.partnerSecurity, input.organizationSecurity].some(isUnreadable);
+  return decision.enrollmentRequired || (unreadable && switches.enabled && input.scope !== 'system');
 }
 
 function isUnreadable(settings: unknown): boolean {
@@ -96,7 +96,7 @@ export function graceDays(partnerSecurity: SecuritySettings | null): number {
 }
 
 /** Returns the earlier of the stored end and the partner's current days: a partner may shorten a window, never extend it. */
-function graceEnd({ graceGrantedAt, enrollmentDeadline }: MfaFacts, days: number): Date | null {
+function graceEnd({ graceGrantedAt, enrollmentDeadline }: MfaPolicyInput, days: number): Date | null {
   if (!graceGrantedAt || !enrollmentDeadline) return null;
   return new Date(Math.min(enrollmentDeadline.getTime(), graceGrantedAt.getTime() + days * DAY_MS));
 }
@@ -107,8 +107,8 @@ export function allowedMfaMethods(...owners: (SecuritySettings | null)[]): ('tot
   return (['totp', 'sms', 'passkey'] as const).filter((method) => method === 'passkey' || allows(method));
 }
 
-/** Returns the facts about a user in one of its memberships. */
-export const toMfaFacts = (user: User, membership: UserMembership): MfaFacts => ({
+/** Returns the input about a user in one of its memberships. */
+export const toMfaPolicyInput = (user: User, membership: UserMembership): MfaPolicyInput => ({
   scope: membership.scope,
   roleForcesMfa: membership.roleForcesMfa,
   partnerSecurity: membership.partnerSecurity,

@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
+import qrcode from 'qrcode';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
 import { RateLimits } from '@rmm/service-kit';
-import qrcode from 'qrcode';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { CurrentSession } from '../sessions/current-session.service.js';
 import type { IssuedSession } from '../sessions/sessions.service.js';

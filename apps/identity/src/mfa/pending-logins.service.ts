@@ -1,5 +1,5 @@
-import { randomInt } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { randomInt } from 'node:crypto';
 import { hashKey } from '@rmm/secrets';
 import type { User } from '../users/user.js';
 import { OneTimeStore } from './one-time-store.service.js';

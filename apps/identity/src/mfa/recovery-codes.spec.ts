@@ -1,19 +1,19 @@
 import { hashRecoveryCode, newRecoveryCodes, normalizeRecoveryCode } from './recovery-codes.js';
 
 describe('recovery codes', () => {
-  it('come as ten different ones of the shape XXXX-XXXX', () => {
+  it('creates ten different codes of the shape XXXX-XXXX', () => {
     const codes = newRecoveryCodes();
     expect(new Set(codes).size).toBe(10);
     expect(codes.every((code) => /^[A-Z0-9]{4}-[A-Z0-9]{4}$/.test(code))).toBe(true);
   });
 
-  it('are read in lower case too, and nothing else is', () => {
+  it('accepts lower case and no other shape', () => {
     expect(normalizeRecoveryCode(' ab12-cd34 ')).toBe('AB12-CD34');
     expect(normalizeRecoveryCode('ab12cd34')).toBeNull();
     expect(normalizeRecoveryCode('123456')).toBeNull();
   });
 
-  it('hash differently per user and pepper', () => {
+  it('hashes differently per user and pepper', () => {
     const of = (user: string, pepper: string) => hashRecoveryCode('AB12-CD34', user, pepper).toString('hex');
     expect(of('u1', 'p')).toBe(of('u1', 'p'));
     expect(new Set([of('u1', 'p'), of('u2', 'p'), of('u1', 'q')]).size).toBe(3);

@@ -3,8 +3,8 @@ import type { UserCaller } from '@rmm/access';
 import { hashKey, mintOpaqueToken } from '@rmm/secrets';
 import { CurrentSession, isFresh } from '../sessions/current-session.service.js';
 import type { User } from '../users/user.js';
-import { ExistingFactorStepUpRequired } from './mfa.errors.js';
 import type { Epochs } from './mfa-factors.repository.js';
+import { ExistingFactorStepUpRequired } from './mfa.errors.js';
 import { OneTimeStore } from './one-time-store.service.js';
 
 export const STEP_UP_OPERATIONS = ['add_factor', 'change_email'] as const;

@@ -30,11 +30,11 @@ function byHand(seconds: number): string {
 }
 
 describe('TOTP', () => {
-  it.each(VECTORS)('agrees with RFC 6238 at %d seconds', (seconds, code) => {
+  it.each(VECTORS)('matches RFC 6238 at %d seconds', (seconds, code) => {
     expect(matchTotpStep(SECRET, code, seconds * 1000)).toBe(Math.floor(seconds / 30));
   });
 
-  it('agrees with an independent computation', () => {
+  it('matches an independent computation', () => {
     for (let at = 1_700_000_000; at < 1_700_100_000; at += 997) {
       expect(matchTotpStep(SECRET, byHand(at), at * 1000)).toBe(Math.floor(at / 30));
     }
@@ -47,7 +47,7 @@ describe('TOTP', () => {
     }
   });
 
-  it('accepts one step of drift and tells which step it was', () => {
+  it('accepts one step of drift and returns the step', () => {
     const at = 1_700_000_010;
     const step = Math.floor(at / 30);
     for (const drift of [-1, 0, 1]) {
@@ -68,7 +68,7 @@ describe('TOTP', () => {
     expect(matchTotpStep(SECRET, code, 59_000)).toBeNull();
   });
 
-  it('makes secrets of 160 bits and a URL that names issuer and account', () => {
+  it('creates secrets of 160 bits and a URL with issuer and account', () => {
     const secret = newTotpSecret();
     expect(secret).toMatch(/^[A-Z2-7]{32}$/);
     expect(newTotpSecret()).not.toBe(secret);

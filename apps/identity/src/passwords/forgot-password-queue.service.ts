@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { InjectQueue } from '@nestjs/bullmq';
 import { Injectable } from '@nestjs/common';
+import type { Queue } from 'bullmq';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { jobContext, type JobContext } from '@rmm/messaging';
 import { KeyRing } from '@rmm/secrets';
 import { UnavailableError } from '@rmm/service-kit';
-import type { Queue } from 'bullmq';
 
 export const FORGOT_PASSWORD_QUEUE = 'identity-forgot-password';
 const JOB = 'forgot';

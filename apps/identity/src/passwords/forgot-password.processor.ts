@@ -1,7 +1,7 @@
 import { OnWorkerEvent, Processor, WorkerHost } from '@nestjs/bullmq';
+import type { Job } from 'bullmq';
 import { runJob } from '@rmm/messaging';
 import { Logger } from '@rmm/service-kit';
-import type { Job } from 'bullmq';
 import { FORGOT_PASSWORD_QUEUE, ForgotPasswordQueue, type ForgotPasswordJob } from './forgot-password-queue.service.js';
 import { ForgottenPasswordsService } from './forgotten-passwords.service.js';
 

@@ -13,13 +13,13 @@ describe('PasswordHasher', () => {
     expect(await hasher().verify(hash, 'correct horse battery ')).toBe(false);
   });
 
-  it('does not cut long passwords', async () => {
+  it('does not truncate long passwords', async () => {
     const long = 'x'.repeat(100);
     const hash = await hasher().hash(long);
     expect(await hasher().verify(hash, long.slice(0, 72))).toBe(false);
   });
 
-  it('sheds callers beyond the queue at once and serves the ones that wait', async () => {
+  it('refuses callers beyond the queue and serves the waiting ones', async () => {
     const one = hasher();
     const hash = await one.hash('some password');
     const outcomes = await Promise.allSettled(Array.from({ length: 6 }, () => one.verify(hash, 'some password')));
@@ -29,7 +29,7 @@ describe('PasswordHasher', () => {
     expect(await one.verify(hash, 'some password')).toBe(true);
   });
 
-  it('asks for a new hash when the parameters rose', async () => {
+  it('requires a rehash when the cost parameters were raised', async () => {
     const old = await hasher().hash('some password');
     expect(hasher().needsRehash(old)).toBe(false);
     const dearer = new PasswordHasher({ ...cheap, memoryKib: 2048 }, { concurrency: 1, queue: 1 });

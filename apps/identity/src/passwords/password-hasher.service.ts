@@ -10,7 +10,7 @@ export interface Argon2Cost {
   parallelism: number;
 }
 
-/** How many hashes run concurrently, and how many callers may wait. */
+/** Limits of concurrent hashes and of waiting callers. */
 export interface HashingBudget {
   concurrency: number;
   queue: number;

@@ -12,12 +12,12 @@ const refusal = async (password: string) => {
   }
 };
 
-describe('the password rules', () => {
-  it.each(['abcdefg', '1234567', ''])('refuse fewer than eight characters: %s', async (password) => {
+describe('assertStrongPassword', () => {
+  it.each(['abcdefg', '1234567', ''])('refuses fewer than eight characters: %s', async (password) => {
     expect(await refusal(password)).toContain('at least 8');
   });
 
-  it('count characters, not bytes, and stop at 128', async () => {
+  it('counts characters instead of bytes and refuses more than 128', async () => {
     expect(await refusal('🐎🔋📎🌵🦆🎺🧭🪁')).toBeNull();
     expect(await refusal('k7#'.repeat(43))).toContain('at most 128');
   });
@@ -36,7 +36,7 @@ describe('the password rules', () => {
     },
   );
 
-  it('refuse what is easy to guess', async () => {
+  it('refuses passwords that are easy to guess', async () => {
     expect(await refusal('abcabcabc')).toMatch(/guess|common/);
   });
 

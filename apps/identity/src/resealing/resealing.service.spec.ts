@@ -14,7 +14,7 @@ import { totpSealContext } from '../mfa/mfa-factors.repository.js';
 const key = () => randomBytes(32).toString('base64');
 const [old, fresh] = [key(), key()];
 
-describe('a new key for sealing', () => {
+describe('ResealingService', () => {
   let testApp: IdentityTestApp;
 
   beforeAll(async () => {
@@ -50,7 +50,7 @@ describe('a new key for sealing', () => {
     return identity.post('/auth/mfa/verify', { code: totpCode(secret, steps), tempToken: body.tempToken });
   };
 
-  it('takes over everything that is stored, whatever replicas start together, and the old one can go', async () => {
+  it('seals every stored value with the new key when replicas start concurrently', async () => {
     const first = await run({ old }, 'old');
     const { email, bearer } = await registerPartner(first);
     const { secret } = await enrollTotp(first, bearer);

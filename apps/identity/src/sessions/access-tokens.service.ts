@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
+import { SignJWT } from 'jose';
+import { randomUUID } from 'node:crypto';
 import type { AccessScope } from '@rmm/contracts';
 import { Clock } from '@rmm/service-kit';
-import { SignJWT } from 'jose';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { SigningKeys } from '../signing-keys/signing-keys.service.js';
 import type { TokensDto } from './dto/session.dto.js';

@@ -10,16 +10,16 @@ import {
   type UserCaller,
 } from '@rmm/access';
 import { UnauthenticatedError } from '@rmm/service-kit';
-import { DoneDto } from '../dto/success.dto.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
+import { DoneDto } from '../dto/success.dto.js';
 import { assertCsrfToken } from './csrf.js';
 import { RefreshSessionDto } from './dto/refresh-session.dto.js';
 import { RefreshedSessionDto, SessionDto, SwitchedSessionDto } from './dto/session.dto.js';
 import { SwitchSessionDto } from './dto/switch-session.dto.js';
 import { getHeader, setNoStore, type HttpRequest, type HttpResponse } from './http-request.js';
 import { CSRF_COOKIE, REFRESH_COOKIE, SessionCookies } from './session-cookies.service.js';
-import { RefreshInvalid } from './session.errors.js';
 import { SessionRevocations, type SessionOwner } from './session-revocations.service.js';
+import { RefreshInvalid } from './session.errors.js';
 import { SessionsService } from './sessions.service.js';
 
 @ApiTags('Authentication')

@@ -4,8 +4,8 @@ import { CsrfRejected } from './session.errors.js';
 const origins = ['https://app.example.com'];
 const check = (headers: Record<string, string>, cookie?: string) => assertCsrfToken({ headers }, cookie, origins);
 
-describe('the CSRF check', () => {
-  it('passes when the header repeats the cookie from our own origin', () => {
+describe('assertCsrfToken', () => {
+  it('accepts a header that repeats the cookie from an allowed origin', () => {
     expect(() => check({ 'x-service-csrf': 'abc', origin: 'https://app.example.com' }, 'abc')).not.toThrow();
     expect(() => check({ 'x-service-csrf': 'abc', 'sec-fetch-site': 'same-site' }, 'abc')).not.toThrow();
   });
@@ -23,7 +23,7 @@ describe('the CSRF check', () => {
     expect(() => check(headers as Record<string, string>, cookie)).toThrow(CsrfRejected);
   });
 
-  it('lets a client that is no browser send the literal 1 where it has no cookie', () => {
+  it('accepts the literal 1 from a client that is no browser and has no cookie', () => {
     expect(() => check({ 'x-service-csrf': '1' })).not.toThrow();
   });
 });

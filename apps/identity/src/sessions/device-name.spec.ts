@@ -2,7 +2,7 @@ import { deviceName } from './device-name.js';
 
 const WEBKIT = 'AppleWebKit/537.36 (KHTML, like Gecko)';
 
-describe('the name of a device', () => {
+describe('deviceName', () => {
   it.each([
     ['Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:128.0) Gecko/20100101 Firefox/128.0', 'Firefox on Windows'],
     [`Mozilla/5.0 (Windows NT 10.0; Win64; x64) ${WEBKIT} Chrome/126.0.0.0 Safari/537.36`, 'Chrome on Windows'],
@@ -30,7 +30,7 @@ describe('the name of a device', () => {
     ['', 'Unknown device'],
     [undefined, 'Unknown device'],
     [null, 'Unknown device'],
-  ])('of %s', (userAgent, name) => {
+  ])('recognizes %s', (userAgent, name) => {
     expect(deviceName(userAgent)).toBe(name);
   });
 });

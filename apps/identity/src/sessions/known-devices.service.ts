@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { createHash } from 'node:crypto';
 import type { OutboxTransaction } from '@rmm/messaging';
 import { addressBucket, currentContext } from '@rmm/service-kit';
 import { MailOutbox } from '../mail/mail-outbox.service.js';

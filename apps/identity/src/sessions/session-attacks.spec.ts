@@ -14,8 +14,8 @@ import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type T
 const INVALID = { status: 401, body: { code: 'refresh_invalid' } };
 const CLEARED = { service_refresh_token: '', service_csrf_token: '' };
 
-/** What becomes of sessions when somebody, or bad luck, works against them. @see CONTRACT.md 2.3 to 2.7 */
-describe('an attack on sessions', () => {
+/** Attacks on sessions, races and failures. */
+describe('attacks on sessions', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
   let twin: IdentityReplica;
@@ -28,7 +28,7 @@ describe('an attack on sessions', () => {
 
   const signIn = async ({ email }: Pick<TestUser, 'email'>, options = {}) =>
     sessionOf(expectStatus(await identity.post('/auth/login', { email, password: PASSWORD }, options), 200));
-  const somebody = async () => {
+  const someUser = async () => {
     const partner = await registerPartner(identity);
     return { ...partner, ...(await signIn(partner)) };
   };
@@ -42,43 +42,43 @@ describe('an attack on sessions', () => {
     JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as Record<string, unknown>;
   const living = (userId: string) =>
     testApp.query('select id from session_family where user_id = $1 and revoked_at is null', [userId]);
-  const statuses = (answers: readonly TestResponse[]) => answers.map(({ status }) => status).sort();
+  const statuses = (responses: readonly TestResponse[]) => responses.map(({ status }) => status).sort();
 
-  describe('with a refresh token', () => {
+  describe('refresh token', () => {
     it.each([
       ['has expired', `update refresh_token set expires_at = now() where user_id = $1`],
       ['belongs to a family past its end', `update session_family set absolute_expires_at = now() where user_id = $1`],
       ['belongs to a family that was revoked', `update session_family set revoked_at = now() where user_id = $1`],
       ['is of an older authentication epoch', `update user_account set auth_epoch = auth_epoch + 1 where id = $1`],
       ['is of an older MFA epoch', `update user_account set mfa_epoch = mfa_epoch + 1 where id = $1`],
-      ['is of somebody disabled', `update user_account set status = 'disabled' where id = $1`],
-      ['is of somebody without membership', `delete from partner_membership where user_id = $1`],
+      ['is of someUser disabled', `update user_account set status = 'disabled' where id = $1`],
+      ['is of someUser without membership', `delete from partner_membership where user_id = $1`],
     ])(
       'that %s: refused, cookies cleared',
       async (_, change) => {
-        const user = await somebody();
+        const user = await someUser();
         await testApp.query(change, [user.userId]);
-        const answer = await refresh(user.cookies);
-        expect(answer).toMatchObject(INVALID);
-        expect(cookiesOf(answer)).toEqual(CLEARED);
+        const response = await refresh(user.cookies);
+        expect(response).toMatchObject(INVALID);
+        expect(cookiesOf(response)).toEqual(CLEARED);
       },
       30_000,
     );
 
-    it('that nobody issued, or an access token in its place: refused, cookies cleared', async () => {
-      const user = await somebody();
+    it('is refused and its cookies are cleared when it is unknown or an access token', async () => {
+      const user = await someUser();
       for (const service_refresh_token of ['A'.repeat(43), user.bearer, "' or 1=1 --"]) {
-        const answer = await refresh({ ...user.cookies, service_refresh_token });
-        expect(answer).toMatchObject(INVALID);
-        expect(cookiesOf(answer)).toEqual(CLEARED);
+        const response = await refresh({ ...user.cookies, service_refresh_token });
+        expect(response).toMatchObject(INVALID);
+        expect(cookiesOf(response)).toEqual(CLEARED);
         expect(await identity.post('/auth/refresh', { refreshToken: service_refresh_token })).toMatchObject(INVALID);
       }
       expect(await me(user.cookies.service_refresh_token ?? '')).toBe(401);
       expect((await refresh(user.cookies)).status).toBe(200);
     }, 30_000);
 
-    it('outlives neither seven days nor its family', async () => {
-      const user = await somebody();
+    it('expires after seven days and with its session', async () => {
+      const user = await someUser();
       const lifetimes = () =>
         testApp.query<{ token: number; family: number }>(
           `select round(extract(epoch from t.expires_at - now()) / 3600)::int as token,
@@ -96,8 +96,8 @@ describe('an attack on sessions', () => {
       expect((await lifetimes())[0]?.token).toBe(5);
     }, 30_000);
 
-    it('that was stolen and used later ends the family for both, and is written down', async () => {
-      const user = await somebody();
+    it('ends the session and records an audit entry when a replaced token is used', async () => {
+      const user = await someUser();
       const thief = expectStatus(await refresh(user.cookies, twin), 200);
       await testApp.query(
         `update refresh_token set rotated_at = rotated_at - interval '16 seconds' where user_id = $1`,
@@ -116,20 +116,20 @@ describe('an attack on sessions', () => {
       );
     }, 30_000);
 
-    it('used ten times at once on two replicas: one lineage, and nobody is signed out', async () => {
-      const user = await somebody();
-      const answers = await Promise.all(
+    it('is rotated once by ten concurrent requests to two replicas', async () => {
+      const user = await someUser();
+      const responses = await Promise.all(
         Array.from({ length: 10 }, (_, n) => refresh(user.cookies, n % 2 === 0 ? identity : twin)),
       );
-      expect(statuses(answers)).toEqual([200, ...Array<number>(9).fill(409)]);
-      expect(answers.filter(({ headers }) => headers['set-cookie'] !== undefined)).toHaveLength(1);
-      const winner = withStatus(answers, 200);
+      expect(statuses(responses)).toEqual([200, ...Array<number>(9).fill(409)]);
+      expect(responses.filter(({ headers }) => headers['set-cookie'] !== undefined)).toHaveLength(1);
+      const winner = withStatus(responses, 200);
       expect(await me(sessionOf(winner).bearer)).toBe(200);
       expect((await refresh(cookiesOf(winner), twin)).status).toBe(200);
     }, 30_000);
 
-    it('over its limit is sent away, and keeps cookie and session', async () => {
-      const { cookies, bearer } = await somebody();
+    it('keeps cookie and session when its rate limit is exceeded', async () => {
+      const { cookies, bearer } = await someUser();
       let current = cookies;
       for (let n = 0; n < 60; n += 1) current = cookiesOf(expectStatus(await refresh(current), 200));
       const refused = await refresh(current);
@@ -138,8 +138,8 @@ describe('an attack on sessions', () => {
       expect(await me(bearer)).toBe(200);
     }, 60_000);
 
-    it('carries what its owner is now, and the factor that was proven', async () => {
-      const admin = await somebody();
+    it('issues claims of the current user and the proven factor', async () => {
+      const admin = await someUser();
       const viewer = await roleId(identity, admin.bearer, 'Partner Viewer');
       const technician = await roleId(identity, admin.bearer, 'Partner Technician');
       const member = await inviteAndAccept(identity, admin.bearer, { roleId: viewer });
@@ -154,18 +154,18 @@ describe('an attack on sessions', () => {
     }, 30_000);
   });
 
-  describe('from another site', () => {
-    it('cannot refresh, by form or by script', async () => {
-      const { cookies } = await somebody();
+  describe('other site', () => {
+    it('cannot refresh by form or script', async () => {
+      const { cookies } = await someUser();
       const forged: Record<string, string>[] = [
         { origin: 'https://evil.test' },
         { 'sec-fetch-site': 'cross-site', ...csrfOf(cookies) },
         { origin: 'null', ...csrfOf(cookies) },
       ];
       for (const headers of forged) {
-        const answer = await refresh(cookies, identity, headers);
-        expect(answer).toMatchObject({ status: 403, body: { code: 'csrf_rejected' } });
-        expect(answer.headers['set-cookie']).toBeUndefined();
+        const response = await refresh(cookies, identity, headers);
+        expect(response).toMatchObject({ status: 403, body: { code: 'csrf_rejected' } });
+        expect(response.headers['set-cookie']).toBeUndefined();
       }
       const form = await identity.post('/auth/refresh', undefined, {
         cookies,
@@ -178,21 +178,21 @@ describe('an attack on sessions', () => {
       expect((await refresh(bare, identity, literal)).status).toBe(200);
     }, 30_000);
 
-    it('cannot sign anybody out', async () => {
-      const { cookies, bearer } = await somebody();
+    it('cannot log a user out', async () => {
+      const { cookies, bearer } = await someUser();
       for (const headers of [{}, { ...csrfOf(cookies), origin: 'https://evil.test' }]) {
-        const answer = await logout(cookies, headers);
-        expect(answer).toMatchObject({ status: 403, body: { code: 'csrf_rejected' } });
-        expect(answer.headers['set-cookie']).toBeUndefined();
+        const response = await logout(cookies, headers);
+        expect(response).toMatchObject({ status: 403, body: { code: 'csrf_rejected' } });
+        expect(response.headers['set-cookie']).toBeUndefined();
       }
       expect(await me(bearer)).toBe(200);
       expect((await refresh(cookies)).status).toBe(200);
     }, 30_000);
   });
 
-  describe('by mixing sessions', () => {
-    it('gains nothing: a refresh follows the cookie, a logout the bearer', async () => {
-      const [one, two] = [await somebody(), await somebody()];
+  describe('mixed sessions', () => {
+    it('refreshes by the cookie and logs out by the bearer token', async () => {
+      const [one, two] = [await someUser(), await someUser()];
       const mixed = { cookies: one.cookies, headers: csrfOf(one.cookies), bearer: two.bearer };
       const refreshed = expectStatus(await identity.post('/auth/refresh', undefined, mixed), 200);
       expect(claimsOf(sessionOf(refreshed).bearer).sub).toBe(one.userId);
@@ -207,8 +207,8 @@ describe('an attack on sessions', () => {
       expect((await refresh(cookiesOf(refreshed))).status).toBe(200);
     }, 30_000);
 
-    it('fixes no session on anybody: a cookie set beforehand does not survive the login', async () => {
-      const [attacker, victim] = [await somebody(), await registerPartner(identity)];
+    it('replaces a cookie that was set before the login', async () => {
+      const [attacker, victim] = [await someUser(), await registerPartner(identity)];
       const session = await signIn(victim, { cookies: attacker.cookies, headers: csrfOf(attacker.cookies) });
       expect(session.cookies.service_refresh_token).not.toBe(attacker.cookies.service_refresh_token);
       expect(session.cookies.service_csrf_token).not.toBe(attacker.cookies.service_csrf_token);
@@ -218,10 +218,10 @@ describe('an attack on sessions', () => {
     }, 30_000);
   });
 
-  describe('by racing', () => {
-    it('a logout with refreshes leaves nothing alive', async () => {
+  describe('races', () => {
+    it('leaves no active session after a logout with concurrent refreshes', async () => {
       for (let n = 0; n < 5; n += 1) {
-        const user = await somebody();
+        const user = await someUser();
         const [left, ...refreshed] = await Promise.all([
           identity.post('/auth/logout', undefined, { bearer: user.bearer }),
           refresh(user.cookies),
@@ -229,50 +229,52 @@ describe('an attack on sessions', () => {
         ]);
         expect(left.status).toBe(200);
         expect(await living(user.userId)).toEqual([]);
-        for (const answer of refreshed.filter(({ status }) => status === 200)) {
-          expect(await refresh(cookiesOf(answer))).toMatchObject(INVALID);
-          expect(await me(sessionOf(answer).bearer)).toBe(401);
+        for (const response of refreshed.filter(({ status }) => status === 200)) {
+          expect(await refresh(cookiesOf(response))).toMatchObject(INVALID);
+          expect(await me(sessionOf(response).bearer)).toBe(401);
         }
       }
     }, 60_000);
 
-    it('a password change with refreshes and logins leaves no session of the old password', async () => {
-      const user = await somebody();
+    it('leaves no session of the old password after a change with concurrent logins', async () => {
+      const user = await someUser();
       const change = { currentPassword: PASSWORD, newPassword: 'another-horse-battery-8' };
-      const answers = await Promise.all([
+      const responses = await Promise.all([
         identity.post('/auth/change-password', change, { bearer: user.bearer }),
         refresh(user.cookies, twin),
         twin.post('/auth/login', { email: user.email, password: PASSWORD }),
         twin.post('/auth/login', { email: user.email, password: PASSWORD }),
       ]);
-      expect(answers[0]?.status).toBe(200);
-      for (const answer of answers.slice(1).filter(({ status }) => status === 200)) {
-        await eventually(async () => expect(await me(sessionOf(answer).bearer, twin)).toBe(401), { timeoutMs: 1_000 });
-        expect(await refresh(cookiesOf(answer))).toMatchObject(INVALID);
+      expect(responses[0]?.status).toBe(200);
+      for (const response of responses.slice(1).filter(({ status }) => status === 200)) {
+        await eventually(async () => expect(await me(sessionOf(response).bearer, twin)).toBe(401), {
+          timeoutMs: 1_000,
+        });
+        expect(await refresh(cookiesOf(response))).toMatchObject(INVALID);
       }
     }, 30_000);
 
-    it('two switches at once make one session', async () => {
-      const user = await somebody();
+    it('creates one session for two concurrent switches', async () => {
+      const user = await someUser();
       const switchTo = () => identity.post('/auth/switch', { partnerId: user.partnerId }, { bearer: user.bearer });
-      const answers = await Promise.all([switchTo(), switchTo(), switchTo()]);
-      expect(statuses(answers)).toEqual([200, 401, 401]);
-      expect(await me(sessionOf(withStatus(answers, 200)).bearer)).toBe(200);
+      const responses = await Promise.all([switchTo(), switchTo(), switchTo()]);
+      expect(statuses(responses)).toEqual([200, 401, 401]);
+      expect(await me(sessionOf(withStatus(responses, 200)).bearer)).toBe(200);
     }, 30_000);
   });
 
-  describe('by a bad day', () => {
-    it('a logout that cannot be stored is a 500 with cleared cookies, and a row about it', async () => {
-      const user = await somebody();
+  describe('failures', () => {
+    it('returns 500, clears cookies and records an audit entry when a logout cannot be stored', async () => {
+      const user = await someUser();
       await testApp.query(`
         create function refuse_logout() returns trigger language plpgsql as $$ begin raise 'no'; end $$`);
       await testApp.query(`
         create trigger refuse_logout before update on session_family for each row
         when (new.revoked_reason = 'logout') execute function refuse_logout()`);
       try {
-        const answer = await identity.post('/auth/logout', undefined, { bearer: user.bearer });
-        expect(answer.status).toBe(500);
-        expect(cookiesOf(answer)).toEqual(CLEARED);
+        const response = await identity.post('/auth/logout', undefined, { bearer: user.bearer });
+        expect(response.status).toBe(500);
+        expect(cookiesOf(response)).toEqual(CLEARED);
       } finally {
         await testApp.query('drop trigger refuse_logout on session_family');
         await testApp.query('drop function refuse_logout()');
@@ -287,18 +289,18 @@ describe('an attack on sessions', () => {
       expect(await me(user.bearer)).toBe(200);
     }, 30_000);
 
-    it('asks for exactly one membership to switch to', async () => {
-      const { bearer, partnerId } = await somebody();
+    it('requires exactly one membership to switch to', async () => {
+      const { bearer, partnerId } = await someUser();
       for (const body of [{}, { partnerId, orgId: partnerId }, { partnerId: 'x' }, { partnerId, admin: true }]) {
-        const answer = await identity.post('/auth/switch', body, { bearer });
-        expect(answer).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
+        const response = await identity.post('/auth/switch', body, { bearer });
+        expect(response).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
       }
       expect((await identity.post('/auth/switch', { orgId: partnerId }, { bearer })).status).toBe(404);
       expect(await me(bearer)).toBe(200);
     }, 30_000);
 
-    it('presents a bearer in odd ways, none of which crashes the door', async () => {
-      const { bearer } = await somebody();
+    it('returns 401 for malformed authorization headers', async () => {
+      const { bearer } = await someUser();
       const from = freshAddress();
       for (const authorization of [
         `Bearer`,

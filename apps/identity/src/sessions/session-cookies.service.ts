@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { parseCookie, stringifySetCookie, type SetCookie } from 'cookie';
+import { randomBytes } from 'node:crypto';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import type { SessionDto } from './dto/session.dto.js';
 import { getHeader, type HttpRequest, type HttpResponse, type WithHeaders } from './http-request.js';

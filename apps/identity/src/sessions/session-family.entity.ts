@@ -1,10 +1,10 @@
-import type { AccessScope } from '@rmm/contracts';
 import { Column, CreateDateColumn, Entity, PrimaryColumn } from 'typeorm';
+import type { AccessScope } from '@rmm/contracts';
 
 export const SESSION_METHODS = ['password', 'passkey', 'sso', 'invite', 'registration'] as const;
 export type SessionMethod = (typeof SESSION_METHODS)[number];
 
-/** Why a session ended; stored with it and in audit entries. */
+/** The reason for the end of a session; stored with it and in audit entries. */
 export type RevokedReason =
   | 'logout'
   | 'reuse_detected'

@@ -18,7 +18,7 @@ export interface NewSession extends Pick<SessionFamily, StoredWithSession | 'ipA
   passwordProven: boolean;
   /** Id of the session whose end, method and proofs are taken over. */
   replaces: string | null;
-  /** Of the first refresh token. */
+  /** Hash of the first refresh token. */
   tokenHash: Buffer;
   tokenTtlDays: number;
 }

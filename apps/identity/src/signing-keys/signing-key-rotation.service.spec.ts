@@ -1,8 +1,8 @@
+import { exportJWK, generateKeyPair } from 'jose';
+import { connect } from 'nats';
 import { ROTATE_SIGNING_KEY, type RotateSigningKeyReply } from '@rmm/contracts';
 import { natsOptions } from '@rmm/messaging';
 import { eventually } from '@rmm/testing-services';
-import { exportJWK, generateKeyPair } from 'jose';
-import { connect } from 'nats';
 import { expectStatus, IdentityTestApp, PASSWORD, type IdentityReplica } from '../../test/identity-test-app.js';
 import { registerPartner, sessionOf } from '../../test/users.js';
 import { SigningKeysRepository } from './signing-keys.repository.js';
@@ -16,7 +16,7 @@ const headerOf = (token: string) =>
   JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()) as { kid: string };
 const kidOf = (token: string) => headerOf(token).kid;
 
-describe('a new signing key', () => {
+describe('SigningKeyRotation', () => {
   let testApp: IdentityTestApp;
   let replicas: [IdentityReplica, IdentityReplica];
 
@@ -39,7 +39,7 @@ describe('a new signing key', () => {
     if (!value) throw new Error(`not rotated: ${error?.code}`);
     return value;
   };
-  /** As if so many minutes had passed since the last rotation. */
+  /** Moves the last rotation into the past by some minutes. */
   const age = (minutes: number) =>
     testApp.query(
       `update signing_key set retired_at = retired_at - make_interval(mins => $1) where retired_at is not null`,
@@ -53,7 +53,7 @@ describe('a new signing key', () => {
     );
   const me = async (identity: IdentityReplica, bearer: string) => (await identity.get('/auth/me', { bearer })).status;
 
-  it('is published first and signs later, while every session lives on', async () => {
+  it('publishes a key before it signs and keeps every session', async () => {
     const { email } = await registerPartner(replicas[0]);
     const session = await signIn(replicas[0], email);
     const oldKid = kidOf(session.bearer);
@@ -82,12 +82,12 @@ describe('a new signing key', () => {
     expect(kidOf(refreshed.body.tokens.accessToken as string)).toBe(kid);
     expect(await me(replicas[0], refreshed.body.tokens.accessToken as string)).toBe(200);
 
-    const made = await testApp.query<{ sealed: string; shown: object }>(
+    const created = await testApp.query<{ sealed: string; shown: object }>(
       'select private_jwk_sealed as sealed, public_jwk as shown from signing_key where kid = $1',
       [kid],
     );
-    expect(made[0]?.sealed).toMatch(/^v1\./);
-    expect(made[0]?.shown).not.toHaveProperty('d');
+    expect(created[0]?.sealed).toMatch(/^v1\./);
+    expect(created[0]?.shown).not.toHaveProperty('d');
     await eventually(async () =>
       expect(
         await testApp.query(
@@ -97,7 +97,7 @@ describe('a new signing key', () => {
     );
   }, 60_000);
 
-  it('leaves the list a day after it retired', async () => {
+  it('removes a key from the JWKS a day after it retired', async () => {
     const { email } = await registerPartner(replicas[0]);
     const { replaces } = await rotated();
     await age(6 + 24 * 60 - 1);
@@ -111,7 +111,7 @@ describe('a new signing key', () => {
     await eventually(async () => expect(await listed(replicas[1])).toEqual([last?.kid]), { timeoutMs: 15_000 });
   }, 60_000);
 
-  it('is made for each of two rotations at once: they take turns', async () => {
+  it('creates one key for each of two concurrent rotations', async () => {
     const before = (await testApp.query<{ kid: string }>('select kid from signing_key where retired_at is null'))[0]
       ?.kid;
     const both = await Promise.all([rotated(), rotated()]);
@@ -123,7 +123,7 @@ describe('a new signing key', () => {
     expect(kidOf((await signIn(replicas[0], email)).bearer)).toBe(before);
   }, 30_000);
 
-  it('is known at once to a replica that has not heard of it', async () => {
+  it('verifies tokens of a key that the replica has not read yet', async () => {
     const { email } = await registerPartner(replicas[0]);
     await rotated();
     await age(12);
@@ -137,24 +137,24 @@ describe('a new signing key', () => {
     await younger.stop();
   }, 60_000);
 
-  it('that nobody made costs one look at the database, however often it is named', async () => {
+  it('reads the database once for repeated unknown key ids', async () => {
     const { email } = await registerPartner(replicas[0]);
     const [, payload, signature] = (await signIn(replicas[0], email)).bearer.split('.');
     const looks = jest.spyOn(replicas[0].app.get(SigningKeysRepository), 'listUsable');
     const started = performance.now();
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, (_, n) => {
         const header = Buffer.from(JSON.stringify({ alg: 'ES256', kid: `../made-up-${n}` })).toString('base64url');
         return me(replicas[0], `${header}.${payload}.${signature}`);
       }),
     );
     const seconds = Math.ceil((performance.now() - started) / 1_000);
-    expect(new Set(answers)).toEqual(new Set([401]));
+    expect(new Set(responses)).toEqual(new Set([401]));
     expect(looks.mock.calls.length).toBeLessThanOrEqual(1 + 3 * seconds); // and what the poll reads
     looks.mockRestore();
   }, 30_000);
 
-  it('may come from the configuration: older keys stay good, and replicas know those of each other', async () => {
+  it('uses configured keys, keeps older keys valid and shares them between replicas', async () => {
     const ring = async (...kids: string[]) =>
       await Promise.all(
         kids.map(async (kid) => ({

@@ -5,8 +5,8 @@ import { WorkerDatabase } from '@rmm/persistence';
 import { KeyRing } from '@rmm/secrets';
 import { SYSTEM_CALLER } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { createSigningKey } from './signing-key.js';
 import { SigningKeysConfigured } from './signing-key.errors.js';
+import { createSigningKey } from './signing-key.js';
 import { SigningKeysRepository } from './signing-keys.repository.js';
 import { SigningKeys } from './signing-keys.service.js';
 

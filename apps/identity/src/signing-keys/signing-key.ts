@@ -1,6 +1,6 @@
+import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import { randomUUID } from 'node:crypto';
 import type { KeyRing } from '@rmm/secrets';
-import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import type { PublicJwkDto } from './dto/jwks.dto.js';
 import type { NewSigningKey } from './signing-keys.repository.js';
 

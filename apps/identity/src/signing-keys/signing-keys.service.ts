@@ -1,10 +1,10 @@
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { importJWK, type CryptoKey, type JWK } from 'jose';
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import type { VerificationKeys } from '@rmm/access';
 import { KeyRing } from '@rmm/secrets';
 import { Clock, UnavailableError } from '@rmm/service-kit';
-import { importJWK, type CryptoKey, type JWK } from 'jose';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import type { JwksDto, PublicJwkDto } from './dto/jwks.dto.js';
 import { ALGORITHM, createSigningKey, toPublicJwk, signingKeySealContext } from './signing-key.js';

@@ -9,7 +9,7 @@ import {
 } from '../../test/identity-test-app.js';
 import { registerPartner, sessionOf, signInAdmin } from '../../test/users.js';
 
-describe('sessions', () => {
+describe('SessionsService', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
 
@@ -36,7 +36,7 @@ describe('sessions', () => {
       [userId, seconds],
     );
 
-  it('rotate: new cookies, a token that works, and the old one is done', async () => {
+  it('rotates cookies and tokens and invalidates the old token', async () => {
     const user = await signIn();
     const first = expectStatus(await refresh(user.cookies), 200);
     expect(first.body).toEqual({
@@ -48,19 +48,19 @@ describe('sessions', () => {
     expect((await refresh(cookiesOf(first))).status).toBe(200);
   }, 30_000);
 
-  it('let one of two refreshes at once win; the other is told to repeat, and nobody is signed out', async () => {
+  it('refreshes once for two concurrent requests and asks the other to retry', async () => {
     const user = await signIn();
-    const answers = await Promise.all([refresh(user.cookies), refresh(user.cookies)]);
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
-    const loser = withStatus(answers, 409);
+    const responses = await Promise.all([refresh(user.cookies), refresh(user.cookies)]);
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 409]);
+    const loser = withStatus(responses, 409);
     expect(loser.body.code).toBe('refresh_raced');
     expect(loser.headers['retry-after']).toBe('1');
     expect(loser.headers['set-cookie']).toBeUndefined();
-    const winner = withStatus(answers, 200);
+    const winner = withStatus(responses, 200);
     expect((await refresh(cookiesOf(winner))).status).toBe(200);
   }, 30_000);
 
-  it('end the whole family when an old token comes back after the grace', async () => {
+  it('ends the session when a replaced token is used after the grace time', async () => {
     const user = await signIn();
     const first = expectStatus(await refresh(user.cookies), 200);
     await ageRotation(user.userId, 16);
@@ -71,7 +71,7 @@ describe('sessions', () => {
     expect((await identity.get('/auth/me', { bearer: sessionOf(first).bearer })).status).toBe(401);
   }, 30_000);
 
-  it('refuse a forged refresh, and keep the session', async () => {
+  it('refuses a forged refresh and keeps the session', async () => {
     const user = await signIn();
     for (const headers of [
       {},
@@ -86,19 +86,19 @@ describe('sessions', () => {
     expect((await refresh(user.cookies)).status).toBe(200);
   }, 30_000);
 
-  it('serve clients that keep the token themselves, without cookies', async () => {
+  it('returns the refresh token to clients that send it in the body', async () => {
     const user = await signIn();
-    const answer = expectStatus(
+    const response = expectStatus(
       await identity.post('/auth/refresh', { refreshToken: user.cookies.service_refresh_token }),
       200,
     );
-    expect(answer.body.refreshToken).toMatch(/^[A-Za-z0-9_-]{43}$/);
-    expect(answer.headers['set-cookie']).toBeUndefined();
+    expect(response.body.refreshToken).toMatch(/^[A-Za-z0-9_-]{43}$/);
+    expect(response.headers['set-cookie']).toBeUndefined();
     const asRefresh = await identity.post('/auth/refresh', { refreshToken: user.bearer });
     expect(asRefresh).toMatchObject({ status: 401, body: { code: 'refresh_invalid' } });
   }, 30_000);
 
-  it('end with a logout, by token or by cookie', async () => {
+  it('ends at a logout by token or cookie', async () => {
     const user = await signIn();
     const out = expectStatus(await identity.post('/auth/logout', undefined, { bearer: user.bearer }), 200);
     expect(out.body).toEqual({ success: true });
@@ -114,7 +114,7 @@ describe('sessions', () => {
     expect((await identity.post('/auth/logout')).status).toBe(401);
   }, 30_000);
 
-  it('end everywhere when the password changes, which the wrong current one does not do', async () => {
+  it('ends every session when the password changes and none when the current one is wrong', async () => {
     const bearer = await signInAdmin(identity);
     const wrong = await identity.post(
       '/auth/change-password',
@@ -147,7 +147,7 @@ describe('sessions', () => {
     expect(login.body.requiresSetup).toBe(false);
   }, 30_000);
 
-  it('act in a membership of their own only', async () => {
+  it('switches only to memberships of the user', async () => {
     const user = await signIn();
     const foreign = await registerPartner(identity);
     const refused = await identity.post('/auth/switch', { partnerId: foreign.partnerId }, { bearer: user.bearer });

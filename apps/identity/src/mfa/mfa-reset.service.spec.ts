@@ -1,7 +1,7 @@
+import { connect } from 'nats';
 import { randomUUID } from 'node:crypto';
 import { natsOptions } from '@rmm/messaging';
 import { eventually } from '@rmm/testing-services';
-import { connect } from 'nats';
 import {
   ADMIN,
   expectStatus,
@@ -14,7 +14,7 @@ import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type T
 
 type Enrolled = TestUser & { secret: string; recoveryCodes: string[] };
 
-describe('the reset of somebody’s factor', () => {
+describe('MfaResetService', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
   let admin: Enrolled;
@@ -67,7 +67,7 @@ describe('the reset of somebody’s factor', () => {
     return role.id;
   };
 
-  it('clears all of it, ends every session and is told to everybody concerned', async () => {
+  it('deletes all factors, ends every session and notifies the user', async () => {
     const target = await member();
     const phone = '+4915112345678';
     await testApp.query('update user_account set phone_number = $2, phone_verified = true where id = $1', [
@@ -78,8 +78,8 @@ describe('the reset of somebody’s factor', () => {
     const stepUp = { method: 'totp', operation: 'change_email', code: totpCode(target.secret, 1) };
     expectStatus(await identity.post('/auth/mfa/step-up', stepUp, target), 200);
 
-    const answer = expectStatus(await reset(target.userId), 200);
-    expect(answer.body).toEqual({ success: true, message: expect.any(String) });
+    const response = expectStatus(await reset(target.userId), 200);
+    expect(response.body).toEqual({ success: true, message: expect.any(String) });
 
     expect((await identity.get('/auth/me', target)).status).toBe(401);
     const { service_refresh_token: refreshToken } = target.cookies;
@@ -127,19 +127,19 @@ describe('the reset of somebody’s factor', () => {
     });
   }, 60_000);
 
-  it('leaves a fact that other services end remote sessions by', async () => {
+  it('publishes user.mfa_reset', async () => {
     const target = await member();
     expectStatus(await reset(target.userId), 200);
     const connection = await connect(natsOptions(testApp.nats.adminUrl, 'mfa-reset-spec'));
     try {
       const manager = await connection.jetstreamManager();
       const query = { last_by_subj: 'rmm.internal.identity.user.mfa_reset' };
-      const fact = await eventually(async () => {
+      const event = await eventually(async () => {
         const found = (await manager.streams.getMessage('RMM_INTERNAL', query)).json<{ aggregateId: string }>();
         if (found.aggregateId !== target.userId) throw new Error('not yet');
         return found;
       });
-      expect(fact).toMatchObject({
+      expect(event).toMatchObject({
         type: 'user.mfa_reset',
         partnerId: admin.partnerId,
         orgId: null,
@@ -151,7 +151,7 @@ describe('the reset of somebody’s factor', () => {
     }
   }, 30_000);
 
-  it('needs the permission, a session that satisfied MFA, and full partner access', async () => {
+  it('requires the permission, a session that satisfied MFA, and full partner access', async () => {
     const target = await member();
     const viewer = await member();
     expect(await reset(target.userId, viewer)).toMatchObject({ status: 403, body: { code: 'permission_denied' } });
@@ -169,7 +169,7 @@ describe('the reset of somebody’s factor', () => {
     expect(await hasFactor(target.userId)).toBe(true);
   }, 60_000);
 
-  it('is refused for oneself, for users without factor and for malformed calls', async () => {
+  it('refuses the caller itself, users without a factor and malformed requests', async () => {
     expect(await reset(admin.userId)).toMatchObject({ status: 400, body: { code: 'self_action_refused' } });
     const viewer = await roleId(identity, admin.bearer, 'Partner Viewer');
     const plain = await inviteAndAccept(identity, admin.bearer, { roleId: viewer });
@@ -180,7 +180,7 @@ describe('the reset of somebody’s factor', () => {
     expect((await reset(plain.userId, admin, { orgId: 'x' })).status).toBe(400);
   }, 30_000);
 
-  it('finds nobody of another tenant', async () => {
+  it('returns 404 for users of another tenant', async () => {
     const other = await withFactor(await registerPartner(identity));
     for (const id of [other.userId, randomUUID()]) {
       expect(await reset(id)).toMatchObject({ status: 404, body: { code: 'not_found', error: 'User not found' } });
@@ -190,7 +190,7 @@ describe('the reset of somebody’s factor', () => {
     expect(await hasFactor(other.userId)).toBe(true);
   }, 30_000);
 
-  it('reaches members of an organization where it is named, in body or query', async () => {
+  it('resets members of an organization named in body or query', async () => {
     const orgId = await withOrganization(admin.partnerId);
     const [one, two] = [await orgMember(orgId), await orgMember(orgId)];
     expect((await reset(one.userId)).status).toBe(404);
@@ -199,7 +199,7 @@ describe('the reset of somebody’s factor', () => {
     expect([await hasFactor(one.userId), await hasFactor(two.userId)]).toEqual([false, false]);
   }, 60_000);
 
-  it('never reaches into another tenant, and does not say which', async () => {
+  it('returns 403 for users in other tenants without naming them', async () => {
     const target = await member();
     const other = await registerPartner(identity);
     await testApp.query(
@@ -226,7 +226,7 @@ describe('the reset of somebody’s factor', () => {
     expectStatus(await reset(target.userId, platform, { partnerId: other.partnerId }), 200);
   }, 60_000);
 
-  it('is refused to an organization’s administrator for whoever is more than its member', async () => {
+  it('returns 403 to an organization administrator for users with other memberships', async () => {
     const orgId = await withOrganization(admin.partnerId);
     const orgAdmin = await orgMember(orgId, 'Org Admin');
     const plain = await orgMember(orgId);
@@ -242,13 +242,13 @@ describe('the reset of somebody’s factor', () => {
     expectStatus(await reset(both.userId, admin, { orgId }), 200);
   }, 60_000);
 
-  it('is refused to a partner for a platform administrator', async () => {
+  it('returns 403 to a partner for a platform administrator', async () => {
     const target = await member();
     await testApp.query('update user_account set is_platform_admin = true where id = $1', [target.userId]);
     expect(await reset(target.userId)).toMatchObject({ status: 403, body: { code: 'user_in_other_tenants' } });
   }, 30_000);
 
-  it('is refused to whoever holds less than the user', async () => {
+  it('returns 403 when the user has permissions that the caller lacks', async () => {
     const helpdesk = await customRole(admin.partnerId, ['users:read', 'users:write', 'devices:read']);
     const helper = await withFactor(await inviteAndAccept(identity, admin.bearer, { roleId: helpdesk }));
     const chief = await member('Partner Admin');
@@ -267,13 +267,13 @@ describe('the reset of somebody’s factor', () => {
     expectStatus(await reset(heir.userId, helper), 200);
   }, 60_000);
 
-  it('happens once when two administrators ask at once', async () => {
+  it('succeeds once for two concurrent requests', async () => {
     const target = await member();
-    const answers = await Promise.all([1, 2, 3].map(() => reset(target.userId)));
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 400, 400]);
+    const responses = await Promise.all([1, 2, 3].map(() => reset(target.userId)));
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 400, 400]);
   }, 30_000);
 
-  it('gives no new window to somebody whose role demands a factor', async () => {
+  it('opens no new window for a role that requires MFA', async () => {
     const strict = await testApp.startReplica({ MFA_FORCE_FOR_PARTNER_ADMIN: 'true' });
     const colleague = await member('Partner Admin');
     expectStatus(await reset(colleague.userId), 200);
@@ -281,7 +281,7 @@ describe('the reset of somebody’s factor', () => {
     expect(again.body).toMatchObject({ mfaEnrollmentRequired: true, mfaEnrollmentDeadline: null });
   }, 60_000);
 
-  it('works while two-factor is off', async () => {
+  it('works while MFA is disabled', async () => {
     const target = await member();
     const off = await testApp.startReplica({ ENABLE_2FA: 'false' });
     const { bearer } = sessionOf(expectStatus(await login(admin.email, off), 200));

@@ -1,7 +1,7 @@
+import { connect } from 'nats';
 import { IDENTITY_ACCESS_RESOLVE, type AccessResolveRequest, type AccessSnapshot } from '@rmm/contracts';
 import { natsOptions } from '@rmm/messaging';
 import { eventually } from '@rmm/testing-services';
-import { connect } from 'nats';
 import {
   expectStatus,
   IdentityTestApp,
@@ -18,7 +18,7 @@ interface Window {
   days: number | null;
 }
 
-describe('the enrollment window', () => {
+describe('enrollment window', () => {
   let testApp: IdentityTestApp;
   /** The flag of the role is not enforced, and it is. */
   let lax: IdentityReplica;
@@ -62,7 +62,7 @@ describe('the enrollment window', () => {
   const subjects = async (email: string) => (await strict.mails(email)).map(({ subject }) => subject);
   const OPENED = 'Please set up two-step sign-in';
   const ENDING = 'Two-step sign-in: a few days left';
-  const told = (email: string, subject: string) =>
+  const notified = (email: string, subject: string) =>
     eventually(async () => {
       const mail = (await strict.mails(email)).find((candidate) => candidate.subject === subject);
       if (!mail) throw new Error(`no mail "${subject}"`);
@@ -75,8 +75,8 @@ describe('the enrollment window', () => {
   const change = (user: { bearer: string }, at = strict) =>
     at.patch('/orgs/partners/me', { name: 'Renamed MSP' }, user);
 
-  describe('opens once, when somebody is first met', () => {
-    it('by a login, with a mail that says until when', async () => {
+  describe('opens', () => {
+    it('at a login and sends a mail with the deadline', async () => {
       const admin = await registerPartner(lax);
       expect((await windowOf(admin.userId)).granted).toBeNull();
       const first = expectStatus(await login(admin.email), 200);
@@ -86,21 +86,21 @@ describe('the enrollment window', () => {
         mfaEnrollmentRequired: false,
         mfaEnrollmentDeadline: deadline?.toISOString(),
       });
-      const mail = await told(admin.email, OPENED);
+      const mail = await notified(admin.email, OPENED);
       expect(mail.text).toMatch(/before \d{1,2} \w+ \d{4} at \d\d:\d\d UTC;/);
       expectStatus(await login(admin.email), 200);
       expect(await mailRows(admin.email, 'mfa-grace-opened')).toBe(1);
     }, 30_000);
 
-    it('by a refresh', async () => {
+    it('at a refresh', async () => {
       const admin = await registerPartner(lax);
       const { service_refresh_token: refreshToken } = admin.cookies;
       expectStatus(await strict.post('/auth/refresh', { refreshToken }), 200);
       expect((await windowOf(admin.userId)).days).toBe(14);
-      await told(admin.email, OPENED);
+      await notified(admin.email, OPENED);
     }, 30_000);
 
-    it('by a mutating request, never by a GET', async () => {
+    it('at a mutating request and not at a GET', async () => {
       const admin = await registerPartner(lax);
       expectStatus(await strict.get('/orgs/partners/me', admin), 200);
       expectStatus(await strict.get('/users/me', admin), 200);
@@ -110,21 +110,21 @@ describe('the enrollment window', () => {
       expect(opened.days).toBe(14);
       expectStatus(await change(admin), 200);
       expect(await windowOf(admin.userId)).toEqual(opened);
-      await told(admin.email, OPENED);
+      await notified(admin.email, OPENED);
     }, 30_000);
 
-    it('once, however many replicas meet the user at the same moment', async () => {
+    it('once when several replicas receive requests concurrently', async () => {
       const admin = await registerPartner(lax);
       const calls = [strict, twin, strict, twin].flatMap((at) => [login(admin.email, at), change(admin, at)]);
-      const answers = await Promise.all(calls);
-      expect(answers.map(({ status }) => status)).toEqual(calls.map(() => 200));
+      const responses = await Promise.all(calls);
+      expect(responses.map(({ status }) => status)).toEqual(calls.map(() => 200));
       const { deadline } = await windowOf(admin.userId);
-      const seen = answers.map(({ body }) => body.mfaEnrollmentDeadline as string | undefined).filter(Boolean);
+      const seen = responses.map(({ body }) => body.mfaEnrollmentDeadline as string | undefined).filter(Boolean);
       expect(new Set(seen)).toEqual(new Set([deadline?.toISOString()]));
       expect(await mailRows(admin.email, 'mfa-grace-opened')).toBe(1);
     }, 30_000);
 
-    it('not at all where the partner gives no days, nor for roles without the flag', async () => {
+    it('never when the partner sets zero days or the role does not require MFA', async () => {
       const admin = await registerPartner(lax);
       const viewer = await roleId(lax, admin.bearer, 'Partner Viewer');
       const member = await inviteAndAccept(lax, admin.bearer, { roleId: viewer });
@@ -139,7 +139,7 @@ describe('the enrollment window', () => {
     }, 30_000);
   });
 
-  it('leaves sessions made inside it standing, and answers them 428 after the end', async () => {
+  it('keeps sessions valid and responds to them with 428 after the end', async () => {
     const admin = await registerPartner(lax);
     const session = sessionOf(expectStatus(await login(admin.email), 200));
     expectStatus(await strict.get('/users', session), 200);
@@ -154,8 +154,8 @@ describe('the enrollment window', () => {
     expect(await change({ bearer }, twin)).toMatchObject({ status: 428 });
   }, 30_000);
 
-  describe('ends at the earlier of its deadline and the partner’s present days', () => {
-    it('sooner when the partner shortens it, never later', async () => {
+  describe('end', () => {
+    it('moves forward when the partner shortens the window and never back', async () => {
       const admin = await registerPartner(lax);
       await login(admin.email);
       await age(admin.userId, 5);
@@ -170,7 +170,7 @@ describe('the enrollment window', () => {
       expect((await login(admin.email)).body.mfaEnrollmentRequired).toBe(true);
     }, 30_000);
 
-    it('for each of several partners by its own days, the window being the user’s one', async () => {
+    it('is computed for each partner from the one window of the user', async () => {
       const admin = await registerPartner(lax);
       const second = await registerPartner(lax);
       await setDays(admin.partnerId, 30);
@@ -190,7 +190,7 @@ describe('the enrollment window', () => {
     }, 30_000);
   });
 
-  describe('is never renewed', () => {
+  describe('is not renewed', () => {
     let admin: TestUser;
     let before: Window;
 
@@ -210,14 +210,14 @@ describe('the enrollment window', () => {
       expect((await login(admin.email)).body.mfaEnrollmentRequired).toBe(true);
     }, 30_000);
 
-    it('by turning the variable off and on', async () => {
+    it('by switching the variable off and on', async () => {
       expect((await login(admin.email, lax)).body).toMatchObject({
         mfaEnrollmentRequired: false,
         mfaEnrollmentDeadline: null,
       });
     }, 30_000);
 
-    it('by a role that does not ask, and back', async () => {
+    it('by a role that does not require MFA, and back', async () => {
       const set = (role: string) =>
         testApp.query(`update partner_membership set role_id = $2 where user_id = $1`, [admin.userId, role]);
       const [{ id }] = await testApp.query<{ id: string }>(
@@ -229,7 +229,7 @@ describe('the enrollment window', () => {
       await set(id);
     }, 30_000);
 
-    it('by more days of the partner, nor by another partner', async () => {
+    it('by more days of the partner or by another partner', async () => {
       await setDays(admin.partnerId, 30);
       const second = await registerPartner(lax);
       await testApp.query(
@@ -241,7 +241,7 @@ describe('the enrollment window', () => {
     }, 30_000);
   });
 
-  it('is not given to whoever held a factor once', async () => {
+  it('does not open for users who had a factor', async () => {
     const admin = await registerPartner(lax);
     const { bearer, cookies, secret } = await enrollTotp(lax, admin.bearer);
     const body = { currentPassword: PASSWORD, code: totpCode(secret) };
@@ -250,7 +250,7 @@ describe('the enrollment window', () => {
     expect((await windowOf(admin.userId)).granted).toBeNull();
   }, 30_000);
 
-  it('keeps the factor of a forced role from being given up', async () => {
+  it('does not let a user disable the factor of a role that requires MFA', async () => {
     const admin = await registerPartner(lax);
     const { bearer, cookies, secret } = await enrollTotp(lax, admin.bearer);
     const body = { currentPassword: PASSWORD, code: totpCode(secret) };
@@ -258,8 +258,8 @@ describe('the enrollment window', () => {
     expect(refused).toMatchObject({ status: 403, body: { code: 'mfa_required_by_policy' } });
   }, 30_000);
 
-  describe('reminds a second time three days before its end', () => {
-    it('once, whichever replica looks', async () => {
+  describe('second reminder', () => {
+    it('is sent once by several replicas', async () => {
       const admin = await registerPartner(lax);
       await login(admin.email);
       await age(admin.userId, 10);
@@ -269,10 +269,10 @@ describe('the enrollment window', () => {
       await Promise.all([sweep(strict), sweep(twin), sweep(strict), sweep(twin)]);
       await sweep();
       expect(await mailRows(admin.email, 'mfa-grace-ending')).toBe(1);
-      expect((await told(admin.email, ENDING)).text).toMatch(/before \d{1,2} \w+ \d{4} at \d\d:\d\d UTC;/);
+      expect((await notified(admin.email, ENDING)).text).toMatch(/before \d{1,2} \w+ \d{4} at \d\d:\d\d UTC;/);
     }, 30_000);
 
-    it('at the earlier end, when the partner shortened the window', async () => {
+    it('is sent before the earlier end when the partner shortened the window', async () => {
       const admin = await registerPartner(lax);
       await login(admin.email);
       await age(admin.userId, 3);
@@ -281,7 +281,7 @@ describe('the enrollment window', () => {
       expect(await mailRows(admin.email, 'mfa-grace-ending')).toBe(1);
     }, 30_000);
 
-    it('not those who enrolled, are no longer asked, or whose window was short from the start', async () => {
+    it('is not sent after enrollment, without a requirement or for a short window', async () => {
       const users = await Promise.all([1, 2, 3].map(() => registerPartner(lax)));
       const [enrolled, moved, short] = users;
       await setDays(short.partnerId, 2);
@@ -294,12 +294,12 @@ describe('the enrollment window', () => {
       for (const { userId } of [enrolled, moved]) await age(userId, 12);
       await sweep();
       for (const { email } of users) expect(await mailRows(email, 'mfa-grace-ending')).toBe(0);
-      await told(short.email, OPENED);
+      await notified(short.email, OPENED);
       expect(await subjects(short.email)).not.toContain(ENDING);
     }, 30_000);
   });
 
-  it('opens by a mutating request to another service, which asks by RPC', async () => {
+  it('opens at a mutating request to another service', async () => {
     const admin = await registerPartner(lax);
     const [, payload = ''] = admin.bearer.split('.');
     const { sid } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { sid: string };
@@ -312,7 +312,7 @@ describe('the enrollment window', () => {
         const reply = await connection.request(subject, JSON.stringify(request), { timeout: 5_000 });
         return reply.json<{ value: AccessSnapshot }>().value;
       };
-      await lax.stop(); // it would answer too, by its own switch
+      await lax.stop(); // it would response too, by its own switch
       expect(await ask(session)).toMatchObject({ mfaGraceDue: true, mfaEnrollmentRequired: false });
       expect((await windowOf(userId)).granted).toBeNull();
       expect(await ask({ ...session, opensMfaGrace: true })).toMatchObject({ mfaGraceDue: false });

@@ -1,5 +1,5 @@
-import { eventually, freePort } from '@rmm/testing-services';
 import { SMTPServer } from 'smtp-server';
+import { eventually, freePort } from '@rmm/testing-services';
 import {
   ADMIN,
   expectStatus,
@@ -61,7 +61,7 @@ class MailServer {
   }
 }
 
-describe('mail over SMTP', () => {
+describe('MailTransport', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
   let server: MailServer;
@@ -95,7 +95,7 @@ describe('mail over SMTP', () => {
       [recipient],
     );
 
-  it('arrives in text and HTML, with a link that works, from who we say we are', async () => {
+  it('sends text and HTML with a working link from the configured sender', async () => {
     const email = await register();
     const mail = await server.mailTo(email);
     expect(mail).toMatchObject({ from: 'no-reply@rmm.test', to: [email] });
@@ -115,7 +115,7 @@ describe('mail over SMTP', () => {
     });
   }, 30_000);
 
-  it('names our own address in links, whatever host a client asks for', async () => {
+  it('builds links on the public URL whatever host the client sends', async () => {
     const email = freshEmail();
     const form = { companyName: 'Acme MSP', email, password: PASSWORD, name: 'Pat Morgan', acceptTerms: true };
     const headers = { host: 'evil.test', 'x-forwarded-host': 'evil.test', forwarded: 'host=evil.test' };
@@ -124,10 +124,13 @@ describe('mail over SMTP', () => {
     expect(source).not.toContain('evil.test');
   }, 30_000);
 
-  it('lets no name add a header, a recipient or a tag', async () => {
+  it('does not let a name add a header, a recipient or a tag', async () => {
     const invited = freshEmail();
     const admin = { email: invited, name: 'Eve <script>' };
-    const made = expectStatus(await identity.post('/orgs/partners', { name: 'Plain', admin }, { bearer: root }), 201);
+    const created = expectStatus(
+      await identity.post('/orgs/partners', { name: 'Plain', admin }, { bearer: root }),
+      201,
+    );
     await server.mailTo(invited);
     // What a form refuses may still come from an import or an identity provider.
     const others = { name: 'Other', admin: { email: freshEmail(), name: 'Olive' } };
@@ -135,7 +138,7 @@ describe('mail over SMTP', () => {
       .id as string;
     const evil = ['Evil\r\nBcc: all@users.test\r\n\r\nBody', 'Eve <script>\r\nX-Evil: 1'];
     await testApp.query('update partner set name = $2 where id = $1', [partnerId, evil[0]]);
-    await testApp.query('update user_account set name = $2 where id = $1', [made.body.invite.userId, evil[1]]);
+    await testApp.query('update user_account set name = $2 where id = $1', [created.body.invite.userId, evil[1]]);
     const role = await roleId(identity, root, 'Partner Viewer', `&partnerId=${partnerId}`);
     const invite = { email: invited, name: 'Eve', roleId: role, partnerId };
     expectStatus(await identity.post('/users/invite', invite, { bearer: root }), 201);
@@ -148,15 +151,15 @@ describe('mail over SMTP', () => {
     expect(html).not.toContain('<script>');
   }, 30_000);
 
-  it('speaks the language of who reads it: its own choice, else that of its partner', async () => {
+  it('uses the language of the recipient, else of its partner', async () => {
     const email = await register();
     const [text = ''] = partsOf(await server.mailTo(email));
     const token = /token=([\w-]+)/.exec(text)?.[1];
     const { body } = expectStatus(await identity.post('/auth/verify-email', { token }), 200);
     const bearer = body.tokens.accessToken as string;
     const askFor = async (address: string) => {
-      const answer = await identity.patch('/users/me', { email: address, currentPassword: PASSWORD }, { bearer });
-      expectStatus(answer, 200);
+      const response = await identity.patch('/users/me', { email: address, currentPassword: PASSWORD }, { bearer });
+      expectStatus(response, 200);
     };
     expectStatus(await identity.patch('/orgs/partners/me', { settings: { locale: 'de-AT' } }, { bearer }), 200);
     const [first, second] = [freshEmail(), freshEmail()];
@@ -176,7 +179,7 @@ describe('mail over SMTP', () => {
     expect(subjectOf(await server.mailTo(email, 4))).toBe('Your password was changed');
   }, 30_000);
 
-  it('waits while the server is away, and is not lost', async () => {
+  it('retries mails after an outage of the server', async () => {
     await server.stop();
     const email = await register();
     await eventually(async () => {

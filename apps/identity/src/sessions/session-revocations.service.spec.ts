@@ -21,7 +21,7 @@ interface Listed {
   device: string;
 }
 
-describe('the list of sessions', () => {
+describe('session list', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
   let other: IdentityReplica;
@@ -62,7 +62,7 @@ describe('the list of sessions', () => {
       [userId],
     );
 
-  it('names device, address, times, way and membership of each, the own one marked', async () => {
+  it('returns device, address, times, method and membership, and marks the current session', async () => {
     const user = await registerPartner(identity);
     const { bearer } = await signIn(user, SAFARI, '203.0.113.77');
     const { data, pagination } = await list(bearer);
@@ -90,7 +90,7 @@ describe('the list of sessions', () => {
     expect((await identity.get('/auth/sessions')).status).toBe(401);
   }, 30_000);
 
-  it('shows where a session was refreshed last', async () => {
+  it('returns the client of the last refresh', async () => {
     const user = await registerPartner(identity);
     const { bearer, cookies } = await signIn(user, FIREFOX, '203.0.113.10');
     const id = await currentId(bearer);
@@ -105,7 +105,7 @@ describe('the list of sessions', () => {
     expect(row?.fresh).toBe(true);
   }, 30_000);
 
-  it('leaves out what has ended: revoked, past its end, without a live token, of an older epoch', async () => {
+  it('omits sessions that are revoked, expired, without a valid token or of an older epoch', async () => {
     const user = await registerPartner(identity);
     const dead = [];
     for (let n = 0; n < 3; n += 1) dead.push(await currentId((await signIn(user)).bearer));
@@ -120,16 +120,16 @@ describe('the list of sessions', () => {
     expect((await list(bearer)).data).toEqual([expect.objectContaining({ current: true })]);
   }, 30_000);
 
-  it('ends one: its tokens are dead at once, on every replica', async () => {
+  it('ends one session and its tokens on every replica', async () => {
     const user = await registerPartner(identity);
     const doomed = await signIn(user, SAFARI);
     const kept = await signIn(user);
     expect((await other.get('/auth/me', { bearer: doomed.bearer })).status).toBe(200);
     const id = await currentId(doomed.bearer);
 
-    const answer = expectStatus(await identity.delete(`/auth/sessions/${id}`, { bearer: kept.bearer }), 200);
-    expect(answer.body).toEqual({ success: true });
-    expect(answer.headers['set-cookie']).toBeUndefined();
+    const response = expectStatus(await identity.delete(`/auth/sessions/${id}`, { bearer: kept.bearer }), 200);
+    expect(response.body).toEqual({ success: true });
+    expect(response.headers['set-cookie']).toBeUndefined();
     expect((await identity.get('/auth/me', { bearer: doomed.bearer })).status).toBe(401);
     await eventually(async () => expect((await other.get('/auth/me', { bearer: doomed.bearer })).status).toBe(401), {
       timeoutMs: 1_000,
@@ -143,14 +143,14 @@ describe('the list of sessions', () => {
     );
   }, 30_000);
 
-  it('ends the own one as well, whose cookies go with it', async () => {
+  it('ends the current session and clears its cookies', async () => {
     const { bearer } = await signIn(await registerPartner(identity));
-    const answer = expectStatus(await identity.delete(`/auth/sessions/${await currentId(bearer)}`, { bearer }), 200);
-    expect(cookiesOf(answer)).toEqual({ service_refresh_token: '', service_csrf_token: '' });
+    const response = expectStatus(await identity.delete(`/auth/sessions/${await currentId(bearer)}`, { bearer }), 200);
+    expect(cookiesOf(response)).toEqual({ service_refresh_token: '', service_csrf_token: '' });
     expect((await identity.get('/auth/me', { bearer })).status).toBe(401);
   }, 30_000);
 
-  it('ends all the others, and says how many', async () => {
+  it('ends all other sessions and returns their number', async () => {
     const user = await registerPartner(identity);
     const others = [await signIn(user), await signIn(user, SAFARI)];
     const kept = await signIn(user);
@@ -171,7 +171,7 @@ describe('the list of sessions', () => {
     );
   }, 30_000);
 
-  it("neither shows nor ends anybody else's, not even to an administrator", async () => {
+  it('does not list or end sessions of another user, even for an administrator', async () => {
     const victim = await registerPartner(identity);
     const stranger = await registerPartner(identity);
     const viewer = await roleId(identity, victim.bearer, 'Partner Viewer');
@@ -192,13 +192,13 @@ describe('the list of sessions', () => {
     expect((await identity.get('/auth/me', { bearer: victim.bearer })).status).toBe(200);
   }, 30_000);
 
-  it('stands open to users of a suspended partner', async () => {
+  it('is available to users of a suspended partner', async () => {
     const user = await registerPartner(identity);
     await testApp.query(`update partner set status = 'suspended' where id = $1`, [user.partnerId]);
     expect((await list(user.bearer)).data).toHaveLength(1);
   }, 30_000);
 
-  it('waits for a factor where one is demanded, as other routes do', async () => {
+  it('requires a factor where a policy does', async () => {
     const user = await registerPartner(identity);
     await testApp.query(`update partner set settings = '{"security": {"requireMfa": true}}' where id = $1`, [
       user.partnerId,
@@ -210,7 +210,7 @@ describe('the list of sessions', () => {
     });
   }, 30_000);
 
-  it('lets a refresh and its end meet: whoever was first, the session is over', async () => {
+  it('ends the session when a refresh runs concurrently', async () => {
     const user = await registerPartner(identity);
     const kept = await signIn(user);
     for (let n = 0; n < 5; n += 1) {
@@ -228,7 +228,7 @@ describe('the list of sessions', () => {
     }
   }, 30_000);
 
-  describe('a sign-in', () => {
+  describe('sign-in', () => {
     const news = async (email: string) =>
       (await identity.mails(email)).filter(({ subject }) => subject === 'New sign-in to your account');
     const waiting = (email: string) =>
@@ -240,7 +240,7 @@ describe('the list of sessions', () => {
       return user;
     };
 
-    it('from a device not seen before is told by mail, once', async () => {
+    it('sends one mail for a new device', async () => {
       const user = await known();
       await signIn(user, FIREFOX, '203.0.113.50');
       const [mail] = await eventually(async () => {
@@ -254,7 +254,7 @@ describe('the list of sessions', () => {
       expect(await waiting(user.email)).toHaveLength(1);
     }, 30_000);
 
-    it('from another network or browser is another device', async () => {
+    it('treats another network or browser as another device', async () => {
       const user = await known();
       await signIn(user, FIREFOX, '203.0.113.50');
       await signIn(user, FIREFOX, '198.51.100.50');
@@ -264,13 +264,13 @@ describe('the list of sessions', () => {
       expect(await waiting(user.email)).toHaveLength(4);
     }, 30_000);
 
-    it('twice at once from a new device is told once', async () => {
+    it('sends one mail for two concurrent sign-ins from a new device', async () => {
       const user = await known();
       await Promise.all(Array.from({ length: 4 }, () => signIn(user, SAFARI, '198.51.100.60')));
       expect(await waiting(user.email)).toHaveLength(1);
     }, 30_000);
 
-    it('is told of once the second factor was right, not before', async () => {
+    it('sends the mail after the second factor was verified', async () => {
       const user = await known();
       const { secret } = await enrollTotp(identity, user.bearer);
       const options = { from: '198.51.100.70', headers: { 'user-agent': SAFARI } };
@@ -281,7 +281,7 @@ describe('the list of sessions', () => {
       expect(await waiting(user.email)).toHaveLength(1);
     }, 30_000);
 
-    it('that is the very first, or accepts an invitation, is not news', async () => {
+    it('sends no mail for the first device or an accepted invitation', async () => {
       const user = await registerPartner(identity);
       await testApp.query('delete from known_device where user_id = $1', [user.userId]);
       await signIn(user, SAFARI, '198.51.100.80');

@@ -1,6 +1,6 @@
 import { getQueueToken } from '@nestjs/bullmq';
-import { eventually } from '@rmm/testing-services';
 import type { Queue } from 'bullmq';
+import { eventually } from '@rmm/testing-services';
 import {
   expectStatus,
   freshAddress,
@@ -16,7 +16,7 @@ import { FORGOT_PASSWORD_QUEUE } from './forgot-password-queue.service.js';
 const NEW_PASSWORD = 'violet umbrella tango';
 const INVALID = { status: 400, body: { code: 'reset_token_invalid' } };
 
-describe('forgotten passwords', () => {
+describe('PasswordResetService', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
   let queue: Queue;
@@ -57,7 +57,7 @@ describe('forgotten passwords', () => {
        where u.email = $1 and t.purpose = 'password_reset'`,
       [email],
     );
-  it('are replaced by a mailed link: every session ends, and nobody is signed in by it', async () => {
+  it('sets a password by a mailed link, ends every session and creates none', async () => {
     const user = await registerPartner(identity);
     const asked = expectStatus(await forgot(user.email.toUpperCase(), { headers: { host: 'evil.test' } }), 200);
     expect(asked.body).toEqual({ success: true, message: expect.any(String) });
@@ -66,9 +66,9 @@ describe('forgotten passwords', () => {
     const [mail] = await mailsOf(user.email, 'Choose a new password');
     expect(mail?.text).toContain(`https://app.test/reset-password?token=${token}`);
 
-    const answer = expectStatus(await reset(token), 200);
-    expect(answer.body).toEqual({ success: true, message: expect.any(String) });
-    expect(answer.headers['set-cookie']).toBeUndefined();
+    const response = expectStatus(await reset(token), 200);
+    expect(response.body).toEqual({ success: true, message: expect.any(String) });
+    expect(response.headers['set-cookie']).toBeUndefined();
     expect((await identity.get('/auth/me', { bearer: user.bearer })).status).toBe(401);
     const headers = { 'x-service-csrf': user.cookies.service_csrf_token ?? '' };
     expect((await identity.post('/auth/refresh', undefined, { cookies: user.cookies, headers })).status).toBe(401);
@@ -93,7 +93,7 @@ describe('forgotten passwords', () => {
     expect(reasons).toEqual([{ reason: 'password_reset' }]);
   }, 30_000);
 
-  it('answer everybody with the same bytes, and mail only those who could sign in', async () => {
+  it('returns the same bytes to everyone and mails only users who can sign in', async () => {
     const disabled = await registerPartner(identity);
     await testApp.query(`update user_account set status = 'disabled' where id = $1`, [disabled.userId]);
     const passwordless = await registerPartner(identity);
@@ -105,19 +105,19 @@ describe('forgotten passwords', () => {
     await testApp.query(`insert into user_account (email, name) values ($1, 'Invited')`, [invited]);
     const without = [disabled.email, passwordless.email, suspended.email, invited, freshEmail()];
 
-    const answers = [];
-    for (const email of [known.email, ...without]) answers.push(await forgot(email));
+    const responses = [];
+    for (const email of [known.email, ...without]) responses.push(await forgot(email));
     const from = freshAddress();
-    for (let n = 0; n < 5; n += 1) answers.push(await forgot(freshEmail(), { from }));
-    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
-    expect(answers[0]?.status).toBe(200);
+    for (let n = 0; n < 5; n += 1) responses.push(await forgot(freshEmail(), { from }));
+    expect(new Set(responses.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(responses[0]?.status).toBe(200);
 
     await settled();
     expect(await linksOf(known.email)).toHaveLength(1);
     for (const email of without) expect(await linksOf(email)).toEqual([]);
   }, 40_000);
 
-  it('take three requests an hour from an address; the fourth mails nothing and says nothing', async () => {
+  it('drops the fourth request of a client within an hour silently', async () => {
     const users = await Promise.all([registerPartner(identity), registerPartner(identity)]);
     const from = freshAddress();
     for (let n = 0; n < 3; n += 1) expectStatus(await forgot(users[0].email, { from }), 200);
@@ -127,7 +127,7 @@ describe('forgotten passwords', () => {
     expect(await linksOf(users[1].email)).toEqual([]);
   }, 30_000);
 
-  it('do not flood a mailbox, from however many addresses they are asked for', async () => {
+  it('limits mails per account whatever the number of clients', async () => {
     const { email } = await registerPartner(identity);
     for (let n = 0; n < 8; n += 1) expectStatus(await forgot(email), 200);
     await settled();
@@ -137,7 +137,7 @@ describe('forgotten passwords', () => {
     expect((await reset(await linkFor(email, 5))).status).toBe(200);
   }, 30_000);
 
-  it('travel as one opaque job', async () => {
+  it('queues a job with sealed content', async () => {
     const { email } = await registerPartner(identity);
     await queue.pause();
     try {
@@ -152,7 +152,7 @@ describe('forgotten passwords', () => {
     await linkFor(email);
   }, 30_000);
 
-  it('keep the link when the new password is weak or the form is wrong', async () => {
+  it('keeps the link valid when the new password is weak or the body is invalid', async () => {
     const user = await registerPartner(identity);
     const token = await askAndGet(user);
     for (const weak of ['short', 'password', user.email]) {
@@ -166,14 +166,14 @@ describe('forgotten passwords', () => {
       { token: 7, password: NEW_PASSWORD },
     ];
     for (const body of wrong) {
-      const answer = await identity.post('/auth/reset-password', body);
-      expect(answer).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
+      const response = await identity.post('/auth/reset-password', body);
+      expect(response).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
     }
     expectStatus(await identity.post('/auth/reset-password', { token, newPassword: NEW_PASSWORD }), 200);
     expect(await forgot('nobody')).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
   }, 30_000);
 
-  it("hold to the rules of the user's partner", async () => {
+  it("applies the password rules of the user's partner", async () => {
     const user = await registerPartner(identity);
     await testApp.query(`update partner set settings = '{"security": {"passwordMinLength": 30}}' where id = $1`, [
       user.partnerId,
@@ -183,20 +183,20 @@ describe('forgotten passwords', () => {
     expectStatus(await reset(token, 'violet umbrella tango in the rain'), 200);
   }, 30_000);
 
-  it('let exactly one of many uses of a link at once succeed', async () => {
+  it('succeeds once for concurrent uses of a link', async () => {
     const user = await registerPartner(identity);
     const token = await askAndGet(user);
     const passwords = Array.from({ length: 6 }, (_, n) => `violet umbrella tango ${n}`);
-    const answers = await Promise.all(passwords.map((password) => reset(token, password)));
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400, 400, 400]);
-    expect(withStatus(answers, 400)).toMatchObject(INVALID);
-    const winner = passwords[answers.findIndex(({ status }) => status === 200)] ?? '';
+    const responses = await Promise.all(passwords.map((password) => reset(token, password)));
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400, 400, 400]);
+    expect(withStatus(responses, 400)).toMatchObject(INVALID);
+    const winner = passwords[responses.findIndex(({ status }) => status === 200)] ?? '';
     expect((await login(user.email, winner)).status).toBe(200);
   }, 30_000);
 
   it.each([
     ['is an hour old', `update link_token set expires_at = now() where user_id = $1 and purpose = 'password_reset'`],
-    ['belongs to somebody disabled', `update user_account set status = 'disabled' where id = $1`],
+    ['belongs to someUser disabled', `update user_account set status = 'disabled' where id = $1`],
     [
       'belongs to a suspended tenant',
       `update partner set status = 'suspended' where id = (select partner_id from partner_membership where user_id = $1)`,
@@ -222,7 +222,7 @@ describe('forgotten passwords', () => {
     30_000,
   );
 
-  it('refuse tokens nobody made, and write it down', async () => {
+  it('refuses unknown tokens and records an audit entry', async () => {
     const from = freshAddress();
     for (const token of ['x', 'A'.repeat(48), `${'A'.repeat(47)}'`]) {
       expect(await reset(token, NEW_PASSWORD, { from })).toMatchObject(INVALID);
@@ -239,7 +239,7 @@ describe('forgotten passwords', () => {
     );
   }, 20_000);
 
-  it('refuse a link that a newer one, a changed password or a changed address has overtaken', async () => {
+  it('refuses a link after a newer one, a changed password or a changed address', async () => {
     const superseded = await registerPartner(identity);
     const older = await askAndGet(superseded);
     expectStatus(await forgot(superseded.email), 200);
@@ -261,15 +261,15 @@ describe('forgotten passwords', () => {
     expect(await reset(token)).toMatchObject(INVALID);
   }, 40_000);
 
-  it('do not skip the second factor', async () => {
+  it('still requires the second factor at login', async () => {
     const user = await registerPartner(identity);
     await enrollTotp(identity, user.bearer);
     expectStatus(await reset(await askAndGet(user)), 200);
-    const answer = expectStatus(await login(user.email, NEW_PASSWORD), 200);
-    expect(answer.body).toMatchObject({ mfaRequired: true, tokens: null });
+    const response = expectStatus(await login(user.email, NEW_PASSWORD), 200);
+    expect(response.body).toMatchObject({ mfaRequired: true, tokens: null });
   }, 30_000);
 
-  it('lift a lock-out, whose mail carries such a link', async () => {
+  it('clears an account lock, whose mail contains a link', async () => {
     const { email } = await registerPartner(identity);
     for (let n = 0; n < 5; n += 1) await login(email, 'wrong password');
     expect((await login(email, PASSWORD)).status).toBe(401);
@@ -283,14 +283,14 @@ describe('forgotten passwords', () => {
     expect((await login(email, NEW_PASSWORD)).status).toBe(200);
   }, 30_000);
 
-  it('limit guesses of tokens per address', async () => {
+  it('limits attempts per client', async () => {
     const from = freshAddress();
     const guess = () => reset('A'.repeat(48), NEW_PASSWORD, { from });
     for (let n = 0; n < 10; n += 1) expect((await guess()).status).toBe(400);
     expect(await guess()).toMatchObject({ status: 429, body: { code: 'rate_limited' } });
   }, 20_000);
 
-  it('wait for Redis: without it both calls are refused', async () => {
+  it('returns 503 while Redis is down', async () => {
     const { email } = await registerPartner(identity);
     await testApp.stores.redis.stop();
     const unavailable = { status: 503, body: { code: 'service_unavailable' } };

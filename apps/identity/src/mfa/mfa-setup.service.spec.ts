@@ -21,14 +21,14 @@ describe('TOTP', () => {
 
   const login = (email: string) => identity.post('/auth/login', { email, password: PASSWORD });
   const verify = (tempToken: string, code: string) => identity.post('/auth/mfa/verify', { tempToken, code });
-  const mfaClaim = (answer: TestResponse) =>
-    JSON.parse(Buffer.from(sessionOf(answer).bearer.split('.')[1] ?? '', 'base64url').toString()).mfa as boolean;
+  const mfaClaim = (response: TestResponse) =>
+    JSON.parse(Buffer.from(sessionOf(response).bearer.split('.')[1] ?? '', 'base64url').toString()).mfa as boolean;
   const enrolled = async () => {
     const partner = await registerPartner(identity);
     return { ...partner, ...(await enrollTotp(identity, partner.bearer)) };
   };
 
-  it('is set up once, ends the older session and answers the codes of setup', async () => {
+  it('is enabled once, ends the older session and returns the recovery codes of the setup', async () => {
     const partner = await registerPartner(identity);
     const setup = expectStatus(await identity.post('/auth/mfa/setup', undefined, { bearer: partner.bearer }), 200);
     expect(setup.body).toEqual({
@@ -51,7 +51,7 @@ describe('TOTP', () => {
     expect(again).toMatchObject({ status: 400, body: { code: 'mfa_already_enabled' } });
   }, 30_000);
 
-  it('confirms a setup through verify too, and only in the session that asked', async () => {
+  it('is confirmed by verify only in the session that started the setup', async () => {
     const partner = await registerPartner(identity);
     const setup = await identity.post('/auth/mfa/setup', undefined, { bearer: partner.bearer });
     const other = sessionOf(await login(partner.email));
@@ -64,7 +64,7 @@ describe('TOTP', () => {
     expect(mfaClaim(confirmed)).toBe(true);
   }, 30_000);
 
-  it('is asked for at login, without a cookie before it is answered', async () => {
+  it('is required at login, and no cookie is set before it is verified', async () => {
     const user = await enrolled();
     const challenge = await login(user.email);
     expect(challenge.status).toBe(200);
@@ -88,14 +88,14 @@ describe('TOTP', () => {
     expect(replay).toMatchObject({ status: 401, body: { code: 'mfa_session_invalid' } });
   }, 30_000);
 
-  it('lets a code through once, however many try it at once', async () => {
+  it('accepts a code once for concurrent requests', async () => {
     const user = await enrolled();
     const tokens = await Promise.all([1, 2, 3, 4].map(async () => (await login(user.email)).body.tempToken as string));
-    const answers = await Promise.all(tokens.map((token) => verify(token, totpCode(user.secret))));
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400]);
+    const responses = await Promise.all(tokens.map((token) => verify(token, totpCode(user.secret))));
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400]);
   }, 30_000);
 
-  it('counts guesses per user, not per temporary token', async () => {
+  it('counts attempts per user and not per temporary token', async () => {
     const user = await enrolled();
     const statuses: number[] = [];
     for (let n = 0; n < 6; n += 1) {
@@ -105,18 +105,18 @@ describe('TOTP', () => {
     expect(statuses).toEqual([400, 400, 400, 400, 400, 429]);
   }, 30_000);
 
-  it('accepts each recovery code once, also when two come at the same moment', async () => {
+  it('accepts each recovery code once, also for concurrent requests', async () => {
     const user = await enrolled();
     const [code = ''] = user.recoveryCodes;
     const tokens = await Promise.all([1, 2].map(async () => (await login(user.email)).body.tempToken as string));
-    const answers = await Promise.all(tokens.map((token) => verify(token, code.toLowerCase())));
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 400]);
-    const winner = withStatus(answers, 200);
+    const responses = await Promise.all(tokens.map((token) => verify(token, code.toLowerCase())));
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 400]);
+    const winner = withStatus(responses, 200);
     const me = await identity.get('/auth/me', { bearer: sessionOf(winner).bearer });
     expect(me.body.user.recoveryCodesLeft).toBe(9);
   }, 30_000);
 
-  it('is demanded by the partner at once, with the way to it left open', async () => {
+  it('is required by the partner at once while enrollment stays possible', async () => {
     const partner = await registerPartner(identity);
     const settings = JSON.stringify({ security: { requireMfa: true, allowedMfaMethods: { sms: false } } });
     await testApp.query('update partner set settings = $2 where id = $1', [partner.partnerId, settings]);
@@ -136,7 +136,7 @@ describe('TOTP', () => {
     expect((await identity.get('/users', { bearer: enrolledSession.bearer })).status).toBe(200);
   }, 30_000);
 
-  it('is demanded by a role after a window that opens once', async () => {
+  it('is required by a role after a window that opens once', async () => {
     const strict = await testApp.startReplica({ MFA_FORCE_FOR_PARTNER_ADMIN: 'true' });
     const partner = await registerPartner(strict);
     const signIn = () => strict.post('/auth/login', { email: partner.email, password: PASSWORD });
@@ -155,7 +155,7 @@ describe('TOTP', () => {
     expect((await strict.get('/users', { bearer: sessionOf(late).bearer })).status).toBe(428);
   }, 60_000);
 
-  it('does not exist while two-factor is off', async () => {
+  it('returns 404 while MFA is disabled', async () => {
     const off = await testApp.startReplica({ ENABLE_2FA: 'false' });
     const partner = await registerPartner(off);
     expect((await off.post('/auth/mfa/setup', undefined, { bearer: partner.bearer })).status).toBe(404);
@@ -164,7 +164,7 @@ describe('TOTP', () => {
     expect(mfaClaim(await off.post('/auth/login', { email: partner.email, password: PASSWORD }))).toBe(true);
   }, 60_000);
 
-  it('stores neither secret nor code in clear', async () => {
+  it('stores neither secret nor code in plain text', async () => {
     const user = await enrolled();
     const [row] = await testApp.query<{ secret: string; codes: string }>(
       `select secret_sealed as secret, (select string_agg(encode(code_hash, 'hex'), ' ') from recovery_code where user_id = $1) as codes

@@ -1,3 +1,4 @@
+import { eventually } from '@rmm/testing-services';
 import {
   ADMIN,
   cookiesOf,
@@ -7,10 +8,9 @@ import {
   PASSWORD,
   type IdentityReplica,
 } from '../../test/identity-test-app.js';
-import { eventually } from '@rmm/testing-services';
 import { registerPartner, signInAdmin } from '../../test/users.js';
 
-describe('password login', () => {
+describe('LoginService', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
 
@@ -27,10 +27,10 @@ describe('password login', () => {
       [email],
     );
 
-  it('answers the login body, both cookies and a token that opens a door', async () => {
-    const answer = await identity.post('/auth/login', ADMIN);
-    expect(answer.status).toBe(200);
-    expect(answer.body).toEqual({
+  it('returns the login body, both cookies and a valid access token', async () => {
+    const response = await identity.post('/auth/login', ADMIN);
+    expect(response.status).toBe(200);
+    expect(response.body).toEqual({
       user: expect.objectContaining({ email: ADMIN.email, isPlatformAdmin: true, mfaEnabled: false }),
       tokens: { accessToken: expect.any(String), expiresInSeconds: 900 },
       csrfToken: expect.stringMatching(/^[0-9a-f]{64}$/),
@@ -39,11 +39,11 @@ describe('password login', () => {
       mfaEnrollmentRequired: false,
       mfaEnrollmentDeadline: null,
     });
-    expect(answer.headers['cache-control']).toBe('no-store');
-    const cookies = cookiesOf(answer);
+    expect(response.headers['cache-control']).toBe('no-store');
+    const cookies = cookiesOf(response);
     expect(cookies.service_refresh_token).toMatch(/^[A-Za-z0-9_-]{43}$/);
-    expect(cookies.service_csrf_token).toBe(answer.body.csrfToken);
-    const refresh = (answer.headers['set-cookie'] as unknown as string[])[0];
+    expect(cookies.service_csrf_token).toBe(response.body.csrfToken);
+    const refresh = (response.headers['set-cookie'] as unknown as string[])[0];
     expect(refresh?.split('; ').slice(1).sort()).toEqual([
       'HttpOnly',
       'Max-Age=604800',
@@ -51,7 +51,7 @@ describe('password login', () => {
       'SameSite=Lax',
     ]);
 
-    const me = await identity.get('/users/me', { bearer: answer.body.tokens.accessToken });
+    const me = await identity.get('/users/me', { bearer: response.body.tokens.accessToken });
     expect(me.body).toMatchObject({
       email: ADMIN.email,
       scope: 'system',
@@ -59,7 +59,7 @@ describe('password login', () => {
     });
   });
 
-  it('signs with a key that stands in the JWKS', async () => {
+  it('signs tokens with a key of the JWKS', async () => {
     const bearer = await signInAdmin(identity);
     const header = JSON.parse(Buffer.from(bearer.split('.')[0] ?? '', 'base64url').toString());
     const jwks = await identity.get('/auth/.well-known/jwks.json');
@@ -68,30 +68,30 @@ describe('password login', () => {
     expect(jwks.body.keys[0]).not.toHaveProperty('d');
   });
 
-  it('refuses every reason with the same bytes, no sooner than the floor', async () => {
+  it('returns the same bytes for every reason, no sooner than the latency floor', async () => {
     const invited = freshEmail('invited');
     await testApp.query(`insert into user_account (email, name) values ($1, 'Invited')`, [invited]);
     const started = performance.now();
-    const answers = [
+    const responses = [
       await identity.post('/auth/login', { email: freshEmail(), password: PASSWORD }),
       await identity.post('/auth/login', { email: ADMIN.email, password: `${ADMIN.password} ` }),
       await identity.post('/auth/login', { email: invited, password: PASSWORD }),
     ];
     expect(performance.now() - started).toBeGreaterThanOrEqual(3 * 349);
-    const bodies = answers.map(({ status, body }) => ({ status, ...body, requestId: '' }));
+    const bodies = responses.map(({ status, body }) => ({ status, ...body, requestId: '' }));
     expect(bodies[0]).toMatchObject({ status: 401, code: 'login_failed', error: 'Invalid email or password' });
     expect(new Set(bodies.map((body) => JSON.stringify(body))).size).toBe(1);
-    expect(answers.every((answer) => answer.headers['set-cookie'] === undefined)).toBe(true);
+    expect(responses.every((response) => response.headers['set-cookie'] === undefined)).toBe(true);
   });
 
-  it('names every problem of a bad body', async () => {
-    const answer = await identity.post('/auth/login', { email: 'nobody', admin: true });
-    expect(answer.status).toBe(400);
-    expect(answer.body).toMatchObject({ code: 'validation_failed' });
-    expect(Object.keys(answer.body.details.fieldErrors).sort()).toEqual(['admin', 'email', 'password']);
+  it('returns every validation error of the body', async () => {
+    const response = await identity.post('/auth/login', { email: 'nobody', admin: true });
+    expect(response.status).toBe(400);
+    expect(response.body).toMatchObject({ code: 'validation_failed' });
+    expect(Object.keys(response.body.details.fieldErrors).sort()).toEqual(['admin', 'email', 'password']);
   });
 
-  it('limits guesses per address and e-mail, other users are let in', async () => {
+  it('limits attempts per client and e-mail address without affecting other users', async () => {
     const from = freshAddress();
     const guess = (email: string) => identity.post('/auth/login', { email, password: 'wrong password' }, { from });
     const email = freshEmail();
@@ -103,7 +103,7 @@ describe('password login', () => {
     expect((await identity.post('/auth/login', ADMIN, { from })).status).toBe(200);
   }, 15_000);
 
-  it('locks an account after five failures from anywhere, tells its owner once, and lets the right password wait', async () => {
+  it('locks an account after five failures, sends one mail, and refuses the correct password meanwhile', async () => {
     const partner = await registerPartner(identity);
     for (let n = 0; n < 7; n += 1) {
       await identity.post('/auth/login', { email: partner.email, password: 'wrong password' });
@@ -115,7 +115,7 @@ describe('password login', () => {
     expect(mails.filter(({ subject }) => subject.includes('paused'))).toHaveLength(1);
   }, 30_000);
 
-  it("keeps users out whose address is not on the partner's list", async () => {
+  it("returns 403 when the address is not on the partner's allowlist", async () => {
     const partner = await registerPartner(identity);
     const settings = JSON.stringify({ security: { ipAllowlist: ['198.51.100.0/24'] } });
     await testApp.query('update partner set settings = $2 where id = $1', [partner.partnerId, settings]);
@@ -125,14 +125,14 @@ describe('password login', () => {
     expect((await from('198.51.100.7')).status).toBe(200);
   }, 20_000);
 
-  it('lets nobody in whose partner is suspended, and says no more than for a wrong password', async () => {
+  it('returns the response of a wrong password when the partner is suspended', async () => {
     const partner = await registerPartner(identity);
     await testApp.query(`update partner set status = 'suspended' where id = $1`, [partner.partnerId]);
-    const answer = await identity.post('/auth/login', { email: partner.email, password: PASSWORD });
-    expect(answer).toMatchObject({ status: 401, body: { code: 'login_failed' } });
+    const response = await identity.post('/auth/login', { email: partner.email, password: PASSWORD });
+    expect(response).toMatchObject({ status: 401, body: { code: 'login_failed' } });
   }, 20_000);
 
-  it('writes the true reason of a refusal into the audit trail', async () => {
+  it('records the reason of a refusal in the audit entry', async () => {
     const email = freshEmail();
     await identity.post('/auth/login', { email, password: PASSWORD });
     await eventually(async () => expect(await failures(email)).toEqual([{ reason: 'unknown_address' }]));

@@ -13,10 +13,10 @@ import {
 } from '../../test/identity-test-app.js';
 import { enrollTotp, registerPartner, sessionOf } from '../../test/users.js';
 
-const mfaClaim = (answer: TestResponse) =>
-  JSON.parse(Buffer.from(sessionOf(answer).bearer.split('.')[1] ?? '', 'base64url').toString()).mfa as boolean;
+const mfaClaim = (response: TestResponse) =>
+  JSON.parse(Buffer.from(sessionOf(response).bearer.split('.')[1] ?? '', 'base64url').toString()).mfa as boolean;
 
-describe('a change of factors', () => {
+describe('changes of factors', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
   let twin: IdentityReplica;
@@ -51,8 +51,8 @@ describe('a change of factors', () => {
       [userId],
     );
 
-  describe('disabling', () => {
-    it('clears everything, ends every other session and re-issues the own one', async () => {
+  describe('disable', () => {
+    it('deletes all factors, ends every other session and reissues the current one', async () => {
       const user = await enrolled();
       const { body } = await login(user.email);
       const other = expectStatus(
@@ -88,7 +88,7 @@ describe('a change of factors', () => {
       expect(expectStatus(await login(user.email), 200).body.mfaRequired).toBe(false);
     }, 30_000);
 
-    it('hands the token back to a client that keeps it itself, and takes a recovery code', async () => {
+    it('returns the token to clients that send theirs in the body and accepts a recovery code', async () => {
       const user = await enrolled();
       const refreshToken = user.cookies.service_refresh_token;
       const [code] = user.recoveryCodes;
@@ -100,7 +100,7 @@ describe('a change of factors', () => {
       expect((await identity.post('/auth/refresh', { refreshToken })).body.code).toBe('refresh_invalid');
     }, 30_000);
 
-    it('asks for a token of the very session it acts in', async () => {
+    it('requires a refresh token of the current session', async () => {
       const user = await enrolled();
       const stranger = await registerPartner(identity);
       const body = { currentPassword: PASSWORD, code: totpCode(user.secret) };
@@ -118,7 +118,7 @@ describe('a change of factors', () => {
       expect(await disable(body, user)).toMatchObject(refused);
     }, 30_000);
 
-    it('asks for password and code, and files what was wrong', async () => {
+    it('requires password and code and records which was wrong', async () => {
       const user = await enrolled();
       const code = totpCode(user.secret);
       expect(await disable({ code }, user)).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
@@ -154,7 +154,7 @@ describe('a change of factors', () => {
       30_000,
     );
 
-    it('is refused while any other membership demands the factor', async () => {
+    it('is refused while another membership requires the factor', async () => {
       const user = await enrolled();
       const other = await registerPartner(identity);
       await testApp.query(
@@ -167,14 +167,14 @@ describe('a change of factors', () => {
       expect(refused).toMatchObject({ status: 403, body: { code: 'mfa_required_by_policy' } });
     }, 30_000);
 
-    it('happens once, however many replicas are asked at once', async () => {
+    it('succeeds once when several replicas receive it concurrently', async () => {
       const user = await enrolled();
       const codes = [totpCode(user.secret), totpCode(user.secret), ...user.recoveryCodes.slice(0, 2)];
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         codes.map((code, n) => disable({ currentPassword: PASSWORD, code }, user, n % 2 ? twin : identity)),
       );
-      expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
-      const { bearer } = sessionOf(withStatus(answers, 200));
+      expect(responses.filter(({ status }) => status === 200)).toHaveLength(1);
+      const { bearer } = sessionOf(withStatus(responses, 200));
       expect((await identity.get('/auth/me', { bearer })).body.user.mfaEnabled).toBe(false);
       const [{ alive }] = await testApp.query<{ alive: number }>(
         'select count(*)::int as alive from session_family where user_id = $1 and revoked_at is null',
@@ -184,8 +184,8 @@ describe('a change of factors', () => {
     }, 30_000);
   });
 
-  describe('replacing recovery codes', () => {
-    it('needs a session that satisfied MFA', async () => {
+  describe('replace recovery codes', () => {
+    it('requires a session that satisfied MFA', async () => {
       const partner = await registerPartner(identity);
       const refused = await identity.post('/auth/mfa/recovery-codes', {}, { bearer: partner.bearer });
       expect(refused).toMatchObject({ status: 403, body: { code: 'mfa_required' } });
@@ -195,7 +195,7 @@ describe('a change of factors', () => {
       expect(unknown).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
     }, 30_000);
 
-    it('kills all old codes at once and re-issues the session', async () => {
+    it('invalidates all old codes and reissues the session', async () => {
       const user = await enrolled();
       const done = expectStatus(await identity.post('/auth/mfa/recovery-codes', undefined, user), 200);
       expect(done.body.recoveryCodes).toHaveLength(10);
@@ -210,18 +210,18 @@ describe('a change of factors', () => {
       expect(await auditOf(user.userId, 'auth.mfa.recovery_codes.rotate')).toHaveLength(1);
     }, 30_000);
 
-    it('answers one of two calls at once, and its codes are the ones in force', async () => {
+    it('succeeds for one of two concurrent calls, whose codes are valid', async () => {
       const user = await enrolled();
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         [identity, twin, identity, twin].map((at) => at.post('/auth/mfa/recovery-codes', {}, user)),
       );
-      expect(answers.map(({ status }) => status).sort()).toEqual([200, 401, 401, 401]);
+      expect(responses.map(({ status }) => status).sort()).toEqual([200, 401, 401, 401]);
       const { tempToken } = (await login(user.email)).body;
-      const [code] = withStatus(answers, 200).body.recoveryCodes as string[];
+      const [code] = withStatus(responses, 200).body.recoveryCodes as string[];
       expect((await identity.post('/auth/mfa/verify', { tempToken, code })).status).toBe(200);
     }, 30_000);
 
-    it('refuses a session that ended after the request was let in', async () => {
+    it('refuses a session that ended after the request was authenticated', async () => {
       const user = await enrolled();
       await identity.get('/auth/me', { bearer: user.bearer });
       await testApp.query('update session_family set revoked_at = now() where user_id = $1', [user.userId]);
@@ -232,7 +232,7 @@ describe('a change of factors', () => {
       expect((await identity.post('/auth/mfa/verify', { tempToken, code })).status).toBe(200);
     }, 30_000);
 
-    it('ends logins that wait for their factor', async () => {
+    it('ends pending logins', async () => {
       const user = await enrolled();
       const { tempToken } = (await login(user.email)).body;
       expectStatus(await identity.post('/auth/mfa/recovery-codes', {}, user), 200);
@@ -241,7 +241,7 @@ describe('a change of factors', () => {
     }, 30_000);
   });
 
-  describe('a step-up', () => {
+  describe('step-up', () => {
     const stepUp = (body: object, options: CallOptions) => identity.post('/auth/mfa/step-up', body, options);
     /** TestUser whose factor is not TOTP, as another method would leave it; the proofs of its session are old. */
     const withOtherFactor = async () => {
@@ -259,7 +259,7 @@ describe('a change of factors', () => {
       return expectStatus(await stepUp(body, user), 200).body.stepUpGrantId as string;
     };
 
-    it('trades a code for a grant of 300 seconds, once', async () => {
+    it('issues a grant of 300 seconds for a code once', async () => {
       const user = await enrolled();
       const body = { method: 'totp', operation: 'change_email', code: totpCode(user.secret) };
       const granted = expectStatus(await stepUp(body, user), 200);
@@ -272,7 +272,7 @@ describe('a change of factors', () => {
       expect(await auditOf(user.userId, 'auth.mfa.stepup.failed')).toHaveLength(1);
     }, 30_000);
 
-    it('counts guesses per user, and a success clears them', async () => {
+    it('counts attempts per user and resets them after a success', async () => {
       const user = await enrolled();
       const guess = () => stepUp({ method: 'totp', operation: 'add_factor', code: '000000' }, user);
       for (let n = 0; n < 4; n += 1) expect((await guess()).status).toBe(400);
@@ -282,7 +282,7 @@ describe('a change of factors', () => {
       expect(statuses).toEqual([400, 400, 400, 400, 400, 429]);
     }, 30_000);
 
-    it('refuses what is malformed, not served or has no factor', async () => {
+    it('refuses malformed requests, unsupported methods and users without a factor', async () => {
       const user = await enrolled();
       const code = totpCode(user.secret);
       const cases: [object, number, string][] = [
@@ -307,7 +307,7 @@ describe('a change of factors', () => {
       expect(none).toMatchObject({ status: 400, body: { code: 'mfa_not_enabled' } });
     }, 30_000);
 
-    it('stands before another factor where the last proof is old: checked at setup, used up when confirmed', async () => {
+    it('is required for another factor when the last proof is old', async () => {
       const user = await withOtherFactor();
       const refused = {
         status: 403,
@@ -330,19 +330,19 @@ describe('a change of factors', () => {
       expect(row).toEqual({ method: 'totp' });
     }, 30_000);
 
-    it('lets one of two confirmations have the grant', async () => {
+    it('is used by one of two concurrent confirmations', async () => {
       const user = await withOtherFactor();
       const stepUpGrantId = await addFactor(user);
       const { secret } = (await identity.post('/auth/mfa/setup', { stepUpGrantId }, user)).body;
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         [-1, 0, 1].map((step, n) =>
           (n % 2 ? twin : identity).post('/auth/mfa/verify', { code: totpCode(secret, step), stepUpGrantId }, user),
         ),
       );
-      expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+      expect(responses.filter(({ status }) => status === 200)).toHaveLength(1);
     }, 30_000);
 
-    it('is worth nothing for another operation, session or after a change of factors', async () => {
+    it('is invalid for another operation, another session and after a change of factors', async () => {
       const user = await withOtherFactor();
       const body = { method: 'recovery', operation: 'change_email', code: user.recoveryCodes[0] };
       const forAddress = expectStatus(await stepUp(body, user), 200).body.stepUpGrantId as string;
@@ -362,7 +362,7 @@ describe('a change of factors', () => {
       expect((await setup(grant, renewed)).body.code).toBe('existing_factor_step_up_required');
     }, 30_000);
 
-    it('is not needed for a first factor, nor right after a proof', async () => {
+    it('is not required for a first factor or after a recent proof', async () => {
       const partner = await registerPartner(identity);
       await ageProofs(partner.userId);
       expect((await identity.post('/auth/mfa/setup', undefined, partner)).status).toBe(200);
@@ -372,7 +372,7 @@ describe('a change of factors', () => {
     }, 30_000);
   });
 
-  it('keeps to the methods the owners allow', async () => {
+  it('refuses methods that a policy excludes', async () => {
     const partner = await registerPartner(identity);
     const setup = () => identity.post('/auth/mfa/setup', undefined, partner);
     const { secret } = expectStatus(await setup(), 200).body as { secret: string };
@@ -384,7 +384,7 @@ describe('a change of factors', () => {
     expectStatus(await identity.post('/auth/mfa/enable', { code: totpCode(secret) }, partner), 200);
   }, 30_000);
 
-  it('does not exist while two-factor is off', async () => {
+  it('returns 404 while MFA is disabled', async () => {
     const off = await testApp.startReplica({ ENABLE_2FA: 'false' });
     const { bearer } = await registerPartner(off);
     const code = '123456';
@@ -398,8 +398,8 @@ describe('a change of factors', () => {
       ['step-up/start', { method: 'sms' }],
     ];
     for (const [route, body] of calls) {
-      const answer = await off.post(`/auth/mfa/${route}`, body, { bearer });
-      expect({ route, status: answer.status, code: answer.body.code }).toEqual({
+      const response = await off.post(`/auth/mfa/${route}`, body, { bearer });
+      expect({ route, status: response.status, code: response.body.code }).toEqual({
         route,
         status: 404,
         code: 'not_found',
