@@ -23,7 +23,7 @@ const CLOSE_MS = 1_000;
 /** Starts and stops the parts in the order that loses nothing. */
 @Injectable()
 export class DispatcherLifecycle implements OnApplicationBootstrap, OnModuleDestroy {
-  #isRunning = false;
+  private isRunning = false;
 
   constructor(
     @Inject(FLEET_CONFIG) private readonly fleet: FleetConfig,
@@ -67,13 +67,13 @@ export class DispatcherLifecycle implements OnApplicationBootstrap, OnModuleDest
     this.sweeper.start();
     this.parking.start();
     this.intake.start();
-    this.#isRunning = true;
+    this.isRunning = true;
   }
 
   /** Database, Redis and NATS are still there: nothing new is taken, what is in flight ends, the rest is handed back. */
   async onModuleDestroy(): Promise<void> {
-    if (!this.#isRunning) return;
-    this.#isRunning = false;
+    if (!this.isRunning) return;
+    this.isRunning = false;
     this.pace.stop();
     const drainMs = this.fleet.shutdownGraceSeconds * 1_000 * DRAIN_SHARE;
     await this.lease.leave().catch(() => undefined); // the others then wait for the release

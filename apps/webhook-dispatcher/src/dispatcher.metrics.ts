@@ -5,37 +5,37 @@ import type { Outcome } from './sending/outcome.js';
 /** What an operator and an autoscaler look at. */
 @Injectable()
 export class DispatcherMetrics {
-  readonly #events;
-  readonly #outcomes;
-  readonly #lost;
-  readonly #duration;
-  readonly #freed;
-  readonly #waiting;
+  private readonly events;
+  private readonly outcomes;
+  private readonly lost;
+  private readonly duration;
+  private readonly freed;
+  private readonly waiting;
 
   constructor(private readonly registry: MetricsRegistry) {
-    this.#events = registry.counter({
+    this.events = registry.counter({
       name: 'rmm_webhook_events_total',
       help: 'Events taken from the stream',
       labelNames: ['result'],
     });
-    this.#outcomes = registry.counter({
+    this.outcomes = registry.counter({
       name: 'rmm_webhook_outcomes_total',
       help: 'Outcomes written',
       labelNames: ['status'],
     });
-    this.#lost = registry.counter({
+    this.lost = registry.counter({
       name: 'rmm_webhook_outcomes_lost_total',
       help: 'Outcomes that came after the lease of their delivery was lost',
     });
-    this.#freed = registry.counter({
+    this.freed = registry.counter({
       name: 'rmm_webhook_leases_freed_total',
       help: 'Deliveries taken from processes that stopped renewing',
     });
-    this.#waiting = registry.gauge({
+    this.waiting = registry.gauge({
       name: 'rmm_webhook_waiting',
       help: 'Deliveries in the table that are due and held by no process, or parked; up to 100,000',
     });
-    this.#duration = registry.histogram({
+    this.duration = registry.histogram({
       name: 'rmm_webhook_attempt_seconds',
       help: 'Time of an attempt',
       buckets: [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
@@ -66,25 +66,25 @@ export class DispatcherMetrics {
   }
 
   countEvents(matched: number, unmatched: number, refused: number): void {
-    this.#events.inc({ result: 'matched' }, matched);
-    this.#events.inc({ result: 'unmatched' }, unmatched);
-    this.#events.inc({ result: 'refused' }, refused);
+    this.events.inc({ result: 'matched' }, matched);
+    this.events.inc({ result: 'unmatched' }, unmatched);
+    this.events.inc({ result: 'refused' }, refused);
   }
 
   countOutcomes(outcomes: readonly Outcome[], lost: number): void {
     for (const { status, responseTimeMs } of outcomes) {
-      this.#outcomes.inc({ status });
-      if (responseTimeMs !== null) this.#duration.observe(responseTimeMs / 1_000);
+      this.outcomes.inc({ status });
+      if (responseTimeMs !== null) this.duration.observe(responseTimeMs / 1_000);
     }
-    if (lost > 0) this.#lost.inc(lost);
+    if (lost > 0) this.lost.inc(lost);
   }
 
   /** As the table has just said. */
   setWaiting(deliveries: number): void {
-    this.#waiting.set(deliveries);
+    this.waiting.set(deliveries);
   }
 
   countFreed(deliveries: number): void {
-    if (deliveries > 0) this.#freed.inc(deliveries);
+    if (deliveries > 0) this.freed.inc(deliveries);
   }
 }

@@ -34,20 +34,20 @@ export class SignedIn implements AccessSource, VerificationKeys {
 
   /** Signs in somebody of a partner who reaches all its organizations. @returns the header `Authorization` */
   partner(partnerId: string, permissions = READ_AND_WRITE): string {
-    return this.#as({ scope: 'partner', partnerId, orgId: null, permissions });
+    return this.as({ scope: 'partner', partnerId, orgId: null, permissions });
   }
 
   /** Signs in somebody of one organization. @returns the header `Authorization` */
   member({ orgId, partnerId }: Organization, permissions = READ_AND_WRITE): string {
-    return this.#as({ scope: 'organization', partnerId, orgId, permissions });
+    return this.as({ scope: 'organization', partnerId, orgId, permissions });
   }
 
   /** Signs in an operator of the platform. @returns the header `Authorization` */
   operator(): string {
-    return this.#as({ scope: 'system', partnerId: null, orgId: null, permissions: ['*:*'] });
+    return this.as({ scope: 'system', partnerId: null, orgId: null, permissions: ['*:*'] });
   }
 
-  #as(person: Person): string {
+  private as(person: Person): string {
     const userId = randomUUID();
     this.people.set(userId, person);
     const iat = Math.floor(Date.now() / 1_000);

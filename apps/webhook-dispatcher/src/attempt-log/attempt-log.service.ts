@@ -31,12 +31,12 @@ export class AttemptLogService {
     return toPage(
       query,
       total,
-      rows.map((row) => this.#toDto(row, webhookId, delivery)),
+      rows.map((row) => this.toDto(row, webhookId, delivery)),
     );
   }
 
-  #toDto(row: AttemptRow, webhookId: string, delivery: LoggedDelivery): AttemptDto {
-    const own = this.#opened(webhookId, row.headers ?? []);
+  private toDto(row: AttemptRow, webhookId: string, delivery: LoggedDelivery): AttemptDto {
+    const own = this.opened(webhookId, row.headers ?? []);
     return {
       attempt: row.attempt,
       startedAt: row.startedAt.toISOString(),
@@ -51,7 +51,7 @@ export class AttemptLogService {
   }
 
   /** One that cannot be opened any more is left out, and so shown masked. */
-  #opened(webhookId: string, sealed: readonly WebhookHeader[]): WebhookHeader[] {
+  private opened(webhookId: string, sealed: readonly WebhookHeader[]): WebhookHeader[] {
     return sealed.flatMap((header) => {
       try {
         return this.sealing.openHeaders(webhookId, [header]);

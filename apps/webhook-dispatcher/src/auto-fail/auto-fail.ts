@@ -20,8 +20,8 @@ const THE_SERVICE: AuditedCaller = {
 export class AutoFail extends RepeatedWork {
   protected readonly what = 'The failing of dead webhooks';
   protected readonly everyMs = 60_000;
-  #asked: Promise<void> = Promise.resolve();
-  #isAsked = false;
+  private asked: Promise<void> = Promise.resolve();
+  private isAsked = false;
 
   constructor(
     private readonly repository: AutoFailRepository,
@@ -35,25 +35,25 @@ export class AutoFail extends RepeatedWork {
   }
 
   override async onModuleDestroy(): Promise<void> {
-    await Promise.all([super.onModuleDestroy(), this.#asked]);
+    await Promise.all([super.onModuleDestroy(), this.asked]);
   }
 
   async run(): Promise<void> {
-    await this.#fail();
-    for (const mail of await this.repository.dueMails()) await this.#tell(mail);
+    await this.fail();
+    for (const mail of await this.repository.dueMails()) await this.tell(mail);
   }
 
   /** A delivery has ended on 410: no need to wait for the next turn. */
   gone(): void {
-    if (this.#isAsked) return;
-    this.#isAsked = true;
-    this.#asked = this.#asked.then(() => {
-      this.#isAsked = false;
+    if (this.isAsked) return;
+    this.isAsked = true;
+    this.asked = this.asked.then(() => {
+      this.isAsked = false;
       return this.run().catch((err: unknown) => this.logger.warn({ err }, `${this.what} failed; tried again later`));
     });
   }
 
-  async #fail(): Promise<void> {
+  private async fail(): Promise<void> {
     await this.worker.transaction(async (tx) => {
       for (const webhook of await this.repository.fail(tx)) {
         const { id, name, orgId, partnerId, failingSince, isGone } = webhook;
@@ -70,7 +70,7 @@ export class AutoFail extends RepeatedWork {
   }
 
   /** Identity takes a mail once, however often it is asked. */
-  async #tell(mail: DueMail): Promise<void> {
+  private async tell(mail: DueMail): Promise<void> {
     const { id, partnerId, orgId, name, organizationName, failingSince, failedAt } = mail;
     await this.rpc.call(IDENTITY_MAIL_SEND, {
       idempotencyKey: `webhook-failed:${id}:${failedAt.toISOString()}`,

@@ -43,7 +43,7 @@ export class DeadLettersService {
   /** As a manual retry of its delivery. Of two at once one is 404. @throws DeadLetterNotFound, WebhookNotActive */
   retry(caller: UserCaller, jobId: string): Promise<AcceptedDelivery> {
     return this.tenants.transaction(caller, async (tx) => {
-      const { webhook } = await this.#take(tx, jobId);
+      const { webhook } = await this.take(tx, jobId);
       return this.deliveries.repeat(tx, caller, webhook, jobId, 'webhook.dead_letter.retry');
     });
   }
@@ -51,7 +51,7 @@ export class DeadLettersService {
   /** The delivery stays failed. @throws DeadLetterNotFound */
   async delete(caller: UserCaller, jobId: string): Promise<{ success: true }> {
     await this.tenants.transaction(caller, async (tx) => {
-      const { webhook, letter } = await this.#take(tx, jobId);
+      const { webhook, letter } = await this.take(tx, jobId);
       const { deliveryId, event, eventId } = letter;
       await this.audit.add(tx, caller, 'webhook.dead_letter.delete', resourceOf(webhook), {
         deliveryId,
@@ -64,7 +64,7 @@ export class DeadLettersService {
   }
 
   /** The webhook is locked first, as in everything else that writes for it, so that nobody waits in a circle. */
-  async #take(tx: TenantTransaction, jobId: string): Promise<{ webhook: WebhookRow; letter: DeadLetterRow }> {
+  private async take(tx: TenantTransaction, jobId: string): Promise<{ webhook: WebhookRow; letter: DeadLetterRow }> {
     const letter = await this.repository.find(tx, jobId);
     if (!letter) throw new DeadLetterNotFound();
     const webhook = await this.webhooks.lock(tx, letter.webhookId).catch((error: unknown) => {

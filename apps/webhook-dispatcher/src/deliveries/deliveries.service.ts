@@ -69,7 +69,7 @@ export class DeliveriesService {
       const timestamp = this.clock.now().toISOString();
       const data = dto.payload ?? { message: 'This is a test delivery', timestamp, webhookId };
       const body = webhookBody({ id: eventId, type: eventType, timestamp, orgId: webhook.orgId, data });
-      return this.#accept(tx, caller, 'webhook.test', 'Test delivery queued', {
+      return this.accept(tx, caller, 'webhook.test', 'Test delivery queued', {
         id: randomUUID(),
         webhook,
         eventType,
@@ -106,7 +106,7 @@ export class DeliveriesService {
     if (webhook.status !== 'active') throw new WebhookNotActive();
     await this.deadLetters.take(tx, deliveryId);
     tx.afterCommit(() => void this.deadLetterQueue.remove([deliveryId]));
-    return this.#accept(tx, caller, action, 'Delivery queued for retry', {
+    return this.accept(tx, caller, action, 'Delivery queued for retry', {
       id: randomUUID(),
       webhook,
       eventType: failed.event,
@@ -117,7 +117,7 @@ export class DeliveriesService {
     });
   }
 
-  async #accept(
+  private async accept(
     tx: TenantTransaction,
     caller: UserCaller,
     action: string,

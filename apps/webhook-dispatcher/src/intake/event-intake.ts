@@ -20,7 +20,7 @@ const LINGER_MS = 1;
 /** Turns events into deliveries: matched in memory, handed to the writer, acknowledged when they are stored. */
 @Injectable()
 export class EventIntake {
-  #subscription: BatchSubscription | undefined;
+  private subscription: BatchSubscription | undefined;
 
   constructor(
     private readonly batches: EventBatches,
@@ -31,7 +31,7 @@ export class EventIntake {
   ) {}
 
   start(): void {
-    this.#subscription = this.batches.subscribeBatch(
+    this.subscription = this.batches.subscribeBatch(
       {
         stream: 'events',
         durable: EVENTS_DURABLE,
@@ -46,7 +46,7 @@ export class EventIntake {
 
   /** Finishes the statement in hand; what was not written yet goes to others. */
   async stop(): Promise<void> {
-    const stopped = this.#subscription?.stop();
+    const stopped = this.subscription?.stop();
     this.writer.stop();
     await stopped;
   }
@@ -66,16 +66,16 @@ export class EventIntake {
       const subscriptions = this.index.match(envelope.orgId ?? '', envelope.type);
       if (subscriptions.length === 0) return message.ack();
       matched += 1;
-      await this.#write(message, subscriptions);
+      await this.write(message, subscriptions);
     });
     this.metrics.countEvents(matched, good.length - matched, batch.length - good.length);
     const [refused] = (await Promise.allSettled(writes)).filter(({ status }) => status === 'rejected');
     if (refused?.status === 'rejected') throw refused.reason;
   }
 
-  async #write(message: BatchMessage, subscriptions: readonly Subscription[]): Promise<void> {
+  private async write(message: BatchMessage, subscriptions: readonly Subscription[]): Promise<void> {
     try {
-      await this.writer.write(this.#eventOf(message.envelope), subscriptions);
+      await this.writer.write(this.eventOf(message.envelope), subscriptions);
       message.ack();
     } catch (error) {
       if (error instanceof UnavailableError) throw error;
@@ -83,7 +83,7 @@ export class EventIntake {
     }
   }
 
-  #eventOf(envelope: Envelope): IntakeEvent {
+  private eventOf(envelope: Envelope): IntakeEvent {
     return {
       eventId: envelope.id,
       eventType: envelope.type,

@@ -39,10 +39,10 @@ interface Waiting {
 @Injectable()
 export class IntakeWriter {
   /** By organization. The first is next. */
-  readonly #queues = new Map<string, Fifo<Waiting>>();
-  #events = 0;
-  #running = false;
-  #isStopped = false;
+  private readonly queues = new Map<string, Fifo<Waiting>>();
+  private events = 0;
+  private running = false;
+  private isStopped = false;
 
   constructor(
     private readonly repository: IntakeRepository,
@@ -60,59 +60,59 @@ export class IntakeWriter {
    * @throws UnavailableError  when the process ends before; DatabaseError when this event cannot be stored
    */
   write(event: IntakeEvent, subscribers: readonly Subscriber[]): Promise<void> {
-    if (this.#isStopped) return Promise.reject(stopping());
+    if (this.isStopped) return Promise.reject(stopping());
     return new Promise((done, failed) => {
       const orgId = subscribers[0]?.orgId ?? '';
-      const queue = this.#queues.get(orgId) ?? new Fifo<Waiting>();
+      const queue = this.queues.get(orgId) ?? new Fifo<Waiting>();
       queue.push({ event, subscribers, done, failed });
-      this.#queues.set(orgId, queue);
-      this.#events += 1;
-      if (!this.#running) void this.#run();
+      this.queues.set(orgId, queue);
+      this.events += 1;
+      if (!this.running) void this.run();
     });
   }
 
   /** Does what needs the database, as soon as it can be used. @throws UnavailableError  when the process ends before */
   whenAvailable<T>(work: () => Promise<T>): Promise<T> {
     return keepTrying(work, (err) => {
-      if (this.#isStopped || !(err instanceof UnavailableError)) throw err;
+      if (this.isStopped || !(err instanceof UnavailableError)) throw err;
       this.logger.warn({ err }, 'Events wait: the database cannot be used');
     });
   }
 
   /** What is not being written yet is left to others. */
   stop(): void {
-    this.#isStopped = true;
-    for (const queue of this.#queues.values()) for (const { failed } of queue.takeBehind(0)) failed(stopping());
-    this.#queues.clear();
-    this.#events = 0;
+    this.isStopped = true;
+    for (const queue of this.queues.values()) for (const { failed } of queue.takeBehind(0)) failed(stopping());
+    this.queues.clear();
+    this.events = 0;
   }
 
-  async #run(): Promise<void> {
-    this.#running = true;
+  private async run(): Promise<void> {
+    this.running = true;
     // What comes in the same turn goes along.
     await Promise.resolve();
-    while (this.#events > 0) {
+    while (this.events > 0) {
       await this.sender.waitForRoom();
-      const set = this.#nextSet();
-      if (set.length > 0) await this.#writeSet(set);
+      const set = this.nextSet();
+      if (set.length > 0) await this.writeSet(set);
       else await sleep(LOOK_MS);
     }
-    this.#running = false;
+    this.running = false;
   }
 
-  #nextSet(): Waiting[] {
+  private nextSet(): Waiting[] {
     const set: Waiting[] = [];
-    const isCrowded = this.#events > CROWDED_EVENTS;
+    const isCrowded = this.events > CROWDED_EVENTS;
     let rows = 0;
-    for (let passedOver = 0; rows < SET_ROWS && passedOver < this.#queues.size;) {
-      const [orgId, queue] = this.#queues.entries().next().value as [string, Fifo<Waiting>];
-      this.#queues.delete(orgId);
-      const waiting = isCrowded || this.#mayQueue(orgId) ? queue.shift() : undefined;
-      if (queue.size > 0) this.#queues.set(orgId, queue);
+    for (let passedOver = 0; rows < SET_ROWS && passedOver < this.queues.size;) {
+      const [orgId, queue] = this.queues.entries().next().value as [string, Fifo<Waiting>];
+      this.queues.delete(orgId);
+      const waiting = isCrowded || this.mayQueue(orgId) ? queue.shift() : undefined;
+      if (queue.size > 0) this.queues.set(orgId, queue);
       if (waiting) {
         set.push(waiting);
         rows += waiting.subscribers.length;
-        this.#events -= 1;
+        this.events -= 1;
         passedOver = 0;
       } else {
         passedOver += 1;
@@ -121,32 +121,32 @@ export class IntakeWriter {
     return set;
   }
 
-  #mayQueue(orgId: string): boolean {
-    return this.parking.isParked(orgId) || this.#hasRoom(orgId);
+  private mayQueue(orgId: string): boolean {
+    return this.parking.isParked(orgId) || this.hasRoom(orgId);
   }
 
-  #hasRoom(orgId: string): boolean {
+  private hasRoom(orgId: string): boolean {
     return this.sender.queuedOf(orgId) < MAX_QUEUED;
   }
 
-  async #writeSet(set: readonly Waiting[]): Promise<void> {
+  private async writeSet(set: readonly Waiting[]): Promise<void> {
     try {
-      await this.whenAvailable(() => this.#store(set));
+      await this.whenAvailable(() => this.store(set));
       for (const { done } of set) done();
     } catch (error) {
       if (error instanceof UnavailableError) for (const { failed } of set) failed(error);
-      else await this.#writeOneByOne(set, error);
+      else await this.writeOneByOne(set, error);
     }
   }
 
   /** One event the database will not take must not hold up the others. */
-  async #writeOneByOne(set: readonly Waiting[], error: unknown): Promise<void> {
+  private async writeOneByOne(set: readonly Waiting[], error: unknown): Promise<void> {
     if (set.length === 1) return set[0]?.failed(error);
-    for (const one of set) await this.#writeSet([one]);
+    for (const one of set) await this.writeSet([one]);
   }
 
-  async #store(set: readonly Waiting[]): Promise<void> {
-    const deliveries = set.flatMap(({ event, subscribers }) => subscribers.map((one) => this.#deliveryOf(event, one)));
+  private async store(set: readonly Waiting[]): Promise<void> {
+    const deliveries = set.flatMap(({ event, subscribers }) => subscribers.map((one) => this.deliveryOf(event, one)));
     const made = await this.repository.insert(deliveries);
     const held: HeldDelivery[] = [];
     let isForOthers = false;
@@ -161,7 +161,10 @@ export class IntakeWriter {
   }
 
   /** Held by this process, when it may send it and has room for it; else it waits in the table for who may. */
-  #deliveryOf(event: IntakeEvent, { webhookId, partnerId, orgId, shard, retryPolicy }: Subscriber): IntakeDelivery {
+  private deliveryOf(
+    event: IntakeEvent,
+    { webhookId, partnerId, orgId, shard, retryPolicy }: Subscriber,
+  ): IntakeDelivery {
     const holder = this.shards.owns(shard) ? this.lease.owner : null;
     return {
       id: deliveryIdOf(event.eventId, webhookId),
@@ -170,13 +173,13 @@ export class IntakeWriter {
       orgId,
       maxAttempts: retryPolicy.maxRetries + 1,
       shard,
-      owner: this.#isFull(orgId) ? orgId : holder,
+      owner: this.isFull(orgId) ? orgId : holder,
       event,
     };
   }
 
-  #isFull(orgId: string): boolean {
-    return this.parking.isParked(orgId) || !this.#hasRoom(orgId);
+  private isFull(orgId: string): boolean {
+    return this.parking.isParked(orgId) || !this.hasRoom(orgId);
   }
 }
 

@@ -68,12 +68,12 @@ export class RecoveryService {
     await this.limits.hit(RECOVER_LIMIT, webhookId);
     const kind = dto.status ?? 'failed';
     const details = { since: dto.since.toISOString(), until: dto.until?.toISOString() ?? null, status: kind };
-    const recover = kind === 'failed' ? this.#repeat : this.#hasten;
-    return { accepted: await this.#inChunks(caller, webhookId, span, details, recover) };
+    const recover = kind === 'failed' ? this.repeat : this.hasten;
+    return { accepted: await this.inChunks(caller, webhookId, span, details, recover) };
   }
 
   /** The audit row goes with the first chunk: a recovery that breaks off later has one too. */
-  async #inChunks(
+  private async inChunks(
     caller: UserCaller,
     webhookId: string,
     span: Span,
@@ -82,10 +82,10 @@ export class RecoveryService {
   ): Promise<number> {
     let accepted = 0;
     let at: HistoryPlace | null = startOf(span.since);
-    for (let isFirst = true; at && accepted < MAX_ACCEPTED && this.#hasTime(span); isFirst = false) {
+    for (let isFirst = true; at && accepted < MAX_ACCEPTED && this.hasTime(span); isFirst = false) {
       const place: HistoryPlace = at;
       const chunk: Chunk | null = await this.tenants.transaction(caller, async (tx) => {
-        const webhook = await this.#lockActive(tx, webhookId, isFirst);
+        const webhook = await this.lockActive(tx, webhookId, isFirst);
         if (!webhook) return null;
         if (isFirst) await this.audit.add(tx, caller, 'webhook.recover', resourceOf(webhook), details);
         return recover.call(this, tx, webhookId, span, place, Math.min(CHUNK, MAX_ACCEPTED - accepted));
@@ -93,24 +93,36 @@ export class RecoveryService {
       if (!chunk) break;
       accepted += chunk.keys.length;
       at = chunk.next;
-      await this.#handOver(chunk);
+      await this.handOver(chunk);
     }
     return accepted;
   }
 
-  async #repeat(tx: TenantTransaction, webhookId: string, span: Span, at: HistoryPlace, room: number): Promise<Chunk> {
+  private async repeat(
+    tx: TenantTransaction,
+    webhookId: string,
+    span: Span,
+    at: HistoryPlace,
+    room: number,
+  ): Promise<Chunk> {
     const maxAttempts = await this.webhooks.maxAttempts(tx, webhookId);
     return this.repository.repeatFailed(tx, { ...span, webhookId, maxAttempts }, at, { room, width: CHUNK });
   }
 
   /** What was made due is no longer found, so the next chunk begins where this one began. */
-  async #hasten(tx: TenantTransaction, webhookId: string, span: Span, at: HistoryPlace, room: number): Promise<Chunk> {
+  private async hasten(
+    tx: TenantTransaction,
+    webhookId: string,
+    span: Span,
+    at: HistoryPlace,
+    room: number,
+  ): Promise<Chunk> {
     const keys = await this.repository.hasten(tx, { ...span, webhookId, limit: room });
     return { keys, deadLetters: [], next: keys.length === room ? at : null };
   }
 
   /** Null when it was paused or deleted after the call had begun: what is done stays done. */
-  async #lockActive(tx: TenantTransaction, webhookId: string, isFirst: boolean): Promise<WebhookRow | null> {
+  private async lockActive(tx: TenantTransaction, webhookId: string, isFirst: boolean): Promise<WebhookRow | null> {
     try {
       const webhook = await this.webhooks.lock(tx, webhookId);
       if (webhook.status !== 'active') throw new WebhookNotActive();
@@ -122,14 +134,14 @@ export class RecoveryService {
   }
 
   /** To all replicas by the queue; without it the sweepers find what is due. */
-  async #handOver({ keys, deadLetters }: Chunk): Promise<void> {
+  private async handOver({ keys, deadLetters }: Chunk): Promise<void> {
     if (deadLetters.length > 0) void this.deadLetters.remove(deadLetters);
     if (keys.length === 0) return;
     const isQueued = await this.retries.add(keys.map((key) => ({ ...key, delayMs: 0 })));
     if (!isQueued) this.sweeper.wake();
   }
 
-  #hasTime({ startedAt }: Span): boolean {
+  private hasTime({ startedAt }: Span): boolean {
     return this.clock.nowMs() - startedAt.getTime() < MAX_MS;
   }
 }

@@ -38,7 +38,7 @@ export class WebhookSecretsService {
     const secret = given ?? mintWebhookSecret();
     return this.tenants.transaction(caller, async (tx) => {
       const stored = await this.repository.lock(tx, id);
-      const overlap = this.#overlapOf(stored, overlapSeconds);
+      const overlap = this.overlapOf(stored, overlapSeconds);
       const secretSealed = this.sealing.sealSecret(id, secret);
       const row = await this.repository.update(tx, id, { ...stored, ...overlap, secretSealed });
       const secretOverlapUntil = overlap.secretOverlapUntil?.toISOString() ?? null;
@@ -50,7 +50,7 @@ export class WebhookSecretsService {
     });
   }
 
-  #overlapOf({ secretSealed }: WebhookRow, overlapSeconds: number): SecretOverlap {
+  private overlapOf({ secretSealed }: WebhookRow, overlapSeconds: number): SecretOverlap {
     if (secretSealed === null || overlapSeconds === 0) return NO_OVERLAP;
     const secretOverlapUntil = new Date(this.clock.nowMs() + overlapSeconds * 1_000);
     return { previousSecretSealed: secretSealed, secretOverlapUntil };

@@ -38,7 +38,7 @@ export class Attempts {
   async make(delivery: HeldDelivery): Promise<Outcome> {
     const subscription = this.index.find(delivery.webhookId);
     if (subscription) {
-      const tried = await this.#try(subscription, delivery);
+      const tried = await this.try(subscription, delivery);
       return outcomeOf(delivery, tried, subscription.retryPolicy);
     }
     if (!this.index.isBroken(delivery.webhookId)) return notActive(delivery);
@@ -46,7 +46,7 @@ export class Attempts {
     return outcomeOf(delivery, failure(startedMs, 'Webhook settings cannot be read'), DEFAULT_RETRY_POLICY);
   }
 
-  async #try(subscription: Subscription, delivery: HeldDelivery): Promise<Tried> {
+  private async try(subscription: Subscription, delivery: HeldDelivery): Promise<Tried> {
     const { body } = delivery;
     const startedMs = this.clock.nowMs();
     if (body === null) return failure(startedMs, 'The payload is no longer kept');
@@ -63,7 +63,7 @@ export class Attempts {
       });
       const responseTimeMs = this.clock.nowMs() - startedMs;
       this.breakers.answered(subscription.origin, responseTimeMs);
-      return this.#answered(response, startedMs, responseTimeMs, shape);
+      return this.answered(response, startedMs, responseTimeMs, shape);
     } catch (error) {
       this.breakers.failed(subscription.origin, error, this.clock.nowMs() - startedMs);
       const failed = failure(startedMs, messageOf(error));
@@ -76,7 +76,7 @@ export class Attempts {
     }
   }
 
-  #answered(
+  private answered(
     { status, headers, body }: OutboundResponse,
     startedMs: number,
     responseTimeMs: number,

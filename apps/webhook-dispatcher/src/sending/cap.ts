@@ -11,40 +11,40 @@ const RETRY_SHARE = 0.75;
 
 /** How much of a cap is in use. */
 export class Cap {
-  #first = 0;
-  #retries = 0;
-  #limit = 0;
-  #retryLimit = 0;
+  private first = 0;
+  private retries = 0;
+  private currentLimit = 0;
+  private retryLimit = 0;
 
   constructor(limit: number) {
     this.limit = limit;
   }
 
   get limit(): number {
-    return this.#limit;
+    return this.currentLimit;
   }
 
   /** What is in use over a lowered limit ends in its own time. */
   set limit(limit: number) {
-    this.#limit = limit;
-    this.#retryLimit = Math.max(1, Math.floor(limit * RETRY_SHARE));
+    this.currentLimit = limit;
+    this.retryLimit = Math.max(1, Math.floor(limit * RETRY_SHARE));
   }
 
   get active(): number {
-    return this.#first + this.#retries;
+    return this.first + this.retries;
   }
 
   allows(kind: Kind): boolean {
-    return this.active < this.#limit && (kind === FIRST || this.#retries < this.#retryLimit);
+    return this.active < this.currentLimit && (kind === FIRST || this.retries < this.retryLimit);
   }
 
   take(kind: Kind): void {
-    if (kind === FIRST) this.#first += 1;
-    else this.#retries += 1;
+    if (kind === FIRST) this.first += 1;
+    else this.retries += 1;
   }
 
   release(kind: Kind): void {
-    if (kind === FIRST) this.#first -= 1;
-    else this.#retries -= 1;
+    if (kind === FIRST) this.first -= 1;
+    else this.retries -= 1;
   }
 }

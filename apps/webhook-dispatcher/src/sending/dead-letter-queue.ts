@@ -18,8 +18,8 @@ const REMOVE_AT_ONCE = 200;
  */
 @Injectable()
 export class DeadLetterQueue {
-  #queue: Queue | undefined;
-  #cleaning: NodeJS.Timeout | undefined;
+  private queue: Queue | undefined;
+  private cleaning: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly redis: RedisConnections,
@@ -28,19 +28,19 @@ export class DeadLetterQueue {
   ) {}
 
   start(): void {
-    this.#queue = new Queue(DEAD_LETTER_QUEUE, producerOptions(this.redis, DEAD_LETTER_QUEUE));
-    this.#queue.on('error', () => undefined);
-    this.#cleaning = setInterval(() => void this.#clean(), CLEAN_EVERY_MS).unref();
-    void this.#clean();
+    this.queue = new Queue(DEAD_LETTER_QUEUE, producerOptions(this.redis, DEAD_LETTER_QUEUE));
+    this.queue.on('error', () => undefined);
+    this.cleaning = setInterval(() => void this.clean(), CLEAN_EVERY_MS).unref();
+    void this.clean();
   }
 
   /** Null while Redis is away. */
   counts(): Promise<JobCounts | null> {
-    return countsOf(this.#queue);
+    return countsOf(this.queue);
   }
 
   async add(deliveries: readonly HeldDelivery[]): Promise<void> {
-    const queue = this.#queue;
+    const queue = this.queue;
     if (!queue || deliveries.length === 0) return;
     const jobs = deliveries.map(({ id, createdAt, webhookId, orgId }) => ({
       name: 'dead',
@@ -56,7 +56,7 @@ export class DeadLetterQueue {
 
   /** After their rows. A job that is not there, or Redis away, changes nothing. */
   async remove(deliveryIds: readonly string[]): Promise<void> {
-    const queue = this.#queue;
+    const queue = this.queue;
     if (!queue) return;
     try {
       for (let i = 0; i < deliveryIds.length; i += REMOVE_AT_ONCE) {
@@ -69,13 +69,13 @@ export class DeadLetterQueue {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#cleaning);
-    await this.#queue?.close().catch(() => undefined);
+    clearInterval(this.cleaning);
+    await this.queue?.close().catch(() => undefined);
   }
 
   /** Jobs are kept no longer than the rows they stand for. */
-  async #clean(): Promise<void> {
+  private async clean(): Promise<void> {
     const keptMs = this.config.deliveryRetentionDays * 86_400_000;
-    await this.#queue?.clean(keptMs, CLEAN_JOBS, 'wait').catch(() => undefined);
+    await this.queue?.clean(keptMs, CLEAN_JOBS, 'wait').catch(() => undefined);
   }
 }

@@ -4,18 +4,18 @@ import type { HeldDelivery } from './held-delivery.js';
 /** What this process knows that it holds: waiting, under way, or with an outcome that is not written yet. */
 @Injectable()
 export class HeldDeliveries {
-  readonly #byId = new Map<string, HeldDelivery>();
+  private readonly byId = new Map<string, HeldDelivery>();
 
   add(delivery: HeldDelivery): void {
-    this.#byId.set(delivery.id, delivery);
+    this.byId.set(delivery.id, delivery);
   }
 
   has(id: string): boolean {
-    return this.#byId.has(id);
+    return this.byId.has(id);
   }
 
   /** Its outcome stands in the table, or it has gone back. One that was claimed anew meanwhile stays. */
   delete(delivery: HeldDelivery): void {
-    if (this.#byId.get(delivery.id) === delivery) this.#byId.delete(delivery.id);
+    if (this.byId.get(delivery.id) === delivery) this.byId.delete(delivery.id);
   }
 }

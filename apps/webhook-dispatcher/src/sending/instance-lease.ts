@@ -22,10 +22,10 @@ export interface LeaseListener {
  */
 @Injectable()
 export class InstanceLease {
-  #owner: string = randomUUID();
-  #timer: NodeJS.Timeout | undefined;
-  #listener: LeaseListener = { lost: () => undefined, renewed: () => undefined };
-  #mayBeginUntilMs = 0;
+  private ownerId: string = randomUUID();
+  private timer: NodeJS.Timeout | undefined;
+  private listener: LeaseListener = { lost: () => undefined, renewed: () => undefined };
+  private mayBeginUntilMs = 0;
 
   constructor(
     private readonly worker: WorkerDatabase,
@@ -34,18 +34,18 @@ export class InstanceLease {
   ) {}
 
   get owner(): string {
-    return this.#owner;
+    return this.ownerId;
   }
 
   /** Whether an attempt that begins now is sure to end before the lease does. */
   get mayBegin(): boolean {
-    return performance.now() < this.#mayBeginUntilMs;
+    return performance.now() < this.mayBeginUntilMs;
   }
 
   async start(listener: LeaseListener): Promise<void> {
-    this.#listener = listener;
-    await this.#register();
-    this.#schedule();
+    this.listener = listener;
+    await this.register();
+    this.schedule();
   }
 
   /** @throws when the database cannot be asked; the lease then simply was not renewed */
@@ -53,23 +53,23 @@ export class InstanceLease {
     const askedMs = performance.now();
     const renewed = await this.worker.query(
       `update dispatcher_instance set lease_until = now() + make_interval(secs => $2) where id = $1 returning id`,
-      [this.#owner, LEASE_SECONDS],
+      [this.ownerId, LEASE_SECONDS],
     );
     if (renewed.length > 0) {
-      this.#stands(askedMs);
+      this.stands(askedMs);
     } else {
       this.logger.warn('The lease of this process has lapsed: it goes on under a new identity');
-      this.#mayBeginUntilMs = 0;
-      this.#owner = randomUUID();
-      this.#listener.lost();
-      await this.#register();
+      this.mayBeginUntilMs = 0;
+      this.ownerId = randomUUID();
+      this.listener.lost();
+      await this.register();
     }
-    this.#listener.renewed();
+    this.listener.renewed();
   }
 
   /** Tells the others to take over shards as they become free. */
   async leave(): Promise<void> {
-    await this.worker.query('update dispatcher_instance set is_leaving = true where id = $1', [this.#owner]);
+    await this.worker.query('update dispatcher_instance set is_leaving = true where id = $1', [this.ownerId]);
   }
 
   /**
@@ -77,8 +77,8 @@ export class InstanceLease {
    * @param busyShards  those with attempts that will be cut when the process ends: free a little later
    */
   async release(busyShards: readonly number[] = []): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    clearTimeout(this.timer);
+    this.timer = undefined;
     await this.worker.query(
       `with gone as (
          delete from dispatcher_instance where id = $1
@@ -90,37 +90,37 @@ export class InstanceLease {
        )
        update delivery set lease_owner = null, due_at = least(due_at, now())
         where lease_owner = $1 and lease_owner <> org_id`,
-      [this.#owner, busyShards, CUT_SECONDS],
+      [this.ownerId, busyShards, CUT_SECONDS],
     );
   }
 
   /** Ends without handing anything back, as a process that was killed. For specs. */
   abandon(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    clearTimeout(this.timer);
+    this.timer = undefined;
   }
 
-  #schedule(): void {
-    this.#timer = setTimeout(() => {
+  private schedule(): void {
+    this.timer = setTimeout(() => {
       this.renew()
         .catch((err: unknown) => this.logger.warn({ err }, 'The lease could not be renewed'))
         .finally(() => {
-          if (this.#timer) this.#schedule();
+          if (this.timer) this.schedule();
         });
     }, RENEW_MS).unref();
   }
 
-  async #register(): Promise<void> {
+  private async register(): Promise<void> {
     const askedMs = performance.now();
     await this.worker.query(
       `insert into dispatcher_instance (id, lease_until) values ($1, now() + make_interval(secs => $2))`,
-      [this.#owner, LEASE_SECONDS],
+      [this.ownerId, LEASE_SECONDS],
     );
-    this.#stands(askedMs);
+    this.stands(askedMs);
   }
 
   /** Counted from when the database was asked, by a clock that nobody sets. */
-  #stands(askedMs: number): void {
-    this.#mayBeginUntilMs = askedMs + LEASE_SECONDS * 1_000 - this.config.timeoutMs;
+  private stands(askedMs: number): void {
+    this.mayBeginUntilMs = askedMs + LEASE_SECONDS * 1_000 - this.config.timeoutMs;
   }
 }

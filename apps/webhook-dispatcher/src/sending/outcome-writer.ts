@@ -26,12 +26,12 @@ export interface OutcomeListener {
  */
 @Injectable()
 export class OutcomeWriter {
-  #waiting: Outcome[] = [];
-  #inHand = 0;
-  #timer: NodeJS.Timeout | undefined;
-  #running: Promise<void> = Promise.resolve();
-  #isRunning = false;
-  #listener: OutcomeListener | undefined;
+  private waiting: Outcome[] = [];
+  private inHand = 0;
+  private timer: NodeJS.Timeout | undefined;
+  private running: Promise<void> = Promise.resolve();
+  private isRunning = false;
+  private listener: OutcomeListener | undefined;
 
   constructor(
     private readonly repository: OutcomesRepository,
@@ -42,12 +42,12 @@ export class OutcomeWriter {
   ) {}
 
   listen(listener: OutcomeListener): void {
-    this.#listener = listener;
+    this.listener = listener;
   }
 
   /** Outcomes that are not written yet. */
   get backlog(): number {
-    return this.#waiting.length + this.#inHand;
+    return this.waiting.length + this.inHand;
   }
 
   get isFull(): boolean {
@@ -55,49 +55,49 @@ export class OutcomeWriter {
   }
 
   add(outcome: Outcome): void {
-    this.#waiting.push(outcome);
-    if (this.#isRunning) return;
-    if (this.#waiting.length >= FLUSH_ROWS) this.#begin();
-    else this.#timer ??= setTimeout(() => this.#begin(), FLUSH_MS);
+    this.waiting.push(outcome);
+    if (this.isRunning) return;
+    if (this.waiting.length >= FLUSH_ROWS) this.begin();
+    else this.timer ??= setTimeout(() => this.begin(), FLUSH_MS);
   }
 
   /** Ends when everything that was added before has been written. */
   async flush(): Promise<void> {
-    if (!this.#isRunning && this.#waiting.length > 0) this.#begin();
-    await this.#running;
+    if (!this.isRunning && this.waiting.length > 0) this.begin();
+    await this.running;
   }
 
-  #begin(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#isRunning = true;
-    this.#running = this.#writeAll();
+  private begin(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.isRunning = true;
+    this.running = this.writeAll();
   }
 
   /** One set after the other; what comes meanwhile makes the next set. */
-  async #writeAll(): Promise<void> {
-    while (this.#waiting.length > 0) {
+  private async writeAll(): Promise<void> {
+    while (this.waiting.length > 0) {
       const wasFull = this.isFull;
-      const set = this.#waiting.splice(0, FLUSH_ROWS);
-      this.#inHand = set.length;
-      const written = await this.#write(set);
-      this.#inHand = 0;
+      const set = this.waiting.splice(0, FLUSH_ROWS);
+      this.inHand = set.length;
+      const written = await this.write(set);
+      this.inHand = 0;
       for (const { delivery } of set) this.held.delete(delivery);
       const standing = set.filter(({ delivery }) => written.has(delivery.id));
       this.metrics.countOutcomes(standing, set.length - standing.length);
-      this.#listener?.written(standing);
-      if (wasFull && !this.isFull) this.#listener?.drained();
+      this.listener?.written(standing);
+      if (wasFull && !this.isFull) this.listener?.drained();
     }
     // In the same turn as the last look: an outcome added after it must start the next run.
-    this.#isRunning = false;
+    this.isRunning = false;
   }
 
-  #write(set: Outcome[]): Promise<Set<string>> {
+  private write(set: Outcome[]): Promise<Set<string>> {
     return keepTrying(
       async () => {
         const untried = set.filter(({ attempted }) => !attempted);
         if (untried.length > 0) await this.repository.dropOrphans(untried);
-        await this.#storeNewShapes(set);
+        await this.storeNewShapes(set);
         return this.repository.write(set);
       },
       (err) => this.logger.warn({ err, outcomes: set.length }, 'Outcomes cannot be written yet'),
@@ -105,7 +105,7 @@ export class OutcomeWriter {
   }
 
   /** Before what refers to them. Hardly ever any: a shape is new when a webhook's first request is sent. */
-  async #storeNewShapes(set: readonly Outcome[]): Promise<void> {
+  private async storeNewShapes(set: readonly Outcome[]): Promise<void> {
     const fresh = new Set<RequestShape>();
     for (const { shape } of set) if (shape?.isStored === false) fresh.add(shape);
     if (fresh.size > 0) await this.shapes.store([...fresh]);

@@ -22,11 +22,11 @@ const RATE_DECAY = 0.75;
 @Injectable()
 export class Parking {
   /** Of organizations with a long queue: what they got through in a look, lately. */
-  readonly #rates = new Map<string, number>();
-  readonly #parked = new Set<string>();
-  #timer: NodeJS.Timeout | undefined;
-  #running: Promise<void> | undefined;
-  #looks = 0;
+  private readonly rates = new Map<string, number>();
+  private readonly parked = new Set<string>();
+  private timer: NodeJS.Timeout | undefined;
+  private running: Promise<void> | undefined;
+  private looks = 0;
 
   constructor(
     private readonly sender: Sender,
@@ -37,55 +37,55 @@ export class Parking {
 
   /** Organizations with deliveries in the table that wait for their turn. */
   get size(): number {
-    return this.#parked.size;
+    return this.parked.size;
   }
 
   /** What an organization has parked goes before what comes now. */
   isParked(orgId: string): boolean {
-    return this.#parked.has(orgId);
+    return this.parked.has(orgId);
   }
 
   /** Something of the organization stands in the table now. */
   park(orgId: string): void {
-    this.#parked.add(orgId);
+    this.parked.add(orgId);
   }
 
   start(): void {
-    this.#timer = setInterval(() => {
-      this.#running ??= this.#look()
+    this.timer = setInterval(() => {
+      this.running ??= this.look()
         .catch((err: unknown) => this.logger.warn({ err }, 'Parked deliveries wait: the database cannot be asked'))
         .finally(() => {
-          this.#running = undefined;
+          this.running = undefined;
         });
     }, LOOK_MS).unref();
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#running;
+    clearInterval(this.timer);
+    await this.running;
   }
 
-  async #look(): Promise<void> {
-    if (this.#looks % DISCOVER_EVERY === 0) await this.#discover();
-    this.#looks += 1;
-    this.#shorten();
-    for (const orgId of [...this.#parked]) await this.#bringBack(orgId);
+  private async look(): Promise<void> {
+    if (this.looks % DISCOVER_EVERY === 0) await this.discover();
+    this.looks += 1;
+    this.shorten();
+    for (const orgId of [...this.parked]) await this.bringBack(orgId);
   }
 
-  async #discover(): Promise<void> {
+  private async discover(): Promise<void> {
     for (const orgId of await this.claims.parkedOrganizations()) this.park(orgId);
   }
 
-  #shorten(): void {
-    if (this.sender.queued <= KEPT) return this.#rates.clear();
+  private shorten(): void {
+    if (this.sender.queued <= KEPT) return this.rates.clear();
     for (const { orgId, queued, ended } of this.sender.organizations()) {
-      const known = this.#rates.get(orgId);
+      const known = this.rates.get(orgId);
       if (queued <= KEPT) {
-        if (known !== undefined) this.#rates.delete(orgId);
+        if (known !== undefined) this.rates.delete(orgId);
         continue;
       }
       const rate = Math.max(ended, (known ?? 0) * RATE_DECAY);
-      this.#rates.set(orgId, rate);
+      this.rates.set(orgId, rate);
       // A queue that has just become long may yet prove quick.
       if (known === undefined) continue;
       const kept = Math.max(KEPT, Math.ceil(rate * KEPT_LOOKS));
@@ -96,12 +96,12 @@ export class Parking {
     }
   }
 
-  async #bringBack(orgId: string): Promise<void> {
+  private async bringBack(orgId: string): Promise<void> {
     const room = Math.min(KEPT - this.sender.queuedOf(orgId), this.sender.room);
     if (room < KEPT / 2) return;
     // What is on its way back into the table would be missed.
     await this.returns.flush();
-    this.#parked.delete(orgId);
+    this.parked.delete(orgId);
     const deliveries = await this.claims.claimParked(orgId, room);
     if (deliveries.length === room) this.park(orgId);
     await this.sender.sendClaimed(deliveries);

@@ -28,9 +28,9 @@ export class RetryFlow {
 
   start(): void {
     this.deadLetters.start();
-    this.retries.start((keys) => this.#due(keys));
+    this.retries.start((keys) => this.due(keys));
     this.outcomes.listen({
-      written: (outcomes) => void this.#schedule(outcomes),
+      written: (outcomes) => void this.schedule(outcomes),
       drained: () => this.sweeper.wake(),
     });
   }
@@ -43,7 +43,7 @@ export class RetryFlow {
     await Promise.all([this.retries.close(), this.deadLetters.close()]);
   }
 
-  async #due(keys: DeliveryKey[]): Promise<void> {
+  private async due(keys: DeliveryKey[]): Promise<void> {
     await this.sender.waitForRoomForRetries();
     const rest = restAfter();
     const deliveries = await this.claims.claim(keys);
@@ -52,7 +52,7 @@ export class RetryFlow {
     if (keys.length >= CHUNK_ROWS) await rest();
   }
 
-  async #schedule(written: readonly Outcome[]): Promise<void> {
+  private async schedule(written: readonly Outcome[]): Promise<void> {
     const retrying = written.flatMap((outcome) =>
       outcome.status === 'retrying' ? [{ ...keyOf(outcome), delayMs: outcome.delayMs }] : [],
     );

@@ -38,11 +38,11 @@ export function nextPace(perSecond: number, begun: number, isPressed: boolean): 
  */
 @Injectable()
 export class RetryPace {
-  #timer: NodeJS.Timeout | undefined;
-  #perSecond = CALM;
-  #begun = 0;
-  #ticks = 0;
-  #used: EventLoopUtilization | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private perSecond = CALM;
+  private begun = 0;
+  private ticks = 0;
+  private used: EventLoopUtilization | undefined;
 
   constructor(
     private readonly sender: Sender,
@@ -50,26 +50,26 @@ export class RetryPace {
   ) {}
 
   start(): void {
-    this.#timer = setInterval(() => this.#tick(), TICK_MS).unref();
+    this.timer = setInterval(() => this.tick(), TICK_MS).unref();
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    clearInterval(this.timer);
   }
 
-  #tick(): void {
-    this.#ticks += 1;
-    if (this.#ticks % JUDGE_EVERY === 0) this.#judge();
-    this.sender.allowRetries(this.#perSecond / TICKS_PER_SECOND);
+  private tick(): void {
+    this.ticks += 1;
+    if (this.ticks % JUDGE_EVERY === 0) this.judge();
+    this.sender.allowRetries(this.perSecond / TICKS_PER_SECOND);
   }
 
-  #judge(): void {
+  private judge(): void {
     const used = performance.eventLoopUtilization();
-    const { utilization } = performance.eventLoopUtilization(used, this.#used);
-    this.#used = used;
-    const begun = ((this.sender.begunRetries - this.#begun) * TICKS_PER_SECOND) / JUDGE_EVERY;
-    this.#begun = this.sender.begunRetries;
+    const { utilization } = performance.eventLoopUtilization(used, this.used);
+    this.used = used;
+    const begun = ((this.sender.begunRetries - this.begun) * TICKS_PER_SECOND) / JUDGE_EVERY;
+    this.begun = this.sender.begunRetries;
     const isPressed = utilization > BUSY || this.outcomes.backlog > BACKLOG;
-    this.#perSecond = nextPace(this.#perSecond, begun, isPressed);
+    this.perSecond = nextPace(this.perSecond, begun, isPressed);
   }
 }

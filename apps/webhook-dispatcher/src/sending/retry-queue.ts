@@ -30,8 +30,8 @@ export interface DueDelivery extends DeliveryKey {
  */
 @Injectable()
 export class RetryQueue {
-  #queue: Queue<RetryJob> | undefined;
-  #worker: Worker<RetryJob> | undefined;
+  private queue: Queue<RetryJob> | undefined;
+  private worker: Worker<RetryJob> | undefined;
 
   constructor(
     private readonly redis: RedisConnections,
@@ -40,8 +40,8 @@ export class RetryQueue {
 
   /** @param due  takes chunks whose time has come; a rejection leaves the chunk to the sweeper */
   start(due: (keys: DeliveryKey[]) => Promise<void>): void {
-    this.#queue = new Queue(RETRY_QUEUE, producerOptions(this.redis, RETRY_QUEUE));
-    this.#worker = new Worker<RetryJob>(
+    this.queue = new Queue(RETRY_QUEUE, producerOptions(this.redis, RETRY_QUEUE));
+    this.worker = new Worker<RetryJob>(
       RETRY_QUEUE,
       ({ data }) =>
         runJob(data, () => due(data.deliveries.map(([id, createdAt]) => ({ id, createdAt: new Date(createdAt) })))),
@@ -54,13 +54,13 @@ export class RetryQueue {
       },
     );
     // Connection troubles are logged where the connections are made.
-    this.#queue.on('error', () => undefined);
-    this.#worker.on('error', () => undefined);
+    this.queue.on('error', () => undefined);
+    this.worker.on('error', () => undefined);
   }
 
   /** Null while Redis is away. */
   counts(): Promise<JobCounts | null> {
-    return countsOf(this.#queue);
+    return countsOf(this.queue);
   }
 
   /**
@@ -68,7 +68,7 @@ export class RetryQueue {
    * @returns whether they stand in the queue
    */
   async add(deliveries: readonly DueDelivery[]): Promise<boolean> {
-    const queue = this.#queue;
+    const queue = this.queue;
     if (!queue || deliveries.length === 0) return false;
     const jobs = chunksOf(deliveries).map(({ delayMs, keys }) => ({
       name: 'due',
@@ -86,11 +86,11 @@ export class RetryQueue {
 
   /** No job begins after this. */
   async stopTaking(): Promise<void> {
-    await this.#worker?.close(true).catch(() => undefined);
+    await this.worker?.close(true).catch(() => undefined);
   }
 
   async close(): Promise<void> {
-    await this.#queue?.close().catch(() => undefined);
+    await this.queue?.close().catch(() => undefined);
   }
 }
 

@@ -23,8 +23,8 @@ export interface Returned {
  */
 @Injectable()
 export class Returns {
-  #waiting: Returned[] = [];
-  #running: Promise<void> | null = null;
+  private waiting: Returned[] = [];
+  private running: Promise<void> | null = null;
 
   constructor(
     private readonly claims: ClaimsRepository,
@@ -35,31 +35,31 @@ export class Returns {
 
   /** Ends when they stand in the table. */
   add(returned: readonly Returned[]): Promise<void> {
-    for (const one of returned) this.#waiting.push(one);
-    if (this.#waiting.length > 0) {
-      this.#running ??= this.#writeAll().finally(() => {
-        this.#running = null;
+    for (const one of returned) this.waiting.push(one);
+    if (this.waiting.length > 0) {
+      this.running ??= this.writeAll().finally(() => {
+        this.running = null;
       });
     }
     return this.flush();
   }
 
   async flush(): Promise<void> {
-    await this.#running;
+    await this.running;
   }
 
-  async #writeAll(): Promise<void> {
+  private async writeAll(): Promise<void> {
     // What comes in the same turn goes along.
     await Promise.resolve();
-    while (this.#waiting.length > 0) {
-      const set = this.#waiting.splice(0, SET_ROWS);
-      await this.#write(set);
+    while (this.waiting.length > 0) {
+      const set = this.waiting.splice(0, SET_ROWS);
+      await this.write(set);
       for (const { delivery } of set) this.held.delete(delivery);
       if (set.some(({ isParked }) => !isParked)) this.replicas.due();
     }
   }
 
-  #write(set: readonly Returned[]): Promise<void> {
+  private write(set: readonly Returned[]): Promise<void> {
     return keepTrying(
       () => this.claims.giveBack(set),
       (err) => this.logger.warn({ err, deliveries: set.length }, 'Deliveries cannot be handed back yet'),

@@ -31,10 +31,10 @@ const NO_ORIGIN = 'none';
  */
 @Injectable()
 export class Sender {
-  readonly #slots: Slots<HeldDelivery>;
-  readonly #inFlightByShard = new Int32Array(SHARDS);
-  #whenIdle: () => void = () => undefined;
-  #isStopped = false;
+  private readonly slots: Slots<HeldDelivery>;
+  private readonly inFlightByShard = new Int32Array(SHARDS);
+  private whenIdle: () => void = () => undefined;
+  private isStopped = false;
 
   constructor(
     private readonly attempts: Attempts,
@@ -55,14 +55,14 @@ export class Sender {
       perOrigin: config.originConcurrency,
       perOrganization: config.organizationConcurrency,
     };
-    this.#slots = new Slots(limits, (delivery, origin, done) => this.#begin(delivery, origin, done), {
-      mayBegin: () => !this.#isStopped && this.lease.mayBegin,
+    this.slots = new Slots(limits, (delivery, origin, done) => this.begin(delivery, origin, done), {
+      mayBegin: () => !this.isStopped && this.lease.mayBegin,
       limitOf: (origin) => this.breakers.limitOf(origin),
     });
-    breakers.listen((origin, limit) => this.#slots.limitOrigin(origin, limit));
+    breakers.listen((origin, limit) => this.slots.limitOrigin(origin, limit));
     metrics.observeQueue({
-      queued: () => this.#slots.queued,
-      inFlight: () => this.#slots.active,
+      queued: () => this.slots.queued,
+      inFlight: () => this.slots.active,
       subscriptions: () => index.size,
       openBreakers: () => breakers.open,
       shards: () => shards.count,
@@ -70,41 +70,41 @@ export class Sender {
   }
 
   get queued(): number {
-    return this.#slots.queued;
+    return this.slots.queued;
   }
 
   /** How many more deliveries may be taken on now. */
   get room(): number {
-    return this.#isStopped || this.outcomes.isFull ? 0 : Math.max(0, MAX_QUEUED - this.#slots.queued);
+    return this.isStopped || this.outcomes.isFull ? 0 : Math.max(0, MAX_QUEUED - this.slots.queued);
   }
 
   /** The same for what may be a retry. */
   get roomForRetries(): number {
-    return Math.min(this.room, Math.max(0, MAX_QUEUED_RETRIES - this.#slots.queuedRetries));
+    return Math.min(this.room, Math.max(0, MAX_QUEUED_RETRIES - this.slots.queuedRetries));
   }
 
   /** Ends when there is room for more, or no more is taken at all: the back-pressure of all that feeds the sender. */
   waitForRoom(): Promise<void> {
-    return this.#waitFor(() => this.room);
+    return this.waitFor(() => this.room);
   }
 
   /** The same for retries. */
   waitForRoomForRetries(): Promise<void> {
-    return this.#waitFor(() => this.roomForRetries);
+    return this.waitFor(() => this.roomForRetries);
   }
 
   /** Who waits here, for the parking alone: it counts what has ended between two looks. */
   organizations(): Iterable<{ orgId: string; queued: number; ended: number }> {
-    return this.#slots.organizations();
+    return this.slots.organizations();
   }
 
   queuedOf(orgId: string): number {
-    return this.#slots.queuedOf(orgId);
+    return this.slots.queuedOf(orgId);
   }
 
   /** Takes the newest of an organization that have not begun; the caller gives them back. */
   shorten(orgId: string, kept: number): HeldDelivery[] {
-    return this.#slots.shorten(orgId, kept);
+    return this.slots.shorten(orgId, kept);
   }
 
   /**
@@ -112,17 +112,17 @@ export class Sender {
    *   to whoever claims them next
    */
   send(deliveries: readonly HeldDelivery[]): void {
-    if (this.#isStopped) return;
+    if (this.isStopped) return;
     const elsewhere: Returned[] = [];
     for (const delivery of deliveries) {
       this.held.add(delivery);
       const subscription = this.index.find(delivery.webhookId);
       if (subscription) {
         const { origin, shard } = subscription;
-        if (this.shards.owns(shard)) this.#slots.add(delivery, origin, delivery.attempt > 0);
+        if (this.shards.owns(shard)) this.slots.add(delivery, origin, delivery.attempt > 0);
         else elsewhere.push({ delivery, shard, isParked: false });
       } else if (this.index.isBroken(delivery.webhookId)) {
-        this.#slots.add(delivery, NO_ORIGIN, delivery.attempt > 0);
+        this.slots.add(delivery, NO_ORIGIN, delivery.attempt > 0);
       } else {
         this.outcomes.add(notActive(delivery));
       }
@@ -138,34 +138,34 @@ export class Sender {
 
   /** Since the start. */
   get begunRetries(): number {
-    return this.#slots.begunRetries;
+    return this.slots.begunRetries;
   }
 
   /** So many more retries may begin, until this is called again. */
   allowRetries(count: number): void {
-    this.#slots.allowRetries(count);
+    this.slots.allowRetries(count);
   }
 
   /** Forgets what has not begun: others hold it now. */
   dropQueued(): void {
-    for (const delivery of this.#slots.clear()) this.held.delete(delivery);
+    for (const delivery of this.slots.clear()) this.held.delete(delivery);
   }
 
   /** What may begin has changed. */
   resume(): void {
-    this.#slots.resume();
+    this.slots.resume();
   }
 
   /** Attempts under way to the origins of a shard. */
   inFlight(shard: number): number {
-    return this.#inFlightByShard[shard] ?? 0;
+    return this.inFlightByShard[shard] ?? 0;
   }
 
   /** Hands back what has not begun for the origins of some shards. */
   leave(shards: ReadonlySet<number>): Promise<void> {
     const concerns = (origin: string) => shards.has(shardOf(origin));
     this.breakers.forget(concerns);
-    const taken = this.#slots.clear((origin) => origin !== NO_ORIGIN && concerns(origin));
+    const taken = this.slots.clear((origin) => origin !== NO_ORIGIN && concerns(origin));
     return this.returns.add(
       taken.map((delivery) => ({ delivery, shard: shardOfNow(this.index, delivery), isParked: false })),
     );
@@ -173,33 +173,33 @@ export class Sender {
 
   /** Takes and begins no more, and ends when every attempt in flight has ended or the time is up. */
   async stop(timeoutMs: number): Promise<void> {
-    this.#isStopped = true;
+    this.isStopped = true;
     const timeUp = sleep(timeoutMs, undefined, { ref: false });
     const ended = new Promise<void>((resolve) => {
-      this.#whenIdle = resolve;
-      if (this.#slots.active === 0) resolve();
+      this.whenIdle = resolve;
+      if (this.slots.active === 0) resolve();
     });
     await Promise.race([ended, timeUp]);
   }
 
-  async #waitFor(room: () => number): Promise<void> {
-    while (room() === 0 && !this.#isStopped) await sleep(ROOM_POLL_MS, undefined, { ref: false });
+  private async waitFor(room: () => number): Promise<void> {
+    while (room() === 0 && !this.isStopped) await sleep(ROOM_POLL_MS, undefined, { ref: false });
   }
 
-  #begin(delivery: HeldDelivery, origin: string, done: () => void): void {
+  private begin(delivery: HeldDelivery, origin: string, done: () => void): void {
     const subscription = this.index.find(delivery.webhookId);
     if (subscription && subscription.origin !== origin) {
       // Re-pointed while it waited: its place is in another queue, or in another process.
-      queueMicrotask(() => this.#end(done));
+      queueMicrotask(() => this.end(done));
       return this.send([delivery]);
     }
     const shard = subscription?.shard ?? -1;
-    if (shard >= 0) this.#inFlightByShard[shard] += 1;
-    void this.#attempt(delivery, origin, shard, done);
+    if (shard >= 0) this.inFlightByShard[shard] += 1;
+    void this.attempt(delivery, origin, shard, done);
   }
 
   /** Never throws. */
-  async #attempt(delivery: HeldDelivery, origin: string, shard: number, done: () => void): Promise<void> {
+  private async attempt(delivery: HeldDelivery, origin: string, shard: number, done: () => void): Promise<void> {
     try {
       this.outcomes.add(await this.attempts.make(delivery));
     } catch (err) {
@@ -210,13 +210,13 @@ export class Sender {
     // An origin that gives no connection is asked at a pace; nobody else waits for its slot.
     const pauseMs = this.breakers.pauseMs(origin);
     if (pauseMs > 0) await sleep(pauseMs, undefined, { ref: false });
-    if (shard >= 0) this.#inFlightByShard[shard] -= 1;
-    this.#end(done);
+    if (shard >= 0) this.inFlightByShard[shard] -= 1;
+    this.end(done);
   }
 
-  #end(done: () => void): void {
+  private end(done: () => void): void {
     done();
-    if (this.#slots.active === 0) this.#whenIdle();
+    if (this.slots.active === 0) this.whenIdle();
   }
 }
 

@@ -12,7 +12,7 @@ export interface NodeLimits {
 export class SlotGraph<T> {
   readonly organizations = new Map<string, OrganizationNode<T>>();
   readonly origins = new Map<string, OriginNode<T>>();
-  readonly #webhooks = new Map<string, WebhookNode<T>>();
+  private readonly webhooks = new Map<string, WebhookNode<T>>();
 
   /** @param limitOf  the cap of an origin that is met for the first time */
   constructor(
@@ -22,15 +22,15 @@ export class SlotGraph<T> {
 
   /** A webhook that was re-pointed meanwhile starts a queue of its own; the old one runs empty. */
   webhook(webhookId: string, orgId: string, origin: string): WebhookNode<T> {
-    const known = this.#webhooks.get(webhookId);
+    const known = this.webhooks.get(webhookId);
     if (known?.route.origin.origin === origin) return known;
-    const webhook = new WebhookNode<T>(webhookId, this.#route(orgId, origin), this.limits.perWebhook);
+    const webhook = new WebhookNode<T>(webhookId, this.route(orgId, origin), this.limits.perWebhook);
     webhook.route.webhooks.add(webhook);
-    this.#webhooks.set(webhookId, webhook);
+    this.webhooks.set(webhookId, webhook);
     return webhook;
   }
 
-  #route(orgId: string, origin: string): RouteNode<T> {
+  private route(orgId: string, origin: string): RouteNode<T> {
     const organization = this.organizations.get(orgId) ?? new OrganizationNode<T>(orgId, this.limits.perOrganization);
     this.organizations.set(orgId, organization);
     const known = organization.routes.get(origin);
@@ -47,7 +47,7 @@ export class SlotGraph<T> {
   dropIfUnused(webhook: WebhookNode<T>): void {
     const { webhookId, route, queued, cap } = webhook;
     if (queued > 0 || cap.active > 0) return;
-    if (this.#webhooks.get(webhookId) === webhook) this.#webhooks.delete(webhookId);
+    if (this.webhooks.get(webhookId) === webhook) this.webhooks.delete(webhookId);
     const { organization, origin, webhooks } = route;
     webhooks.delete(webhook);
     if (webhooks.size > 0) return;

@@ -11,7 +11,7 @@ import { HeldDeliveries } from './held-deliveries.js';
  */
 @Injectable()
 export class Strays {
-  #suspects = new Set<string>();
+  private suspects = new Set<string>();
 
   constructor(
     private readonly claims: ClaimsRepository,
@@ -26,8 +26,8 @@ export class Strays {
    */
   async look(): Promise<void> {
     const unknown = (await this.claims.leased()).filter(({ id }) => !this.held.has(id));
-    const strays = unknown.filter((row) => this.#suspects.has(keyOf(row)));
-    this.#suspects = new Set(unknown.map(keyOf));
+    const strays = unknown.filter((row) => this.suspects.has(keyOf(row)));
+    this.suspects = new Set(unknown.map(keyOf));
     if (strays.length === 0) return;
     const freed = await this.claims.free(strays);
     this.metrics.countFreed(freed);

@@ -29,13 +29,13 @@ const OVERDUE_MS = 1_000;
  */
 @Injectable()
 export class Sweeper {
-  #timer: NodeJS.Timeout | undefined;
-  #running: Promise<void> | undefined;
-  #isWanted = false;
-  #overdueMs = OVERDUE_MS;
-  #isStopped = false;
-  #sweeps = 0;
-  #tidied = -1;
+  private timer: NodeJS.Timeout | undefined;
+  private running: Promise<void> | undefined;
+  private isWanted = false;
+  private overdueMs = OVERDUE_MS;
+  private isStopped = false;
+  private sweeps = 0;
+  private tidied = -1;
 
   constructor(
     private readonly claims: ClaimsRepository,
@@ -49,61 +49,61 @@ export class Sweeper {
   ) {}
 
   start(): void {
-    this.#timer = setInterval(() => this.#tick(), SWEEP_MS);
-    this.#wake();
+    this.timer = setInterval(() => this.tick(), SWEEP_MS);
+    this.runOnce();
   }
 
   /** Something may have become due just now, here or for the shards of others. */
   wake(): void {
     if (!this.shards.ownsAll) this.replicas.due();
-    this.#wake();
+    this.runOnce();
   }
 
   /** Another process says that something is due, retries among it: it has met their jobs, and they are not its own. */
   wakeForAll(): void {
-    this.#overdueMs = 0;
-    this.#wake();
+    this.overdueMs = 0;
+    this.runOnce();
   }
 
-  #wake(): void {
-    this.#isWanted = true;
-    if (this.#isStopped || this.#running) return;
-    this.#running = this.#work().finally(() => {
-      this.#running = undefined;
+  private runOnce(): void {
+    this.isWanted = true;
+    if (this.isStopped || this.running) return;
+    this.running = this.work().finally(() => {
+      this.running = undefined;
       // A wake that came in the last moment of the work would be forgotten.
-      if (this.#isWanted) this.#wake();
+      if (this.isWanted) this.runOnce();
     });
   }
 
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    this.#isWanted = false;
-    clearInterval(this.#timer);
-    await this.#running;
+    this.isStopped = true;
+    this.isWanted = false;
+    clearInterval(this.timer);
+    await this.running;
   }
 
-  #tick(): void {
-    this.#sweeps += 1;
-    this.#wake();
+  private tick(): void {
+    this.sweeps += 1;
+    this.runOnce();
   }
 
-  async #work(): Promise<void> {
+  private async work(): Promise<void> {
     try {
-      while (this.#isWanted && !this.#isStopped) {
-        this.#isWanted = false;
-        await this.#tidy();
-        await this.#sweep();
+      while (this.isWanted && !this.isStopped) {
+        this.isWanted = false;
+        await this.tidy();
+        await this.sweep();
       }
     } catch (err) {
       this.logger.warn({ err }, 'The sweep failed and is repeated');
-      this.#isWanted = false;
+      this.isWanted = false;
     }
   }
 
-  async #tidy(): Promise<void> {
-    const sweeps = this.#sweeps;
-    if (sweeps === this.#tidied) return; // woken between two ticks
-    this.#tidied = sweeps;
+  private async tidy(): Promise<void> {
+    const sweeps = this.sweeps;
+    if (sweeps === this.tidied) return; // woken between two ticks
+    this.tidied = sweeps;
     if (sweeps % LEASES_EVERY === 0) this.metrics.countFreed(await this.claims.freeLapsed());
     if (sweeps % WAITING_EVERY === 0) this.metrics.setWaiting(await this.claims.waiting());
     if (sweeps % STRAYS_EVERY === 0) await this.strays.look();
@@ -114,21 +114,21 @@ export class Sweeper {
    * Until nothing more is due, or the sender has no room: first attempts, then retries. A wake breaks off and begins
    * anew, so that what somebody has just asked for does not wait for a storm of retries.
    */
-  async #sweep(): Promise<void> {
-    const overdueMs = this.#overdueMs;
-    this.#overdueMs = OVERDUE_MS;
-    await this.#claimAll(
+  private async sweep(): Promise<void> {
+    const overdueMs = this.overdueMs;
+    this.overdueMs = OVERDUE_MS;
+    await this.claimAll(
       () => this.sender.room,
       (limit) => this.claims.claimDue('pending', limit),
     );
-    await this.#claimAll(
+    await this.claimAll(
       () => this.sender.roomForRetries,
       (limit) => this.claims.claimDue('retrying', limit, overdueMs),
     );
-    if (this.#isWanted) this.#overdueMs = Math.min(this.#overdueMs, overdueMs);
+    if (this.isWanted) this.overdueMs = Math.min(this.overdueMs, overdueMs);
   }
 
-  async #claimAll(room: () => number, claim: (limit: number) => Promise<HeldDelivery[]>): Promise<void> {
+  private async claimAll(room: () => number, claim: (limit: number) => Promise<HeldDelivery[]>): Promise<void> {
     let claimed: number;
     let limit: number;
     do {
@@ -139,6 +139,6 @@ export class Sweeper {
       claimed = deliveries.length;
       await this.sender.sendClaimed(deliveries);
       if (claimed === limit) await rest();
-    } while (claimed === limit && !this.#isWanted && !this.#isStopped);
+    } while (claimed === limit && !this.isWanted && !this.isStopped);
   }
 }

@@ -15,11 +15,11 @@ export class SubscriptionFeed {
 
   /** Ends when the index is filled. */
   async start(): Promise<void> {
-    this.broadcasts.subscribe(WEBHOOK_CHANGED, ({ data }) => this.#changed(data as WebhookChanged));
+    this.broadcasts.subscribe(WEBHOOK_CHANGED, ({ data }) => this.changed(data as WebhookChanged));
     await this.index.refresh();
   }
 
-  #changed({ webhookId, isDeleted }: WebhookChanged): void {
+  private changed({ webhookId, isDeleted }: WebhookChanged): void {
     if (isDeleted) this.index.forget(webhookId);
     else this.index.refresh().catch((err: unknown) => this.logger.warn({ err }, 'A changed webhook is not loaded yet'));
   }

@@ -13,13 +13,13 @@ import { SubscriptionsRepository } from './subscriptions.repository.js';
  */
 @Injectable()
 export class SubscriptionIndex {
-  readonly #byId = new Map<string, Subscription>();
-  readonly #byOrg = new Map<string, Map<string, Subscription>>();
+  private readonly byId = new Map<string, Subscription>();
+  private readonly byOrg = new Map<string, Map<string, Subscription>>();
   /** Active, but not to be opened: no event is matched, a held delivery fails its attempt. */
-  readonly #broken = new Set<string>();
-  #horizon = '0';
-  #running: Promise<void> | null = null;
-  #next: Promise<void> | null = null;
+  private readonly broken = new Set<string>();
+  private horizon = '0';
+  private running: Promise<void> | null = null;
+  private next: Promise<void> | null = null;
 
   constructor(
     private readonly repository: SubscriptionsRepository,
@@ -29,22 +29,22 @@ export class SubscriptionIndex {
   ) {}
 
   get size(): number {
-    return this.#byId.size;
+    return this.byId.size;
   }
 
   /** Active webhooks of the organization that are subscribed to the type. */
   match(orgId: string, type: string): Subscription[] {
-    const ofOrg = this.#byOrg.get(orgId);
+    const ofOrg = this.byOrg.get(orgId);
     return ofOrg ? [...ofOrg.values()].filter(({ types }) => types.has(type)) : [];
   }
 
   /** Null when the webhook is not active, or gone, or `isBroken`. */
   find(webhookId: string): Subscription | null {
-    return this.#byId.get(webhookId) ?? null;
+    return this.byId.get(webhookId) ?? null;
   }
 
   isBroken(webhookId: string): boolean {
-    return this.#broken.has(webhookId);
+    return this.broken.has(webhookId);
   }
 
   /**
@@ -52,57 +52,57 @@ export class SubscriptionIndex {
    * under way does not count, those who wait share the next one.
    */
   refresh(): Promise<void> {
-    if (!this.#running) return this.#begin();
-    this.#next ??= this.#running.then(
-      () => this.#begin(),
-      () => this.#begin(),
+    if (!this.running) return this.begin();
+    this.next ??= this.running.then(
+      () => this.begin(),
+      () => this.begin(),
     );
-    return this.#next;
+    return this.next;
   }
 
   /** Deleted rows do not show as changed: forgets every webhook that is no longer there. */
   async forgetDeleted(): Promise<void> {
-    const known = [...this.#byId.keys(), ...this.#broken];
+    const known = [...this.byId.keys(), ...this.broken];
     const active = await this.repository.activeIds();
-    for (const id of known) if (!active.has(id)) this.#remove(id);
+    for (const id of known) if (!active.has(id)) this.remove(id);
   }
 
   /** A deletion that was broadcast. */
   forget(webhookId: string): void {
-    this.#remove(webhookId);
+    this.remove(webhookId);
   }
 
-  #begin(): Promise<void> {
-    this.#next = null;
-    const running = this.#load().finally(() => {
-      if (this.#running === running) this.#running = null;
+  private begin(): Promise<void> {
+    this.next = null;
+    const running = this.load().finally(() => {
+      if (this.running === running) this.running = null;
     });
-    this.#running = running;
+    this.running = running;
     return running;
   }
 
-  async #load(): Promise<void> {
-    const { horizon, rows } = await this.repository.changedSince(this.#horizon);
+  private async load(): Promise<void> {
+    const { horizon, rows } = await this.repository.changedSince(this.horizon);
     // A horizon that went back is another database (a restored one): what we know may never have been there.
-    const isRestored = BigInt(horizon) < BigInt(this.#horizon);
-    this.#horizon = isRestored ? '0' : horizon;
-    for (const row of rows) this.#put(row);
+    const isRestored = BigInt(horizon) < BigInt(this.horizon);
+    this.horizon = isRestored ? '0' : horizon;
+    for (const row of rows) this.put(row);
     if (isRestored) {
-      await this.#load();
+      await this.load();
       await this.forgetDeleted();
     }
   }
 
-  #put(row: SubscriptionRow): void {
-    this.#remove(row.id);
+  private put(row: SubscriptionRow): void {
+    this.remove(row.id);
     if (row.status !== 'active') return;
     try {
       const subscription = openSubscription(row, this.sealing, this.clock.nowMs());
-      this.#byId.set(row.id, subscription);
-      const ofOrg = this.#byOrg.get(row.org_id) ?? new Map<string, Subscription>();
-      this.#byOrg.set(row.org_id, ofOrg.set(row.id, subscription));
+      this.byId.set(row.id, subscription);
+      const ofOrg = this.byOrg.get(row.org_id) ?? new Map<string, Subscription>();
+      this.byOrg.set(row.org_id, ofOrg.set(row.id, subscription));
     } catch (err) {
-      this.#broken.add(row.id);
+      this.broken.add(row.id);
       this.logger.error(
         { err, alert: 'webhook_undecipherable', webhookId: row.id, orgId: row.org_id },
         'A webhook cannot be opened and is skipped',
@@ -110,13 +110,13 @@ export class SubscriptionIndex {
     }
   }
 
-  #remove(webhookId: string): void {
-    this.#broken.delete(webhookId);
-    const known = this.#byId.get(webhookId);
+  private remove(webhookId: string): void {
+    this.broken.delete(webhookId);
+    const known = this.byId.get(webhookId);
     if (!known) return;
-    this.#byId.delete(webhookId);
-    const ofOrg = this.#byOrg.get(known.orgId);
+    this.byId.delete(webhookId);
+    const ofOrg = this.byOrg.get(known.orgId);
     ofOrg?.delete(webhookId);
-    if (ofOrg?.size === 0) this.#byOrg.delete(known.orgId);
+    if (ofOrg?.size === 0) this.byOrg.delete(known.orgId);
   }
 }

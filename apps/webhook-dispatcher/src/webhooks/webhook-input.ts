@@ -28,7 +28,7 @@ export class WebhookInput {
     assertHeaders(headers);
     assertNoMask('secret', dto.secret);
     headers.forEach(({ key, value }, i) => isSecretHeader(key) && assertNoMask(`headers.${i}.value`, value));
-    await this.#assertUrl(dto.url);
+    await this.assertUrl(dto.url);
     return {
       name: dto.name,
       urlSealed: this.sealing.sealUrl(id, dto.url),
@@ -51,8 +51,8 @@ export class WebhookInput {
     if (dto.events) assertEvents(dto.events);
     if (dto.headers) assertHeaders(dto.headers);
     if (dto.url === undefined) return dto;
-    if (this.#isStoredUrl(stored, dto.url)) return { ...dto, url: undefined };
-    await this.#assertUrl(dto.url);
+    if (this.isStoredUrl(stored, dto.url)) return { ...dto, url: undefined };
+    await this.assertUrl(dto.url);
     return dto;
   }
 
@@ -70,13 +70,13 @@ export class WebhookInput {
       ...(keepsSecret ? overlapAt(stored, this.clock.now()) : NO_OVERLAP),
       standardWebhooks: dto.standardWebhooks ?? stored.standardWebhooks,
       secretSealed: keepsSecret ? stored.secretSealed : sealOrNull(dto.secret, (s) => this.sealing.sealSecret(id, s)),
-      headers: dto.headers === undefined ? stored.headers : this.#mergeHeaders(stored, dto.headers),
+      headers: dto.headers === undefined ? stored.headers : this.mergeHeaders(stored, dto.headers),
       events: dto.events ?? stored.events,
       status: dto.status === undefined ? stored.status : toStoredStatus(dto.status),
     };
   }
 
-  #mergeHeaders(stored: WebhookRow, given: readonly WebhookHeader[]): WebhookHeader[] {
+  private mergeHeaders(stored: WebhookRow, given: readonly WebhookHeader[]): WebhookHeader[] {
     const sealed = new Map(stored.headers.map(({ key, value }) => [key.toLowerCase(), value]));
     return given.map(({ key, value }, i) => {
       const kept = value === MASK ? sealed.get(key.toLowerCase()) : undefined;
@@ -86,7 +86,7 @@ export class WebhookInput {
     });
   }
 
-  #isStoredUrl(stored: WebhookRow, url: string): boolean {
+  private isStoredUrl(stored: WebhookRow, url: string): boolean {
     try {
       return isShownAs(this.sealing.openUrl(stored.id, stored.urlSealed), url);
     } catch {
@@ -94,7 +94,7 @@ export class WebhookInput {
     }
   }
 
-  async #assertUrl(url: string): Promise<void> {
+  private async assertUrl(url: string): Promise<void> {
     // An answer that was edited and sent back: what the mask hides is not known, and stars are no secret.
     if (carriesMask(url)) throw new InvalidWebhookUrl(['it holds a mask in place of a secret']);
     try {

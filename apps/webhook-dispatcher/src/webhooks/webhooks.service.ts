@@ -42,7 +42,7 @@ export class WebhooksService {
     return toPage(
       query,
       total,
-      rows.map((row) => this.#shown(row)),
+      rows.map((row) => this.shown(row)),
     );
   }
 
@@ -58,7 +58,7 @@ export class WebhooksService {
       const row = await this.repository.insert(tx, { ...settings, id, orgId, partnerId, createdBy: caller.userId });
       await this.audit.add(tx, caller, 'webhook.create', resourceOf(row), { events: row.events });
       await this.outbox.add(tx, webhookChanged(row));
-      return this.#shown(row);
+      return this.shown(row);
     });
   }
 
@@ -71,7 +71,7 @@ export class WebhooksService {
       const row = await this.repository.update(tx, id, this.input.forUpdate(stored, patch));
       await this.audit.add(tx, caller, 'webhook.update', resourceOf(row), { changed: changedFields(patch) });
       await this.outbox.add(tx, webhookChanged(row));
-      return this.#shown(row);
+      return this.shown(row);
     });
   }
 
@@ -87,7 +87,7 @@ export class WebhooksService {
     return { success: true };
   }
 
-  #shown(row: WebhookRow): WebhookDto {
+  private shown(row: WebhookRow): WebhookDto {
     return toWebhookDto(row, this.sealing, this.clock.now());
   }
 }

@@ -13,9 +13,9 @@ export class Visited {
 
   readonly world: DispatcherWorld;
   readonly receiver: Receiver;
-  readonly #app: INestApplication;
-  readonly #partner: string;
-  readonly #operator: string;
+  private readonly app: INestApplication;
+  private readonly partner: string;
+  private readonly operator: string;
 
   constructor(
     { world, receiver, app, signedIn }: DispatcherOverHttp,
@@ -23,21 +23,21 @@ export class Visited {
   ) {
     this.world = world;
     this.receiver = receiver;
-    this.#app = app;
-    this.#partner = signedIn.partner(organization.partnerId);
-    this.#operator = signedIn.operator();
+    this.app = app;
+    this.partner = signedIn.partner(organization.partnerId);
+    this.operator = signedIn.operator();
   }
 
-  readonly get = (path: string) => this.#call('get', path);
-  readonly post = (path: string, body?: object) => this.#call('post', path, body);
-  readonly patch = (path: string, body: object) => this.#call('patch', path, body);
-  readonly delete = (path: string) => this.#call('delete', path);
+  readonly get = (path: string) => this.call('get', path);
+  readonly post = (path: string, body?: object) => this.call('post', path, body);
+  readonly patch = (path: string, body: object) => this.call('patch', path, body);
+  readonly delete = (path: string) => this.call('delete', path);
   /** As an operator of the platform. */
-  readonly getAsSystem = (path: string) => this.#call('get', path, undefined, this.#operator);
+  readonly getAsSystem = (path: string) => this.call('get', path, undefined, this.operator);
 
   /** One that is refused is an error: visits are made of calls that succeed. */
-  async #call(method: Method, path: string, body?: object, token = this.#partner): Promise<Response> {
-    const sent = request(this.#app.getHttpServer())[method](`/api/v1${path}`).set('Authorization', token);
+  private async call(method: Method, path: string, body?: object, token = this.partner): Promise<Response> {
+    const sent = request(this.app.getHttpServer())[method](`/api/v1${path}`).set('Authorization', token);
     const answer = await (body === undefined ? sent : sent.send(body));
     if (answer.status >= 400) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
     this.calls.push({

@@ -29,72 +29,72 @@ const TLS = /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/;
 @Injectable()
 export class Breakers {
   /** Slow attempts in a row. Origins that are well are not in it. */
-  readonly #slow = new Map<string, number>();
-  #changed: (origin: string, limit: number) => void = () => undefined;
-  #open = 0;
+  private readonly slow = new Map<string, number>();
+  private changed: (origin: string, limit: number) => void = () => undefined;
+  private openCount = 0;
 
   constructor(private readonly config: DispatcherConfig) {}
 
   /** How many are open. */
   get open(): number {
-    return this.#open;
+    return this.openCount;
   }
 
   listen(changed: (origin: string, limit: number) => void): void {
-    this.#changed = changed;
+    this.changed = changed;
   }
 
   /** Attempts at a time that an origin may get now. */
   limitOf(origin: string): number {
-    return this.#isOpen(this.#slow.get(origin)) ? OPEN_LIMIT : this.config.originConcurrency;
+    return this.isOpen(this.slow.get(origin)) ? OPEN_LIMIT : this.config.originConcurrency;
   }
 
   /** How long to wait between two attempts at an origin, in milliseconds. */
   pauseMs(origin: string): number {
-    return this.#open > 0 && this.#isOpen(this.#slow.get(origin)) ? OPEN_PAUSE_MS : 0;
+    return this.openCount > 0 && this.isOpen(this.slow.get(origin)) ? OPEN_PAUSE_MS : 0;
   }
 
   /** An attempt has been answered. */
   answered(origin: string, tookMs: number): void {
-    if (tookMs > SLOW_MS) this.#isSlow(origin);
-    else if (this.#slow.size > 0) this.#isQuick(origin);
+    if (tookMs > SLOW_MS) this.isSlow(origin);
+    else if (this.slow.size > 0) this.isQuick(origin);
   }
 
   /** An attempt has not been answered. */
   failed(origin: string, error: unknown, tookMs: number): void {
     const isSlow = isNoConnection(error);
-    if (isSlow) this.#isSlow(origin);
+    if (isSlow) this.isSlow(origin);
     else if (isSlow === false) this.answered(origin, tookMs);
   }
 
   /** Origins that are somebody else's now. */
   forget(concerns: (origin: string) => boolean): void {
-    for (const [origin, slow] of this.#slow) {
+    for (const [origin, slow] of this.slow) {
       if (!concerns(origin)) continue;
-      if (this.#isOpen(slow)) this.#open -= 1;
-      this.#slow.delete(origin);
+      if (this.isOpen(slow)) this.openCount -= 1;
+      this.slow.delete(origin);
     }
   }
 
-  #isOpen(slow: number | undefined): boolean {
+  private isOpen(slow: number | undefined): boolean {
     return slow !== undefined && slow >= SLOW_IN_A_ROW;
   }
 
-  #isSlow(origin: string): void {
-    const slow = (this.#slow.get(origin) ?? 0) + 1;
-    this.#slow.set(origin, slow);
+  private isSlow(origin: string): void {
+    const slow = (this.slow.get(origin) ?? 0) + 1;
+    this.slow.set(origin, slow);
     if (slow !== SLOW_IN_A_ROW) return;
-    this.#open += 1;
-    this.#changed(origin, OPEN_LIMIT);
+    this.openCount += 1;
+    this.changed(origin, OPEN_LIMIT);
   }
 
-  #isQuick(origin: string): void {
-    const slow = this.#slow.get(origin);
+  private isQuick(origin: string): void {
+    const slow = this.slow.get(origin);
     if (slow === undefined) return;
-    this.#slow.delete(origin);
-    if (!this.#isOpen(slow)) return;
-    this.#open -= 1;
-    this.#changed(origin, this.config.originConcurrency);
+    this.slow.delete(origin);
+    if (!this.isOpen(slow)) return;
+    this.openCount -= 1;
+    this.changed(origin, this.config.originConcurrency);
   }
 }
 

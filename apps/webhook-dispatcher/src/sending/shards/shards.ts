@@ -29,13 +29,13 @@ export interface ShardWork {
  */
 @Injectable()
 export class Shards {
-  readonly #owned = new Set<number>();
-  readonly #leaving = new Set<number>();
-  #returned: Promise<unknown> = Promise.resolve();
-  #work: ShardWork | undefined;
-  #running: Promise<void> | null = null;
-  #isWanted = false;
-  #isStopping = false;
+  private readonly owned = new Set<number>();
+  private readonly leaving = new Set<number>();
+  private returned: Promise<unknown> = Promise.resolve();
+  private work: ShardWork | undefined;
+  private running: Promise<void> | null = null;
+  private isWanted = false;
+  private isStopping = false;
 
   constructor(
     private readonly repository: ShardsRepository,
@@ -45,92 +45,92 @@ export class Shards {
   ) {}
 
   get count(): number {
-    return this.#owned.size;
+    return this.owned.size;
   }
 
   get ownsAll(): boolean {
-    return this.#owned.size === SHARDS;
+    return this.owned.size === SHARDS;
   }
 
   owns(shard: number): boolean {
-    return this.#owned.has(shard);
+    return this.owned.has(shard);
   }
 
   /** For a query: null stands for all of them. */
   get filter(): number[] | null {
-    return this.ownsAll ? null : [...this.#owned];
+    return this.ownsAll ? null : [...this.owned];
   }
 
   /** Ends when what can be taken has been taken. */
   async start(work: ShardWork): Promise<void> {
-    this.#work = work;
-    await this.#balance();
+    this.work = work;
+    await this.balance();
     this.replicas.shardsChanged();
   }
 
   /** Somebody came or went, or it is time to look. */
   refresh(): void {
-    if (!this.#work) return;
-    this.#isWanted = true;
-    this.#running ??= this.#run().finally(() => {
-      this.#running = null;
+    if (!this.work) return;
+    this.isWanted = true;
+    this.running ??= this.run().finally(() => {
+      this.running = null;
     });
   }
 
   /** The lease is lost, and with it everything that went with it. */
   forget(): void {
-    this.#owned.clear();
-    this.#leaving.clear();
+    this.owned.clear();
+    this.leaving.clear();
   }
 
   /** Gives up each shard as its attempts end; what is left when `drained` ends goes with the lease. */
   async stop(drained: Promise<void>): Promise<void> {
-    this.#isStopping = true;
-    await this.#running;
-    if (!this.#work) return;
+    this.isStopping = true;
+    await this.running;
+    if (!this.work) return;
     let isDrained = false;
     void drained.then(() => (isDrained = true));
-    this.#leave([...this.#owned]);
-    while (!isDrained && this.#leaving.size > 0) {
-      await this.#giveUpDrained().catch((err: unknown) => this.logger.warn({ err }, 'Shards cannot be given up'));
-      if (this.#leaving.size > 0) await sleep(DRAIN_POLL_MS);
+    this.leave([...this.owned]);
+    while (!isDrained && this.leaving.size > 0) {
+      await this.giveUpDrained().catch((err: unknown) => this.logger.warn({ err }, 'Shards cannot be given up'));
+      if (this.leaving.size > 0) await sleep(DRAIN_POLL_MS);
     }
   }
 
   /** Shards that still have attempts under way. */
   busy(): number[] {
-    return [...this.#leaving, ...this.#owned].filter((shard) => (this.#work?.inFlight(shard) ?? 0) > 0);
+    return [...this.leaving, ...this.owned].filter((shard) => (this.work?.inFlight(shard) ?? 0) > 0);
   }
 
-  async #run(): Promise<void> {
+  private async run(): Promise<void> {
     try {
-      while (!this.#isStopping && (this.#isWanted || this.#leaving.size > 0)) {
-        if (this.#isWanted) {
-          this.#isWanted = false;
-          await this.#balance();
+      while (!this.isStopping && (this.isWanted || this.leaving.size > 0)) {
+        if (this.isWanted) {
+          this.isWanted = false;
+          await this.balance();
         }
-        await this.#giveUpDrained();
-        if (this.#leaving.size > 0) await sleep(DRAIN_POLL_MS);
+        await this.giveUpDrained();
+        if (this.leaving.size > 0) await sleep(DRAIN_POLL_MS);
       }
     } catch (err) {
       this.logger.warn({ err }, 'The shards could not be shared out; done with the next renewal');
     }
   }
 
-  async #balance(): Promise<void> {
+  private async balance(): Promise<void> {
     const me = this.lease.owner;
     const state = await this.repository.state();
     const preferred = preferredOwners(state.willing);
     const mine = (shard: number) => preferred[shard] === me;
-    this.#leave([...this.#owned].filter((shard) => !mine(shard)));
-    await this.#take(state, mine);
+    this.leave([...this.owned].filter((shard) => !mine(shard)));
+    await this.take(state, mine);
   }
 
-  async #take({ owners, alive }: ShardsState, mine: (shard: number) => boolean): Promise<void> {
+  private async take({ owners, alive }: ShardsState, mine: (shard: number) => boolean): Promise<void> {
     const me = this.lease.owner;
     const isFree = (owner: string | null) => owner === null || !alive.has(owner);
     const wanted = owners.flatMap((owner, shard) =>
-      mine(shard) && !this.#owned.has(shard) && !this.#leaving.has(shard) && (isFree(owner) || owner === me)
+      mine(shard) && !this.owned.has(shard) && !this.leaving.has(shard) && (isFree(owner) || owner === me)
         ? [shard]
         : [],
     );
@@ -143,27 +143,27 @@ export class Shards {
       free.map((shard) => owners[shard] ?? null),
     );
     if (me !== this.lease.owner) return; // the lease was lost meanwhile
-    for (const shard of [...ours, ...taken]) this.#owned.add(shard);
-    if (ours.length + taken.length > 0) this.#work?.taken();
+    for (const shard of [...ours, ...taken]) this.owned.add(shard);
+    if (ours.length + taken.length > 0) this.work?.taken();
   }
 
-  #leave(shards: readonly number[]): void {
+  private leave(shards: readonly number[]): void {
     if (shards.length === 0) return;
     for (const shard of shards) {
-      this.#owned.delete(shard);
-      this.#leaving.add(shard);
+      this.owned.delete(shard);
+      this.leaving.add(shard);
     }
-    this.#returned = Promise.all([this.#returned, this.#work?.leave(new Set(shards))]);
+    this.returned = Promise.all([this.returned, this.work?.leave(new Set(shards))]);
   }
 
-  async #giveUpDrained(): Promise<void> {
-    if (this.#leaving.size === 0) return;
-    await this.#returned;
+  private async giveUpDrained(): Promise<void> {
+    if (this.leaving.size === 0) return;
+    await this.returned;
     const me = this.lease.owner;
-    const drained = [...this.#leaving].filter((shard) => this.#work?.inFlight(shard) === 0);
+    const drained = [...this.leaving].filter((shard) => this.work?.inFlight(shard) === 0);
     if (drained.length === 0) return;
     await this.repository.giveUp(me, drained);
-    for (const shard of drained) this.#leaving.delete(shard);
+    for (const shard of drained) this.leaving.delete(shard);
     this.replicas.shardsChanged();
   }
 }
