@@ -6,10 +6,10 @@ import { Retention } from './deliveries/retention.js';
 import { EventIntake } from './intake/event-intake.js';
 import { InstanceLease } from './sending/instance-lease.js';
 import { OutcomeWriter } from './sending/outcome-writer.js';
-import { Parking } from './sending/parking.js';
+import { Backlog } from './sending/backlog.js';
 import { RetryFlow } from './sending/retry-flow.js';
 import { RetryPace } from './sending/retry-pace.js';
-import { Returns } from './sending/returns.js';
+import { LeaseReleases } from './sending/lease-releases.js';
 import { Sender } from './sending/sender.js';
 import { Replicas } from './sending/shards/replicas.js';
 import { Shards } from './sending/shards/shards.js';
@@ -39,8 +39,8 @@ export class DispatcherLifecycle implements OnApplicationBootstrap, OnModuleDest
     private readonly outbound: Outbound,
     private readonly shards: Shards,
     private readonly replicas: Replicas,
-    private readonly parking: Parking,
-    private readonly returns: Returns,
+    private readonly backlog: Backlog,
+    private readonly leaseReleases: LeaseReleases,
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {
@@ -65,7 +65,7 @@ export class DispatcherLifecycle implements OnApplicationBootstrap, OnModuleDest
     });
     this.pace.start();
     this.sweeper.start();
-    this.parking.start();
+    this.backlog.start();
     this.intake.start();
     this.isRunning = true;
   }
@@ -85,10 +85,10 @@ export class DispatcherLifecycle implements OnApplicationBootstrap, OnModuleDest
       this.intake.stop(),
       this.retries.stopTaking(),
       this.sweeper.stop(),
-      this.parking.stop(),
+      this.backlog.stop(),
     ]);
     await this.outcomes.flush();
-    await this.returns.flush();
+    await this.leaseReleases.flush();
     await this.lease.release(this.shards.busy());
     this.replicas.shardsChanged();
     await this.retries.close();

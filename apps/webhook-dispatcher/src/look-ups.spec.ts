@@ -2,7 +2,7 @@ import type { INestApplication } from '@nestjs/common';
 import { eventually } from '@rmm/testing-services';
 import { createWebhook, DispatcherWorld } from '../test/dispatcher.js';
 import { Receiver } from '../test/receiver.js';
-import { Parking } from './sending/parking.js';
+import { Backlog } from './sending/backlog.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
 jest.setTimeout(60_000);
@@ -45,7 +45,7 @@ describe('the statements of the sender', () => {
     const before = await reads();
     for (let round = 0; round < 3; round += 1) {
       await Promise.all(Array.from({ length: EVENTS }, () => world.emit(organization)));
-      app.get(Parking).park(organization.orgId);
+      app.get(Backlog).park(organization.orgId);
     }
     await eventually(
       async () => {

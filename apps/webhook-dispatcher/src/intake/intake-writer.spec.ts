@@ -1,8 +1,8 @@
 import { type Logger, UnavailableError } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
-import type { HeldDelivery } from '../sending/held-delivery.js';
+import type { LeasedDelivery } from '../sending/leased-delivery.js';
 import type { InstanceLease } from '../sending/instance-lease.js';
-import type { Parking } from '../sending/parking.js';
+import type { Backlog } from '../sending/backlog.js';
 import { DEFAULT_RETRY_POLICY } from '../sending/retry-delay.js';
 import type { Sender } from '../sending/sender.js';
 import type { Replicas } from '../sending/shards/replicas.js';
@@ -18,7 +18,7 @@ describe('IntakeWriter', () => {
   let insert: (deliveries: readonly IntakeDelivery[]) => void;
   let queued: Record<string, number>;
   let parked: Set<string>;
-  let sent: HeldDelivery[];
+  let sent: LeasedDelivery[];
   let writer: IntakeWriter;
 
   beforeEach(() => {
@@ -36,8 +36,8 @@ describe('IntakeWriter', () => {
         return new Set(deliveries.map(({ id }) => id));
       },
     };
-    const parking: Pick<Parking, 'isParked' | 'park'> = {
-      isParked: (orgId) => parked.has(orgId),
+    const backlog: Pick<Backlog, 'isInBacklog' | 'park'> = {
+      isInBacklog: (orgId) => parked.has(orgId),
       park: (orgId) => void parked.add(orgId),
     };
     const sender: Pick<Sender, 'waitForRoom' | 'queuedOf' | 'send'> = {
@@ -50,7 +50,7 @@ describe('IntakeWriter', () => {
       { owner: 'me' } as InstanceLease,
       { owns: (shard: number): boolean => shard === 0 } as Pick<Shards, 'owns'> as Shards,
       { due: () => undefined } as Replicas,
-      parking as Parking,
+      backlog as Backlog,
       sender as Sender,
       { warn: () => undefined } as unknown as Logger,
     );

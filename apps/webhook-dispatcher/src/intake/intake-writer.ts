@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { Logger, UnavailableError } from '@rmm/service-kit';
-import { Fifo } from '../sending/fifo.js';
-import type { HeldDelivery } from '../sending/held-delivery.js';
+import { FifoQueue } from '../sending/fifo-queue.js';
+import type { LeasedDelivery } from '../sending/leased-delivery.js';
 import { InstanceLease } from '../sending/instance-lease.js';
-import { keepTrying } from '../sending/keep-trying.js';
-import { Parking } from '../sending/parking.js';
+import { retryForever } from '../sending/retry-forever.js';
+import { Backlog } from '../sending/backlog.js';
 import { Sender } from '../sending/sender.js';
 import { Replicas } from '../sending/shards/replicas.js';
 import { Shards } from '../sending/shards/shards.js';
@@ -39,7 +39,7 @@ interface Waiting {
 @Injectable()
 export class IntakeWriter {
   /** By organization. The first is next. */
-  private readonly queues = new Map<string, Fifo<Waiting>>();
+  private readonly queues = new Map<string, FifoQueue<Waiting>>();
   private events = 0;
   private running = false;
   private isStopped = false;
@@ -49,7 +49,7 @@ export class IntakeWriter {
     private readonly lease: InstanceLease,
     private readonly shards: Shards,
     private readonly replicas: Replicas,
-    private readonly parking: Parking,
+    private readonly backlog: Backlog,
     private readonly sender: Sender,
     private readonly logger: Logger,
   ) {}
@@ -63,7 +63,7 @@ export class IntakeWriter {
     if (this.isStopped) return Promise.reject(stopping());
     return new Promise((done, failed) => {
       const orgId = subscribers[0]?.orgId ?? '';
-      const queue = this.queues.get(orgId) ?? new Fifo<Waiting>();
+      const queue = this.queues.get(orgId) ?? new FifoQueue<Waiting>();
       queue.push({ event, subscribers, done, failed });
       this.queues.set(orgId, queue);
       this.events += 1;
@@ -73,7 +73,7 @@ export class IntakeWriter {
 
   /** Does what needs the database, as soon as it can be used. @throws UnavailableError  when the process ends before */
   whenAvailable<T>(work: () => Promise<T>): Promise<T> {
-    return keepTrying(work, (err) => {
+    return retryForever(work, (err) => {
       if (this.isStopped || !(err instanceof UnavailableError)) throw err;
       this.logger.warn({ err }, 'Events wait: the database cannot be used');
     });
@@ -105,7 +105,7 @@ export class IntakeWriter {
     const isCrowded = this.events > CROWDED_EVENTS;
     let rows = 0;
     for (let passedOver = 0; rows < SET_ROWS && passedOver < this.queues.size;) {
-      const [orgId, queue] = this.queues.entries().next().value as [string, Fifo<Waiting>];
+      const [orgId, queue] = this.queues.entries().next().value as [string, FifoQueue<Waiting>];
       this.queues.delete(orgId);
       const waiting = isCrowded || this.mayQueue(orgId) ? queue.shift() : undefined;
       if (queue.size > 0) this.queues.set(orgId, queue);
@@ -122,7 +122,7 @@ export class IntakeWriter {
   }
 
   private mayQueue(orgId: string): boolean {
-    return this.parking.isParked(orgId) || this.hasRoom(orgId);
+    return this.backlog.isInBacklog(orgId) || this.hasRoom(orgId);
   }
 
   private hasRoom(orgId: string): boolean {
@@ -148,12 +148,12 @@ export class IntakeWriter {
   private async store(set: readonly Waiting[]): Promise<void> {
     const deliveries = set.flatMap(({ event, subscribers }) => subscribers.map((one) => this.deliveryOf(event, one)));
     const made = await this.repository.insert(deliveries);
-    const held: HeldDelivery[] = [];
+    const held: LeasedDelivery[] = [];
     let isForOthers = false;
     for (const { id, webhookId, orgId, owner, event } of deliveries) {
       if (!made.delete(id)) continue; // an event that stands twice in the set is sent once
       if (owner === null) isForOthers = true;
-      else if (owner === orgId) this.parking.park(orgId);
+      else if (owner === orgId) this.backlog.park(orgId);
       else held.push(heldOf(event, { id, webhookId, orgId, owner }));
     }
     if (isForOthers) this.replicas.due();
@@ -179,7 +179,7 @@ export class IntakeWriter {
   }
 
   private isFull(orgId: string): boolean {
-    return this.parking.isParked(orgId) || !this.hasRoom(orgId);
+    return this.backlog.isInBacklog(orgId) || !this.hasRoom(orgId);
   }
 }
 
@@ -188,5 +188,5 @@ const stopping = () => new UnavailableError('The process ends');
 /** Field by field: spread out, it is a third of what the intake of a delivery costs. */
 const heldOf = (
   { eventId, eventType, createdAt, body }: IntakeEvent,
-  { id, webhookId, orgId, owner }: Pick<HeldDelivery, 'id' | 'webhookId' | 'orgId' | 'owner'>,
-): HeldDelivery => ({ id, createdAt, webhookId, orgId, eventId, eventType, body, attempt: 0, owner });
+  { id, webhookId, orgId, owner }: Pick<LeasedDelivery, 'id' | 'webhookId' | 'orgId' | 'owner'>,
+): LeasedDelivery => ({ id, createdAt, webhookId, orgId, eventId, eventType, body, attempt: 0, owner });

@@ -67,7 +67,7 @@ async function deliveryTable(q: QueryRunner): Promise<void> {
   await q.query(`
     create index delivery_due on delivery (due_at)
       where lease_owner is null and status in ('pending', 'retrying')`);
-  await q.query('create index delivery_held on delivery (lease_owner) where lease_owner is not null');
+  await q.query('create index delivery_leased on delivery (lease_owner) where lease_owner is not null');
   await tenantTable(q, {
     table: 'delivery',
     ownership: 'organization',

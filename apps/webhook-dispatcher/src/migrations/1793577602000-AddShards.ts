@@ -8,7 +8,7 @@ const SHARDS = 64;
  *   makes, stand in shard 0; whoever claims one that belongs elsewhere hands it on.
  * - delivery_shard: who alone may send what goes to the origins of a shard, one row each. `free_at`: a process that
  *   stopped with attempts in flight leaves them time to be cut.
- * - delivery_parked: deliveries that wait in the table for their organization's turn (`lease_owner` is the
+ * - delivery_backlog: deliveries that wait in the table for their organization's turn (`lease_owner` is the
  *   organization). None in ordinary times; a delivery that is held or has ended is never in it.
  * - webhook_counter.failing_since: the first failed attempt since the last one that succeeded; `mail_due_for`: when it
  *   was failed, as long as nobody has been told.
@@ -16,7 +16,7 @@ const SHARDS = 64;
 export class AddShards1793577602000 implements MigrationInterface {
   async up(q: QueryRunner): Promise<void> {
     await q.query('alter table delivery add column shard smallint not null default 0');
-    await q.query('create index delivery_parked on delivery (org_id, due_at) where lease_owner = org_id');
+    await q.query('create index delivery_backlog on delivery (org_id, due_at) where lease_owner = org_id');
     await heldIndex(q, 'lease_owner is not null and lease_owner <> org_id');
     await q.query('alter table dispatcher_instance add column is_leaving boolean not null default false');
     await q.query(`
@@ -47,7 +47,7 @@ export class AddShards1793577602000 implements MigrationInterface {
     await q.query('alter table webhook_counter drop column failing_since, drop column mail_due_for');
     await q.query('drop table delivery_shard');
     await q.query('alter table dispatcher_instance drop column is_leaving');
-    await q.query('drop index delivery_parked');
+    await q.query('drop index delivery_backlog');
     await heldIndex(q, 'lease_owner is not null');
     await q.query('alter table delivery drop column shard');
   }
@@ -55,8 +55,8 @@ export class AddShards1793577602000 implements MigrationInterface {
 
 /** Over what processes hold: looked through for those that died. */
 async function heldIndex(q: QueryRunner, condition: string): Promise<void> {
-  await q.query('drop index delivery_held');
-  await q.query(`create index delivery_held on delivery (lease_owner) where ${condition}`);
+  await q.query('drop index delivery_leased');
+  await q.query(`create index delivery_leased on delivery (lease_owner) where ${condition}`);
 }
 
 async function workerLogin(q: QueryRunner): Promise<string> {

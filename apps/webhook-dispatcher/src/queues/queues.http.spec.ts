@@ -4,7 +4,7 @@ import type { Client } from '../../test/client.js';
 import type { DispatcherWorld, Organization } from '../../test/dispatcher.js';
 import { DispatcherOverHttp } from '../../test/dispatcher-over-http.js';
 import type { Receiver } from '../../test/receiver.js';
-import { Parking } from '../sending/parking.js';
+import { Backlog } from '../sending/backlog.js';
 import { Sweeper } from '../sending/sweeper.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
@@ -59,7 +59,7 @@ describe('GET /webhooks/queues', () => {
     // First what ends by itself: the attempt times out.
     await eventually(async () => expect((await scrape())('rmm_webhook_in_flight')).toBe(1));
     // As while an organization has too much under way.
-    await service.app.get(Parking).stop();
+    await service.app.get(Backlog).stop();
     await world.rows(
       `insert into delivery (id, created_at, partner_id, org_id, webhook_id, event_type, event_id, max_attempts, lease_owner)
        select gen_random_uuid(), now(), $1, $2, gen_random_uuid(), 'device.online', 'parked' || n, 6, $2

@@ -8,8 +8,8 @@ import { SubscriptionIndex } from '../subscriptions/subscription-index.js';
 import type { Subscription } from '../subscriptions/subscription.js';
 import { Breakers } from './breaker/breakers.js';
 import { deliveryHeaders } from './delivery-request.js';
-import type { HeldDelivery } from './held-delivery.js';
-import { ERROR_BODY_CHARACTERS, keptText, RESPONSE_BODY_CHARACTERS } from './kept-text.js';
+import type { LeasedDelivery } from './leased-delivery.js';
+import { ERROR_BODY_CHARACTERS, truncateText, RESPONSE_BODY_CHARACTERS } from './truncate-text.js';
 import { type AttemptResult, notActive, NO_RESULT, type Outcome } from './outcome.js';
 import { retryAfterMs } from './retry-after.js';
 import { DEFAULT_RETRY_POLICY, retryDelayMs, type RetryPolicy } from './retry-delay.js';
@@ -35,7 +35,7 @@ export class Attempts {
   ) {}
 
   /** The webhook is taken as it is now: a new URL or secret counts from the next attempt on. */
-  async make(delivery: HeldDelivery): Promise<Outcome> {
+  async make(delivery: LeasedDelivery): Promise<Outcome> {
     const subscription = this.index.find(delivery.webhookId);
     if (subscription) {
       const tried = await this.try(subscription, delivery);
@@ -46,7 +46,7 @@ export class Attempts {
     return outcomeOf(delivery, failure(startedMs, 'Webhook settings cannot be read'), DEFAULT_RETRY_POLICY);
   }
 
-  private async try(subscription: Subscription, delivery: HeldDelivery): Promise<Tried> {
+  private async try(subscription: Subscription, delivery: LeasedDelivery): Promise<Tried> {
     const { body } = delivery;
     const startedMs = this.clock.nowMs();
     if (body === null) return failure(startedMs, 'The payload is no longer kept');
@@ -88,16 +88,16 @@ export class Attempts {
       shape,
       responseStatus: status,
       responseHeaders: keptHeaders(headers),
-      responseBody: keptText(body, RESPONSE_BODY_CHARACTERS),
+      responseBody: truncateText(body, RESPONSE_BODY_CHARACTERS),
       responseTimeMs,
-      errorMessage: isSuccess ? null : `HTTP ${status}: ${keptText(body, ERROR_BODY_CHARACTERS)}`,
+      errorMessage: isSuccess ? null : `HTTP ${status}: ${truncateText(body, ERROR_BODY_CHARACTERS)}`,
     };
     const askedMs = retryAfterMs(status, headers['retry-after'], this.clock.nowMs(), this.config.retryAfterCapSeconds);
     return { result, isSuccess, retryAfterMs: askedMs };
   }
 }
 
-function outcomeOf(delivery: HeldDelivery, tried: Tried, policy: RetryPolicy): Outcome {
+function outcomeOf(delivery: LeasedDelivery, tried: Tried, policy: RetryPolicy): Outcome {
   const { isSuccess, retryAfterMs: askedMs, result } = tried;
   if (isSuccess) return deliveredBy(delivery, result);
   const base = { ...result, delivery, attempted: true };
@@ -108,7 +108,7 @@ function outcomeOf(delivery: HeldDelivery, tried: Tried, policy: RetryPolicy): O
 
 /** Field by field, since it is the outcome of almost all: an object spread out costs ten times as much. */
 const deliveredBy = (
-  delivery: HeldDelivery,
+  delivery: LeasedDelivery,
   { startedMs, shape, responseStatus, responseHeaders, responseBody, responseTimeMs, errorMessage }: AttemptResult,
 ): Outcome => ({
   status: 'delivered',

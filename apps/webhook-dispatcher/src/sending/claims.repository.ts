@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { WorkerDatabase } from '@rmm/persistence';
-import type { HeldDelivery } from './held-delivery.js';
+import type { LeasedDelivery } from './leased-delivery.js';
 import { InstanceLease } from './instance-lease.js';
-import type { Returned } from './returns.js';
+import type { ReleasedDelivery } from './lease-releases.js';
 import { Shards } from './shards/shards.js';
 
 /** The key of a delivery row. */
@@ -66,14 +66,14 @@ const claimDue = (status: 'pending' | 'retrying') =>
 const CLAIM_DUE = { pending: claimDue('pending'), retrying: claimDue('retrying') };
 
 /** With `org_id = $2` the planner would no longer see that the rows are those of the index over what is parked. */
-const CLAIM_PARKED = claim(`
+const CLAIM_BACKLOG = claim(`
   select d.id, d.created_at from delivery d
    where d.lease_owner = d.org_id and d.org_id >= $2 and d.org_id <= $2 and ${OPEN} and ${YOUNG} and ${ours('$4')}
    order by d.org_id, d.due_at limit $3
      for update skip locked`);
 
 /** One look into the index per organization, however many deliveries each has. */
-const PARKED_ORGANIZATIONS = `
+const BACKLOG_ORGANIZATIONS = `
   with recursive parked as (
     (select org_id from delivery where lease_owner = org_id order by org_id limit 1)
     union all
@@ -102,7 +102,7 @@ export class ClaimsRepository {
   ) {}
 
   /** Those of the named ones that are due and free. */
-  async claim(keys: readonly DeliveryKey[]): Promise<HeldDelivery[]> {
+  async claim(keys: readonly DeliveryKey[]): Promise<LeasedDelivery[]> {
     const { owner } = this.lease;
     const rows = await this.worker.query<ClaimedRow>(CLAIM_NAMED, [
       owner,
@@ -110,29 +110,29 @@ export class ClaimsRepository {
       keys.map(({ createdAt }) => createdAt.toISOString()),
       this.shards.filter,
     ]);
-    return rows.map((row) => toHeld(row, owner));
+    return rows.map((row) => toLeasedDelivery(row, owner));
   }
 
   /**
    * What is due, oldest first.
    * @param overdueMs  left alone for so long after its time: the job of a retry in Redis comes first
    */
-  async claimDue(status: 'pending' | 'retrying', limit: number, overdueMs = 0): Promise<HeldDelivery[]> {
+  async claimDue(status: 'pending' | 'retrying', limit: number, overdueMs = 0): Promise<LeasedDelivery[]> {
     const { owner } = this.lease;
     const rows = await this.worker.query<ClaimedRow>(CLAIM_DUE[status], [owner, limit, overdueMs, this.shards.filter]);
-    return rows.map((row) => toHeld(row, owner));
+    return rows.map((row) => toLeasedDelivery(row, owner));
   }
 
   /** What an organization has parked, oldest first. */
-  async claimParked(orgId: string, limit: number): Promise<HeldDelivery[]> {
+  async claimBacklog(orgId: string, limit: number): Promise<LeasedDelivery[]> {
     const { owner } = this.lease;
-    const rows = await this.worker.query<ClaimedRow>(CLAIM_PARKED, [owner, orgId, limit, this.shards.filter]);
-    return rows.map((row) => toHeld(row, owner));
+    const rows = await this.worker.query<ClaimedRow>(CLAIM_BACKLOG, [owner, orgId, limit, this.shards.filter]);
+    return rows.map((row) => toLeasedDelivery(row, owner));
   }
 
   /** Organizations that have something parked. */
-  async parkedOrganizations(): Promise<string[]> {
-    const rows = await this.worker.query<{ orgId: string }>(PARKED_ORGANIZATIONS);
+  async backlogOrganizations(): Promise<string[]> {
+    const rows = await this.worker.query<{ orgId: string }>(BACKLOG_ORGANIZATIONS);
     return rows.map(({ orgId }) => orgId);
   }
 
@@ -143,19 +143,19 @@ export class ClaimsRepository {
   }
 
   /** Hands some back that are held and not begun. */
-  async giveBack(returned: readonly Returned[]): Promise<void> {
+  async releaseLeases(returned: readonly ReleasedDelivery[]): Promise<void> {
     await this.worker.query(
       `update delivery d
-          set lease_owner = case when k.is_parked then d.org_id end, shard = coalesce(k.shard, d.shard)
+          set lease_owner = case when k.is_in_backlog then d.org_id end, shard = coalesce(k.shard, d.shard)
          from unnest($1::uuid[], $2::timestamptz[], $3::uuid[], $4::smallint[], $5::bool[])
-           as k(id, created_at, owner, shard, is_parked)
+           as k(id, created_at, owner, shard, is_in_backlog)
         where d.id = k.id and d.created_at = k.created_at and d.lease_owner = k.owner`,
       [
         returned.map(({ delivery }) => delivery.id),
         returned.map(({ delivery }) => delivery.createdAt.toISOString()),
         returned.map(({ delivery }) => delivery.owner),
         returned.map(({ shard }) => shard),
-        returned.map(({ isParked }) => isParked),
+        returned.map(({ isInBacklog }) => isInBacklog),
       ],
     );
   }
@@ -192,7 +192,7 @@ export class ClaimsRepository {
    * Frees what processes hold that stopped renewing.
    * @returns how many deliveries may be claimed again
    */
-  async freeLapsed(): Promise<number> {
+  async reclaimExpiredLeases(): Promise<number> {
     await this.worker.query('delete from dispatcher_instance where lease_until < now() and id <> $1', [
       this.lease.owner,
     ]);
@@ -206,7 +206,7 @@ export class ClaimsRepository {
   }
 }
 
-const toHeld = (row: ClaimedRow, owner: string): HeldDelivery => ({
+const toLeasedDelivery = (row: ClaimedRow, owner: string): LeasedDelivery => ({
   id: row.id,
   createdAt: row.created_at,
   webhookId: row.webhook_id,

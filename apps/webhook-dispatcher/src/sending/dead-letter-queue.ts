@@ -3,7 +3,7 @@ import { jobContext } from '@rmm/messaging';
 import { Logger, RedisConnections } from '@rmm/service-kit';
 import { Queue } from 'bullmq';
 import { DispatcherConfig } from '../config.js';
-import type { HeldDelivery } from './held-delivery.js';
+import type { LeasedDelivery } from './leased-delivery.js';
 import { countsOf, type JobCounts, producerOptions, withinQueueTimeout } from './queue-options.js';
 
 export const DEAD_LETTER_QUEUE = 'webhook-dead-letters';
@@ -39,7 +39,7 @@ export class DeadLetterQueue {
     return countsOf(this.queue);
   }
 
-  async add(deliveries: readonly HeldDelivery[]): Promise<void> {
+  async add(deliveries: readonly LeasedDelivery[]): Promise<void> {
     const queue = this.queue;
     if (!queue || deliveries.length === 0) return;
     const jobs = deliveries.map(({ id, createdAt, webhookId, orgId }) => ({

@@ -1,5 +1,5 @@
 import type { Subscription } from '../subscriptions/subscription.js';
-import type { HeldDelivery } from './held-delivery.js';
+import type { LeasedDelivery } from './leased-delivery.js';
 import { signBody, type SigningKeys, signStandard } from './sign-body.js';
 
 export const USER_AGENT = 'Service-Webhooks/1.0';
@@ -17,7 +17,7 @@ export function deliveryHeaders(
     standardWebhooks,
     headers,
   }: Pick<Subscription, 'secret' | 'previousSecret' | 'standardWebhooks' | 'headers'>,
-  { id, eventId, eventType }: Pick<HeldDelivery, 'id' | 'eventId' | 'eventType'>,
+  { id, eventId, eventType }: Pick<LeasedDelivery, 'id' | 'eventId' | 'eventType'>,
   body: string,
   attemptMs: number,
 ): Record<string, string> {

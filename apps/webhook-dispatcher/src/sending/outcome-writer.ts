@@ -3,8 +3,8 @@ import { Logger } from '@rmm/service-kit';
 import type { RequestShape } from '../attempt-log/request-shape.js';
 import { RequestShapesRepository } from '../attempt-log/request-shapes.repository.js';
 import { DispatcherMetrics } from '../dispatcher.metrics.js';
-import { HeldDeliveries } from './held-deliveries.js';
-import { keepTrying } from './keep-trying.js';
+import { LeasedDeliveries } from './leased-deliveries.js';
+import { retryForever } from './retry-forever.js';
 import type { Outcome } from './outcome.js';
 import { OutcomesRepository } from './outcomes.repository.js';
 
@@ -36,7 +36,7 @@ export class OutcomeWriter {
   constructor(
     private readonly repository: OutcomesRepository,
     private readonly shapes: RequestShapesRepository,
-    private readonly held: HeldDeliveries,
+    private readonly leased: LeasedDeliveries,
     private readonly metrics: DispatcherMetrics,
     private readonly logger: Logger,
   ) {}
@@ -82,7 +82,7 @@ export class OutcomeWriter {
       this.inHand = set.length;
       const written = await this.write(set);
       this.inHand = 0;
-      for (const { delivery } of set) this.held.delete(delivery);
+      for (const { delivery } of set) this.leased.delete(delivery);
       const standing = set.filter(({ delivery }) => written.has(delivery.id));
       this.metrics.countOutcomes(standing, set.length - standing.length);
       this.listener?.written(standing);
@@ -93,7 +93,7 @@ export class OutcomeWriter {
   }
 
   private write(set: Outcome[]): Promise<Set<string>> {
-    return keepTrying(
+    return retryForever(
       async () => {
         const untried = set.filter(({ attempted }) => !attempted);
         if (untried.length > 0) await this.repository.dropOrphans(untried);

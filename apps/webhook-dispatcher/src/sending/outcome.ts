@@ -1,5 +1,5 @@
 import type { RequestShape } from '../attempt-log/request-shape.js';
-import type { HeldDelivery } from './held-delivery.js';
+import type { LeasedDelivery } from './leased-delivery.js';
 
 /** What the other side answered, as it is kept. */
 export interface AttemptResult {
@@ -17,7 +17,7 @@ export interface AttemptResult {
 
 /** What becomes of a held delivery. */
 export type Outcome = AttemptResult & {
-  delivery: HeldDelivery;
+  delivery: LeasedDelivery;
   /** False when it failed without an attempt being made. */
   attempted: boolean;
 } & ({ status: 'delivered' } | { status: 'retrying'; delayMs: number } | { status: 'failed'; isDeadLetter: boolean });
@@ -33,7 +33,7 @@ export const NO_RESULT: AttemptResult = {
 };
 
 /** The webhook was paused, failed or deleted before the delivery was due. @see CONTRACT.md 4.9 */
-export const notActive = (delivery: HeldDelivery): Outcome => ({
+export const notActive = (delivery: LeasedDelivery): Outcome => ({
   ...NO_RESULT,
   delivery,
   attempted: false,

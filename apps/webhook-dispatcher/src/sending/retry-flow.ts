@@ -4,7 +4,7 @@ import { ClaimsRepository, type DeliveryKey } from './claims.repository.js';
 import { DeadLetterQueue } from './dead-letter-queue.js';
 import type { Outcome } from './outcome.js';
 import { OutcomeWriter } from './outcome-writer.js';
-import { restAfter } from './rest-after.js';
+import { yieldAfter } from './yield-after.js';
 import { CHUNK_ROWS, RetryQueue } from './retry-queue.js';
 import { Sender } from './sender.js';
 import { Replicas } from './shards/replicas.js';
@@ -45,7 +45,7 @@ export class RetryFlow {
 
   private async due(keys: DeliveryKey[]): Promise<void> {
     await this.sender.waitForRoomForRetries();
-    const rest = restAfter();
+    const rest = yieldAfter();
     const deliveries = await this.claims.claim(keys);
     if (deliveries.length < keys.length && !this.shards.ownsAll) this.replicas.due();
     await this.sender.sendClaimed(deliveries);

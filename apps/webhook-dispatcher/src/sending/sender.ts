@@ -6,12 +6,12 @@ import { DispatcherMetrics } from '../dispatcher.metrics.js';
 import { SubscriptionIndex } from '../subscriptions/subscription-index.js';
 import { Attempts } from './attempts.js';
 import { Breakers } from './breaker/breakers.js';
-import { HeldDeliveries } from './held-deliveries.js';
-import type { HeldDelivery } from './held-delivery.js';
+import { LeasedDeliveries } from './leased-deliveries.js';
+import type { LeasedDelivery } from './leased-delivery.js';
 import { InstanceLease } from './instance-lease.js';
 import { notActive } from './outcome.js';
 import { OutcomeWriter } from './outcome-writer.js';
-import { type Returned, Returns } from './returns.js';
+import { type ReleasedDelivery, LeaseReleases } from './lease-releases.js';
 import { SHARDS, shardOf } from './shards/shard-of.js';
 import { Shards } from './shards/shards.js';
 import { Slots } from './slots.js';
@@ -31,7 +31,7 @@ const NO_ORIGIN = 'none';
  */
 @Injectable()
 export class Sender {
-  private readonly slots: Slots<HeldDelivery>;
+  private readonly slots: Slots<LeasedDelivery>;
   private readonly inFlightByShard = new Int32Array(SHARDS);
   private whenIdle: () => void = () => undefined;
   private isStopped = false;
@@ -41,10 +41,10 @@ export class Sender {
     private readonly index: SubscriptionIndex,
     private readonly outcomes: OutcomeWriter,
     private readonly shards: Shards,
-    private readonly returns: Returns,
+    private readonly leaseReleases: LeaseReleases,
     private readonly breakers: Breakers,
     private readonly lease: InstanceLease,
-    private readonly held: HeldDeliveries,
+    private readonly leased: LeasedDeliveries,
     private readonly logger: Logger,
     config: DispatcherConfig,
     metrics: DispatcherMetrics,
@@ -103,7 +103,7 @@ export class Sender {
   }
 
   /** Takes the newest of an organization that have not begun; the caller gives them back. */
-  shorten(orgId: string, kept: number): HeldDelivery[] {
+  shorten(orgId: string, kept: number): LeasedDelivery[] {
     return this.slots.shorten(orgId, kept);
   }
 
@@ -111,27 +111,27 @@ export class Sender {
    * @param deliveries  held by this process; those for the origins of others are handed on. After `stop` they are left
    *   to whoever claims them next
    */
-  send(deliveries: readonly HeldDelivery[]): void {
+  send(deliveries: readonly LeasedDelivery[]): void {
     if (this.isStopped) return;
-    const elsewhere: Returned[] = [];
+    const elsewhere: ReleasedDelivery[] = [];
     for (const delivery of deliveries) {
-      this.held.add(delivery);
+      this.leased.add(delivery);
       const subscription = this.index.find(delivery.webhookId);
       if (subscription) {
         const { origin, shard } = subscription;
         if (this.shards.owns(shard)) this.slots.add(delivery, origin, delivery.attempt > 0);
-        else elsewhere.push({ delivery, shard, isParked: false });
+        else elsewhere.push({ delivery, shard, isInBacklog: false });
       } else if (this.index.isBroken(delivery.webhookId)) {
         this.slots.add(delivery, NO_ORIGIN, delivery.attempt > 0);
       } else {
         this.outcomes.add(notActive(delivery));
       }
     }
-    if (elsewhere.length > 0) void this.returns.add(elsewhere);
+    if (elsewhere.length > 0) void this.leaseReleases.add(elsewhere);
   }
 
   /** What was claimed just now, by the webhooks as they are now. */
-  async sendClaimed(deliveries: readonly HeldDelivery[]): Promise<void> {
+  async sendClaimed(deliveries: readonly LeasedDelivery[]): Promise<void> {
     if (deliveries.length > 0) await this.index.refresh();
     this.send(deliveries);
   }
@@ -148,7 +148,7 @@ export class Sender {
 
   /** Forgets what has not begun: others hold it now. */
   dropQueued(): void {
-    for (const delivery of this.slots.clear()) this.held.delete(delivery);
+    for (const delivery of this.slots.clear()) this.leased.delete(delivery);
   }
 
   /** What may begin has changed. */
@@ -166,8 +166,8 @@ export class Sender {
     const concerns = (origin: string) => shards.has(shardOf(origin));
     this.breakers.forget(concerns);
     const taken = this.slots.clear((origin) => origin !== NO_ORIGIN && concerns(origin));
-    return this.returns.add(
-      taken.map((delivery) => ({ delivery, shard: shardOfNow(this.index, delivery), isParked: false })),
+    return this.leaseReleases.add(
+      taken.map((delivery) => ({ delivery, shard: shardOfNow(this.index, delivery), isInBacklog: false })),
     );
   }
 
@@ -186,7 +186,7 @@ export class Sender {
     while (room() === 0 && !this.isStopped) await sleep(ROOM_POLL_MS, undefined, { ref: false });
   }
 
-  private begin(delivery: HeldDelivery, origin: string, done: () => void): void {
+  private begin(delivery: LeasedDelivery, origin: string, done: () => void): void {
     const subscription = this.index.find(delivery.webhookId);
     if (subscription && subscription.origin !== origin) {
       // Re-pointed while it waited: its place is in another queue, or in another process.
@@ -199,12 +199,12 @@ export class Sender {
   }
 
   /** Never throws. */
-  private async attempt(delivery: HeldDelivery, origin: string, shard: number, done: () => void): Promise<void> {
+  private async attempt(delivery: LeasedDelivery, origin: string, shard: number, done: () => void): Promise<void> {
     try {
       this.outcomes.add(await this.attempts.make(delivery));
     } catch (err) {
       // The look for strays gives it back.
-      this.held.delete(delivery);
+      this.leased.delete(delivery);
       this.logger.error({ err, deliveryId: delivery.id }, 'An attempt broke off');
     }
     // An origin that gives no connection is asked at a pace; nobody else waits for its slot.
@@ -220,5 +220,5 @@ export class Sender {
   }
 }
 
-const shardOfNow = (index: SubscriptionIndex, { webhookId }: HeldDelivery): number | null =>
+const shardOfNow = (index: SubscriptionIndex, { webhookId }: LeasedDelivery): number | null =>
   index.find(webhookId)?.shard ?? null;

@@ -1,5 +1,5 @@
-import { Cap, type Kind } from './cap.js';
-import { Fifo } from './fifo.js';
+import { ConcurrencyLimit, type Kind } from './concurrency-limit.js';
+import { FifoQueue } from './fifo-queue.js';
 
 /** One of each kind, first attempts before retries. */
 export type PerKind<T> = [first: T, retry: T];
@@ -11,8 +11,8 @@ export type Place = 'idle' | 'ready' | 'parked';
 
 /** What waits for one webhook, in the order it came. */
 export class WebhookNode<T> {
-  readonly cap: Cap;
-  readonly queues = perKind(() => new Fifo<T>());
+  readonly cap: ConcurrencyLimit;
+  readonly queues = perKind(() => new FifoQueue<T>());
   readonly isListed: PerKind<boolean> = [false, false];
 
   constructor(
@@ -20,7 +20,7 @@ export class WebhookNode<T> {
     readonly route: RouteNode<T>,
     limit: number,
   ) {
-    this.cap = new Cap(limit);
+    this.cap = new ConcurrencyLimit(limit);
   }
 
   get queued(): number {
@@ -35,7 +35,7 @@ export class WebhookNode<T> {
 /** The webhooks of one organization at one origin: they take turns. */
 export class RouteNode<T> {
   readonly webhooks = new Set<WebhookNode<T>>();
-  readonly turns = perKind(() => new Fifo<WebhookNode<T>>());
+  readonly turns = perKind(() => new FifoQueue<WebhookNode<T>>());
   readonly place: PerKind<Place> = ['idle', 'idle'];
 
   constructor(
@@ -46,9 +46,9 @@ export class RouteNode<T> {
 
 /** An origin, and the routes that wait for it: one per organization, so that these take turns here as well. */
 export class OriginNode<T> {
-  readonly cap: Cap;
+  readonly cap: ConcurrencyLimit;
   readonly routes = new Set<RouteNode<T>>();
-  readonly waiting = perKind(() => new Fifo<RouteNode<T>>());
+  readonly waiting = perKind(() => new FifoQueue<RouteNode<T>>());
   /** Which kind is woken first by the next slot. */
   turn: Kind = 0;
 
@@ -56,15 +56,15 @@ export class OriginNode<T> {
     readonly origin: string,
     limit: number,
   ) {
-    this.cap = new Cap(limit);
+    this.cap = new ConcurrencyLimit(limit);
   }
 }
 
 /** An organization and its routes. */
 export class OrganizationNode<T> {
-  readonly cap: Cap;
+  readonly cap: ConcurrencyLimit;
   readonly routes = new Map<string, RouteNode<T>>();
-  readonly turns = perKind(() => new Fifo<RouteNode<T>>());
+  readonly turns = perKind(() => new FifoQueue<RouteNode<T>>());
   /** Routes for which a slot of their origin was freed: when the organization cannot use it, others must get it. */
   readonly woken: PerKind<Set<RouteNode<T>>> = [new Set(), new Set()];
   isListed = false;
@@ -78,7 +78,7 @@ export class OrganizationNode<T> {
     readonly orgId: string,
     limit: number,
   ) {
-    this.cap = new Cap(limit);
+    this.cap = new ConcurrencyLimit(limit);
   }
 
   canBegin(kind: Kind): boolean {

@@ -1,5 +1,5 @@
-import { Cap, FIRST, type Kind, KINDS, otherKind, RETRY } from './cap.js';
-import { Fifo } from './fifo.js';
+import { ConcurrencyLimit, FIRST, type Kind, KINDS, otherKind, RETRY } from './concurrency-limit.js';
+import { FifoQueue } from './fifo-queue.js';
 import { type NodeLimits, SlotGraph } from './slot-graph.js';
 import type { OrganizationNode, OriginNode, RouteNode, WebhookNode } from './slot-nodes.js';
 
@@ -34,10 +34,10 @@ export interface SlotOptions {
  */
 export class Slots<T extends Slotted> {
   private readonly graph: SlotGraph<T>;
-  private readonly total: Cap;
-  private readonly turns = new Fifo<OrganizationNode<T>>();
+  private readonly total: ConcurrencyLimit;
+  private readonly turns = new FifoQueue<OrganizationNode<T>>();
   /** Organizations that could go on with a retry if there were not so many retries in all. */
-  private readonly waitForRetries = new Fifo<OrganizationNode<T>>();
+  private readonly waitForRetries = new FifoQueue<OrganizationNode<T>>();
   private readonly mayBegin: () => boolean;
   private queuedCount = 0;
   private queuedRetryCount = 0;
@@ -51,7 +51,7 @@ export class Slots<T extends Slotted> {
     { mayBegin = () => true, limitOf = () => limits.perOrigin }: SlotOptions = {},
   ) {
     this.graph = new SlotGraph(limits, limitOf);
-    this.total = new Cap(limits.total);
+    this.total = new ConcurrencyLimit(limits.total);
     this.mayBegin = mayBegin;
   }
 

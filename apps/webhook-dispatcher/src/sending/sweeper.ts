@@ -3,12 +3,12 @@ import { Logger } from '@rmm/service-kit';
 import { DispatcherMetrics } from '../dispatcher.metrics.js';
 import { SubscriptionIndex } from '../subscriptions/subscription-index.js';
 import { ClaimsRepository } from './claims.repository.js';
-import type { HeldDelivery } from './held-delivery.js';
-import { restAfter } from './rest-after.js';
+import type { LeasedDelivery } from './leased-delivery.js';
+import { yieldAfter } from './yield-after.js';
 import { Sender } from './sender.js';
 import { Replicas } from './shards/replicas.js';
 import { Shards } from './shards/shards.js';
-import { Strays } from './strays.js';
+import { OrphanedLeases } from './orphaned-leases.js';
 
 const SWEEP_MS = 1_000;
 /** Every how many sweeps leases of others are looked at, what waits is counted, the index is rid of deleted webhooks. */
@@ -16,7 +16,7 @@ const LEASES_EVERY = 5;
 const WAITING_EVERY = 10;
 const DELETED_EVERY = 60;
 /** Fifteen seconds lie between two looks: longer than any statement may take. */
-const STRAYS_EVERY = 15;
+const ORPHANS_EVERY = 15;
 const CLAIM_ROWS = 150;
 /** A claim costs about the same for a few rows: with less room it waits for the next sweep. */
 const MIN_CLAIM_ROWS = 75;
@@ -39,7 +39,7 @@ export class Sweeper {
 
   constructor(
     private readonly claims: ClaimsRepository,
-    private readonly strays: Strays,
+    private readonly orphanedLeases: OrphanedLeases,
     private readonly index: SubscriptionIndex,
     private readonly sender: Sender,
     private readonly shards: Shards,
@@ -104,9 +104,9 @@ export class Sweeper {
     const sweeps = this.sweeps;
     if (sweeps === this.tidied) return; // woken between two ticks
     this.tidied = sweeps;
-    if (sweeps % LEASES_EVERY === 0) this.metrics.countFreed(await this.claims.freeLapsed());
+    if (sweeps % LEASES_EVERY === 0) this.metrics.countFreed(await this.claims.reclaimExpiredLeases());
     if (sweeps % WAITING_EVERY === 0) this.metrics.setWaiting(await this.claims.waiting());
-    if (sweeps % STRAYS_EVERY === 0) await this.strays.look();
+    if (sweeps % ORPHANS_EVERY === 0) await this.orphanedLeases.look();
     if (sweeps % DELETED_EVERY === 0) await this.index.forgetDeleted();
   }
 
@@ -128,13 +128,13 @@ export class Sweeper {
     if (this.isWanted) this.overdueMs = Math.min(this.overdueMs, overdueMs);
   }
 
-  private async claimAll(room: () => number, claim: (limit: number) => Promise<HeldDelivery[]>): Promise<void> {
+  private async claimAll(room: () => number, claim: (limit: number) => Promise<LeasedDelivery[]>): Promise<void> {
     let claimed: number;
     let limit: number;
     do {
       limit = Math.min(CLAIM_ROWS, room());
       if (limit < MIN_CLAIM_ROWS) return;
-      const rest = restAfter();
+      const rest = yieldAfter();
       const deliveries = await claim(limit);
       claimed = deliveries.length;
       await this.sender.sendClaimed(deliveries);

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Logger } from '@rmm/service-kit';
 import { DispatcherMetrics } from '../dispatcher.metrics.js';
 import { ClaimsRepository, type LeasedRow } from './claims.repository.js';
-import { HeldDeliveries } from './held-deliveries.js';
+import { LeasedDeliveries } from './leased-deliveries.js';
 
 /**
  * Finds deliveries that are leased to this process though it does not know of them, and frees them. A claim or an
@@ -10,12 +10,12 @@ import { HeldDeliveries } from './held-deliveries.js';
  * we live, so that nobody else would ever take them.
  */
 @Injectable()
-export class Strays {
+export class OrphanedLeases {
   private suspects = new Set<string>();
 
   constructor(
     private readonly claims: ClaimsRepository,
-    private readonly held: HeldDeliveries,
+    private readonly leased: LeasedDeliveries,
     private readonly metrics: DispatcherMetrics,
     private readonly logger: Logger,
   ) {}
@@ -25,7 +25,7 @@ export class Strays {
    * for a stray: looks lie further apart than a statement may take.
    */
   async look(): Promise<void> {
-    const unknown = (await this.claims.leased()).filter(({ id }) => !this.held.has(id));
+    const unknown = (await this.claims.leased()).filter(({ id }) => !this.leased.has(id));
     const strays = unknown.filter((row) => this.suspects.has(keyOf(row)));
     this.suspects = new Set(unknown.map(keyOf));
     if (strays.length === 0) return;

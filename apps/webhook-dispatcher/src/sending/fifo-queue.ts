@@ -1,5 +1,5 @@
 /** A queue whose ends cost the same however long it is: shifting an array of thousands is not free. */
-export class Fifo<T> {
+export class FifoQueue<T> {
   private items: (T | undefined)[] = [];
   private head = 0;
 

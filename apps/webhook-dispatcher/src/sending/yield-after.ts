@@ -7,7 +7,7 @@ const REST = 2;
  * Call it before a piece of work.
  * @returns to be called when it has ended: rests for a multiple of the time between
  */
-export function restAfter(): () => Promise<void> {
+export function yieldAfter(): () => Promise<void> {
   const startedAt = performance.now();
   return () => sleep((performance.now() - startedAt) * REST, undefined, { ref: false });
 }

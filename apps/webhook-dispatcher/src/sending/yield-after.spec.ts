@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { restAfter } from './rest-after.js';
+import { yieldAfter } from './yield-after.js';
 
-describe('restAfter', () => {
+describe('yieldAfter', () => {
   it('rests for longer than the work took', async () => {
-    const rest = restAfter();
+    const rest = yieldAfter();
     const startedAt = performance.now();
     await sleep(20);
     const tookMs = performance.now() - startedAt;

@@ -1,5 +1,5 @@
 /** A delivery this process holds a lease on: what an attempt needs, beside the webhook itself. */
-export interface HeldDelivery {
+export interface LeasedDelivery {
   readonly id: string;
   /** Part of the row's key. */
   readonly createdAt: Date;

@@ -1,20 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import { Logger } from '@rmm/service-kit';
 import { ClaimsRepository } from './claims.repository.js';
-import { HeldDeliveries } from './held-deliveries.js';
-import type { HeldDelivery } from './held-delivery.js';
-import { keepTrying } from './keep-trying.js';
+import { LeasedDeliveries } from './leased-deliveries.js';
+import type { LeasedDelivery } from './leased-delivery.js';
+import { retryForever } from './retry-forever.js';
 import { Replicas } from './shards/replicas.js';
 
 const SET_ROWS = 500;
 
 /** A held delivery that goes back to the table. */
-export interface Returned {
-  delivery: HeldDelivery;
+export interface ReleasedDelivery {
+  delivery: LeasedDelivery;
   /** Where it belongs; null leaves what stands there. */
   shard: number | null;
   /** It waits for its organization's turn, instead of for whoever comes first. */
-  isParked: boolean;
+  isInBacklog: boolean;
 }
 
 /**
@@ -22,19 +22,19 @@ export interface Returned {
  * could claim it as long as we live.
  */
 @Injectable()
-export class Returns {
-  private waiting: Returned[] = [];
+export class LeaseReleases {
+  private waiting: ReleasedDelivery[] = [];
   private running: Promise<void> | null = null;
 
   constructor(
     private readonly claims: ClaimsRepository,
-    private readonly held: HeldDeliveries,
+    private readonly leased: LeasedDeliveries,
     private readonly replicas: Replicas,
     private readonly logger: Logger,
   ) {}
 
   /** Ends when they stand in the table. */
-  add(returned: readonly Returned[]): Promise<void> {
+  add(returned: readonly ReleasedDelivery[]): Promise<void> {
     for (const one of returned) this.waiting.push(one);
     if (this.waiting.length > 0) {
       this.running ??= this.writeAll().finally(() => {
@@ -54,14 +54,14 @@ export class Returns {
     while (this.waiting.length > 0) {
       const set = this.waiting.splice(0, SET_ROWS);
       await this.write(set);
-      for (const { delivery } of set) this.held.delete(delivery);
-      if (set.some(({ isParked }) => !isParked)) this.replicas.due();
+      for (const { delivery } of set) this.leased.delete(delivery);
+      if (set.some(({ isInBacklog }) => !isInBacklog)) this.replicas.due();
     }
   }
 
-  private write(set: readonly Returned[]): Promise<void> {
-    return keepTrying(
-      () => this.claims.giveBack(set),
+  private write(set: readonly ReleasedDelivery[]): Promise<void> {
+    return retryForever(
+      () => this.claims.releaseLeases(set),
       (err) => this.logger.warn({ err, deliveries: set.length }, 'Deliveries cannot be handed back yet'),
     );
   }

@@ -10,7 +10,7 @@ export const otherKind = (kind: Kind): Kind => (kind === FIRST ? RETRY : FIRST);
 const RETRY_SHARE = 0.75;
 
 /** How much of a cap is in use. */
-export class Cap {
+export class ConcurrencyLimit {
   private first = 0;
   private retries = 0;
   private currentLimit = 0;

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import type { HeldDelivery } from './held-delivery.js';
+import type { LeasedDelivery } from './leased-delivery.js';
 
 /** What this process knows that it holds: waiting, under way, or with an outcome that is not written yet. */
 @Injectable()
-export class HeldDeliveries {
-  private readonly byId = new Map<string, HeldDelivery>();
+export class LeasedDeliveries {
+  private readonly byId = new Map<string, LeasedDelivery>();
 
-  add(delivery: HeldDelivery): void {
+  add(delivery: LeasedDelivery): void {
     this.byId.set(delivery.id, delivery);
   }
 
@@ -15,7 +15,7 @@ export class HeldDeliveries {
   }
 
   /** Its outcome stands in the table, or it has gone back. One that was claimed anew meanwhile stays. */
-  delete(delivery: HeldDelivery): void {
+  delete(delivery: LeasedDelivery): void {
     if (this.byId.get(delivery.id) === delivery) this.byId.delete(delivery.id);
   }
 }

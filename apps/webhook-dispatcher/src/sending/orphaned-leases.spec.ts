@@ -4,7 +4,7 @@ import { eventually } from '@rmm/testing-services';
 import { createWebhook, DispatcherWorld, type Organization } from '../../test/dispatcher.js';
 import { Receiver } from '../../test/receiver.js';
 import { InstanceLease } from './instance-lease.js';
-import { Strays } from './strays.js';
+import { OrphanedLeases } from './orphaned-leases.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
 jest.setTimeout(60_000);
@@ -49,7 +49,7 @@ describe('deliveries leased without the knowledge of who holds the lease', () =>
 
   it('are free, and sent, after two looks', async () => {
     const id = await stray();
-    const strays = app.get(Strays);
+    const strays = app.get(OrphanedLeases);
     await strays.look();
     expect(receiver.of(id)).toEqual([]);
     await strays.look();
@@ -74,7 +74,7 @@ describe('deliveries leased without the knowledge of who holds the lease', () =>
     // More than the ten an origin gets at a time: some are under way and some wait.
     for (let i = 0; i < 15; i += 1) await world.emit(organization);
     await eventually(() => expect(receiver.received.length).toBeGreaterThanOrEqual(8));
-    const strays = app.get(Strays);
+    const strays = app.get(OrphanedLeases);
     for (let i = 0; i < 3; i += 1) await strays.look();
     receiver.answer = (response) => response.end();
     answer();

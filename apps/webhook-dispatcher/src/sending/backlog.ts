@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Logger } from '@rmm/service-kit';
 import { ClaimsRepository } from './claims.repository.js';
-import { Returns } from './returns.js';
+import { LeaseReleases } from './lease-releases.js';
 import { Sender } from './sender.js';
 
 const LOOK_MS = 250;
@@ -20,7 +20,7 @@ const RATE_DECAY = 0.75;
  * waits for, never fills up with what nobody can send.
  */
 @Injectable()
-export class Parking {
+export class Backlog {
   /** Of organizations with a long queue: what they got through in a look, lately. */
   private readonly rates = new Map<string, number>();
   private readonly parked = new Set<string>();
@@ -30,7 +30,7 @@ export class Parking {
 
   constructor(
     private readonly sender: Sender,
-    private readonly returns: Returns,
+    private readonly leaseReleases: LeaseReleases,
     private readonly claims: ClaimsRepository,
     private readonly logger: Logger,
   ) {}
@@ -41,7 +41,7 @@ export class Parking {
   }
 
   /** What an organization has parked goes before what comes now. */
-  isParked(orgId: string): boolean {
+  isInBacklog(orgId: string): boolean {
     return this.parked.has(orgId);
   }
 
@@ -73,7 +73,7 @@ export class Parking {
   }
 
   private async discover(): Promise<void> {
-    for (const orgId of await this.claims.parkedOrganizations()) this.park(orgId);
+    for (const orgId of await this.claims.backlogOrganizations()) this.park(orgId);
   }
 
   private shorten(): void {
@@ -92,7 +92,7 @@ export class Parking {
       if (queued <= kept) continue;
       this.park(orgId);
       const taken = this.sender.shorten(orgId, kept);
-      void this.returns.add(taken.map((delivery) => ({ delivery, shard: null, isParked: true })));
+      void this.leaseReleases.add(taken.map((delivery) => ({ delivery, shard: null, isInBacklog: true })));
     }
   }
 
@@ -100,9 +100,9 @@ export class Parking {
     const room = Math.min(KEPT - this.sender.queuedOf(orgId), this.sender.room);
     if (room < KEPT / 2) return;
     // What is on its way back into the table would be missed.
-    await this.returns.flush();
+    await this.leaseReleases.flush();
     this.parked.delete(orgId);
-    const deliveries = await this.claims.claimParked(orgId, room);
+    const deliveries = await this.claims.claimBacklog(orgId, room);
     if (deliveries.length === room) this.park(orgId);
     await this.sender.sendClaimed(deliveries);
   }
