@@ -6,7 +6,7 @@ import { eventually } from '@rmm/testing-services';
 import { createWebhook, DispatcherWorld, organizationCaller, type Organization } from '../test/dispatcher.js';
 import { GUIDE_VERIFIERS, type Presented } from '../test/guide-verifiers.js';
 import { Receiver, type Received } from '../test/receiver.js';
-import { WebhookSecretsService } from './secrets/webhook-secrets.service.js';
+import { WebhookSecretsService } from './webhooks/webhook-secrets.service.js';
 
 const OLD = 'ein Schlüssel aus Wörtern';
 const NEW = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';

@@ -6,8 +6,8 @@ import type { Client } from '../../test/client.js';
 import type { DispatcherWorld, Organization } from '../../test/dispatcher.js';
 import { DispatcherOverHttp } from '../../test/dispatcher-over-http.js';
 import type { Receiver } from '../../test/receiver.js';
-import { DEAD_LETTER_QUEUE } from '../sending/dead-letter-queue.js';
-import { queuePrefix } from '../sending/queue-options.js';
+import { DEAD_LETTER_QUEUE } from '../background-queues/dead-letter-queue.js';
+import { queuePrefix } from '../background-queues/queue-options.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
 jest.setTimeout(60_000);

@@ -5,7 +5,7 @@ import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { type Paged, toPage } from '@rmm/service-kit';
 import { DeliveriesService } from '../deliveries/deliveries.service.js';
 import type { AcceptedDelivery } from '../deliveries/dto/delivery.dto.js';
-import { DeadLetterQueue } from '../sending/dead-letter-queue.js';
+import { DeadLetterQueue } from '../background-queues/dead-letter-queue.js';
 import { WebhookNotFound } from '../webhooks/webhook.errors.js';
 import type { WebhookRow } from '../webhooks/webhook-row.js';
 import { WebhooksRepository } from '../webhooks/webhooks.repository.js';

@@ -7,7 +7,7 @@ import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { Clock, type Paged, RateLimits, toPage } from '@rmm/service-kit';
 import { webhookBody } from '../intake/event-refusal.js';
 import { DeadLettersRepository } from '../dead-letters/dead-letters.repository.js';
-import { DeadLetterQueue } from '../sending/dead-letter-queue.js';
+import { DeadLetterQueue } from '../background-queues/dead-letter-queue.js';
 import { Sweeper } from '../sending/sweeper.js';
 import { UnsupportedEventType, WebhookNotActive } from '../webhooks/webhook.errors.js';
 import type { WebhookRow } from '../webhooks/webhook-row.js';

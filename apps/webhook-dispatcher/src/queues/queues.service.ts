@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { WorkerDatabase } from '@rmm/persistence';
 import { OPEN_DAYS } from '../sending/claims.repository.js';
-import { DEAD_LETTER_QUEUE, DeadLetterQueue } from '../sending/dead-letter-queue.js';
-import { RETRY_QUEUE, RetryQueue } from '../sending/retry-queue.js';
+import { DEAD_LETTER_QUEUE, DeadLetterQueue } from '../background-queues/dead-letter-queue.js';
+import { RETRY_QUEUE, RetryQueue } from '../background-queues/retry-queue.js';
 import type { QueuesDto, ReplicaDto, WaitingDeliveriesDto } from './dto/queues.dto.js';
 
 const OPEN = `status in ('pending', 'retrying') and created_at > now() - interval '${OPEN_DAYS} days'`;

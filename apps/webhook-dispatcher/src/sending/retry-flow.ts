@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { AutoFail } from '../auto-fail/auto-fail.js';
 import { ClaimsRepository, type DeliveryKey } from './claims.repository.js';
-import { DeadLetterQueue } from './dead-letter-queue.js';
+import { DeadLetterQueue } from '../background-queues/dead-letter-queue.js';
 import type { Outcome } from './outcome.js';
 import { OutcomeWriter } from './outcome-writer.js';
 import { yieldAfter } from './yield-after.js';
-import { CHUNK_ROWS, RetryQueue } from './retry-queue.js';
+import { CHUNK_ROWS, RetryQueue } from '../background-queues/retry-queue.js';
 import { Sender } from './sender.js';
 import { Replicas } from './shards/replicas.js';
 import { Shards } from './shards/shards.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Outbound, UnsafeAddress } from '@rmm/outbound';
 import { Clock, ValidationError } from '@rmm/service-kit';
-import { NO_OVERLAP, overlapAt } from '../secrets/secret-overlap.js';
+import { NO_OVERLAP, overlapAt } from './secret-overlap.js';
 import type { CreateWebhookDto } from './dto/create-webhook.dto.js';
 import type { UpdateWebhookDto } from './dto/update-webhook.dto.js';
 import { unsupportedEvents } from './event-patterns.js';

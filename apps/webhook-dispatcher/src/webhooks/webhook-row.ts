@@ -1,4 +1,4 @@
-import type { SecretOverlap } from '../secrets/secret-overlap.js';
+import type { SecretOverlap } from './secret-overlap.js';
 import type { WebhookHeader } from './webhook-headers.js';
 import type { StoredWebhookStatus } from './webhook-status.js';
 

@@ -4,7 +4,7 @@ import type { UserCaller } from '@rmm/access';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { TenantDatabase } from '@rmm/persistence';
 import { Clock, type Paged, toPage } from '@rmm/service-kit';
-import { DeadLetterQueue } from '../sending/dead-letter-queue.js';
+import { DeadLetterQueue } from '../background-queues/dead-letter-queue.js';
 import type { CreateWebhookDto } from './dto/create-webhook.dto.js';
 import type { ListWebhooksDto } from './dto/list-webhooks.dto.js';
 import type { UpdateWebhookDto } from './dto/update-webhook.dto.js';

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { overlapAt } from '../../secrets/secret-overlap.js';
+import { overlapAt } from '../secret-overlap.js';
 import type { WebhookHeader } from '../webhook-headers.js';
 import { MASK, maskHeaderValue, maskUrl } from '../webhook-masking.js';
 import type { WebhookRow } from '../webhook-row.js';

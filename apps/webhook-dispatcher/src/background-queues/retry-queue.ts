@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { jobContext, type JobContext, runJob } from '@rmm/messaging';
 import { Logger, RedisConnections } from '@rmm/service-kit';
 import { Queue, Worker } from 'bullmq';
-import type { DeliveryKey } from './claims.repository.js';
+import type { DeliveryKey } from '../sending/claims.repository.js';
 import { countsOf, type JobCounts, producerOptions, queuePrefix, withinQueueTimeout } from './queue-options.js';
 
 export const RETRY_QUEUE = 'webhook-retries';

@@ -7,8 +7,8 @@ import { type DispatcherWorld, organizationCaller, type Organization } from '../
 import { DispatcherOverHttp } from '../../test/dispatcher-over-http.js';
 import { isSignedWith, type Receiver, type Received } from '../../test/receiver.js';
 import { SubscriptionIndex } from '../subscriptions/subscription-index.js';
-import { MASK } from '../webhooks/webhook-masking.js';
-import { WebhooksService } from '../webhooks/webhooks.service.js';
+import { MASK } from './webhook-masking.js';
+import { WebhooksService } from './webhooks.service.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
 jest.setTimeout(60_000);

@@ -1,10 +1,14 @@
+import { Module } from '@nestjs/common';
+import { WebhooksModule } from '../webhooks/webhooks.module.js';
 import { AttemptLogController } from './attempt-log.controller.js';
 import { AttemptLogRepository } from './attempt-log.repository.js';
 import { AttemptLogService } from './attempt-log.service.js';
 import { RequestShapesRepository } from './request-shapes.repository.js';
 
-/** What was sent and answered, attempt by attempt. */
-export const attemptLogFeature = {
+@Module({
+  imports: [WebhooksModule],
   controllers: [AttemptLogController],
-  providers: [AttemptLogService, AttemptLogRepository, RequestShapesRepository],
-};
+  providers: [AttemptLogRepository, AttemptLogService, RequestShapesRepository],
+  exports: [RequestShapesRepository],
+})
+export class AttemptLogModule {}

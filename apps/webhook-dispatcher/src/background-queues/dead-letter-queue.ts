@@ -3,7 +3,7 @@ import { jobContext } from '@rmm/messaging';
 import { Logger, RedisConnections } from '@rmm/service-kit';
 import { Queue } from 'bullmq';
 import { DispatcherConfig } from '../config.js';
-import type { LeasedDelivery } from './leased-delivery.js';
+import type { LeasedDelivery } from '../sending/leased-delivery.js';
 import { countsOf, type JobCounts, producerOptions, withinQueueTimeout } from './queue-options.js';
 
 export const DEAD_LETTER_QUEUE = 'webhook-dead-letters';

@@ -1,0 +1,20 @@
+import { Module } from '@nestjs/common';
+import { BackgroundQueuesModule } from '../background-queues/background-queues.module.js';
+import { DeadLettersController } from '../dead-letters/dead-letters.controller.js';
+import { DeadLettersRepository } from '../dead-letters/dead-letters.repository.js';
+import { DeadLettersService } from '../dead-letters/dead-letters.service.js';
+import { SendingModule } from '../sending/sending.module.js';
+import { WebhooksModule } from '../webhooks/webhooks.module.js';
+import { DeliveriesController } from './deliveries.controller.js';
+import { DeliveriesRepository } from './deliveries.repository.js';
+import { DeliveriesService } from './deliveries.service.js';
+import { Retention } from './retention.js';
+
+/** Delivery history and dead letters: retrying one reads and writes both. */
+@Module({
+  imports: [BackgroundQueuesModule, SendingModule, WebhooksModule],
+  controllers: [DeadLettersController, DeliveriesController],
+  providers: [DeadLettersRepository, DeadLettersService, DeliveriesRepository, DeliveriesService, Retention],
+  exports: [Retention],
+})
+export class DeliveriesModule {}

@@ -1,0 +1,11 @@
+import { Module } from '@nestjs/common';
+import { BackgroundQueuesModule } from '../background-queues/background-queues.module.js';
+import { QueuesController } from './queues.controller.js';
+import { QueuesService } from './queues.service.js';
+
+@Module({
+  imports: [BackgroundQueuesModule],
+  controllers: [QueuesController],
+  providers: [QueuesService],
+})
+export class QueuesModule {}

@@ -1,0 +1,25 @@
+import { Module } from '@nestjs/common';
+import { BackgroundQueuesModule } from '../background-queues/background-queues.module.js';
+import { NamedOrganization } from './named-organization.js';
+import { WebhookInput } from './webhook-input.js';
+import { WebhookSealing } from './webhook-sealing.js';
+import { WebhookSecretsController } from './webhook-secrets.controller.js';
+import { WebhookSecretsService } from './webhook-secrets.service.js';
+import { WebhooksController } from './webhooks.controller.js';
+import { WebhooksRepository } from './webhooks.repository.js';
+import { WebhooksService } from './webhooks.service.js';
+
+@Module({
+  imports: [BackgroundQueuesModule],
+  controllers: [WebhooksController, WebhookSecretsController],
+  providers: [
+    NamedOrganization,
+    WebhookInput,
+    WebhookSealing,
+    WebhookSecretsService,
+    WebhooksRepository,
+    WebhooksService,
+  ],
+  exports: [WebhookSealing, WebhooksRepository],
+})
+export class WebhooksModule {}
