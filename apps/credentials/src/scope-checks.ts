@@ -1,5 +1,5 @@
 import type { UserCaller } from '@rmm/access';
-import { isWildcardScope, missingPermissions, inheritedPermissions, type Permission } from '@rmm/permissions';
+import { isWildcardScope, missingPermissions, permissionsForScopes, type ScopeCatalog } from '@rmm/permissions';
 import { BadRequestError, ForbiddenError } from '@rmm/service-kit';
 
 export class WildcardScopeUnsupported extends BadRequestError {
@@ -23,8 +23,6 @@ export class SiteRestricted extends ForbiddenError {
   override error = 'Service principals are organization-wide; a site-restricted user cannot manage them.';
 }
 
-type ScopeCatalog = Readonly<Record<string, readonly Permission[]>>;
-
 /**
  * Refuses scopes that are wildcards or not in the catalog.
  * @throws WildcardScopeUnsupported, UnsupportedScope (with `supportedScopes`)
@@ -45,7 +43,7 @@ export function assertKnownScopes(scopes: readonly string[], catalog: ScopeCatal
  * @throws PermissionNotDelegable  with `required`, what the caller lacks
  */
 export function assertMayGrant(caller: UserCaller, scopes: readonly string[], catalog: ScopeCatalog): void {
-  const missing = missingPermissions(caller.permissions, inheritedPermissions(scopes, catalog));
+  const missing = missingPermissions(caller.permissions, permissionsForScopes(scopes, catalog));
   if (missing.length) {
     throw new PermissionNotDelegable(undefined, {
       message: `You do not hold ${missing.join(', ')}`,

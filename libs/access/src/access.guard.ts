@@ -1,5 +1,5 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
-import type { Permission } from '@rmm/permissions';
+import type { ApiKeyScope } from '@rmm/permissions';
 import { InternalError } from '@rmm/service-kit';
 import { ApiKeyNotAcceptedHere, InvalidApiKey } from './access.errors.js';
 import type { AgentAuthenticator } from './agents/agent.authenticator.js';
@@ -63,7 +63,7 @@ export class AccessGuard implements CanActivate {
   }
 
   private keyOrUser(
-    scopes: readonly Permission[],
+    scopes: readonly ApiKeyScope[],
     policy: RoutePolicy,
     request: AccessRequest,
     response: AccessResponse,

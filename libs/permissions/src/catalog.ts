@@ -1,8 +1,8 @@
-import type { Permission } from './permission.js';
-import { PERMISSION_VOCABULARY } from './vocabulary.js';
+import { ALL_PERMISSIONS, splitPermission } from './permission.js';
+import type { Action, Permission, Resource } from './vocabulary.js';
 
-/** What `GET /permissions/catalog` shows for each resource. */
-export const RESOURCE_LABELS: Readonly<Record<string, string>> = {
+/** Label of each resource in `GET /permissions/catalog`. */
+export const RESOURCE_LABELS: Readonly<Record<Resource, string>> = {
   backup: 'Backup',
   devices: 'Devices',
   agent_rollback: 'Agent rollback',
@@ -36,8 +36,8 @@ export const RESOURCE_LABELS: Readonly<Record<string, string>> = {
   connected_apps: 'Connected apps',
 };
 
-/** What `GET /permissions/catalog` shows for each action. */
-export const ACTION_LABELS: Readonly<Record<string, string>> = {
+/** Label of each action in `GET /permissions/catalog`. */
+export const ACTION_LABELS: Readonly<Record<Action, string>> = {
   read: 'View',
   write: 'Create and change',
   delete: 'Delete',
@@ -48,32 +48,32 @@ export const ACTION_LABELS: Readonly<Record<string, string>> = {
   acknowledge: 'Acknowledge',
   send: 'Send',
   export: 'Export',
-  fulfill: 'Fulfil',
+  fulfill: 'Fulfill',
   invite: 'Invite',
   access: 'Access',
   cross_site_restore: 'Restore to another site',
   accept_risk: 'Accept risk',
-  read_all: "View everybody's",
+  read_all: 'View all',
   decide: 'Decide',
   approve: 'Approve',
   manage_policy: 'Manage policy',
   credentials: 'Use credentials',
 };
 
-/** Only where label and action together would leave a reader guessing. */
-const DESCRIPTIONS: Readonly<Record<Permission, string>> = {
+/** Descriptions of the permissions whose two labels do not explain them. */
+const DESCRIPTIONS: Readonly<Partial<Record<Permission, string>>> = {
   'backup:cross_site_restore': 'Restore a backup to a device of another site',
   'agent_rollback:create': 'Return an agent to an earlier version',
   'devices:execute': 'Run commands on devices and push builds to them',
   'users:write': 'Change users, their roles, and the roles themselves',
-  'users:invite': 'Invite people and send invitations again',
+  'users:invite': 'Invite users and resend invitations',
   'users:delete': 'Remove members, and delete roles',
   'organizations:write': 'Change organizations; manage API keys, enrollment keys, principals and webhooks',
   'sso:admin': 'Set up identity providers and prove domains',
   'remote:access': 'Open remote sessions on devices',
   'audit:manage': 'Verify that the audit trail is unbroken',
   'vulnerabilities:accept_risk': 'Mark a vulnerability as an accepted risk',
-  'ai_sessions:read_all': 'Read the AI sessions of other people',
+  'ai_sessions:read_all': 'Read the AI sessions of other users',
   'approvals:decide': 'Approve or refuse pending requests',
 };
 
@@ -83,11 +83,9 @@ export interface CatalogEntry {
   description?: string;
 }
 
-/** Every assignable pair with its description where it has one; no `*`. @see CONTRACT.md 4.6 */
-export const PERMISSION_CATALOG: readonly CatalogEntry[] = Object.entries(PERMISSION_VOCABULARY).flatMap(
-  ([resource, actions]) =>
-    actions.map((action) => {
-      const description = DESCRIPTIONS[`${resource}:${action}`];
-      return description === undefined ? { resource, action } : { resource, action, description };
-    }),
-);
+/** Every assignable permission, with its description where it has one. Wildcards are left out. */
+export const PERMISSION_CATALOG: readonly CatalogEntry[] = ALL_PERMISSIONS.map((permission) => {
+  const { resource, action } = splitPermission(permission);
+  const description = DESCRIPTIONS[permission];
+  return description === undefined ? { resource, action } : { resource, action, description };
+});

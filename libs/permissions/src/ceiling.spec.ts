@@ -1,7 +1,7 @@
 import { hasPermission, missingPermissions } from './ceiling.js';
-import type { Permission } from './permission.js';
+import type { Permission } from './vocabulary.js';
 
-describe('holds', () => {
+describe('hasPermission', () => {
   it.each<[Permission[], Permission, boolean]>([
     [['users:read'], 'users:read', true],
     [['users:read'], 'users:write', false],
@@ -15,24 +15,24 @@ describe('holds', () => {
     [['sites:*'], 'sites:*', true],
     [['sites:*'], '*:*', false],
     [['*:*'], '*:*', true],
-  ])('%j of %s is %s', (held, needed, expected) => {
-    expect(hasPermission(held, needed)).toBe(expected);
-    expect(hasPermission(new Set(held), needed)).toBe(expected);
+  ])('of %j for %s returns %s', (granted, needed, expected) => {
+    expect(hasPermission(granted, needed)).toBe(expected);
+    expect(hasPermission(new Set(granted), needed)).toBe(expected);
   });
 });
 
-describe('the ceiling', () => {
-  it('names what the actor does not hold, each once', () => {
+describe('missingPermissions', () => {
+  it('returns each permission that is not granted once', () => {
     const needed: Permission[] = ['users:read', 'sites:write', 'sites:write', 'audit:read'];
     expect(missingPermissions(['users:*', 'audit:read'], needed)).toEqual(['sites:write']);
   });
 
-  it('lets nobody but a holder of *:* grant a wildcard', () => {
+  it('requires *:* for granting a wildcard', () => {
     expect(missingPermissions(['sites:*', '*:read'], ['sites:*', '*:read'])).toEqual(['sites:*', '*:read']);
     expect(missingPermissions(['*:*'], ['sites:*', '*:read', '*:*'])).toEqual([]);
   });
 
-  it('lets anybody grant nothing', () => {
+  it('returns nothing when nothing is needed', () => {
     expect(missingPermissions([], [])).toEqual([]);
   });
 });

@@ -1,28 +1,30 @@
-import { EVERYTHING, isWildcard, parsePermission, type Permission } from './permission.js';
+import { EVERYTHING, isWildcard, splitPermission } from './permission.js';
+import type { Permission } from './vocabulary.js';
 
 /**
- * Does somebody with the stored pairs `held` hold `needed`? A stored `*` matches anything on its side.
- * Four set look-ups when `held` is a Set, whatever its size.
+ * Checks whether the granted permissions include the needed one; a granted `*` matches every resource or action.
+ * Costs four set look-ups when `granted` is a Set.
  */
-export function hasPermission(held: Iterable<Permission>, needed: Permission): boolean {
-  const set = asSet(held);
+export function hasPermission(granted: Iterable<Permission>, needed: Permission): boolean {
+  const set = asSet(granted);
   if (set.has(needed) || set.has(EVERYTHING)) return true;
-  const { resource, action } = parsePermission(needed);
-  return set.has(`${resource}:*`) || set.has(`*:${action}`);
+  const { resource, action } = splitPermission(needed);
+  return set.has(`${resource}:*` as Permission) || set.has(`*:${action}` as Permission);
 }
 
 /**
- * Ceiling arithmetic: which of `needed` an actor with `held` may not grant. Empty means all may be granted.
- * Whoever grants a wildcard must hold `*:*`, since it also grants what is added to the vocabulary later.
- * @see CONTRACT.md 4.6
+ * Returns the permissions a user may not grant to others, each once; empty means all may be granted.
+ * Granting a wildcard requires `*:*`, because a wildcard also covers what is added to the vocabulary later.
+ * @param granted  what the user has
+ * @param needed  what the user wants to grant
  */
-export function missingPermissions(held: Iterable<Permission>, needed: readonly Permission[]): Permission[] {
-  const set = asSet(held);
+export function missingPermissions(granted: Iterable<Permission>, needed: readonly Permission[]): Permission[] {
+  const set = asSet(granted);
   return [...new Set(needed)].filter((permission) =>
     isWildcard(permission) ? !set.has(EVERYTHING) : !hasPermission(set, permission),
   );
 }
 
-function asSet(held: Iterable<Permission>): ReadonlySet<Permission> {
-  return held instanceof Set ? (held as ReadonlySet<Permission>) : new Set(held);
+function asSet(granted: Iterable<Permission>): ReadonlySet<Permission> {
+  return granted instanceof Set ? (granted as ReadonlySet<Permission>) : new Set(granted);
 }

@@ -1,5 +1,6 @@
 import { parentChain, effectivePermissions, MAX_PARENT_DEPTH, type RoleNode, wouldCreateCycle } from './inheritance.js';
-import type { Permission } from './permission.js';
+import { ALL_PERMISSIONS } from './permission.js';
+import type { Permission } from './vocabulary.js';
 
 const role = (id: string, parentRoleId: string | null, ...permissions: Permission[]): RoleNode => ({
   id,
@@ -8,13 +9,13 @@ const role = (id: string, parentRoleId: string | null, ...permissions: Permissio
   permissions,
 });
 
-/** `r0` below `r1` below `r2` ...; each holds one pair of its own. */
+/** Builds roles of which each inherits from the next and grants one permission of its own: `r0`, `r1`, ... */
 const ladder = (length: number) =>
-  Array.from({ length }, (_, i) => role(`r${i}`, i + 1 < length ? `r${i + 1}` : null, `level${i}:read`));
+  Array.from({ length }, (_, i) => role(`r${i}`, i + 1 < length ? `r${i + 1}` : null, ALL_PERMISSIONS[i]));
 const byId = (roles: RoleNode[]) => new Map(roles.map((each) => [each.id, each]));
 
-describe('effective permissions', () => {
-  it('adds the parents and names the nearest source of each pair', () => {
+describe('effectivePermissions', () => {
+  it('adds those of the parents, each with its nearest source', () => {
     const chain = [
       role('child', 'mid', 'sites:read'),
       role('mid', 'top', 'sites:read', 'users:read'),
@@ -27,20 +28,20 @@ describe('effective permissions', () => {
     ]);
   });
 
-  it('counts ten parents and no eleventh', () => {
+  it('ignores parents beyond the tenth', () => {
     const found = effectivePermissions(ladder(15)).map(({ permission }) => permission);
     expect(found).toHaveLength(MAX_PARENT_DEPTH + 1);
-    expect(found).toContain('level10:read');
-    expect(found).not.toContain('level11:read');
+    expect(found).toContain(ALL_PERMISSIONS[10]);
+    expect(found).not.toContain(ALL_PERMISSIONS[11]);
   });
 
-  it('of nothing are none', () => {
+  it('returns nothing for an empty chain', () => {
     expect(effectivePermissions([])).toEqual([]);
   });
 });
 
-describe('the chain of a role', () => {
-  it('goes from the role to its last parent', () => {
+describe('parentChain', () => {
+  it('returns the role and its parents in order', () => {
     expect(parentChain('r0', byId(ladder(3))).map(({ id }) => id)).toEqual(['r0', 'r1', 'r2']);
   });
 
@@ -48,31 +49,31 @@ describe('the chain of a role', () => {
     expect(parentChain('r0', byId(ladder(20)))).toHaveLength(MAX_PARENT_DEPTH + 1);
   });
 
-  it('ends where stored parents form a circle, and at an unknown parent', () => {
-    const circle = byId([role('a', 'b'), role('b', 'a')]);
-    expect(parentChain('a', circle).map(({ id }) => id)).toEqual(['a', 'b']);
-    expect(parentChain('x', byId([role('x', 'gone')])).map(({ id }) => id)).toEqual(['x']);
-    expect(parentChain('gone', new Map())).toEqual([]);
+  it('ends where stored parents form a cycle, and at an unknown parent', () => {
+    const cycle = byId([role('a', 'b'), role('b', 'a')]);
+    expect(parentChain('a', cycle).map(({ id }) => id)).toEqual(['a', 'b']);
+    expect(parentChain('x', byId([role('x', 'unknown')])).map(({ id }) => id)).toEqual(['x']);
+    expect(parentChain('unknown', new Map())).toEqual([]);
   });
 });
 
-describe('a circle', () => {
+describe('wouldCreateCycle', () => {
   const parents: Record<string, string | null> = { child: 'mid', mid: 'top', top: null };
   const parentOf = (id: string) => parents[id];
 
-  it('is closed by a role above itself, however far', () => {
+  it('returns true for a parent that inherits from the role, at any distance', () => {
     expect(wouldCreateCycle('top', 'child', parentOf)).toBe(true);
     expect(wouldCreateCycle('top', 'mid', parentOf)).toBe(true);
     expect(wouldCreateCycle('mid', 'mid', parentOf)).toBe(true);
   });
 
-  it('is not closed by a parent from elsewhere, or none', () => {
+  it('returns false for an unrelated parent, and for none', () => {
     expect(wouldCreateCycle('child', 'top', parentOf)).toBe(false);
     expect(wouldCreateCycle('top', 'other', parentOf)).toBe(false);
     expect(wouldCreateCycle('top', null, parentOf)).toBe(false);
   });
 
-  it('that is already stored does not hang the check', () => {
+  it('ends when the stored parents already form a cycle', () => {
     const stored: Record<string, string> = { a: 'b', b: 'a' };
     expect(wouldCreateCycle('c', 'a', (id) => stored[id])).toBe(false);
   });

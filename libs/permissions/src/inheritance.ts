@@ -1,13 +1,13 @@
-import type { Permission } from './permission.js';
+import type { Permission } from './vocabulary.js';
 
-/** How many parents above a role count. @see CONTRACT.md 4.6 */
+/** Number of parents above a role that add to its permissions. */
 export const MAX_PARENT_DEPTH = 10;
 
 export interface RoleNode {
   id: string;
   name: string;
   parentRoleId: string | null;
-  /** The role's own pairs, without its parents'. */
+  /** The role's own permissions, without those of its parents. */
   permissions: readonly Permission[];
 }
 
@@ -15,13 +15,14 @@ export interface EffectivePermission {
   permission: Permission;
   sourceRoleId: string;
   sourceRoleName: string;
-  /** False when the role itself names the pair. */
+  /** False when the role itself grants the permission. */
   inherited: boolean;
 }
 
 /**
- * The permissions in force for a role: its own and those of its parents, each pair once, from its nearest source.
- * @param chain  the role first, then its parent, and so on; what lies deeper than ten parents is ignored
+ * Returns the effective permissions of a role: its own and those of its parents, each once, with the nearest role that
+ * grants it as its source.
+ * @param chain  the role first, then its parent, and so on; parents beyond `MAX_PARENT_DEPTH` are ignored
  */
 export function effectivePermissions(chain: readonly RoleNode[]): EffectivePermission[] {
   const found = new Map<Permission, EffectivePermission>();
@@ -34,7 +35,7 @@ export function effectivePermissions(chain: readonly RoleNode[]): EffectivePermi
   return [...found.values()];
 }
 
-/** The chain of a role out of a set of loaded ones; ends at an unknown parent, a cycle or the tenth parent. */
+/** Returns a role followed by its parents. Ends at an unknown parent, a cycle or the tenth parent. */
 export function parentChain(roleId: string, roles: ReadonlyMap<string, RoleNode>): RoleNode[] {
   const chain: RoleNode[] = [];
   const seen = new Set<string>();
@@ -50,8 +51,8 @@ export function parentChain(roleId: string, roles: ReadonlyMap<string, RoleNode>
 }
 
 /**
- * Would giving `roleId` the parent `parentRoleId` close a circle?
- * @param parentOf  the present parent of a role, or null
+ * Checks whether `parentRoleId` as parent of `roleId` would create a cycle.
+ * @param parentOf  returns the current parent of a role, or null
  */
 export function wouldCreateCycle(
   roleId: string,

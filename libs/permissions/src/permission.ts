@@ -1,17 +1,55 @@
-/** The pair `resource:action`; `*` may stand on either side. @see SPEC.md 2.6 */
-export type Permission = `${string}:${string}`;
+import {
+  PERMISSION_VOCABULARY,
+  type Action,
+  type ActionOf,
+  type ConcretePermission,
+  type Permission,
+  type PermissionOn,
+  type Resource,
+  type WildcardPermission,
+} from './vocabulary.js';
 
-/** The one permission that grants everything, itself included. */
-export const EVERYTHING: Permission = '*:*';
+/** Grants every permission, including those added to the vocabulary later. */
+export const EVERYTHING = '*:*' satisfies Permission;
 
-/** Splits at the first colon: `parsePermission('users:invite')` is `{ resource: 'users', action: 'invite' }`. */
-export function parsePermission(permission: Permission): { resource: string; action: string } {
-  const colon = permission.indexOf(':');
-  return { resource: permission.slice(0, colon), action: permission.slice(colon + 1) };
+const RESOURCES = Object.keys(PERMISSION_VOCABULARY) as Resource[];
+
+/** Every concrete permission, in the order of the vocabulary. */
+export const ALL_PERMISSIONS: readonly ConcretePermission[] = RESOURCES.flatMap<ConcretePermission>(permissionsOn);
+
+const KNOWN_PERMISSIONS: ReadonlySet<string> = new Set<Permission>([
+  ...ALL_PERMISSIONS,
+  ...RESOURCES.map((resource): Permission => `${resource}:*`),
+  ...ALL_PERMISSIONS.map((permission): Permission => `*:${splitPermission(permission).action as Action}`),
+  EVERYTHING,
+]);
+
+/** Returns the permissions of every action of a resource: `sites:read`, `sites:write`, `sites:delete`. */
+export function permissionsOn<R extends Resource>(resource: R): PermissionOn<R>[] {
+  const actions: readonly ActionOf<R>[] = PERMISSION_VOCABULARY[resource];
+  return actions.map((action) => `${resource}:${action}` as PermissionOn<R>);
 }
 
-/** True when `*` stands on either side. */
-export function isWildcard(permission: Permission): boolean {
-  const { resource, action } = parsePermission(permission);
-  return resource === '*' || action === '*';
+/** Checks that a role may store this text: a known permission, or `*` on either side of a known resource or action. */
+export function isPermission(text: string): text is Permission {
+  return KNOWN_PERMISSIONS.has(text);
+}
+
+/**
+ * Types a text that comes from a database, a message or a request.
+ * @returns null when the vocabulary does not contain it
+ */
+export function parsePermission(text: string): Permission | null {
+  return isPermission(text) ? text : null;
+}
+
+/** Splits at the colon: `splitPermission('users:invite')` is `{ resource: 'users', action: 'invite' }`. */
+export function splitPermission(permission: Permission): { resource: Resource | '*'; action: Action | '*' } {
+  const [resource, action] = permission.split(':') as [Resource | '*', Action | '*'];
+  return { resource, action };
+}
+
+/** Returns true when the resource, the action or both are `*`. */
+export function isWildcard(permission: Permission): permission is WildcardPermission {
+  return permission.startsWith('*:') || permission.endsWith(':*');
 }

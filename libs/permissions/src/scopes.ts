@@ -1,57 +1,74 @@
-import { EVERYTHING, type Permission } from './permission.js';
+import { EVERYTHING } from './permission.js';
+import type { Permission } from './vocabulary.js';
 
-const namesake = (...scopes: Permission[]): Record<string, readonly Permission[]> =>
-  Object.fromEntries(scopes.map((scope) => [scope, [scope]]));
+/** Permissions behind each scope of a catalog. */
+export type ScopeCatalog<S extends string = string> = Readonly<Record<S, readonly Permission[]>>;
 
-/** Each scope of an API key, with what its creator must hold, live, as long as the key works. @see CONTRACT.md 4.1 */
-export const API_KEY_SCOPES: Readonly<Record<string, readonly Permission[]>> = {
-  ...namesake('devices:read', 'devices:write', 'devices:execute'),
-  ...namesake('scripts:read', 'scripts:write', 'scripts:execute'),
-  ...namesake('alerts:read', 'alerts:write', 'reports:read', 'reports:write', 'users:read'),
+/**
+ * Scopes of API keys, each with the permissions its creator must have. They are checked again on use: the key stops
+ * working when its creator loses one of them.
+ */
+export const API_KEY_SCOPES = {
+  'devices:read': ['devices:read'],
+  'devices:write': ['devices:write'],
+  'devices:execute': ['devices:execute'],
+  'scripts:read': ['scripts:read'],
+  'scripts:write': ['scripts:write'],
+  'scripts:execute': ['scripts:execute'],
+  'alerts:read': ['alerts:read'],
+  'alerts:write': ['alerts:write'],
+  'reports:read': ['reports:read'],
+  'reports:write': ['reports:write'],
+  'users:read': ['users:read'],
   'ai:read': ['devices:read', 'alerts:read', 'scripts:read', 'automations:read'],
   'ai:write': ['devices:write', 'alerts:write', 'scripts:write', 'automations:write'],
   'ai:execute': ['devices:execute', 'scripts:execute'],
   'ai:execute_admin': [EVERYTHING],
-};
+} as const satisfies ScopeCatalog;
 
-/** Each scope of a partner principal, with what whoever grants it must hold. @see CONTRACT.md 4.4.5 */
-export const PARTNER_SCOPES: Readonly<Record<string, readonly Permission[]>> = {
-  ...namesake('organizations:read', 'sites:read', 'devices:read'),
+/** Scopes of partner principals, each with the permissions that granting it requires. */
+export const PARTNER_SCOPES = {
+  'organizations:read': ['organizations:read'],
+  'sites:read': ['sites:read'],
+  'devices:read': ['devices:read'],
   'inventory:read': ['devices:read'],
   'configuration:read': ['automations:read'],
-  ...namesake('scripts:read'),
+  'scripts:read': ['scripts:read'],
   'backup-configuration:read': ['backup:read'],
   'custom-fields:read': ['devices:read'],
-  ...namesake('organizations:write', 'sites:write'),
+  'organizations:write': ['organizations:write'],
+  'sites:write': ['sites:write'],
   'enrollment-keys:write': ['organizations:write'],
-};
+} as const satisfies ScopeCatalog;
 
-/** Opt-in when a principal is made. @see SPEC.md 2.4 */
-export const PARTNER_WRITE_SCOPES: readonly string[] = Object.keys(PARTNER_SCOPES).filter((s) => s.endsWith(':write'));
+export type ApiKeyScope = keyof typeof API_KEY_SCOPES;
+export type PartnerScope = keyof typeof PARTNER_SCOPES;
 
-/** What a principal gets that names none: the eight reads. */
-export const DEFAULT_PARTNER_SCOPES: readonly string[] = Object.keys(PARTNER_SCOPES).filter((s) => s.endsWith(':read'));
+/** Scopes of a partner principal whose request names none: the eight that only read. */
+export const DEFAULT_PARTNER_SCOPES: readonly PartnerScope[] = (Object.keys(PARTNER_SCOPES) as PartnerScope[]).filter(
+  (scope) => scope.endsWith(':read'),
+);
 
 /**
- * May a key with the scopes `held` pass a route that wants one of `requiredAnyOf`? A route that wants none lets any
- * key pass. Stored wildcards count for nothing. @see SPEC.md 5.2
+ * Checks whether a key may call a route that accepts any one of `requiredAnyOf`. A route that requires none accepts
+ * every key. Stored wildcards match nothing.
  */
-export function scopesAllow(held: readonly string[], requiredAnyOf: readonly string[]): boolean {
-  return requiredAnyOf.length === 0 || requiredAnyOf.some((scope) => held.includes(scope));
+export function scopesAllow(granted: readonly string[], requiredAnyOf: readonly string[]): boolean {
+  return requiredAnyOf.length === 0 || requiredAnyOf.some((scope) => granted.includes(scope));
 }
 
-/** True for `*`, `devices:*`, `*:read`: never accepted in a key's scopes. */
+/** Returns true for `*`, `devices:*` and `*:read`, which no key accepts as a scope. */
 export function isWildcardScope(scope: string): boolean {
   return scope.split(':').includes('*');
 }
 
 /**
- * What somebody must hold to grant these scopes, each permission once.
- * @param catalog  `API_KEY_SCOPES` or `PARTNER_SCOPES`; a scope that is not in it needs `*:*`
+ * Returns the permissions that granting these scopes requires, each once.
+ * @param catalog  `API_KEY_SCOPES` or `PARTNER_SCOPES`; a scope that it does not contain requires `*:*`
  */
-export function inheritedPermissions(
-  scopes: readonly string[],
-  catalog: Readonly<Record<string, readonly Permission[]>>,
-): Permission[] {
-  return [...new Set(scopes.flatMap((scope) => (Object.hasOwn(catalog, scope) ? catalog[scope] : [EVERYTHING])))];
+export function permissionsForScopes(scopes: readonly string[], catalog: ScopeCatalog): Permission[] {
+  const required = scopes.flatMap((scope): readonly Permission[] =>
+    Object.hasOwn(catalog, scope) ? catalog[scope] : [EVERYTHING],
+  );
+  return [...new Set(required)];
 }

@@ -1,13 +1,12 @@
 import { hasPermission, missingPermissions } from './ceiling.js';
-import { parsePermission } from './permission.js';
+import { isPermission } from './permission.js';
 import { SYSTEM_ROLES } from './system-roles.js';
-import { isKnownPermission } from './vocabulary.js';
 
 const byKey = new Map(SYSTEM_ROLES.map((role) => [role.key, role]));
-const pairsOf = (key: string) => [...(byKey.get(key)?.permissions ?? [])].toSorted();
+const permissionsOf = (key: string) => [...(byKey.get(key)?.permissions ?? [])].toSorted();
 
-describe('the seeded roles', () => {
-  it('are the eleven of CONTRACT 4.6, under names of their own', () => {
+describe('SYSTEM_ROLES', () => {
+  it('are eleven, each with its own name', () => {
     expect(SYSTEM_ROLES.map(({ name, scope }) => `${name} (${scope})`)).toEqual([
       'Platform Admin (system)',
       'Partner Admin (partner)',
@@ -24,25 +23,25 @@ describe('the seeded roles', () => {
     expect(byKey.size).toBe(SYSTEM_ROLES.length);
   });
 
-  it.each(SYSTEM_ROLES.map((role) => [role.name, role] as const))('%s holds known pairs, each once', (_, role) => {
-    for (const permission of role.permissions) {
-      const { resource, action } = parsePermission(permission);
-      expect([permission, isKnownPermission(resource, action)]).toEqual([permission, true]);
-    }
-    expect(new Set(role.permissions).size).toBe(role.permissions.length);
-  });
+  it.each(SYSTEM_ROLES.map((role) => [role.name, role] as const))(
+    '%s grants known permissions, each once',
+    (_, role) => {
+      expect(role.permissions.filter((permission) => !isPermission(permission))).toEqual([]);
+      expect(new Set(role.permissions).size).toBe(role.permissions.length);
+    },
+  );
 
-  it('force a factor on partner admins only', () => {
+  it('require MFA of partner admins only', () => {
     expect(SYSTEM_ROLES.filter(({ forceMfa }) => forceMfa).map(({ key }) => key)).toEqual(['partner_admin']);
   });
 
-  it('give everything to the two admins above organizations', () => {
-    expect(pairsOf('platform_admin')).toEqual(['*:*']);
-    expect(pairsOf('partner_admin')).toEqual(['*:*']);
+  it('grant everything to platform admins and partner admins', () => {
+    expect(permissionsOf('platform_admin')).toEqual(['*:*']);
+    expect(permissionsOf('partner_admin')).toEqual(['*:*']);
   });
 
-  it('give a partner technician what the contract lists', () => {
-    expect(pairsOf('partner_technician')).toEqual([
+  it('grant a partner technician exactly these fifteen permissions', () => {
+    expect(permissionsOf('partner_technician')).toEqual([
       'alerts:acknowledge',
       'alerts:read',
       'backup:read',
@@ -61,9 +60,9 @@ describe('the seeded roles', () => {
     ]);
   });
 
-  it('give partner billing every action on its four resources, and its viewer reading and exporting', () => {
-    expect(pairsOf('partner_billing')).toHaveLength(3 + 4 + 4 + 3);
-    expect(pairsOf('partner_billing_viewer')).toEqual([
+  it('grant partner billing every action on four resources, and its viewer reading and exporting', () => {
+    expect(permissionsOf('partner_billing')).toHaveLength(3 + 4 + 4 + 3);
+    expect(permissionsOf('partner_billing_viewer')).toEqual([
       'catalog:read',
       'contracts:read',
       'invoices:export',
@@ -72,37 +71,37 @@ describe('the seeded roles', () => {
     ]);
   });
 
-  it('give an org admin users and organizations, but neither deletes organizations nor verifies the audit trail', () => {
+  it('grant an org admin users and organizations, but neither deleting organizations nor verifying the audit trail', () => {
     const admin = byKey.get('org_admin')?.permissions ?? [];
-    for (const held of [
+    for (const granted of [
       'users:invite',
       'organizations:write',
       'sso:admin',
       'devices:delete',
       'tickets:manage',
     ] as const) {
-      expect(hasPermission(admin, held)).toBe(true);
+      expect(hasPermission(admin, granted)).toBe(true);
     }
-    for (const not of [
+    for (const denied of [
       'organizations:delete',
       'audit:manage',
       'backup:cross_site_restore',
       'billing:manage',
     ] as const) {
-      expect(hasPermission(admin, not)).toBe(false);
+      expect(hasPermission(admin, denied)).toBe(false);
     }
   });
 
-  it('never put an org technician above an org admin', () => {
+  it('grant an org technician nothing that an org admin lacks', () => {
     const technician = [...(byKey.get('org_technician')?.permissions ?? [])];
     expect(missingPermissions(byKey.get('org_admin')?.permissions ?? [], technician)).toEqual([]);
     expect(technician).toHaveLength(16);
   });
 
-  it('let viewers read and nothing else', () => {
+  it('grant viewers reading only', () => {
     for (const key of ['partner_viewer', 'org_viewer']) {
-      expect(pairsOf(key).every((permission) => permission.endsWith(':read'))).toBe(true);
-      expect(pairsOf(key)).toHaveLength(8);
+      expect(permissionsOf(key).every((permission) => permission.endsWith(':read'))).toBe(true);
+      expect(permissionsOf(key)).toHaveLength(8);
     }
   });
 });

@@ -1,5 +1,5 @@
-import { EVERYTHING, type Permission } from './permission.js';
-import { allOf } from './vocabulary.js';
+import { EVERYTHING, permissionsOn } from './permission.js';
+import type { Permission } from './vocabulary.js';
 
 export type Scope = 'system' | 'partner' | 'organization';
 
@@ -13,18 +13,13 @@ export interface SystemRole {
   permissions: readonly Permission[];
 }
 
-const pairs = (resource: string, ...actions: string[]): Permission[] =>
-  actions.map((action): Permission => `${resource}:${action}`);
-const on = (action: string, ...resources: string[]): Permission[] =>
-  resources.map((resource): Permission => `${resource}:${action}`);
-
-/** The seeded roles, written out pair by pair. They cannot be changed, only cloned. @see CONTRACT.md 4.6 */
+/** The seeded roles with every permission written out. They cannot be changed, only cloned. */
 export const SYSTEM_ROLES: readonly SystemRole[] = [
   {
     key: 'platform_admin',
     name: 'Platform Admin',
     scope: 'system',
-    description: 'Runs the platform; reaches every partner',
+    description: 'Runs the platform; has access to every partner',
     forceMfa: false,
     permissions: [EVERYTHING],
   },
@@ -43,31 +38,39 @@ export const SYSTEM_ROLES: readonly SystemRole[] = [
     description: 'Looks after devices, scripts, alerts and backups of all organizations',
     forceMfa: false,
     permissions: [
-      ...pairs('backup', 'read', 'write'),
-      ...pairs('devices', 'read', 'execute'),
-      ...pairs('scripts', 'read', 'execute'),
-      ...pairs('alerts', 'read', 'acknowledge'),
-      ...pairs('reports', 'read', 'write'),
-      ...on('read', 'tickets', 'ticket_mailbox', 'sites', 'topology', 'organizations'),
+      'backup:read',
+      'backup:write',
+      'devices:read',
+      'devices:execute',
+      'scripts:read',
+      'scripts:execute',
+      'alerts:read',
+      'alerts:acknowledge',
+      'reports:read',
+      'reports:write',
+      'tickets:read',
+      'ticket_mailbox:read',
+      'sites:read',
+      'topology:read',
+      'organizations:read',
     ],
   },
   {
     key: 'partner_viewer',
     name: 'Partner Viewer',
     scope: 'partner',
-    description: 'Looks, and changes nothing',
+    description: 'Views everything and changes nothing',
     forceMfa: false,
-    permissions: on(
-      'read',
-      'devices',
-      'scripts',
-      'alerts',
-      'tickets',
-      'ticket_mailbox',
-      'reports',
-      'sites',
-      'organizations',
-    ),
+    permissions: [
+      'devices:read',
+      'scripts:read',
+      'alerts:read',
+      'tickets:read',
+      'ticket_mailbox:read',
+      'reports:read',
+      'sites:read',
+      'organizations:read',
+    ],
   },
   {
     key: 'partner_billing',
@@ -75,7 +78,12 @@ export const SYSTEM_ROLES: readonly SystemRole[] = [
     scope: 'partner',
     description: 'Catalog, quotes, invoices and contracts',
     forceMfa: false,
-    permissions: ['catalog', 'quotes', 'invoices', 'contracts'].flatMap(allOf),
+    permissions: [
+      ...permissionsOn('catalog'),
+      ...permissionsOn('quotes'),
+      ...permissionsOn('invoices'),
+      ...permissionsOn('contracts'),
+    ],
   },
   {
     key: 'partner_billing_viewer',
@@ -83,7 +91,7 @@ export const SYSTEM_ROLES: readonly SystemRole[] = [
     scope: 'partner',
     description: 'Reads billing and exports invoices',
     forceMfa: false,
-    permissions: [...on('read', 'catalog', 'quotes', 'invoices', 'contracts'), 'invoices:export'],
+    permissions: ['catalog:read', 'quotes:read', 'invoices:read', 'contracts:read', 'invoices:export'],
   },
   {
     key: 'org_admin',
@@ -92,11 +100,22 @@ export const SYSTEM_ROLES: readonly SystemRole[] = [
     description: 'Runs one organization',
     forceMfa: false,
     permissions: [
-      ...pairs('backup', 'read', 'write'),
-      ...['devices', 'scripts', 'reports', 'users', 'sites', 'variables', 'alerts', 'tickets'].flatMap(allOf),
-      ...pairs('topology', 'read', 'write'),
-      ...pairs('audit', 'read', 'export'),
-      ...pairs('organizations', 'read', 'write'),
+      'backup:read',
+      'backup:write',
+      ...permissionsOn('devices'),
+      ...permissionsOn('scripts'),
+      ...permissionsOn('reports'),
+      ...permissionsOn('users'),
+      ...permissionsOn('sites'),
+      ...permissionsOn('variables'),
+      ...permissionsOn('alerts'),
+      ...permissionsOn('tickets'),
+      'topology:read',
+      'topology:write',
+      'audit:read',
+      'audit:export',
+      'organizations:read',
+      'organizations:write',
       'remote:access',
       'vulnerabilities:accept_risk',
       'ai_sessions:read_all',
@@ -111,12 +130,21 @@ export const SYSTEM_ROLES: readonly SystemRole[] = [
     description: 'Looks after the devices of one organization',
     forceMfa: false,
     permissions: [
-      ...pairs('devices', 'read', 'write', 'execute'),
-      ...pairs('scripts', 'read', 'execute'),
-      ...pairs('alerts', 'read', 'acknowledge'),
-      ...pairs('reports', 'read', 'write'),
-      ...pairs('topology', 'read', 'write'),
-      ...on('read', 'tickets', 'sites', 'variables', 'organizations'),
+      'devices:read',
+      'devices:write',
+      'devices:execute',
+      'scripts:read',
+      'scripts:execute',
+      'alerts:read',
+      'alerts:acknowledge',
+      'reports:read',
+      'reports:write',
+      'topology:read',
+      'topology:write',
+      'tickets:read',
+      'sites:read',
+      'variables:read',
+      'organizations:read',
       'remote:access',
     ],
   },
@@ -124,9 +152,18 @@ export const SYSTEM_ROLES: readonly SystemRole[] = [
     key: 'org_viewer',
     name: 'Org Viewer',
     scope: 'organization',
-    description: 'Looks at one organization, and changes nothing',
+    description: 'Views one organization and changes nothing',
     forceMfa: false,
-    permissions: on('read', 'devices', 'scripts', 'alerts', 'tickets', 'reports', 'sites', 'topology', 'organizations'),
+    permissions: [
+      'devices:read',
+      'scripts:read',
+      'alerts:read',
+      'tickets:read',
+      'reports:read',
+      'sites:read',
+      'topology:read',
+      'organizations:read',
+    ],
   },
   {
     key: 'security_approver',

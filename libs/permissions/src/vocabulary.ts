@@ -1,7 +1,5 @@
-import { isWildcard, parsePermission, type Permission } from './permission.js';
-
-/** Every assignable pair, by resource. There is no `view` and no `update` action. @see SPEC.md 2.6 */
-export const PERMISSION_VOCABULARY: Readonly<Record<string, readonly string[]>> = {
+/** Every assignable permission, by resource. There is no `view` and no `update` action. */
+export const PERMISSION_VOCABULARY = {
   backup: ['read', 'write', 'cross_site_restore'],
   devices: ['read', 'write', 'delete', 'execute'],
   agent_rollback: ['create'],
@@ -33,36 +31,27 @@ export const PERMISSION_VOCABULARY: Readonly<Record<string, readonly string[]>> 
   pam: ['approve', 'manage_policy'],
   workspace: ['read', 'write', 'credentials', 'execute'],
   connected_apps: ['read', 'manage'],
-};
+} as const;
 
-/** Every pair of the vocabulary, in its order, without wildcards. */
-export const ALL_PERMISSIONS: readonly Permission[] = Object.keys(PERMISSION_VOCABULARY).flatMap(allOf);
+type Vocabulary = typeof PERMISSION_VOCABULARY;
 
-/** Every action of one resource: `allOf('sites')` is `['sites:read', 'sites:write', 'sites:delete']`. */
-export function allOf(resource: string): Permission[] {
-  return (PERMISSION_VOCABULARY[resource] ?? []).map((action): Permission => `${resource}:${action}`);
-}
+/** A resource of the vocabulary: `devices`. */
+export type Resource = keyof Vocabulary;
 
-/**
- * May this pair be stored with a role? `*` counts as known on either side, as long as the other side is known.
- * Whether the caller may *grant* it is another question: `missingPermissions`.
- */
-export function isKnownPermission(resource: string, action: string): boolean {
-  if (resource === '*') return action === '*' || Object.values(PERMISSION_VOCABULARY).some((a) => a.includes(action));
-  if (!Object.hasOwn(PERMISSION_VOCABULARY, resource)) return false;
-  return action === '*' || PERMISSION_VOCABULARY[resource].includes(action);
-}
+/** The actions of one resource: `ActionOf<'sso'>` is `'admin'`. */
+export type ActionOf<R extends Resource> = Vocabulary[R][number];
 
-/** The pairs behind a set of stored ones, wildcards written out: what a client is shown as effective. */
-export function expandWildcards(permissions: Iterable<Permission>): Permission[] {
-  const stored = [...permissions];
-  const plain = stored.filter((permission) => !isWildcard(permission));
-  const wild = stored.filter(isWildcard).map(parsePermission);
-  const matched = ALL_PERMISSIONS.filter((candidate) => {
-    const { resource, action } = parsePermission(candidate);
-    return wild.some(
-      (w) => (w.resource === '*' || w.resource === resource) && (w.action === '*' || w.action === action),
-    );
-  });
-  return [...new Set([...plain, ...matched])];
-}
+/** An action of any resource: `read`. */
+export type Action = ActionOf<Resource>;
+
+/** The permissions of one resource: `PermissionOn<'sso'>` is `'sso:admin'`. */
+export type PermissionOn<R extends Resource> = { [S in R]: `${S}:${ActionOf<S>}` }[R];
+
+/** A resource and one of its actions: `devices:read`. */
+export type ConcretePermission = PermissionOn<Resource>;
+
+/** Matches every resource, every action, or both. */
+export type WildcardPermission = `${Resource}:*` | `*:${Action}` | '*:*';
+
+/** A permission that a role can store. Route decorators, role seeds and scopes do not compile with any other text. */
+export type Permission = ConcretePermission | WildcardPermission;

@@ -1,8 +1,12 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { APP_GUARD, DiscoveryModule } from '@nestjs/core';
+import { ScheduleModule } from '@nestjs/schedule';
 import type { ServiceName } from '@rmm/contracts';
 import type { FleetConfig } from './config/fleet-config.js';
 import { HealthRegistry } from './health/health-registry.js';
-import { RateLimits } from './limits/rate-limits.js';
+import { JobScheduler } from './jobs/job-scheduler.service.js';
+import { ClientRateLimitGuard } from './limits/rate-limit.guard.js';
+import { RateLimits } from './limits/rate-limits.service.js';
 import { Logger } from './logging/logger.js';
 import { MetricsRegistry } from './metrics/metrics-registry.js';
 import { OpenApiDocuments } from './openapi/openapi-documents.js';
@@ -19,6 +23,7 @@ export class ServiceKitModule {
       { provide: SERVICE_NAME, useValue: service },
       Clock,
       HealthRegistry,
+      JobScheduler,
       OpenApiDocuments,
       { provide: Logger, useFactory: () => Logger.create({ service, level: config.logLevel }) },
       { provide: MetricsRegistry, useFactory: () => new MetricsRegistry(service) },
@@ -29,10 +34,17 @@ export class ServiceKitModule {
       },
       {
         provide: RateLimits,
-        inject: [RedisConnections, Clock],
-        useFactory: (redis: RedisConnections, clock: Clock) => new RateLimits(redis, config, clock),
+        inject: [RedisConnections],
+        useFactory: (redis: RedisConnections) => new RateLimits(redis, config),
       },
     ];
-    return { module: ServiceKitModule, global: true, providers, exports: providers };
+    const imports = [DiscoveryModule, ScheduleModule.forRoot()];
+    return {
+      module: ServiceKitModule,
+      global: true,
+      imports,
+      providers: [...providers, { provide: APP_GUARD, useClass: ClientRateLimitGuard }],
+      exports: providers,
+    };
   }
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { AuditedCaller } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
-import { Logger, RepeatedWork } from '@rmm/service-kit';
+import { Job } from '@rmm/service-kit';
 import { ApiKeyChanges, type HashedApiKey } from './api-key-changes.js';
 
 const BATCH = 500;
@@ -23,19 +23,14 @@ const MARK = `
 
 /** Stores that a key has expired: when it is used next, or at the next sweep. @see SPEC.md 3.1 */
 @Injectable()
-export class ApiKeyExpiry extends RepeatedWork {
-  protected readonly what = 'The expiry of API keys';
-  protected readonly everyMs = 30_000;
-
+export class ApiKeyExpiry {
   constructor(
     private readonly worker: WorkerDatabase,
     private readonly changes: ApiKeyChanges,
-    logger: Logger,
-  ) {
-    super(logger);
-  }
+  ) {}
 
   /** Marks all that have lapsed, and forgets predecessors that no longer work. */
+  @Job({ name: 'expire-api-keys', everyMs: 30_000 })
   async run(): Promise<void> {
     while ((await this.mark(null)) === BATCH);
     await this.worker.query(

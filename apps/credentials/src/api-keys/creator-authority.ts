@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { IDENTITY_ACCESS_IN_ORGANIZATION, type AccessGrant } from '@rmm/contracts';
 import { RpcClient } from '@rmm/messaging';
-import { API_KEY_SCOPES, missingPermissions, inheritedPermissions, type Permission } from '@rmm/permissions';
+import { API_KEY_SCOPES, isPermission, missingPermissions, permissionsForScopes } from '@rmm/permissions';
 
 /** Whose key it is, and what it claims. */
 export interface HumanKey {
@@ -26,9 +26,9 @@ export class CreatorAuthority {
    */
   async of({ orgId, partnerId, scopes, createdBy }: HumanKey): Promise<Confinement | null> {
     const grants = await this.grantsOf(createdBy, partnerId, orgId);
-    const needed = inheritedPermissions(scopes, API_KEY_SCOPES);
+    const needed = permissionsForScopes(scopes, API_KEY_SCOPES);
     const enough = grants.filter(
-      ({ permissions }) => missingPermissions(new Set(permissions as Permission[]), needed).length === 0,
+      ({ permissions }) => missingPermissions(new Set(permissions.filter(isPermission)), needed).length === 0,
     );
     return widest(enough);
   }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { IDENTITY_ACCESS_IN_ORGANIZATION, IDENTITY_MAIL_SEND } from '@rmm/contracts';
 import { RpcClient } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
-import { Logger, RepeatedWork } from '@rmm/service-kit';
+import { Job } from '@rmm/service-kit';
 
 const BATCH = 200;
 /** Days before the end; the nearer one first, so that a key met late is not reminded of twice. */
@@ -37,19 +37,14 @@ const DUE = `
 
 /** Mails the creators of keys that end soon. Replicas may look side by side: identity takes a mail once. */
 @Injectable()
-export class ExpiryReminders extends RepeatedWork {
-  protected readonly what = 'The reminders of expiring API keys';
-  protected readonly everyMs = 600_000;
-
+export class ExpiryReminders {
   constructor(
     private readonly worker: WorkerDatabase,
     private readonly rpc: RpcClient,
-    logger: Logger,
-  ) {
-    super(logger);
-  }
+  ) {}
 
   /** @returns how many keys were seen to */
+  @Job({ name: 'send-api-key-expiry-reminders', everyMs: 600_000 })
   async run(): Promise<number> {
     const due = await this.worker.query<DueKey>(DUE, [REMIND_DAYS]);
     for (const key of due) {

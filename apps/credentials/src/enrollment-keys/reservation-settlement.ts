@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { PROVISIONING_DEVICES_EXISTING } from '@rmm/contracts';
 import { RpcClient } from '@rmm/messaging';
-import { Logger, RepeatedWork } from '@rmm/service-kit';
+import { Job } from '@rmm/service-kit';
 import { EnrollmentReservations } from './enrollment-reservations.js';
 
 const SETTLE_AFTER_SECONDS = 30; // an enrollment answers or fails within 10 s
@@ -9,18 +9,13 @@ const SETTLE_BATCH = 500;
 
 /** Settles reservations whose enrollment crashed half-way: by whether the device exists, within 60 s. */
 @Injectable()
-export class ReservationSettlement extends RepeatedWork {
-  protected readonly what = 'The settlement of reservations';
-  protected readonly everyMs = 10_000;
-
+export class ReservationSettlement {
   constructor(
     private readonly reservations: EnrollmentReservations,
     private readonly rpc: RpcClient,
-    logger: Logger,
-  ) {
-    super(logger);
-  }
+  ) {}
 
+  @Job({ name: 'settle-enrollment-reservations', everyMs: 10_000 })
   async run(): Promise<void> {
     await this.settle();
     await this.reservations.purge();

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { WorkerDatabase } from '@rmm/persistence';
-import { Logger, RepeatedWork } from '@rmm/service-kit';
+import { Job } from '@rmm/service-kit';
 
 /** A batch that was not acknowledged is sent again for as long as its sender lives and credentials is away. */
 const BATCHES_KEPT = '1 day';
@@ -8,17 +8,10 @@ const DAYS_KEPT = 90;
 
 /** Forgets uses by day after ninety days, and batches nobody sends again. */
 @Injectable()
-export class KeyUsageUpkeep extends RepeatedWork {
-  protected readonly what = 'The upkeep of key usage';
-  protected readonly everyMs = 600_000;
+export class KeyUsageUpkeep {
+  constructor(private readonly worker: WorkerDatabase) {}
 
-  constructor(
-    private readonly worker: WorkerDatabase,
-    logger: Logger,
-  ) {
-    super(logger);
-  }
-
+  @Job({ name: 'purge-key-usage', everyMs: 600_000 })
   async run(): Promise<void> {
     await this.worker.query(`DELETE FROM key_usage_batch WHERE received_at < now() - interval '${BATCHES_KEPT}'`);
     await this.worker.query(`DELETE FROM api_key_usage WHERE day <= (now() AT TIME ZONE 'UTC')::date - ${DAYS_KEPT}`);

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { hasFullPartnerAccess, type UserCaller } from '@rmm/access';
-import { parsePermission } from '@rmm/permissions';
+import { splitPermission } from '@rmm/permissions';
 import { WorkerDatabase } from '@rmm/persistence';
 import { UnauthenticatedError } from '@rmm/service-kit';
 import { sameMembership } from '../memberships/membership.js';
@@ -66,7 +66,7 @@ export class ProfileService {
       orgId: caller.orgId,
       scope: caller.scope,
       partnerDefaultLocale: localeOf(person.memberships.find((m) => sameMembership(m, caller))),
-      permissions: [...caller.permissions].sort().map(parsePermission),
+      permissions: [...caller.permissions].sort().map(splitPermission),
       canManagePartnerWide: caller.scope !== 'organization' && hasFullPartnerAccess(caller),
       requiresSetup: person.requiresSetup,
     };

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { MailAudience } from '@rmm/contracts';
-import { hasPermission, type Permission } from '@rmm/permissions';
+import { hasPermission, parsePermission, type Permission } from '@rmm/permissions';
 import { WorkerDatabase } from '@rmm/persistence';
 import { permissionsOfRole } from '../roles/permissions-sql.js';
 
@@ -33,8 +33,9 @@ export class MailAudienceRepository {
 
   /** @see MailAudience */
   async list({ partnerId, orgId, permission }: MailAudience): Promise<Addressee[]> {
+    const required = parsePermission(permission);
     const members = await this.worker.query<MemberRow>(MEMBERS, [partnerId, orgId]);
-    const holders = members.filter(({ permissions }) => hasPermission(permissions, permission));
+    const holders = members.filter(({ permissions }) => required && hasPermission(permissions, required));
     if (holders.length > 0) return holders.map(({ email, name }) => ({ email, name }));
     return this.worker.query<Addressee>(PARTNER_ADMINS, [partnerId]);
   }

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
-import { Logger, RepeatedWork } from '@rmm/service-kit';
+import { Job } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { MailOutbox } from '../mail/mail-outbox.js';
 import { PeopleRepository } from '../users/people.repository.js';
@@ -31,28 +31,19 @@ const CANDIDATES = `
 
 /** Reminds people three days before their enrollment window ends. Replicas may look side by side: one sends. */
 @Injectable()
-export class MfaReminders extends RepeatedWork {
-  protected readonly what = 'The reminders of MFA';
-  protected readonly everyMs = 600_000;
-
+export class MfaReminders {
   constructor(
     private readonly worker: WorkerDatabase,
     private readonly people: PeopleRepository,
     private readonly grace: MfaGrace,
     private readonly mail: MailOutbox,
-    logger: Logger,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
-  ) {
-    super(logger);
-  }
+  ) {}
 
-  /** Where nobody has to enroll, nobody is reminded. */
-  override onApplicationBootstrap(): void {
-    const { enabled, forceByRole } = this.config.mfa;
-    if (enabled && forceByRole) super.onApplicationBootstrap();
-  }
-
+  @Job({ name: 'send-mfa-reminders', everyMs: 600_000 })
   async run(): Promise<void> {
+    const { enabled, forceByRole } = this.config.mfa;
+    if (!enabled || !forceByRole) return;
     let last: string | null = null;
     do {
       const found: { id: string }[] = await this.worker.query<{ id: string }>(CANDIDATES, [last]);

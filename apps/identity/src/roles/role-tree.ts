@@ -1,7 +1,7 @@
 import {
   parentChain,
   effectivePermissions,
-  isKnownPermission,
+  isPermission,
   MAX_PARENT_DEPTH,
   wouldCreateCycle,
   type EffectivePermission,
@@ -70,13 +70,14 @@ export class RoleTree {
   }
 }
 
-/** The pairs of a body as stored ones, each once. @throws ValidationError naming every unknown pair */
+/** Returns the permissions a request names, each once. @throws ValidationError naming every unknown permission */
 export function knownPermissions(pairs: readonly PermissionPairDto[]): Permission[] {
-  const unknown = pairs.flatMap(({ resource, action }, i) =>
-    isKnownPermission(resource, action) ? [] : [[`permissions.${i}`, [`unknown permission ${resource}:${action}`]]],
+  const texts = pairs.map(({ resource, action }) => `${resource}:${action}`);
+  const unknown = texts.flatMap((text, i) =>
+    isPermission(text) ? [] : [[`permissions.${i}`, [`unknown permission ${text}`]]],
   );
   if (unknown.length > 0) {
     throw new ValidationError(undefined, { fieldErrors: Object.fromEntries(unknown) as Record<string, string[]> });
   }
-  return [...new Set(pairs.map(({ resource, action }): Permission => `${resource}:${action}`))];
+  return [...new Set(texts.filter(isPermission))];
 }

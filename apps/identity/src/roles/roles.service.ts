@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
-import { parsePermission, PERMISSION_VOCABULARY } from '@rmm/permissions';
+import { splitPermission, PERMISSION_VOCABULARY } from '@rmm/permissions';
 import { TenantDatabase } from '@rmm/persistence';
 import { NotFoundError, toPage, type PageQueryDto, type Paged } from '@rmm/service-kit';
 import type { AxisQueryDto, ListRolesDto } from '../users/dto.js';
@@ -78,7 +78,7 @@ export class RolesService {
       roleName: role.name,
       inheritanceChain: chain.map(({ id, name }) => ({ id, name })),
       permissions: tree.effective(roleId).map(({ permission, inherited, sourceRoleId, sourceRoleName }) => ({
-        ...parsePermission(permission),
+        ...splitPermission(permission),
         inherited,
         sourceRoleId,
         sourceRoleName,
@@ -110,5 +110,5 @@ const toRoleListItem = (role: RoleRow): RoleListItemDto => ({
 
 export const toRoleDto = (role: WholeRole): RoleDto => ({
   ...toRoleListItem(role),
-  permissions: role.permissions.map(parsePermission),
+  permissions: role.permissions.map(splitPermission),
 });

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { parsePermission, PERMISSION_VOCABULARY, SYSTEM_ROLES } from '@rmm/permissions';
+import { splitPermission, PERMISSION_VOCABULARY, SYSTEM_ROLES } from '@rmm/permissions';
 import { WorkerDatabase, type SqlExecutor } from '@rmm/persistence';
 
 /** One number for one lock: replicas that start together seed one after the other. */
@@ -50,7 +50,7 @@ export class RoleSeeds {
   /** Exactly the pairs of the code: what it no longer names is taken away. */
   private async seedGrants(tx: SqlExecutor): Promise<void> {
     const grants = SYSTEM_ROLES.flatMap(({ key, permissions }) =>
-      permissions.map((permission) => ({ key, ...parsePermission(permission) })),
+      permissions.map((permission) => ({ key, ...splitPermission(permission) })),
     );
     await tx.query(
       `with wanted as (

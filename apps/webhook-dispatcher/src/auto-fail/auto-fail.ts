@@ -1,11 +1,12 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { IDENTITY_MAIL_SEND } from '@rmm/contracts';
 import { type AuditedCaller, AuditTrail, Outbox, RpcClient } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
-import { Logger, RepeatedWork } from '@rmm/service-kit';
+import { Job, Logger } from '@rmm/service-kit';
 import { webhookChanged } from '../webhooks/webhook-changed.js';
 import { AutoFailRepository, type DueMail } from './auto-fail.repository.js';
 
+const JOB = { name: 'fail-dead-webhooks', everyMs: 60_000 };
 const THE_SERVICE: AuditedCaller = {
   actor: { type: 'system', id: null },
   tenant: { partnerId: null, orgId: null },
@@ -17,9 +18,7 @@ const THE_SERVICE: AuditedCaller = {
  * @see CONTRACT.md 4.9
  */
 @Injectable()
-export class AutoFail extends RepeatedWork {
-  protected readonly what = 'The failing of dead webhooks';
-  protected readonly everyMs = 60_000;
+export class AutoFail implements OnModuleDestroy {
   private asked: Promise<void> = Promise.resolve();
   private isAsked = false;
 
@@ -30,14 +29,13 @@ export class AutoFail extends RepeatedWork {
     private readonly outbox: Outbox,
     private readonly rpc: RpcClient,
     private readonly logger: Logger,
-  ) {
-    super(logger);
+  ) {}
+
+  async onModuleDestroy(): Promise<void> {
+    await this.asked;
   }
 
-  override async onModuleDestroy(): Promise<void> {
-    await Promise.all([super.onModuleDestroy(), this.asked]);
-  }
-
+  @Job(JOB)
   async run(): Promise<void> {
     await this.fail();
     for (const mail of await this.repository.dueMails()) await this.tell(mail);
@@ -49,7 +47,9 @@ export class AutoFail extends RepeatedWork {
     this.isAsked = true;
     this.asked = this.asked.then(() => {
       this.isAsked = false;
-      return this.run().catch((err: unknown) => this.logger.warn({ err }, `${this.what} failed; tried again later`));
+      return this.run().catch((err: unknown) =>
+        this.logger.warn({ err, job: JOB.name }, 'job failed; it is tried again at its next interval'),
+      );
     });
   }
 

@@ -1,13 +1,13 @@
 import type { AccessScope } from '@rmm/contracts';
-import type { Permission } from '@rmm/permissions';
+import type { ApiKeyScope, PartnerScope, Permission } from '@rmm/permissions';
 
 /** How a route may be entered. Every route has exactly one. @see ARCHITECTURE.md 3 */
 export type RouteAccess =
   | { kind: 'permission'; permissions: readonly Permission[] }
   | { kind: 'signed-in' }
   | { kind: 'public' }
-  | { kind: 'api-key'; scopes: readonly Permission[] }
-  | { kind: 'partner-key'; scopes: readonly string[] }
+  | { kind: 'api-key'; scopes: readonly ApiKeyScope[] }
+  | { kind: 'partner-key'; scopes: readonly PartnerScope[] }
   | { kind: 'agent-token' };
 
 /** What makes a door narrower, or leaves one of its checks out. */
@@ -59,10 +59,10 @@ export const Public = () => door({ kind: 'public' });
  * name. Without scopes any API key passes, and no user token does. `X-API-Key` wins over a bearer token.
  * `@RequireMfa()` beside it binds users only. @see SPEC.md 5.2
  */
-export const AcceptsApiKey = (...scopes: Permission[]) => door({ kind: 'api-key', scopes });
+export const AcceptsApiKey = (...scopes: ApiKeyScope[]) => door({ kind: 'api-key', scopes });
 
 /** A partner key with all of these scopes; calls other than GET are charged to the write window. @see CONTRACT.md 4.4.1 */
-export const PartnerKey = (...scopes: string[]) => door({ kind: 'partner-key', scopes });
+export const PartnerKey = (...scopes: PartnerScope[]) => door({ kind: 'partner-key', scopes });
 
 /** The bearer token of an agent. */
 export const AgentToken = () => door({ kind: 'agent-token' });

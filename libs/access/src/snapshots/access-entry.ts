@@ -1,5 +1,5 @@
 import type { AccessSnapshot } from '@rmm/contracts';
-import type { Permission } from '@rmm/permissions';
+import { isPermission, type Permission } from '@rmm/permissions';
 import { type Cidr, parseCidr } from '@rmm/service-kit';
 import type { UserCaller } from '../callers/caller.js';
 
@@ -11,7 +11,7 @@ export class AccessEntry {
   private readonly callers = new Map<boolean, UserCaller>();
 
   constructor(readonly snapshot: AccessSnapshot) {
-    this.permissions = new Set(snapshot.permissions as Permission[]);
+    this.permissions = new Set(snapshot.permissions.filter(isPermission));
     const cidrs = snapshot.ipAllowlist.map(parseCidr);
     this.ipAllowlist = cidrs.every((cidr) => cidr !== null) ? cidrs : null;
   }

@@ -1,4 +1,4 @@
-import { hasPermission, type Permission } from '@rmm/permissions';
+import { EVERYTHING, hasPermission, isPermission, type ApiKeyScope, type Permission } from '@rmm/permissions';
 import { cidrsContain } from '@rmm/service-kit';
 import {
   ApiKeyNotAcceptedHere,
@@ -30,7 +30,7 @@ import type { TokenVerifier } from '../tokens/token-verifier.js';
 import type { TenantStatusCheck } from './tenant-status-check.js';
 
 /** What a route asks of a user: nothing, all of some permissions, or any of some. */
-export type Demand = { all: readonly Permission[] } | { any: readonly Permission[] } | null;
+export type Demand = { all: readonly Permission[] } | { any: readonly (Permission | ApiKeyScope)[] } | null;
 
 /** A window is never opened by looking. */
 const READING = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -133,6 +133,7 @@ function checkConstraints(
 }
 
 function meets({ permissions }: UserCaller, demand: NonNullable<Demand>): boolean {
-  const held = (permission: Permission) => hasPermission(permissions, permission);
+  const held = (name: Permission | ApiKeyScope) =>
+    isPermission(name) ? hasPermission(permissions, name) : permissions.has(EVERYTHING);
   return 'all' in demand ? demand.all.every(held) : demand.any.some(held);
 }

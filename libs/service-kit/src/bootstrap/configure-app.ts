@@ -5,7 +5,7 @@ import { HealthRegistry } from '../health/health-registry.js';
 import { Pipeline, type PipelineOptions } from '../http/pipeline.js';
 import { API_PREFIX } from '../http/path-rules.js';
 import { ServiceEndpoints } from '../http/service-endpoints.js';
-import { RateLimits } from '../limits/rate-limits.js';
+import { RateLimits } from '../limits/rate-limits.service.js';
 import { Logger } from '../logging/logger.js';
 import { NestLogger } from '../logging/nest-logger.js';
 import { MetricsRegistry } from '../metrics/metrics-registry.js';

@@ -1,4 +1,5 @@
 import type { ServiceName } from '@rmm/contracts';
+import type { RateLimitWindow } from '../limits/rate-limit.js';
 import type { Cidr } from './cidr.js';
 import type { ConfigReader } from './config-reader.js';
 import { checkFleetRules } from './fleet-rules.js';
@@ -30,6 +31,8 @@ export interface FleetConfig {
   forceHttps: boolean;
   rateLimitsEnabled: boolean;
   globalRateLimitPerMinute: number;
+  /** Windows of this service that replace declared ones of the same name; see `readRateLimits`. */
+  limits?: Readonly<Record<string, RateLimitWindow>>;
   shutdownGraceSeconds: number;
   jwtIssuer: string;
   jwtAudience: string;

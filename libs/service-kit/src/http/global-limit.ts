@@ -1,6 +1,7 @@
 import type { FleetConfig } from '../config/fleet-config.js';
-import { clientBucket } from '../limits/address-bucket.js';
-import type { RateLimit, RateLimits } from '../limits/rate-limits.js';
+import { clientBucket } from '../limits/client-bucket.js';
+import type { RateLimitWindow } from '../limits/rate-limit.js';
+import type { RateLimits } from '../limits/rate-limits.service.js';
 import type { KitRequest } from './kit-request.js';
 import { API_PREFIX } from './path-rules.js';
 
@@ -9,7 +10,7 @@ const CUSTOM_FIELDS = new RegExp(`^${API_PREFIX}/devices/[^/]+/custom-fields/?$`
 
 /** 300 a minute for an address, whatever it asks; agents and holders of keys have limits of their own. */
 export class GlobalLimit {
-  private readonly limit: RateLimit;
+  private readonly limit: RateLimitWindow;
   private readonly enabled: boolean;
 
   constructor(

@@ -1,5 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
+/** The authenticated caller as logs and rate limits see it; set by the access guard. */
+export interface RequestCaller {
+  readonly actor: { readonly type: string; readonly id: string | null };
+  readonly partnerId: string | null;
+  readonly orgId: string | null;
+  /** Set for users only. */
+  readonly userId?: string;
+}
+
 /** What the pipeline adds to a request, for guards and handlers: `@Req() request: KitRequest`. */
 export interface KitRequest extends IncomingMessage {
   requestId: string;
@@ -9,6 +18,7 @@ export interface KitRequest extends IncomingMessage {
   secure: boolean;
   /** Path without query string. */
   pathname: string;
+  caller?: RequestCaller;
   body?: unknown;
   /** The bytes of a body that was read. */
   rawBody?: Buffer;

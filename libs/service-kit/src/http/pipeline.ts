@@ -8,7 +8,7 @@ import { logError } from '../errors/error.filter.js';
 import { NotFoundError, UnavailableError } from '../errors/errors.js';
 import { toDomainError } from '../errors/to-domain-error.js';
 import type { HealthRegistry } from '../health/health-registry.js';
-import type { RateLimits } from '../limits/rate-limits.js';
+import type { RateLimits } from '../limits/rate-limits.service.js';
 import { AccessLog } from '../logging/access-log.js';
 import type { Logger } from '../logging/logger.js';
 import type { RequestTimes } from '../metrics/request-times.js';

@@ -4,35 +4,36 @@ import { RateLimitedError, UnavailableError } from '../errors/errors.js';
 import { HealthRegistry } from '../health/health-registry.js';
 import { Logger } from '../logging/logger.js';
 import { RedisConnections } from '../redis/redis-connections.js';
-import { FixedClock } from '../time/clock.js';
-import { addressBucket, clientBucket } from './address-bucket.js';
-import { type RateLimit, RateLimits } from './rate-limits.js';
+import { addressBucket, clientBucket } from './client-bucket.js';
+import type { RateLimitWindow } from './rate-limit.js';
+import { RateLimits } from './rate-limits.service.js';
 
-describe('rate limits', () => {
+describe('RateLimits', () => {
   let stores: Stores;
-  let gate: TcpProxy;
+  let proxy: TcpProxy;
   let admin: Redis;
   let redis: RedisConnections;
   let limits: RateLimits;
-  const clock = new FixedClock();
   const logger = Logger.create({ service: 'identity', level: 'error', sink: { write: () => undefined } });
   let count = 0;
 
-  const limitOf = (changes: Partial<RateLimit> = {}): RateLimit => ({
+  const limitOf = (changes: Partial<RateLimitWindow> = {}): RateLimitWindow => ({
     name: `spec-${++count}`,
     limit: 3,
     windowSeconds: 60,
     onRedisDown: 'refuse',
     ...changes,
   });
-  const attempt = (limit: RateLimit, key = 'k') =>
+  const attempt = (limit: RateLimitWindow, key = 'k') =>
     limits.hit(limit, key).then(
-      () => 'in',
+      () => 'admitted',
       (error: unknown) => error,
     );
-  /** Makes all attempts of a window older, as time would. */
-  const age = async (limit: RateLimit, byMs: number, key = 'k') => {
-    const name = `rmm:limit:${limit.name}:{${key}}`;
+  const windowKey = ({ name, countRefused }: RateLimitWindow, key: string) =>
+    `rmm:limit:${countRefused ? 'guess:' : ''}${name}:{${key}}`;
+  /** Ages all attempts of a window, as time would. */
+  const age = async (limit: RateLimitWindow, byMs: number, key = 'k') => {
+    const name = windowKey(limit, key);
     const times = await admin.lrange(name, 0, -1);
     await admin
       .multi()
@@ -43,11 +44,11 @@ describe('rate limits', () => {
 
   beforeAll(async () => {
     stores = await startStores();
-    gate = await stores.gate(stores.redisUrl);
+    proxy = await stores.gate(stores.redisUrl);
     admin = new Redis(stores.redisUrl);
-    redis = new RedisConnections({ redisUrl: gate.url }, new HealthRegistry(), logger);
+    redis = new RedisConnections({ redisUrl: proxy.url }, new HealthRegistry(), logger);
     await redis.onModuleInit();
-    limits = new RateLimits(redis, { rateLimitsEnabled: true }, clock);
+    limits = new RateLimits(redis, { rateLimitsEnabled: true });
   });
 
   afterAll(async () => {
@@ -56,43 +57,43 @@ describe('rate limits', () => {
     await stores.stop();
   });
 
-  it('lets in as many as the limit says, then says when to come again', async () => {
+  it('admits as many attempts as the limit and then returns when the next one is admitted', async () => {
     const limit = limitOf();
-    for (let i = 0; i < 3; i++) expect(await attempt(limit)).toBe('in');
+    for (let i = 0; i < 3; i++) expect(await attempt(limit)).toBe('admitted');
     await age(limit, 20_500);
     const refused = (await attempt(limit)) as RateLimitedError;
     expect(refused).toBeInstanceOf(RateLimitedError);
     expect(refused.retryAfterSeconds).toBe(40);
-    expect(await attempt(limit, 'another')).toBe('in');
+    expect(await attempt(limit, 'another')).toBe('admitted');
   });
 
-  it('slides: each attempt leaves the window by itself', async () => {
+  it('slides: each attempt expires by itself', async () => {
     const limit = limitOf({ limit: 2 });
     await attempt(limit);
     await age(limit, 50_000);
     await attempt(limit);
     expect(await attempt(limit)).toBeInstanceOf(RateLimitedError);
     await age(limit, 10_001);
-    expect(await attempt(limit)).toBe('in');
+    expect(await attempt(limit)).toBe('admitted');
     expect(await attempt(limit)).toBeInstanceOf(RateLimitedError);
   });
 
-  it('admits exactly the limit of a hundred that come together', async () => {
+  it('admits exactly the limit of a hundred concurrent attempts', async () => {
     const limit = limitOf({ limit: 10 });
     const results = await Promise.all(Array.from({ length: 100 }, () => attempt(limit)));
-    expect(results.filter((result) => result === 'in')).toHaveLength(10);
+    expect(results.filter((result) => result === 'admitted')).toHaveLength(10);
   });
 
-  it('does not prolong an ordinary window by refusals', async () => {
+  it('does not count refused attempts of an ordinary window', async () => {
     const limit = limitOf({ limit: 1 });
     await attempt(limit);
     await age(limit, 59_000);
     expect(await attempt(limit)).toBeInstanceOf(RateLimitedError);
     await age(limit, 1_001);
-    expect(await attempt(limit)).toBe('in');
+    expect(await attempt(limit)).toBe('admitted');
   });
 
-  it('keeps a window against guessing shut while the guessing goes on', async () => {
+  it('counts refused attempts of a window against guessing', async () => {
     const limit = limitOf({ limit: 2, countRefused: true });
     await attempt(limit);
     await attempt(limit);
@@ -100,54 +101,64 @@ describe('rate limits', () => {
     const refused = (await attempt(limit)) as RateLimitedError;
     expect(refused.retryAfterSeconds).toBe(1);
     await age(limit, 1_001);
-    expect(await attempt(limit)).toBe('in'); // one of the two is the refused one
+    expect(await attempt(limit)).toBe('admitted'); // one of the two counted attempts is the refused one
     expect(await attempt(limit)).toBeInstanceOf(RateLimitedError);
   });
 
-  it('forgets a key on reset', async () => {
+  it('forgets the attempts of a key on reset', async () => {
     const limit = limitOf({ limit: 1 });
     await attempt(limit);
     await limits.reset(limit, 'k');
-    expect(await attempt(limit)).toBe('in');
+    expect(await attempt(limit)).toBe('admitted');
   });
 
-  it('leaves nothing in Redis once a window is over', async () => {
+  it('expires the Redis key together with the window', async () => {
     const limit = limitOf({ windowSeconds: 30 });
     await attempt(limit);
-    const left = await admin.pttl(`rmm:limit:${limit.name}:{k}`);
+    const left = await admin.pttl(windowKey(limit, 'k'));
     expect(left).toBeGreaterThan(29_000);
     expect(left).toBeLessThanOrEqual(30_000);
   });
 
-  it('is off where it is turned off', async () => {
-    const off = new RateLimits(redis, { rateLimitsEnabled: false }, clock);
+  it('admits everything when rate limits are disabled', async () => {
+    const off = new RateLimits(redis, { rateLimitsEnabled: false });
     const limit = limitOf({ limit: 1 });
     for (let i = 0; i < 3; i++) await expect(off.hit(limit, 'k')).resolves.toBeUndefined();
   });
 
-  describe.each(['shut', 'stall'] as const)('while Redis is gone (%s)', (how) => {
-    beforeAll(() => gate[how]());
+  it('takes the window of the same name from the configuration', async () => {
+    const limit = limitOf({ limit: 100 });
+    const configured = new RateLimits(redis, { rateLimitsEnabled: true, limits: { any: { ...limit, limit: 1 } } });
+    await configured.hit(limit, 'k');
+    await expect(configured.hit(limit, 'k')).rejects.toBeInstanceOf(RateLimitedError);
+  });
+
+  describe.each(['shut', 'stall'] as const)('while Redis is away (%s)', (how) => {
+    beforeAll(() => proxy[how]());
     afterAll(async () => {
-      await gate.open();
+      jest.restoreAllMocks();
+      await proxy.open();
     });
 
-    it('refuses, lets pass or counts in memory, as the limit says', async () => {
+    it('refuses, admits or counts in memory as the window says', async () => {
       const refused = await attempt(limitOf());
       expect(refused).toBeInstanceOf(UnavailableError);
-      expect(await attempt(limitOf({ onRedisDown: 'allow', limit: 0 }))).toBe('in');
+      expect(await attempt(limitOf({ onRedisDown: 'allow', limit: 0 }))).toBe('admitted');
+      let now = Date.now();
+      jest.spyOn(Date, 'now').mockImplementation(() => now);
       const memory = limitOf({ onRedisDown: 'memory', limit: 1 });
-      expect(await attempt(memory)).toBe('in');
-      clock.advance(30_000);
+      expect(await attempt(memory)).toBe('admitted');
+      now += 30_000;
       const full = (await attempt(memory)) as RateLimitedError;
       expect(full.retryAfterSeconds).toBe(30);
-      clock.advance(30_000);
-      expect(await attempt(memory)).toBe('in');
+      now += 30_000;
+      expect(await attempt(memory)).toBe('admitted');
     }, 20_000);
   });
 });
 
-describe('the bucket of an address', () => {
-  it('is the address for IPv4 and the /64 for IPv6', () => {
+describe('clientBucket', () => {
+  it('returns the address for IPv4 and the /64 for IPv6', () => {
     expect(addressBucket('198.51.100.7')).toBe('198.51.100.7');
     expect(addressBucket('2001:db8:1:2:3:4:5:6')).toBe('2001:db8:1:2::/64');
     expect(addressBucket('2001:db8:1:2:ffff::1')).toBe(addressBucket('2001:db8:1:2::9'));
@@ -155,7 +166,7 @@ describe('the bucket of an address', () => {
     expect(addressBucket('::ffff:198.51.100.7')).toBe('198.51.100.7');
   });
 
-  it('is a fingerprint where no address is known', () => {
+  it('returns a fingerprint when no address is known', () => {
     const headers = { 'user-agent': 'x', 'accept-language': 'de', origin: 'https://a' };
     expect(clientBucket({ headers })).toBe(clientBucket({ headers: { ...headers } }));
     expect(clientBucket({ headers })).not.toBe(clientBucket({ headers: { ...headers, origin: 'https://b' } }));

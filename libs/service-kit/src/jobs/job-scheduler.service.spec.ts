@@ -1,0 +1,70 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Injectable } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
+import { ScheduleModule } from '@nestjs/schedule';
+import { Test, type TestingModule } from '@nestjs/testing';
+import { Logger } from '../logging/logger.js';
+import { JobScheduler } from './job-scheduler.service.js';
+import { Job } from './job.decorator.js';
+
+@Injectable()
+class CountingJob {
+  runs = 0;
+  concurrent = 0;
+  maxConcurrent = 0;
+  failing = false;
+
+  @Job({ name: 'count-runs', everyMs: 1 })
+  async run(): Promise<void> {
+    this.runs += 1;
+    this.maxConcurrent = Math.max(this.maxConcurrent, ++this.concurrent);
+    await sleep(5);
+    this.concurrent -= 1;
+    if (this.failing) throw new Error('database is down');
+  }
+}
+
+describe('JobScheduler', () => {
+  let app: TestingModule;
+  let job: CountingJob;
+  let warnings: { fields: Record<string, unknown>; text: string }[];
+
+  beforeEach(async () => {
+    warnings = [];
+    const logger = { warn: (fields: Record<string, unknown>, text: string) => void warnings.push({ fields, text }) };
+    app = await Test.createTestingModule({
+      imports: [DiscoveryModule, ScheduleModule.forRoot()],
+      providers: [CountingJob, JobScheduler, { provide: Logger, useValue: logger }],
+    }).compile();
+    await app.init();
+    job = app.get(CountingJob);
+  });
+  afterEach(() => app.close());
+
+  const until = async (isTrue: () => boolean) => {
+    while (!isTrue()) await sleep(1);
+  };
+
+  it('runs a job repeatedly and never twice at once', async () => {
+    await until(() => job.runs >= 3);
+    expect(job.maxConcurrent).toBe(1);
+  });
+
+  it('logs a failure with the name of the job and runs it again', async () => {
+    job.failing = true;
+    await until(() => warnings.length >= 2);
+    expect(warnings[0]).toMatchObject({
+      fields: { job: 'count-runs' },
+      text: 'job failed; it is tried again at its next interval',
+    });
+  });
+
+  it('waits for a running job when the service stops and starts no other', async () => {
+    await until(() => job.concurrent === 1);
+    await app.close();
+    expect(job.concurrent).toBe(0);
+    const { runs } = job;
+    await sleep(10);
+    expect(job.runs).toBe(runs);
+  });
+});

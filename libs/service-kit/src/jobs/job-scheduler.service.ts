@@ -1,0 +1,56 @@
+import { Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { DiscoveryService, MetadataScanner } from '@nestjs/core';
+import { SchedulerRegistry } from '@nestjs/schedule';
+import { Logger } from '../logging/logger.js';
+import { Job, type JobOptions } from './job.decorator.js';
+
+/** Starts every `@Job` of the service once it has started, and waits for running jobs when the service stops. */
+@Injectable()
+export class JobScheduler implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly running = new Map<string, Promise<void>>();
+  private readonly scheduled: string[] = [];
+
+  constructor(
+    private readonly discovery: DiscoveryService,
+    private readonly scanner: MetadataScanner,
+    private readonly registry: SchedulerRegistry,
+    private readonly logger: Logger,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    const seen = new Set<unknown>(); // an alias (`useExisting`) has the same instance
+    for (const provider of this.discovery.getProviders()) {
+      const instance: unknown = provider.isDependencyTreeStatic() ? provider.instance : undefined;
+      if (typeof instance !== 'object' || instance === null || seen.has(instance)) continue;
+      seen.add(instance);
+      for (const method of this.scanner.getAllMethodNames(Object.getPrototypeOf(instance) as object)) {
+        const options = this.discovery.getMetadataByDecorator(Job, provider, method);
+        if (options) this.schedule(options, () => (instance as Record<string, () => Promise<unknown>>)[method]());
+      }
+    }
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    for (const name of this.scheduled) this.registry.deleteInterval(name);
+    this.scheduled.length = 0;
+    await Promise.all(this.running.values());
+  }
+
+  private schedule({ name, everyMs }: JobOptions, run: () => Promise<unknown>): void {
+    const timer = setInterval(() => {
+      if (!this.running.has(name)) this.running.set(name, this.runOnce(name, run));
+    }, everyMs).unref();
+    this.registry.addInterval(name, timer);
+    this.scheduled.push(name);
+  }
+
+  private async runOnce(job: string, run: () => Promise<unknown>): Promise<void> {
+    try {
+      await run();
+    } catch (err) {
+      this.logger.warn({ err, job }, 'job failed; it is tried again at its next interval');
+    } finally {
+      this.running.delete(job);
+    }
+  }
+}
