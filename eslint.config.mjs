@@ -1,12 +1,14 @@
 import nx from '@nx/eslint-plugin';
 import prettier from 'eslint-config-prettier';
+import importX from 'eslint-plugin-import-x';
 import jsoncParser from 'jsonc-eslint-parser';
 import tseslint from 'typescript-eslint';
 import rmm from './tools/eslint/index.mjs';
+import { EVERYWHERE, formsOf, NAMES, SPELLING } from './tools/eslint/plain-words.mjs';
 
 const services = ['identity', 'credentials', 'partner-gateway', 'provisioning', 'webhook-dispatcher'];
 
-/** Who may import whom: the table of docs/architecture.md, enforced. */
+/** Enforces the dependency table of docs/architecture.md. */
 const depConstraints = [
   {
     sourceTag: 'type:app',
@@ -24,6 +26,14 @@ const depConstraints = [
   })),
 ];
 
+/** Packages, then our libs, then relative paths; each group in alphabetical order. */
+const importOrder = {
+  groups: [['builtin', 'external'], 'internal', ['parent', 'sibling', 'index']],
+  pathGroups: [{ pattern: '@rmm/**', group: 'internal' }],
+  pathGroupsExcludedImportTypes: [],
+  alphabetize: { order: 'asc', caseInsensitive: true },
+};
+
 export default [
   { ignores: ['**/dist', '**/out-tsc', '**/coverage', '.data', '.nx'] },
   ...nx.configs['flat/base'],
@@ -37,10 +47,27 @@ export default [
     },
   },
   {
-    files: ['apps/*/src/**/*.ts'],
-    ignores: ['**/*.spec.ts'],
+    files: ['**/*.ts', '**/*.mts', '**/*.mjs'],
+    plugins: { 'import-x': importX, rmm },
+    rules: {
+      'id-denylist': ['error', ...formsOf(EVERYWHERE, SPELLING).keys(), ...Object.keys(NAMES)],
+      'import-x/order': ['error', importOrder],
+      'no-restricted-syntax': ['error', { selector: 'PrivateIdentifier', message: 'Use `private` instead of `#`.' }],
+      'rmm/file-names': 'error',
+      'rmm/plain-comments': 'error',
+      'rmm/plain-identifiers': 'error',
+    },
+  },
+  {
+    files: ['apps/*/src/**/*.ts', 'libs/*/src/**/*.ts'],
+    ignores: ['**/*.spec.ts', '**/*-spec.ts'],
     plugins: { rmm },
-    rules: { 'rmm/one-access-decorator-per-route': 'error' },
+    rules: { 'rmm/one-access-decorator-per-route': 'error', 'rmm/role-suffix': 'error' },
+  },
+  {
+    files: ['apps/*/src/**/*.ts'],
+    ignores: ['**/*.spec.ts', '**/*.repository.ts', '**/migrations/**', 'apps/fleet-e2e/**'],
+    rules: { 'rmm/queries-in-repositories': 'error' },
   },
   {
     files: ['**/*.spec.ts', '**/test/**/*.ts', 'apps/fleet-e2e/**/*.ts', 'libs/testing/**/*.ts'],

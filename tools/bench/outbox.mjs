@@ -63,7 +63,7 @@ try {
 function envelope(id) {
   return {
     id,
-    type: 'bench.fact',
+    type: 'site.updated',
     schemaVersion: 1,
     timestamp: new Date().toISOString(),
     partnerId: randomUUID(),
@@ -128,8 +128,8 @@ async function commitFacts() {
     while (performance.now() - startedAt < COMMIT_SECONDS * 1000) {
       const id = randomUUID();
       const { data } = envelope(id);
-      const fact = { stream: 'internal', type: 'bench.fact', aggregateId: id, partnerId: null, orgId: null, data };
-      await worker.transaction((tx) => outbox.add(tx, fact));
+      const fact = { stream: 'internal', type: 'site.updated', aggregateId: id, partnerId: null, orgId: null, data };
+      await worker.transaction((tx) => outbox.publish(tx, fact));
       count++;
     }
   };

@@ -15,11 +15,11 @@ const TRIALS = 200;
 const REFUSALS = 5; // in a row, at each replica: then the key is dead everywhere
 const GIVE_UP_MS = 10_000;
 
-const { IdentitySide } = await lib('testing', 'identity-side.js');
+const { FakeIdentity } = await lib('testing', 'fake-identity.js');
 const { stores, database, schema, nats, env, envOf } = await benchStores('credentials', ['provisioning']);
 const natsUrl = nats.adminUrl ?? nats.url;
 await makeStreams(natsUrl);
-const identity = await IdentitySide.start(natsUrl);
+const identity = await FakeIdentity.start(natsUrl);
 const common = {
   PORT: '0',
   JWKS_URL: identity.jwksUrl,

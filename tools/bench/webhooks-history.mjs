@@ -17,7 +17,7 @@ const DAYS = 20;
 /** @param admin  a connection of the superuser with the schema as its search path */
 export async function storeHistory(admin, count, eventType) {
   for (let day = DAYS; day > 0; day--) {
-    await admin.query(`select rmm_partition_upkeep_at(now() - $1 * interval '1 day')`, [day]);
+    await admin.query(`select rmm_maintain_partitions_at(now() - $1 * interval '1 day')`, [day]);
   }
   for (let stored = 0; stored < count; stored += CHUNK) {
     const chunk = Math.min(CHUNK, count - stored);

@@ -25,7 +25,7 @@ const WINDOW = 256; // messages in flight, as the relay's
 const { startStores } = await lib('testing-services');
 const { NatsLink, ensureStreams } = await lib('messaging');
 const { JetStreamPublisher } = await lib('messaging', 'outbox/jetstream-publisher.js');
-const { IdentitySide } = await lib('testing', 'identity-side.js');
+const { FakeIdentity } = await lib('testing', 'fake-identity.js');
 
 export const EVENT_TYPE = 'device.enrolled';
 
@@ -51,7 +51,7 @@ export class WebhookWorld {
     this.database = await stores.createDatabase([SCHEMA]);
     this.nats = await stores.nats();
     this.redisUrl = `${stores.redisUrl}/${redisDatabase}`;
-    this.identity = await IdentitySide.start(this.nats.url);
+    this.identity = await FakeIdentity.start(this.nats.url);
     this.#undo.push(() => this.identity.stop());
     await ensureStreams(this.identity.link.connection);
     await this.#startDispatcher(env, nodeFlags);

@@ -1,45 +1,73 @@
-// Every relative link of a Markdown file leads to something that exists, and its #anchor to a heading.
+// Checks relative links of Markdown files, and Markdown files that comments of the sources cite, with their anchors.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { ROOT } from '../paths.mjs';
 
+const ROOT = path.resolve(import.meta.dirname, '../..');
 const LINK = /\[[^\]]*\]\(<?([^)\s>]+)>?(?:\s+"[^"]*")?\)/g;
 const CODE = /^```[\s\S]*?^```|`[^`\n]*`/gm;
+const FENCE = /^```[\s\S]*?^```/gm;
+const SOURCE = /\.(ts|mts|mjs|js|ya?ml|sh|sql)$|(^|\/)(Dockerfile|fleet|\.env\.example)$/;
+const COMMENT = /\/\*[\s\S]*?\*\/|(?<!:)\/\/[^\n]*|^\s*#[^\n]*/gm;
+const CITATION = /(?<![\w/.-])([\w.-]+\/)*[\w.-]+\.md(#[\w-]+)?/g;
+/** A path from the root is checked in strings too (test titles, messages). */
+const PATH_IN_TEXT = /\bdocs\/[\w./-]+\.md(#[\w-]+)?/g;
 
-/** Committed files and new ones; never what is installed or built. */
-const pages = () =>
-  execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '*.md'], { cwd: ROOT })
+/** Lists committed and new files; never what is installed or built. */
+const files = () =>
+  execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: ROOT })
     .toString()
     .split('\0')
-    .filter((file) => file && fs.existsSync(path.join(ROOT, file)));
+    .filter((file) => file && !file.startsWith('third_party/') && fs.existsSync(path.join(ROOT, file)));
 
-const linksOf = (text) => [...text.replace(CODE, '').matchAll(LINK)].map(([, target]) => target);
+const read = (file) => fs.readFileSync(path.join(ROOT, file), 'utf8');
 
-/** As GitHub makes them: lower case, punctuation dropped, blanks to hyphens. */
-const anchorsOf = (text) =>
-  [...text.replace(/^```[\s\S]*?^```/gm, '').matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
-    heading
+/** Derives anchors as GitHub does: lower case, punctuation dropped, blanks to hyphens, repeated headings numbered. */
+function anchorsOf(text) {
+  const seen = new Map();
+  return [...text.replace(FENCE, '').matchAll(/^#+ (.+)$/gm)].map(([, heading]) => {
+    const slug = heading
+      .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
       .toLowerCase()
       .replace(/[^\p{L}\p{N} _-]/gu, '')
-      .replaceAll(' ', '-'),
-  );
-
-function problemOf(page, link) {
-  const [target, anchor] = decodeURIComponent(link).split('#');
-  const file = target ? path.resolve(ROOT, path.dirname(page), target) : path.join(ROOT, page);
-  if (!fs.existsSync(file)) return `${page}: ${link} does not exist`;
-  const isMissing = anchor && file.endsWith('.md') && !anchorsOf(fs.readFileSync(file, 'utf8')).includes(anchor);
-  return isMissing ? `${page}: ${link} names no heading` : null;
+      .replaceAll(' ', '-');
+    const count = seen.get(slug) ?? 0;
+    seen.set(slug, count + 1);
+    return count ? `${slug}-${count}` : slug;
+  });
 }
 
-test('no relative link of a Markdown file is dead', () => {
-  const links = pages().flatMap((page) =>
-    linksOf(fs.readFileSync(path.join(ROOT, page), 'utf8')).map((link) => ({ page, link })),
-  );
-  const relative = links.filter(({ link }) => !/^([a-z][a-z0-9+.-]*:|\/\/)/i.test(link));
-  assert.ok(relative.length > 20, `only ${relative.length} links were found: the pattern has gone stale`);
-  assert.deepEqual(relative.map(({ page, link }) => problemOf(page, link)).filter(Boolean), []);
+/** @returns null, or why the link leads nowhere; `folders` are tried in turn */
+function problemOf(file, link, folders) {
+  const [target, anchor] = decodeURIComponent(link).split('#');
+  const found = target
+    ? folders.map((dir) => path.join(dir, target)).find((p) => fs.existsSync(path.join(ROOT, p)))
+    : file;
+  if (!found) return `${file}: ${link} does not exist`;
+  const isDead = anchor && found.endsWith('.md') && !anchorsOf(read(found)).includes(anchor);
+  return isDead ? `${file}: ${link} names no heading` : null;
+}
+
+test('every relative link of a Markdown file leads to a file and a heading', () => {
+  const links = files()
+    .filter((file) => file.endsWith('.md'))
+    .flatMap((file) => [...read(file).replace(CODE, '').matchAll(LINK)].map(([, link]) => ({ file, link })))
+    .filter(({ link }) => !/^([a-z][a-z0-9+.-]*:|\/\/)/i.test(link));
+  assert.ok(links.length > 20, `only ${links.length} links were found: the pattern is outdated`);
+  assert.deepEqual(links.map(({ file, link }) => problemOf(file, link, [path.dirname(file)])).filter(Boolean), []);
+});
+
+test('every Markdown file that a source cites exists, with its heading', () => {
+  const citations = files()
+    .filter((file) => SOURCE.test(file))
+    .flatMap((file) =>
+      [...read(file).matchAll(COMMENT), ...read(file).matchAll(PATH_IN_TEXT)].flatMap(([text]) =>
+        [...text.matchAll(CITATION)].map(([link]) => ({ file, link })),
+      ),
+    );
+  assert.ok(citations.length > 20, `only ${citations.length} citations were found: the pattern is outdated`);
+  const problems = citations.map(({ file, link }) => problemOf(file, link, ['', path.dirname(file)]));
+  assert.deepEqual([...new Set(problems.filter(Boolean))], []);
 });

@@ -17,7 +17,7 @@ const COMMANDS = [
   ['receiver [--port n] [--secret s] [--fail n] [--count n] [--body]', 'a webhook receiver that prints and verifies'],
   ['totp <secret> [--next]', 'the code an authenticator app would show'],
   ['emit <event-type> --org <id> [--data json]', 'publish an event, as another RMM service would'],
-  ['replay <service> [--consumer name]', 'have a service handle its parked messages again'],
+  ['replay <service> [--consumer name]', 'have a service handle its dead letters again'],
   ['rotate-signing-key', 'have access tokens signed with a new key; nobody is logged out'],
   [],
   ['test [part ...]', 'lint format types unit setup launcher e2e, or the name of an app or lib'],

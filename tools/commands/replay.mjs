@@ -4,7 +4,7 @@ import { say } from '../fleet/reporter.mjs';
 import { serviceNames } from '../fleet/services.mjs';
 import { readOptions } from './options.mjs';
 
-/** `fleet replay <service> [--consumer name]`: has a service handle its parked messages again, oldest first. */
+/** `fleet replay <service> [--consumer name]`: has a service handle its dead letters again, oldest first. */
 export default async function replay(args) {
   const { values, positionals } = readOptions(args, { consumer: { type: 'string' } }, { allowPositionals: true });
   const [service] = positionals;
@@ -12,6 +12,6 @@ export default async function replay(args) {
   const reply = await askService(`rmm.operations.${service}.replay-dead-letters`, values);
   if (reply.error) throw new Failure(`${service} could not replay: ${reply.error.error ?? reply.error.code}`);
   const { replayed, failed, left } = reply.value;
-  say(`${service}: ${replayed} replayed, ${failed} failed again, ${left} still parked`);
+  say(`${service}: ${replayed} replayed, ${failed} failed again, ${left} dead letters left`);
   return failed ? 1 : 0;
 }

@@ -1,7 +1,7 @@
-/** Decorators of @rmm/access that say how a route may be entered. */
+/** Decorators of @rmm/access that declare which credential a route requires. */
 export const ROUTE_ACCESS = ['RequirePermission', 'SignedIn', 'Public', 'AcceptsApiKey', 'PartnerKey', 'AgentToken'];
 
-/** Decorators of @nestjs/common that make a method a route. */
+/** Decorators of @nestjs/common that declare a route. */
 const ROUTES = ['Get', 'Post', 'Put', 'Patch', 'Delete', 'Head', 'Options', 'All', 'Search', 'Sse'];
 
 /** The name of `@Name`, `@Name()` and `@access.Name()`. */
@@ -16,18 +16,18 @@ const routeAccessOf = (node) => namesOf(node).filter((name) => ROUTE_ACCESS.incl
 const isRoute = (node) => namesOf(node).some((name) => ROUTES.includes(name));
 
 /**
- * Every route of a controller declares exactly one door, itself or through its class.
- * Start-up checks the same; this says it while the code is written.
+ * Requires exactly one access decorator per route, on the method or on its class. Start-up checks the same; this reports
+ * it in the editor.
  */
-export const oneDoorPerRoute = {
+export const oneAccessDecoratorPerRoute = {
   meta: {
     type: 'problem',
-    docs: { description: 'require exactly one door on every route of a controller' },
+    docs: { description: 'require exactly one access decorator on every route of a controller' },
     schema: [],
     messages: {
-      none: 'Route {{ route }} has no door: declare one of {{ doors }}.',
+      none: 'Route {{ route }} has no access decorator: declare one of {{ decorators }}.',
       several:
-        'Route {{ route }} has {{ count }} doors ({{ found }}): declare exactly one, on the method or on the class.',
+        'Route {{ route }} has {{ count }} access decorators ({{ found }}): declare exactly one, on the method or on the class.',
     },
   },
   create(context) {
@@ -46,7 +46,7 @@ export const oneDoorPerRoute = {
             route,
             count: String(found.length),
             found: found.join(', '),
-            doors: ROUTE_ACCESS.map((door) => `@${door}`).join(', '),
+            decorators: ROUTE_ACCESS.map((name) => `@${name}`).join(', '),
           },
         });
       }

@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { ROOT } from '../paths.mjs';
 import { runInForeground } from '../processes/foreground.mjs';
+import { SPELLING_ARGUMENTS } from './spelling.mjs';
 
 /** Runs the command of an installed package (`node_modules/.bin`); counts as one test. */
 async function tool(name, args, options = {}) {
@@ -18,7 +19,9 @@ const counted = (ok) => ({ ok, passed: ok ? 1 : 0, failed: ok ? 0 : 1 });
  */
 export async function lint() {
   const graph = await tool('nx', ['show', 'projects'], { stdio: ['ignore', 'ignore', 'inherit'] });
-  return counted(graph && (await tool('eslint', ['apps', 'libs', 'tools', '*.mjs'])));
+  const code = graph && (await tool('eslint', ['apps', 'libs', 'tools', '*.mjs']));
+  const words = await tool('cspell', SPELLING_ARGUMENTS);
+  return counted(code && words);
 }
 
 export const format = async () =>

@@ -32,7 +32,7 @@ describe('the OpenAPI document of credentials', () => {
     jest.spyOn(service, 'client').mockImplementation((...given) => recordedClient(client(...given), calls));
     for (const visit of VISITS) await visit(service);
     expect(document.contradictions(calls)).toEqual([]);
-    expect(document.unvisited(calls)).toEqual([]);
+    expect(document.notCalled(calls)).toEqual([]);
     if (process.env.RECORD_EXAMPLES) {
       writeFileSync(EXAMPLES_FILE, JSON.stringify(examplesOf(calls, document.operationOf), null, 2) + '\n');
     }
@@ -42,7 +42,7 @@ describe('the OpenAPI document of credentials', () => {
   it('shows a recorded call with each operation, which still fits', () => {
     const examples = readExamples();
     expect(Object.keys(examples).sort()).toEqual([...document.offered].sort());
-    expect(document.misfits(examples)).toEqual([]);
+    expect(document.exampleMismatches(examples)).toEqual([]);
   });
 
   it('shows no key that was ever alive', () => {

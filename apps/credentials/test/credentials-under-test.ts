@@ -1,6 +1,5 @@
 import {
   type CredentialChanged,
-  CREDENTIAL_CHANGED,
   type Envelope,
   type OrganizationState,
   type PartnerState,
@@ -10,7 +9,7 @@ import {
 import { ensureStreams } from '@rmm/messaging';
 import { startService } from '@rmm/service-kit';
 import { eventually, startStores, type Stores, type TestDatabase, type TestNats } from '@rmm/testing-services';
-import { IdentitySide, type Person } from '@rmm/testing/identity-side';
+import { FakeIdentity, type FakeUser } from '@rmm/testing/fake-identity';
 import type { INestApplication } from '@nestjs/common';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -35,7 +34,7 @@ export class CredentialsUnderTest {
     readonly stores: Stores,
     readonly nats: TestNats,
     readonly database: TestDatabase<'credentials'>,
-    readonly identity: IdentitySide,
+    readonly identity: FakeIdentity,
     readonly provisioning: ProvisioningSide,
     readonly admin: pg.Client,
     readonly app: INestApplication,
@@ -45,7 +44,7 @@ export class CredentialsUnderTest {
     for (const subject of ['rmm.internal.credentials.>', 'rmm.audit.>']) {
       connection.subscribe(subject, { callback: (_, message) => void this.heard.push(message.json<Envelope>()) });
     }
-    connection.subscribe(subjects.broadcast(CREDENTIAL_CHANGED), {
+    connection.subscribe(subjects.broadcast('credential.changed'), {
       callback: (_, message) => void this.announced.push(message.json<Envelope<CredentialChanged>>().data),
     });
   }
@@ -56,7 +55,7 @@ export class CredentialsUnderTest {
       stores.createDatabase(['credentials'] as const),
       stores.nats({ logins: true }),
     ]);
-    const identity = await IdentitySide.start(nats.adminUrl);
+    const identity = await FakeIdentity.start(nats.adminUrl);
     await ensureStreams(identity.link.connection);
     const provisioning = new ProvisioningSide(identity.link);
     const { owner, service, worker } = database.urls.credentials;
@@ -110,7 +109,7 @@ export class CredentialsUnderTest {
     };
   }
 
-  async as(person: Person) {
+  async as(person: FakeUser) {
     return this.client(await this.identity.signIn(person));
   }
 

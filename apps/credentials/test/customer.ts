@@ -1,11 +1,11 @@
-import type { Person } from '@rmm/testing/identity-side';
+import type { FakeUser } from '@rmm/testing/fake-identity';
 import type { CredentialsUnderTest } from './credentials-under-test.js';
 
 /** A fresh partner with one organization of two sites, and whoever signs in there. */
 export async function makeCustomer(service: CredentialsUnderTest) {
   const partnerId = await service.partner();
   const orgId = await service.organization(partnerId);
-  const as = (person: Person = {}) => service.as({ partnerId, ...person });
+  const as = (person: FakeUser = {}) => service.as({ partnerId, ...person });
   return {
     partnerId,
     orgId,
@@ -13,7 +13,7 @@ export async function makeCustomer(service: CredentialsUnderTest) {
     /** A member of the partner, who may do everything unless said otherwise. */
     as,
     /** A member of the organization. */
-    member: (person: Person = {}) => as({ scope: 'organization', orgId, ...person }),
+    member: (person: FakeUser = {}) => as({ scope: 'organization', orgId, ...person }),
     owner: await as(),
   };
 }

@@ -39,7 +39,7 @@ describe('the OpenAPI document of identity', () => {
     });
     for (const visit of VISITS) await visit(identity);
     expect(document.contradictions(calls)).toEqual([]);
-    expect(document.unvisited(calls)).toEqual([]);
+    expect(document.notCalled(calls)).toEqual([]);
     if (process.env.RECORD_EXAMPLES) {
       writeFileSync(EXAMPLES_FILE, JSON.stringify(examplesOf(calls, document.operationOf), null, 2) + '\n');
     }
@@ -49,6 +49,6 @@ describe('the OpenAPI document of identity', () => {
   it('shows a recorded call with each operation, which still fits', () => {
     const examples = readExamples();
     expect(Object.keys(examples).sort()).toEqual([...document.offered].sort());
-    expect(document.misfits(examples)).toEqual([]);
+    expect(document.exampleMismatches(examples)).toEqual([]);
   });
 });

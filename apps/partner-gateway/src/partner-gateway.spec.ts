@@ -9,7 +9,7 @@ import {
   PROVISIONING_ORGANIZATIONS_GET,
 } from '@rmm/contracts';
 import { NatsLink } from '@rmm/messaging';
-import { rowSecurityProblems } from '@rmm/persistence';
+import { rowSecurityProblems } from '@rmm/persistence/testing';
 import { configureApp, HealthRegistry, KitAdapter } from '@rmm/service-kit';
 import { eventually, type Stores, startStores, type TestDatabase } from '@rmm/testing-services';
 import pg from 'pg';

@@ -2,9 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { Server } from 'node:http';
 import type { INestApplication } from '@nestjs/common';
-import { CREDENTIAL_HEARTBEAT } from '@rmm/access';
 import {
-  ACCESS_HEARTBEAT,
   CREDENTIALS_KEYS_RECORD_USAGE,
   CREDENTIALS_KEYS_RESOLVE,
   type Envelope,
@@ -51,7 +49,7 @@ export class GatewayUnderTest {
     let sequence = 0;
     this.beating = setInterval(() => {
       sequence += 1;
-      for (const topic of [ACCESS_HEARTBEAT, CREDENTIAL_HEARTBEAT])
+      for (const topic of ['access.heartbeat', 'credential.heartbeat'] as const)
         broadcasts.publishNow(topic, { publisher: 'spec', sequence, intervalMs: HEARTBEAT_MS });
     }, HEARTBEAT_MS);
   }

@@ -2,7 +2,7 @@ import { subjects, type Envelope, type PartnerState, type RpcContract } from '@r
 import { ensureStreams } from '@rmm/messaging';
 import { startService } from '@rmm/service-kit';
 import { eventually, startStores, type Stores, type TestNats } from '@rmm/testing-services';
-import { IdentitySide, type Person } from '@rmm/testing/identity-side';
+import { FakeIdentity, type FakeUser } from '@rmm/testing/fake-identity';
 import type { INestApplication } from '@nestjs/common';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -19,7 +19,7 @@ export interface PartnerCaps {
   maxOrganizations?: number | null;
   maxDevices?: number | null;
   status?: PartnerState['status'];
-  makeFirstOrganization?: boolean;
+  createFirstOrganization?: boolean;
 }
 
 /** The real service on real stores, with identity and credentials played over the real NATS. */
@@ -30,7 +30,7 @@ export class ProvisioningUnderTest {
   private constructor(
     readonly stores: Stores,
     readonly nats: TestNats,
-    readonly identity: IdentitySide,
+    readonly identity: FakeIdentity,
     readonly credentials: CredentialsSide,
     readonly adminUrl: string,
     readonly admin: pg.Client,
@@ -50,7 +50,7 @@ export class ProvisioningUnderTest {
       stores.createDatabase(['provisioning']),
       stores.nats({ logins: true }),
     ]);
-    const identity = await IdentitySide.start(nats.adminUrl);
+    const identity = await FakeIdentity.start(nats.adminUrl);
     await ensureStreams(identity.link.connection);
     const credentials = new CredentialsSide(identity.link, PEPPER);
     const { owner, service, worker } = database.urls.provisioning;
@@ -106,7 +106,7 @@ export class ProvisioningUnderTest {
     return token === undefined ? call : call.set('Authorization', `Bearer ${token}`);
   }
 
-  async as(person: Person) {
+  async as(person: FakeUser) {
     return this.client(await this.identity.signIn(person));
   }
 

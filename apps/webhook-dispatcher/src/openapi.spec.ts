@@ -35,7 +35,7 @@ describe('the OpenAPI document of webhook-dispatcher', () => {
     const visited = new Visited(service, organization);
     for (const visit of VISITS) await visit(visited);
     expect(document.contradictions(visited.calls)).toEqual([]);
-    expect(document.unvisited(visited.calls)).toEqual([]);
+    expect(document.notCalled(visited.calls)).toEqual([]);
     if (process.env.RECORD_EXAMPLES) {
       writeFileSync(EXAMPLES_FILE, JSON.stringify(examplesOf(visited.calls, document.operationOf), null, 2) + '\n');
     }
@@ -45,7 +45,7 @@ describe('the OpenAPI document of webhook-dispatcher', () => {
   it('shows a recorded call with each operation, which still fits', () => {
     const examples = readExamples();
     expect(Object.keys(examples).sort()).toEqual([...document.offered].sort());
-    expect(document.misfits(examples)).toEqual([]);
+    expect(document.exampleMismatches(examples)).toEqual([]);
   });
 
   it('shows no secret that was ever alive', () => {

@@ -26,16 +26,16 @@ export interface GuideVerifier {
 
 const TYPESCRIPT_DRIVER = `
 import { readFileSync } from 'node:fs';
-import { isGenuine } from './guide.mjs';
+import { isValidSignature } from './guide.mjs';
 const requests = JSON.parse(readFileSync(0, 'utf8'));
 const verdicts = requests.map(({ body, headers, secret, nowMs }) =>
-  isGenuine(Buffer.from(body, 'base64'), headers, secret, nowMs));
+  isValidSignature(Buffer.from(body, 'base64'), headers, secret, nowMs));
 console.log(JSON.stringify(verdicts));
 `;
 
 const PYTHON_DRIVER = `
 import base64, email.message, json, sys
-from guide import is_genuine
+from guide import is_valid_signature
 
 def headers_of(given):
     message = email.message.Message()
@@ -44,7 +44,7 @@ def headers_of(given):
     return message
 
 print(json.dumps([
-    is_genuine(base64.b64decode(r["body"]), headers_of(r["headers"]), r["secret"], r["nowMs"])
+    is_valid_signature(base64.b64decode(r["body"]), headers_of(r["headers"]), r["secret"], r["nowMs"])
     for r in json.load(sys.stdin)
 ]))
 `;
@@ -79,7 +79,7 @@ func main() {
 		for name, value := range r.Headers {
 			header.Set(name, value)
 		}
-		verdicts = append(verdicts, webhooks.IsGenuine(r.Body, header, r.Secret, time.UnixMilli(r.NowMs)))
+		verdicts = append(verdicts, webhooks.IsValidSignature(r.Body, header, r.Secret, time.UnixMilli(r.NowMs)))
 	}
 	if err := json.NewEncoder(os.Stdout).Encode(verdicts); err != nil {
 		panic(err)
@@ -90,7 +90,7 @@ func main() {
 const PHP_DRIVER = `<?php
 require __DIR__ . '/guide.php';
 $verdicts = array_map(
-    fn ($r) => is_genuine(base64_decode($r['body']), $r['headers'], $r['secret'], $r['nowMs']),
+    fn ($r) => is_valid_signature(base64_decode($r['body']), $r['headers'], $r['secret'], $r['nowMs']),
     json_decode(stream_get_contents(STDIN), true),
 );
 echo json_encode($verdicts);

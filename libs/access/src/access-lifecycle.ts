@@ -1,6 +1,5 @@
 import type { BeforeApplicationShutdown, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
 import type { ModulesContainer } from '@nestjs/core';
-import { ACCESS_CHANGED, type AccessChanged, CREDENTIAL_CHANGED, type CredentialChanged } from '@rmm/contracts';
 import type { NatsLink } from '@rmm/messaging';
 import type { Logger, OpenApiDocuments } from '@rmm/service-kit';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -74,12 +73,12 @@ export class AccessLifecycle implements OnModuleInit, OnApplicationBootstrap, Be
     const { feeds, snapshots, records, directory, denials, usage, heart, link } = this.parts;
     feeds.onGap(() => snapshots.flush());
     feeds.onGap(() => records.flush());
-    feeds.hear<AccessChanged>(ACCESS_CHANGED, (change) => {
+    feeds.hear('access.changed', (change) => {
       snapshots.invalidate(change);
       records.accessChanged(change);
       directory?.suspect(change.orgIds ?? []);
     });
-    feeds.hear<CredentialChanged>(CREDENTIAL_CHANGED, (change) => records.credentialsChanged(change));
+    feeds.hear('credential.changed', (change) => records.credentialsChanged(change));
     feeds.start(link);
     heart?.start();
     if (heart) link.onReconnect(() => heart.skip());

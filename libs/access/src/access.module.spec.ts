@@ -1,11 +1,8 @@
 import { Controller, Get, type INestApplication, Post } from '@nestjs/common';
-import { MessagePattern, Payload } from '@nestjs/microservices';
 import {
-  ACCESS_CHANGED,
   type AccessChanged,
   type AccessResolveRequest,
   type AccessSnapshot,
-  CREDENTIAL_CHANGED,
   CREDENTIALS_KEYS_RECORD_USAGE,
   CREDENTIALS_KEYS_RESOLVE,
   type CredentialChanged,
@@ -14,7 +11,7 @@ import {
   type KeyUsageRequest,
   type ResolvedKey,
 } from '@rmm/contracts';
-import { NatsLink, Outbox } from '@rmm/messaging';
+import { NatsLink, Outbox, RpcHandler, type OutgoingMessage } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
 import { mintAgentToken, mintApiKey, mintPartnerKey } from '@rmm/secrets';
 import { OpenApiDocuments, RedisConnections } from '@rmm/service-kit';
@@ -64,21 +61,21 @@ const keySource = {
 
 @Controller()
 class IdentityHandlers {
-  @MessagePattern(IDENTITY_ACCESS_RESOLVE.subject)
-  resolve(@Payload() wanted: AccessResolveRequest) {
+  @RpcHandler(IDENTITY_ACCESS_RESOLVE)
+  resolve(wanted: AccessResolveRequest) {
     return accessSource.resolve(wanted);
   }
 }
 
 @Controller()
 class CredentialsHandlers {
-  @MessagePattern(CREDENTIALS_KEYS_RESOLVE.subject)
-  resolve(@Payload() { keyHash }: KeyResolveRequest) {
+  @RpcHandler(CREDENTIALS_KEYS_RESOLVE)
+  resolve({ keyHash }: KeyResolveRequest) {
     return keySource.resolve(Buffer.from(keyHash, 'hex'));
   }
 
-  @MessagePattern(CREDENTIALS_KEYS_RECORD_USAGE.subject)
-  record(@Payload() batch: KeyUsageRequest) {
+  @RpcHandler(CREDENTIALS_KEYS_RECORD_USAGE)
+  record(batch: KeyUsageRequest) {
     usage.push(batch);
     return { recorded: batch.uses.length };
   }
@@ -200,7 +197,7 @@ afterAll(async () => {
 });
 
 beforeEach(() => {
-  people.set('user-1', snapshot({ partnerId }));
+  people.set('11111111-1111-4111-8111-111111111111', snapshot({ partnerId }));
   keys.set(apiKey.keyHash.toString('hex'), {
     kind: 'api_key',
     keyId: randomUUID(),
@@ -214,7 +211,7 @@ beforeEach(() => {
     deviceGroupIds: null,
     generation: 1,
     status: 'active',
-    createdBy: 'user-1',
+    createdBy: '11111111-1111-4111-8111-111111111111',
     principalId: null,
   });
   keys.set(partnerKey.keyHash.toString('hex'), {
@@ -231,8 +228,10 @@ beforeEach(() => {
   });
   usage.splice(0);
 });
-beforeEach(() => announce(credentials, CREDENTIAL_CHANGED, keysAll()));
-beforeEach(() => announce(identity, ACCESS_CHANGED, { userIds: ['user-1'], reason: 'spec' }));
+beforeEach(() => announce(credentials, 'credential.changed', keysAll()));
+beforeEach(() =>
+  announce(identity, 'access.changed', { userIds: ['11111111-1111-4111-8111-111111111111'], reason: 'spec' }),
+);
 
 const keysAll = (): CredentialChanged => ({
   kind: 'api_key',
@@ -242,23 +241,27 @@ const keysAll = (): CredentialChanged => ({
 });
 
 /** Through the outbox, as a service announces a change; returns once the dispatcher has heard it. */
-async function announce(app: INestApplication, type: string, data: AccessChanged | CredentialChanged): Promise<void> {
+async function announce(
+  app: INestApplication,
+  type: 'access.changed' | 'credential.changed',
+  data: AccessChanged | CredentialChanged,
+): Promise<void> {
   const marker = randomUUID();
   const heard = new Promise<void>((resolve) =>
     dispatcher
       .get(AccessFeeds)
-      .hear<{ marker?: string }>(type, (change) => (change.marker === marker ? resolve() : undefined)),
+      .hear(type, (change) => ('marker' in change && change.marker === marker ? resolve() : undefined)),
   );
   await dispatcher.get(NatsLink).connection.flush(); // the server knows that we listen before anything is said
   await app.get(WorkerDatabase).transaction((tx) =>
-    app.get(Outbox).add(tx, {
+    app.get(Outbox).publish(tx, {
       stream: 'broadcast',
       type,
       aggregateId: 'spec',
       partnerId: null,
       orgId: null,
       data: { ...data, marker },
-    }),
+    } as unknown as OutgoingMessage),
   );
   await heard;
 }
@@ -271,7 +274,10 @@ const get = (path: string) => http().get(`/api/v1/things${path}`);
 describe('a user', () => {
   it('is let in, known to the handler, and asked of identity once', async () => {
     const answer = await get('').set('authorization', bearer()).expect(200);
-    expect(answer.body).toMatchObject({ kind: 'user', tenant: { scope: 'partner', partnerId, userId: 'user-1' } });
+    expect(answer.body).toMatchObject({
+      kind: 'user',
+      tenant: { scope: 'partner', partnerId, userId: '11111111-1111-4111-8111-111111111111' },
+    });
     // The first heartbeat of a publisher whose beginning was missed flushes once.
     await eventually(async () => {
       const before = asked.access;
@@ -282,21 +288,21 @@ describe('a user', () => {
 
   it('whose session ends is out as soon as the broadcast is heard', async () => {
     await get('/me').set('authorization', bearer()).expect(200);
-    people.set('user-1', snapshot({ partnerId, sessionRevoked: true }));
+    people.set('11111111-1111-4111-8111-111111111111', snapshot({ partnerId, sessionRevoked: true }));
     await get('/me').set('authorization', bearer()).expect(200);
-    await announce(identity, ACCESS_CHANGED, { userIds: ['user-1'], reason: 'logout' });
+    await announce(identity, 'access.changed', { userIds: ['11111111-1111-4111-8111-111111111111'], reason: 'logout' });
     const answer = await get('/me').set('authorization', bearer()).expect(401);
     expect(answer.body).toMatchObject({ code: 'unauthenticated', error: 'Unauthorized' });
   });
 
   it('without the permission is told which, and leaves an audit row', async () => {
-    people.set('user-1', snapshot({ partnerId, permissions: [] }));
-    await announce(identity, ACCESS_CHANGED, { userIds: ['user-1'], reason: 'role' });
+    people.set('11111111-1111-4111-8111-111111111111', snapshot({ partnerId, permissions: [] }));
+    await announce(identity, 'access.changed', { userIds: ['11111111-1111-4111-8111-111111111111'], reason: 'role' });
     const answer = await get('').set('authorization', bearer()).set('x-forwarded-for', '198.51.100.77').expect(403);
     expect(answer.body).toMatchObject({ code: 'permission_denied', required: ['sites:read'] });
     const row = await eventually(() => auditRow('access.denied'));
     expect(row).toMatchObject({
-      actor: { id: 'user-1' },
+      actor: { id: '11111111-1111-4111-8111-111111111111' },
       data: { result: 'denied', ipAddress: '198.51.100.77', details: { reason: 'permission_denied' } },
     });
   });
@@ -377,7 +383,7 @@ describe('an API key', () => {
   it('passes where a user needs a factor and the door admits it; the user still needs one', async () => {
     const record = keys.get(apiKey.keyHash.toString('hex'));
     if (record) record.scopes = ['devices:execute'];
-    await announce(credentials, CREDENTIAL_CHANGED, keysAll());
+    await announce(credentials, 'credential.changed', keysAll());
     await http().post('/api/v1/things/push').set('x-api-key', apiKey.key).expect(201);
     const user = await http()
       .post('/api/v1/things/push')
@@ -390,7 +396,7 @@ describe('an API key', () => {
   it('over its limit is 429 with Retry-After, and the refusal is not counted', async () => {
     const record = keys.get(apiKey.keyHash.toString('hex'));
     if (record) record.rateLimit = 2;
-    await announce(credentials, CREDENTIAL_CHANGED, keysAll());
+    await announce(credentials, 'credential.changed', keysAll());
     await get('/fields').set('x-api-key', apiKey.key).expect(200);
     await get('/fields').set('x-api-key', apiKey.key).expect(200);
     const answer = await get('/fields').set('x-api-key', apiKey.key).expect(429);
@@ -403,14 +409,17 @@ describe('an API key', () => {
     await get('/fields').set('x-api-key', apiKey.key).expect(200);
     const record = keys.get(apiKey.keyHash.toString('hex'));
     if (record) record.status = 'revoked';
-    await announce(credentials, CREDENTIAL_CHANGED, { ...keysAll(), reason: 'revoked' });
+    await announce(credentials, 'credential.changed', { ...keysAll(), reason: 'revoked' });
     await get('/fields').set('x-api-key', apiKey.key).expect(401);
   });
 
   it('whose creator changed is looked at again', async () => {
     await get('/fields').set('x-api-key', apiKey.key).expect(200);
     keys.delete(apiKey.keyHash.toString('hex'));
-    await announce(identity, ACCESS_CHANGED, { userIds: ['user-1'], reason: 'removed' });
+    await announce(identity, 'access.changed', {
+      userIds: ['11111111-1111-4111-8111-111111111111'],
+      reason: 'removed',
+    });
     await get('/fields').set('x-api-key', apiKey.key).expect(401);
   });
 
@@ -455,7 +464,7 @@ describe('a partner key', () => {
   it('from an address off its list is dead', async () => {
     const record = keys.get(partnerKey.keyHash.toString('hex'));
     if (record?.kind === 'partner_key') record.sourceCidrs = ['198.51.100.0/24'];
-    await announce(credentials, CREDENTIAL_CHANGED, keysAll());
+    await announce(credentials, 'credential.changed', keysAll());
     const from = (address: string) => get('/export').set('x-api-key', partnerKey.key).set('x-forwarded-for', address);
     await from('198.51.100.9').expect(200);
     expect((await from('203.0.113.9').expect(401)).body.code).toBe('partner_api_invalid_credentials');
@@ -521,7 +530,7 @@ describe('when a dependency is away', () => {
   it('what was cached before NATS was gone is not trusted after it', async () => {
     await get('/me').set('authorization', bearer()).expect(200);
     await fleet.nats.stop();
-    people.set('user-1', snapshot({ partnerId, userStatus: 'disabled' }));
+    people.set('11111111-1111-4111-8111-111111111111', snapshot({ partnerId, userStatus: 'disabled' }));
     await fleet.nats.start();
     await eventually(() => get('/me').set('authorization', bearer()).expect(401));
   });

@@ -5,9 +5,9 @@ import { AccessEntry } from '../src/snapshots/access-entry.js';
 /** A snapshot of an ordinary partner admin, changed as a spec needs it. */
 export function snapshot(changes: Partial<AccessSnapshot> = {}): AccessSnapshot {
   return {
-    userId: 'user-1',
+    userId: '11111111-1111-4111-8111-111111111111',
     email: 'ada@msp.example',
-    sessionId: 'session-1',
+    sessionId: '22222222-2222-4222-8222-222222222222',
     userStatus: 'active',
     sessionRevoked: false,
     authEpoch: 1,

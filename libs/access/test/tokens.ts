@@ -36,7 +36,7 @@ export function signed(key: SigningKey, header: object, payload: object): string
 export function claims(nowMs: number, changes: Partial<AccessTokenClaims> = {}): AccessTokenClaims {
   const iat = Math.floor(nowMs / 1_000);
   return {
-    sub: 'user-1',
+    sub: '11111111-1111-4111-8111-111111111111',
     email: 'ada@msp.example',
     type: 'access',
     scope: 'partner',
@@ -46,7 +46,7 @@ export function claims(nowMs: number, changes: Partial<AccessTokenClaims> = {}):
     mfa: true,
     aep: 1,
     mep: 1,
-    sid: 'session-1',
+    sid: '22222222-2222-4222-8222-222222222222',
     iat,
     exp: iat + 900,
     ...changes,

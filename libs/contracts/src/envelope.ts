@@ -1,4 +1,4 @@
-/** Who did it, as facts, events and audit rows name them. */
+/** The user, key, agent or system that caused an event or an audit entry. */
 export interface Actor {
   type: 'user' | 'api_key' | 'agent' | 'system';
   id: string | null;
@@ -6,14 +6,14 @@ export interface Actor {
 }
 
 /**
- * The one envelope of everything that crosses a service boundary asynchronously.
- * @see CONTRACT.md 8.1
+ * The envelope of every message that crosses a service boundary asynchronously.
+ * @see docs/reference/events.md
  */
-export interface Envelope<T = unknown> {
+export interface Envelope<T = unknown, Type extends string = string> {
   id: string;
-  type: string;
+  type: Type;
   schemaVersion: number;
-  /** ISO 8601, UTC, milliseconds: when the fact happened. */
+  /** ISO 8601, UTC, milliseconds: when it happened. */
   timestamp: string;
   partnerId: string | null;
   orgId: string | null;

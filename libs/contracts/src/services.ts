@@ -1,3 +1,3 @@
-/** The five services of the fleet, by the name their folder, NATS login and audit rows carry. */
+/** The five services of the fleet: the names of their folders and NATS logins. */
 export const SERVICES = ['identity', 'credentials', 'partner-gateway', 'provisioning', 'webhook-dispatcher'] as const;
 export type ServiceName = (typeof SERVICES)[number];

@@ -11,16 +11,16 @@ export const STREAMS = {
 } as const;
 export type StreamKind = keyof typeof STREAMS;
 
-/** Two messages with one id inside this window are stored once. */
+/** A second message with the same id within this window is dropped by the stream. */
 export const DUPLICATE_WINDOW_MS = 600_000;
-/** The largest message a stream takes, in bytes. */
+/** The largest message that a stream accepts, in bytes. */
 export const MAX_MESSAGE_BYTES = 256 * 1024;
 
 export const subjects = {
   /** `rmm.events.<orgId>.<type>`; either may be a wildcard for a consumer. */
   event: (orgId: string, type: string) => `rmm.events.${orgId}.${type}`,
-  /** `rmm.internal.<service>.<fact>`, the fact dotted: `organization.created`. */
-  internal: (service: ServiceName | '*', fact: string) => `rmm.internal.${service}.${fact}`,
+  /** `rmm.internal.<service>.<type>`, the type dotted: `organization.created`. */
+  internal: (service: ServiceName | '*', type: string) => `rmm.internal.${service}.${type}`,
   audit: (service: ServiceName | '*') => `rmm.audit.${service}`,
   record: (resource: string, change: 'upsert' | 'delete' | '*') => `rmm.records.${resource}.${change}`,
   broadcast: (topic: string) => `rmm.broadcast.${topic}`,

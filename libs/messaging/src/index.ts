@@ -1,25 +1,39 @@
-export { AuditTrail, type AuditedCaller, type AuditedResource } from './audit/audit-trail.js';
-export { redactDetails, oneLine } from './audit/redact-details.js';
-export { withOutcome } from './audit/outcome.js';
-export { Broadcasts, type BroadcastSubscription } from './broadcasts/broadcasts.js';
+export { AuditTrail, type AuditedCaller, type AuditedResource } from './audit/audit-trail.service.js';
+export { oneLine, redactDetails } from './audit/redact-details.js';
+export { Broadcasts, type BroadcastSubscription } from './broadcasts/broadcasts.service.js';
 export { NatsLink, type NatsLinkOptions } from './connection/nats-link.js';
 export { natsOptions, parseNatsUrl, type NatsAddress } from './connection/nats-options.js';
-export { DEFAULT_DELIVERY_POLICY, type DeliveryPolicy } from './consume/delivery.js';
-export { EventBatches, type BatchMessage, type BatchOptions, type BatchSubscription } from './consume/event-batches.js';
-export { Inbox } from './consume/inbox.js';
-export { JetStreamServer, MessageContext, type ConsumerOptions } from './consume/jetstream-server.js';
-export { DeadLetterMessages, type DeadLetterMessage } from './consume/dead-letter-messages.js';
-export { MessageRejected } from './consume/message-rejected.js';
-export { jobContext, runJob, type JobContext } from './context/job-context.js';
-export { currentConsumer, withMessageContext } from './context/message-context.js';
-export { childTraceparent, parseTraceparent, type TraceParent } from './context/trace.js';
+export { DeadLettersRepository, type DeadLetterMessage } from './consume/dead-letters.repository.js';
+export { DeadLettersService } from './consume/dead-letters.service.js';
+export {
+  EventBatches,
+  type BatchMessage,
+  type BatchOptions,
+  type BatchSubscription,
+} from './consume/event-batches.service.js';
+export { Inbox } from './consume/inbox.repository.js';
+export { JetStreamServer, MessageContext, type ConsumerOptions } from './consume/jetstream.transport.js';
+export { DEFAULT_REDELIVERY_POLICY, type RedeliveryPolicy } from './consume/message-settler.js';
+export {
+  currentConsumer,
+  jobContext,
+  runJob,
+  withMessageContext,
+  type JobContext,
+} from './context/execution-context.js';
+export { childTraceparent, parseTraceparent, type TraceParent } from './context/traceparent.js';
 export { decodeEnvelope, type Decoded } from './envelope/decode-envelope.js';
-export { MessagingMetrics } from './messaging-metrics.js';
-export { MessagingModule, type MessagingModuleOptions } from './messaging.module.js';
+export { OnDomainEvent, OnIntegrationEvent } from './handlers/event-handler.decorators.js';
+export { MessagingMetrics } from './messaging.metrics.js';
+export { MessageRejected, UnsuitableNatsServer } from './messaging.errors.js';
+export { MessagingModule } from './messaging.module.js';
+export { MESSAGING_OPTIONS, type MessagingModuleOptions } from './messaging.options.js';
 export { dropMessagingTables, messagingTables } from './migrations/messaging-tables.js';
-export { OutboxRelay, type RelayOptions } from './outbox/outbox-relay.js';
-export { Outbox, type OutboxTransaction } from './outbox/outbox.js';
-export type { OutgoingMessage } from './outbox/outgoing-message.js';
-export { RpcClient, type RpcOptions } from './rpc/rpc-client.js';
+export type { OutgoingMessage } from './outbox/outbox-message.js';
+export { OutboxRelay, type RelayOptions } from './outbox/outbox-relay.service.js';
+export { Outbox, type OutboxTransaction } from './outbox/outbox.service.js';
+export { OutboxRepository } from './outbox/outbox.repository.js';
+export { RpcClient, type RpcOptions } from './rpc/rpc-client.service.js';
+export { RpcHandler } from './rpc/rpc-handler.decorator.js';
 export { RpcContext } from './rpc/rpc-server.js';
-export { ensureStreams, UnsuitableNatsServer, verifyStreams, type StreamOptions } from './streams/ensure-streams.js';
+export { ensureStreams, verifyStreams, type StreamOptions } from './streams/streams.js';

@@ -1,9 +1,9 @@
 import { connect } from 'nats';
 import { natsOptions } from './connection/nats-options.js';
-import { ensureStreams } from './streams/ensure-streams.js';
+import { ensureStreams } from './streams/streams.js';
 
 /**
- * `node libs/messaging/dist/setup-streams.js`: creates or updates the streams, for logins that may not do it themselves.
+ * `node libs/messaging/dist/setup-streams.js`: creates or updates the streams for services whose logins may not.
  * Environment: NATS_ADMIN_URL, else NATS_URL; NATS_STREAM_REPLICAS (1).
  */
 async function setupStreams(env: NodeJS.ProcessEnv): Promise<void> {

@@ -1,7 +1,7 @@
 import { type TcpProxy, startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { Column, Entity, type MigrationInterface, PrimaryColumn, type QueryRunner } from 'typeorm';
+import { Column, CreateDateColumn, Entity, type MigrationInterface, PrimaryColumn, type QueryRunner } from 'typeorm';
 import type { MigrationTarget } from '../src/migrations/migrations-runner.js';
 import { Databases, type PersistenceOptions } from '../src/module/databases.js';
 import { tenantTable } from '../src/rls/tenant-table.js';
@@ -17,13 +17,18 @@ export class Device {
   @Column('uuid', { name: 'partner_id' }) partnerId: string;
   @Column('uuid', { name: 'org_id' }) orgId: string;
   @Column('text') name: string;
+  @Column('text', { array: true }) tags: string[];
+  @Column('bytea', { nullable: true, select: false }) secret: Buffer | null;
+  @Column('date', { name: 'installed_on', nullable: true }) installedOn: string | null;
+  @CreateDateColumn({ type: 'timestamptz', name: 'created_at' }) createdAt: Date;
 }
 
 export class AddFleet1700000000000 implements MigrationInterface {
   async up(q: QueryRunner): Promise<void> {
     const all = ['select', 'insert', 'update', 'delete'] as const;
     const owned = 'id uuid primary key, partner_id uuid not null, name text not null';
-    await q.query(`create table device (${owned}, org_id uuid not null, unique (org_id, name))`);
+    await q.query(`create table device (${owned}, org_id uuid not null, tags text[] not null default '{}', secret bytea,
+      installed_on date, created_at timestamptz not null default now(), unique (org_id, name))`);
     await tenantTable(q, { table: 'device', ownership: 'organization', service: all, worker: ['select'] });
     await q.query(`create table principal (${owned})`);
     await tenantTable(q, { table: 'principal', ownership: 'partner', service: all });
@@ -102,8 +107,8 @@ export async function startFleet(
     database,
     gate,
     databases,
-    tenants: new TenantDatabase(databases.servicePool, databases.dataSource),
-    worker: new WorkerDatabase(databases.workerPool, databases.dataSource),
+    tenants: new TenantDatabase(databases),
+    worker: new WorkerDatabase(databases),
     admin,
     stop: async () => {
       await gate.open();

@@ -12,7 +12,7 @@ export * from './errors/serialize-error.js';
 export * from './health/health-registry.js';
 export { Job, type JobOptions } from './jobs/job.decorator.js';
 export * from './limits/client-bucket.js';
-export type { RateLimitKey } from './limits/rate-limit.js';
+export type { RateLimitKey, RateLimitWindow } from './limits/rate-limit.js';
 export * from './limits/rate-limit.decorator.js';
 export * from './limits/rate-limits.service.js';
 export { readRateLimits } from './limits/read-rate-limits.js';
@@ -25,16 +25,22 @@ export * from './redis/redis-connections.js';
 export * from './service-kit.module.js';
 export * from './time/clock.js';
 export * from './tokens.js';
-export * from './dto/field.js';
-export * from './dto/list-fields.js';
-export * from './dto/page.js';
+export { field, fieldOf, type FieldOptions, type FieldRule } from './dto/field.decorator.js';
+export * from './dto/list-fields.decorator.js';
+export * from './dto/page.dto.js';
 export { isStorableText } from './dto/storable.js';
-export * from './dto/text-fields.js';
-export * from './dto/value-fields.js';
-export { OpenDocument } from './validation/field-kind.js';
-export * from './validation/dto-validation.pipe.js';
-export * from './validation/parse-uuid-or-404.pipe.js';
-export * from './validation/read-dto.js';
+export * from './dto/text-fields.decorator.js';
+export {
+  IsFlag,
+  IsInteger,
+  IsIsoDateTime,
+  IsOpenObject,
+  IsUuid,
+  parseIsoDateTime,
+} from './dto/value-fields.decorator.js';
+export { OpenDocument, type DtoSource } from './validation/create-dto.js';
+export { DtoValidationPipe, readDto } from './validation/dto-validation.pipe.js';
+export * from './validation/parse-uuid.pipe.js';
 export { configureApp, type AppOptions } from './bootstrap/configure-app.js';
 export { KitAdapter } from './bootstrap/kit-adapter.js';
 export { startService, type ServiceOptions } from './bootstrap/start-service.js';
@@ -44,7 +50,7 @@ export { ErrorFilter } from './errors/error.filter.js';
 export { toDomainError } from './errors/to-domain-error.js';
 export type { BodyRule } from './http/body-reader.js';
 export { FormFile, TakesFormFile } from './http/form-file.js';
-export type { KitRequest, KitResponse } from './http/kit-request.js';
+export type { AuthenticatedRequest, KitRequest, KitResponse, RequestCaller } from './http/kit-request.js';
 export { API_PREFIX } from './http/path-rules.js';
 export type { ErrorBodyRule, PipelineOptions, TimeoutRule } from './http/pipeline.js';
 export { TrustedProxies } from './http/trusted-proxies.js';

@@ -3,8 +3,8 @@ import { randomInt } from 'node:crypto';
 export interface ApiResponse {
   status: number;
   headers: Headers;
-  /** Parsed JSON, or the text where it is none. */
-  body: any; // eslint-disable-line @typescript-eslint/no-explicit-any -- specs look into answers freely
+  /** Parsed JSON, or the text when it is not JSON. */
+  body: any; // eslint-disable-line @typescript-eslint/no-explicit-any -- specs read any property of a body
   cookies: Record<string, string>;
 }
 
@@ -15,13 +15,10 @@ export interface ApiCredentials {
   headers?: Record<string, string>;
 }
 
-/** A private address nobody else in this run uses, so that limits per address do not meet. */
+/** Returns a random private address, so that clients do not share limits per address. */
 export const freshAddress = (): string => `10.${randomInt(1, 255)}.${randomInt(1, 255)}.${randomInt(1, 255)}`;
 
-/**
- * A client at the edge. Every client comes from an address of its own: the edge is a trusted proxy and passes
- * `X-Forwarded-For` on.
- */
+/** HTTP client of the edge. Each client has its own address: the edge is a trusted proxy, so X-Forwarded-For counts. */
 export class ApiClient {
   constructor(
     readonly baseUrl: string,
@@ -29,7 +26,7 @@ export class ApiClient {
     readonly address: string = freshAddress(),
   ) {}
 
-  /** The same client with other credentials. */
+  /** Returns a client with the same address and other credentials. */
   as(credentials: ApiCredentials): ApiClient {
     return new ApiClient(this.baseUrl, credentials, this.address);
   }
@@ -56,14 +53,19 @@ export class ApiClient {
     const cookies = Object.entries(this.credentials.cookies ?? {});
     if (cookies.length) headers['cookie'] = cookies.map(([name, value]) => `${name}=${value}`).join('; ');
     if (body !== undefined) headers['content-type'] = raw.contentType ?? 'application/json';
-    const answer = await fetch(url, {
+    const response = await fetch(url, {
       method,
       headers,
       redirect: 'manual',
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
-    const text = await answer.text();
-    return { status: answer.status, headers: answer.headers, body: parse(text), cookies: cookiesOf(answer.headers) };
+    const text = await response.text();
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: parse(text),
+      cookies: cookiesOf(response.headers),
+    };
   }
 }
 

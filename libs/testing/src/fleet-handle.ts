@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 
-/** A running fleet, as `./fleet status --json` tells it. */
+/** A running fleet, as reported by `./fleet status --json`. */
 export interface FleetHandle {
   baseUrl: string;
   mailboxUrl: string;
@@ -14,13 +14,13 @@ export interface FleetHandle {
   /** The folder of the log files, relative to the checkout. */
   logs: string;
   admin: { email: string; password: string };
-  /** PostgreSQL, Redis and NATS where they are the fleet's own: what ends is started again at its old address. */
+  /** PostgreSQL, Redis and NATS where they are the fleet's own: a process that ended is started again at the same address. */
   stores: { name: 'postgres' | 'redis' | 'nats'; pid: number }[];
   services: { name: string; state: string; pid: number; port: number; instances: { pid: number; port: number }[] }[];
 }
 
 /**
- * The fleet under test. `./fleet test e2e` starts one of its own and names its status file.
+ * Reads the fleet under test. `./fleet test e2e` starts one and sets the path of its status file.
  * @throws Error when FLEET_STATUS is not set: a behavior spec never guesses which fleet it may disturb
  */
 export function connectToFleet(): FleetHandle {
@@ -30,12 +30,12 @@ export function connectToFleet(): FleetHandle {
 }
 
 /**
- * The same fleet as it is now: processes that ended have others in their place. For specs that kill them; they run in
- * the checkout, with FLEET_DATA_DIR of their fleet.
+ * Reads the current status of the fleet, after processes ended and were replaced. For specs that kill processes; they
+ * run in the checkout, with FLEET_DATA_DIR of their fleet.
  */
-export async function fleetNow(): Promise<FleetHandle> {
+export async function readFleetStatus(): Promise<FleetHandle> {
   const status = [resolve('tools/fleet.mjs'), 'status', '--json'];
-  // exit code 3 while something is not ready: the report is whole all the same
+  // exit code 3 means that a process is not ready; the report is complete
   const { stdout } = await promisify(execFile)(process.execPath, status).catch((error: { stdout: string }) => error);
   return JSON.parse(stdout) as FleetHandle;
 }

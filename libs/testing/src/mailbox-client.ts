@@ -10,17 +10,17 @@ export interface MailboxMessage {
   sentAt: string;
 }
 
-/** Reads the mails and SMS of development. */
+/** Reads the mails and text messages of the development mailbox. */
 export class MailboxClient {
   constructor(private readonly mailboxUrl: string) {}
 
-  /** Newest first. */
+  /** Lists the messages to an address, newest first. */
   async messages(to: string): Promise<MailboxMessage[]> {
-    const answer = await fetch(`${this.mailboxUrl}/messages?to=${encodeURIComponent(to)}`);
-    return ((await answer.json()) as { data: MailboxMessage[] }).data;
+    const response = await fetch(`${this.mailboxUrl}/messages?to=${encodeURIComponent(to)}`);
+    return ((await response.json()) as { data: MailboxMessage[] }).data;
   }
 
-  /** Waits for a message whose text holds a token, and returns that token. */
+  /** Waits for a message whose text contains a token, and returns that token. */
   async token(to: string, subject?: RegExp): Promise<string> {
     return eventually(async () => {
       const message = (await this.messages(to)).find((m) => !subject || subject.test(m.subject));

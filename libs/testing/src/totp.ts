@@ -11,8 +11,8 @@ function base32(secret: string): Buffer {
 }
 
 /**
- * A TOTP code, made without the library the product uses.
- * @param stepOffset  0 = the present 30-second step; 1 = the next one, which the drift allowance accepts
+ * Computes a TOTP code without the library the product uses.
+ * @param stepOffset  0 = the current 30-second step; 1 = the next one, which the drift allowance accepts
  * @returns six digits
  * @see RFC 6238
  */

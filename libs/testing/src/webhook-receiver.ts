@@ -9,16 +9,16 @@ export interface ReceivedDelivery {
   body: { id: string; type: string; timestamp: string; orgId: string; data: Record<string, unknown> };
 }
 
-/** True when the signature is the one SPEC 6.3 describes. */
-export function hasGoodSignature(delivery: ReceivedDelivery, secret: string): boolean {
+/** Returns true when the signature is valid. @see docs/reference/webhooks.md */
+export function hasValidSignature(delivery: ReceivedDelivery, secret: string): boolean {
   const timestamp = String(delivery.headers['x-service-signature-timestamp']);
   const digest = createHmac('sha256', secret).update(`${timestamp}.${delivery.rawBody}`).digest('hex');
   const given = Buffer.from(String(delivery.headers['x-service-signature'] ?? ''));
-  const wanted = Buffer.from(`sha256=${digest}`);
-  return given.length === wanted.length && timingSafeEqual(given, wanted);
+  const expected = Buffer.from(`sha256=${digest}`);
+  return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-/** A receiver on loopback. It answers the statuses it was given, one a request, and 200 from then on. */
+/** Webhook receiver on loopback. Responds with the given statuses, one per request, then with 200. */
 export class WebhookReceiver {
   readonly received: ReceivedDelivery[] = [];
   private server?: Server;
@@ -34,14 +34,14 @@ export class WebhookReceiver {
         const rawBody = Buffer.concat(chunks).toString('utf8');
         const body = JSON.parse(rawBody) as ReceivedDelivery['body'];
         this.received.push({ headers: request.headers, rawBody, body });
-        response.writeHead(this.statuses.shift() ?? 200).end('noted');
+        response.writeHead(this.statuses.shift() ?? 200).end('received');
       });
     });
     await new Promise<void>((resolve) => this.server?.listen(0, '127.0.0.1', resolve));
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/hook`;
   }
 
-  /** Waits until so many requests of a type came in. */
+  /** Waits until `count` requests of a type were received. */
   async waitFor(type: string, count = 1, timeoutMs = 15_000): Promise<ReceivedDelivery[]> {
     return eventually(
       async () => {

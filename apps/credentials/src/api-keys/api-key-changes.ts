@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { CREDENTIAL_CHANGED, type CredentialChanged } from '@rmm/contracts';
+import type { AuditAction, CredentialChanged } from '@rmm/contracts';
 import { AuditTrail, Outbox, type AuditedCaller, type OutboxTransaction } from '@rmm/messaging';
 import type { ApiKey } from './api-key.entity.js';
 
@@ -18,20 +18,20 @@ export class ApiKeyChanges {
   audit(
     tx: OutboxTransaction,
     caller: AuditedCaller,
-    action: string,
+    action: AuditAction,
     { id, name, orgId, partnerId }: Pick<ApiKey, 'id' | 'name' | 'orgId' | 'partnerId'>,
     details: Record<string, unknown>,
   ): Promise<void> {
-    return this.trail.add(tx, caller, action, { type: 'api_key', id, name, orgId, partnerId }, details);
+    return this.trail.record(tx, caller, action, { type: 'api_key', id, name, orgId, partnerId }, details);
   }
 
   /** In the transaction of the change; nothing for no keys. */
   announce(tx: OutboxTransaction, keys: readonly Announced[], reason: CredentialChanged['reason']): Promise<void> {
-    return this.outbox.add(
+    return this.outbox.publish(
       tx,
       keys.map(({ id, partnerId, orgId, keyHash, previousKeyHash }) => ({
         stream: 'broadcast',
-        type: CREDENTIAL_CHANGED,
+        type: 'credential.changed',
         aggregateId: id,
         partnerId,
         orgId,

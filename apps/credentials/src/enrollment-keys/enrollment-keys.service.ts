@@ -58,7 +58,7 @@ export class EnrollmentKeysService {
     return this.tenants.transaction(caller, async (tx) => {
       const given = { partnerId, orgId, siteId, name, keyHash, maxUsage, expiresAt, createdBy: caller.userId };
       const row = await this.repository.insert(tx, given);
-      await this.audit.add(tx, caller, 'enrollment_key.create', resource(row), { siteId, maxUsage, expiresAt });
+      await this.audit.record(tx, caller, 'enrollment_key.create', resource(row), { siteId, maxUsage, expiresAt });
       return toCreatedEnrollmentKeyDto(row, key);
     });
   }
@@ -75,7 +75,7 @@ export class EnrollmentKeysService {
       const maxUsage = dto.maxUsage === undefined ? before.maxUsage : dto.maxUsage;
       const after = await this.repository.rotate(tx, id, { keyHash, maxUsage, expiresAt });
       const details = { before: allowance(before), after: allowance(after) };
-      await this.audit.add(tx, caller, 'enrollment_key.rotate', resource(after), details);
+      await this.audit.record(tx, caller, 'enrollment_key.rotate', resource(after), details);
       return toCreatedEnrollmentKeyDto(after, key);
     });
   }
@@ -85,7 +85,7 @@ export class EnrollmentKeysService {
       const row = await this.repository.lock(tx, id);
       assertSite(caller, row.siteId);
       await this.repository.delete(tx, id);
-      await this.audit.add(tx, caller, 'enrollment_key.delete', resource(row), allowance(row));
+      await this.audit.record(tx, caller, 'enrollment_key.delete', resource(row), allowance(row));
       return { success: true, message: 'Enrollment key deleted' };
     });
   }
@@ -96,7 +96,7 @@ export class EnrollmentKeysService {
       const deletedIds = await this.repository.deleteExpired(tx, caller, orgId);
       const deletedCount = deletedIds.length;
       const purged = { type: 'enrollment_key', orgId, partnerId };
-      await this.audit.add(tx, caller, 'enrollment_key.purge_expired', purged, { deletedCount, deletedIds });
+      await this.audit.record(tx, caller, 'enrollment_key.purge_expired', purged, { deletedCount, deletedIds });
       return { success: true, deletedCount };
     });
   }

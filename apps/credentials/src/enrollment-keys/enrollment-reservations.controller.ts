@@ -1,5 +1,4 @@
 import { Controller } from '@nestjs/common';
-import { MessagePattern, Payload } from '@nestjs/microservices';
 import {
   ENROLLMENT_KEYS_CONFIRM,
   ENROLLMENT_KEYS_RELEASE,
@@ -8,6 +7,7 @@ import {
   type EnrollmentReserveRequest,
   type EnrollmentSettleRequest,
 } from '@rmm/contracts';
+import { RpcHandler } from '@rmm/messaging';
 import { EnrollmentReservations } from './enrollment-reservations.js';
 
 /** What provisioning asks while an agent enrolls. */
@@ -15,18 +15,18 @@ import { EnrollmentReservations } from './enrollment-reservations.js';
 export class EnrollmentReservationsController {
   constructor(private readonly reservations: EnrollmentReservations) {}
 
-  @MessagePattern(ENROLLMENT_KEYS_RESERVE.subject)
-  reserve(@Payload() request: EnrollmentReserveRequest): Promise<EnrollmentReserveReply> {
+  @RpcHandler(ENROLLMENT_KEYS_RESERVE)
+  reserve(request: EnrollmentReserveRequest): Promise<EnrollmentReserveReply> {
     return this.reservations.reserve(request);
   }
 
-  @MessagePattern(ENROLLMENT_KEYS_CONFIRM.subject)
-  async confirm(@Payload() { deviceId }: EnrollmentSettleRequest): Promise<{ settled: boolean }> {
+  @RpcHandler(ENROLLMENT_KEYS_CONFIRM)
+  async confirm({ deviceId }: EnrollmentSettleRequest): Promise<{ settled: boolean }> {
     return { settled: await this.reservations.confirm(deviceId) };
   }
 
-  @MessagePattern(ENROLLMENT_KEYS_RELEASE.subject)
-  async release(@Payload() { deviceId }: EnrollmentSettleRequest): Promise<{ settled: boolean }> {
+  @RpcHandler(ENROLLMENT_KEYS_RELEASE)
+  async release({ deviceId }: EnrollmentSettleRequest): Promise<{ settled: boolean }> {
     return { settled: await this.reservations.release(deviceId) };
   }
 }

@@ -30,9 +30,10 @@ describe('the look-up of a key', () => {
     return { id, key, userId: service.identity.userIdOf(client.token) };
   }
 
-  it('knows nobody by a hash that is none', async () => {
+  it('returns null for an unknown hash and refuses a text that is no hash', async () => {
     expect(await resolve(mintApiKey().key)).toBeNull();
-    expect(await service.ask(CREDENTIALS_KEYS_RESOLVE, { keyHash: "' OR 1=1" })).toBeNull();
+    const refused = service.ask(CREDENTIALS_KEYS_RESOLVE, { keyHash: "' OR 1=1" });
+    await expect(refused).rejects.toMatchObject({ code: 'validation_failed' });
   });
 
   it.each<[string, Partial<AccessSnapshot>]>([

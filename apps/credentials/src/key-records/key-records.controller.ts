@@ -1,5 +1,4 @@
 import { Controller } from '@nestjs/common';
-import { MessagePattern, Payload } from '@nestjs/microservices';
 import {
   CREDENTIALS_KEYS_RECORD_USAGE,
   CREDENTIALS_KEYS_RESOLVE,
@@ -7,6 +6,7 @@ import {
   type KeyUsageRequest,
   type ResolvedKey,
 } from '@rmm/contracts';
+import { RpcHandler } from '@rmm/messaging';
 import { KeyLookup } from './key-lookup.service.js';
 import { KeyUsageService } from './key-usage.service.js';
 
@@ -18,13 +18,13 @@ export class KeyRecordsController {
     private readonly usage: KeyUsageService,
   ) {}
 
-  @MessagePattern(CREDENTIALS_KEYS_RESOLVE.subject)
-  resolve(@Payload() { keyHash }: KeyResolveRequest): Promise<ResolvedKey | null> {
+  @RpcHandler(CREDENTIALS_KEYS_RESOLVE)
+  resolve({ keyHash }: KeyResolveRequest): Promise<ResolvedKey | null> {
     return this.keys.resolve(keyHash);
   }
 
-  @MessagePattern(CREDENTIALS_KEYS_RECORD_USAGE.subject)
-  async recordUsage(@Payload() request: KeyUsageRequest): Promise<{ recorded: number }> {
+  @RpcHandler(CREDENTIALS_KEYS_RECORD_USAGE)
+  async recordUsage(request: KeyUsageRequest): Promise<{ recorded: number }> {
     return { recorded: await this.usage.record(request) };
   }
 }

@@ -1,4 +1,5 @@
-import { rowSecurityProblems, revertMigrations, runMigrations } from '@rmm/persistence';
+import { revertMigrations, runMigrations } from '@rmm/persistence';
+import { rowSecurityProblems } from '@rmm/persistence/testing';
 import { openCredentialsDatabase, type CredentialsDatabase } from '../../test/credentials-database.js';
 import { MIGRATIONS } from './index.js';
 

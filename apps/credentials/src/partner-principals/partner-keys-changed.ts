@@ -1,4 +1,4 @@
-import { CREDENTIAL_CHANGED, type CredentialChanged } from '@rmm/contracts';
+import { type CredentialChanged } from '@rmm/contracts';
 import type { OutgoingMessage } from '@rmm/messaging';
 import type { PartnerPrincipalKey } from './partner-principal-key.entity.js';
 
@@ -21,7 +21,7 @@ export function partnerKeysChanged(
     };
     messages.push({
       stream: 'broadcast',
-      type: CREDENTIAL_CHANGED,
+      type: 'credential.changed',
       aggregateId: principalId,
       partnerId,
       orgId: null,

@@ -54,8 +54,11 @@ export class PartnerKeysService {
       });
       const { keyPrefix, keyHash } = minted.stored;
       const details = { keyId, keyPrefix };
-      await this.audit.add(tx, caller, 'partner_service_principal_key.issue', principalResource(principal), details);
-      await this.outbox.add(tx, partnerKeysChanged([{ ...ownedBy(principal, caller), id: keyId, keyHash }], 'created'));
+      await this.audit.record(tx, caller, 'partner_service_principal_key.issue', principalResource(principal), details);
+      await this.outbox.publish(
+        tx,
+        partnerKeysChanged([{ ...ownedBy(principal, caller), id: keyId, keyHash }], 'created'),
+      );
       return { keyId, key: minted.key, keyPrefix };
     });
   }
@@ -91,8 +94,14 @@ export class PartnerKeysService {
       });
       const { keyPrefix, keyHash } = minted.stored;
       const details = { keyId: id, keyPrefix, rotatedFromId: old.id, rotatedFromPrefix: old.keyPrefix };
-      await this.audit.add(tx, caller, 'partner_service_principal_key.rotate', principalResource(principal), details);
-      await this.outbox.add(tx, [
+      await this.audit.record(
+        tx,
+        caller,
+        'partner_service_principal_key.rotate',
+        principalResource(principal),
+        details,
+      );
+      await this.outbox.publish(tx, [
         ...partnerKeysChanged([old], 'rotated'),
         ...partnerKeysChanged([{ ...ownedBy(principal, caller), id, keyHash }], 'created'),
       ]);
@@ -108,8 +117,14 @@ export class PartnerKeysService {
       if (row.status === 'revoked') return { success: true, alreadyRevoked: true };
       await this.repository.revokeKey(tx, keyId);
       const details = { keyId, keyPrefix: row.keyPrefix };
-      await this.audit.add(tx, caller, 'partner_service_principal_key.revoke', principalResource(principal), details);
-      await this.outbox.add(tx, partnerKeysChanged([row], 'revoked'));
+      await this.audit.record(
+        tx,
+        caller,
+        'partner_service_principal_key.revoke',
+        principalResource(principal),
+        details,
+      );
+      await this.outbox.publish(tx, partnerKeysChanged([row], 'revoked'));
       return { success: true, alreadyRevoked: false };
     });
   }

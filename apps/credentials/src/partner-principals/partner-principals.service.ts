@@ -72,7 +72,7 @@ export class PartnerPrincipalsService {
         sourceCidrs: dto.sourceCidrs ?? [],
         createdBy: caller.userId,
       });
-      await this.audit.add(tx, caller, 'partner_service_principal.create', principalResource(row), {
+      await this.audit.record(tx, caller, 'partner_service_principal.create', principalResource(row), {
         scopes,
         sourceCidrs: row.sourceCidrs,
         expiresAt: row.expiresAt,
@@ -96,11 +96,11 @@ export class PartnerPrincipalsService {
       assertMayGrant(caller, scopesGranted(before, wanted, this.clock.now()), PARTNER_SCOPES);
       const after = await this.repository.update(tx, wanted);
       const changes = differences(before, after);
-      await this.audit.add(tx, caller, 'partner_service_principal.update', principalResource(after), { changes });
+      await this.audit.record(tx, caller, 'partner_service_principal.update', principalResource(after), { changes });
       const isDisabled = after.status === 'disabled' && before.status !== 'disabled';
       const keys = await this.repository.lockedKeys(tx, id);
       const inForce = keys.filter(({ status }) => status === 'active');
-      await this.outbox.add(tx, partnerKeysChanged(inForce, isDisabled ? 'principal_disabled' : 'updated'));
+      await this.outbox.publish(tx, partnerKeysChanged(inForce, isDisabled ? 'principal_disabled' : 'updated'));
       return toPartnerPrincipalDto(after, keys);
     });
   }

@@ -1,7 +1,6 @@
 import { Controller } from '@nestjs/common';
-import { EventPattern, Payload } from '@nestjs/microservices';
-import { PARTNER_CREATED, PARTNER_UPDATED, subjects, type Envelope, type PartnerState } from '@rmm/contracts';
-import { Inbox } from '@rmm/messaging';
+import type { Envelope, PartnerState } from '@rmm/contracts';
+import { Inbox, OnIntegrationEvent } from '@rmm/messaging';
 import { TenantChanges } from './tenant-changes.js';
 
 /** Keeps what key checks need to know of partners: status, and the cap on enrollment keys. */
@@ -12,8 +11,8 @@ export class PartnerDirectoryController {
     private readonly tenants: TenantChanges,
   ) {}
 
-  @EventPattern([PARTNER_CREATED, PARTNER_UPDATED].map((fact) => subjects.internal('identity', fact)))
-  async partnerChanged(@Payload() fact: Envelope<PartnerState>): Promise<void> {
+  @OnIntegrationEvent('partner.created', 'partner.updated')
+  async partnerChanged(fact: Envelope<PartnerState>): Promise<void> {
     const { partnerId, name, status, settings, version } = fact.data;
     await this.inbox.once(fact, async (tx) => {
       await tx.query(
@@ -24,7 +23,7 @@ export class PartnerDirectoryController {
          WHERE partner_directory.version < excluded.version`,
         [partnerId, name, status, settings.enrollment?.maxTtlMinutes ?? null, version],
       );
-      if (fact.type === PARTNER_UPDATED) await this.tenants.partnerChanged(tx, partnerId);
+      if (fact.type === 'partner.updated') await this.tenants.partnerChanged(tx, partnerId);
     });
   }
 }

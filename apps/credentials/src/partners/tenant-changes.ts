@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OrganizationListener } from '@rmm/access';
-import { CREDENTIAL_CHANGED, type CredentialChanged, type OrganizationState } from '@rmm/contracts';
+import { type CredentialChanged, type OrganizationState } from '@rmm/contracts';
 import { Outbox, type OutboxTransaction } from '@rmm/messaging';
 
 /**
@@ -24,8 +24,14 @@ export class TenantChanges implements OrganizationListener {
     tenant: { partnerId: string; orgId: string | null },
     touched: Pick<CredentialChanged, 'partnerIds' | 'orgIds'>,
   ): Promise<void> {
-    const data = { kind: 'api_key', keyIds: [], keyHashes: [], ...touched, reason: 'tenant_changed' } as const;
+    const data: CredentialChanged = {
+      kind: 'api_key',
+      keyIds: [],
+      keyHashes: [],
+      ...touched,
+      reason: 'tenant_changed',
+    };
     const aggregateId = tenant.orgId ?? tenant.partnerId;
-    return this.outbox.add(tx, { stream: 'broadcast', type: CREDENTIAL_CHANGED, aggregateId, ...tenant, data });
+    return this.outbox.publish(tx, { stream: 'broadcast', type: 'credential.changed', aggregateId, ...tenant, data });
   }
 }

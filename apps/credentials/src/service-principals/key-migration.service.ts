@@ -49,7 +49,7 @@ export class KeyMigrationService {
       await this.changes.announce(tx, [key], 'updated');
       const { keyPrefix } = key;
       const details = { keyId, keyPrefix, scopes, revoked: revoked.map((each) => each.keyPrefix) };
-      await this.audit.add(tx, caller, 'service_principal.migrate_key', resource(principal), details);
+      await this.audit.record(tx, caller, 'service_principal.migrate_key', resource(principal), details);
       return toApiKeyDto(migrated, this.clock.now());
     });
   }

@@ -59,7 +59,7 @@ export class ServicePrincipalsService {
       const principal = await this.repository.insert(tx, { partnerId, orgId, name, scopes, createdBy: caller.userId });
       const minted = await this.mint(tx, caller, principal, null);
       const details = { scopes, keyPrefix: minted.keyPrefix };
-      await this.audit.add(tx, caller, 'service_principal.create', resource(principal), details);
+      await this.audit.record(tx, caller, 'service_principal.create', resource(principal), details);
       return { ...toServicePrincipalDto(principal), ...minted };
     });
   }
@@ -75,7 +75,7 @@ export class ServicePrincipalsService {
       const minted = await this.mint(tx, caller, principal, predecessor);
       await this.repository.touch(tx, id, caller.userId, 'active');
       const details = { keyPrefix: minted.keyPrefix, revoked: old.map(({ keyPrefix }) => keyPrefix) };
-      await this.audit.add(tx, caller, 'service_principal.rotate_key', resource(principal), details);
+      await this.audit.record(tx, caller, 'service_principal.rotate_key', resource(principal), details);
       return minted;
     });
   }
@@ -89,7 +89,7 @@ export class ServicePrincipalsService {
       if (principal.status === 'disabled' && ended.length === 0) return toServicePrincipalDto(principal);
       const disabled = await this.repository.touch(tx, id, caller.userId, 'disabled');
       const details = { revoked: ended.map(({ keyPrefix }) => keyPrefix) };
-      await this.audit.add(tx, caller, 'service_principal.disable', resource(disabled), details);
+      await this.audit.record(tx, caller, 'service_principal.disable', resource(disabled), details);
       return toServicePrincipalDto(disabled);
     });
   }

@@ -3,7 +3,7 @@ import {
   WebhookReceiver,
   buildEnrollment,
   connectToFleet,
-  hasGoodSignature,
+  hasValidSignature,
   createOrganization,
   partnerWithMfa,
   untilStatus,
@@ -40,8 +40,8 @@ describe('a device that enrolls', () => {
       'x-service-event-id': delivery?.body.id,
     });
     expect(delivery?.headers['x-service-timestamp']).toBe(delivery?.headers['x-service-signature-timestamp']);
-    expect(delivery && hasGoodSignature(delivery, SECRET)).toBe(true);
-    expect(delivery && hasGoodSignature(delivery, 'another secret')).toBe(false);
+    expect(delivery && hasValidSignature(delivery, SECRET)).toBe(true);
+    expect(delivery && hasValidSignature(delivery, 'another secret')).toBe(false);
     expect(Object.keys(delivery?.body ?? {}).sort()).toEqual(['data', 'id', 'orgId', 'timestamp', 'type']);
     expect(delivery?.body).toMatchObject({
       orgId,

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AccessSnapshots } from '@rmm/access';
-import { ACCESS_CHANGED, type AccessChanged } from '@rmm/contracts';
+import { type AccessChanged } from '@rmm/contracts';
 import { Outbox, type OutboxTransaction } from '@rmm/messaging';
 
 /** Announces changes of people's access: every replica of every service forgets what it knew of them. */
@@ -16,7 +16,7 @@ export class AccessChanges {
     const { userIds = [], roleIds = [], orgIds = [], partnerIds = [] } = change;
     const [aggregateId = 'access'] = [...userIds, ...roleIds, ...orgIds, ...partnerIds];
     const address = { aggregateId, partnerId: null, orgId: null };
-    await this.outbox.add(tx, { stream: 'broadcast', type: ACCESS_CHANGED, ...address, data: change });
+    await this.outbox.publish(tx, { stream: 'broadcast', type: 'access.changed', ...address, data: change });
     tx.afterCommit(() => this.snapshots.invalidate(change));
   }
 }

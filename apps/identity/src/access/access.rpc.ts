@@ -1,5 +1,4 @@
 import { Controller } from '@nestjs/common';
-import { MessagePattern, Payload } from '@nestjs/microservices';
 import {
   IDENTITY_ACCESS_IN_ORGANIZATION,
   IDENTITY_ACCESS_RESOLVE,
@@ -8,6 +7,7 @@ import {
   type AccessResolveRequest,
   type AccessSnapshot,
 } from '@rmm/contracts';
+import { RpcHandler } from '@rmm/messaging';
 import { DatabaseAccessSource } from './access-source.js';
 import { OrganizationAccess } from './organization-access.js';
 
@@ -19,13 +19,13 @@ export class AccessRpc {
     private readonly organizations: OrganizationAccess,
   ) {}
 
-  @MessagePattern(IDENTITY_ACCESS_RESOLVE.subject)
-  resolve(@Payload() request: AccessResolveRequest): Promise<AccessSnapshot | null> {
+  @RpcHandler(IDENTITY_ACCESS_RESOLVE)
+  resolve(request: AccessResolveRequest): Promise<AccessSnapshot | null> {
     return this.source.resolve(request);
   }
 
-  @MessagePattern(IDENTITY_ACCESS_IN_ORGANIZATION.subject)
-  inOrganization(@Payload() request: AccessInOrganizationRequest): Promise<AccessInOrganization | null> {
+  @RpcHandler(IDENTITY_ACCESS_IN_ORGANIZATION)
+  inOrganization(request: AccessInOrganizationRequest): Promise<AccessInOrganization | null> {
     return this.organizations.of(request);
   }
 }

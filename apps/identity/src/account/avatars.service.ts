@@ -44,7 +44,7 @@ export class AvatarsService {
       if (!stored) throw new Error('The avatar that was just stored cannot be read');
       const size = bytes.length;
       const resource = { type: 'user', id: caller.userId, name };
-      await this.audit.add(tx, caller, 'user.avatar.upload', resource, { size, uploadedBytes: upload.length });
+      await this.audit.record(tx, caller, 'user.avatar.upload', resource, { size, uploadedBytes: upload.length });
       return { avatarUrl, size, mime: AVATAR_MIME, updatedAt: stored.updatedAt.toISOString() };
     });
   }
@@ -54,7 +54,7 @@ export class AvatarsService {
     await this.tenants.transaction(caller, async (tx) => {
       const name = await this.setUrl(tx, caller, null);
       await tx.query('delete from avatar where user_id = $1', [caller.userId]);
-      await this.audit.add(tx, caller, 'user.avatar.delete', { type: 'user', id: caller.userId, name });
+      await this.audit.record(tx, caller, 'user.avatar.delete', { type: 'user', id: caller.userId, name });
     });
   }
 

@@ -87,7 +87,7 @@ export class EmailChangeService {
     await this.mail.add(tx, { to: email, template: 'email-change-confirm', values: { name, url }, locale });
     const notice = { name, newEmail: email };
     await this.mail.add(tx, { to: person.email, template: 'email-change-notice', values: notice, locale });
-    await this.audit.add(tx, caller, ACTION, { type: 'user', id: person.id, name }, { newEmail: email });
+    await this.audit.record(tx, caller, ACTION, { type: 'user', id: person.id, name }, { newEmail: email });
     return {
       pendingEmail: email,
       pendingEmailRequestedAt: asked.at.toISOString(),
@@ -111,7 +111,7 @@ export class EmailChangeService {
 
   private async noteRefusal(caller: UserCaller, { id, name }: Person, error: unknown): Promise<void> {
     const reason = REASONS.find(([type]) => error instanceof type)?.[1];
-    if (reason) await this.audit.addDirect(caller, ACTION, { type: 'user', id, name }, { reason }, 'denied');
+    if (reason) await this.audit.recordDirect(caller, ACTION, { type: 'user', id, name }, { reason }, 'denied');
   }
 }
 

@@ -55,6 +55,6 @@ export class ProfileUpdateService {
       name,
       JSON.stringify(mergePreferences(stored.preferences, preferences)),
     ]);
-    await this.audit.add(tx, caller, 'user.profile.update', { type: 'user', id: caller.userId, name }, { fields });
+    await this.audit.record(tx, caller, 'user.profile.update', { type: 'user', id: caller.userId, name }, { fields });
   }
 }

@@ -31,7 +31,7 @@ export class AuditExportService {
     await this.logs.assertOrganizationAccess(caller, filters);
     await this.limits.hit(this.config.limits.auditExport, caller.userId);
     const resource = { type: 'audit_log', name: 'Audit trail', id: caller.orgId ?? caller.partnerId };
-    await this.audit.addDirect(caller, 'audit.export', resource, { format, filters: { ...filters } });
+    await this.audit.recordDirect(caller, 'audit.export', resource, { format, filters: { ...filters } });
     const pages = this.logs.pages(caller, filters, PAGE);
     const first = await pages.next();
     const file = AUDIT_FILES[format];

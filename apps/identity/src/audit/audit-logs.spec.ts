@@ -252,6 +252,7 @@ describe('the audit trail', () => {
       const reader = tenants.reader.bind(tenants);
       const pages = { read: 0 };
       jest.spyOn(tenants, 'reader').mockImplementation((caller) => ({
+        ...reader(caller),
         query: async (sql, params) => {
           await before(++pages.read);
           return reader(caller).query(sql, params);

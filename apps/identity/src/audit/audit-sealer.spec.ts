@@ -225,7 +225,7 @@ describe('the sealing of audit rows', () => {
       await runInContext({ requestId: 'r', userAgent: 'Spec\r\n2026 forged line' }, () =>
         identity.app
           .get(WorkerDatabase)
-          .transaction((tx) => identity.app.get(AuditTrail).add(tx, caller, 'a.b', { type: 't' })),
+          .transaction((tx) => identity.app.get(AuditTrail).record(tx, caller, 'user.update', { type: 't' })),
       );
       expect((await sealed(partnerId, 1))[0].user_agent).toBe('Spec 2026 forged line');
     });

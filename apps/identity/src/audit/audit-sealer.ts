@@ -22,7 +22,7 @@ export class AuditSealer implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    this.batches.subscribeBatch(
+    this.batches.subscribe(
       {
         stream: 'audit',
         durable: 'identity-audit',

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { UserCaller } from '@rmm/access';
-import { Cursors, keysetPage, type TenantContext } from '@rmm/persistence';
+import { bindParameters, Cursors, keysetPage, type SqlParams, type TenantContext } from '@rmm/persistence';
 import pg from 'pg';
 import { minuteOf } from '../../test/audit-rows.js';
 import { IdentityFleet } from '../../test/identity-fleet.js';
@@ -73,13 +73,14 @@ describe('a search of the audit trail', () => {
     const caller = { tenant } as UserCaller;
     const plans: Node[] = [];
     const executor = {
-      query: async <Row>(sql: string, params: readonly unknown[] = []): Promise<Row[]> => {
+      query: async <Row>(sql: string, params?: SqlParams): Promise<Row[]> => {
+        const { text, values } = bindParameters(sql, params);
         await client.query('begin');
         for (const [name, value] of settingsOf(tenant))
           await client.query('select set_config($1, $2, true)', [name, value]);
         const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: Node }] }>(
-          `explain (analyze, format json) ${sql}`,
-          params as unknown[],
+          `explain (analyze, format json) ${text}`,
+          values,
         );
         await client.query('commit');
         plans.push(rows[0]['QUERY PLAN'][0].Plan);

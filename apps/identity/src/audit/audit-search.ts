@@ -16,11 +16,11 @@ const SORT: KeysetQuery['sort'] = [
 
 /** What an index narrows no further stands here whether asked for or not, so that few texts are prepared. */
 const WITHIN = [
-  '($1::text is null or resource_type = $1)',
-  '($2::text is null or result = $2)',
-  '($3::text is null or starts_with(action, $3))',
-  "timestamp >= coalesce($4::timestamptz, '-infinity')",
-  "timestamp < coalesce($5::timestamptz, 'infinity')",
+  '(:resourceType::text is null or resource_type = :resourceType)',
+  '(:result::text is null or result = :result)',
+  '(:prefix::text is null or starts_with(action, :prefix))',
+  "timestamp >= coalesce(:from::timestamptz, '-infinity')",
+  "timestamp < coalesce(:to::timestamptz, 'infinity')",
 ];
 
 /** A row as PostgreSQL hands it out. */
@@ -36,20 +36,21 @@ export function auditSearch(
 ): Pick<KeysetQuery, 'select' | 'from' | 'where' | 'params' | 'sort'> {
   const { action, resourceType, result, from, to } = filters;
   const prefix = action?.endsWith('.*') ? action.slice(0, -1) : null;
-  const params: unknown[] = [resourceType ?? null, result ?? null, prefix, from ?? null, to ?? null];
+  const params: Record<string, unknown> = { resourceType, result, prefix, from, to };
   const conditions = [...WITHIN];
-  const must = (condition: (parameter: string) => string, value: unknown) => {
+  const add = (name: string, condition: string, value: unknown) => {
     if (value === undefined || value === null) return;
-    conditions.push(condition(`$${params.push(value)}`));
+    conditions.push(condition);
+    params[name] = value;
   };
   const { scope, partnerId, orgId, orgAccess, orgIds } = caller.tenant;
-  if (scope === 'organization') must((p) => `org_id = ${p}::uuid`, orgId);
-  if (scope === 'partner') must((p) => `partner_id = ${p}::uuid`, partnerId);
-  if (scope === 'partner' && orgAccess === 'selected') must((p) => `org_id = any(${p}::uuid[])`, orgIds);
-  must((p) => `org_id = ${p}::uuid`, filters.orgId);
-  must((p) => `actor_id = ${p}::text`, filters.actorId);
-  must((p) => `resource_id = ${p}::text`, filters.resourceId);
-  if (prefix === null) must((p) => `action = ${p}::text`, action);
+  if (scope === 'organization') add('tenantOrgId', 'org_id = :tenantOrgId::uuid', orgId);
+  if (scope === 'partner') add('tenantPartnerId', 'partner_id = :tenantPartnerId::uuid', partnerId);
+  if (scope === 'partner' && orgAccess === 'selected') add('tenantOrgIds', 'org_id = any(:tenantOrgIds::uuid[])', orgIds);
+  add('orgId', 'org_id = :orgId::uuid', filters.orgId);
+  add('actorId', 'actor_id = :actorId::text', filters.actorId);
+  add('resourceId', 'resource_id = :resourceId::text', filters.resourceId);
+  if (prefix === null) add('action', 'action = :action::text', action);
   return { select: SELECT, from: 'audit_entry', where: conditions.join(' and '), params, sort: SORT };
 }
 

@@ -58,7 +58,12 @@ export class ChainVerificationService {
     const stretch = stretchOf(ends, { from, to });
     const { checkedRows, broken } = stretch ? await this.walk(chain, stretch, ends) : { checkedRows: 0, broken: null };
     const resource = { type: 'audit_log', name: 'Audit trail', id: partnerId, partnerId, orgId: null };
-    await this.audit.addDirect(caller, 'audit.verify', resource, { verified: broken === null, checkedRows, from, to });
+    await this.audit.recordDirect(caller, 'audit.verify', resource, {
+      verified: broken === null,
+      checkedRows,
+      from,
+      to,
+    });
     const { head } = ends;
     return {
       data: {

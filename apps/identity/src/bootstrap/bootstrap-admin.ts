@@ -39,7 +39,7 @@ export class BootstrapAdmin {
       );
       if (!user) throw new Error('BOOTSTRAP_ADMIN_EMAIL belongs to an account that is no system user');
       const resource = { type: 'user', id: user.id, name: admin.email };
-      await this.audit.add(tx, SYSTEM_CALLER, 'user.bootstrap', resource);
+      await this.audit.record(tx, SYSTEM_CALLER, 'user.bootstrap', resource);
       return true;
     });
     if (made) this.logger.info({ email: admin.email }, 'The platform administrator was made');

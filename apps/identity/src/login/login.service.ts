@@ -112,7 +112,7 @@ export class LoginService {
     const address = currentContext()?.ipAddress;
     const ranges = list.map(parseCidr).filter((range) => range !== null);
     if (address !== undefined && cidrsContain(ranges, address)) return;
-    await this.audit.addDirect(
+    await this.audit.recordDirect(
       selfCaller(person, membership),
       'ip_allowlist.denied',
       { type: 'user', id: person.id },
@@ -125,7 +125,7 @@ export class LoginService {
   private async refuse(email: string, person: Person | null, reason: LoginRefusal): Promise<never> {
     const membership = person?.memberships[0] ?? null;
     const caller = person ? selfCaller(person, membership) : stranger(email);
-    await this.audit.addDirect(
+    await this.audit.recordDirect(
       caller,
       'user.login.failed',
       { type: 'user', id: person?.id ?? null, name: person?.name ?? null },
@@ -138,7 +138,7 @@ export class LoginService {
   private async tellOfLock(person: Person): Promise<void> {
     const membership = person.memberships[0] ?? null;
     await this.worker.transaction(async (tx) => {
-      await this.audit.add(
+      await this.audit.record(
         tx,
         selfCaller(person, membership),
         'auth.login.account_locked',

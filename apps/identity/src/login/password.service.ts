@@ -38,7 +38,7 @@ export class PasswordService {
       await this.currentPassword.prove(caller, person, currentPassword);
     } catch (error) {
       if (!(error instanceof CurrentPasswordWrong)) throw error;
-      await this.audit.addDirect(caller, 'user.password.change', self, { reason: 'wrong_password' }, 'failure');
+      await this.audit.recordDirect(caller, 'user.password.change', self, { reason: 'wrong_password' }, 'failure');
       throw error;
     }
     await assertStrongPassword(newPassword, person);
@@ -56,7 +56,7 @@ export class PasswordService {
       if (changed.length === 0) throw new CurrentPasswordWrong();
       await this.sessions.revokeAll(tx, person.id, 'password_change');
       await this.access.announce(tx, { userIds: [person.id], reason: 'password_change' });
-      await this.audit.add(tx, caller, 'user.password.change', self);
+      await this.audit.record(tx, caller, 'user.password.change', self);
       await this.mail.add(tx, { to: person.email, template: 'password-changed', values: { name: person.name } });
     });
   }

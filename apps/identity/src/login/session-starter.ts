@@ -55,7 +55,7 @@ export class SessionStarter {
       this.opener.open(tx, person, membership, options),
       tx.query('update user_account set last_login_at = now() where id = $1', [person.id]),
       this.devices.note(tx, person, options.method),
-      this.audit.add(tx, selfCaller(person, membership), 'user.login', self, { method: options.method, mfa }),
+      this.audit.record(tx, selfCaller(person, membership), 'user.login', self, { method: options.method, mfa }),
       this.tellWebhooks(tx, person, membership, options, mfa),
     ]);
     return { person, opened, verdict };
@@ -90,7 +90,7 @@ export class SessionStarter {
   ): Promise<void> {
     if (orgId === null || method === 'registration') return;
     const data: UserLogin = { userId: person.id, email: person.email, mfa, method };
-    await this.outbox.add(tx, {
+    await this.outbox.publish(tx, {
       stream: 'events',
       type: 'user.login',
       aggregateId: person.id,

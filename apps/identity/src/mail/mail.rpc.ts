@@ -1,6 +1,6 @@
 import { Controller } from '@nestjs/common';
-import { MessagePattern, Payload } from '@nestjs/microservices';
 import { IDENTITY_MAIL_SEND, type MailSendRequest } from '@rmm/contracts';
+import { RpcHandler } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
 import { BadRequestError } from '@rmm/service-kit';
 import { MailAudienceRepository } from './mail-audience.repository.js';
@@ -20,8 +20,8 @@ export class MailRpc {
   ) {}
 
   /** @throws BadRequestError  for a template that is not open to other services */
-  @MessagePattern(IDENTITY_MAIL_SEND.subject)
-  async send(@Payload() request: MailSendRequest): Promise<{ accepted: boolean }> {
+  @RpcHandler(IDENTITY_MAIL_SEND)
+  async send(request: MailSendRequest): Promise<{ accepted: boolean }> {
     const { idempotencyKey, to, template, values } = request;
     const open = OPEN.find((name) => name === template);
     if (!open) throw new BadRequestError(undefined, { message: `No mail "${template}" for other services` });

@@ -88,7 +88,7 @@ export class MfaDisableService {
       if (!epochs) throw new MfaNotEnabled();
       const self = { type: 'user', id: person.id, name: person.name };
       const proof = recoveryCode === null ? 'totp' : 'recovery';
-      await this.audit.add(tx, caller, 'auth.mfa.disable', self, { method: person.mfaMethod, proof });
+      await this.audit.record(tx, caller, 'auth.mfa.disable', self, { method: person.mfaMethod, proof });
       await this.mail.add(tx, { to: person.email, template: 'mfa-disabled', values: { name: person.name } });
       return this.factorSession.reissue(tx, caller, { ...person, ...epochs }, membership);
     });
@@ -97,7 +97,7 @@ export class MfaDisableService {
 
   private async refuse(caller: UserCaller, { id, name }: Person, reason: Refusal, error: Error): Promise<never> {
     const result = reason === 'policy' ? 'denied' : 'failure';
-    await this.audit.addDirect(caller, 'auth.mfa.disable.failed', { type: 'user', id, name }, { reason }, result);
+    await this.audit.recordDirect(caller, 'auth.mfa.disable.failed', { type: 'user', id, name }, { reason }, result);
     throw error;
   }
 }

@@ -64,7 +64,7 @@ export class MfaLoginService {
       if (kind === 'recovery') {
         if (!(await this.codes.useRecoveryCode(tx, person.id, code))) throw new MfaCodeInvalid();
         const self = { type: 'user', id: person.id, name: person.name };
-        await this.audit.add(tx, selfCaller(person, membership), 'auth.mfa.recovery_code.used', self);
+        await this.audit.record(tx, selfCaller(person, membership), 'auth.mfa.recovery_code.used', self);
       }
       const proven = { mfa: true, factorProven: true, passwordProven: true };
       return this.starter.start(tx, person, membership, { method: 'password', ...proven });
@@ -81,7 +81,7 @@ export class MfaLoginService {
   }
 
   private async refuse(person: Person, membership: LiveMembership, method: VerifyMethod): Promise<never> {
-    await this.audit.addDirect(
+    await this.audit.recordDirect(
       selfCaller(person, membership),
       'user.login.failed',
       { type: 'user', id: person.id, name: person.name },

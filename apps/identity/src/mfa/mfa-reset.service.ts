@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
-import { USER_MFA_RESET, type UserMfaReset } from '@rmm/contracts';
+import { type UserMfaReset } from '@rmm/contracts';
 import { AuditTrail, Outbox, type AuditedResource } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
 import { ForbiddenError, NotFoundError, type DomainError } from '@rmm/service-kit';
@@ -50,7 +50,7 @@ export class MfaResetService {
   }
 
   private async deny(caller: UserCaller, resource: AuditedResource, error: DomainError): Promise<never> {
-    await this.audit.addDirect(caller, 'user.mfa_reset', resource, { reason: error.code }, 'denied');
+    await this.audit.recordDirect(caller, 'user.mfa_reset', resource, { reason: error.code }, 'denied');
     throw error;
   }
 
@@ -62,11 +62,11 @@ export class MfaResetService {
       const sessions = await this.sessions.revokeAll(tx, userId, 'mfa_reset');
       await this.access.announce(tx, { userIds: [userId], reason: 'mfa_reset' });
       const details = { method: person.mfaMethod, sessions };
-      await this.audit.add(tx, caller, 'user.mfa_reset', { ...resource, name: person.name }, details);
+      await this.audit.record(tx, caller, 'user.mfa_reset', { ...resource, name: person.name }, details);
       const data: UserMfaReset = { userId, mfaEpoch: epochs.mfaEpoch };
-      await this.outbox.add(tx, {
+      await this.outbox.publish(tx, {
         stream: 'internal',
-        type: USER_MFA_RESET,
+        type: 'user.mfa_reset',
         aggregateId: userId,
         aggregateVersion: epochs.mfaEpoch,
         ...ownerOf(axis),

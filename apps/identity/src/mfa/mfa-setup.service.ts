@@ -59,7 +59,7 @@ export class MfaSetupService {
     const setup: TotpSetup = { secret: newTotpSecret(), recoveryCodes: newRecoveryCodes() };
     await this.setups.start(caller.userId, caller.sessionId, setup);
     const self = { type: 'user', id: person.id, name: person.name };
-    await this.audit.addDirect(caller, 'auth.mfa.setup', self, { method: 'totp' });
+    await this.audit.recordDirect(caller, 'auth.mfa.setup', self, { method: 'totp' });
     const otpAuthUrl = totpUrl(setup.secret, caller.email, this.config.mfa.issuer);
     return { ...setup, otpAuthUrl, qrCodeDataUrl: await qrcode.toDataURL(otpAuthUrl) };
   }
@@ -79,7 +79,7 @@ export class MfaSetupService {
     const grantId = await this.existing.check(caller, person, stepUpGrantId);
     if (!(await this.codes.checkSecret(userId, setup.secret, code))) {
       const self = { type: 'user', id: userId, name: person.name };
-      await this.audit.addDirect(caller, 'auth.mfa.setup.failed', self, {}, 'failure');
+      await this.audit.recordDirect(caller, 'auth.mfa.setup.failed', self, {}, 'failure');
       throw new MfaCodeInvalid();
     }
     await this.existing.consume(grantId);
@@ -116,7 +116,7 @@ export class MfaSetupService {
       if (!(await this.factors.insertTotp(tx, person.id, sealed))) throw new MfaAlreadyEnabled();
       await this.factors.replaceRecoveryCodes(tx, person.id, hashes);
       const self = { type: 'user', id: person.id, name: person.name };
-      await this.audit.add(tx, caller, 'auth.mfa.enable', self, { method: 'totp' });
+      await this.audit.record(tx, caller, 'auth.mfa.enable', self, { method: 'totp' });
       await this.mail.add(tx, { to: person.email, template: 'mfa-enabled', values: { name: person.name } });
       return this.factorSession.reissue(tx, caller, { ...person, ...epochs }, membership);
     };

@@ -39,7 +39,7 @@ export class RecoveryCodesService {
       if (!epochs) throw new UnauthenticatedError();
       await this.factors.replaceRecoveryCodes(tx, person.id, hashes);
       const self = { type: 'user', id: person.id, name: person.name };
-      await this.audit.add(tx, caller, 'auth.mfa.recovery_codes.rotate', self, { count: hashes.length });
+      await this.audit.record(tx, caller, 'auth.mfa.recovery_codes.rotate', self, { count: hashes.length });
       return this.factorSession.reissue(tx, caller, { ...person, ...epochs }, membership);
     });
     return { session: await this.opener.issue(opened), recoveryCodes };

@@ -42,7 +42,7 @@ export class StepUpService {
     // Nobody knows a grant before it is answered, so it may exist before a recovery code is used up for it.
     const grantId = await this.grants.issue(caller, person, operation);
     if (!(await this.prove(caller, person, method, code, operation))) {
-      await this.audit.addDirect(caller, 'auth.mfa.stepup.failed', selfOf(person), { method, operation }, 'failure');
+      await this.audit.recordDirect(caller, 'auth.mfa.stepup.failed', selfOf(person), { method, operation }, 'failure');
       throw new MfaProofInvalid();
     }
     await this.limits.reset(this.config.limits.mfaStepUp, caller.userId);
@@ -61,9 +61,9 @@ export class StepUpService {
       const self = selfOf(person);
       if (method === 'recovery') {
         if (!(await this.codes.useRecoveryCode(tx, person.id, code))) return false;
-        await this.audit.add(tx, caller, 'auth.mfa.recovery_code.used', self);
+        await this.audit.record(tx, caller, 'auth.mfa.recovery_code.used', self);
       }
-      await this.audit.add(tx, caller, 'auth.mfa.stepup.granted', self, { method, operation });
+      await this.audit.record(tx, caller, 'auth.mfa.stepup.granted', self, { method, operation });
       return true;
     });
   }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
-import { PARTNER_UPDATED, type PartnerState } from '@rmm/contracts';
+import { type PartnerState } from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { TenantDatabase, WorkerDatabase, type TenantTransaction, type WorkerTransaction } from '@rmm/persistence';
 import { NotFoundError, ValidationError } from '@rmm/service-kit';
@@ -100,9 +100,9 @@ export class PartnerChangesService {
   }
 
   private async tell(tx: Transaction, caller: UserCaller, { before, after }: Change): Promise<void> {
-    await this.outbox.add(tx, {
+    await this.outbox.publish(tx, {
       stream: 'internal',
-      type: PARTNER_UPDATED,
+      type: 'partner.updated',
       aggregateId: after.id,
       aggregateVersion: after.version,
       partnerId: after.id,
@@ -119,7 +119,7 @@ export class PartnerChangesService {
     const fields = Object.keys(dto).filter((field) => field !== 'settings' || hasMoreThanSecurity(dto.settings));
     if (fields.length === 0) return;
     const status = before.status === after.status ? {} : { status: { from: before.status, to: after.status } };
-    await this.audit.add(tx, caller, 'partner.update', resourceOf(after), { fields, ...status });
+    await this.audit.record(tx, caller, 'partner.update', resourceOf(after), { fields, ...status });
   }
 }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { PARTNER_UPDATED, subjects, type Envelope, type PartnerState } from '@rmm/contracts';
+import { subjects, type Envelope, type PartnerState } from '@rmm/contracts';
 import { NatsLink } from '@rmm/messaging';
 import { eventually } from '@rmm/testing-services';
 import { expectStatus, IdentityFleet, PASSWORD, type RunningIdentity } from '../../test/identity-fleet.js';
@@ -18,7 +18,7 @@ describe('changing a partner', () => {
     root = await signInAdmin(identity);
     onlooker = new NatsLink({ url: fleet.nats.adminUrl, name: 'onlooker' });
     await onlooker.open();
-    onlooker.connection.subscribe(subjects.internal('identity', PARTNER_UPDATED), {
+    onlooker.connection.subscribe(subjects.internal('identity', 'partner.updated'), {
       callback: (_, message) => void facts.push(message.json<Envelope<PartnerState>>()),
     });
     await onlooker.connection.flush();

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { PARTNER_CREATED, type Actor, type PartnerState, type PartnerStatus } from '@rmm/contracts';
+import { type Actor, type PartnerState, type PartnerStatus } from '@rmm/contracts';
 import { Outbox, type OutboxTransaction } from '@rmm/messaging';
 import type { PartnerType } from './partner.entity.js';
 import { freeSlug, slugOf } from './partner-slug.js';
@@ -14,7 +14,7 @@ export interface NewPartner {
   timezone?: string;
   signupIp?: string | null;
   /** Sign-up: provisioning is to make the first organization and site. */
-  makeFirstOrganization: boolean;
+  createFirstOrganization: boolean;
   actor: Actor;
 }
 
@@ -49,11 +49,11 @@ export class PartnerMaker {
       timezone: partner.timezone ?? 'UTC',
       settings: {},
       version: 1,
-      makeFirstOrganization: partner.makeFirstOrganization,
+      createFirstOrganization: partner.createFirstOrganization,
     };
-    await this.outbox.add(tx, {
+    await this.outbox.publish(tx, {
       stream: 'internal',
-      type: PARTNER_CREATED,
+      type: 'partner.created',
       aggregateId: row.id,
       aggregateVersion: 1,
       partnerId: row.id,

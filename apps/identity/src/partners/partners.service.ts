@@ -51,10 +51,10 @@ export class PartnersService {
     const made = await this.worker.transaction(async (tx) => {
       const { id, name, slug, adminRoleId } = await this.maker.make(tx, {
         ...partner,
-        makeFirstOrganization: false,
+        createFirstOrganization: false,
         actor: caller.actor,
       });
-      await this.audit.add(tx, caller, 'partner.create', { type: 'partner', id, name, partnerId: id }, { slug });
+      await this.audit.record(tx, caller, 'partner.create', { type: 'partner', id, name, partnerId: id }, { slug });
       const { account, delivery } = await this.inviter.invite(tx, caller, {
         axis: { kind: 'partner', partnerId: id },
         email: admin.email,

@@ -78,7 +78,7 @@ export class PasswordResetService {
     await this.sessions.revokeAll(tx, id, 'password_reset');
     await this.access.announce(tx, { userIds: [id], reason: 'password_reset' });
     const caller = selfCaller(person, person.memberships[0] ?? null);
-    await this.audit.add(tx, caller, 'user.password.reset', { type: 'user', id, name });
+    await this.audit.record(tx, caller, 'user.password.reset', { type: 'user', id, name });
     await this.mail.add(tx, { to: email, template: 'password-changed', values: { name } });
     return true;
   }
@@ -87,7 +87,7 @@ export class PasswordResetService {
   private async refuse(person: Person | null): Promise<never> {
     const caller = person ? selfCaller(person, person.memberships[0] ?? null) : stranger();
     const resource = { type: 'user', id: person?.id ?? null, name: person?.name ?? null };
-    await this.audit.addDirect(caller, 'user.password.reset', resource, { reason: 'token_invalid' }, 'failure');
+    await this.audit.recordDirect(caller, 'user.password.reset', resource, { reason: 'token_invalid' }, 'failure');
     throw new ResetTokenInvalid();
   }
 }

@@ -54,7 +54,10 @@ export class AddressConfirmationService {
     await this.sessions.revokeAll(tx, id, 'email_change');
     await this.access.announce(tx, { userIds: [id], reason: 'email_change' });
     const resource = { type: 'user', id, name };
-    await this.audit.add(tx, callerOf(person), 'auth.email.change.committed', resource, { oldEmail, newEmail: email });
+    await this.audit.record(tx, callerOf(person), 'auth.email.change.committed', resource, {
+      oldEmail,
+      newEmail: email,
+    });
     const values = { name, newEmail: email };
     await this.mail.add(tx, { to: oldEmail, template: 'email-changed', values, locale: localeOf(person) });
     return { verified: true, purpose: 'email_change', email };
@@ -66,7 +69,7 @@ export class AddressConfirmationService {
       `update user_account set email_verified_at = coalesce(email_verified_at, now()), updated_at = now() where id = $1`,
       [id],
     );
-    await this.audit.add(tx, callerOf(person), 'auth.email_verified', { type: 'user', id, name });
+    await this.audit.record(tx, callerOf(person), 'auth.email_verified', { type: 'user', id, name });
     return { verified: true, purpose: 'email_verification', email };
   }
 }

@@ -1,4 +1,4 @@
-import { PARTNER_CREATED, subjects, type Envelope, type PartnerState } from '@rmm/contracts';
+import { subjects, type Envelope, type PartnerState } from '@rmm/contracts';
 import { natsOptions } from '@rmm/messaging';
 import { eventually } from '@rmm/testing-services';
 import { connect } from 'nats';
@@ -113,19 +113,19 @@ describe('sign-up', () => {
 
   it('tells the fleet by a fact that asks for the first organization, and the audit trail', async () => {
     const nats = await connect(natsOptions(fleet.nats.adminUrl, 'spec'));
-    const facts = nats.subscribe(subjects.internal('identity', PARTNER_CREATED), { max: 1 });
+    const facts = nats.subscribe(subjects.internal('identity', 'partner.created'), { max: 1 });
     await nats.flush();
     const partner = await registerPartner(identity, 'Told Everywhere');
     for await (const message of facts) {
       expect(message.json<Envelope<PartnerState>>()).toMatchObject({
-        type: PARTNER_CREATED,
+        type: 'partner.created',
         partnerId: partner.partnerId,
         aggregateVersion: 1,
         data: {
           partnerId: partner.partnerId,
           name: 'Told Everywhere',
           slug: 'told-everywhere',
-          makeFirstOrganization: true,
+          createFirstOrganization: true,
         },
       });
     }

@@ -43,7 +43,7 @@ export class ResendVerificationService {
       const url = `${this.config.publicAppUrl}/verify-email?token=${key}`;
       await this.mail.add(tx, { to: email, template: 'verify-address', values: { name: person.name, url } });
       const resource = { type: 'user', id: person.id, name: person.name };
-      await this.audit.add(tx, caller, 'auth.verification_resent', resource);
+      await this.audit.record(tx, caller, 'auth.verification_resent', resource);
     });
   }
 }

@@ -53,7 +53,7 @@ export class SignUpService {
       await this.repository.park(tx, keyHash, { companyName, email, name, passwordHash, ipAddress, userAgent });
       const url = `${this.config.publicAppUrl}/verify-email?token=${key}`;
       await this.mail.add(tx, { to: email, template: 'verify-registration', values: { name, companyName, url } });
-      await this.audit.add(tx, stranger(email), 'auth.registration.requested', {
+      await this.audit.record(tx, stranger(email), 'auth.registration.requested', {
         type: 'registration',
         name: companyName,
       });

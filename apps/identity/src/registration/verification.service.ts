@@ -49,7 +49,7 @@ export class VerificationService {
     const confirmed = tokenHash && !made ? await this.addresses.confirm(tokenHash) : null;
     if (confirmed) return confirmed;
     if (!made) {
-      await this.audit.addDirect(stranger(), 'auth.email_verify_failed', { type: 'registration' }, {}, 'failure');
+      await this.audit.recordDirect(stranger(), 'auth.email_verify_failed', { type: 'registration' }, {}, 'failure');
       throw new VerificationInvalid();
     }
     if (made === 'taken') return { verified: false, status: 'sign_in' };
@@ -74,7 +74,7 @@ export class VerificationService {
     const partner = await this.partners.make(tx, {
       name: pending.companyName,
       signupIp: pending.ipAddress,
-      makeFirstOrganization: true,
+      createFirstOrganization: true,
       actor: actorOf(self),
     });
     await tx.query(
@@ -86,8 +86,11 @@ export class VerificationService {
     if (!person || !membership) throw new Error('The account that was just made cannot be read');
     const caller = selfCaller(self, membership);
     const resource = { type: 'partner', id: partner.id, name: partner.name };
-    await this.audit.add(tx, caller, 'partner.create', resource, { slug: partner.slug, signupIp: pending.ipAddress });
-    await this.audit.add(tx, caller, 'auth.email_verified', { type: 'user', id: userId, name: person.name });
+    await this.audit.record(tx, caller, 'partner.create', resource, {
+      slug: partner.slug,
+      signupIp: pending.ipAddress,
+    });
+    await this.audit.record(tx, caller, 'auth.email_verified', { type: 'user', id: userId, name: person.name });
     const options = { method: 'registration', mfa: false } as const;
     return { partner, started: await this.starter.start(tx, person, membership, options) };
   }

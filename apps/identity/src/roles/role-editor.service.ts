@@ -41,7 +41,11 @@ export class RoleEditor {
       if (parentRoleId !== null) tree.assertParent(null, parentRoleId);
       this.grants.assertHeld(caller, tree.inForceWith(own, parentRoleId));
       const role = await this.store(tx, axis, { name, description, parentRoleId, forceMfa }, own);
-      await this.audit.add(tx, caller, 'role.create', resourceOf(role), { permissions: own, parentRoleId, forceMfa });
+      await this.audit.record(tx, caller, 'role.create', resourceOf(role), {
+        permissions: own,
+        parentRoleId,
+        forceMfa,
+      });
       return role;
     });
   }
@@ -78,7 +82,7 @@ export class RoleEditor {
       const roleIds = [roleId, ...tree.descendants(roleId)];
       await this.access.announce(tx, { roleIds, reason: 'role_changed' });
       const details = { fields: Object.keys(fields).filter((key) => key in dto), ...differences(before, after, own) };
-      await this.audit.add(tx, caller, 'role.update', resourceOf({ ...before, name: after.name }), details);
+      await this.audit.record(tx, caller, 'role.update', resourceOf({ ...before, name: after.name }), details);
       return this.stored(tx, axis, roleId);
     });
   }
@@ -93,7 +97,7 @@ export class RoleEditor {
       if (childRoleCount > 0) throw new RoleHasChildren(childRoleCount);
       await this.writer.remove(tx, roleId);
       const details = { permissions: role.permissions, parentRoleId: role.parentRoleId };
-      await this.audit.add(tx, caller, 'role.delete', resourceOf(role), details);
+      await this.audit.record(tx, caller, 'role.delete', resourceOf(role), details);
     });
   }
 
@@ -108,7 +112,7 @@ export class RoleEditor {
       const fields = { name, description, parentRoleId: null, forceMfa: source.forceMfa };
       const role = await this.store(tx, axis, fields, permissions);
       const details = { sourceRoleId: sourceId, sourceRoleName: source.name, permissions };
-      await this.audit.add(tx, caller, 'role.clone', resourceOf(role), details);
+      await this.audit.record(tx, caller, 'role.clone', resourceOf(role), details);
       return role;
     });
   }

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import {
-  ORGANIZATION_SECURITY_UPDATED,
   type ApplySecurityPolicyRequest,
   type OrganizationSecurity,
   type OrganizationSecurityState,
@@ -79,9 +78,9 @@ export class OrganizationPoliciesService {
 
   private async tell(tx: WorkerTransaction, editor: PolicyEditor, data: OrganizationSecurityState): Promise<void> {
     const { orgId, partnerId, version } = data;
-    await this.outbox.add(tx, {
+    await this.outbox.publish(tx, {
       stream: 'internal',
-      type: ORGANIZATION_SECURITY_UPDATED,
+      type: 'organization.security_policy_updated',
       aggregateId: orgId,
       aggregateVersion: version,
       partnerId,

@@ -52,12 +52,12 @@ export class PolicyChanges {
 
   /** The row of a change, in its transaction. */
   async record(
-    tx: Parameters<AuditTrail['add']>[0],
+    tx: Parameters<AuditTrail['record']>[0],
     editor: PolicyEditor,
     resource: AuditedResource,
     { before, after }: PolicyVersions,
   ): Promise<void> {
-    await this.audit.add(tx, editor, ACTION, resource, { before, after });
+    await this.audit.record(tx, editor, ACTION, resource, { before, after });
   }
 
   /** Leaves the row of a refusal. @throws what is given */
@@ -67,7 +67,7 @@ export class PolicyChanges {
     error: MfaRequired | IpAllowlistWouldLockOutCaller | MfaPolicyWouldLockOutUsers,
   ): Promise<never> {
     const details = { reason: error.code, ...error.extras };
-    await this.audit.addDirect(editor, ACTION, resource, details, 'denied');
+    await this.audit.recordDirect(editor, ACTION, resource, details, 'denied');
     throw error;
   }
 }

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
   IDENTITY_SECURITY_POLICY_APPLY,
-  ORGANIZATION_SECURITY_UPDATED,
   PROVISIONING_ORGANIZATIONS_GET,
   subjects,
   type ApplySecurityPolicyRequest,
@@ -48,7 +47,7 @@ describe('security policies', () => {
     });
     onlooker = new NatsLink({ url: fleet.nats.adminUrl, name: 'onlooker' });
     await onlooker.open();
-    onlooker.connection.subscribe(subjects.internal('identity', ORGANIZATION_SECURITY_UPDATED), {
+    onlooker.connection.subscribe(subjects.internal('identity', 'organization.security_policy_updated'), {
       callback: (_, message) => void heard.push(message.json<Envelope>()),
     });
     await Promise.all([provisioning.connection.flush(), onlooker.connection.flush()]);

@@ -1,6 +1,7 @@
+import type { AccessRequest } from '@rmm/access';
 import { clientBucket, currentContext, type KitRequest, type KitResponse } from '@rmm/service-kit';
 
-export type HttpRequest = KitRequest;
+export type HttpRequest = AccessRequest;
 export type HttpResponse = KitResponse;
 /** For what only reads headers. */
 export type WithHeaders = Pick<KitRequest, 'headers'>;

@@ -34,15 +34,15 @@ export class LogoutService {
       await this.worker.transaction(async (tx) => {
         const sessions = await this.sessions.revokeAll(tx, userId, 'logout');
         await this.access.announce(tx, { userIds: [userId], reason: 'logout' });
-        await this.audit.add(tx, caller, 'user.logout', self, { sessions });
+        await this.audit.record(tx, caller, 'user.logout', self, { sessions });
         const data: UserLogout = { userId, email };
         if (orgId === null) return;
         const event = { stream: 'events', type: 'user.logout', aggregateId: userId, partnerId, orgId, data } as const;
-        await this.outbox.add(tx, { ...event, actor: caller.actor });
+        await this.outbox.publish(tx, { ...event, actor: caller.actor });
       });
     } catch (cause) {
       const failed = (err: unknown) => this.logger.error({ err }, 'A failed logout could not be audited');
-      await this.audit.addDirect(caller, 'user.logout', self, {}, 'failure').catch(failed);
+      await this.audit.recordDirect(caller, 'user.logout', self, {}, 'failure').catch(failed);
       throw new InternalError(undefined, { cause });
     }
   }

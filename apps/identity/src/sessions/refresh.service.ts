@@ -91,7 +91,7 @@ export class RefreshService {
       if (ended === 0) return;
       const { userId, email, partnerId, orgId } = presented;
       await this.access.announce(tx, { userIds: [userId], reason: 'refresh_reuse' });
-      await this.audit.add(
+      await this.audit.record(
         tx,
         { actor: actorOf({ id: userId, email }), tenant: { partnerId, orgId } },
         'auth.refresh.reuse_detected',

@@ -33,7 +33,7 @@ export class SessionListService {
       if (!(await this.repository.end(tx, caller.userId, id, 'ended_by_user'))) throw new NotFoundError('Session');
       await this.access.announce(tx, { userIds: [caller.userId], reason: 'session_ended' });
       const details = { current: id === caller.sessionId };
-      await this.audit.add(tx, caller, 'user.session.revoke', { type: 'session', id }, details);
+      await this.audit.record(tx, caller, 'user.session.revoke', { type: 'session', id }, details);
     });
   }
 
@@ -43,7 +43,7 @@ export class SessionListService {
     return this.tenants.transaction(caller, async (tx) => {
       const sessions = await this.repository.endOthers(tx, userId, sessionId, 'ended_by_user');
       if (sessions > 0) await this.access.announce(tx, { userIds: [userId], reason: 'session_ended' });
-      await this.audit.add(tx, caller, 'user.session.revoke', { type: 'user', id: userId }, { sessions });
+      await this.audit.record(tx, caller, 'user.session.revoke', { type: 'user', id: userId }, { sessions });
       return sessions;
     });
   }

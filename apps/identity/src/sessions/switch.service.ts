@@ -40,7 +40,7 @@ export class SwitchService {
       if (ended === 0) throw new UnauthenticatedError();
       await this.access.announce(tx, { userIds: [person.id], reason: 'switch' });
       const to = { scope: membership.scope, partnerId: membership.partnerId, orgId: membership.orgId };
-      await this.audit.add(
+      await this.audit.record(
         tx,
         caller,
         'user.context.switch',

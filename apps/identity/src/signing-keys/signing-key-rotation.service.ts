@@ -39,7 +39,7 @@ export class SigningKeyRotation {
       const retiring = await this.repository.succeed(tx, key);
       if (!retiring) throw new SigningKeysConfigured();
       const details = { replaces: retiring.kid, signsFrom: retiring.at.toISOString() };
-      await this.audit.add(tx, SYSTEM_CALLER, 'signing_key.rotate', { type: 'signing_key', id: key.kid }, details);
+      await this.audit.record(tx, SYSTEM_CALLER, 'signing_key.rotate', { type: 'signing_key', id: key.kid }, details);
       return { kid: key.kid, ...details };
     });
     await this.signingKeys.reload();

@@ -1,6 +1,6 @@
 import { Controller } from '@nestjs/common';
-import { MessagePattern } from '@nestjs/microservices';
 import { ROTATE_SIGNING_KEY, type RotateSigningKeyReply } from '@rmm/contracts';
+import { RpcHandler } from '@rmm/messaging';
 import { SigningKeyRotation } from './signing-key-rotation.service.js';
 
 /** Answers operators: `./fleet rotate-signing-key`. */
@@ -8,7 +8,7 @@ import { SigningKeyRotation } from './signing-key-rotation.service.js';
 export class SigningKeysRpc {
   constructor(private readonly rotation: SigningKeyRotation) {}
 
-  @MessagePattern(ROTATE_SIGNING_KEY.subject)
+  @RpcHandler(ROTATE_SIGNING_KEY)
   rotate(): Promise<RotateSigningKeyReply> {
     return this.rotation.rotate();
   }

@@ -50,7 +50,7 @@ export class AccountsService {
       const sessions = leaves(before.status, after.status) ? await this.sessions.endAll(tx, userId, 'not_active') : 0;
       await this.access.announce(tx, { userIds: [userId], reason: 'user_changed' });
       const details = { fields: Object.keys(dto), status: { from: before.status, to: after.status }, sessions };
-      await this.audit.add(tx, caller, 'user.update', { type: 'user', id: userId, name: after.email }, details);
+      await this.audit.record(tx, caller, 'user.update', { type: 'user', id: userId, name: after.email }, details);
       return toPlatformUser(after);
     });
   }

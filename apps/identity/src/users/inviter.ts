@@ -42,7 +42,7 @@ export class Inviter {
     const delivery = await this.tell(tx, account, invitation);
     await this.access.announce(tx, { userIds: [account.id], reason: 'membership_added' });
     const resource = { type: 'user', id: account.id, name: email, ...tenantOf(axis) };
-    await this.audit.add(tx, caller, 'user.invite', resource, { roleId, inviteEmailSent: delivery.inviteEmailSent });
+    await this.audit.record(tx, caller, 'user.invite', resource, { roleId, inviteEmailSent: delivery.inviteEmailSent });
     return { account, delivery };
   }
 
@@ -56,7 +56,7 @@ export class Inviter {
     const delivery = await this.tell(tx, account, { axis, tenantName });
     const resource = { type: 'user', id: account.id, name: account.email, ...tenantOf(axis) };
     const details = { inviteEmailSent: delivery.inviteEmailSent };
-    await this.audit.add(tx, caller, 'user.invite.resend', resource, details);
+    await this.audit.record(tx, caller, 'user.invite.resend', resource, details);
     return delivery;
   }
 

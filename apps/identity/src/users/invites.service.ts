@@ -111,7 +111,7 @@ export class InvitesService {
       if (!person || !membership) throw new InviteInvalid();
       await this.access.announce(tx, { userIds: [person.id], reason: 'invite_accepted' });
       const self = { type: 'user', id: person.id, name: person.name };
-      await this.audit.add(tx, selfCaller(person, membership), 'user.invite.accepted', self);
+      await this.audit.record(tx, selfCaller(person, membership), 'user.invite.accepted', self);
       return this.starter.start(tx, person, membership, { method: 'invite', mfa: false, passwordProven: true });
     });
     return this.starter.finish(started);

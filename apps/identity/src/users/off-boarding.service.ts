@@ -40,7 +40,7 @@ export class OffBoardingService {
       const sessions = await this.sessions.endAll(tx, userId, 'membership_gone');
       await this.access.announce(tx, { userIds: [userId], reason: 'membership_gone' });
       const resource = { type: 'user', id: userId, name: member.email, ...tenantOf(axis) };
-      await this.audit.add(tx, caller, 'user.remove', resource, { roleId: member.roleId, sessions });
+      await this.audit.record(tx, caller, 'user.remove', resource, { roleId: member.roleId, sessions });
     });
   }
 }

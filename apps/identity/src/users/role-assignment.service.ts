@@ -34,7 +34,7 @@ export class RoleAssignmentService {
       await this.memberships.setRole(tx, axis, userId, role.id);
       await this.access.announce(tx, { userIds: [userId], reason: 'role_assigned' });
       const resource = { type: 'user', id: userId, name: member.email, ...tenantOf(axis) };
-      await this.audit.add(tx, caller, 'user.role.assign', resource, { from: member.roleId, to: role.id });
+      await this.audit.record(tx, caller, 'user.role.assign', resource, { from: member.roleId, to: role.id });
     });
   }
 }

@@ -17,14 +17,16 @@ export class ExportAudit {
 
   read(caller: PartnerKeyCaller, { resource, orgId, updatedSince }: Walk, count: number): Promise<void> {
     const details = { resource, filters: { orgId, updatedSince }, count, keyId: caller.keyId };
-    return this.write(this.trail.addDirect(caller, ACTION, { type: 'partner_export', name: resource, orgId }, details));
+    return this.write(
+      this.trail.recordDirect(caller, ACTION, { type: 'partner_export', name: resource, orgId }, details),
+    );
   }
 
   /** What was asked for is not repeated: it may be another partner's. */
   denied(caller: PartnerKeyCaller, resource: string): Promise<void> {
     const target = { type: 'partner_export', name: resource };
     const details = { resource, keyId: caller.keyId };
-    return this.write(this.trail.addDirect(caller, ACTION, target, details, 'denied'));
+    return this.write(this.trail.recordDirect(caller, ACTION, target, details, 'denied'));
   }
 
   private write(written: Promise<void>): Promise<void> {

@@ -20,7 +20,7 @@ export class McpAudit {
     const target = { type: 'mcp', name: method };
     const refusal = answer && 'error' in answer ? answer.error.message : undefined;
     const result = refusal === undefined ? 'success' : 'failure';
-    const written = this.trail.addDirect(caller, 'mcp.request', target, { method }, result, refusal);
+    const written = this.trail.recordDirect(caller, 'mcp.request', target, { method }, result, refusal);
     return withoutDelay(written, this.logger, 'An MCP call could not be audited');
   }
 }

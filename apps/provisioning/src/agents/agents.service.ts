@@ -44,7 +44,7 @@ export class AgentsService {
     await this.limits.hit(HEARTBEAT, agentId);
     await this.tenants.transaction(caller, async (tx) => {
       const beat = await this.beat(tx, caller, dto);
-      await this.outbox.add(tx, eventsOf(caller, beat));
+      await this.outbox.publish(tx, eventsOf(caller, beat));
     });
   }
 

@@ -1,6 +1,6 @@
 import { Controller } from '@nestjs/common';
-import { MessagePattern, Payload } from '@nestjs/microservices';
 import { PROVISIONING_DEVICES_EXISTING } from '@rmm/contracts';
+import { RpcHandler } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
 
 @Controller()
@@ -12,8 +12,8 @@ export class DevicesRpc {
    * of the device it was made for; a re-enrollment keeps its device and notes the reservation beside it, in place of the
    * one before.
    */
-  @MessagePattern(PROVISIONING_DEVICES_EXISTING.subject)
-  async existing(@Payload() { deviceIds }: { deviceIds: string[] }): Promise<{ existing: string[] }> {
+  @RpcHandler(PROVISIONING_DEVICES_EXISTING)
+  async existing({ deviceIds }: { deviceIds: string[] }): Promise<{ existing: string[] }> {
     const rows = await this.worker.query<{ id: string }>(
       `select id from device where id = any ($1::uuid[])
        union

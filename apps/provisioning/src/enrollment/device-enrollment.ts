@@ -95,7 +95,7 @@ export class DeviceEnrollment {
     const { hostname, osType, agentVersion = null } = dto;
     const actor: Actor = { type: 'agent', id: device.agentId };
     const data: DeviceEnrolled = { deviceId, hostname, osType, siteId, enrollmentKeyId, agentVersion };
-    await this.outbox.add(tx, {
+    await this.outbox.publish(tx, {
       stream: 'events',
       type: 'device.enrolled',
       aggregateId: deviceId,
@@ -107,7 +107,7 @@ export class DeviceEnrollment {
     });
     const resource = { type: 'device', id: deviceId, name: hostname };
     const details = { siteId, enrollmentKeyId, osType, reenrolled: device.renewed };
-    await this.audit.add(tx, { actor, tenant: { partnerId, orgId } }, 'device.enroll', resource, details);
+    await this.audit.record(tx, { actor, tenant: { partnerId, orgId } }, 'device.enroll', resource, details);
   }
 }
 

@@ -1,5 +1,4 @@
 import { Controller } from '@nestjs/common';
-import { MessagePattern, Payload } from '@nestjs/microservices';
 import {
   PROVISIONING_EXPORT_ORGANIZATIONS,
   PROVISIONING_EXPORT_SITES,
@@ -8,6 +7,7 @@ import {
   type ExportReply,
   type ExportRequest,
 } from '@rmm/contracts';
+import { RpcHandler } from '@rmm/messaging';
 import { ExportWalk, type ExportSource } from './export-walk.js';
 
 const ORGANIZATIONS: ExportSource = {
@@ -30,15 +30,15 @@ const SITES: ExportSource = {
 export class ExportRpc {
   constructor(private readonly walk: ExportWalk) {}
 
-  @MessagePattern(PROVISIONING_EXPORT_ORGANIZATIONS.subject)
-  organizations(@Payload() request: ExportRequest): Promise<ExportReply<ExportedOrganization>> {
+  @RpcHandler(PROVISIONING_EXPORT_ORGANIZATIONS)
+  organizations(request: ExportRequest): Promise<ExportReply<ExportedOrganization>> {
     return this.walk.page(ORGANIZATIONS, request, ({ name, slug, type, status }: ExportedOrganization) => {
       return { name, slug, type, status };
     });
   }
 
-  @MessagePattern(PROVISIONING_EXPORT_SITES.subject)
-  sites(@Payload() request: ExportRequest): Promise<ExportReply<ExportedSite>> {
+  @RpcHandler(PROVISIONING_EXPORT_SITES)
+  sites(request: ExportRequest): Promise<ExportReply<ExportedSite>> {
     return this.walk.page(SITES, request, ({ name, timezone, address, contact }: ExportedSite) => {
       return { name, timezone, address, contact };
     });

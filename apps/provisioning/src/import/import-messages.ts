@@ -1,12 +1,5 @@
 import type { Caller } from '@rmm/access';
-import {
-  ORGANIZATION_CREATED,
-  ORGANIZATION_UPDATED,
-  SITE_CREATED,
-  SITE_UPDATED,
-  type Actor,
-  type AuditEntry,
-} from '@rmm/contracts';
+import { type Actor, type AuditAction, type AuditEntry } from '@rmm/contracts';
 import type { OutgoingMessage } from '@rmm/messaging';
 import { currentContext } from '@rmm/service-kit';
 import { organizationMessage } from '../organizations/organization-facts.js';
@@ -26,10 +19,10 @@ export function importMessages(caller: Caller, partnerId: string, written: Writt
   const addedLinks = written.links.filter((link) => !created.has(link.orgId));
   const addedSites = written.newSites.filter((site) => !created.has(site.orgId));
   return [
-    ...written.organizations.map((row) => organizationMessage(ORGANIZATION_CREATED, row, actor)),
-    ...written.revived.map((row) => organizationMessage(ORGANIZATION_UPDATED, row, actor)),
-    ...written.newSites.map((row) => siteMessage(SITE_CREATED, row, actor)),
-    ...written.patchedSites.map((row) => siteMessage(SITE_UPDATED, row, actor)),
+    ...written.organizations.map((row) => organizationMessage('organization.created', row, actor)),
+    ...written.revived.map((row) => organizationMessage('organization.updated', row, actor)),
+    ...written.newSites.map((row) => siteMessage('site.created', row, actor)),
+    ...written.patchedSites.map((row) => siteMessage('site.updated', row, actor)),
     ...written.organizations.map((row) =>
       about.organization('organization.create', row.id, row.name, {
         slug: row.slug,
@@ -61,16 +54,21 @@ class Audits {
     if (this.context) this.context.audited = true;
   }
 
-  organization(action: string, id: string, name: string | null, details: Record<string, unknown>): OutgoingMessage {
+  organization(
+    action: AuditAction,
+    id: string,
+    name: string | null,
+    details: Record<string, unknown>,
+  ): OutgoingMessage {
     return this.row(action, { type: 'organization', id, name, orgId: id }, details);
   }
 
-  site(action: string, { id, name, orgId }: { id: string; name: string; orgId: string }): OutgoingMessage {
+  site(action: AuditAction, { id, name, orgId }: { id: string; name: string; orgId: string }): OutgoingMessage {
     return this.row(action, { type: 'site', id, name, orgId }, {});
   }
 
   private row(
-    action: string,
+    action: AuditAction,
     { type, id, name, orgId }: { type: string; id: string; name: string | null; orgId: string },
     details: Record<string, unknown>,
   ): OutgoingMessage {

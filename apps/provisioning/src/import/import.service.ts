@@ -152,7 +152,7 @@ export class ImportService {
     const writes = decisions.flatMap((decision) => decision.writes ?? []);
     if (writes.length === 0) return;
     const written = await this.writer.write(tx, partnerId, writes);
-    await this.outbox.add(tx, importMessages(caller, partnerId, written));
+    await this.outbox.publish(tx, importMessages(caller, partnerId, written));
   }
 }
 

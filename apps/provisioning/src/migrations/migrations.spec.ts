@@ -1,4 +1,5 @@
-import { rowSecurityProblems, revertMigrations, runMigrations, type SqlExecutor } from '@rmm/persistence';
+import { revertMigrations, runMigrations, type SqlExecutor } from '@rmm/persistence';
+import { rowSecurityProblems } from '@rmm/persistence/testing';
 import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import pg from 'pg';
 import { MIGRATIONS } from './index.js';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { ORGANIZATION_CREATED, SITE_CREATED, type OrganizationState, type SiteState } from '@rmm/contracts';
+import { type OrganizationState, type SiteState } from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import type { WorkerTransaction } from '@rmm/persistence';
 import { lockOrganizations } from '../partners/partner-locks.js';
@@ -76,12 +76,12 @@ export class FirstOrganization {
   }
 
   private async tell(tx: WorkerTransaction, organization: OrganizationRow, site: SiteFactRow): Promise<void> {
-    await this.outbox.add(tx, [
-      organizationMessage(ORGANIZATION_CREATED, organization, SYSTEM),
-      siteMessage(SITE_CREATED, site, SYSTEM),
+    await this.outbox.publish(tx, [
+      organizationMessage('organization.created', organization, SYSTEM),
+      siteMessage('site.created', site, SYSTEM),
     ]);
     const caller = { actor: SYSTEM, tenant: { partnerId: organization.partnerId, orgId: organization.id } };
-    await this.audit.add(
+    await this.audit.record(
       tx,
       caller,
       'organization.create',

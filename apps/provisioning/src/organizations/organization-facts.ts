@@ -1,13 +1,4 @@
-import {
-  ACCESS_CHANGED,
-  ORGANIZATION_CREATED,
-  ORGANIZATION_DELETED,
-  ORGANIZATION_UPDATED,
-  type AccessChanged,
-  type Actor,
-  type OrganizationState,
-  type OrganizationStatus,
-} from '@rmm/contracts';
+import { type AccessChanged, type Actor, type OrganizationState, type OrganizationStatus } from '@rmm/contracts';
 import type { OutgoingMessage } from '@rmm/messaging';
 
 /** The columns that a fact tells of, as the repository reads them. */
@@ -24,8 +15,7 @@ export interface OrganizationRow {
 
 export const FACT_COLUMNS = `id, partner_id as "partnerId", name, slug, status, deleted_at as "deletedAt", version`;
 
-export type OrganizationFactType =
-  typeof ORGANIZATION_CREATED | typeof ORGANIZATION_UPDATED | typeof ORGANIZATION_DELETED;
+export type OrganizationFactType = 'organization.created' | 'organization.updated' | 'organization.deleted';
 
 export const toOrganizationFact = (row: OrganizationRow): OrganizationState => ({
   orgId: row.id,
@@ -55,7 +45,7 @@ export function organizationMessage(type: OrganizationFactType, row: Organizatio
 /** An organization went out of business or came back: whoever remembers its members and keys must look again. */
 export const organizationAccessChanged = (row: OrganizationRow): OutgoingMessage => ({
   stream: 'broadcast',
-  type: ACCESS_CHANGED,
+  type: 'access.changed',
   aggregateId: row.id,
   partnerId: row.partnerId,
   orgId: row.id,

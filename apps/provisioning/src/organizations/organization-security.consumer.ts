@@ -1,7 +1,6 @@
 import { Controller } from '@nestjs/common';
-import { EventPattern, Payload } from '@nestjs/microservices';
-import { ORGANIZATION_SECURITY_UPDATED, subjects, type Envelope, type OrganizationSecurityState } from '@rmm/contracts';
-import { Inbox } from '@rmm/messaging';
+import { type Envelope, type OrganizationSecurityState } from '@rmm/contracts';
+import { Inbox, OnIntegrationEvent } from '@rmm/messaging';
 import { OrganizationSecurityRepository } from './organization-security.repository.js';
 
 /** Follows the security policies that identity keeps of organizations. */
@@ -12,8 +11,8 @@ export class OrganizationSecurityConsumer {
     private readonly copies: OrganizationSecurityRepository,
   ) {}
 
-  @EventPattern<string>(subjects.internal('identity', ORGANIZATION_SECURITY_UPDATED))
-  async updated(@Payload() envelope: Envelope<OrganizationSecurityState>): Promise<void> {
+  @OnIntegrationEvent('organization.security_policy_updated')
+  async updated(envelope: Envelope<OrganizationSecurityState>): Promise<void> {
     await this.inbox.once(envelope, (tx) => this.copies.project(tx, envelope.data));
   }
 }

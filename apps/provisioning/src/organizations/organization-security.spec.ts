@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { ORGANIZATION_SECURITY_UPDATED, type ApplySecurityPolicyRequest } from '@rmm/contracts';
+import { type ApplySecurityPolicyRequest } from '@rmm/contracts';
 import { ConflictError, serializeError } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
 import { ProvisioningUnderTest } from '../../test/provisioning-under-test.js';
@@ -28,7 +28,7 @@ describe('settings.security of an organization', () => {
     orgId = (await client.post('/orgs/organizations', { name: 'Customer', settings: { theme: 'dark' } })).body.id;
     asked = [];
     let version = 0;
-    service.identity.judgesPolicy = (request) => {
+    service.identity.onApplyPolicy = (request) => {
       asked.push(request);
       return { value: { security: SECURITY, version: (version += 1) } };
     };
@@ -37,7 +37,7 @@ describe('settings.security of an organization', () => {
   const path = () => `/orgs/organizations/${orgId}`;
   const tell = (version: number, security: object, about = orgId) =>
     service.tell({
-      type: ORGANIZATION_SECURITY_UPDATED,
+      type: 'organization.security_policy_updated',
       partnerId,
       aggregateVersion: version,
       data: { orgId: about, partnerId, security, version },
@@ -82,7 +82,7 @@ describe('settings.security of an organization', () => {
   it('that identity refuses leaves nothing of the request saved, and the answer is identity’s', async () => {
     const client = await service.as({ partnerId });
     const refusal = new WouldLockOut(undefined, { extras: { count: 3, countCapped: false } });
-    service.identity.judgesPolicy = () => ({ error: serializeError(refusal) });
+    service.identity.onApplyPolicy = () => ({ error: serializeError(refusal) });
     const answer = await client.patch(path(), { name: 'Renamed', settings: { security: SECURITY, locale: 'de' } });
     expect([answer.status, answer.body]).toMatchObject([
       409,
@@ -115,7 +115,7 @@ describe('settings.security of an organization', () => {
 
   it('cannot be changed while identity does not answer: 503, and nothing is saved', async () => {
     const client = await service.as({ partnerId });
-    service.identity.judgesPolicy = () => undefined;
+    service.identity.onApplyPolicy = () => undefined;
     const answer = await client.patch(path(), { name: 'Renamed', settings: { security: SECURITY } });
     expect([answer.status, answer.body.code]).toEqual([503, 'service_unavailable']);
     expect((await client.get(path())).body.name).toBe('Customer');

@@ -1,5 +1,4 @@
 import { Controller } from '@nestjs/common';
-import { MessagePattern, Payload } from '@nestjs/microservices';
 import {
   PROVISIONING_ORGANIZATIONS_ENSURE_FIRST,
   PROVISIONING_ORGANIZATIONS_GET,
@@ -7,6 +6,7 @@ import {
   type ListSinceRequest,
   type OrganizationState,
 } from '@rmm/contracts';
+import { RpcHandler } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
 import { FirstOrganization, type FirstOrganizationOrder, type FirstOrganizationReply } from './first-organization.js';
 import { OrganizationDirectoryRepository } from './organization-directory.repository.js';
@@ -20,21 +20,19 @@ export class OrganizationsRpc {
     private readonly worker: WorkerDatabase,
   ) {}
 
-  @MessagePattern(PROVISIONING_ORGANIZATIONS_GET.subject)
-  async get(@Payload() { orgIds }: { orgIds: string[] }): Promise<{ organizations: OrganizationState[] }> {
+  @RpcHandler(PROVISIONING_ORGANIZATIONS_GET)
+  async get({ orgIds }: { orgIds: string[] }): Promise<{ organizations: OrganizationState[] }> {
     return { organizations: await this.directory.get(orgIds) };
   }
 
-  @MessagePattern(PROVISIONING_ORGANIZATIONS_LIST_SINCE.subject)
-  listSince(
-    @Payload() request: ListSinceRequest,
-  ): Promise<{ organizations: OrganizationState[]; next: string | null }> {
+  @RpcHandler(PROVISIONING_ORGANIZATIONS_LIST_SINCE)
+  listSince(request: ListSinceRequest): Promise<{ organizations: OrganizationState[]; next: string | null }> {
     return this.directory.listSince(request);
   }
 
   /** Identity asks at sign-up and shows the result in the caller's next request. */
-  @MessagePattern(PROVISIONING_ORGANIZATIONS_ENSURE_FIRST.subject)
-  ensureFirst(@Payload() order: FirstOrganizationOrder): Promise<FirstOrganizationReply> {
+  @RpcHandler(PROVISIONING_ORGANIZATIONS_ENSURE_FIRST)
+  ensureFirst(order: FirstOrganizationOrder): Promise<FirstOrganizationReply> {
     return this.worker.transaction((tx) => this.firstOrganization.ensure(tx, order));
   }
 }

@@ -1,5 +1,4 @@
 import { PartnerAccessDenied, ScopeNotAllowed, type Caller, type UserCaller } from '@rmm/access';
-import { ORGANIZATION_CREATED, ORGANIZATION_UPDATED } from '@rmm/contracts';
 import { Injectable } from '@nestjs/common';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { isUniqueViolation, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
@@ -101,7 +100,7 @@ export class OrganizationsService {
     if (!stored) throw new NotFoundError('Organization');
     const row = await this.orSlugConflict(this.organizations.update(tx, id, changeOf(dto, stored.settings)));
     await this.tell(tx, caller, 'update', row, { fields });
-    if (row.status !== stored.status) await this.outbox.add(tx, organizationAccessChanged(row));
+    if (row.status !== stored.status) await this.outbox.publish(tx, organizationAccessChanged(row));
   }
 
   /** What is known to fail fails before identity is asked. */
@@ -144,11 +143,11 @@ export class OrganizationsService {
     row: OrganizationRow,
     details: Record<string, unknown>,
   ): Promise<void> {
-    const fact = what === 'create' ? ORGANIZATION_CREATED : ORGANIZATION_UPDATED;
-    await this.outbox.add(tx, organizationMessage(fact, row, caller.actor));
+    const fact = what === 'create' ? 'organization.created' : 'organization.updated';
+    await this.outbox.publish(tx, organizationMessage(fact, row, caller.actor));
     const { id, name, partnerId } = row;
     const resource = { type: 'organization', id, name, orgId: id, partnerId };
-    await this.audit.add(tx, caller, `organization.${what}`, resource, details);
+    await this.audit.record(tx, caller, `organization.${what}`, resource, details);
   }
 
   private async view(tx: TenantTransaction, id: string): Promise<OrganizationView> {

@@ -17,7 +17,7 @@ export class SecurityPolicies {
     if (caller.mfa) return;
     const error = new MfaRequired();
     const resource = { type: 'organization', id };
-    await this.audit.addDirect(caller, 'security_policy.update', resource, { reason: error.code }, 'denied');
+    await this.audit.recordDirect(caller, 'security_policy.update', resource, { reason: error.code }, 'denied');
     throw error;
   }
 

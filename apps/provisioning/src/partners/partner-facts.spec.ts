@@ -25,8 +25,8 @@ describe('partners, and what other services ask', () => {
   });
 
   it('makes the first organization on the fact of a sign-up, and only once', async () => {
-    const partnerId = await service.partner({ makeFirstOrganization: true });
-    await service.partnerFact('partner.created', partnerId, 1, { makeFirstOrganization: true });
+    const partnerId = await service.partner({ createFirstOrganization: true });
+    await service.partnerFact('partner.created', partnerId, 1, { createFirstOrganization: true });
     const client = await service.as({ partnerId });
     const { data } = (await client.get('/orgs/organizations')).body;
     expect(data).toMatchObject([
@@ -56,7 +56,7 @@ describe('partners, and what other services ask', () => {
       },
       site: { partnerId, name: 'Main Office' },
     });
-    await service.partnerFact('partner.created', partnerId, 1, { makeFirstOrganization: true });
+    await service.partnerFact('partner.created', partnerId, 1, { createFirstOrganization: true });
     const { rows } = await service.admin.query('select id from organization where partner_id = $1', [partnerId]);
     expect(rows).toEqual([{ id: replies[0].organization.orgId }]);
   });

@@ -1,4 +1,4 @@
-import type { Actor, SITE_CREATED, SITE_DELETED, SITE_UPDATED, SiteState } from '@rmm/contracts';
+import type { Actor, SiteState } from '@rmm/contracts';
 import type { OutgoingMessage } from '@rmm/messaging';
 
 /** The columns that a fact tells of, as the repository reads them. */
@@ -14,7 +14,7 @@ export interface SiteFactRow {
 
 export const SITE_FACT_COLUMNS = `id, org_id as "orgId", partner_id as "partnerId", name, deleted_at as "deletedAt", version`;
 
-export type SiteFactType = typeof SITE_CREATED | typeof SITE_UPDATED | typeof SITE_DELETED;
+export type SiteFactType = 'site.created' | 'site.updated' | 'site.deleted';
 
 export const toSiteFact = (row: SiteFactRow): SiteState => ({
   siteId: row.id,

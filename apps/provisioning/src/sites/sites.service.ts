@@ -1,6 +1,5 @@
 import { assertSite, isSiteRestricted, SiteAccessDenied, siteFilter, type Caller } from '@rmm/access';
 import { Injectable } from '@nestjs/common';
-import { SITE_CREATED } from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { isUniqueViolation, TenantDatabase } from '@rmm/persistence';
 import { NotFoundError, toPage, ValidationError, type Paged } from '@rmm/service-kit';
@@ -61,8 +60,14 @@ export class SitesService {
           settings: dto.settings ?? {},
         }),
       );
-      await this.outbox.add(tx, siteMessage(SITE_CREATED, row, caller.actor));
-      await this.audit.add(tx, caller, 'site.create', { type: 'site', id: row.id, name: row.name, orgId, partnerId });
+      await this.outbox.publish(tx, siteMessage('site.created', row, caller.actor));
+      await this.audit.record(tx, caller, 'site.create', {
+        type: 'site',
+        id: row.id,
+        name: row.name,
+        orgId,
+        partnerId,
+      });
       return (await this.sites.find(tx, row.id)) as SiteView;
     });
   }

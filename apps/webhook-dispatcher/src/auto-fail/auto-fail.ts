@@ -57,14 +57,14 @@ export class AutoFail implements OnModuleDestroy {
     await this.worker.transaction(async (tx) => {
       for (const webhook of await this.repository.fail(tx)) {
         const { id, name, orgId, partnerId, failingSince, isGone } = webhook;
-        await this.audit.add(
+        await this.audit.record(
           tx,
           THE_SERVICE,
           'webhook.auto_failed',
           { type: 'webhook', id, name, orgId, partnerId },
           { reason: isGone ? 'gone' : 'failing', failingSince: failingSince.toISOString() },
         );
-        await this.outbox.add(tx, webhookChanged(webhook));
+        await this.outbox.publish(tx, webhookChanged(webhook));
       }
     });
   }

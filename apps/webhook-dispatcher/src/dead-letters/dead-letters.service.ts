@@ -53,7 +53,7 @@ export class DeadLettersService {
     await this.tenants.transaction(caller, async (tx) => {
       const { webhook, letter } = await this.take(tx, jobId);
       const { deliveryId, event, eventId } = letter;
-      await this.audit.add(tx, caller, 'webhook.dead_letter.delete', resourceOf(webhook), {
+      await this.audit.record(tx, caller, 'webhook.dead_letter.delete', resourceOf(webhook), {
         deliveryId,
         event,
         eventId,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
-import { EVENT_TYPES, isEventType, WEBHOOK_TEST_EVENT } from '@rmm/contracts';
+import { type AuditAction, EVENT_TYPES, isEventType, WEBHOOK_TEST_EVENT } from '@rmm/contracts';
 import { AuditTrail } from '@rmm/messaging';
 import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { Clock, type Paged, RateLimits, toPage } from '@rmm/service-kit';
@@ -120,13 +120,13 @@ export class DeliveriesService {
   private async accept(
     tx: TenantTransaction,
     caller: UserCaller,
-    action: string,
+    action: AuditAction,
     message: string,
     delivery: NewDelivery,
   ): Promise<AcceptedDelivery> {
     const { id, webhook, eventType, eventId } = delivery;
     await this.repository.insert(tx, delivery);
-    await this.audit.add(tx, caller, action, resourceOf(webhook), { deliveryId: id, event: eventType, eventId });
+    await this.audit.record(tx, caller, action, resourceOf(webhook), { deliveryId: id, event: eventType, eventId });
     tx.afterCommit(() => this.sweeper.wake());
     return { message, delivery: { id, webhookId: webhook.id, status: 'pending', event: eventType, attempt: 0 } };
   }

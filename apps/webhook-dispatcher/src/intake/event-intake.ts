@@ -31,14 +31,14 @@ export class EventIntake {
   ) {}
 
   start(): void {
-    this.subscription = this.batches.subscribeBatch(
+    this.subscription = this.batches.subscribe(
       {
         stream: 'events',
         durable: EVENTS_DURABLE,
         subjects: ['rmm.events.>'],
         maxMessages: BATCH_MESSAGES,
         lingerMs: LINGER_MS,
-        setsAtOnce: BATCHES_AT_ONCE,
+        concurrency: BATCHES_AT_ONCE,
       },
       (batch) => this.handle(batch),
     );

@@ -87,7 +87,7 @@ export class RecoveryService {
       const chunk: Chunk | null = await this.tenants.transaction(caller, async (tx) => {
         const webhook = await this.lockActive(tx, webhookId, isFirst);
         if (!webhook) return null;
-        if (isFirst) await this.audit.add(tx, caller, 'webhook.recover', resourceOf(webhook), details);
+        if (isFirst) await this.audit.record(tx, caller, 'webhook.recover', resourceOf(webhook), details);
         return recover.call(this, tx, webhookId, span, place, Math.min(CHUNK, MAX_ACCEPTED - accepted));
       });
       if (!chunk) break;

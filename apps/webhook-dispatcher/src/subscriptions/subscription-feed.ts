@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import type { WebhookChanged } from '@rmm/contracts';
 import { Broadcasts } from '@rmm/messaging';
 import { Logger } from '@rmm/service-kit';
-import { WEBHOOK_CHANGED, type WebhookChanged } from '../webhooks/webhook-changed.js';
 import { SubscriptionIndex } from './subscription-index.js';
 
 /** Hears of changed webhooks from every replica, so that waiting deliveries meet the webhook as it is now. */
@@ -15,7 +15,7 @@ export class SubscriptionFeed {
 
   /** Ends when the index is filled. */
   async start(): Promise<void> {
-    this.broadcasts.subscribe(WEBHOOK_CHANGED, ({ data }) => this.changed(data as WebhookChanged));
+    this.broadcasts.subscribe('webhook.changed', ({ data }) => this.changed(data));
     await this.index.refresh();
   }
 

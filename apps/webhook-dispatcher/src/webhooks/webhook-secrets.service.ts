@@ -43,8 +43,8 @@ export class WebhookSecretsService {
       const row = await this.repository.update(tx, id, { ...stored, ...overlap, secretSealed });
       const secretOverlapUntil = overlap.secretOverlapUntil?.toISOString() ?? null;
       const details = { isGenerated: given === undefined, secretOverlapUntil };
-      await this.audit.add(tx, caller, 'webhook.secret.rotate', resourceOf(row), details);
-      await this.outbox.add(tx, webhookChanged(row));
+      await this.audit.record(tx, caller, 'webhook.secret.rotate', resourceOf(row), details);
+      await this.outbox.publish(tx, webhookChanged(row));
       const shown = given === undefined ? { secret, warning: STORE_IT_NOW } : {};
       return { id, hasSecret: true, secretOverlapUntil, ...shown };
     });

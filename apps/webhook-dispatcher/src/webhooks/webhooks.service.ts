@@ -56,8 +56,8 @@ export class WebhooksService {
     const settings = await this.input.forCreate(id, dto);
     return this.tenants.transaction(caller, async (tx) => {
       const row = await this.repository.insert(tx, { ...settings, id, orgId, partnerId, createdBy: caller.userId });
-      await this.audit.add(tx, caller, 'webhook.create', resourceOf(row), { events: row.events });
-      await this.outbox.add(tx, webhookChanged(row));
+      await this.audit.record(tx, caller, 'webhook.create', resourceOf(row), { events: row.events });
+      await this.outbox.publish(tx, webhookChanged(row));
       return this.shown(row);
     });
   }
@@ -69,8 +69,8 @@ export class WebhooksService {
       const stored = await this.repository.lock(tx, id);
       if (dto.status === 'active') await this.repository.restartClock(tx, id);
       const row = await this.repository.update(tx, id, this.input.forUpdate(stored, patch));
-      await this.audit.add(tx, caller, 'webhook.update', resourceOf(row), { changed: changedFields(patch) });
-      await this.outbox.add(tx, webhookChanged(row));
+      await this.audit.record(tx, caller, 'webhook.update', resourceOf(row), { changed: changedFields(patch) });
+      await this.outbox.publish(tx, webhookChanged(row));
       return this.shown(row);
     });
   }
@@ -81,8 +81,8 @@ export class WebhooksService {
       const row = await this.repository.lock(tx, id);
       const deadLetters = await this.repository.delete(tx, id);
       tx.afterCommit(() => void this.deadLetters.remove(deadLetters));
-      await this.audit.add(tx, caller, 'webhook.delete', resourceOf(row));
-      await this.outbox.add(tx, webhookChanged(row, true));
+      await this.audit.record(tx, caller, 'webhook.delete', resourceOf(row));
+      await this.outbox.publish(tx, webhookChanged(row, true));
     });
     return { success: true };
   }

@@ -1,6 +1,6 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
-import { withOutcome } from '@rmm/messaging';
 import { currentContext } from '@rmm/service-kit';
+import { tap } from 'rxjs';
 import { type AccessRequest, type AccessResponse, routePathOf } from '../callers/access-request.js';
 import type { Denials } from '../denials/denials.js';
 import { refusalOf } from '../denials/refusal.js';
@@ -28,19 +28,21 @@ export class CallAudit implements NestInterceptor {
     const { caller } = request;
     if (!caller) return answer;
     const isAudited = () => currentContext()?.audited === true;
-    return withOutcome(answer, {
-      succeeded: () => {
-        const { method = '' } = request;
-        if (!MUTATING.has(method) || isAudited()) return;
-        const { statusCode: status } = http.getResponse<AccessResponse>();
-        const skipped = policyOf(context.getClass(), context.getHandler())?.skipFallbackAudit;
-        if (skipped || status < 200 || status > 299) return;
-        this.fallback.record({ caller, method, path: routePathOf(request), status });
-      },
-      failed: (error) => {
-        const refusal = isAudited() ? null : refusalOf(request, error);
-        if (refusal) this.denials.record(refusal);
-      },
-    });
+    return answer.pipe(
+      tap({
+        complete: () => {
+          const { method = '' } = request;
+          if (!MUTATING.has(method) || isAudited()) return;
+          const { statusCode: status } = http.getResponse<AccessResponse>();
+          const skipped = policyOf(context.getClass(), context.getHandler())?.skipFallbackAudit;
+          if (skipped || status < 200 || status > 299) return;
+          this.fallback.record({ caller, method, path: routePathOf(request), status });
+        },
+        error: (error: unknown) => {
+          const refusal = isAudited() ? null : refusalOf(request, error);
+          if (refusal) this.denials.record(refusal);
+        },
+      }),
+    );
   }
 }

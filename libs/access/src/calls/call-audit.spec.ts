@@ -53,7 +53,7 @@ class ThingsController {
   @Post('spoken')
   @SignedIn()
   async spoken(@CurrentCaller() caller: Caller) {
-    await this.audit.addDirect(caller, 'thing.create', { type: 'thing' });
+    await this.audit.recordDirect(caller, 'contact.create', { type: 'thing' });
     return {};
   }
 
@@ -85,7 +85,7 @@ class ThingsController {
   @Post('refuses-aloud')
   @SignedIn()
   async refusesAloud(@CurrentCaller() caller: Caller) {
-    await this.audit.addDirect(caller, 'thing.share', { type: 'thing' }, {}, 'denied');
+    await this.audit.recordDirect(caller, 'contact.update', { type: 'thing' }, {}, 'denied');
     throw new NotYours();
   }
 }
@@ -148,8 +148,8 @@ describe('the audit of calls', () => {
     await call('post', '/spoken').expect(201);
     return eventually(async () => {
       const found = (await rows()).map(({ data }) => data);
-      expect(found.some(({ action }) => action === 'thing.create')).toBe(true);
-      return found.filter(({ action }) => action !== 'thing.create');
+      expect(found.some(({ action }) => action === 'contact.create')).toBe(true);
+      return found.filter(({ action }) => action !== 'contact.create');
     });
   };
 
@@ -217,6 +217,6 @@ describe('the audit of calls', () => {
   });
 
   it('adds none to a refusal that is a row already', async () => {
-    expect((await rowsOf('post', '/refuses-aloud', 403)).map(({ action }) => action)).toEqual(['thing.share']);
+    expect((await rowsOf('post', '/refuses-aloud', 403)).map(({ action }) => action)).toEqual(['contact.update']);
   });
 });

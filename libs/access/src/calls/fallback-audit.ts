@@ -1,3 +1,4 @@
+import type { AuditAction } from '@rmm/contracts';
 import type { AuditTrail } from '@rmm/messaging';
 import { currentContext, type Logger, runInContext } from '@rmm/service-kit';
 import type { Caller } from '../callers/caller.js';
@@ -17,7 +18,7 @@ export class FallbackAudit {
   private readonly writing = new Set<Promise<void>>();
 
   constructor(
-    private readonly audit: Pick<AuditTrail, 'addDirect'>,
+    private readonly audit: Pick<AuditTrail, 'recordDirect'>,
     private readonly logger: Pick<Logger, 'warn'>,
   ) {}
 
@@ -28,9 +29,9 @@ export class FallbackAudit {
     const context = currentContext();
     const details = { fallback: true, method, path, status };
     const add = () =>
-      this.audit.addDirect(
+      this.audit.recordDirect(
         caller,
-        `request.${method.toLowerCase()}`,
+        `request.${method.toLowerCase()}` as AuditAction,
         { type: 'route', name: `${method} ${path}` },
         details,
       );

@@ -20,7 +20,7 @@ beforeEach(() => {
   warnings = 0;
   failing = false;
   const audit = {
-    addDirect: (...[, action, , details = {}, result = 'success']: Parameters<DenialAudit>) => {
+    recordDirect: (...[, action, , details = {}, result = 'success']: Parameters<DenialAudit>) => {
       rows.push({ action, details, result });
       return failing ? Promise.reject(new Error('database is down')) : Promise.resolve();
     },
@@ -28,7 +28,7 @@ beforeEach(() => {
   denials = new Denials(audit, clock, { warn: () => (warnings += 1) });
 });
 
-type DenialAudit = ConstructorParameters<typeof Denials>[0]['addDirect'];
+type DenialAudit = ConstructorParameters<typeof Denials>[0]['recordDirect'];
 
 function deny(route = 'GET /sites', ipAddress = '203.0.113.9', code = 'permission_denied') {
   const caller = userCaller();

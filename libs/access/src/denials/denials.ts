@@ -1,3 +1,4 @@
+import type { AuditAction } from '@rmm/contracts';
 import type { AuditedCaller, AuditTrail } from '@rmm/messaging';
 import { type Clock, currentContext, type Logger, type RequestContext, runInContext } from '@rmm/service-kit';
 
@@ -5,7 +6,7 @@ import { type Clock, currentContext, type Logger, type RequestContext, runInCont
 export interface Denial {
   caller: AuditedCaller;
   /** Name of the audit row: `access.denied`, `ip_allowlist.denied`. */
-  action: string;
+  action: AuditAction;
   /** Code of the answer. */
   code: string;
   /** `PATCH /api/v1/users/:id` */
@@ -36,7 +37,7 @@ export class Denials {
   private readonly tracked = new Map<string, Repeats>();
 
   constructor(
-    private readonly audit: Pick<AuditTrail, 'addDirect'>,
+    private readonly audit: Pick<AuditTrail, 'recordDirect'>,
     private readonly clock: Clock,
     private readonly logger: Pick<Logger, 'warn'>,
   ) {}
@@ -87,7 +88,7 @@ export class Denials {
   private write(denial: Denial, context: RequestContext | undefined, more: Record<string, unknown>): void {
     const { caller, action, code, route, result = 'denied' } = denial;
     const add = () =>
-      this.audit.addDirect(
+      this.audit.recordDirect(
         caller,
         action,
         { type: 'route', name: route },

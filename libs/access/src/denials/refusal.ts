@@ -1,3 +1,4 @@
+import type { AuditAction } from '@rmm/contracts';
 import { ForbiddenError } from '@rmm/service-kit';
 import { IpNotAllowed, MfaEnrollmentRequired } from '../access.errors.js';
 import { type AccessRequest, routeOf } from '../callers/access-request.js';
@@ -12,7 +13,7 @@ export function refusalOf(request: AccessRequest, error: unknown): Denial | null
 }
 
 /** The names of CONTRACT.md 9 where it has one. */
-function actionOf(error: unknown): string {
+function actionOf(error: unknown): AuditAction {
   if (error instanceof IpNotAllowed) return 'ip_allowlist.denied';
   return error instanceof MfaEnrollmentRequired ? 'auth.mfa.enrollment.required' : 'access.denied';
 }

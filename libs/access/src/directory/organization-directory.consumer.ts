@@ -1,21 +1,9 @@
 import { Controller, Inject, Optional } from '@nestjs/common';
-import { EventPattern, Payload } from '@nestjs/microservices';
-import {
-  type Envelope,
-  ORGANIZATION_CREATED,
-  ORGANIZATION_DELETED,
-  ORGANIZATION_UPDATED,
-  type OrganizationState,
-  subjects,
-} from '@rmm/contracts';
-import { Inbox } from '@rmm/messaging';
+import type { Envelope, OrganizationState } from '@rmm/contracts';
+import { Inbox, OnIntegrationEvent } from '@rmm/messaging';
 import type { WorkerTransaction } from '@rmm/persistence';
 import { ORGANIZATION_LISTENER, type OrganizationListener } from '../access.tokens.js';
 import { OrganizationDirectory } from './organization-directory.js';
-
-const SUBJECTS = [ORGANIZATION_CREATED, ORGANIZATION_UPDATED, ORGANIZATION_DELETED].map((fact) =>
-  subjects.internal('provisioning', fact),
-);
 
 /** Keeps `organization_directory` in step with provisioning. */
 @Controller()
@@ -26,11 +14,11 @@ export class OrganizationDirectoryConsumer {
     @Optional() @Inject(ORGANIZATION_LISTENER) private readonly listener?: OrganizationListener,
   ) {}
 
-  @EventPattern(SUBJECTS)
-  async organizationChanged(@Payload() envelope: Envelope<OrganizationState>): Promise<void> {
+  @OnIntegrationEvent('organization.created', 'organization.updated', 'organization.deleted')
+  async organizationChanged(envelope: Envelope<OrganizationState>): Promise<void> {
     const apply = async (tx: WorkerTransaction) => {
       await this.directory.apply(tx, [envelope.data]);
-      if (envelope.type !== ORGANIZATION_CREATED) await this.listener?.organizationChanged(tx, envelope.data);
+      if (envelope.type !== 'organization.created') await this.listener?.organizationChanged(tx, envelope.data);
     };
     await this.inbox.once(envelope, apply, 'organization-directory');
   }

@@ -1,14 +1,13 @@
 import { Controller, type INestApplication } from '@nestjs/common';
-import { MessagePattern, Payload } from '@nestjs/microservices';
 import {
-  ORGANIZATION_UPDATED,
   type ListSinceRequest,
   type OrganizationState,
   PROVISIONING_ORGANIZATIONS_GET,
   PROVISIONING_ORGANIZATIONS_LIST_SINCE,
 } from '@rmm/contracts';
-import { Outbox } from '@rmm/messaging';
-import { rowSecurityProblems, TenantDatabase, WorkerDatabase } from '@rmm/persistence';
+import { Outbox, RpcHandler } from '@rmm/messaging';
+import { TenantDatabase, WorkerDatabase } from '@rmm/persistence';
+import { rowSecurityProblems } from '@rmm/persistence/testing';
 import { eventually } from '@rmm/testing-services';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
@@ -24,14 +23,14 @@ let asked = 0;
 
 @Controller()
 class ProvisioningHandlers {
-  @MessagePattern(PROVISIONING_ORGANIZATIONS_GET.subject)
-  get(@Payload() { orgIds }: { orgIds: string[] }) {
+  @RpcHandler(PROVISIONING_ORGANIZATIONS_GET)
+  get({ orgIds }: { orgIds: string[] }) {
     asked += 1;
     return { organizations: orgIds.map((id) => owned.get(id)).filter((fact) => fact !== undefined) };
   }
 
-  @MessagePattern(PROVISIONING_ORGANIZATIONS_LIST_SINCE.subject)
-  listSince(@Payload() { after, limit }: ListSinceRequest) {
+  @RpcHandler(PROVISIONING_ORGANIZATIONS_LIST_SINCE)
+  listSince({ after, limit }: ListSinceRequest) {
     const from = Number(after ?? 0);
     const page = [...owned.values()].slice(from, from + limit);
     return { organizations: page, next: from + limit < owned.size ? String(from + limit) : null };
@@ -75,9 +74,9 @@ function own(changes: Partial<OrganizationState> = {}): OrganizationState {
 
 const publish = (fact: OrganizationState) =>
   provisioning.get(WorkerDatabase).transaction((tx) =>
-    provisioning.get(Outbox).add(tx, {
+    provisioning.get(Outbox).publish(tx, {
       stream: 'internal',
-      type: ORGANIZATION_UPDATED,
+      type: 'organization.updated',
       aggregateId: fact.orgId,
       aggregateVersion: fact.version,
       partnerId: fact.partnerId,

@@ -1,4 +1,4 @@
-import { ACCESS_HEARTBEAT, type AccessHeartbeat, type Envelope } from '@rmm/contracts';
+import type { BroadcastMap, BroadcastTopic } from '@rmm/contracts';
 import type { Broadcasts, BroadcastSubscription, NatsLink } from '@rmm/messaging';
 import type { Clock } from '@rmm/service-kit';
 import { CREDENTIAL_HEARTBEAT } from './heartbeat-publisher.js';
@@ -30,13 +30,13 @@ export class AccessFeeds {
 
   /** Hears heartbeats; and after the connection was gone for a moment, trusts nothing it kept. */
   start(link: Pick<NatsLink, 'onReconnect'>): void {
-    this.hear<AccessHeartbeat>(ACCESS_HEARTBEAT, (beat) => this.access.heard(beat));
-    this.hear<AccessHeartbeat>(CREDENTIAL_HEARTBEAT, (beat) => this.credentials.heard(beat));
+    this.hear('access.heartbeat', (beat) => this.access.heard(beat));
+    this.hear(CREDENTIAL_HEARTBEAT, (beat) => this.credentials.heard(beat));
     link.onReconnect(() => this.forget());
   }
 
-  hear<T>(topic: string, handler: (data: T) => void): void {
-    this.subscriptions.push(this.broadcasts.subscribe(topic, (envelope: Envelope) => handler(envelope.data as T)));
+  hear<Topic extends BroadcastTopic>(topic: Topic, handler: (data: BroadcastMap[Topic]) => void): void {
+    this.subscriptions.push(this.broadcasts.subscribe(topic, (envelope) => handler(envelope.data)));
   }
 
   stop(): void {

@@ -1,4 +1,4 @@
-import { ACCESS_HEARTBEAT, type AccessHeartbeat } from '@rmm/contracts';
+import { type AccessHeartbeat } from '@rmm/contracts';
 import { AccessFeed, CREDENTIAL_HEARTBEAT, CredentialFeed } from './heartbeat-publisher.js';
 
 const sent: { topic: string; data: AccessHeartbeat }[] = [];
@@ -15,7 +15,7 @@ describe('a heart', () => {
     for (let i = 0; i < 3; i++) await feed.beat();
     expect(numbers()).toEqual([1, 2, 3]);
     expect(new Set(sent.map(({ topic, data }) => `${topic} ${data.publisher}`)).size).toBe(1);
-    expect(sent[0]).toMatchObject({ topic: ACCESS_HEARTBEAT, data: { intervalMs: 1_000 } });
+    expect(sent[0]).toMatchObject({ topic: 'access.heartbeat', data: { intervalMs: 1_000 } });
   });
 
   it('of credentials beats on a topic of its own', async () => {

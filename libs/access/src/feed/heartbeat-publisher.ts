@@ -1,4 +1,4 @@
-import { ACCESS_HEARTBEAT, type AccessHeartbeat } from '@rmm/contracts';
+import { type AccessHeartbeat } from '@rmm/contracts';
 import type { Broadcasts } from '@rmm/messaging';
 import { randomUUID } from 'node:crypto';
 
@@ -20,7 +20,7 @@ export class HeartbeatPublisher {
    */
   constructor(
     private readonly broadcasts: Pick<Broadcasts, 'publishNow'>,
-    private readonly topic: string,
+    private readonly topic: 'access.heartbeat' | 'credential.heartbeat',
     private readonly mayBeat: () => Promise<boolean> = () => Promise.resolve(true),
   ) {}
 
@@ -56,7 +56,7 @@ export class HeartbeatPublisher {
 /** Identity's heart: beats beside `access.changed`. */
 export class AccessFeed extends HeartbeatPublisher {
   constructor(broadcasts: Pick<Broadcasts, 'publishNow'>, mayBeat?: () => Promise<boolean>) {
-    super(broadcasts, ACCESS_HEARTBEAT, mayBeat);
+    super(broadcasts, 'access.heartbeat', mayBeat);
   }
 }
 

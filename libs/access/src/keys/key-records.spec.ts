@@ -17,7 +17,7 @@ const apiKey: ResolvedApiKey = {
   deviceGroupIds: null,
   generation: 1,
   status: 'active',
-  createdBy: 'user-1',
+  createdBy: '11111111-1111-4111-8111-111111111111',
   principalId: null,
 };
 const partnerKey: ResolvedPartnerKey = {
@@ -97,7 +97,7 @@ describe('the record of a key', () => {
   });
 
   it.each([
-    ['its creator', { userIds: ['user-1'] }, 2],
+    ['its creator', { userIds: ['11111111-1111-4111-8111-111111111111'] }, 2],
     ['any role, since its creator may hold it', { roleIds: ['role-9'] }, 2],
     ['its partner', { partnerIds: ['partner-1'] }, 2],
     ['its organization', { orgIds: ['org-1'] }, 2],
@@ -112,7 +112,12 @@ describe('the record of a key', () => {
   it('of a partner follows its partner only', async () => {
     stored = partnerKey;
     await records.find(hash);
-    records.accessChanged({ userIds: ['user-1'], roleIds: ['role-1'], orgIds: ['org-1'], reason: 'spec' });
+    records.accessChanged({
+      userIds: ['11111111-1111-4111-8111-111111111111'],
+      roleIds: ['role-1'],
+      orgIds: ['org-1'],
+      reason: 'spec',
+    });
     await records.find(hash);
     expect(asked).toBe(1);
     records.accessChanged({ partnerIds: ['partner-1'], reason: 'spec' });

@@ -91,10 +91,15 @@ describe('a live user', () => {
   it('becomes a caller with its tenant', async () => {
     await expect(enter()).resolves.toMatchObject({
       kind: 'user',
-      userId: 'user-1',
+      userId: '11111111-1111-4111-8111-111111111111',
       mfa: true,
-      tenant: { scope: 'partner', partnerId: 'partner-1', orgAccess: 'all', userId: 'user-1' },
-      actor: { type: 'user', id: 'user-1', email: 'ada@msp.example' },
+      tenant: {
+        scope: 'partner',
+        partnerId: 'partner-1',
+        orgAccess: 'all',
+        userId: '11111111-1111-4111-8111-111111111111',
+      },
+      actor: { type: 'user', id: '11111111-1111-4111-8111-111111111111', email: 'ada@msp.example' },
     });
   });
 
@@ -149,7 +154,7 @@ describe('401 unauthenticated', () => {
 
 describe('a change of access', () => {
   it.each([
-    ['of the user', { userIds: ['user-1'] }],
+    ['of the user', { userIds: ['11111111-1111-4111-8111-111111111111'] }],
     ['of the role', { roleIds: ['role-1'] }],
     ['of the partner', { partnerIds: ['partner-1'] }],
   ])('%s takes effect with the next request', async (_, change) => {
@@ -282,8 +287,8 @@ describe('an enrollment window that waits to be opened', () => {
     await enter({ method: 'POST' });
     expect(opened).toEqual([
       {
-        userId: 'user-1',
-        sessionId: 'session-1',
+        userId: '11111111-1111-4111-8111-111111111111',
+        sessionId: '22222222-2222-4222-8222-222222222222',
         scope: 'partner',
         partnerId: 'partner-1',
         orgId: null,
@@ -308,7 +313,9 @@ describe('an enrollment window that waits to be opened', () => {
   it('keeps nobody out when it cannot be opened now', async () => {
     await enter();
     snapshots.openMfaGrace = () => Promise.reject(new UnavailableError());
-    await expect(enter({ method: 'DELETE' })).resolves.toMatchObject({ userId: 'user-1' });
+    await expect(enter({ method: 'DELETE' })).resolves.toMatchObject({
+      userId: '11111111-1111-4111-8111-111111111111',
+    });
   });
 });
 

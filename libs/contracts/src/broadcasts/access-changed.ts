@@ -1,24 +1,19 @@
-/**
- * Broadcast `access.changed`: forget what you know of these people.
- * A role or a tenant touches everybody who holds it.
- */
+/** `data` of `access.changed`: every replica drops what it has cached of these users. */
 export interface AccessChanged {
   userIds?: string[];
+  /** Every user who has one of these roles. */
   roleIds?: string[];
+  /** Every member of these tenants. */
   partnerIds?: string[];
   orgIds?: string[];
   reason: string;
 }
 
-export const ACCESS_CHANGED = 'access.changed';
-
-/** Broadcast `access.heartbeat`, each second from each replica of identity. */
+/** `data` of `access.heartbeat` and `credential.heartbeat`, published every second by each replica of the owning service. */
 export interface AccessHeartbeat {
   /** A random id of the publishing process. */
   publisher: string;
-  /** Counts up by one; a gap means a lost message. */
+  /** Rises by one; a gap means a lost message. */
   sequence: number;
   intervalMs: number;
 }
-
-export const ACCESS_HEARTBEAT = 'access.heartbeat';

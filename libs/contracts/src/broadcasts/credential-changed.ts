@@ -1,13 +1,11 @@
-/** Broadcast `credential.changed`: drop these records from the key cache. */
+/** `data` of `credential.changed`: every replica drops these records from its key cache. */
 export interface CredentialChanged {
   kind: 'api_key' | 'partner_key' | 'enrollment_key';
   keyIds: string[];
-  /** SHA-256 of the keys, hex: what a cache is indexed by. Never the key. */
+  /** SHA-256 of the keys, hex, by which caches are indexed; never the key. */
   keyHashes: string[];
-  /** Every key of these tenants: what is known of the tenant itself has changed. */
+  /** All keys of these tenants, whose own state changed. */
   partnerIds?: string[];
   orgIds?: string[];
   reason: 'created' | 'updated' | 'rotated' | 'revoked' | 'expired' | 'principal_disabled' | 'tenant_changed';
 }
-
-export const CREDENTIAL_CHANGED = 'credential.changed';

@@ -1,4 +1,4 @@
-/** The webhook event types of SPEC 6.1, by group. */
+/** The event types that webhooks can subscribe to, by group. @see docs/reference/events.md */
 export const EVENT_GROUPS = {
   device: ['device.enrolled', 'device.online', 'device.offline', 'device.updated', 'device.decommissioned'],
   alert: ['alert.triggered', 'alert.acknowledged', 'alert.resolved', 'alert.escalated'],
@@ -16,7 +16,7 @@ export type EventType = (typeof EVENT_GROUPS)[keyof typeof EVENT_GROUPS][number]
 
 export const EVENT_TYPES: readonly EventType[] = Object.values(EVENT_GROUPS).flat();
 
-/** What a webhook may subscribe to beside the types themselves. */
+/** Patterns that webhooks can subscribe to in addition to the types themselves. */
 export const EVENT_WILDCARDS = [
   '*',
   'device.*',
@@ -32,7 +32,8 @@ export const EVENT_WILDCARDS = [
   'session.*',
 ] as const;
 
-/** The type of test deliveries; never on the stream, never subscribed to. */
+/** The type of test deliveries; it is never published and cannot be subscribed to. */
 export const WEBHOOK_TEST_EVENT = 'webhook.test';
 
+/** Narrows a text to an event type. */
 export const isEventType = (type: string): type is EventType => (EVENT_TYPES as readonly string[]).includes(type);

@@ -1,4 +1,4 @@
-/** `data` of `user.login`. @see CONTRACT.md 8.2 */
+/** `data` of `user.login`. @see docs/reference/events.md */
 export interface UserLogin {
   userId: string;
   email: string;

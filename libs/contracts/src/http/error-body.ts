@@ -1,4 +1,4 @@
-/** Every error of every service. Extras stand beside these fields. @see CONTRACT.md 1.4 */
+/** The body of every error response. Extra fields are added next to these. @see docs/reference/errors.md */
 export interface ErrorBody {
   error: string;
   message: string;

@@ -1,11 +1,5 @@
-/** A list answer. @see CONTRACT.md 1.2 */
+/** The body of a paged list. @see docs/reference/requests.md */
 export interface Page<T> {
   data: T[];
   pagination: { page: number; limit: number; total: number };
-}
-
-/** A keyset list answer. */
-export interface KeysetPage<T> {
-  data: T[];
-  pagination: { nextCursor: string | null; limit: number; total?: number };
 }

@@ -1,6 +1,6 @@
 export type OrganizationStatus = 'active' | 'trial' | 'suspended' | 'churned' | 'offboarding';
 
-/** Facts `organization.created`, `.updated` and `.deleted` of provisioning: all that a directory keeps. */
+/** `data` of `organization.created`, `.updated` and `.deleted`: everything that a directory of organizations stores. */
 export interface OrganizationState {
   orgId: string;
   partnerId: string;
@@ -11,7 +11,3 @@ export interface OrganizationState {
   deleted: boolean;
   version: number;
 }
-
-export const ORGANIZATION_CREATED = 'organization.created';
-export const ORGANIZATION_UPDATED = 'organization.updated';
-export const ORGANIZATION_DELETED = 'organization.deleted';

@@ -1,6 +1,6 @@
 export type PartnerStatus = 'pending' | 'active' | 'suspended' | 'churned' | 'offboarding';
 
-/** Fact `partner.created` and `partner.updated` of identity. */
+/** `data` of `partner.created` and `partner.updated`. */
 export interface PartnerState {
   partnerId: string;
   name: string;
@@ -12,9 +12,6 @@ export interface PartnerState {
   timezone: string;
   settings: { enrollment?: { maxTtlMinutes?: number } };
   version: number;
-  /** True when provisioning is to make the first organization and site (sign-up). */
-  makeFirstOrganization?: boolean;
+  /** True at sign-up: provisioning creates the first organization and site of the partner. */
+  createFirstOrganization?: boolean;
 }
-
-export const PARTNER_CREATED = 'partner.created';
-export const PARTNER_UPDATED = 'partner.updated';

@@ -8,7 +8,7 @@ export interface OrganizationSecurity {
   passwordMinLength?: number;
 }
 
-/** Of a partner: for itself and all its organizations. */
+/** The policy of a partner, which applies to the partner itself and all its organizations. */
 export interface PartnerSecurity extends OrganizationSecurity {
   /** 0 to 30 days. */
   mfaEnrollmentGraceDays?: number;
@@ -16,7 +16,7 @@ export interface PartnerSecurity extends OrganizationSecurity {
   ipAllowlist?: string[];
 }
 
-/** Fact `organization.security_policy_updated` of identity. */
+/** `data` of `organization.security_policy_updated`. */
 export interface OrganizationSecurityState {
   orgId: string;
   partnerId: string;
@@ -24,5 +24,3 @@ export interface OrganizationSecurityState {
   /** Rises with every change of this policy. */
   version: number;
 }
-
-export const ORGANIZATION_SECURITY_UPDATED = 'organization.security_policy_updated';

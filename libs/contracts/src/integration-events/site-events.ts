@@ -1,4 +1,4 @@
-/** Facts `site.created`, `.updated` and `.deleted` of provisioning. */
+/** `data` of `site.created`, `.updated` and `.deleted`. */
 export interface SiteState {
   siteId: string;
   orgId: string;
@@ -7,7 +7,3 @@ export interface SiteState {
   deleted: boolean;
   version: number;
 }
-
-export const SITE_CREATED = 'site.created';
-export const SITE_UPDATED = 'site.updated';
-export const SITE_DELETED = 'site.deleted';

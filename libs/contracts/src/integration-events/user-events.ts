@@ -1,11 +1,9 @@
 /**
- * Fact `user.mfa_reset` of identity: an administrator took this person's factors and ended its sessions. Whoever keeps
- * something of that person open beyond HTTP (remote sessions, streams) ends it now.
+ * `data` of `user.mfa_reset`: an administrator removed the factors of a user and ended the user's sessions. A service that
+ * keeps connections of the user open beyond a request (remote sessions, streams) closes them.
  */
 export interface UserMfaReset {
   userId: string;
-  /** The person's MFA epoch since then: what was opened under a smaller one is over. */
+  /** The user's MFA epoch from now on: a connection opened under a smaller one is invalid. */
   mfaEpoch: number;
 }
-
-export const USER_MFA_RESET = 'user.mfa_reset';

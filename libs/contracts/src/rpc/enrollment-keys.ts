@@ -1,11 +1,6 @@
-import { rpc } from './rpc-contract.js';
-
-/** Keys cross between services as hashes only: one per pepper known, current first, hex. */
-export interface EnrollmentReserveRequest {
-  keyHashes: string[];
-  /** The device id provisioning has chosen; a repeat with the same id is the same reservation. */
-  deviceId: string;
-}
+import { z } from 'zod';
+import { sha256Hex, uuid } from './fields.js';
+import { replyOf, rpc, type RpcRequest } from './rpc-contract.js';
 
 export type EnrollmentRefusal =
   'invalid_enrollment_key' | 'enrollment_key_expired' | 'enrollment_key_exhausted' | 'enrollment_key_race_lost';
@@ -22,21 +17,35 @@ export type EnrollmentReserveReply =
       enrollmentSecretHash: string | null;
     };
 
-export interface EnrollmentSettleRequest {
-  deviceId: string;
-}
+/** Reserves one use of an enrollment key for a device. A repeated request with the same device id is the same reservation. */
+export const ENROLLMENT_KEYS_RESERVE = rpc('credentials.enrollment-keys.reserve', {
+  request: z.object({
+    /** Digests of the presented key, one for each known pepper, the current one first. Keys cross as hashes only. */
+    keyHashes: z.array(sha256Hex).min(1),
+    /** Chosen by provisioning. */
+    deviceId: uuid,
+  }),
+  reply: replyOf<EnrollmentReserveReply>(),
+});
+export type EnrollmentReserveRequest = RpcRequest<typeof ENROLLMENT_KEYS_RESERVE>;
 
-export const ENROLLMENT_KEYS_RESERVE = rpc<EnrollmentReserveRequest, EnrollmentReserveReply>(
-  'credentials.enrollment-keys.reserve',
-);
-export const ENROLLMENT_KEYS_CONFIRM = rpc<EnrollmentSettleRequest, { settled: boolean }>(
-  'credentials.enrollment-keys.confirm',
-);
-export const ENROLLMENT_KEYS_RELEASE = rpc<EnrollmentSettleRequest, { settled: boolean }>(
-  'credentials.enrollment-keys.release',
-);
+const settleRequest = z.object({ deviceId: uuid });
+export type EnrollmentSettleRequest = z.infer<typeof settleRequest>;
 
-/** Credentials asks before it settles a reservation nobody confirmed: which of these devices exist? */
-export const PROVISIONING_DEVICES_EXISTING = rpc<{ deviceIds: string[] }, { existing: string[] }>(
-  'provisioning.devices.existing',
-);
+/** Confirms a reservation after the device was stored. */
+export const ENROLLMENT_KEYS_CONFIRM = rpc('credentials.enrollment-keys.confirm', {
+  request: settleRequest,
+  reply: replyOf<{ settled: boolean }>(),
+});
+
+/** Releases a reservation whose device was not stored. */
+export const ENROLLMENT_KEYS_RELEASE = rpc('credentials.enrollment-keys.release', {
+  request: settleRequest,
+  reply: replyOf<{ settled: boolean }>(),
+});
+
+/** Returns which of these devices exist, so that credentials can settle unconfirmed reservations. */
+export const PROVISIONING_DEVICES_EXISTING = rpc('provisioning.devices.existing', {
+  request: z.object({ deviceIds: z.array(uuid) }),
+  reply: replyOf<{ existing: string[] }>(),
+});

@@ -1,16 +1,19 @@
-import { rpc } from './rpc-contract.js';
+import { z } from 'zod';
+import { timestamp, uuid } from './fields.js';
+import { replyOf, rpc } from './rpc-contract.js';
 
-/** A page of a walk over one resource of one partner. Times are ISO 8601. @see CONTRACT.md 4.4.2 */
-export interface ExportRequest {
-  partnerId: string;
-  orgId: string | null;
-  /** Null on page one: provisioning then takes it from the database clock. */
-  snapshotAt: string | null;
-  updatedSince: string | null;
-  after: { id: string; orgId: string; updatedAt: string } | null;
-  /** 1 to 500. */
-  limit: number;
-}
+/** One page of the export of one resource of a partner. @see docs/reference/partner-interface.md */
+const exportRequest = z.object({
+  partnerId: uuid,
+  orgId: uuid.nullable(),
+  /** Null on the first page: provisioning then takes the time of its database. */
+  snapshotAt: timestamp.nullable(),
+  updatedSince: timestamp.nullable(),
+  /** Position of the last record of the page before. */
+  after: z.object({ id: uuid, orgId: uuid, updatedAt: timestamp }).nullable(),
+  limit: z.int().min(1).max(500),
+});
+export type ExportRequest = z.infer<typeof exportRequest>;
 
 export interface ExportReply<T> {
   snapshotAt: string;
@@ -32,11 +35,14 @@ export interface ExportedSite {
   contact: Record<'name' | 'email' | 'phone', string | null> | null;
 }
 
-export const PROVISIONING_EXPORT_ORGANIZATIONS = rpc<ExportRequest, ExportReply<ExportedOrganization>>(
-  'provisioning.export.organizations',
-  10_000,
-);
-export const PROVISIONING_EXPORT_SITES = rpc<ExportRequest, ExportReply<ExportedSite>>(
-  'provisioning.export.sites',
-  10_000,
-);
+export const PROVISIONING_EXPORT_ORGANIZATIONS = rpc('provisioning.export.organizations', {
+  request: exportRequest,
+  reply: replyOf<ExportReply<ExportedOrganization>>(),
+  timeoutMs: 10_000,
+});
+
+export const PROVISIONING_EXPORT_SITES = rpc('provisioning.export.sites', {
+  request: exportRequest,
+  reply: replyOf<ExportReply<ExportedSite>>(),
+  timeoutMs: 10_000,
+});

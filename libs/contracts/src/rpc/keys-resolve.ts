@@ -1,28 +1,25 @@
-import { rpc } from './rpc-contract.js';
-
-/** SHA-256 of the presented key, hex. The raw key never leaves the service that received it. */
-export interface KeyResolveRequest {
-  keyHash: string;
-}
+import { z } from 'zod';
+import { sha256Hex, timestamp, uuid } from './fields.js';
+import { replyOf, rpc, type RpcRequest } from './rpc-contract.js';
 
 export interface ResolvedApiKey {
   kind: 'api_key';
   keyId: string;
   orgId: string;
   partnerId: string;
-  /** In force now: without stored wildcards, and cut to the principal's. */
+  /** In force now: without stored wildcards, reduced to those of the principal. */
   scopes: string[];
   rateLimit: number;
   /** ISO 8601 or null; for the predecessor of a rotated key the end of the overlap. */
   expiresAt: string | null;
-  /** CIDRs the key works from; empty: from anywhere. */
+  /** CIDRs the key may be used from; empty means from anywhere. */
   sourceCidrs: string[];
-  /** What the creator is confined to, so is the key; null means no restriction. */
+  /** The restriction of its creator; null means no restriction. */
   siteIds: string[] | null;
   deviceGroupIds: string[] | null;
-  /** Rises with each rotation: uses of a key are counted for the key they were made with. */
+  /** Rises with each rotation, so that uses are counted for the key they were made with. */
   generation: number;
-  /** `unauthorized`: its creator may no longer do there what the key may. */
+  /** `unauthorized`: its creator may no longer do what the key allows. */
   status: 'active' | 'revoked' | 'expired' | 'unauthorized';
   createdBy: string | null;
   principalId: string | null;
@@ -45,23 +42,25 @@ export interface ResolvedPartnerKey {
 
 export type ResolvedKey = ResolvedApiKey | ResolvedPartnerKey;
 
-export const CREDENTIALS_KEYS_RESOLVE = rpc<KeyResolveRequest, ResolvedKey | null>('credentials.keys.resolve');
+/** Resolves a presented key by its digest; null when there is no such key. The raw key never leaves the receiving service. */
+export const CREDENTIALS_KEYS_RESOLVE = rpc('credentials.keys.resolve', {
+  request: z.object({ keyHash: sha256Hex }),
+  reply: replyOf<ResolvedKey | null>(),
+});
+export type KeyResolveRequest = RpcRequest<typeof CREDENTIALS_KEYS_RESOLVE>;
 
-export interface KeyUse {
-  keyId: string;
-  kind: ResolvedKey['kind'];
-  generation: number;
-  count: number;
-  /** ISO 8601. */
-  lastUsedAt: string;
-}
+const keyUse = z.object({
+  keyId: uuid,
+  kind: z.enum(['api_key', 'partner_key']),
+  generation: z.int().min(1),
+  count: z.int().min(1),
+  lastUsedAt: timestamp,
+});
+export type KeyUse = z.infer<typeof keyUse>;
 
-/** Uses since the last flush, added to the stored counters. `batchId` makes a repeat harmless. */
-export interface KeyUsageRequest {
-  batchId: string;
-  uses: KeyUse[];
-}
-
-export const CREDENTIALS_KEYS_RECORD_USAGE = rpc<KeyUsageRequest, { recorded: number }>(
-  'credentials.keys.record-usage',
-);
+/** Adds the uses since the last flush to the stored counters. A repeated `batchId` changes nothing. */
+export const CREDENTIALS_KEYS_RECORD_USAGE = rpc('credentials.keys.record-usage', {
+  request: z.object({ batchId: uuid, uses: z.array(keyUse) }),
+  reply: replyOf<{ recorded: number }>(),
+});
+export type KeyUsageRequest = RpcRequest<typeof CREDENTIALS_KEYS_RECORD_USAGE>;

@@ -1,27 +1,31 @@
-import { rpc } from './rpc-contract.js';
+import { z } from 'zod';
+import { uuid } from './fields.js';
+import { replyOf, rpc, type RpcRequest } from './rpc-contract.js';
 
 /**
- * The active members of an organization who hold a permission there; when there is nobody, the active administrators of
- * its partner. Identity resolves it, so that no other service handles addresses.
+ * The active members of an organization who are granted a permission there, or the active administrators of its partner
+ * when no member is. Identity resolves them, so that no other service handles addresses.
  */
-export interface MailAudience {
-  partnerId: string;
-  orgId: string;
+const mailAudience = z.object({
+  partnerId: uuid,
+  orgId: uuid,
   /** `organizations:write` */
-  permission: `${string}:${string}`;
-}
+  permission: z.templateLiteral([z.string(), ':', z.string()]),
+});
+export type MailAudience = z.infer<typeof mailAudience>;
 
-/** Other services ask identity to send mail. `idempotencyKey` makes a repeat harmless. */
-export interface MailSendRequest {
-  /** 1 to 255 characters. */
-  idempotencyKey: string;
-  to: string[];
-  /** Beside `to`. Each of them is addressed by the value `name`. */
-  audience?: MailAudience;
-  /** One that is open to other services: `api-key-expiring`, `webhook-failed`. */
-  template: string;
-  values: Record<string, string>;
-}
-
-/** @returns false where this installation sends no mail */
-export const IDENTITY_MAIL_SEND = rpc<MailSendRequest, { accepted: boolean }>('identity.mail.send');
+/** Sends a mail for another service. The reply is `accepted: false` where this installation sends no mail. */
+export const IDENTITY_MAIL_SEND = rpc('identity.mail.send', {
+  request: z.object({
+    /** A repeated request with the same key sends nothing. */
+    idempotencyKey: z.string().min(1).max(255),
+    to: z.array(z.string()),
+    /** In addition to `to`. Each of these recipients is addressed by the value `name`. */
+    audience: mailAudience.optional(),
+    /** One that is open to other services: `api-key-expiring`, `webhook-failed`. */
+    template: z.string(),
+    values: z.record(z.string(), z.string()),
+  }),
+  reply: replyOf<{ accepted: boolean }>(),
+});
+export type MailSendRequest = RpcRequest<typeof IDENTITY_MAIL_SEND>;

@@ -1,14 +1,41 @@
-/** A request between services: the NATS subject, and at compile time what goes in and what comes out. */
+import type { z } from 'zod';
+
+/** A request between services: the NATS subject, the schema of the request and, for the compiler, the type of the reply. */
 export interface RpcContract<Request, Reply> {
   readonly subject: string;
-  /** How long a caller waits by default, in milliseconds. */
+  /** Default time limit of a call in milliseconds. */
   readonly timeoutMs: number;
-  /** Only for the compiler. */
-  readonly types?: { request: Request; reply: Reply };
+  /** Validates a request when it is served. Unknown fields are dropped, so that a caller may be newer than its callee. */
+  readonly request: z.ZodType<Request>;
+  /** Carries the type of the reply; never set. */
+  readonly reply?: Reply;
 }
 
-/** Declares a contract; the queue group is the first part of the name: `identity.access.resolve`. */
-export const rpc = <Request, Reply>(name: string, timeoutMs = 3_000): RpcContract<Request, Reply> => ({
-  subject: `rmm.rpc.${name}`,
-  timeoutMs,
-});
+export type RpcRequest<Contract> = Contract extends RpcContract<infer Request, infer _Reply> ? Request : never;
+export type RpcReply<Contract> = Contract extends RpcContract<infer _Request, infer Reply> ? Reply : never;
+
+/** Declares the type of a reply: `reply: replyOf<{ site: SiteState | null }>()`. Replies are not validated at run time. */
+export const replyOf = <Reply>(): Reply | undefined => undefined;
+
+export interface RpcDeclaration<Request, Reply> {
+  request: z.ZodType<Request>;
+  reply: Reply | undefined;
+  /** Milliseconds; 3,000 by default. */
+  timeoutMs?: number;
+}
+
+/** Declares a contract named `<service>.<noun>.<verb>`; the replicas of the service share its requests. */
+export function rpc<Request, Reply>(
+  name: string,
+  { request, timeoutMs = 3_000 }: RpcDeclaration<Request, Reply>,
+): RpcContract<Request, Reply> {
+  return { subject: `rmm.rpc.${name}`, timeoutMs, request };
+}
+
+/** Declares a contract for operators, who call it with a login of their own: no service's login may. */
+export function operation<Request, Reply>(
+  name: string,
+  { request, timeoutMs = 10_000 }: RpcDeclaration<Request, Reply>,
+): RpcContract<Request, Reply> {
+  return { subject: `rmm.operations.${name}`, timeoutMs, request };
+}

@@ -1,33 +1,34 @@
+import { z } from 'zod';
 import type { OrganizationSecurity } from '../integration-events/security-policy-events.js';
-import type { AccessScope } from './access-resolve.js';
-import { rpc } from './rpc-contract.js';
+import { accessScope, uuid } from './fields.js';
+import { replyOf, rpc, type RpcRequest } from './rpc-contract.js';
 
 /**
- * Somebody changes `settings.security` of an organization. The asking service has made sure that the organization exists
- * within the caller's reach and that the caller may write it; identity judges the policy itself.
+ * Changes `settings.security` of an organization. The calling service has checked that the organization exists and that
+ * the caller may write it; identity validates the policy itself.
+ * Fails with 400 `validation_failed`, 403 `mfa_required` or 409 `mfa_policy_would_lock_out_users`; nothing is stored then.
  */
-export interface ApplySecurityPolicyRequest {
-  orgId: string;
-  partnerId: string;
-  orgName: string;
-  /** As it came over the wire: absent leaves a field alone, null clears it; null as a whole clears all. */
-  security: unknown;
-  caller: {
-    userId: string;
-    email: string;
-    scope: AccessScope;
-    partnerId: string | null;
-    orgId: string | null;
-    /** The claim of the token. */
-    mfa: boolean;
-  };
-  /** Of the request, for the audit row. */
-  ipAddress: string | null;
-  userAgent: string | null;
-}
-
-/** Refusals: 400 `validation_failed`, 403 `mfa_required`, 409 `mfa_policy_would_lock_out_users`; nothing is stored then. */
-export const IDENTITY_SECURITY_POLICY_APPLY = rpc<
-  ApplySecurityPolicyRequest,
-  { security: OrganizationSecurity; version: number }
->('identity.security-policy.apply', 10_000);
+export const IDENTITY_SECURITY_POLICY_APPLY = rpc('identity.security-policy.apply', {
+  request: z.object({
+    orgId: uuid,
+    partnerId: uuid,
+    orgName: z.string(),
+    /** The field as received: an absent field stays as it is, null clears it, null as a whole clears all. */
+    security: z.unknown(),
+    caller: z.object({
+      userId: uuid,
+      email: z.string(),
+      scope: accessScope,
+      partnerId: uuid.nullable(),
+      orgId: uuid.nullable(),
+      /** The claim of the token. */
+      mfa: z.boolean(),
+    }),
+    /** Address and agent of the HTTP request, for the audit entry. */
+    ipAddress: z.string().nullable(),
+    userAgent: z.string().nullable(),
+  }),
+  reply: replyOf<{ security: OrganizationSecurity; version: number }>(),
+  timeoutMs: 10_000,
+});
+export type ApplySecurityPolicyRequest = RpcRequest<typeof IDENTITY_SECURITY_POLICY_APPLY>;

@@ -1,20 +1,21 @@
 import { Logger } from '@nestjs/common';
 import { type ConnectionOptions, Events, type NatsConnection, type Status } from 'nats';
-import { setTimeout as sleep } from 'node:timers/promises';
+import pRetry from 'p-retry';
+import pTimeout from 'p-timeout';
 import { natsOptions } from './nats-options.js';
 import { connectNats } from './nats-transport.js';
 
 export interface NatsLinkOptions {
   url: string;
   name: string;
-  /** How long the first connection is tried before start-up fails, in milliseconds. */
+  /** Time limit for the first connection, in milliseconds; the start fails after it. */
   startWithinMs?: number;
-  /** Instead of what `natsOptions` says, for a spec in a hurry. */
+  /** Overrides `natsOptions`; specs use it to notice an outage sooner. */
   client?: Pick<ConnectionOptions, 'pingInterval' | 'timeout'>;
 }
 
 /**
- * The one NATS connection of a process. The first connection is tried with a bound; from then on it heals by itself.
+ * Owns the one NATS connection of a process. The first connection is retried for a limited time; later outages heal.
  */
 export class NatsLink {
   private readonly logger = new Logger('NATS');
@@ -29,18 +30,18 @@ export class NatsLink {
 
   constructor(private readonly options: NatsLinkOptions) {}
 
-  /** The connection. @throws Error  before `open` has resolved */
+  /** Returns the connection. @throws Error  before `open` has resolved */
   get connection(): NatsConnection {
     if (!this.nc) throw new Error('The NATS connection is not open yet');
     return this.nc;
   }
 
-  /** Where replies to this login go. */
+  /** Prefix of the subjects on which this login receives replies. */
   get inboxPrefix(): string {
     return natsOptions(this.options.url, this.options.name).inboxPrefix ?? '_INBOX';
   }
 
-  /** False from the moment a dead server is noticed until it is back. */
+  /** False from the moment an outage is noticed until the connection is back. */
   get isConnected(): boolean {
     return this.alive && !this.closing;
   }
@@ -58,55 +59,60 @@ export class NatsLink {
     this.reconnected.add(listener);
   }
 
-  /** The server refused to take a message on this subject from our login. */
+  /** Calls the listener when the server refused a message because of the permissions of this login. */
   onForbiddenPublish(listener: (subject: string) => void): void {
     this.forbidden.add(listener);
   }
 
-  /** For the readiness probe. @throws Error  when the server does not answer within a second */
+  /** Checks the connection for the readiness probe. @throws Error  when the server does not reply within a second */
   async check(): Promise<void> {
     if (!this.nc || !this.isConnected) throw new Error('NATS is not connected');
-    const answered = await Promise.race([this.nc.rtt().then(() => true), sleep(1_000, false, { ref: false })]);
-    if (!answered) throw new Error('NATS does not answer');
+    await pTimeout(this.nc.rtt(), { milliseconds: 1_000, message: 'NATS does not respond' });
   }
 
-  /** Sends what is buffered, ends subscriptions, closes. Bounded: a server that is down is not waited for. */
+  /** Sends what is buffered, ends subscriptions and closes; takes at most 3 seconds when the server is down. */
   async close(): Promise<void> {
     if (this.closing) return;
     this.closing = true;
     const nc = await this.opening?.catch(() => undefined);
     if (!nc || nc.isClosed()) return;
-    if (this.alive) await Promise.race([nc.drain().catch(() => undefined), sleep(3_000, undefined, { ref: false })]);
+    if (this.alive) await pTimeout(nc.drain(), { milliseconds: 3_000, message: false }).catch(() => undefined);
     this.closed.abort();
     await nc.close();
   }
 
-  private async connectWithin(boundMs: number): Promise<NatsConnection> {
-    const deadline = performance.now() + boundMs;
-    for (let attempt = 1; ; attempt++) {
-      try {
-        const { url, name, client } = this.options;
-        const nc = await connectNats({ ...natsOptions(url, name), ...client, closed: this.closed.signal });
-        this.nc = nc;
-        this.alive = true;
-        void this.follow(nc);
-        return nc;
-      } catch (error) {
-        if (this.closing || performance.now() > deadline) throw new Error('NATS cannot be reached', { cause: error });
-        if (attempt === 1) this.logger.warn(`NATS cannot be reached, trying again: ${(error as Error).message}`);
-        await sleep(500);
-      }
-    }
+  private connectWithin(limitMs: number): Promise<NatsConnection> {
+    const deadline = performance.now() + limitMs;
+    return pRetry(() => this.connect(), {
+      retries: Number.POSITIVE_INFINITY,
+      minTimeout: 500,
+      factor: 1,
+      shouldRetry: () => !this.closing && performance.now() < deadline,
+      onFailedAttempt: ({ error, attemptNumber }) => {
+        if (attemptNumber === 1) this.logger.warn(`NATS is unavailable; retrying until it responds: ${error.message}`);
+      },
+    }).catch((cause: unknown) => {
+      throw new Error('NATS is unavailable', { cause });
+    });
+  }
+
+  private async connect(): Promise<NatsConnection> {
+    const { url, name, client } = this.options;
+    const nc = await connectNats({ ...natsOptions(url, name), ...client, closed: this.closed.signal });
+    this.nc = nc;
+    this.alive = true;
+    void this.follow(nc);
+    return nc;
   }
 
   private async follow(nc: NatsConnection): Promise<void> {
     for await (const status of nc.status()) {
       if (status.type === Events.Disconnect) {
-        if (this.alive && !this.closing) this.logger.warn('NATS connection lost');
+        if (this.alive && !this.closing) this.logger.warn('NATS connection lost; reconnecting');
         this.alive = false;
         for (const listener of this.disconnected) listener();
       } else if (status.type === Events.Reconnect) {
-        if (this.alive) continue; // the client says it once more for every dial that broke off half-way
+        if (this.alive) continue; // the client repeats it for every dial that broke off during the handshake
         this.alive = true;
         this.logger.log('NATS connection is back');
         for (const listener of this.reconnected) listener();

@@ -1,7 +1,7 @@
 import { natsOptions, parseNatsUrl } from './nats-options.js';
 
 describe('parseNatsUrl', () => {
-  it('takes the login out of the URL, decoded', () => {
+  it('decodes the login of the URL', () => {
     expect(parseNatsUrl('nats://identity:p%40ss%3Aword@127.0.0.1:4333')).toEqual({
       servers: ['nats://127.0.0.1:4333'],
       user: 'identity',
@@ -9,7 +9,7 @@ describe('parseNatsUrl', () => {
     });
   });
 
-  it('knows several servers, the default port and no login', () => {
+  it('reads several servers, the default port and a URL without a login', () => {
     expect(parseNatsUrl('nats://a:4222, b')).toEqual({ servers: ['nats://a:4222', 'nats://b:4222'] });
     expect(() => parseNatsUrl('')).toThrow('names no server');
   });

@@ -1,6 +1,6 @@
 import type { ConnectionOptions } from 'nats';
 
-/** Login and servers of a NATS URL; the client itself does not understand `user:password@`. */
+/** Login and servers of a NATS URL; the client library does not understand `user:password@`. */
 export interface NatsAddress {
   servers: string[];
   user?: string;
@@ -8,7 +8,7 @@ export interface NatsAddress {
 }
 
 /**
- * Takes the login out of a NATS URL, which may list several servers: `nats://user:password@a:4222,b:4222`.
+ * Splits a NATS URL, which may list several servers, into login and servers: `nats://user:password@a:4222,b:4222`.
  * @throws TypeError  when a part is not a URL
  */
 export function parseNatsUrl(url: string): NatsAddress {
@@ -26,8 +26,8 @@ export function parseNatsUrl(url: string): NatsAddress {
 }
 
 /**
- * How the fleet connects: for ever, under its own inbox prefix (so that a login hears only its own replies),
- * with pings that notice a silent server within six seconds.
+ * Returns the connection options of the fleet: unlimited reconnects, an inbox prefix for each login (so that a login
+ * receives only its own replies), and pings that notice a silent server within six seconds.
  * @param name  shown in the server's connection list; also the inbox prefix where no login is used
  */
 export function natsOptions(url: string, name: string): ConnectionOptions {

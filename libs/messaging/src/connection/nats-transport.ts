@@ -5,13 +5,13 @@ import { nodeResolveHost, NodeTransport } from 'nats/lib/src/node_transport.js';
 import { createConnection, type Socket } from 'node:net';
 
 export interface LinkConnectionOptions extends ConnectionOptions {
-  /** Once aborted, no server is dialled any more. */
+  /** Once aborted, no server is dialed any more. */
   closed?: AbortSignal;
 }
 
 /**
- * As the client's own `connect`, on sockets that end when the client is done with them.
- * The client keeps its transport for the process: its own `connect`, called later, takes the redials back.
+ * Connects like the client's own `connect`, on sockets that are destroyed when the client gives them up.
+ * The client stores its transport per process: a later call of its own `connect` would use the original sockets again.
  * @see docs/decisions/0011-sockets-end-with-their-dial.md
  */
 export function connectNats(options: LinkConnectionOptions): Promise<NatsConnection> {
@@ -19,14 +19,14 @@ export function connectNats(options: LinkConnectionOptions): Promise<NatsConnect
   return NatsConnectionImpl.connect(options);
 }
 
-/** One socket to one server. Only a connection that is lost is reported as closed, not one the client gives up. */
+/** One socket to one server. Reports only a lost connection as closed, not one that the client gives up. */
 class EndingTransport extends NodeTransport {
   override async connect(server: Parameters<NodeTransport['connect']>[0], options: LinkConnectionOptions) {
-    if (options.closed?.aborted) throw new Error('The NATS connection was closed'); // while the name was looked up
+    if (options.closed?.aborted) throw new Error('The NATS connection was closed'); // during the DNS lookup
     await super.connect(server, options);
   }
 
-  /** Knows the socket before the server has accepted it, so that a dial can be given up at any point. */
+  /** Stores the socket before the server has accepted it, so that a dial can be given up at any point. */
   override dial({ hostname, port }: { hostname: string; port: number }): Promise<Socket> {
     const socket = createConnection({ host: hostname, port, noDelay: true });
     this.socket = socket;
@@ -40,18 +40,18 @@ class EndingTransport extends NodeTransport {
     });
   }
 
-  /** The dial failed or the client is being closed; the client knows, and would dial twice if it were told. */
+  /** Called when a dial failed or the client closes. Reports nothing: the client would dial a second time. */
   override close(): Promise<void> {
     this.end();
     return Promise.resolve();
   }
 
-  /** Another connection takes this one's place. */
+  /** Called when another connection replaces this one. */
   override discard(): void {
     this.end();
   }
 
-  /** The server is silent: what it has not taken cannot be flushed, so do not wait for that. */
+  /** Called when the server is silent. Does not flush, since a silent server would block it. */
   override disconnect(): void {
     void super.close();
   }

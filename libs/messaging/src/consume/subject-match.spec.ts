@@ -12,7 +12,7 @@ describe('subjectMatches', () => {
     expect(subjectMatches(pattern, subject)).toBe(expected);
   });
 
-  it('drops patterns that another one covers', () => {
+  it('removes patterns that another one covers', () => {
     expect(withoutOverlaps(['a.b', 'a.*', 'a.b', 'c.>', 'c.d.e'])).toEqual(['a.*', 'c.>']);
   });
 });

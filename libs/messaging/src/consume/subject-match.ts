@@ -1,4 +1,4 @@
-/** Does a NATS subject fall under a pattern with `*` (one token) and `>` (the rest)? */
+/** Returns whether a NATS subject matches a pattern with `*` (one token) and `>` (the rest). */
 export function subjectMatches(pattern: string, subject: string): boolean {
   if (pattern === subject) return true;
   const wanted = pattern.split('.');
@@ -10,7 +10,7 @@ export function subjectMatches(pattern: string, subject: string): boolean {
   return wanted.length === given.length;
 }
 
-/** The patterns without those another one covers: the server refuses overlapping filters. */
+/** Removes patterns that another one covers, since the server refuses overlapping filters. */
 export function withoutOverlaps(patterns: readonly string[]): string[] {
   const unique = [...new Set(patterns)];
   return unique.filter((pattern) => !unique.some((other) => other !== pattern && subjectMatches(other, pattern)));

@@ -12,7 +12,7 @@ const subject = 'rmm.events.o1.device.online';
 const decode = (over: object, on = subject) => decodeEnvelope(on, JSON.stringify({ ...message, ...over }));
 
 describe('decodeEnvelope', () => {
-  it('fills in what publishers outside the fleet leave out', () => {
+  it('fills in the fields that publishers outside the fleet omit', () => {
     expect(decode({})).toMatchObject({
       ok: true,
       envelope: { id: 'm1', schemaVersion: 1, aggregateId: 'o1', aggregateVersion: 0 },
@@ -31,7 +31,7 @@ describe('decodeEnvelope', () => {
     expect(decode(over, on).ok).toBe(false);
   });
 
-  it('wraps a record, which keeps its own form on the wire', () => {
+  it('wraps a record in an envelope', () => {
     const record = {
       schemaVersion: 1,
       messageId: 'r1',

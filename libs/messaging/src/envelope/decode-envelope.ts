@@ -10,8 +10,9 @@ const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Reads a message as the one envelope and holds it against the subject it came on.
- * Publishers outside this fleet may leave out schemaVersion and the aggregate (CONTRACT 8.1): the organization stands in.
+ * Reads a message as an envelope and checks it against its subject.
+ * Publishers outside this fleet may omit schemaVersion and the aggregate; the organization is then the aggregate.
+ * @see docs/reference/events.md
  */
 export function decodeEnvelope(subject: string, text: string): Decoded {
   let json: unknown;
@@ -47,16 +48,16 @@ export function decodeEnvelope(subject: string, text: string): Decoded {
   return { ok: true, envelope };
 }
 
-/** Each family of subjects repeats something of its message; what disagrees was put on the wrong subject. */
+/** Checks the parts of the message that its subject repeats; a message that disagrees is on the wrong subject. */
 function subjectFits(subject: string, type: string, orgId: string | null): boolean {
   if (subject.startsWith('rmm.events.')) return orgId !== null && subject === `rmm.events.${orgId}.${type}`;
   if (subject.startsWith('rmm.broadcast.')) return subject === `rmm.broadcast.${type}`;
   if (!subject.startsWith('rmm.internal.')) return true;
-  const fact = subject.indexOf('.', 'rmm.internal.'.length);
-  return fact !== -1 && subject.slice(fact + 1) === type;
+  const publisherEnd = subject.indexOf('.', 'rmm.internal.'.length);
+  return publisherEnd !== -1 && subject.slice(publisherEnd + 1) === type;
 }
 
-/** Records keep their own form on the wire (CONTRACT 8.3); handlers get it as `data` of an envelope. */
+/** Reads a record, which has a format of its own on the wire; handlers receive it as `data` of an envelope. */
 function decodeRecord(subject: string, json: Json): Decoded {
   const { messageId, resource, id, updatedAt } = json;
   const [, family, named, change] = subject.split('.');

@@ -1,19 +1,19 @@
-import { noLongerPartitioned, partitionedByTime, tenantTable } from '@rmm/persistence';
 import type { QueryRunner } from 'typeorm';
+import { noLongerPartitioned, partitionedByTime, tenantTable } from '@rmm/persistence';
 import { dropEmptyOutboxPartitions } from './outbox-partitions.js';
 
 /**
- * What every service that sends or hears messages has in its schema; called by its first migration.
- * - outbox: committed messages that are not published yet; the service inserts, the relay (worker login) takes away.
- * - outbox_lease: sets of aggregates that a relay works on, or that must wait for their next try.
- * - inbox: which messages have had their effect, per consumer.
- * - parked_message: what could not be handled.
+ * Creates the tables of messaging in the schema of a service; called by its first migration.
+ * - outbox: committed messages that are not published yet; the service inserts, the relay (worker login) deletes.
+ * - outbox_lease: aggregates leased by a relay, or delayed until their next try.
+ * - inbox: messages whose effect was applied, per consumer.
+ * - dead_letter_message: messages that could not be handled.
  */
 export async function messagingTables(q: QueryRunner): Promise<void> {
   await outbox(q);
   await inbox(q);
   await q.query(`
-    create table parked_message (
+    create table dead_letter_message (
       id         uuid primary key default gen_random_uuid(),
       consumer   text not null,
       message_id text not null,
@@ -21,22 +21,22 @@ export async function messagingTables(q: QueryRunner): Promise<void> {
       payload    text not null,
       reason     text not null,
       deliveries integer not null,
-      parked_at  timestamptz not null default now(),
+      failed_at  timestamptz not null default now(),
       unique (consumer, message_id)
     )`);
   const worker = ['select', 'insert', 'update', 'delete'] as const;
-  await tenantTable(q, { table: 'parked_message', ownership: 'worker-only', worker });
+  await tenantTable(q, { table: 'dead_letter_message', ownership: 'worker-only', worker });
 }
 
-/** For the `down` of that migration. */
+/** Drops the tables again, in the `down` of that migration. */
 export async function dropMessagingTables(q: QueryRunner): Promise<void> {
   await noLongerPartitioned(q, 'outbox');
   await noLongerPartitioned(q, 'inbox');
   await q.query('drop function if exists rmm_drop_empty_outbox_partitions()');
-  await q.query('drop table if exists parked_message, inbox, outbox_lease, outbox');
+  await q.query('drop table if exists dead_letter_message, inbox, outbox_lease, outbox');
 }
 
-/** No index but the key: the relay reads from the head, and every further index would be paid by each request. */
+/** Has no index but its key: the relay reads from the head, and every further index would slow down each request. */
 async function outbox(q: QueryRunner): Promise<void> {
   await q.query(`
     create table outbox (
@@ -61,7 +61,7 @@ async function outbox(q: QueryRunner): Promise<void> {
   await dropEmptyOutboxPartitions(q);
 }
 
-/** Kept longer than any stream keeps a message that could come again. */
+/** Stores a message longer than any stream does, so that a repeated delivery is recognized. */
 async function inbox(q: QueryRunner): Promise<void> {
   await q.query(`
     create table inbox (

@@ -1,9 +1,10 @@
-import { workerFunction } from '@rmm/persistence';
 import type { QueryRunner } from 'typeorm';
+import { workerFunction } from '@rmm/persistence';
 
 /**
- * The outbox has no keepDays: what is not published must never be dropped for its age. The relay deletes what it has
- * published, and this function, which the worker login calls and the owner runs, drops the days that stand empty.
+ * Creates the function that drops empty partitions of the outbox. The outbox has no keepDays, since an unpublished row
+ * must never be dropped for its age: the relay deletes published rows, and this function, called by the worker login
+ * with the rights of the owner, drops the days that are empty.
  */
 export async function dropEmptyOutboxPartitions(q: QueryRunner): Promise<void> {
   const [{ schema }] = (await q.query('select quote_ident(current_schema()) as schema')) as [{ schema: string }];

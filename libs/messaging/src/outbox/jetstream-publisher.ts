@@ -1,15 +1,7 @@
 import { createInbox, headers, type Msg, type NatsConnection, type Subscription } from 'nats';
+import pTimeout from 'p-timeout';
 import type { NatsLink } from '../connection/nats-link.js';
-
-/** The stream said no to this message; others may go. */
-export class PublishRefused extends Error {
-  override name = 'PublishRefused';
-}
-
-/** Nothing can be published at present: no answer, no stream, no connection. */
-export class NatsUnreachable extends Error {
-  override name = 'NatsUnreachable';
-}
+import { NatsUnavailable, PublishRefused } from '../messaging.errors.js';
 
 interface Pending {
   subject: string;
@@ -24,8 +16,8 @@ const ERROR_FIELD = '"error"';
 
 /**
  * Publishes to JetStream and resolves with the stream's acknowledgement.
- * The client's own `jetstream().publish` makes a timer, a stack trace and a parsed reply per message; with one reply
- * inbox, one sweep for all timeouts and a look at the reply's text, a message costs about half of that.
+ * `jetstream().publish` of the client creates a timer, a stack trace and a parsed reply per message. One reply inbox, one
+ * timer for all timeouts and a search in the text of the reply halve the cost of a message.
  */
 export class JetStreamPublisher {
   private readonly pending = new Map<string, Pending>();
@@ -36,13 +28,13 @@ export class JetStreamPublisher {
   private sweeper?: NodeJS.Timeout;
 
   constructor(private readonly link: NatsLink) {
-    link.onDisconnect(() => this.failAll(new NatsUnreachable('The NATS connection was lost')));
+    link.onDisconnect(() => this.failAll(new NatsUnavailable('The NATS connection was lost')));
     link.onForbiddenPublish((subject) => this.refuse(subject));
   }
 
-  /** @throws PublishRefused, NatsUnreachable */
+  /** @throws PublishRefused, NatsUnavailable */
   publish(subject: string, payload: string, messageId: string): Promise<void> {
-    if (!this.link.isConnected) return Promise.reject(new NatsUnreachable('NATS is not connected'));
+    if (!this.link.isConnected) return Promise.reject(new NatsUnavailable('NATS is not connected'));
     const connection = this.open();
     const token = (this.counter++).toString(36);
     const sent = headers();
@@ -53,38 +45,30 @@ export class JetStreamPublisher {
         connection.publish(subject, payload, { reply: this.inbox + token, headers: sent });
       } catch (error) {
         this.pending.delete(token);
-        reject(new NatsUnreachable('The NATS connection is closed', { cause: error }));
+        reject(new NatsUnavailable('The NATS connection is closed', { cause: error }));
       }
     });
   }
 
-  /** Sends without a stream, for who listens now. @see flush */
+  /** Sends on core NATS, to the current subscribers only. @see flush */
   broadcast(subject: string, payload: string): void {
-    if (!this.link.isConnected) throw new NatsUnreachable('NATS is not connected');
+    if (!this.link.isConnected) throw new NatsUnavailable('NATS is not connected');
     this.open().publish(subject, payload);
   }
 
-  /** Resolves when the server has everything sent so far. @throws NatsUnreachable */
+  /** Resolves when the server has received everything sent so far. @throws NatsUnavailable */
   async flush(): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new NatsUnreachable('NATS does not answer')), ACK_TIMEOUT_MS);
-    });
     try {
-      await Promise.race([this.open().flush(), late]);
-    } catch (error) {
-      throw error instanceof NatsUnreachable
-        ? error
-        : new NatsUnreachable('The NATS connection is closed', { cause: error });
-    } finally {
-      clearTimeout(timer);
+      await pTimeout(this.open().flush(), { milliseconds: ACK_TIMEOUT_MS });
+    } catch (cause) {
+      throw new NatsUnavailable('NATS does not respond', { cause });
     }
   }
 
   close(): void {
     clearInterval(this.sweeper);
     this.subscription?.unsubscribe();
-    this.failAll(new NatsUnreachable('The publisher is closed'));
+    this.failAll(new NatsUnavailable('The publisher is closed'));
   }
 
   private open(): NatsConnection {
@@ -102,7 +86,7 @@ export class JetStreamPublisher {
     const waiting = this.pending.get(token);
     if (!waiting) return;
     this.pending.delete(token);
-    if (message.headers?.code === 503) return waiting.reject(new NatsUnreachable('No stream takes this subject'));
+    if (message.headers?.code === 503) return waiting.reject(new NatsUnavailable('No stream has this subject'));
     const reply = message.string();
     if (!reply.includes(ERROR_FIELD)) return waiting.resolve();
     waiting.reject(refusalOf(reply));
@@ -113,7 +97,7 @@ export class JetStreamPublisher {
     for (const [token, waiting] of this.pending) {
       if (waiting.sentAt > oldest) return;
       this.pending.delete(token);
-      waiting.reject(new NatsUnreachable('The stream did not acknowledge in time'));
+      waiting.reject(new NatsUnavailable('The stream did not acknowledge in time'));
     }
   }
 
@@ -131,9 +115,9 @@ export class JetStreamPublisher {
   }
 }
 
-/** 4xx: this message is at fault. 5xx: the server is not able to just now. */
+/** Maps 4xx to a fault of this message and 5xx to a temporary fault of the server. */
 function refusalOf(reply: string): Error {
   const { error } = JSON.parse(reply) as { error?: { code?: number; description?: string } };
   const text = error?.description ?? 'refused';
-  return (error?.code ?? 500) < 500 ? new PublishRefused(text) : new NatsUnreachable(text);
+  return (error?.code ?? 500) < 500 ? new PublishRefused(text) : new NatsUnavailable(text);
 }

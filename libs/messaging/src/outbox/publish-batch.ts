@@ -1,22 +1,23 @@
-import type { LeasedBatch, OutboxRow } from './outbox-store.js';
-import { NatsUnreachable, type JetStreamPublisher } from './jetstream-publisher.js';
+import { NatsUnavailable } from '../messaging.errors.js';
+import type { JetStreamPublisher } from './jetstream-publisher.js';
+import type { LeasedBatch, OutboxRow } from './outbox.repository.js';
 
-/** What became of a leased batch. */
+/** The result of publishing a leased batch. */
 export interface PublishedBatch {
   published: OutboxRow[];
-  /** Aggregates with a row the stream refused: this row and the later ones stay. */
+  /** Aggregates with a row that the stream refused: this row and the later ones stay in the outbox. */
   refused: Map<string, Error>;
-  /** Set when NATS could not be reached: the rows that are not published stay as they are. */
-  unreachable?: Error;
+  /** Set when NATS was unavailable: the rows that are not published stay in the outbox. */
+  unavailable?: Error;
 }
 
 const BROADCAST = 'rmm.broadcast.';
-/** Stop this long before the lease ends: what is in flight then still belongs to us. In milliseconds. */
+/** Stops this long before the lease ends, in milliseconds, so that messages in flight are still covered by it. */
 const LEASE_MARGIN_MS = 1_000;
 
 /**
- * Publishes a batch with `window` messages in flight. The rows of one aggregate leave one after the other, each once
- * the one before it is acknowledged: whatever breaks in between, the stream never holds a later one without it.
+ * Publishes a batch with `window` messages in flight. Each row of an aggregate is sent once the one before it is
+ * acknowledged: after any failure the stream has no message of an aggregate without the earlier ones.
  */
 export async function publishBatch(
   publisher: JetStreamPublisher,
@@ -30,7 +31,7 @@ export async function publishBatch(
 
   const publishChain = async (chain: OutboxRow[]): Promise<void> => {
     for (const row of chain) {
-      if (result.unreachable || performance.now() > batch.expiresAt - LEASE_MARGIN_MS) return;
+      if (result.unavailable || performance.now() > batch.expiresAt - LEASE_MARGIN_MS) return;
       try {
         if (row.subject.startsWith(BROADCAST)) {
           publisher.broadcast(row.subject, row.payload);
@@ -40,7 +41,7 @@ export async function publishBatch(
           result.published.push(row);
         }
       } catch (error) {
-        if (error instanceof NatsUnreachable) result.unreachable ??= error;
+        if (error instanceof NatsUnavailable) result.unavailable ??= error;
         else result.refused.set(row.aggregateId, error as Error);
         return;
       }
@@ -51,16 +52,16 @@ export async function publishBatch(
   };
   await Promise.all(Array.from({ length: Math.min(window, chains.length) }, worker));
 
-  if (broadcasts.length > 0 && !result.unreachable) {
+  if (broadcasts.length > 0 && !result.unavailable) {
     await publisher.flush().then(
       () => result.published.push(...broadcasts),
-      (error: Error) => (result.unreachable = error),
+      (error: Error) => (result.unavailable = error),
     );
   }
   return result;
 }
 
-/** The aggregates in the order of their first rows. */
+/** Groups the rows by aggregate, in the order of the first row of each. */
 function byAggregate(rows: readonly OutboxRow[]): OutboxRow[][] {
   const chains = new Map<string, OutboxRow[]>();
   for (const row of rows) {

@@ -1,25 +1,35 @@
-import { BaseRpcContext, type MessageHandler } from '@nestjs/microservices';
 import { Logger } from '@nestjs/common';
-import { BadRequestError, DomainError, runInContext, serializeError } from '@rmm/service-kit';
-import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { BaseRpcContext, type MessageHandler } from '@nestjs/microservices';
 import type { Msg, Subscription } from 'nats';
+import { randomUUID } from 'node:crypto';
+import pTimeout from 'p-timeout';
 import { isObservable, lastValueFrom } from 'rxjs';
+import type { RpcContract } from '@rmm/contracts';
+import {
+  BadRequestError,
+  DomainError,
+  runInContext,
+  serializeError,
+  ValidationError,
+  type FieldErrors,
+} from '@rmm/service-kit';
 import type { NatsLink } from '../connection/nats-link.js';
-import type { MessagingMetrics } from '../messaging-metrics.js';
-import { REQUEST_ID_HEADER, TRACEPARENT_HEADER, type RpcReply } from './rpc-wire.js';
+import type { MessagingMetrics } from '../messaging.metrics.js';
+import { REQUEST_ID_HEADER, TRACEPARENT_HEADER, type RpcReplyBody } from './rpc-wire.js';
 
-/** Second argument of an RPC handler, `@Ctx()`. */
+/** Second argument of an RPC handler. */
 export class RpcContext extends BaseRpcContext<[Msg]> {}
 
-/** How long requests in hand may take when the service stops, in milliseconds. */
+type RequestSchema = RpcContract<unknown, unknown>['request'];
+
+/** Time limit for requests in progress when the service stops, in milliseconds. */
 const DRAIN_MS = 5_000;
 
-/** Answers requests on core NATS; replicas share them through the service's queue group. */
+/** Replies to requests on core NATS; the replicas of a service share its requests through a queue group. */
 export class RpcServer {
   private readonly logger = new Logger('RPC');
   private readonly subscriptions: Subscription[] = [];
-  private readonly inHand = new Set<Promise<void>>();
+  private readonly inProgress = new Set<Promise<void>>();
 
   constructor(
     private readonly link: NatsLink,
@@ -27,49 +37,61 @@ export class RpcServer {
     private readonly metrics: MessagingMetrics,
   ) {}
 
+  /** @param handler  its `extras.request`, set by `@RpcHandler`, validates the requests */
   serve(subject: string, handler: MessageHandler): void {
     const callback = (error: Error | null, message: Msg): void => {
-      if (error) return this.logger.error({ message: `${subject} cannot be served`, err: error });
-      const answering = this.answer(subject, handler, message).finally(() => this.inHand.delete(answering));
-      this.inHand.add(answering);
+      if (error) return this.logger.error({ message: `Requests on ${subject} cannot be received`, err: error });
+      const replying = this.reply(subject, handler, message).finally(() => this.inProgress.delete(replying));
+      this.inProgress.add(replying);
     };
     this.subscriptions.push(this.link.connection.subscribe(subject, { queue: this.queue, callback }));
   }
 
-  /** Takes no new request and finishes those in hand. */
+  /** Accepts no new request and finishes those in progress. */
   async stop(): Promise<void> {
     for (const subscription of this.subscriptions) subscription.unsubscribe();
-    await Promise.race([Promise.allSettled(this.inHand), sleep(DRAIN_MS, undefined, { ref: false })]);
+    await pTimeout(Promise.allSettled(this.inProgress), { milliseconds: DRAIN_MS, message: false });
   }
 
-  private async answer(subject: string, handler: MessageHandler, message: Msg): Promise<void> {
+  private async reply(subject: string, handler: MessageHandler, message: Msg): Promise<void> {
     const started = performance.now();
     const context = {
       requestId: message.headers?.get(REQUEST_ID_HEADER) || randomUUID(),
       traceparent: message.headers?.get(TRACEPARENT_HEADER) || undefined,
     };
-    const reply = await runInContext(context, () => this.reply(subject, handler, message));
+    const body = await runInContext(context, () => this.handle(subject, handler, message));
     try {
-      message.respond(JSON.stringify(reply));
+      message.respond(JSON.stringify(body));
     } catch (error) {
-      this.logger.error({ message: `The reply of ${subject} cannot be sent`, err: error });
-      message.respond(JSON.stringify({ error: serializeError(error) } satisfies RpcReply));
+      this.logger.error({ message: `The reply of ${subject} cannot be sent; the caller gets an error`, err: error });
+      message.respond(JSON.stringify({ error: serializeError(error) } satisfies RpcReplyBody));
     }
-    this.metrics.observeRpc(subject, reply.error?.code ?? 'ok', (performance.now() - started) / 1_000);
+    this.metrics.observeRpc(subject, body.error?.code ?? 'ok', (performance.now() - started) / 1_000);
   }
 
-  private async reply(subject: string, handler: MessageHandler, message: Msg): Promise<RpcReply> {
+  private async handle(subject: string, handler: MessageHandler, message: Msg): Promise<RpcReplyBody> {
     try {
-      const result: unknown = await handler(parse(message), new RpcContext([message]));
+      const result: unknown = await handler(readRequest(message, handler), new RpcContext([message]));
       const value: unknown = isObservable(result) ? await lastValueFrom(result, { defaultValue: null }) : result;
       return { value };
     } catch (error) {
-      const told = serializeError(error);
-      const expected = error instanceof DomainError && error.status < 500;
-      if (!expected) this.logger.error({ message: `${subject} failed`, err: error });
-      return { error: told };
+      const isExpected = error instanceof DomainError && error.status < 500;
+      if (!isExpected) this.logger.error({ message: `${subject} failed; the caller gets the error`, err: error });
+      return { error: serializeError(error) };
     }
   }
+}
+
+/** @throws BadRequestError, ValidationError */
+function readRequest(message: Msg, handler: MessageHandler): unknown {
+  const json = parse(message);
+  const schema = handler.extras?.request as RequestSchema | undefined;
+  if (!schema) return json;
+  const { success, data, error } = schema.safeParse(json);
+  if (success) return data;
+  const fieldErrors: FieldErrors = {};
+  for (const issue of error.issues) (fieldErrors[issue.path.join('.') || 'body'] ??= []).push(issue.message);
+  throw new ValidationError(undefined, { fieldErrors });
 }
 
 function parse(message: Msg): unknown {

@@ -1,7 +1,7 @@
 import { UnavailableError } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
 import { type Fleet, partner, partnerA, startFleet } from '../../test/fixture.js';
-import { DatabaseConnectionLost, DatabaseTooBusy } from './database-errors.js';
+import { DatabaseConnectionLost, DatabaseTooBusy } from './database.errors.js';
 
 jest.setTimeout(60_000);
 

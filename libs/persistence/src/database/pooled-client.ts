@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
-import { DatabaseConnectionLost } from './database-errors.js';
+import { DatabaseConnectionLost } from './database.errors.js';
 
-/** A client of the pool. @throws DatabaseConnectionLost when none can be had in time */
+/** Takes a client from the pool. @throws DatabaseConnectionLost when none is available in time */
 export async function acquire(pool: Pool): Promise<PoolClient> {
   try {
     return await pool.connect();
@@ -10,7 +10,7 @@ export async function acquire(pool: Pool): Promise<PoolClient> {
   }
 }
 
-/** Ends a transaction that failed and gives its client back, or destroys it when it can no longer be trusted. */
+/** Rolls a failed transaction back and releases its client, or destroys the client when its state is unknown. */
 export async function rollBackAndRelease(client: PoolClient, failure: unknown): Promise<void> {
   if (failure instanceof DatabaseConnectionLost) return client.release(true);
   try {
@@ -21,19 +21,27 @@ export async function rollBackAndRelease(client: PoolClient, failure: unknown): 
   client.release();
 }
 
-/** Gives a client back after a single statement failed. @returns the failure, to be thrown */
+/** Releases a client after a single statement failed. @returns the failure, to be thrown */
 export function releaseAfter(client: PoolClient, failure: unknown): unknown {
   client.release(failure instanceof DatabaseConnectionLost);
   return failure;
 }
 
-/** Sends several queries with one write, so that the server wakes once for all of them. */
-export function inOnePacket(client: PoolClient, send: () => Promise<unknown>[]): Promise<unknown> {
+/** Sends several queries with one write, so that they take one round trip. @returns their results, in order */
+export function inOnePacket<T>(client: PoolClient, send: () => Promise<T>[]): Promise<T[]> {
   const { stream } = client.connection;
   stream.cork();
   try {
-    return Promise.all(send());
+    return allSettledOrThrow(send());
   } finally {
     stream.uncork();
   }
+}
+
+/** Waits for all, so that the client is idle when the first failure is thrown. */
+async function allSettledOrThrow<T>(promises: Promise<T>[]): Promise<T[]> {
+  const results = await Promise.allSettled(promises);
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed) throw failed.reason;
+  return results.map((result) => (result as PromiseFulfilledResult<T>).value);
 }

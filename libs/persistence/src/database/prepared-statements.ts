@@ -1,21 +1,18 @@
 import pg from 'pg';
-import { DatabaseConnectionLost, fromDriver } from './database-errors.js';
+import { DatabaseConnectionLost, fromDriver } from './database.errors.js';
 
-export interface Statement {
-  /** Absent where the text is parsed each time. */
+export interface PreparedStatement {
+  /** Absent when the text is parsed on each use. */
   name?: string;
   text: string;
 }
 
-/** Distinct texts prepared per connection; a query built in endless variants must not fill the server's memory. */
+/** Limits how many texts one connection prepares, so that generated variants cannot fill the server's memory. */
 const MAX_PREPARED = 1_000;
 const names = new Map<string, string>();
 
-/**
- * A text with parameters comes again with others: it is parsed and planned once per connection, which for a statement
- * of some joins is most of its cost.
- */
-export function prepared(text: string, params: readonly unknown[]): Statement {
+/** Names a text with parameters, so that PostgreSQL parses and plans it once per connection. */
+export function prepared(text: string, params: readonly unknown[]): PreparedStatement {
   if (params.length === 0) return { text };
   const known = names.get(text);
   if (known !== undefined) return { name: known, text };
@@ -25,11 +22,12 @@ export function prepared(text: string, params: readonly unknown[]): Statement {
   return { name, text };
 }
 
-/** A migration changed the columns under a prepared statement. PostgreSQL has no code of its own for it. */
+/** Returns true when a migration changed the columns of a prepared statement. PostgreSQL has no code of its own for it. */
 export function isOutdatedPlan(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === '0A000' && error.routine === 'RevalidateCachedQuery';
 }
 
-/** As `fromDriver`; a connection with an outdated plan is not used again, and who asked may ask again. */
-export const fromPrepared = (error: unknown): unknown =>
-  isOutdatedPlan(error) ? new DatabaseConnectionLost(error) : fromDriver(error);
+/** Maps a driver error like `fromDriver`; an outdated plan becomes DatabaseConnectionLost, so the caller may retry. */
+export function fromPrepared(error: unknown): unknown {
+  return isOutdatedPlan(error) ? new DatabaseConnectionLost(error) : fromDriver(error);
+}

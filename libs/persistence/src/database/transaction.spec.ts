@@ -7,7 +7,7 @@ import {
   isForeignKeyViolation,
   isUniqueViolation,
   TransactionWasAborted,
-} from './database-errors.js';
+} from './database.errors.js';
 import type { SqlExecutor } from './sql-executor.js';
 
 jest.setTimeout(60_000);
@@ -193,9 +193,9 @@ describe('a transaction', () => {
     expect(rows).toEqual([{ one: 1 }]);
   });
 
-  it('refuses statements once it is over', async () => {
+  it('refuses statements once it has ended', async () => {
     const escaped = await fleet.tenants.transaction(me, async (tx) => ({ tx }));
-    await expect(escaped.tx.query('select 1')).rejects.toThrow('is over');
-    expect(() => escaped.tx.manager).toThrow('is over');
+    await expect(escaped.tx.query('select 1')).rejects.toThrow('has ended');
+    expect(() => escaped.tx.manager).toThrow('has ended');
   });
 });

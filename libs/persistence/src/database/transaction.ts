@@ -1,16 +1,19 @@
 import { Logger } from '@nestjs/common';
-import type { PoolClient } from 'pg';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Pool, PoolClient, QueryResult } from 'pg';
 import type { DataSource, EntityManager, EntityTarget, ObjectLiteral, QueryRunner, Repository } from 'typeorm';
-import { DatabaseConnectionLost } from './database-errors.js';
+import { DatabaseConnectionLost, fromDriver, fromTypeOrm, TransactionWasAborted } from './database.errors.js';
+import { bindParameters } from './named-parameters.js';
+import { acquire, inOnePacket, rollBackAndRelease } from './pooled-client.js';
 import { fromPrepared, prepared } from './prepared-statements.js';
-import type { SqlExecutor } from './sql-executor.js';
+import type { BatchExecutor, SqlParams, SqlStatement } from './sql-executor.js';
 
 const logger = new Logger('Transaction');
 
 type AfterCommit = () => void | Promise<void>;
 
-/** One open transaction on one client. It is handed to the work of `run` and is over when that work ends. */
-export abstract class Transaction implements SqlExecutor {
+/** One open transaction on one client. It ends with the `work` it was passed to. */
+export abstract class Transaction implements BatchExecutor {
   private callbacks: AfterCommit[] = [];
   private boundManager?: EntityManager;
   private savepoints = 0;
@@ -26,20 +29,31 @@ export abstract class Transaction implements SqlExecutor {
   }
 
   /** @throws DatabaseConnectionLost, DatabaseTooBusy, or pg's DatabaseError */
-  async query<Row = Record<string, unknown>>(sql: string, params: readonly unknown[] = []): Promise<Row[]> {
+  async query<Row = Record<string, unknown>>(sql: string, params?: SqlParams): Promise<Row[]> {
     this.assertOpen();
+    const { text, values } = bindParameters(sql, params);
     try {
-      const result = await this.client.query({ ...prepared(sql, params), values: params as unknown[] });
-      return result.rows as Row[];
+      return (await this.send(text, values)).rows as Row[];
     } catch (error) {
       throw fromPrepared(error);
     }
   }
 
-  /** TypeORM, on this transaction's client. Its own `transaction()` makes a savepoint. */
+  async queryAll(statements: readonly SqlStatement[]): Promise<Record<string, unknown>[][]> {
+    this.assertOpen();
+    const bound = statements.map(({ sql, params }) => bindParameters(sql, params));
+    try {
+      const results = await inOnePacket(this.client, () => bound.map(({ text, values }) => this.send(text, values)));
+      return results.map((result) => result.rows as Record<string, unknown>[]);
+    } catch (error) {
+      throw fromPrepared(error);
+    }
+  }
+
+  /** TypeORM's entity manager on this transaction's client. Its `transaction()` creates a savepoint. */
   get manager(): EntityManager {
     this.assertOpen();
-    this.boundManager ??= managerOf(this.dataSource, this.client);
+    this.boundManager ??= createManager(this.dataSource, this.client);
     return this.boundManager;
   }
 
@@ -48,15 +62,15 @@ export abstract class Transaction implements SqlExecutor {
   }
 
   /**
-   * Called once COMMIT has succeeded and the connection is back in the pool; not at all after a rollback, nor when the
-   * savepoint it was registered in is rolled back. A failure is logged: the work stands.
+   * Registers a callback that runs once COMMIT has succeeded and the connection is back in the pool. It does not run
+   * after a rollback of the transaction or of the savepoint it was registered in. Its failure is logged only.
    */
   afterCommit(callback: AfterCommit): void {
     this.assertOpen();
     this.callbacks.push(callback);
   }
 
-  /** Runs `work` so that its failure undoes only its own statements. The failure is thrown on. */
+  /** Runs `work` so that its failure undoes its own statements only. The failure is rethrown. */
   async savepoint<T>(work: (tx: this) => Promise<T>): Promise<T> {
     const name = `rmm_${++this.savepoints}`;
     const registered = this.callbacks.length;
@@ -72,32 +86,99 @@ export abstract class Transaction implements SqlExecutor {
     }
   }
 
-  /** For `runTransaction` only: no statement may follow. */
+  /** Refuses further statements. Called by `runTransaction` only. */
   close(): void {
     this.open = false;
   }
 
-  /** For `runTransaction` only. */
+  /** Called by `runTransaction` only. */
   async runAfterCommit(): Promise<void> {
     for (const callback of this.callbacks) {
       try {
         await callback();
       } catch (error) {
-        logger.error('A callback after commit failed', error instanceof Error ? error.stack : String(error));
+        logger.error(
+          'An after-commit callback failed; the transaction remains committed',
+          error instanceof Error ? error.stack : String(error),
+        );
       }
     }
   }
 
+  private send(text: string, values: unknown[]): Promise<QueryResult> {
+    return this.client.query({ ...prepared(text, values), values });
+  }
+
   private assertOpen(): void {
-    if (!this.open) throw new Error('This transaction is over: a query was made after the work of run() had ended');
+    if (!this.open) throw new Error('This transaction has ended: await every query inside the work of transaction()');
+  }
+}
+
+interface OpenTransaction {
+  pool: Pool;
+  transaction: Transaction;
+  outer: OpenTransaction | undefined;
+}
+
+const current = new AsyncLocalStorage<OpenTransaction>();
+
+/**
+ * Runs BEGIN (with what `begin` sends in the same tick), the work and COMMIT; ROLLBACK on any failure.
+ * @throws what the work threw; DatabaseConnectionLost; DatabaseTooBusy; TransactionWasAborted
+ */
+export async function runTransaction<Tx extends Transaction, T>(
+  pool: Pool,
+  begin: (client: PoolClient) => Promise<unknown>,
+  open: (client: PoolClient) => Tx,
+  work: (tx: Tx) => Promise<T>,
+): Promise<T> {
+  assertNoOpenTransaction(pool);
+  const client = await acquire(pool);
+  const transaction = open(client);
+  let result: T;
+  try {
+    await mapDriverErrors(begin(client));
+    const inside: OpenTransaction = { pool, transaction, outer: current.getStore() };
+    result = await current.run(inside, () => work(transaction));
+    transaction.close();
+    const { command } = await mapDriverErrors(client.query('COMMIT'));
+    if (command !== 'COMMIT') throw new TransactionWasAborted();
+  } catch (error) {
+    transaction.close();
+    const failure = fromTypeOrm(error);
+    await rollBackAndRelease(client, failure);
+    throw failure;
+  }
+  client.release();
+  await transaction.runAfterCommit();
+  return result;
+}
+
+/**
+ * Refuses a second connection of the same pool inside a transaction: when all callers wait for one, they deadlock.
+ * @throws Error a programming error, not a condition of the system
+ */
+export function assertNoOpenTransaction(pool: Pool): void {
+  for (let at = current.getStore(); at !== undefined; at = at.outer) {
+    if (at.pool === pool && at.transaction.isOpen) {
+      throw new Error('A transaction of this database is already open here: use the `tx` that was passed to the work');
+    }
+  }
+}
+
+async function mapDriverErrors<T>(query: Promise<T>): Promise<T> {
+  try {
+    return await query;
+  } catch (error) {
+    throw fromDriver(error);
   }
 }
 
 /**
- * TypeORM's query runner takes its client from the pool and awaits START TRANSACTION by itself. Here both have already
- * happened, so it is told: the client, and that one transaction is open.
+ * Creates an entity manager on a client whose transaction is already open. TypeORM's query runner would take its own
+ * client and await START TRANSACTION, so both are set on it.
  */
-function managerOf(dataSource: DataSource, client: PoolClient): EntityManager {
+function createManager(dataSource: DataSource, client: PoolClient): EntityManager {
   const runner: QueryRunner = dataSource.createQueryRunner();
   Object.assign(runner, { databaseConnection: client, isTransactionActive: true, transactionDepth: 1 });
   return runner.manager;

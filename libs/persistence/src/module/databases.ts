@@ -1,7 +1,10 @@
+import { Logger } from '@nestjs/common';
 import { type FleetConfig, StartRefusal } from '@rmm/service-kit';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg, { type Pool, type PoolConfig } from 'pg';
 import { DataSource, type ObjectLiteral } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+import { DatabaseConnectionLost, fromDriver } from '../database/database.errors.js';
 import { poolOptions, type Timeouts } from '../database/pool-options.js';
 import { roleOf } from '../migrations/login-roles.js';
 import { type MigrationClass, missingMigrations, runMigrations } from '../migrations/migrations-runner.js';
@@ -25,10 +28,10 @@ export interface PersistenceOptions {
   workerSettings?: Readonly<Record<string, string>>;
 }
 
-/** The start is refused: the message lists every reason. */
+/** Refuses the start of a service; the message lists every reason. */
 export class StartRefused extends StartRefusal {
   constructor(problems: readonly string[]) {
-    super(`The database is not fit to start on:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
+    super(`The service cannot start on this database:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
   }
 }
 
@@ -41,12 +44,12 @@ export class Databases {
   ) {}
 
   /**
-   * Connects, judges both logins, migrates (or checks that somebody has).
+   * Connects, checks both logins, migrates (or checks that the schema is up to date).
    * @throws StartRefused; the driver's error when the database cannot be reached
    */
   static async open(options: PersistenceOptions): Promise<Databases> {
     const workerPool = new pg.Pool(runtimePool(options, 'worker'));
-    workerPool.on('error', () => undefined); // an idle connection was lost; the next use makes a new one
+    workerPool.on('error', () => undefined); // an idle connection was lost; the next use opens a new one
     const dataSource = serviceDataSource(options);
     try {
       await dataSource.initialize();
@@ -86,8 +89,27 @@ export class Databases {
     const missing = await missingMigrations(this.servicePool, migrations);
     if (missing.length === 0) return;
     throw new StartRefused([
-      `the schema ${schema} is behind (${missing.join(', ')}): start once with MIGRATIONS_DATABASE_URL set`,
+      `the schema ${schema} has migrations missing (${missing.join(', ')}): start once with MIGRATIONS_DATABASE_URL set`,
     ]);
+  }
+}
+
+const OPEN_TIMEOUT_MS = 30_000;
+const RETRY_MS = 500;
+
+/** Opens the databases, retrying while the server is starting too. @throws StartRefused, or the last failure */
+export async function openDatabases(options: PersistenceOptions, timeoutMs = OPEN_TIMEOUT_MS): Promise<Databases> {
+  const logger = new Logger('Persistence');
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    try {
+      return await Databases.open(options);
+    } catch (error) {
+      const retryable = !(error instanceof StartRefused) && fromDriver(error) instanceof DatabaseConnectionLost;
+      if (!retryable || performance.now() + RETRY_MS > deadline) throw error;
+      logger.warn(`Connecting to the database failed; next attempt in ${RETRY_MS} ms`);
+      await sleep(RETRY_MS);
+    }
   }
 }
 
@@ -101,7 +123,7 @@ function serviceDataSource(options: PersistenceOptions): DataSource {
     installExtensions: false,
     uuidExtension: 'pgcrypto', // gen_random_uuid(), which is built in
     extra: runtimePool(options, 'service'),
-    poolErrorHandler: () => undefined, // an idle connection was lost; the next use makes a new one
+    poolErrorHandler: () => undefined, // an idle connection was lost; the next use opens a new one
   });
 }
 

@@ -5,8 +5,7 @@ import { eventually, startStores, type Stores, type TestDatabase } from '@rmm/te
 import { optionsFor, partner, partnerA, query, SCHEMA } from '../../test/fixture.js';
 import { TenantDatabase } from '../tenants/tenant-database.js';
 import { WorkerDatabase } from '../worker/worker-database.js';
-import { Databases, type PersistenceConfig, StartRefused } from './databases.js';
-import { openPatiently } from './open-patiently.js';
+import { Databases, openDatabases, type PersistenceConfig, StartRefused } from './databases.js';
 import { PersistenceModule } from './persistence.module.js';
 
 jest.setTimeout(60_000);
@@ -133,8 +132,8 @@ describe('PersistenceModule', () => {
     const { service, worker } = database.urls[SCHEMA];
     const options = optionsFor(database, { databaseUrl: at(service), workerDatabaseUrl: at(worker) });
     await gate.shut();
-    await expect(openPatiently(options, 100)).rejects.toThrow();
-    const opening = openPatiently(options);
+    await expect(openDatabases(options, 100)).rejects.toThrow();
+    const opening = openDatabases(options);
     await gate.open();
     await (await opening).close();
   });

@@ -4,15 +4,14 @@ import type { Pool } from 'pg';
 import { PartitionMaintenanceJob } from '../partitions/partition-maintenance.job.js';
 import { TenantDatabase } from '../tenants/tenant-database.js';
 import { WorkerDatabase } from '../worker/worker-database.js';
-import { Databases, type PersistenceOptions } from './databases.js';
-import { openPatiently } from './open-patiently.js';
+import { Databases, openDatabases, type PersistenceOptions } from './databases.js';
 
 const HEALTH_TIMEOUT_MS = 2_000;
 
 /**
- * The database of one service: both doors, the worker login, migrations, health and partition upkeep.
- * The start is refused when a login is not bound by row-level security, or when the schema is behind and
- * MIGRATIONS_DATABASE_URL is not given.
+ * The database of one service: tenant-scoped executor, worker login, migrations, health check and partition maintenance.
+ * The start is refused when row-level security does not apply to a login, or when migrations are missing and
+ * MIGRATIONS_DATABASE_URL is not set.
  */
 @Module({})
 export class PersistenceModule implements OnApplicationShutdown {
@@ -21,36 +20,31 @@ export class PersistenceModule implements OnApplicationShutdown {
     @Inject(HealthRegistry) health: HealthRegistry,
   ) {
     health.register('database', async () => {
-      await Promise.all([answers(databases.servicePool), answers(databases.workerPool)]);
+      await Promise.all([ping(databases.servicePool), ping(databases.workerPool)]);
     });
   }
 
   static forRoot(options: PersistenceOptions): DynamicModule {
-    const from = <T>(make: (databases: Databases) => T) => ({ inject: [Databases], useFactory: make });
     return {
       module: PersistenceModule,
       global: true,
       providers: [
-        { provide: Databases, useFactory: () => openPatiently(options) },
-        { provide: TenantDatabase, ...from((d) => new TenantDatabase(d.servicePool, d.dataSource)) },
-        { provide: WorkerDatabase, ...from((d) => new WorkerDatabase(d.workerPool, d.dataSource)) },
-        {
-          provide: PartitionMaintenanceJob,
-          inject: [WorkerDatabase],
-          useFactory: (w: WorkerDatabase) => new PartitionMaintenanceJob(w),
-        },
+        { provide: Databases, useFactory: () => openDatabases(options) },
+        TenantDatabase,
+        WorkerDatabase,
+        PartitionMaintenanceJob,
       ],
       exports: [TenantDatabase, WorkerDatabase, PartitionMaintenanceJob],
     };
   }
 
-  /** The last of Nest's hooks: whoever drains work before it still has the database. */
+  /** Closes the pools in the last shutdown hook, so that earlier hooks can still use the database. */
   async onApplicationShutdown(): Promise<void> {
     await this.databases.close();
   }
 }
 
-async function answers(pool: Pool): Promise<void> {
+async function ping(pool: Pool): Promise<void> {
   const client = await pool.connect();
   try {
     await client.query(Object.assign({ text: 'select 1' }, { query_timeout: HEALTH_TIMEOUT_MS }));

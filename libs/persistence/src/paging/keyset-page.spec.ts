@@ -12,8 +12,8 @@ describe('keyset paging', () => {
   const devices: KeysetQuery = {
     select: 'd.name',
     from: "device d cross join lateral (select timestamptz '2026-01-01Z' + (substr(d.name, 2)::int / 2) * interval '1 microsecond' as at) t",
-    where: 'd.name like $1',
-    params: ['k%'],
+    where: 'd.name like :pattern',
+    params: { pattern: 'k%' },
     sort: [
       { expression: 't.at', type: 'timestamptz' },
       { expression: 'd.id', type: 'uuid' },

@@ -2,7 +2,7 @@ import type { SqlExecutor } from '../database/sql-executor.js';
 import type { CursorBinding, Cursors } from './cursors.js';
 
 export interface SortKey {
-  /** An SQL expression, never null: `d.created_at`. Constant text, not from the request. */
+  /** An SQL expression that is never null: `d.created_at`. Constant text, not from the request. */
   expression: string;
   type: 'timestamptz' | 'uuid' | 'text' | 'bigint' | 'integer';
 }
@@ -10,12 +10,13 @@ export interface SortKey {
 export interface KeysetQuery {
   /** The columns, as after SELECT. */
   select: string;
-  /** What follows FROM. */
+  /** The text after FROM. */
   from: string;
-  /** Filters, as after WHERE; `true` when absent. */
+  /** The filters, as after WHERE; all rows when absent. */
   where?: string;
-  params?: readonly unknown[];
-  /** Together unique, so the last one is an id. An index on just these makes every page cost the same. */
+  /** Values of the `:name` placeholders of the texts. */
+  params?: object;
+  /** Unique together, so the last one is an id. With an index on exactly these every page costs the same. */
   sort: readonly SortKey[];
   direction: 'asc' | 'desc';
   limit: number;
@@ -29,8 +30,8 @@ export interface KeysetRows<Row> {
 }
 
 /**
- * One page after a cursor, in one statement whatever the depth. Positions travel as PostgreSQL's own text, so that
- * timestamps keep their microseconds and no row is skipped or shown twice.
+ * Reads one page after a cursor, in one statement at any depth. Positions are PostgreSQL's own text, so timestamps keep
+ * their microseconds and no row is skipped or shown twice.
  * @throws InvalidCursor
  */
 export async function keysetPage<Row extends object>(
@@ -39,32 +40,31 @@ export async function keysetPage<Row extends object>(
   binding: CursorBinding,
   query: KeysetQuery,
 ): Promise<KeysetRows<Row>> {
-  const order = describe(query);
+  const order = describeOrder(query);
   const position = query.cursor ? cursors.decode(query.cursor, binding, order) : null;
-  const found = await executor.query<Row & { keyset_position: string[] }>(textOf(query, position !== null), [
-    ...(query.params ?? []),
-    ...(position ?? []),
-    query.limit + 1,
-  ]);
+  const found = await executor.query<Row & { keyset_position: string[] }>(buildText(query, position !== null), {
+    ...query.params,
+    ...(position && Object.fromEntries(position.map((value, i) => [`after_${i}`, value]))),
+    limit: query.limit + 1,
+  });
   const page = found.slice(0, query.limit);
   const last = page.at(-1);
   const nextCursor = found.length > query.limit && last ? cursors.encode(last.keyset_position, binding, order) : null;
   return { rows: page.map(withoutPosition), nextCursor };
 }
 
-function textOf({ select, from, where, params, sort, direction }: KeysetQuery, after: boolean): string {
+function buildText({ select, from, where, sort, direction }: KeysetQuery, afterCursor: boolean): string {
   const expressions = sort.map((key) => key.expression);
-  let parameter = params?.length ?? 0;
-  const bound = after ? sort.map((key) => `$${++parameter}::${key.type}`).join(', ') : '';
-  const beyond = after ? `and (${expressions.join(', ')}) ${direction === 'desc' ? '<' : '>'} (${bound})` : '';
+  const bound = sort.map((key, i) => `:after_${i}::${key.type}`).join(', ');
+  const after = afterCursor ? `AND (${expressions.join(', ')}) ${direction === 'desc' ? '<' : '>'} (${bound})` : '';
   return (
-    `select ${select}, array[${expressions.map((e) => `(${e})::text`).join(', ')}] as keyset_position ` +
-    `from ${from} where (${where ?? 'true'}) ${beyond} ` +
-    `order by ${expressions.map((e) => `${e} ${direction}`).join(', ')} limit $${++parameter}::integer`
+    `SELECT ${select}, ARRAY[${expressions.map((e) => `(${e})::text`).join(', ')}] AS keyset_position ` +
+    `FROM ${from} WHERE (${where ?? 'true'}) ${after} ` +
+    `ORDER BY ${expressions.map((e) => `${e} ${direction}`).join(', ')} LIMIT :limit::integer`
   );
 }
 
-function describe({ sort, direction }: KeysetQuery): string {
+function describeOrder({ sort, direction }: KeysetQuery): string {
   return `${sort.map((key) => key.expression).join(',')} ${direction}`;
 }
 

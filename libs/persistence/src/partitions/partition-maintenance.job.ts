@@ -1,44 +1,37 @@
-import { Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import type { WorkerDatabase } from '../worker/worker-database.js';
+import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { Job } from '@rmm/service-kit';
+import { WorkerDatabase } from '../worker/worker-database.js';
 
-const EVERY_MS = 3_600_000;
-
-/** Once at start and each hour: makes partitions ahead and drops the old ones. Several replicas may do it at once. */
+/** Creates partitions ahead and drops old ones, at start and each hour. Several replicas may run it at once. */
+@Injectable()
 export class PartitionMaintenanceJob implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger(PartitionMaintenanceJob.name);
-  private timer?: NodeJS.Timeout;
-  private running: Promise<void> = Promise.resolve();
+  private firstRun?: Promise<unknown>;
 
-  constructor(private readonly worker: WorkerDatabase) {}
+  constructor(@Inject(WorkerDatabase) private readonly worker: WorkerDatabase) {}
 
   onApplicationBootstrap(): void {
-    this.timer = setInterval(() => this.runInBackground(), EVERY_MS).unref();
-    this.runInBackground();
+    this.firstRun = this.run().catch((err: unknown) =>
+      this.logger.warn(`Partition maintenance failed at start; next attempt in an hour: ${String(err)}`),
+    );
   }
 
   async onModuleDestroy(): Promise<void> {
-    clearInterval(this.timer);
-    await this.running;
+    await this.firstRun;
   }
 
-  /** @returns how many partitions were made and dropped; nothing to do in a schema without partitioned tables */
+  /** @returns how many partitions were created and dropped; none in a schema without partitioned tables */
+  @Job({ name: 'maintain-partitions', everyMs: 3_600_000 })
   async run(): Promise<{ created: number; dropped: number }> {
     const [known] = await this.worker.query<{ found: boolean }>(
-      `select to_regprocedure('rmm_partition_upkeep()') is not null as found`,
+      `SELECT to_regprocedure('rmm_maintain_partitions()') IS NOT NULL AS found`,
     );
     if (!known?.found) return { created: 0, dropped: 0 };
     const [done] = await this.worker.query<{ created: number; dropped: number }>(
-      'select created, dropped from rmm_partition_upkeep()',
+      'SELECT created, dropped FROM rmm_maintain_partitions()',
     );
-    return done ?? { created: 0, dropped: 0 };
-  }
-
-  private runInBackground(): void {
-    this.running = this.run().then(
-      ({ created, dropped }) => {
-        if (created + dropped > 0) this.logger.log(`Partitions: ${created} made, ${dropped} dropped`);
-      },
-      (error: unknown) => this.logger.warn(`Partition upkeep failed, next try in an hour: ${String(error)}`),
-    );
+    const { created, dropped } = done ?? { created: 0, dropped: 0 };
+    if (created + dropped > 0) this.logger.log(`Partitions: ${created} created, ${dropped} dropped`);
+    return { created, dropped };
   }
 }

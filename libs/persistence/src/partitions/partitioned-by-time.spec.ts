@@ -2,7 +2,7 @@ import { startStores, type Stores, type TestDatabase } from '@rmm/testing-servic
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { optionsFor, partner, partnerA, query, SCHEMA } from '../../test/fixture.js';
 import { Databases } from '../module/databases.js';
-import { rowSecurityProblems } from '../rls/row-security-problems.js';
+import { rowSecurityProblems } from '../testing/row-security-problems.js';
 import { tenantTable } from '../rls/tenant-table.js';
 import { TenantDatabase } from '../tenants/tenant-database.js';
 import { WorkerDatabase } from '../worker/worker-database.js';
@@ -46,9 +46,9 @@ describe('tables partitioned by time', () => {
   let worker: WorkerDatabase;
   let tenants: TenantDatabase;
   const admin = (sql: string, params?: unknown[]) => query(database.adminUrl, sql, params);
-  const upkeepAt = (offset: string) =>
+  const maintainAt = (offset: string) =>
     query(database.urls[SCHEMA].owner, `set search_path = ${SCHEMA}`).then(() =>
-      query(database.urls[SCHEMA].owner, `select * from ${SCHEMA}.rmm_partition_upkeep_at(now() + $1::interval)`, [
+      query(database.urls[SCHEMA].owner, `select * from ${SCHEMA}.rmm_maintain_partitions_at(now() + $1::interval)`, [
         offset,
       ]),
     );
@@ -69,8 +69,8 @@ describe('tables partitioned by time', () => {
       entities: [],
       migrations: [AddDeliveries1700000000000],
     });
-    worker = new WorkerDatabase(databases.workerPool, databases.dataSource);
-    tenants = new TenantDatabase(databases.servicePool, databases.dataSource);
+    worker = new WorkerDatabase(databases);
+    tenants = new TenantDatabase(databases);
   });
   afterEach(() => databases.close());
   afterAll(() => stores.stop());
@@ -103,17 +103,17 @@ describe('tables partitioned by time', () => {
   it('are kept up by the worker login, once when many do it at a time', async () => {
     const [name] = (await partitions('delivery')).filter((partition) => partition !== 'delivery_default').slice(-1);
     await admin(`drop table ${SCHEMA}.${name}`);
-    const upkeep = new PartitionMaintenanceJob(worker);
-    const done = await Promise.all([upkeep.run(), upkeep.run(), upkeep.run()]);
+    const job = new PartitionMaintenanceJob(worker);
+    const done = await Promise.all([job.run(), job.run(), job.run()]);
     expect(done.reduce((sum, { created }) => sum + created, 0)).toBe(1);
     expect(await partitions('delivery')).toContain(name);
   });
 
   it('let the worker call the upkeep of now, and nobody that of another time', async () => {
-    await expect(worker.query(`select rmm_partition_upkeep_at(now() + interval '1 year')`)).rejects.toMatchObject({
+    await expect(worker.query(`select rmm_maintain_partitions_at(now() + interval '1 year')`)).rejects.toMatchObject({
       code: '42501',
     });
-    await expect(tenants.read(partner(partnerA), 'select rmm_partition_upkeep()')).rejects.toMatchObject({
+    await expect(tenants.read(partner(partnerA), 'select rmm_maintain_partitions()')).rejects.toMatchObject({
       code: '42501',
     });
   });
@@ -121,10 +121,10 @@ describe('tables partitioned by time', () => {
   it('drop what is older than they keep, and no day sooner', async () => {
     await add('0 s');
     const [first] = await partitions('delivery');
-    await upkeepAt('7 days');
+    await maintainAt('7 days');
     expect(await partitions('delivery')).not.toHaveLength(0);
     expect(await tenants.read(partner(partnerA), 'select id from delivery')).toHaveLength(1);
-    await upkeepAt('8 days 1 hour');
+    await maintainAt('8 days 1 hour');
     expect(await tenants.read(partner(partnerA), 'select id from delivery')).toHaveLength(0);
     expect(first === undefined).toBe(false);
     const [{ today }] = await admin(`select to_char(now() at time zone 'UTC', 'YYYYMMDD') as today`);
@@ -133,7 +133,7 @@ describe('tables partitioned by time', () => {
 
   it('keep a table without keepDays for ever', async () => {
     const before = await partitions('trail');
-    await upkeepAt('400 days');
+    await maintainAt('400 days');
     expect(await partitions('trail')).toEqual(expect.arrayContaining(before));
   });
 
@@ -146,7 +146,7 @@ describe('tables partitioned by time', () => {
       { note: 'ping', ahead: false },
       { note: 'ping', ahead: true },
     ]);
-    await upkeepAt('8 days');
+    await maintainAt('8 days');
     expect(await inDefault()).toEqual([]);
     expect(await admin(`select note from ${SCHEMA}.delivery`)).toEqual([{ note: 'ping' }]);
   });
@@ -154,8 +154,8 @@ describe('tables partitioned by time', () => {
   it('are nothing to do in a schema without them', async () => {
     const bare = await stores.createDatabase([SCHEMA]);
     const opened = await Databases.open(optionsFor(bare));
-    const upkeep = new PartitionMaintenanceJob(new WorkerDatabase(opened.workerPool, opened.dataSource));
-    expect(await upkeep.run()).toEqual({ created: 0, dropped: 0 });
+    const job = new PartitionMaintenanceJob(new WorkerDatabase(opened));
+    expect(await job.run()).toEqual({ created: 0, dropped: 0 });
     await opened.close();
   });
 });

@@ -1,38 +1,61 @@
-import type { Pool } from 'pg';
-import type { DataSource } from 'typeorm';
-import { acquire, releaseAfter } from '../database/pooled-client.js';
+import { Inject, Injectable } from '@nestjs/common';
+import type { PoolClient } from 'pg';
+import { bindParameters, type BoundStatement } from '../database/named-parameters.js';
+import { acquire, inOnePacket, releaseAfter } from '../database/pooled-client.js';
 import { fromPrepared, prepared } from '../database/prepared-statements.js';
-import { assertNotInside, runTransaction } from '../database/run-transaction.js';
-import type { SqlExecutor } from '../database/sql-executor.js';
-import { WorkerTransaction } from './worker-transaction.js';
+import type { BatchExecutor, SqlParams, SqlStatement } from '../database/sql-executor.js';
+import { assertNoOpenTransaction, runTransaction, Transaction } from '../database/transaction.js';
+import { Databases } from '../module/databases.js';
 
-/** The second login: work without a signed-in caller that crosses tenants. @see ARCHITECTURE.md, rule 2 */
-export class WorkerDatabase implements SqlExecutor {
-  constructor(
-    private readonly pool: Pool,
-    private readonly dataSource: DataSource,
-  ) {}
+/** A transaction of the worker login, across tenants. It may use only the tables granted to that login. */
+export class WorkerTransaction extends Transaction {
+  readonly login = 'worker';
+}
 
-  /** One statement in its own transaction. @throws DatabaseConnectionLost, DatabaseTooBusy, pg's DatabaseError */
-  async query<Row = Record<string, unknown>>(sql: string, params: readonly unknown[] = []): Promise<Row[]> {
-    assertNotInside(this.pool);
-    const client = await acquire(this.pool);
-    try {
-      const result = await client.query({ ...prepared(sql, params), values: params as unknown[] });
-      client.release();
-      return result.rows as Row[];
-    } catch (error) {
-      throw releaseAfter(client, fromPrepared(error));
-    }
+/** Runs statements under the worker login: work that crosses tenants and has no signed-in caller. */
+@Injectable()
+export class WorkerDatabase implements BatchExecutor {
+  constructor(@Inject(Databases) private readonly databases: Pick<Databases, 'workerPool' | 'dataSource'>) {}
+
+  /** Runs one statement in its own transaction. @throws DatabaseConnectionLost, DatabaseTooBusy, pg's DatabaseError */
+  async query<Row = Record<string, unknown>>(sql: string, params?: SqlParams): Promise<Row[]> {
+    const statement = bindParameters(sql, params);
+    return this.withClient(async (client) => (await send(client, statement)).rows as Row[]);
   }
 
-  /** One transaction; rolled back when `work` rejects. Keep it short, with no network I/O inside. */
+  async queryAll(statements: readonly SqlStatement[]): Promise<Record<string, unknown>[][]> {
+    const bound = statements.map(({ sql, params }) => bindParameters(sql, params));
+    return this.withClient(async (client) => {
+      const results = await inOnePacket(client, () => bound.map((statement) => send(client, statement)));
+      return results.map((result) => result.rows as Record<string, unknown>[]);
+    });
+  }
+
+  /** Runs one transaction; rolled back when `work` rejects. Keep it short, with no network I/O inside. */
   transaction<T>(work: (tx: WorkerTransaction) => Promise<T>): Promise<T> {
+    const { workerPool, dataSource } = this.databases;
     return runTransaction(
-      this.pool,
+      workerPool,
       (client) => client.query('BEGIN'),
-      (client) => new WorkerTransaction(client, this.dataSource),
+      (client) => new WorkerTransaction(client, dataSource),
       work,
     );
   }
+
+  private async withClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+    assertNoOpenTransaction(this.databases.workerPool);
+    const client = await acquire(this.databases.workerPool);
+    let result: T;
+    try {
+      result = await work(client);
+    } catch (error) {
+      throw releaseAfter(client, fromPrepared(error));
+    }
+    client.release();
+    return result;
+  }
+}
+
+function send(client: PoolClient, { text, values }: BoundStatement) {
+  return client.query({ ...prepared(text, values), values });
 }

@@ -18,7 +18,6 @@ export interface KitRequest extends IncomingMessage {
   secure: boolean;
   /** Path without query string. */
   pathname: string;
-  caller?: RequestCaller;
   body?: unknown;
   /** The bytes of a body that was read. */
   rawBody?: Buffer;
@@ -38,4 +37,9 @@ export interface InFlight {
 
 export interface KitResponse extends ServerResponse {
   inFlight?: InFlight;
+}
+
+/** A request after the access guard. */
+export interface AuthenticatedRequest extends KitRequest {
+  caller?: RequestCaller;
 }

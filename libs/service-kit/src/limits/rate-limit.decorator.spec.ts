@@ -9,7 +9,7 @@ import { configureApp } from '../bootstrap/configure-app.js';
 import { KitAdapter } from '../bootstrap/kit-adapter.js';
 import { UnauthenticatedError } from '../errors/errors.js';
 import { HealthRegistry } from '../health/health-registry.js';
-import type { KitRequest } from '../http/kit-request.js';
+import type { AuthenticatedRequest } from '../http/kit-request.js';
 import { ServiceKitModule } from '../service-kit.module.js';
 import { RateLimit } from './rate-limit.decorator.js';
 
@@ -40,7 +40,7 @@ class LimitedController {
 /** Authenticates the user named by a header, as the access guard does. */
 class FakeAccessGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
-    const given = context.switchToHttp().getRequest<KitRequest>();
+    const given = context.switchToHttp().getRequest<AuthenticatedRequest>();
     const userId = given.headers['x-user'] as string | undefined;
     if (userId === undefined) throw new UnauthenticatedError();
     given.caller = { actor: { type: 'user', id: userId }, partnerId: null, orgId: null, userId };

@@ -1,6 +1,6 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { InternalError } from '../errors/errors.js';
-import type { KitRequest } from '../http/kit-request.js';
+import type { AuthenticatedRequest } from '../http/kit-request.js';
 import { clientBucket } from './client-bucket.js';
 import { type RouteLimit, routeLimits } from './rate-limit.js';
 import { RateLimits } from './rate-limits.service.js';
@@ -43,12 +43,12 @@ async function hitAll(
   context: ExecutionContext,
   routeLimits: readonly RouteLimit[],
 ): Promise<boolean> {
-  const request = context.switchToHttp().getRequest<KitRequest>();
+  const request = context.switchToHttp().getRequest<AuthenticatedRequest>();
   for (const { limit, key } of routeLimits) await limits.hit(limit, keyOf(request, key));
   return true;
 }
 
-function keyOf(request: KitRequest, key: RouteLimit['key']): string {
+function keyOf(request: AuthenticatedRequest, key: RouteLimit['key']): string {
   if (typeof key === 'function') return key(request);
   if (key === 'client') return clientBucket({ address: request.clientAddress, headers: request.headers });
   const userId = request.caller?.userId;

@@ -1,4 +1,4 @@
-import type { KitRequest } from '../http/kit-request.js';
+import type { AuthenticatedRequest } from '../http/kit-request.js';
 
 /** A sliding window. @see docs/reference/rate-limits.md */
 export interface RateLimitWindow {
@@ -13,7 +13,7 @@ export interface RateLimitWindow {
 }
 
 /** The key of a route limit: the address bucket of the client, the id of the signed-in user, or any text of the request. */
-export type RateLimitKey = 'client' | 'user' | ((request: KitRequest) => string);
+export type RateLimitKey = 'client' | 'user' | ((request: AuthenticatedRequest) => string);
 
 export interface RouteLimit {
   readonly limit: RateLimitWindow;

@@ -1,23 +1,71 @@
-import { type ArgumentMetadata, Injectable, type PipeTransform, type Type } from '@nestjs/common';
+import { type ArgumentMetadata, Injectable, type PipeTransform, type Type, ValidationPipe } from '@nestjs/common';
+import { isObject, validateSync, type ValidatorOptions } from 'class-validator';
+import { ValidationError } from '../errors/errors.js';
 import { UnreadableBody } from '../http/unreadable-body.js';
-import { readDto } from './read-dto.js';
+import { createDto, type DtoSource } from './create-dto.js';
+import { toValidationError } from './validation-problems.js';
 
-const PRIMITIVES = new Set<unknown>([String, Number, Boolean, Array, Object, Date, Buffer, undefined]);
+const VALIDATION: ValidatorOptions = {
+  whitelist: true,
+  forbidNonWhitelisted: true,
+  forbidUnknownValues: false,
+  stopAtFirstError: true,
+  validationError: { target: false },
+};
 
-/** Global: bodies and queries become the DTO class their parameter names, or 400 `validation_failed`. */
-@Injectable()
-export class DtoValidationPipe implements PipeTransform {
-  transform(value: unknown, { type, metatype, data }: ArgumentMetadata): unknown {
-    if (type === 'body') {
-      if (value instanceof UnreadableBody) throw value.reason;
-      if (data === undefined && isDto(metatype)) return readDto(metatype, value ?? {}, 'body');
-    } else if (type === 'query' && data === undefined && isDto(metatype)) {
-      return readDto(metatype, value ?? {}, 'query');
-    }
-    return value;
-  }
+/**
+ * Creates and validates a DTO outside a route.
+ * @throws ValidationError  naming every problem by its dotted path, unknown fields as "unknown field"
+ */
+export function readDto<T extends object>(type: Type<T>, value: unknown, source: DtoSource = 'body'): T {
+  if (!isObject(value)) throw ValidationError.of(source, 'must be an object');
+  const dto = createDto(type, value, source);
+  const errors = validateSync(dto, VALIDATION);
+  if (errors.length > 0) throw toValidationError(errors);
+  return dto as T;
 }
 
-function isDto(metatype: ArgumentMetadata['metatype']): metatype is Type<object> {
-  return !PRIMITIVES.has(metatype);
+/** Nest's pipe with `createDto` in the place of class-transformer. @see docs/decisions/0015-field-readers.md */
+class SourcePipe extends ValidationPipe {
+  constructor(private readonly source: DtoSource) {
+    super({
+      ...VALIDATION,
+      transform: true,
+      transformOptions: { groups: [source] },
+      exceptionFactory: toValidationError,
+      transformerPackage: {
+        plainToInstance: <T>(type: Type<T>, value: unknown, options?: { groups?: string[] }) =>
+          createDto(type as Type<object>, value as object, options?.groups?.[0] as DtoSource) as T,
+        classToPlain: (value) => value as Record<string, unknown>,
+      },
+    });
+  }
+
+  override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
+    if (!isObject(value ?? {})) throw ValidationError.of(this.source, 'must be an object');
+    return (await super.transform(value, metadata)) as unknown;
+  }
+
+  /** All validators are synchronous. */
+  protected override validate(object: object, options?: ValidatorOptions) {
+    return validateSync(object, options);
+  }
+
+  /** `createDto` reads declared fields only; the contents of open objects are kept. */
+  protected override stripProtoKeys(): void {}
+
+  protected override closeArrayGaps(): void {}
+}
+
+/** Global: bodies and queries become the DTO class of their parameter, or 400 `validation_failed`. */
+@Injectable()
+export class DtoValidationPipe implements PipeTransform {
+  private readonly pipes = { body: new SourcePipe('body'), query: new SourcePipe('query') };
+
+  transform(value: unknown, metadata: ArgumentMetadata): unknown {
+    const { type, data } = metadata;
+    if (value instanceof UnreadableBody) throw value.reason;
+    if ((type !== 'body' && type !== 'query') || data !== undefined) return value;
+    return this.pipes[type].transform(value, metadata);
+  }
 }

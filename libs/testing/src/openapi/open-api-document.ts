@@ -15,7 +15,7 @@ interface Document {
 
 const BODILESS = ['204', '302', '304', '410'];
 
-/** What a service says of itself at `/openapi.json`, held against what it truly answers. */
+/** Compares the `/openapi.json` of a service with its actual responses. */
 export class OpenApiDocument {
   private readonly operations: Operation[];
   private readonly schemas: Schemas;
@@ -35,17 +35,17 @@ export class OpenApiDocument {
     return this.operations.map(({ name }) => name);
   }
 
-  /** Those that are not gone for good. */
+  /** The operations that do not always respond with 410. */
   get offered(): string[] {
     return this.operations.filter(({ responses }) => !('410' in responses)).map(({ name }) => name);
   }
 
-  /** Operations that do not say in a line what they are for. */
+  /** Lists operations without a summary. */
   withoutSummary(): string[] {
     return this.operations.filter(({ summary }) => !summary?.trim()).map(({ name }) => name);
   }
 
-  /** Operations of which some success has a body, but no schema for it. */
+  /** Lists operations that have a successful response with a body but no schema. */
   withoutSchema(): string[] {
     const bare = this.operations.filter((operation) => {
       const statuses = Object.keys(operation.responses).filter((status) => status !== 'default');
@@ -56,26 +56,26 @@ export class OpenApiDocument {
     return bare.map(({ name }) => name);
   }
 
-  /** The operation of a call; method and path where there is none. */
+  /** Returns the operation of a call; method and path when there is none. */
   readonly operationOf = ({ method, path }: Pick<RecordedCall, 'method' | 'path'>): string => {
     const called = `${method} ${path.replace(/\?.*/, '')}`;
     if (this.names.includes(called)) return called;
     return this.names.find((name) => patternOf(name).test(called)) ?? called;
   };
 
-  /** Successful answers whose status, type or body the document does not describe, each once. */
+  /** Lists successful responses whose status, type or body the document does not describe, each once. */
   contradictions(calls: readonly RecordedCall[]): string[] {
     return [...new Set(calls.flatMap((call) => this.contradictionsOf(call)))];
   }
 
-  /** Operations on offer that none of the calls reached with success. */
-  unvisited(calls: readonly RecordedCall[]): string[] {
-    const visited = new Set(calls.filter(({ status }) => status < 400).map(this.operationOf));
-    return this.offered.filter((name) => !visited.has(name));
+  /** Lists offered operations that none of the calls completed with success. */
+  notCalled(calls: readonly RecordedCall[]): string[] {
+    const called = new Set(calls.filter(({ status }) => status < 400).map(this.operationOf));
+    return this.offered.filter((name) => !called.has(name));
   }
 
-  /** Where recorded answers no longer fit. */
-  misfits(examples: Readonly<Record<string, readonly RecordedExample[]>>): string[] {
+  /** Lists where recorded responses no longer match their schemas. */
+  exampleMismatches(examples: Readonly<Record<string, readonly RecordedExample[]>>): string[] {
     return this.operations.flatMap((operation) =>
       (examples[operation.name] ?? []).flatMap(({ status, response }) => {
         const schema = schemaOf(operation, status);
@@ -105,6 +105,6 @@ const patternOf = (name: string) => new RegExp(`^${name.replace(/\{\w+\}/g, '[^/
 const schemaOf = ({ responses }: Operation, status: number | string) =>
   responses[status]?.content?.['application/json']?.schema;
 
-/** The media types an answer may have; bytes and streams have no schema of ours. */
+/** Returns the media types of a response; bytes and streams have no schema of ours. */
 const mediaTypesOf = ({ responses }: Operation, status: number | string) =>
   Object.keys(responses[status]?.content ?? {});

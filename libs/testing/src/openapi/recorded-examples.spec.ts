@@ -10,7 +10,7 @@ const call = (body: unknown, more: Partial<RecordedCall> = {}): RecordedCall => 
 });
 const shown = (...calls: RecordedCall[]) => examplesOf(calls, ({ method, path }) => `${method} ${path}`);
 
-describe('a recorded example', () => {
+describe('examplesOf', () => {
   it.each([
     ['a partner key', `svc_sp_${'x-Y_9'.repeat(9).slice(0, 43)}`],
     ['an API key', `svc_${'x-Y_9'.repeat(7).slice(0, 32)}`],
@@ -18,15 +18,15 @@ describe('a recorded example', () => {
     ['the beginning of a partner key', 'svc_sp_x-Y_9x-Y_9x'],
     ['the beginning of an API key', 'svc_x-Y_9x-Y'],
     ['a refresh token', 'x-Y_9'.repeat(9).slice(0, 43)],
-  ])('shows something else of the same kind for %s', (_, key) => {
+  ])('replaces %s with a constant of the same kind', (_, key) => {
     const [example] = shown(call({ key }))['post /keys'] ?? [];
-    const { key: standIn } = example?.response as { key: string };
-    expect(standIn).not.toBe(key);
-    expect(standIn).toHaveLength(key.length);
-    expect(standIn.replace(/^svc_(sp_)?/, '')).toMatch(/^(.)\1*$/);
+    const { key: replacement } = example?.response as { key: string };
+    expect(replacement).not.toBe(key);
+    expect(replacement).toHaveLength(key.length);
+    expect(replacement.replace(/^svc_(sp_)?/, '')).toMatch(/^(.)\1*$/);
   });
 
-  it('is the same for every run: ids by order of appearance, times fixed', () => {
+  it('returns the same for every run: ids by order of appearance, constant times', () => {
     const run = (id: string, other: string, at: string) =>
       shown(call({ id, other, again: id, at, day: at.slice(0, 10) }));
     const first = run(
@@ -42,7 +42,7 @@ describe('a recorded example', () => {
     expect(other).not.toBe(id);
   });
 
-  it('is one of the first two calls that succeeded, with two items of a list', () => {
+  it('returns the first two successful calls, with two items of a list', () => {
     const failed = call({}, { status: 400 });
     const list = call({ data: [1, 2, 3] });
     expect(shown(failed, list, list, list)['post /keys']).toEqual([

@@ -1,4 +1,4 @@
-/** A call of the walk through all operations, and what was answered. */
+/** A recorded call and its response. */
 export interface RecordedCall {
   method: string;
   /** Below the API's base address, with its query string. */
@@ -10,7 +10,7 @@ export interface RecordedCall {
   body: unknown;
 }
 
-/** What the docs page shows of a call. */
+/** The example of a call on the docs page. */
 export interface RecordedExample {
   path: string;
   credential?: 'bearer';
@@ -22,12 +22,12 @@ export interface RecordedExample {
 const PER_OPERATION = 2;
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
-/** What changes from run to run, and what to show instead. In this order. Years from 2100 on were meant as they are. */
-const STAND_INS: readonly [RegExp, string][] = [
+/** Patterns that differ between runs and their replacements, in order. Years from 2100 on are kept. */
+const REPLACEMENTS: readonly [RegExp, string][] = [
   [/\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, '2026-11-21T09:00:00.000Z'],
   [/eyJ[\w-]+\.[\w-]+\.[\w-]+/g, 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiI3ZDlmIn0.c2lnbmF0dXJl'],
   [/^data:image\/png;base64,.*$/g, 'data:image/png;base64,iVBORw0KGgo='],
-  [/([a-z]+)-[0-9a-f]{10}@people\.test/g, '$1@people.test'],
+  [/([a-z]+)-[0-9a-f]{10}@(\w+)\.test/g, '$1@$2.test'],
   [/\b20\d\d-\d\d-\d\d(?!T)\b/g, '2026-11-21'],
   [/^whsec_[\w+/=-]{43,44}$/g, `whsec_${'A'.repeat(43)}`],
   [/http:\/\/127\.0\.0\.1:\d+/g, 'https://hooks.example.com'],
@@ -47,7 +47,7 @@ const STAND_INS: readonly [RegExp, string][] = [
 ];
 
 /**
- * The first calls of each operation that succeeded, freed of everything that is only of its run.
+ * Returns the first successful calls of each operation, without what differs between runs.
  * @param operationOf  names the operation of a call: `post /auth/login`
  */
 export function examplesOf(
@@ -61,7 +61,7 @@ export function examplesOf(
     const { path, credential, request, status, body } = call;
     const isJson = call.headers['content-type']?.startsWith('application/json');
     known.push(
-      settled({
+      withoutRunSpecifics({
         path,
         ...(credential && { credential }),
         ...(request !== undefined && { request }),
@@ -74,26 +74,29 @@ export function examplesOf(
   return Object.fromEntries(named.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Long lists show their beginning. */
+/** Cuts lists to their first two items. */
 function shortened(value: unknown): unknown {
   if (Array.isArray(value)) return value.slice(0, 2).map(shortened);
   if (value === null || typeof value !== 'object') return value;
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, shortened(member)]));
 }
 
-function settled(example: RecordedExample): RecordedExample {
+function withoutRunSpecifics(example: RecordedExample): RecordedExample {
   const ids = new Map<string, string>();
-  const standInFor = (uuid: string) => {
+  const replacementFor = (uuid: string) => {
     if (!ids.has(uuid)) ids.set(uuid, `7d9f2c1e-0000-4000-8000-${String(ids.size + 1).padStart(12, '0')}`);
     return ids.get(uuid) ?? uuid;
   };
   const text = (value: string) =>
-    STAND_INS.reduce((settledText, [pattern, to]) => settledText.replace(pattern, to), value.replace(UUID, standInFor));
-  const walk = (value: unknown): unknown => {
+    REPLACEMENTS.reduce(
+      (replaced, [pattern, to]) => replaced.replace(pattern, to),
+      value.replace(UUID, replacementFor),
+    );
+  const replaceAll = (value: unknown): unknown => {
     if (typeof value === 'string') return text(value);
-    if (Array.isArray(value)) return value.map(walk);
+    if (Array.isArray(value)) return value.map(replaceAll);
     if (value === null || typeof value !== 'object') return value;
-    return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, walk(member)]));
+    return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, replaceAll(member)]));
   };
-  return walk(example) as RecordedExample;
+  return replaceAll(example) as RecordedExample;
 }

@@ -1,4 +1,4 @@
-/** The part of JSON Schema that our OpenAPI documents are written in. */
+/** The subset of JSON Schema that our OpenAPI documents use. */
 export interface Schema {
   $ref?: string;
   type?: string | string[];
@@ -21,24 +21,24 @@ const FORMATS: Record<string, RegExp> = {
   'date-time': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
 };
 
-/** Where a body is not what its schema says, in words; keys that the schema does not name count too. */
+/** Lists where a body differs from its schema; a key that the schema does not name is a difference. */
 export function schemaMismatches(schema: Schema, value: unknown, schemas: Schemas, at = 'body'): string[] {
   const deeper = (part: Schema, inner: unknown, where = at) => schemaMismatches(part, inner, schemas, where);
   if (schema.$ref) return deeper(schemas[schema.$ref.slice('#/components/schemas/'.length)] ?? {}, value);
   if (schema.allOf) return schema.allOf.flatMap((part) => deeper(part, value));
   if (schema.oneOf) {
-    const fitting = schema.oneOf.filter((part) => deeper(part, value).length === 0).length;
-    return fitting === 1 ? [] : [`${at} fits ${fitting} of ${schema.oneOf.length} shapes`];
+    const matching = schema.oneOf.filter((part) => deeper(part, value).length === 0).length;
+    return matching === 1 ? [] : [`${at} matches ${matching} of ${schema.oneOf.length} shapes`];
   }
   if (schema.anyOf) {
-    return schema.anyOf.some((part) => deeper(part, value).length === 0) ? [] : [`${at} fits none of its shapes`];
+    return schema.anyOf.some((part) => deeper(part, value).length === 0) ? [] : [`${at} matches none of its shapes`];
   }
   const types = [schema.type ?? []].flat();
   if (!types.some((type) => isOf(type, value))) return [`${at} is not ${types.join(' or ') || 'described'}`];
-  if (schema.enum && !schema.enum.includes(value)) return [`${at} is none of its words`];
+  if (schema.enum && !schema.enum.includes(value)) return [`${at} is not in the enum`];
   if (Array.isArray(value)) return value.flatMap((item, i) => deeper(schema.items ?? {}, item, `${at}.${i}`));
   if (typeof value === 'string') {
-    return FORMATS[schema.format ?? '']?.test(value) === false ? [`${at} is no ${schema.format}`] : [];
+    return FORMATS[schema.format ?? '']?.test(value) === false ? [`${at} is not a ${schema.format}`] : [];
   }
   if (typeof value !== 'object' || value === null) return [];
   const { properties = {}, required = [] } = schema;

@@ -54,7 +54,7 @@ export class CustomFieldsService {
     keys: string[],
   ): Promise<void> {
     const { orgId, partnerId, hostname, version } = device;
-    await this.outbox.add(tx, {
+    await this.outbox.publish(tx, {
       stream: 'events',
       type: 'device.updated',
       aggregateId: deviceId,
@@ -65,7 +65,7 @@ export class CustomFieldsService {
       data: { deviceId, hostname, fields: ['customFields'], customFields: keys },
     });
     const resource = { type: 'device', id: deviceId, name: hostname, orgId, partnerId };
-    await this.audit.add(tx, caller, 'device.custom_field.update', resource, { keys });
+    await this.audit.record(tx, caller, 'device.custom_field.update', resource, { keys });
   }
 }
 

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { ReplicaSignal } from '@rmm/contracts';
 import { Broadcasts } from '@rmm/messaging';
 import { InstanceLease } from '../instance-lease.js';
 
@@ -19,8 +20,8 @@ export class Replicas {
   ) {}
 
   listen({ shardsChanged, due }: { shardsChanged: () => void; due: () => void }): void {
-    const unlessOwn = (heard: () => void) => (message: { data: unknown }) => {
-      if ((message.data as { from?: unknown }).from !== this.lease.owner) heard();
+    const unlessOwn = (heard: () => void) => (message: { data: ReplicaSignal }) => {
+      if (message.data.from !== this.lease.owner) heard();
     };
     this.broadcasts.subscribe(SHARDS_CHANGED, unlessOwn(shardsChanged));
     this.broadcasts.subscribe(DELIVERIES_DUE, unlessOwn(due));

@@ -1,0 +1,90 @@
+import { Injectable } from '@nestjs/common';
+import type { Actor, AuditAction, AuditEntry, AuditResult } from '@rmm/contracts';
+import { WorkerDatabase } from '@rmm/persistence';
+import { currentContext } from '@rmm/service-kit';
+import { Outbox, type OutboxTransaction } from '../outbox/outbox.service.js';
+import { oneLine, redactDetails } from './redact-details.js';
+
+const MAX_NAME = 255;
+const MAX_USER_AGENT = 512;
+const MAX_MESSAGE = 1_000;
+
+/** The caller an audit entry names; every `Caller` of @rmm/access is one. */
+export interface AuditedCaller {
+  actor: Actor;
+  tenant: { partnerId: string | null; orgId: string | null };
+}
+
+/** The resource acted on. orgId and partnerId default to those of the caller. */
+export interface AuditedResource {
+  type: string;
+  id?: string | null;
+  name?: string | null;
+  /** Null for a partner-level act. */
+  orgId?: string | null;
+  partnerId?: string | null;
+}
+
+/** Sends audit entries to identity through the outbox of this service. @see docs/reference/audit.md */
+@Injectable()
+export class AuditTrail {
+  constructor(
+    private readonly outbox: Outbox,
+    private readonly worker: WorkerDatabase,
+  ) {}
+
+  /** Writes the entry in the transaction of the audited change. Secrets are redacted from the details. */
+  async record(
+    tx: OutboxTransaction,
+    caller: AuditedCaller,
+    action: AuditAction,
+    resource: AuditedResource,
+    details: Record<string, unknown> = {},
+    result: AuditResult = 'success',
+    errorMessage?: string,
+  ): Promise<void> {
+    const context = currentContext();
+    const data: AuditEntry = {
+      actor: { type: caller.actor.type, id: caller.actor.id, email: caller.actor.email ?? null },
+      action,
+      resourceType: resource.type,
+      resourceId: resource.id ?? null,
+      resourceName: lineOf(resource.name, MAX_NAME),
+      details: redactDetails(details),
+      ipAddress: context?.ipAddress ?? null,
+      userAgent: lineOf(context?.userAgent, MAX_USER_AGENT),
+      result,
+      errorMessage: lineOf(errorMessage, MAX_MESSAGE),
+      initiatedBy: caller.actor.type === 'user' ? caller.actor.id : null,
+      requestId: context?.requestId ?? null,
+    };
+    const partnerId = resource.partnerId === undefined ? caller.tenant.partnerId : resource.partnerId;
+    const orgId = resource.orgId === undefined ? caller.tenant.orgId : resource.orgId;
+    const aggregateId = resource.id ?? orgId ?? partnerId ?? 'platform';
+    await this.outbox.publish(tx, {
+      stream: 'audit',
+      type: action,
+      aggregateId,
+      partnerId,
+      orgId,
+      actor: data.actor,
+      data,
+    });
+    if (context) context.audited = true;
+  }
+
+  /** Writes the entry in a transaction of its own: for denials and failures, which change nothing else. */
+  recordDirect(
+    caller: AuditedCaller,
+    action: AuditAction,
+    resource: AuditedResource,
+    details: Record<string, unknown> = {},
+    result: AuditResult = 'success',
+    errorMessage?: string,
+  ): Promise<void> {
+    return this.worker.transaction((tx) => this.record(tx, caller, action, resource, details, result, errorMessage));
+  }
+}
+
+const lineOf = (text: string | null | undefined, maxLength: number): string | null =>
+  text === null || text === undefined ? null : oneLine(text, maxLength);

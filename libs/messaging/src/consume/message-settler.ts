@@ -1,0 +1,130 @@
+import { Logger } from '@nestjs/common';
+import type { JsMsg } from 'nats';
+import type { Envelope } from '@rmm/contracts';
+import { UnavailableError } from '@rmm/service-kit';
+import { decodeEnvelope } from '../envelope/decode-envelope.js';
+import { MessageRejected } from '../messaging.errors.js';
+import type { MessagingMetrics } from '../messaging.metrics.js';
+import { describeReason, type DeadLettersService } from './dead-letters.service.js';
+
+/** The newest version of the envelope that this code understands. */
+const SCHEMA_VERSION = 1;
+/** Waits before the second, third, ... delivery, in milliseconds; the last one repeats. */
+const BACKOFF_MS = [500, 2_000, 5_000, 15_000, 30_000, 60_000];
+
+export interface RedeliveryPolicy {
+  /** A message becomes a dead letter after this many failed deliveries, by default after about two minutes. */
+  maxDeliveries: number;
+  backoffMs: readonly number[];
+}
+
+export const DEFAULT_REDELIVERY_POLICY: RedeliveryPolicy = { maxDeliveries: 7, backoffMs: BACKOFF_MS };
+
+/** Settles each message of one durable consumer: acknowledges, redelivers, terminates or dead-letters it. */
+export class MessageSettler {
+  private readonly logger = new Logger('Consumer');
+
+  constructor(
+    private readonly durable: string,
+    private readonly deadLetters: DeadLettersService,
+    private readonly metrics: MessagingMetrics,
+    private readonly policy: RedeliveryPolicy = DEFAULT_REDELIVERY_POLICY,
+  ) {}
+
+  /**
+   * Returns the envelope of a message that may be handled, otherwise null. Terminates a malformed message and one on the
+   * wrong subject; dead-letters one of a newer version and one whose handling repeatedly ended the process.
+   */
+  async open(message: JsMsg): Promise<Envelope | null> {
+    const decoded = decodeEnvelope(message.subject, message.string());
+    if (!decoded.ok) {
+      this.terminate(message, decoded.reason);
+      return null;
+    }
+    const { envelope } = decoded;
+    const newer = envelope.schemaVersion > SCHEMA_VERSION;
+    if (!newer && message.info.deliveryCount <= this.policy.maxDeliveries * 3) return envelope;
+    const reason = newer
+      ? `schema version ${envelope.schemaVersion} is not known`
+      : 'its deliveries end without a result';
+    await this.deadLetter(message, envelope.id, reason);
+    return null;
+  }
+
+  settleHandled(message: JsMsg): void {
+    message.ack();
+    this.metrics.countConsumed(this.durable, 'handled');
+  }
+
+  /** Retries three times as often when a dependency was down, since the message itself is not at fault. */
+  async settleFailed(message: JsMsg, envelope: Envelope, error: unknown): Promise<void> {
+    if (error instanceof MessageRejected) return this.terminate(message, error.reason, envelope.id);
+    const usedUp = message.info.deliveryCount >= this.policy.maxDeliveries;
+    if (usedUp && !(error instanceof UnavailableError))
+      return this.deadLetter(message, envelope.id, describeReason(error));
+    this.redeliver(message, error);
+  }
+
+  /** Has the message delivered again after the backoff for its number of deliveries. */
+  redeliver(message: JsMsg, error: unknown): void {
+    const { backoffMs } = this.policy;
+    const delayMs = backoffMs[Math.min(message.info.deliveryCount, backoffMs.length) - 1] ?? 1_000;
+    message.nak(delayMs);
+    this.metrics.countConsumed(this.durable, 'redelivered');
+    this.logger.warn({
+      message: 'Message failed; it will be delivered again',
+      consumer: this.durable,
+      subject: message.subject,
+      deliveries: message.info.deliveryCount,
+      delayMs,
+      reason: describeReason(error),
+    });
+  }
+
+  terminate(message: JsMsg, reason: string, messageId?: string): void {
+    message.term(reason);
+    this.metrics.countConsumed(this.durable, 'terminated');
+    this.logger.error({
+      message: 'Message terminated; it will not be delivered again',
+      consumer: this.durable,
+      subject: message.subject,
+      messageId,
+      reason,
+    });
+  }
+
+  private async deadLetter(message: JsMsg, messageId: string, reason: string): Promise<void> {
+    const { subject } = message;
+    try {
+      const deliveries = message.info.deliveryCount;
+      await this.deadLetters.store({
+        consumer: this.durable,
+        subject,
+        messageId,
+        payload: message.string(),
+        reason,
+        deliveries,
+      });
+    } catch (error) {
+      return this.redeliver(message, error);
+    }
+    message.term(`dead-lettered: ${reason}`);
+    this.metrics.countConsumed(this.durable, 'dead_lettered');
+    this.logger.error({
+      message: 'Message stored as dead letter; it waits for a replay',
+      consumer: this.durable,
+      subject,
+      messageId,
+      reason,
+    });
+  }
+}
+
+/** Reports every third of `ackWaitMs` that unsettled messages are in progress. @returns a function that stops it */
+export function keepAlive(messages: readonly JsMsg[], ackWaitMs: number): () => void {
+  const timer = setInterval(() => {
+    for (const message of messages) message.working();
+  }, ackWaitMs / 3);
+  timer.unref();
+  return () => clearInterval(timer);
+}

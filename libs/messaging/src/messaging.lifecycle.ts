@@ -1,0 +1,27 @@
+import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { NatsLink } from './connection/nats-link.js';
+import { EventBatches } from './consume/event-batches.service.js';
+import { JetStreamServer } from './consume/jetstream.transport.js';
+import { OutboxRelay } from './outbox/outbox-relay.service.js';
+
+/** Starts the relay once the schema is migrated, and stops messaging in the order that loses least. */
+@Injectable()
+export class MessagingLifecycle implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  constructor(
+    private readonly link: NatsLink,
+    private readonly relay: OutboxRelay,
+    private readonly batches: EventBatches,
+    private readonly server: JetStreamServer,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.relay.start();
+  }
+
+  /** Consumers finish, the outbox is published as far as possible, the connection is drained. The database is still open. */
+  async beforeApplicationShutdown(): Promise<void> {
+    await Promise.all([this.server.close(), this.batches.stopAll()]);
+    await this.relay.stop();
+    await this.link.close();
+  }
+}

@@ -1,0 +1,141 @@
+import type { INestApplication } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
+import { eventually } from '@rmm/testing-services';
+import {
+  startMessagingTestApp,
+  storedMessages,
+  workerOf,
+  type MessagingTestApp,
+} from '../../test/messaging-test-app.js';
+import { Outbox, type OutgoingMessage } from '../index.js';
+
+const partnerId = randomUUID();
+
+function buildMessage(aggregateId: string, version: number): OutgoingMessage {
+  return {
+    stream: 'internal',
+    type: 'user.mfa_reset',
+    aggregateId,
+    aggregateVersion: version,
+    partnerId,
+    orgId: null,
+    data: { userId: aggregateId, mfaEpoch: version },
+  };
+}
+
+describe('OutboxRelay', () => {
+  let testApp: MessagingTestApp;
+  let app: INestApplication;
+
+  beforeAll(async () => {
+    testApp = await startMessagingTestApp();
+    app = await testApp.startService({ messaging: { relay: { batchSize: 50, leaseMs: 3_000, pollMs: 200 } } });
+  }, 60_000);
+  afterAll(() => testApp.stop(), 30_000);
+  beforeEach(async () => {
+    const manager = await testApp.connection.jetstreamManager();
+    await manager.streams.purge('RMM_INTERNAL');
+  });
+
+  const add = (messages: OutgoingMessage[], through = app) =>
+    workerOf(through).transaction((tx) => through.get(Outbox).publish(tx, messages));
+  const outboxCount = async () => Number((await testApp.admin.query('select count(*) as n from outbox')).rows[0].n);
+  const drained = () => eventually(async () => expect(await outboxCount()).toBe(0), { timeoutMs: 20_000 });
+  const versionsByAggregate = async () => {
+    const found: Record<string, number[]> = {};
+    for (const { body } of await storedMessages(testApp.connection, 'RMM_INTERNAL')) {
+      (found[body.aggregateId as string] ??= []).push(body.aggregateVersion as number);
+    }
+    return found;
+  };
+
+  it('publishes each aggregate in order and once while three relays share one backlog', async () => {
+    const others = await Promise.all(
+      [1, 2].map(() => testApp.startService({ messaging: { relay: { batchSize: 40, pollMs: 50 } } })),
+    );
+    const aggregates = Array.from({ length: 30 }, (_, i) => `agg-${i}`);
+    for (let n = 0; n < 20; n++) {
+      await add(aggregates.map((aggregate) => buildMessage(aggregate, n)));
+    }
+    await drained();
+    const expected = Array.from({ length: 20 }, (_, n) => n);
+    const found = await versionsByAggregate();
+    expect(Object.keys(found).sort()).toEqual([...aggregates].sort());
+    for (const versions of Object.values(found)) expect(versions).toEqual(expected);
+    await Promise.all(others.map((other) => other.close()));
+  }, 40_000);
+
+  it('delays an aggregate whose message the stream refuses and publishes the others', async () => {
+    const [stuck, free] = [randomUUID(), randomUUID()];
+    // Too large for the stream; Outbox.publish would have refused it.
+    await testApp.admin.query(
+      `insert into outbox (id, aggregate_id, subject, payload) values (gen_random_uuid(), $1, 'rmm.internal.provisioning.counted', repeat('x', 300000))`,
+      [stuck],
+    );
+    await add([buildMessage(stuck, 2), buildMessage(free, 1)]);
+    await eventually(async () => expect(await versionsByAggregate()).toEqual({ [free]: [1] }));
+    await eventually(async () => expect(await outboxCount()).toBe(2));
+    await testApp.admin.query('delete from outbox where length(payload) >= 300000');
+    await drained();
+    expect(await versionsByAggregate()).toEqual({ [free]: [1], [stuck]: [2] });
+  }, 30_000);
+
+  it('publishes rows leased by a dead relay once the lease has expired', async () => {
+    const aggregate = randomUUID();
+    await testApp.admin.query(
+      `insert into outbox_lease values (gen_random_uuid(), array[$1], now() + interval '1 hour')`,
+      [aggregate],
+    );
+    await add([buildMessage(aggregate, 1), buildMessage('other', 1)]);
+    await eventually(async () => expect(await versionsByAggregate()).toEqual({ other: [1] }));
+    await testApp.admin.query(`update outbox_lease set leased_until = now() where $1 = any(aggregates)`, [aggregate]);
+    await drained();
+    expect(await versionsByAggregate()).toEqual({ other: [1], [aggregate]: [1] });
+  }, 30_000);
+
+  it('publishes rows committed by another process without a wake-up call', async () => {
+    await testApp.admin.query(
+      `insert into outbox (id, aggregate_id, subject, payload)
+       values (gen_random_uuid(), 'x', 'rmm.internal.provisioning.counted', '{"aggregateId":"x","aggregateVersion":1}')`,
+    );
+    await drained();
+    expect(await versionsByAggregate()).toEqual({ x: [1] });
+  });
+
+  it('keeps all rows while NATS is down and publishes them in order when it is back', async () => {
+    await add([buildMessage('a', 0)]);
+    for (let n = 1; n <= 60; n++) {
+      await add([buildMessage('a', n), buildMessage(`b-${n}`, n)]);
+      if (n === 20) await testApp.nats.kill();
+      if (n === 40) await testApp.nats.start();
+    }
+    await drained();
+    const found = await eventually(versionsByAggregate);
+    expect(found.a).toEqual(Array.from({ length: 61 }, (_, n) => n));
+    expect(Object.keys(found)).toHaveLength(61);
+  }, 60_000);
+
+  it('drops empty partitions of past days and keeps those with rows', async () => {
+    for (const day of ['2026-01-01', '2026-01-02']) {
+      const name = `outbox_p${day.replaceAll('-', '')}`;
+      await testApp.admin.query(
+        `create table ${name} partition of outbox for values from ('${day} 00:00Z') to ('${day} 24:00Z')`,
+      );
+      await testApp.admin.query(`alter table ${name} owner to "${new URL(testApp.urls.owner).username}"`);
+    }
+    await testApp.admin.query(
+      `insert into outbox_lease values (gen_random_uuid(), array['late'], now() + interval '1 hour')`,
+    );
+    await testApp.admin.query(
+      `insert into outbox (created_at, id, aggregate_id, subject, payload)
+       values ('2026-01-02T12:00Z', gen_random_uuid(), 'late', 'rmm.internal.provisioning.counted', '{}')`,
+    );
+    await workerOf(app).query('select rmm_drop_empty_outbox_partitions()');
+    const { rows } = await testApp.admin.query(
+      `select to_regclass('outbox_p20260101') as empty, to_regclass('outbox_p20260102') is not null as filled`,
+    );
+    expect(rows).toEqual([{ empty: null, filled: true }]);
+    await testApp.admin.query(`delete from outbox_lease`);
+    await drained();
+  }, 30_000);
+});

@@ -1,0 +1,185 @@
+import type { INestApplication } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
+import type { OrganizationState } from '@rmm/contracts';
+import { TenantDatabase, type TenantContext } from '@rmm/persistence';
+import { currentContext, runInContext } from '@rmm/service-kit';
+import { eventually } from '@rmm/testing-services';
+import {
+  startMessagingTestApp,
+  storedMessages,
+  workerOf,
+  type MessagingTestApp,
+} from '../../test/messaging-test-app.js';
+import { AuditTrail, Broadcasts, Outbox, type OutgoingMessage } from '../index.js';
+
+const partnerId = randomUUID();
+const orgId = randomUUID();
+const tenant: TenantContext = { scope: 'partner', partnerId, orgId: null, orgAccess: 'all', orgIds: [], userId: null };
+const caller = { tenant, actor: { type: 'user' as const, id: randomUUID(), email: 'ann@example.com' } };
+
+const organization: OrganizationState = {
+  orgId,
+  partnerId,
+  name: 'Ärzte & "Söhne"',
+  slug: 'aerzte',
+  status: 'active',
+  deleted: false,
+  version: 3,
+};
+
+function buildMessage(over: object = {}): OutgoingMessage {
+  const base = { stream: 'internal', type: 'organization.created', aggregateId: orgId, partnerId, orgId };
+  return { ...base, data: organization, ...over } as OutgoingMessage;
+}
+
+describe('Outbox', () => {
+  let testApp: MessagingTestApp;
+  let app: INestApplication;
+
+  beforeAll(async () => {
+    testApp = await startMessagingTestApp();
+    app = await testApp.startService();
+  }, 60_000);
+  afterAll(() => testApp.stop(), 30_000);
+
+  const bodies = async (stream: string) => (await storedMessages(testApp.connection, stream)).map(({ body }) => body);
+  const isEmpty = async () => {
+    const { rows } = await testApp.admin.query(
+      'select (select count(*) from outbox) + (select count(*) from outbox_lease) as n',
+    );
+    expect(rows[0].n).toBe('0');
+  };
+
+  it('publishes committed messages with the context of the request and deletes their rows', async () => {
+    const id = randomUUID();
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    await runInContext({ requestId: 'req-1', traceparent }, () =>
+      app
+        .get(TenantDatabase)
+        .transaction({ tenant }, (tx) =>
+          app.get(Outbox).publish(tx, buildMessage({ id, aggregateVersion: 3, actor: caller.actor })),
+        ),
+    );
+    await eventually(async () => {
+      const stored = await storedMessages(testApp.connection, 'RMM_INTERNAL');
+      expect(stored.find((each) => each.id === id)).toEqual({
+        id,
+        subject: 'rmm.internal.provisioning.organization.created',
+        body: {
+          id,
+          type: 'organization.created',
+          schemaVersion: 1,
+          timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+          partnerId,
+          orgId,
+          aggregateId: orgId,
+          aggregateVersion: 3,
+          actor: caller.actor,
+          correlationId: 'req-1',
+          traceparent,
+          data: organization,
+        },
+      });
+    });
+    await eventually(isEmpty);
+  });
+
+  it('publishes nothing from a transaction that was rolled back', async () => {
+    const [lost, kept] = [randomUUID(), randomUUID()];
+    const failing = app.get(TenantDatabase).transaction({ tenant }, async (tx) => {
+      await app.get(Outbox).publish(tx, buildMessage({ id: lost }));
+      throw new Error('rolled back');
+    });
+    await expect(failing).rejects.toThrow('rolled back');
+    await app
+      .get(TenantDatabase)
+      .transaction({ tenant }, (tx) => app.get(Outbox).publish(tx, buildMessage({ id: kept })));
+    await eventually(async () => expect((await bodies('RMM_INTERNAL')).map(({ id }) => id)).toContain(kept));
+    expect((await bodies('RMM_INTERNAL')).map(({ id }) => id)).not.toContain(lost);
+  });
+
+  it('writes any number of messages with one statement and maps each stream to its subjects', async () => {
+    const statements: string[] = [];
+    await app.get(TenantDatabase).transaction({ tenant }, (tx) => {
+      const query = tx.query.bind(tx);
+      jest.spyOn(tx, 'query').mockImplementation((sql, params) => (statements.push(sql), query(sql, params)));
+      return app.get(Outbox).publish(tx, [
+        buildMessage({ stream: 'events', type: 'device.enrolled' }),
+        buildMessage({
+          stream: 'records',
+          type: 'device-software.upsert',
+          data: { resource: 'device-software', id: 'd1' },
+        }),
+        buildMessage({ stream: 'audit', type: 'site.create' }),
+      ]);
+    });
+    expect(statements).toHaveLength(1);
+    await eventually(isEmpty);
+    const subjectsOf = async (stream: string) =>
+      (await storedMessages(testApp.connection, stream)).map(({ subject }) => subject);
+    expect(await subjectsOf('RMM_EVENTS')).toEqual([`rmm.events.${orgId}.device.enrolled`]);
+    expect(await subjectsOf('RMM_RECORDS')).toEqual(['rmm.records.device-software.upsert']);
+    expect(await subjectsOf('RMM_AUDIT')).toEqual(['rmm.audit.provisioning']);
+  });
+
+  it('fails the transaction of a message that can never be published', async () => {
+    const publish = (over: object) =>
+      app.get(TenantDatabase).transaction({ tenant }, (tx) => app.get(Outbox).publish(tx, buildMessage(over)));
+    await expect(publish({ type: 'a.>' })).rejects.toThrow('not a message type');
+    await expect(publish({ stream: 'events', orgId: null })).rejects.toThrow('names no organization');
+    await expect(publish({ data: { text: 'x'.repeat(262_144) } })).rejects.toThrow('at most 262144');
+  });
+
+  it('sends a broadcast to every subscriber after the commit', async () => {
+    const received: unknown[] = [];
+    const subscription = app.get(Broadcasts).subscribe('access.changed', (envelope) => received.push(envelope.data));
+    await workerOf(app).transaction((tx) =>
+      app
+        .get(Outbox)
+        .publish(
+          tx,
+          buildMessage({ stream: 'broadcast', type: 'access.changed', data: { userIds: ['u1'], reason: 'spec' } }),
+        ),
+    );
+    await eventually(() => expect(received).toEqual([{ userIds: ['u1'], reason: 'spec' }]));
+    subscription.unsubscribe();
+    await eventually(isEmpty);
+  });
+
+  it('writes an audit entry in the transaction, without secrets, and marks the request as audited', async () => {
+    const context = { requestId: 'req-2', ipAddress: '203.0.113.9', userAgent: 'spec' };
+    await runInContext(context, async () => {
+      await app
+        .get(TenantDatabase)
+        .transaction({ tenant }, (tx) =>
+          app
+            .get(AuditTrail)
+            .record(
+              tx,
+              caller,
+              'api_key.create',
+              { type: 'api_key', id: 'k1', name: 'CI', orgId },
+              { newPassword: 'hunter2', scopes: ['devices:read'] },
+            ),
+        );
+      expect(currentContext()?.audited).toBe(true);
+    });
+    await app.get(AuditTrail).recordDirect(caller, 'site.delete', { type: 'site' }, {}, 'denied', 'Permission denied');
+    await eventually(async () => {
+      const rows = (await bodies('RMM_AUDIT')).slice(-2);
+      expect(rows.map((row) => [row.type, row.partnerId, row.orgId])).toEqual([
+        ['api_key.create', partnerId, orgId],
+        ['site.delete', partnerId, null],
+      ]);
+      expect(rows[0].data).toMatchObject({
+        actor: caller.actor,
+        resourceId: 'k1',
+        details: { newPassword: '[removed]', scopes: ['devices:read'] },
+        ipAddress: '203.0.113.9',
+        result: 'success',
+        requestId: 'req-2',
+      });
+      expect(rows[1].data).toMatchObject({ result: 'denied', errorMessage: 'Permission denied' });
+    });
+  });
+});

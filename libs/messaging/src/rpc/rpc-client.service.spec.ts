@@ -1,0 +1,152 @@
+import { Controller, type INestApplication } from '@nestjs/common';
+import { z } from 'zod';
+import { replyOf, rpc } from '@rmm/contracts';
+import { ConflictError, currentContext, runInContext, UnavailableError, ValidationError } from '@rmm/service-kit';
+import { eventually } from '@rmm/testing-services';
+import { startMessagingTestApp, type MessagingTestApp } from '../../test/messaging-test-app.js';
+import { RpcClient, RpcHandler } from '../index.js';
+
+const ECHO = rpc('provisioning.spec.echo', {
+  request: z.object({ text: z.string().max(20) }),
+  reply: replyOf<{ text: string; requestId?: string; traceparent?: string }>(),
+});
+const NOTHING = rpc('provisioning.spec.nothing', {
+  request: z.object({ id: z.string() }),
+  reply: replyOf<{ found: true } | null>(),
+});
+const TAKEN = rpc('provisioning.spec.taken', { request: z.object({ slug: z.string() }), reply: replyOf<string>() });
+const BROKEN = rpc('provisioning.spec.broken', { request: z.object({}), reply: replyOf<string>() });
+const SLOW = rpc('provisioning.spec.slow', {
+  request: z.object({}),
+  reply: replyOf<{ done: boolean }>(),
+  timeoutMs: 200,
+});
+const UNSERVED = rpc('provisioning.spec.unserved', { request: z.object({}), reply: replyOf<string>() });
+
+class SlugTaken extends ConflictError {
+  override code = 'partner_provisioning_slug_conflict';
+}
+
+const releases: (() => void)[] = [];
+
+@Controller()
+class SpecController {
+  @RpcHandler(ECHO)
+  echo(request: { text: string }) {
+    return { text: request.text, ...currentContext() };
+  }
+
+  @RpcHandler(NOTHING)
+  nothing() {
+    return null;
+  }
+
+  @RpcHandler(TAKEN)
+  taken({ slug }: { slug: string }): Promise<never> {
+    return Promise.reject(
+      new SlugTaken('Slug is taken', { extras: { count: 2 }, message: `${slug} is taken`, cause: 'secret' }),
+    );
+  }
+
+  @RpcHandler(BROKEN)
+  broken(): never {
+    throw new Error('password=hunter2 at line 7');
+  }
+
+  @RpcHandler(SLOW)
+  async slow() {
+    await new Promise<void>((resolve) => releases.push(resolve));
+    return { done: true };
+  }
+}
+
+describe('RpcClient', () => {
+  let testApp: MessagingTestApp;
+  let client: RpcClient;
+  let app: INestApplication;
+
+  beforeAll(async () => {
+    testApp = await startMessagingTestApp();
+    app = await testApp.startService({ controllers: [SpecController] });
+    client = app.get(RpcClient);
+  }, 60_000);
+  afterAll(() => testApp.stop(), 30_000);
+
+  const failureOf = (call: Promise<unknown>) =>
+    call.then(
+      () => Promise.reject(new Error('it succeeded')),
+      (error: unknown) => error,
+    );
+
+  it('returns the reply and runs the handler under the request id and trace of the caller', async () => {
+    const context = { requestId: 'req-9', traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' };
+    const reply = await runInContext(context, () => client.call(ECHO, { text: 'grüß' }));
+    expect(reply.text).toBe('grüß');
+    expect(reply.requestId).toBe('req-9');
+    expect(reply.traceparent).toMatch(/^00-0af7651916cd43dd8448eb211c80319c-[0-9a-f]{16}-01$/);
+    expect(await client.call(NOTHING, { id: 'x' })).toBeNull();
+  });
+
+  it('throws the error of the other side with its class, code, status and extras, and without its cause', async () => {
+    const error = (await failureOf(client.call(TAKEN, { slug: 'acme' }))) as ConflictError;
+    expect(error).toBeInstanceOf(ConflictError);
+    expect({ status: error.status, code: error.code, error: error.error, extras: error.extras }).toEqual({
+      status: 409,
+      code: 'partner_provisioning_slug_conflict',
+      error: 'Slug is taken',
+      extras: { count: 2 },
+    });
+    expect(error.cause).toBeUndefined();
+  });
+
+  it('refuses a malformed request with validation_failed and the fields at fault, before the handler runs', async () => {
+    const error = (await failureOf(client.call(ECHO, { text: 7 } as never))) as ValidationError;
+    expect(error).toBeInstanceOf(ValidationError);
+    expect([error.status, error.code]).toEqual([400, 'validation_failed']);
+    expect(error.fieldErrors).toEqual({ text: [expect.stringContaining('expected string')] });
+    const tooLong = (await failureOf(client.call(ECHO, { text: 'x'.repeat(21) }))) as ValidationError;
+    expect(tooLong.fieldErrors).toEqual({ text: [expect.any(String)] });
+  });
+
+  it('drops fields that the contract does not know', async () => {
+    const reply = await client.call(ECHO, { text: 'hi', newer: true } as never);
+    expect(reply).not.toHaveProperty('newer');
+  });
+
+  it('hides the details of an unexpected error', async () => {
+    const error = (await failureOf(client.call(BROKEN, {}))) as Error & { code: string };
+    expect(error.code).toBe('internal_error');
+    expect(JSON.stringify({ ...error, message: error.message })).not.toContain('hunter2');
+  });
+
+  it('throws UnavailableError when the contract is not served, and when the reply is late', async () => {
+    for (const call of [client.call(UNSERVED, {}), client.call(SLOW, {})]) {
+      const error = (await failureOf(call)) as UnavailableError;
+      expect(error).toBeInstanceOf(UnavailableError);
+      expect(error.retryAfterSeconds).toBe(1);
+    }
+    releases.forEach((release) => release());
+  });
+
+  it('shares requests between replicas and finishes those in progress when one stops', async () => {
+    const other = await testApp.startService({ controllers: [SpecController] });
+    const calls = Array.from({ length: 20 }, () => client.call(SLOW, {}, { timeoutMs: 5_000 }));
+    await eventually(() => expect(releases.length).toBeGreaterThanOrEqual(21));
+    const closing = other.close();
+    releases.forEach((release) => release());
+    expect(await Promise.all(calls)).toEqual(calls.map(() => ({ done: true })));
+    await closing;
+    expect((await client.call(ECHO, { text: 'still here' })).text).toBe('still here');
+  });
+
+  it('fails at once while NATS is down and works again when it is back', async () => {
+    await testApp.nats.stop();
+    await eventually(async () => {
+      const started = performance.now();
+      expect(await failureOf(client.call(ECHO, { text: 'x' }))).toBeInstanceOf(UnavailableError);
+      expect(performance.now() - started).toBeLessThan(100);
+    });
+    await testApp.nats.start();
+    await eventually(async () => expect((await client.call(ECHO, { text: 'back' })).text).toBe('back'));
+  }, 30_000);
+});

@@ -1,0 +1,128 @@
+import { Logger } from '@nestjs/common';
+import {
+  DiscardPolicy,
+  ErrorCode,
+  nanos,
+  NatsError,
+  RetentionPolicy,
+  StorageType,
+  type JetStreamManager,
+  type NatsConnection,
+  type StreamConfig,
+} from 'nats';
+import pRetry from 'p-retry';
+import { DUPLICATE_WINDOW_MS, MAX_MESSAGE_BYTES, STREAMS } from '@rmm/contracts';
+import type { NatsLink } from '../connection/nats-link.js';
+import { UnsuitableNatsServer } from '../messaging.errors.js';
+
+/** The oldest supported server: several filter subjects on one consumer need 2.10. */
+const MIN_SERVER = [2, 10] as const;
+const STREAM_NOT_FOUND = 10_059;
+/** The server counts headers as part of a message; the message id needs this much. */
+const HEADER_BYTES = 1_024;
+
+export interface StreamOptions {
+  /** Copies of each message in a cluster. */
+  replicas?: number;
+}
+
+/**
+ * At the start of a service: creates the streams where its login is allowed to, otherwise waits until they exist.
+ * @throws UnsuitableNatsServer  at once
+ * @throws Error  the last error after `withinMs`
+ */
+export async function prepareStreams(link: NatsLink, withinMs: number): Promise<void> {
+  await pRetry(() => ensureOrVerify(link), {
+    retries: Number.POSITIVE_INFINITY,
+    minTimeout: 500,
+    factor: 1,
+    maxRetryTime: withinMs,
+    shouldRetry: ({ error }) => !(error instanceof UnsuitableNatsServer),
+    onFailedAttempt: ({ error, attemptNumber }) => {
+      if (attemptNumber > 1) return;
+      new Logger('NATS').warn(`The streams are not ready; retrying (setup-streams creates them): ${error.message}`);
+    },
+  });
+}
+
+async function ensureOrVerify(link: NatsLink): Promise<void> {
+  try {
+    await ensureStreams(link.connection);
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    await verifyStreams(link.connection);
+  }
+}
+
+const isForbidden = (error: unknown): boolean =>
+  error instanceof NatsError &&
+  [ErrorCode.PermissionsViolation, ErrorCode.AuthorizationViolation].includes(error.code as ErrorCode);
+
+/**
+ * Creates or updates the streams of the fleet; repeating it changes nothing.
+ * Reads every configuration back, since an old server silently drops options it does not know.
+ * @throws UnsuitableNatsServer
+ */
+export async function ensureStreams(connection: NatsConnection, options: StreamOptions = {}): Promise<void> {
+  assertSuitable(connection);
+  const manager = await connection.jetstreamManager();
+  for (const wanted of wantedStreams(options)) {
+    const stored = await createOrUpdate(manager, wanted);
+    const problem = difference(wanted, stored);
+    if (problem) {
+      throw new UnsuitableNatsServer(`The NATS server stores ${wanted.name} differently from the request: ${problem}`);
+    }
+  }
+}
+
+/** Checks that the streams exist, for logins that may not create them. @throws UnsuitableNatsServer, NatsError */
+export async function verifyStreams(connection: NatsConnection): Promise<void> {
+  assertSuitable(connection);
+  const manager = await connection.jetstreamManager();
+  for (const { name } of Object.values(STREAMS)) await manager.streams.info(name);
+}
+
+type WantedStream = Partial<StreamConfig> & { name: string };
+
+function wantedStreams({ replicas = 1 }: StreamOptions): WantedStream[] {
+  return Object.values(STREAMS).map(({ name, subjects, maxAgeMs }) => ({
+    name,
+    subjects: [...subjects],
+    retention: RetentionPolicy.Limits,
+    storage: StorageType.File,
+    discard: DiscardPolicy.Old,
+    num_replicas: replicas,
+    max_age: nanos(maxAgeMs),
+    duplicate_window: nanos(DUPLICATE_WINDOW_MS),
+    max_msg_size: MAX_MESSAGE_BYTES + HEADER_BYTES,
+  }));
+}
+
+async function createOrUpdate(manager: JetStreamManager, wanted: WantedStream): Promise<StreamConfig> {
+  const existing = await manager.streams.info(wanted.name).catch((error: unknown) => {
+    if (error instanceof NatsError && error.api_error?.err_code === STREAM_NOT_FOUND) return null;
+    throw error;
+  });
+  if (existing === null) return (await manager.streams.add(wanted)).config;
+  if (difference(wanted, existing.config) === null) return existing.config;
+  return (await manager.streams.update(wanted.name, wanted)).config;
+}
+
+function difference(wanted: WantedStream, stored: StreamConfig): string | null {
+  for (const [option, value] of Object.entries(wanted)) {
+    const found = stored[option as keyof StreamConfig];
+    if (JSON.stringify(found) !== JSON.stringify(value)) {
+      return `${option} is ${JSON.stringify(found)}, not ${JSON.stringify(value)}`;
+    }
+  }
+  return null;
+}
+
+function assertSuitable(connection: NatsConnection): void {
+  const version = connection.info?.version ?? '0.0.0';
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (major < MIN_SERVER[0] || (major === MIN_SERVER[0] && minor < MIN_SERVER[1])) {
+    throw new UnsuitableNatsServer(`NATS server ${version} is too old, ${MIN_SERVER.join('.')} is needed`);
+  }
+  if (connection.info?.jetstream !== true) throw new UnsuitableNatsServer('The NATS server runs without JetStream');
+}

@@ -1,0 +1,405 @@
+import type {
+  EntityMetadata,
+  EntityTarget,
+  FindOptionsWhere,
+  ObjectLiteral,
+  QueryDeepPartialEntity,
+  Repository,
+  SelectQueryBuilder,
+} from 'typeorm';
+import type { BatchExecutor } from '../database/sql-executor.js';
+import { Transaction } from '../database/transaction.js';
+import type { CursorBinding, Cursors } from '../paging/cursors.js';
+import { keysetPage, type KeysetRows, type SortKey } from '../paging/keyset-page.js';
+import { type PageRequest, type PageRows, runPageStatements } from '../paging/list-page.js';
+import type { HasTenant } from './tenant-context.js';
+import { TenantDatabase, TenantTransaction } from './tenant-database.js';
+import { type Ownership, ownerCondition } from './tenant-condition.js';
+
+/** The name of a property of the entity. */
+export type PropertyOf<E> = keyof E & string;
+
+/** Equal to a value, to one of a list, or NULL for null. Properties that are undefined are left out. */
+export type Where<E> = {
+  readonly [P in keyof E]?: E[P] | null | (E[P] extends readonly unknown[] ? never : readonly E[P][]);
+};
+
+/** A further condition: SQL with properties as `alias.property` and values as `:name`. Constant text. */
+export interface Condition {
+  sql: string;
+  params?: object;
+}
+
+export type SortOrder<E> = { readonly [P in PropertyOf<E>]?: 'ASC' | 'DESC' };
+
+/** Joins and computed columns of a statement. `key` names it: the text is built once for each key. */
+export interface QueryShape<E extends ObjectLiteral> {
+  key: string;
+  build: (query: SelectQueryBuilder<E>) => SelectQueryBuilder<E>;
+}
+
+export interface Selection<E extends ObjectLiteral> {
+  where?: Where<E>;
+  /** Conditions in addition to `where`; absent ones are left out. */
+  conditions?: readonly (Condition | null | undefined | false)[];
+  /** The properties to read; all but those declared `select: false` when absent. */
+  columns?: readonly PropertyOf<E>[];
+  /** Properties declared `select: false` to read as well. */
+  hidden?: readonly PropertyOf<E>[];
+  shape?: QueryShape<E>;
+}
+
+export interface SortedSelection<E extends ObjectLiteral> extends Selection<E> {
+  /** Newest first, then by descending id, when absent. */
+  sort?: SortOrder<E>;
+}
+
+export interface LockedSelection<E extends ObjectLiteral> extends SortedSelection<E> {
+  /** Locks the rows until the transaction ends. */
+  lock?: 'FOR UPDATE' | 'FOR NO KEY UPDATE' | 'FOR SHARE' | 'FOR UPDATE SKIP LOCKED';
+}
+
+export interface RepositoryOptions {
+  /**
+   * Who owns a row. Adds the caller's tenant as a plain predicate to each statement, so that an index on the tenant
+   * columns serves it; row-level security remains the safety net. No predicate when absent.
+   */
+  ownership?: Ownership;
+  /** Name of the entity in conditions; the entity's name in camel case when absent (`apiKey`). */
+  alias?: string;
+}
+
+/** A caller (one round trip of its own), or an open transaction. */
+export type Source = HasTenant | BatchExecutor;
+
+interface Statement {
+  rows: string;
+  count: string;
+}
+
+/** Limits the cache; a shape whose key contained a value would otherwise grow it for ever. */
+const MAX_STATEMENTS = 500;
+
+/**
+ * Base of the repositories of entities. TypeORM's query builder makes the text of each statement once; it is cached,
+ * prepared, and runs in one round trip through the tenant-scoped executor. Rows are plain objects with the properties
+ * of the entity.
+ */
+export abstract class TenantRepository<E extends ObjectLiteral> {
+  private readonly statements = new Map<string, Statement>();
+  private known?: EntityMapping<E>;
+
+  protected constructor(
+    protected readonly tenants: TenantDatabase,
+    private readonly entity: EntityTarget<E>,
+    private readonly notFound: () => Error,
+    private readonly options: RepositoryOptions = {},
+  ) {}
+
+  /** Returns the first row, or null when there is none that the caller sees. */
+  protected async findOne<Row = E>(source: Source, selection: LockedSelection<E>): Promise<Row | null> {
+    const [row] = await this.run<Row>(source, selection, { limit: 1 });
+    return row ?? null;
+  }
+
+  /** Returns the first row. @throws the repository's not-found error */
+  protected async getOne<Row = E>(source: Source, selection: LockedSelection<E>): Promise<Row> {
+    return this.found(await this.findOne<Row>(source, selection));
+  }
+
+  /** Returns all rows, at most `limit` when given; in no order when `sort` is absent. */
+  protected findMany<Row = E>(source: Source, selection: LockedSelection<E> & { limit?: number }): Promise<Row[]> {
+    return this.run<Row>(source, selection, { limit: selection.limit });
+  }
+
+  /** Counts the rows. Joins of a shape must not multiply them. */
+  protected async count(source: Source, selection: Selection<E>): Promise<number> {
+    const { statement, params } = this.prepare(source, selection, {});
+    const [row] = await this.executor(source).query<{ total: number }>(statement.count, params);
+    return row?.total ?? 0;
+  }
+
+  /** Lists one page and the total of all pages, in one round trip; newest first unless sorted otherwise. */
+  protected async listPage<Row = E>(
+    source: Source,
+    { page, ...selection }: SortedSelection<E> & { page: PageRequest },
+  ): Promise<PageRows<Row>> {
+    const sort = selection.sort ?? this.mapping.newestFirst;
+    const { statement, params } = this.prepare(source, { ...selection, sort }, {});
+    const { rows, total } = await runPageStatements<Row & ObjectLiteral>(
+      this.executor(source),
+      statement,
+      params,
+      page,
+    );
+    return { rows: this.mapping.hydrate(rows), total };
+  }
+
+  /**
+   * Lists one page after a cursor; newest first unless sorted otherwise. The sort has one direction, and its properties
+   * are never null and unique together.
+   * @throws InvalidCursor
+   */
+  protected async keysetPage<Row extends object = E>(
+    source: Source,
+    cursors: Cursors,
+    binding: CursorBinding,
+    { sort, limit, cursor, ...selection }: SortedSelection<E> & { limit: number; cursor?: string | null },
+  ): Promise<KeysetRows<Row>> {
+    const { statement, params } = this.prepare(source, selection, {});
+    const { keys, direction } = this.mapping.keysetSort(sort ?? this.mapping.newestFirst);
+    // The statement is a subquery, whose columns are the properties; PostgreSQL flattens it.
+    const page = await keysetPage<Row & ObjectLiteral>(this.executor(source), cursors, binding, {
+      select: 'q.*',
+      from: `(${statement.rows}) q`,
+      params,
+      sort: keys,
+      direction,
+      limit,
+      cursor,
+    });
+    return { rows: this.mapping.hydrate(page.rows), nextCursor: page.nextCursor };
+  }
+
+  /** Inserts one row; properties that are undefined get the column's default. @returns the row as stored */
+  protected async insert(tx: Transaction, values: QueryDeepPartialEntity<E>): Promise<E> {
+    const [row] = await this.insertMany(tx, [values]);
+    if (!row) throw new Error(`INSERT INTO ${this.mapping.metadata.tableName} returned no row`);
+    return row;
+  }
+
+  /** Inserts rows in one statement. @returns the rows as stored, hidden columns included */
+  protected async insertMany(tx: Transaction, values: QueryDeepPartialEntity<E>[]): Promise<E[]> {
+    const { raw } = await tx.manager
+      .createQueryBuilder()
+      .insert()
+      .into(this.entity)
+      .values(values)
+      .returning(this.mapping.allColumns)
+      .updateEntity(false)
+      .execute();
+    return this.mapping.fromRaw(raw as ObjectLiteral[]);
+  }
+
+  /**
+   * Updates the matching rows; properties that are undefined stay.
+   * @param params values of the `:name` placeholders of changes that are SQL: `{ endsAt: () => 'now() + :overlap' }`
+   * @returns the rows as stored, hidden columns included
+   */
+  protected async update(
+    tx: Transaction,
+    where: FindOptionsWhere<E>,
+    changes: QueryDeepPartialEntity<E>,
+    params: ObjectLiteral = {},
+  ): Promise<E[]> {
+    assertEachDefined(where);
+    const { raw } = await tx.manager
+      .createQueryBuilder()
+      .update(this.entity)
+      .set(changes)
+      .where(where)
+      .setParameters(params)
+      .returning(this.mapping.allColumns)
+      .updateEntity(false)
+      .execute();
+    return this.mapping.fromRaw(raw as ObjectLiteral[]);
+  }
+
+  /** Updates one row. @throws the repository's not-found error when no row matches */
+  protected async updateOne(
+    tx: Transaction,
+    where: FindOptionsWhere<E>,
+    changes: QueryDeepPartialEntity<E>,
+    params?: ObjectLiteral,
+  ): Promise<E> {
+    const [row] = await this.update(tx, where, changes, params);
+    return this.found(row);
+  }
+
+  /** Deletes the matching rows. @returns how many there were */
+  protected async delete(tx: Transaction, where: FindOptionsWhere<E>): Promise<number> {
+    assertEachDefined(where);
+    const { affected } = await tx.repository(this.entity).delete(where);
+    return affected ?? 0;
+  }
+
+  /** Returns the row. @throws the repository's not-found error when it is null or undefined */
+  protected found<Row>(row: Row | null | undefined): Row {
+    if (row === null || row === undefined) throw this.notFound();
+    return row;
+  }
+
+  private async run<Row>(source: Source, selection: LockedSelection<E>, { limit }: { limit?: number }): Promise<Row[]> {
+    const { statement, params } = this.prepare(source, selection, { limit: limit !== undefined, lock: selection.lock });
+    const rows = await this.executor(source).query<Row & ObjectLiteral>(
+      statement.rows,
+      limit === undefined ? params : { ...params, limit },
+    );
+    return this.mapping.hydrate(rows);
+  }
+
+  private executor(source: Source): BatchExecutor {
+    return 'query' in source ? source : this.tenants.reader(source);
+  }
+
+  private prepare(
+    source: Source,
+    selection: SortedSelection<E>,
+    end: { limit?: boolean; lock?: string },
+  ): { statement: Statement; params: Record<string, unknown> } {
+    const caller = callerOf(source);
+    const owner =
+      this.options.ownership && caller
+        ? ownerCondition(this.options.ownership, caller.tenant, this.mapping.alias)
+        : null;
+    const where = whereConditions(selection.where ?? {}, this.mapping);
+    const conditions = [owner, ...where, ...(selection.conditions ?? [])].filter(isCondition);
+    const params = Object.assign({}, ...conditions.map((condition) => condition.params)) as Record<string, unknown>;
+    const { shape, columns, hidden, sort } = selection;
+    const key = [
+      shape?.key,
+      columns?.join(),
+      hidden?.join(),
+      sort && Object.entries(sort).join(),
+      end.limit,
+      end.lock,
+      ...conditions.map((condition) => condition.sql),
+    ].join('\n');
+    const known = this.statements.get(key);
+    if (known) return { statement: known, params };
+    const statement = this.build(selection, conditions, end);
+    if (this.statements.size < MAX_STATEMENTS) this.statements.set(key, statement);
+    return { statement, params };
+  }
+
+  private build(
+    { columns, hidden, shape, sort = {} }: SortedSelection<E>,
+    conditions: readonly Condition[],
+    { limit, lock }: { limit?: boolean; lock?: string },
+  ): Statement {
+    const { alias, repository } = this.mapping;
+    let query = repository.createQueryBuilder(alias).select([]);
+    for (const property of this.mapping.selected(columns, hidden)) query.addSelect(`${alias}.${property}`, property);
+    if (shape) query = shape.build(query);
+    for (const { sql } of conditions) query.andWhere(`(${sql})`);
+    const count = query.clone().select('count(*)::int', 'total').getQuery();
+    for (const [property, direction] of Object.entries(sort)) query.addOrderBy(`${alias}.${property}`, direction);
+    const rows = [
+      query.getQuery(),
+      limit && 'LIMIT :limit',
+      lock && lock.replace(/^(FOR (?:NO KEY )?\w+)/, `$1 OF "${alias}"`),
+    ];
+    return { rows: rows.filter(Boolean).join(' '), count };
+  }
+
+  /** Metadata is complete once the data source is open, which is later than the construction of providers in specs. */
+  private get mapping(): EntityMapping<E> {
+    this.known ??= new EntityMapping(this.tenants.metadataRepository(this.entity), this.options.alias);
+    return this.known;
+  }
+}
+
+/** What the metadata of an entity says about its columns, properties and values. */
+class EntityMapping<E extends ObjectLiteral> {
+  readonly metadata: EntityMetadata;
+  readonly alias: string;
+  readonly allColumns: string[];
+  readonly newestFirst: SortOrder<E>;
+  /** Columns whose values TypeORM converts: those with a transformer, and dates without a time. */
+  private readonly converted: EntityMetadata['columns'];
+
+  constructor(
+    readonly repository: Repository<E>,
+    alias?: string,
+  ) {
+    this.metadata = repository.metadata;
+    const { name, columns } = this.metadata;
+    this.alias = alias ?? name.charAt(0).toLowerCase() + name.slice(1);
+    this.allColumns = columns.map((column) => column.propertyName);
+    this.converted = columns.filter((column) => column.transformer !== undefined || column.type === 'date');
+    const ids = this.metadata.primaryColumns.map((column) => [column.propertyName, 'DESC']);
+    const created = this.allColumns.includes('createdAt') ? [['createdAt', 'DESC']] : [];
+    this.newestFirst = Object.fromEntries([...created, ...ids]) as SortOrder<E>;
+  }
+
+  selected(columns: readonly string[] | undefined, hidden: readonly string[] = []): string[] {
+    if (columns) return [...columns];
+    return this.metadata.columns
+      .filter((column) => column.isSelect || hidden.includes(column.propertyName))
+      .map((column) => column.propertyName);
+  }
+
+  /** Converts values as TypeORM does on load. */
+  hydrate<Row extends ObjectLiteral>(rows: Row[]): Row[] {
+    if (this.converted.length === 0) return rows;
+    const { driver } = this.repository.manager.dataSource;
+    for (const row of rows as ObjectLiteral[]) {
+      for (const column of this.converted) {
+        const { propertyName: property } = column;
+        if (property in row) row[property] = driver.prepareHydratedValue(row[property], column);
+      }
+    }
+    return rows;
+  }
+
+  /** Converts rows of RETURNING, whose keys are the names of the columns. */
+  fromRaw(rows: readonly ObjectLiteral[]): E[] {
+    const { columns } = this.metadata;
+    return this.hydrate(
+      rows.map((row) =>
+        Object.fromEntries(columns.map(({ databaseName, propertyName }) => [propertyName, row[databaseName]])),
+      ),
+    ) as E[];
+  }
+
+  /** Converts a value as TypeORM does on save. */
+  persistent(property: string, value: unknown): unknown {
+    const column = this.metadata.findColumnWithPropertyName(property);
+    if (!column) throw new Error(`${this.metadata.name} has no property ${property}`);
+    return column.transformer ? this.repository.manager.dataSource.driver.preparePersistentValue(value, column) : value;
+  }
+
+  keysetSort(sort: SortOrder<E>): { keys: SortKey[]; direction: 'asc' | 'desc' } {
+    const entries = Object.entries(sort);
+    const keys = entries.map(([property]) => ({
+      expression: `q."${property}"`,
+      type: sortType(this.metadata.findColumnWithPropertyName(property)?.type),
+    }));
+    return { keys, direction: entries[0]?.[1] === 'ASC' ? 'asc' : 'desc' };
+  }
+}
+
+function callerOf(source: Source): HasTenant | null {
+  if (source instanceof TenantTransaction) return source.caller;
+  return 'tenant' in source ? source : null;
+}
+
+function whereConditions<E extends ObjectLiteral>(where: Where<E>, mapping: EntityMapping<E>): Condition[] {
+  return Object.entries(where)
+    .filter(([, value]) => value !== undefined)
+    .map(([property, value]) => {
+      const column = `${mapping.alias}.${property}`;
+      if (value === null) return { sql: `${column} IS NULL` };
+      if (!Array.isArray(value)) {
+        return { sql: `${column} = :${property}`, params: { [property]: mapping.persistent(property, value) } };
+      }
+      const values = value.map((one) => mapping.persistent(property, one));
+      return { sql: `${column} = ANY(:${property})`, params: { [property]: values } };
+    });
+}
+
+/** Refuses conditions that TypeORM would leave out, since the statement would then change more rows than meant. */
+function assertEachDefined(where: object): void {
+  const values: unknown[] = Object.values(where);
+  if (values.length === 0 || values.includes(undefined)) throw new Error('Each condition of a change needs a value');
+}
+
+function isCondition(condition: Condition | null | undefined | false): condition is Condition {
+  return Boolean(condition);
+}
+
+function sortType(type: unknown): SortKey['type'] {
+  const name = type === Date ? 'timestamptz' : type === String ? 'text' : type === Number ? 'integer' : type;
+  if (['timestamptz', 'uuid', 'text', 'bigint', 'integer'].includes(name as string)) return name as SortKey['type'];
+  throw new Error(`A keyset list cannot be sorted by a column of type ${String(name)}`);
+}

@@ -1,0 +1,4 @@
+export { noLongerPartitioned, partitionedByTime, type TimePartitions } from '../partitions/partitioned-by-time.js';
+export { tenantTable, type TenantTableOptions } from '../rls/tenant-table.js';
+export { workerFunction } from '../rls/worker-function.js';
+export { rowSecurityProblems } from './row-security-problems.js';
