@@ -2,19 +2,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { Outbound } from '@rmm/outbound';
 import { FLEET_CONFIG, type FleetConfig } from '@rmm/service-kit';
-import { Retention } from './deliveries/retention.js';
-import { EventIntake } from './intake/event-intake.js';
-import { InstanceLease } from './sending/instance-lease.js';
-import { OutcomeWriter } from './sending/outcome-writer.js';
-import { Backlog } from './sending/backlog.js';
-import { RetryFlow } from './sending/retry-flow.js';
-import { RetryPace } from './sending/retry-pace.js';
-import { LeaseReleases } from './sending/lease-releases.js';
-import { Sender } from './sending/sender.js';
-import { Replicas } from './sending/shards/replicas.js';
-import { Shards } from './sending/shards/shards.js';
-import { Sweeper } from './sending/sweeper.js';
-import { SubscriptionFeed } from './subscriptions/subscription-feed.js';
+import { DeliveryRetentionService } from './deliveries/delivery-retention.service.js';
+import { EventIntakeConsumer } from './intake/event-intake.consumer.js';
+import { InstanceLeaseService } from './sending/instance-lease.service.js';
+import { OutcomeWriterService } from './sending/outcome-writer.service.js';
+import { BacklogService } from './sending/backlog.service.js';
+import { RetrySchedulingService } from './sending/retry-scheduling.service.js';
+import { RetryPacingService } from './sending/retry-pacing.service.js';
+import { LeaseReleaseService } from './sending/lease-release.service.js';
+import { SenderService } from './sending/sender.service.js';
+import { ReplicaSignalsService } from './sending/shards/replica-signals.service.js';
+import { ShardOwnershipService } from './sending/shards/shard-ownership.service.js';
+import { SweeperService } from './sending/sweeper.service.js';
+import { SubscriptionFeedConsumer } from './subscriptions/subscription-feed.consumer.js';
 
 /** The part of the grace time that attempts in flight may use; the rest is for writing and handing back. */
 const DRAIN_SHARE = 0.6;
@@ -27,20 +27,20 @@ export class DispatcherLifecycle implements OnApplicationBootstrap, OnModuleDest
 
   constructor(
     @Inject(FLEET_CONFIG) private readonly fleet: FleetConfig,
-    private readonly retention: Retention,
-    private readonly feed: SubscriptionFeed,
-    private readonly lease: InstanceLease,
-    private readonly retries: RetryFlow,
-    private readonly pace: RetryPace,
-    private readonly sweeper: Sweeper,
-    private readonly intake: EventIntake,
-    private readonly sender: Sender,
-    private readonly outcomes: OutcomeWriter,
+    private readonly retention: DeliveryRetentionService,
+    private readonly feed: SubscriptionFeedConsumer,
+    private readonly lease: InstanceLeaseService,
+    private readonly retries: RetrySchedulingService,
+    private readonly pace: RetryPacingService,
+    private readonly sweeper: SweeperService,
+    private readonly intake: EventIntakeConsumer,
+    private readonly sender: SenderService,
+    private readonly outcomes: OutcomeWriterService,
     private readonly outbound: Outbound,
-    private readonly shards: Shards,
-    private readonly replicas: Replicas,
-    private readonly backlog: Backlog,
-    private readonly leaseReleases: LeaseReleases,
+    private readonly shards: ShardOwnershipService,
+    private readonly replicas: ReplicaSignalsService,
+    private readonly backlog: BacklogService,
+    private readonly leaseReleases: LeaseReleaseService,
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {

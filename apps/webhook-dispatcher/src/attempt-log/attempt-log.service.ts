@@ -2,11 +2,11 @@ import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { type Paged, type PageQueryDto, toPage } from '@rmm/service-kit';
 import type { WebhookHeader } from '../webhooks/webhook-headers.js';
-import { WebhookSealing } from '../webhooks/webhook-sealing.js';
+import { WebhookSealingService } from '../webhooks/webhook-sealing.service.js';
 import { WebhooksRepository } from '../webhooks/webhooks.repository.js';
 import { AttemptLogRepository, type AttemptRow, type LoggedDelivery } from './attempt-log.repository.js';
 import type { AttemptDto } from './dto/attempt.dto.js';
-import { readKeptHeaders } from './kept-headers.js';
+import { parseResponseHeaders } from './response-headers.js';
 import { requestHeadersOf } from './request-headers.js';
 
 @Injectable()
@@ -14,7 +14,7 @@ export class AttemptLogService {
   constructor(
     private readonly webhooks: WebhooksRepository,
     private readonly repository: AttemptLogRepository,
-    private readonly sealing: WebhookSealing,
+    private readonly sealing: WebhookSealingService,
   ) {}
 
   /** Oldest first. @throws WebhookNotFound, DeliveryNotFound */
@@ -44,7 +44,7 @@ export class AttemptLogService {
       outcome: row.outcome,
       responseStatus: row.responseStatus,
       requestHeaders: requestHeadersOf(row.names ?? [], own, delivery, row.startedAt),
-      responseHeaders: readKeptHeaders(row.responseHeaders),
+      responseHeaders: parseResponseHeaders(row.responseHeaders),
       responseBody: row.responseBody,
       errorMessage: row.errorMessage,
     };

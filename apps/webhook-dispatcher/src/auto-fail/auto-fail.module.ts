@@ -1,9 +1,9 @@
 import { Module } from '@nestjs/common';
-import { AutoFail } from './auto-fail.js';
+import { FailDeadWebhooksJob } from './fail-dead-webhooks.job.js';
 import { AutoFailRepository } from './auto-fail.repository.js';
 
 @Module({
-  providers: [AutoFail, AutoFailRepository],
-  exports: [AutoFail],
+  providers: [FailDeadWebhooksJob, AutoFailRepository],
+  exports: [FailDeadWebhooksJob],
 })
 export class AutoFailModule {}

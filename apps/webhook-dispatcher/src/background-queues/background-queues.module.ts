@@ -1,10 +1,10 @@
 import { Module } from '@nestjs/common';
-import { DeadLetterQueue } from './dead-letter-queue.js';
-import { RetryQueue } from './retry-queue.js';
+import { DeadLetterQueueService } from './dead-letter-queue.service.js';
+import { RetryQueueService } from './retry-queue.service.js';
 
 /** Provides the BullMQ queues in Redis. PostgreSQL holds the same state, so losing Redis loses nothing. */
 @Module({
-  providers: [DeadLetterQueue, RetryQueue],
-  exports: [DeadLetterQueue, RetryQueue],
+  providers: [DeadLetterQueueService, RetryQueueService],
+  exports: [DeadLetterQueueService, RetryQueueService],
 })
 export class BackgroundQueuesModule {}

@@ -5,7 +5,7 @@ import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { type Paged, toPage } from '@rmm/service-kit';
 import { DeliveriesService } from '../deliveries/deliveries.service.js';
 import type { AcceptedDelivery } from '../deliveries/dto/delivery.dto.js';
-import { DeadLetterQueue } from '../background-queues/dead-letter-queue.js';
+import { DeadLetterQueueService } from '../background-queues/dead-letter-queue.service.js';
 import { WebhookNotFound } from '../webhooks/webhook.errors.js';
 import type { WebhookRow } from '../webhooks/webhook-row.js';
 import { WebhooksRepository } from '../webhooks/webhooks.repository.js';
@@ -24,7 +24,7 @@ export class DeadLettersService {
     private readonly webhooks: WebhooksRepository,
     private readonly deliveries: DeliveriesService,
     private readonly repository: DeadLettersRepository,
-    private readonly queue: DeadLetterQueue,
+    private readonly queue: DeadLetterQueueService,
     private readonly audit: AuditTrail,
   ) {}
 

@@ -8,13 +8,13 @@ import { WebhooksModule } from '../webhooks/webhooks.module.js';
 import { DeliveriesController } from './deliveries.controller.js';
 import { DeliveriesRepository } from './deliveries.repository.js';
 import { DeliveriesService } from './deliveries.service.js';
-import { Retention } from './retention.js';
+import { DeliveryRetentionService } from './delivery-retention.service.js';
 
 /** Delivery history and dead letters: retrying one reads and writes both. */
 @Module({
   imports: [BackgroundQueuesModule, SendingModule, WebhooksModule],
   controllers: [DeadLettersController, DeliveriesController],
-  providers: [DeadLettersRepository, DeadLettersService, DeliveriesRepository, DeliveriesService, Retention],
-  exports: [Retention],
+  providers: [DeadLettersRepository, DeadLettersService, DeliveriesRepository, DeliveriesService, DeliveryRetentionService],
+  exports: [DeliveryRetentionService],
 })
 export class DeliveriesModule {}

@@ -7,8 +7,8 @@ import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { Clock, type Paged, RateLimits, toPage } from '@rmm/service-kit';
 import { webhookBody } from '../intake/event-refusal.js';
 import { DeadLettersRepository } from '../dead-letters/dead-letters.repository.js';
-import { DeadLetterQueue } from '../background-queues/dead-letter-queue.js';
-import { Sweeper } from '../sending/sweeper.js';
+import { DeadLetterQueueService } from '../background-queues/dead-letter-queue.service.js';
+import { SweeperService } from '../sending/sweeper.service.js';
 import { UnsupportedEventType, WebhookNotActive } from '../webhooks/webhook.errors.js';
 import type { WebhookRow } from '../webhooks/webhook-row.js';
 import { WebhooksRepository } from '../webhooks/webhooks.repository.js';
@@ -30,8 +30,8 @@ export class DeliveriesService {
     private readonly repository: DeliveriesRepository,
     private readonly audit: AuditTrail,
     private readonly deadLetters: DeadLettersRepository,
-    private readonly deadLetterQueue: DeadLetterQueue,
-    private readonly sweeper: Sweeper,
+    private readonly deadLetterQueue: DeadLetterQueueService,
+    private readonly sweeper: SweeperService,
     private readonly limits: RateLimits,
     private readonly clock: Clock,
   ) {}

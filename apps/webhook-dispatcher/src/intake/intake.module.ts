@@ -1,13 +1,13 @@
 import { Module } from '@nestjs/common';
 import { SendingModule } from '../sending/sending.module.js';
 import { SubscriptionsModule } from '../subscriptions/subscriptions.module.js';
-import { EventIntake } from './event-intake.js';
-import { IntakeWriter } from './intake-writer.js';
+import { EventIntakeConsumer } from './event-intake.consumer.js';
+import { IntakeWriterService } from './intake-writer.service.js';
 import { IntakeRepository } from './intake.repository.js';
 
 @Module({
   imports: [SendingModule, SubscriptionsModule],
-  providers: [EventIntake, IntakeRepository, IntakeWriter],
-  exports: [EventIntake],
+  providers: [EventIntakeConsumer, IntakeRepository, IntakeWriterService],
+  exports: [EventIntakeConsumer],
 })
 export class IntakeModule {}

@@ -17,7 +17,7 @@ export interface IntakeDelivery {
   /** Attempts at most. */
   maxAttempts: number;
   shard: number;
-  /** Who holds it: this process, its organization, or nobody. */
+  /** Who holds it: this process, its organization, or unauthorized. */
   owner: string | null;
   event: IntakeEvent;
 }

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { WorkerDatabase } from '@rmm/persistence';
 import { OPEN_DAYS } from '../sending/claims.repository.js';
-import { DEAD_LETTER_QUEUE, DeadLetterQueue } from '../background-queues/dead-letter-queue.js';
-import { RETRY_QUEUE, RetryQueue } from '../background-queues/retry-queue.js';
+import { DEAD_LETTER_QUEUE, DeadLetterQueueService } from '../background-queues/dead-letter-queue.service.js';
+import { RETRY_QUEUE, RetryQueueService } from '../background-queues/retry-queue.service.js';
 import type { QueuesDto, ReplicaDto, WaitingDeliveriesDto } from './dto/queues.dto.js';
 
 const OPEN = `status in ('pending', 'retrying') and created_at > now() - interval '${OPEN_DAYS} days'`;
@@ -28,8 +28,8 @@ type ReplicaRow = Omit<ReplicaDto, 'startedAt' | 'leaseUntil'> & { startedAt: Da
 export class QueuesService {
   constructor(
     private readonly worker: WorkerDatabase,
-    private readonly retries: RetryQueue,
-    private readonly deadLetters: DeadLetterQueue,
+    private readonly retries: RetryQueueService,
+    private readonly deadLetters: DeadLetterQueueService,
   ) {}
 
   async get(): Promise<QueuesDto> {

@@ -4,9 +4,9 @@ import { AuditTrail } from '@rmm/messaging';
 import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { Clock, RateLimits, ValidationError } from '@rmm/service-kit';
 import type { DeliveryKey } from '../sending/claims.repository.js';
-import { DeadLetterQueue } from '../background-queues/dead-letter-queue.js';
-import { RetryQueue } from '../background-queues/retry-queue.js';
-import { Sweeper } from '../sending/sweeper.js';
+import { DeadLetterQueueService } from '../background-queues/dead-letter-queue.service.js';
+import { RetryQueueService } from '../background-queues/retry-queue.service.js';
+import { SweeperService } from '../sending/sweeper.service.js';
 import { WebhookNotActive, WebhookNotFound } from '../webhooks/webhook.errors.js';
 import type { WebhookRow } from '../webhooks/webhook-row.js';
 import { WebhooksRepository } from '../webhooks/webhooks.repository.js';
@@ -50,9 +50,9 @@ export class RecoveryService {
     private readonly tenants: TenantDatabase,
     private readonly webhooks: WebhooksRepository,
     private readonly repository: RecoveryRepository,
-    private readonly retries: RetryQueue,
-    private readonly deadLetters: DeadLetterQueue,
-    private readonly sweeper: Sweeper,
+    private readonly retries: RetryQueueService,
+    private readonly deadLetters: DeadLetterQueueService,
+    private readonly sweeper: SweeperService,
     private readonly limits: RateLimits,
     private readonly audit: AuditTrail,
     private readonly clock: Clock,

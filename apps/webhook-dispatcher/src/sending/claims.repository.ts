@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { WorkerDatabase } from '@rmm/persistence';
 import type { LeasedDelivery } from './leased-delivery.js';
-import { InstanceLease } from './instance-lease.js';
-import type { ReleasedDelivery } from './lease-releases.js';
-import { Shards } from './shards/shards.js';
+import { InstanceLeaseService } from './instance-lease.service.js';
+import type { ReleasedDelivery } from './lease-release.service.js';
+import { ShardOwnershipService } from './shards/shard-ownership.service.js';
 
 /** The key of a delivery row. */
 export interface DeliveryKey {
@@ -97,8 +97,8 @@ const WAITING_NOW = `
 export class ClaimsRepository {
   constructor(
     private readonly worker: WorkerDatabase,
-    private readonly lease: InstanceLease,
-    private readonly shards: Shards,
+    private readonly lease: InstanceLeaseService,
+    private readonly shards: ShardOwnershipService,
   ) {}
 
   /** Those of the named ones that are due and free. */

@@ -3,56 +3,56 @@ import { AttemptLogModule } from '../attempt-log/attempt-log.module.js';
 import { AutoFailModule } from '../auto-fail/auto-fail.module.js';
 import { BackgroundQueuesModule } from '../background-queues/background-queues.module.js';
 import { SubscriptionsModule } from '../subscriptions/subscriptions.module.js';
-import { Attempts } from './attempts.js';
-import { Backlog } from './backlog.js';
-import { Breakers } from './breaker/breakers.js';
+import { DeliveryAttemptsService } from './delivery-attempts.service.js';
+import { BacklogService } from './backlog.service.js';
+import { BreakersService } from './breaker/breakers.service.js';
 import { ClaimsRepository } from './claims.repository.js';
-import { InstanceLease } from './instance-lease.js';
-import { LeaseReleases } from './lease-releases.js';
-import { LeasedDeliveries } from './leased-deliveries.js';
-import { OrphanedLeases } from './orphaned-leases.js';
-import { OutcomeWriter } from './outcome-writer.js';
+import { InstanceLeaseService } from './instance-lease.service.js';
+import { LeaseReleaseService } from './lease-release.service.js';
+import { LeasedDeliveriesService } from './leased-deliveries.service.js';
+import { OrphanedLeasesService } from './orphaned-leases.service.js';
+import { OutcomeWriterService } from './outcome-writer.service.js';
 import { OutcomesRepository } from './outcomes.repository.js';
-import { RetryFlow } from './retry-flow.js';
-import { RetryPace } from './retry-pace.js';
-import { Sender } from './sender.js';
-import { Replicas } from './shards/replicas.js';
-import { Shards } from './shards/shards.js';
+import { RetrySchedulingService } from './retry-scheduling.service.js';
+import { RetryPacingService } from './retry-pacing.service.js';
+import { SenderService } from './sender.service.js';
+import { ReplicaSignalsService } from './shards/replica-signals.service.js';
+import { ShardOwnershipService } from './shards/shard-ownership.service.js';
 import { ShardsRepository } from './shards/shards.repository.js';
-import { Sweeper } from './sweeper.js';
+import { SweeperService } from './sweeper.service.js';
 
 @Module({
   imports: [AttemptLogModule, AutoFailModule, BackgroundQueuesModule, SubscriptionsModule],
   providers: [
-    Attempts,
-    Backlog,
-    Breakers,
+    DeliveryAttemptsService,
+    BacklogService,
+    BreakersService,
     ClaimsRepository,
-    InstanceLease,
-    LeaseReleases,
-    LeasedDeliveries,
-    OrphanedLeases,
-    OutcomeWriter,
+    InstanceLeaseService,
+    LeaseReleaseService,
+    LeasedDeliveriesService,
+    OrphanedLeasesService,
+    OutcomeWriterService,
     OutcomesRepository,
-    Replicas,
-    RetryFlow,
-    RetryPace,
-    Sender,
-    Shards,
+    ReplicaSignalsService,
+    RetrySchedulingService,
+    RetryPacingService,
+    SenderService,
+    ShardOwnershipService,
     ShardsRepository,
-    Sweeper,
+    SweeperService,
   ],
   exports: [
-    Backlog,
-    InstanceLease,
-    LeaseReleases,
-    OutcomeWriter,
-    Replicas,
-    RetryFlow,
-    RetryPace,
-    Sender,
-    Shards,
-    Sweeper,
+    BacklogService,
+    InstanceLeaseService,
+    LeaseReleaseService,
+    OutcomeWriterService,
+    ReplicaSignalsService,
+    RetrySchedulingService,
+    RetryPacingService,
+    SenderService,
+    ShardOwnershipService,
+    SweeperService,
   ],
 })
 export class SendingModule {}

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { KeyRing } from '@rmm/secrets';
-import { WebhookSealing } from '../webhooks/webhook-sealing.js';
+import { WebhookSealingService } from '../webhooks/webhook-sealing.service.js';
 import { openSubscription, type SubscriptionRow } from './subscription.js';
 
 const ID = '00000000-0000-4000-8000-000000000001';
 const NOW = Date.parse('2026-11-20T10:00:00.000Z');
 
 describe('openSubscription', () => {
-  const sealing = new WebhookSealing(ringOf('one key'));
-  const lost = new WebhookSealing(ringOf('another key'));
+  const sealing = new WebhookSealingService(ringOf('one key'));
+  const lost = new WebhookSealingService(ringOf('another key'));
   const row = (changes: Partial<SubscriptionRow> = {}): SubscriptionRow => ({
     id: ID,
     partner_id: 'p',

@@ -1,6 +1,6 @@
 import { coveredTypes } from '../webhooks/event-patterns.js';
 import { sendableHeaders, type WebhookHeader } from '../webhooks/webhook-headers.js';
-import type { WebhookSealing } from '../webhooks/webhook-sealing.js';
+import type { WebhookSealingService } from '../webhooks/webhook-sealing.service.js';
 import { readRetryPolicy, type RetryPolicy } from '../sending/retry-delay.js';
 import { originOf, shardOf } from '../sending/shards/shard-of.js';
 import { type SigningKeys, signingKeys } from '../sending/sign-body.js';
@@ -44,7 +44,7 @@ export interface SubscriptionRow {
 }
 
 /** @throws UnsealFailed  when a sealed part cannot be opened; TypeError when the URL does not parse */
-export function openSubscription(row: SubscriptionRow, sealing: WebhookSealing, nowMs: number): Subscription {
+export function openSubscription(row: SubscriptionRow, sealing: WebhookSealingService, nowMs: number): Subscription {
   const url = sealing.openUrl(row.id, row.url_sealed);
   const origin = originOf(url);
   return {
@@ -64,11 +64,11 @@ export function openSubscription(row: SubscriptionRow, sealing: WebhookSealing, 
   };
 }
 
-const keysOf = ({ id, standard_webhooks }: SubscriptionRow, sealed: string, sealing: WebhookSealing): SigningKeys =>
+const keysOf = ({ id, standard_webhooks }: SubscriptionRow, sealed: string, sealing: WebhookSealingService): SigningKeys =>
   signingKeys(sealing.openSecret(id, sealed), standard_webhooks);
 
 /** One whose time has passed is not opened: its key may be gone by then, and the webhook works without it. */
-function previousOf(row: SubscriptionRow, sealing: WebhookSealing, nowMs: number): Subscription['previousSecret'] {
+function previousOf(row: SubscriptionRow, sealing: WebhookSealingService, nowMs: number): Subscription['previousSecret'] {
   const { previous_secret_sealed: sealed, secret_overlap_until: until } = row;
   if (sealed === null || until === null || until.getTime() <= nowMs) return null;
   return { ...keysOf(row, sealed, sealing), untilMs: until.getTime() };

@@ -1,10 +1,10 @@
 import type { INestApplication } from '@nestjs/common';
 import { eventually } from '@rmm/testing-services';
-import { createWebhook, DispatcherWorld, organizationCaller, type Organization } from '../../test/dispatcher.js';
-import { isSignedWith, Receiver, type Received } from '../../test/receiver.js';
+import { createWebhook, DispatcherTestCluster, organizationCaller, type Organization } from '../../test/dispatcher-test-cluster.js';
+import { isSignedWith, FakeReceiver, type Received } from '../../test/fake-receiver.js';
 import { WebhooksService } from './webhooks.service.js';
 import type { WebhookHeader } from './webhook-headers.js';
-import { WebhookSealing } from './webhook-sealing.js';
+import { WebhookSealingService } from './webhook-sealing.service.js';
 
 const STANDARD = [
   'Content-Type',
@@ -24,29 +24,29 @@ const STANDARD = [
 jest.setTimeout(60_000);
 
 describe('custom headers on the wire', () => {
-  let world: DispatcherWorld;
+  let cluster: DispatcherTestCluster;
   let app: INestApplication;
-  let receiver: Receiver;
+  let receiver: FakeReceiver;
   let organization: Organization;
 
   beforeAll(async () => {
-    world = await DispatcherWorld.open();
-    app = await world.start();
-    receiver = await Receiver.start();
-    organization = await world.organization();
+    cluster = await DispatcherTestCluster.open();
+    app = await cluster.start();
+    receiver = await FakeReceiver.start();
+    organization = await cluster.organization();
   }, 60_000);
 
   afterAll(async () => {
     await receiver.stop();
-    await world.close();
+    await cluster.close();
   }, 30_000);
 
   /** Header lines as they stood in the request, of one event to a webhook with these headers in its row. */
   const linesOf = async (headers: WebhookHeader[], url = receiver.url) => {
     const webhook = await createWebhook(app, organization, url, { secret: 's', standardWebhooks: true });
-    const sealed = app.get(WebhookSealing).sealHeaders(webhook.id, headers);
-    await world.rows('update webhook set headers = $2 where id = $1', [webhook.id, JSON.stringify(sealed)]);
-    const eventId = await world.emit(organization);
+    const sealed = app.get(WebhookSealingService).sealHeaders(webhook.id, headers);
+    await cluster.rows('update webhook set headers = $2 where id = $1', [webhook.id, JSON.stringify(sealed)]);
+    const eventId = await cluster.emit(organization);
     const received = await eventually(() => {
       const found = receiver.received.find((request) => request.headers['x-service-event-id'] === eventId);
       if (!found) throw new Error('nothing came');

@@ -54,7 +54,7 @@ const isHeaderValue = (value: string): boolean => VALUE.test(value) && value.len
 /**
  * @returns complaints by path (`headers.0.key`), none when all is well
  */
-export function headerComplaints(headers: readonly WebhookHeader[]): Record<string, string[]> {
+export function headerErrors(headers: readonly WebhookHeader[]): Record<string, string[]> {
   const complaints: Record<string, string[]> = {};
   const seen = new Set<string>();
   headers.forEach(({ key, value }, i) => {

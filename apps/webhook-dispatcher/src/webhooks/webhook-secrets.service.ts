@@ -5,9 +5,9 @@ import { TenantDatabase } from '@rmm/persistence';
 import { mintWebhookSecret } from '@rmm/secrets';
 import { Clock } from '@rmm/service-kit';
 import { webhookChanged } from './webhook-changed.js';
-import { assertNoMask } from './webhook-input.js';
+import { assertNoMask } from './webhook-settings.service.js';
 import type { WebhookRow } from './webhook-row.js';
-import { WebhookSealing } from './webhook-sealing.js';
+import { WebhookSealingService } from './webhook-sealing.service.js';
 import { WebhooksRepository } from './webhooks.repository.js';
 import { resourceOf } from './webhooks.service.js';
 import type { RotateSecretDto } from './dto/rotate-secret.dto.js';
@@ -22,7 +22,7 @@ export class WebhookSecretsService {
   constructor(
     private readonly tenants: TenantDatabase,
     private readonly repository: WebhooksRepository,
-    private readonly sealing: WebhookSealing,
+    private readonly sealing: WebhookSealingService,
     private readonly outbox: Outbox,
     private readonly audit: AuditTrail,
     private readonly clock: Clock,

@@ -1,8 +1,8 @@
 import { Module } from '@nestjs/common';
 import { BackgroundQueuesModule } from '../background-queues/background-queues.module.js';
 import { NamedOrganization } from './named-organization.js';
-import { WebhookInput } from './webhook-input.js';
-import { WebhookSealing } from './webhook-sealing.js';
+import { WebhookSettingsService } from './webhook-settings.service.js';
+import { WebhookSealingService } from './webhook-sealing.service.js';
 import { WebhookSecretsController } from './webhook-secrets.controller.js';
 import { WebhookSecretsService } from './webhook-secrets.service.js';
 import { WebhooksController } from './webhooks.controller.js';
@@ -14,12 +14,12 @@ import { WebhooksService } from './webhooks.service.js';
   controllers: [WebhooksController, WebhookSecretsController],
   providers: [
     NamedOrganization,
-    WebhookInput,
-    WebhookSealing,
+    WebhookSettingsService,
+    WebhookSealingService,
     WebhookSecretsService,
     WebhooksRepository,
     WebhooksService,
   ],
-  exports: [WebhookSealing, WebhooksRepository],
+  exports: [WebhookSealingService, WebhooksRepository],
 })
 export class WebhooksModule {}

@@ -4,16 +4,16 @@ import type { UserCaller } from '@rmm/access';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { TenantDatabase } from '@rmm/persistence';
 import { Clock, type Paged, toPage } from '@rmm/service-kit';
-import { DeadLetterQueue } from '../background-queues/dead-letter-queue.js';
+import { DeadLetterQueueService } from '../background-queues/dead-letter-queue.service.js';
 import type { CreateWebhookDto } from './dto/create-webhook.dto.js';
 import type { ListWebhooksDto } from './dto/list-webhooks.dto.js';
 import type { UpdateWebhookDto } from './dto/update-webhook.dto.js';
 import { toWebhookDto, toWebhookWithStatsDto, type WebhookDto, type WebhookWithStatsDto } from './dto/webhook.dto.js';
 import { NamedOrganization } from './named-organization.js';
 import { webhookChanged } from './webhook-changed.js';
-import { WebhookInput } from './webhook-input.js';
+import { WebhookSettingsService } from './webhook-settings.service.js';
 import type { WebhookRow } from './webhook-row.js';
-import { WebhookSealing } from './webhook-sealing.js';
+import { WebhookSealingService } from './webhook-sealing.service.js';
 import { toStoredStatus } from './webhook-status.js';
 import { WebhooksRepository } from './webhooks.repository.js';
 
@@ -23,11 +23,11 @@ export class WebhooksService {
     private readonly tenants: TenantDatabase,
     private readonly repository: WebhooksRepository,
     private readonly organizations: NamedOrganization,
-    private readonly input: WebhookInput,
-    private readonly sealing: WebhookSealing,
+    private readonly input: WebhookSettingsService,
+    private readonly sealing: WebhookSealingService,
     private readonly outbox: Outbox,
     private readonly audit: AuditTrail,
-    private readonly deadLetters: DeadLetterQueue,
+    private readonly deadLetters: DeadLetterQueueService,
     private readonly clock: Clock,
   ) {}
 

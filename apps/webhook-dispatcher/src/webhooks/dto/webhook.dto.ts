@@ -3,7 +3,7 @@ import { overlapAt } from '../secret-overlap.js';
 import type { WebhookHeader } from '../webhook-headers.js';
 import { MASK, maskHeaderValue, maskUrl } from '../webhook-masking.js';
 import type { WebhookRow } from '../webhook-row.js';
-import type { WebhookSealing } from '../webhook-sealing.js';
+import type { WebhookSealingService } from '../webhook-sealing.service.js';
 import { toWebhookStatus, WEBHOOK_STATUSES, type WebhookStatus } from '../webhook-status.js';
 import { WebhookHeaderDto } from './webhook-header.dto.js';
 
@@ -73,7 +73,7 @@ export class WebhookWithStatsDto extends WebhookDto {
 }
 
 /** @param now  by which an overlap is in force or past */
-export function toWebhookDto(row: WebhookRow, sealing: WebhookSealing, now: Date): WebhookDto {
+export function toWebhookDto(row: WebhookRow, sealing: WebhookSealingService, now: Date): WebhookDto {
   return {
     id: row.id,
     orgId: row.orgId,
@@ -94,7 +94,7 @@ export function toWebhookDto(row: WebhookRow, sealing: WebhookSealing, now: Date
   };
 }
 
-export function toWebhookWithStatsDto(row: WebhookRow, sealing: WebhookSealing, now: Date): WebhookWithStatsDto {
+export function toWebhookWithStatsDto(row: WebhookRow, sealing: WebhookSealingService, now: Date): WebhookWithStatsDto {
   const [total, delivered, failed, retrying] = [row.total, row.delivered, row.failed, row.retrying].map(Number) as [
     number,
     number,
@@ -115,7 +115,7 @@ export function toWebhookWithStatsDto(row: WebhookRow, sealing: WebhookSealing, 
 }
 
 /** A row whose key is lost can still be listed, and deleted. */
-function shownParts(row: WebhookRow, sealing: WebhookSealing): Pick<WebhookDto, 'url' | 'headers'> {
+function shownParts(row: WebhookRow, sealing: WebhookSealingService): Pick<WebhookDto, 'url' | 'headers'> {
   try {
     return {
       url: maskUrl(sealing.openUrl(row.id, row.urlSealed)),

@@ -1,0 +1,176 @@
+import { eventually } from '@rmm/testing-services';
+import { Redis } from 'ioredis';
+import { createWebhook, DispatcherTestCluster, organizationCaller, type Organization } from '../../test/dispatcher-test-cluster.js';
+import { buildService, ServiceProcess } from '../../test/service-process.js';
+import { FakeReceiver } from '../../test/fake-receiver.js';
+import { DeliveriesService } from '../deliveries/deliveries.service.js';
+import { WebhooksService } from '../webhooks/webhooks.service.js';
+
+// Real stores on a busy machine: time is not what these specs are about.
+jest.setTimeout(60_000);
+
+describe('surviving', () => {
+  let cluster: DispatcherTestCluster;
+  let receiver: FakeReceiver;
+  let organization: Organization;
+
+  beforeAll(async () => {
+    buildService();
+    cluster = await DispatcherTestCluster.open({ logins: true });
+  }, 240_000);
+
+  beforeEach(async () => {
+    receiver = await FakeReceiver.start();
+  });
+
+  afterEach(() => receiver.stop());
+  afterAll(() => cluster.close(), 30_000);
+
+  const delivered = (webhookId: string, count: number) =>
+    eventually(
+      async () => {
+        const rows = await cluster.deliveries(webhookId);
+        expect(rows.map(({ status }) => status)).toEqual(Array<string>(count).fill('delivered'));
+        return rows;
+      },
+      { timeoutMs: 20_000 },
+    );
+
+  it('sends what a killed process had in flight again, under the same id', async () => {
+    let app = await cluster.start();
+    organization = await cluster.organization();
+    const webhook = await createWebhook(app, organization, receiver.url);
+    await cluster.stop(app);
+
+    const killed = await ServiceProcess.start(cluster.env());
+    receiver.respond = () => undefined;
+    await cluster.emit(organization);
+    await eventually(() => expect(receiver.received).toHaveLength(1), { timeoutMs: 20_000 });
+    await killed.kill('SIGKILL');
+    const [held] = await cluster.deliveries(webhook.id);
+    expect(held).toMatchObject({ status: 'pending', attempt: 0, lease_owner: expect.any(String) });
+
+    receiver.respond = (response) => response.end();
+    app = await cluster.start();
+    // The lease still stands: nobody takes it away from a process that may be alive.
+    expect(receiver.received).toHaveLength(1);
+    await cluster.rows(`update dispatcher_instance set lease_until = now() - interval '1 second' where id = $1`, [
+      (held as unknown as { lease_owner: string }).lease_owner,
+    ]);
+    await delivered(webhook.id, 1);
+    expect(receiver.requestsOf(held?.id ?? '')).toHaveLength(2);
+    await cluster.stop(app);
+  }, 90_000);
+
+  it('ends cleanly on SIGTERM, and is ready under real Node before', async () => {
+    const service = await ServiceProcess.start(cluster.env());
+    expect(await service.kill('SIGTERM')).toBe(0);
+  }, 60_000);
+
+  it('sends and retries while Redis is away', async () => {
+    const app = await cluster.start();
+    organization = await cluster.organization();
+    const webhook = await createWebhook(app, organization, receiver.url);
+    await cluster.stores.redis.stop();
+    try {
+      receiver.respond = (response) => response.writeHead(receiver.received.length === 1 ? 503 : 200).end();
+      await cluster.emit(organization);
+      const [row] = await delivered(webhook.id, 1);
+      expect(row?.attempt).toBe(2);
+      const accepted = await app.get(DeliveriesService).test(organizationCaller(organization), webhook.id, {});
+      expect(accepted.delivery.status).toBe('pending');
+      await delivered(webhook.id, 2);
+    } finally {
+      await cluster.stores.redis.start();
+    }
+    await cluster.stop(app);
+  }, 60_000);
+
+  it('sends retries whose jobs were lost with everything else in Redis', async () => {
+    const app = await cluster.start();
+    organization = await cluster.organization();
+    const webhook = await createWebhook(app, organization, receiver.url);
+    receiver.respond = (response) => response.writeHead(receiver.received.length === 1 ? 503 : 200).end();
+    await cluster.emit(organization);
+    await eventually(async () => expect(await cluster.deliveries(webhook.id)).toMatchObject([{ status: 'retrying' }]));
+    const redis = new Redis(cluster.stores.redisUrl);
+    await eventually(async () => expect(await redis.keys('*webhook-retries*')).not.toEqual([]));
+    await redis.flushall();
+    await redis.quit();
+    await delivered(webhook.id, 1);
+    expect(receiver.received).toHaveLength(2);
+    await cluster.stop(app);
+  }, 60_000);
+
+  it('hands back what it has not begun when it stops, and finishes what is in flight', async () => {
+    let app = await cluster.start({ WEBHOOK_ORIGIN_CONCURRENCY: '1' });
+    organization = await cluster.organization();
+    const webhook = await createWebhook(app, organization, receiver.url);
+    receiver.respond = (response) => void setTimeout(() => response.end(), 300);
+    for (let i = 0; i < 5; i += 1) await cluster.emit(organization);
+    await eventually(() => expect(receiver.received.length).toBeGreaterThan(0));
+    await eventually(async () => expect(await cluster.deliveries(webhook.id)).toHaveLength(5));
+    await cluster.stop(app);
+    const rows = await cluster.deliveries(webhook.id);
+    const begun = receiver.received.length;
+    expect(rows.filter(({ status }) => status === 'delivered')).toHaveLength(begun);
+    expect(begun).toBeLessThan(5);
+    expect(rows.every((row) => (row as unknown as { lease_owner: unknown }).lease_owner === null)).toBe(true);
+    app = await cluster.start();
+    await delivered(webhook.id, 5);
+    expect(receiver.received).toHaveLength(5);
+    await cluster.stop(app);
+  }, 60_000);
+
+  it('shares the work of several replicas without doing any of it twice', async () => {
+    const replicas = await Promise.all([cluster.start(), cluster.start()]);
+    organization = await cluster.organization();
+    const webhook = await createWebhook(replicas[0], organization, receiver.url);
+    receiver.respond = (response, { headers }) =>
+      response.writeHead(receiver.requestsOf(String(headers['x-service-delivery-id'])).length === 1 ? 500 : 200).end();
+    await Promise.all(Array.from({ length: 40 }, () => cluster.emit(organization)));
+    const rows = await delivered(webhook.id, 40);
+    expect(rows.every(({ attempt }) => attempt === 2)).toBe(true);
+    for (const { id } of rows) expect(receiver.requestsOf(id)).toHaveLength(2);
+    const [counter] = await cluster.rows('select total, delivered, retrying from webhook_counter where webhook_id = $1', [
+      webhook.id,
+    ]);
+    expect(counter).toEqual({ total: '40', delivered: '40', retrying: '0' });
+    await Promise.all(replicas.map((app) => cluster.stop(app)));
+  }, 60_000);
+
+  it('gives a webhook made on one replica its first event, whichever replica takes that', async () => {
+    const replicas = await Promise.all([cluster.start(), cluster.start()]);
+    organization = await cluster.organization();
+    for (let i = 0; i < 20; i += 1) {
+      const webhook = await createWebhook(replicas[i % 2] as never, organization, receiver.url, {
+        events: ['patch.*'],
+      });
+      await cluster.emit(organization, 'patch.failed');
+      await delivered(webhook.id, 1);
+      await replicas[0].get(WebhooksService).delete(organizationCaller(organization), webhook.id);
+    }
+    expect(receiver.received).toHaveLength(20);
+    await Promise.all(replicas.map((app) => cluster.stop(app)));
+  }, 60_000);
+
+  it('keeps outcomes while the database is away, and sends nothing twice', async () => {
+    const gate = await cluster.stores.gate(cluster.database.urls.webhook_dispatcher.worker);
+    const app = await cluster.start({ WORKER_DATABASE_URL: gate.url });
+    organization = await cluster.organization();
+    const webhook = await createWebhook(app, organization, receiver.url);
+    let respondLate: () => void = () => undefined;
+    receiver.respond = (response) => {
+      respondLate = () => response.end();
+    };
+    await cluster.emit(organization);
+    await eventually(() => expect(receiver.received).toHaveLength(1));
+    await gate.shut();
+    respondLate();
+    await eventually(async () => expect(await cluster.deliveries(webhook.id)).toMatchObject([{ status: 'pending' }]));
+    await gate.open();
+    await delivered(webhook.id, 1);
+    expect(receiver.received).toHaveLength(1);
+    await cluster.stop(app);
+  }, 60_000);
+});

@@ -1,0 +1,70 @@
+import { Injectable } from '@nestjs/common';
+import { FailDeadWebhooksJob } from '../auto-fail/fail-dead-webhooks.job.js';
+import { ClaimsRepository, type DeliveryKey } from './claims.repository.js';
+import { DeadLetterQueueService } from '../background-queues/dead-letter-queue.service.js';
+import type { Outcome } from './outcome.js';
+import { OutcomeWriterService } from './outcome-writer.service.js';
+import { yieldAfter } from './yield-after.js';
+import { CHUNK_ROWS, RetryQueueService } from '../background-queues/retry-queue.service.js';
+import { SenderService } from './sender.service.js';
+import { ReplicaSignalsService } from './shards/replica-signals.service.js';
+import { ShardOwnershipService } from './shards/shard-ownership.service.js';
+import { SweeperService } from './sweeper.service.js';
+
+/** From a written outcome to the next attempt: into Redis, and back when its time has come. */
+@Injectable()
+export class RetrySchedulingService {
+  constructor(
+    private readonly claims: ClaimsRepository,
+    private readonly sender: SenderService,
+    private readonly outcomes: OutcomeWriterService,
+    private readonly retries: RetryQueueService,
+    private readonly deadLetters: DeadLetterQueueService,
+    private readonly sweeper: SweeperService,
+    private readonly shards: ShardOwnershipService,
+    private readonly replicas: ReplicaSignalsService,
+    private readonly autoFail: FailDeadWebhooksJob,
+  ) {}
+
+  start(): void {
+    this.deadLetters.start();
+    this.retries.start((keys) => this.due(keys));
+    this.outcomes.listen({
+      written: (outcomes) => void this.schedule(outcomes),
+      drained: () => this.sweeper.wake(),
+    });
+  }
+
+  async stopTaking(): Promise<void> {
+    await this.retries.stopTaking();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.retries.close(), this.deadLetters.close()]);
+  }
+
+  private async due(keys: DeliveryKey[]): Promise<void> {
+    await this.sender.waitForRoomForRetries();
+    const rest = yieldAfter();
+    const deliveries = await this.claims.claim(keys);
+    if (deliveries.length < keys.length && !this.shards.ownsAll) this.replicas.due();
+    await this.sender.sendClaimed(deliveries);
+    if (keys.length >= CHUNK_ROWS) await rest();
+  }
+
+  private async schedule(written: readonly Outcome[]): Promise<void> {
+    const retrying = written.flatMap((outcome) =>
+      outcome.status === 'retrying' ? [{ ...keyOf(outcome), delayMs: outcome.delayMs }] : [],
+    );
+    const dead = written.flatMap((outcome) =>
+      outcome.status === 'failed' && outcome.isDeadLetter ? [outcome.delivery] : [],
+    );
+    if (written.some(endedOnGone)) this.autoFail.gone();
+    await Promise.all([this.retries.add(retrying), this.deadLetters.add(dead)]);
+  }
+}
+
+/** A receiver that answers 410 for good has said that it is gone. @see CONTRACT.md 4.9 */
+const endedOnGone = ({ status, responseStatus }: Outcome): boolean => status === 'failed' && responseStatus === 410;
+
+const keyOf = ({ delivery }: Outcome): DeliveryKey => ({ id: delivery.id, createdAt: delivery.createdAt });
