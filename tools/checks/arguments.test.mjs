@@ -1,44 +1,51 @@
-// A wrong argument is answered with one line that says what is wrong, and nothing is done.
+// A wrong argument is refused with one line that names the problem, and nothing is done.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
-import { ROOT } from '../paths.mjs';
+import { ROOT } from '../dist/paths.js';
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'fleet-arguments-'));
+const dataDir = path.join(dir, 'data');
 after(() => fs.rmSync(dir, { recursive: true, force: true }));
 
 const fleet = (args, env = {}) =>
   spawnSync(path.join(ROOT, 'fleet'), args, {
     encoding: 'utf8',
-    env: { ...process.env, FLEET_DATA_DIR: path.join(dir, 'data'), ...env },
+    env: { ...process.env, FLEET_DATA_DIR: dataDir, ...env },
   });
 
-const BENCHES =
-  /Which benchmark\? api-key, http, login, outbox, revoke, users, webhooks, webhooks-fairness, webhooks-storm/;
+const BENCHES = /Benchmarks: api-key, http, login, outbox, revoke, users, webhooks, webhooks-fairness, webhooks-storm/;
+const ID = '00000000-0000-4000-8000-000000000000';
 const REFUSED = [
-  [['nope'], /There is no command "nope"/],
-  [['up', '--nope'], /Unknown option '--nope'/],
-  [['up', '--replicas', 'identity=0'], /--replicas wants <service>=<number from 1>/],
-  [['down', '--nope'], /Unknown option '--nope'/],
-  [['status', '--jsn'], /Unknown option '--jsn'/],
-  [['env', 'more'], /Unexpected argument 'more'/],
-  [['restart'], /Restart which service\? identity,/],
-  [['restart', 'identity', 'credentials'], /Restart which service\? identity,/],
-  [['logs', '-n', 'x'], /-n wants a number of lines from 1, got "x"/],
-  [['bench'], BENCHES],
+  [['nope'], /unknown command 'nope'/],
+  [['up', '--nope'], /unknown option '--nope'/],
+  [['up', '--replicas', 'identity=0'], /<service>=<number from 1>/],
+  [['down', '--nope'], /unknown option '--nope'/],
+  [['status', '--jsn'], /unknown option '--jsn'.*--json/],
+  [['env', 'more'], /too many arguments/],
+  [['restart'], /missing required argument 'service'/],
+  [['restart', 'nope'], /There is no service "nope"\. Services: identity,/],
+  [['restart', 'identity', 'credentials'], /too many arguments/],
+  [['restart', 'identity'], /not running\. Start it with: \.\/fleet up/],
+  [['logs', '-n', 'x'], /whole number from 1/],
+  [['bench'], /missing required argument 'name'/],
   [['bench', 'load'], BENCHES],
-  [['bench', 'http', '--jsn'], /Unknown option '--jsn'/],
-  [['bench', 'http', '--quick'], /Unknown option '--quick'/],
+  [['bench', 'http', '--jsn'], /unknown option '--jsn'/],
   [['test', 'nope'], /There is no part "nope"/],
-  [['emit', 'alert.triggered'], /wants --org/],
-  [['totp'], /wants the secret/],
+  [['emit', 'alert.triggered'], /--org <id>' not specified/],
+  [['emit', 'alert.triggered', '--org', 'nope'], /--org must be the id of an organization, got "nope"/],
+  [['emit', 'alert.triggered', '--org', ID], /not running/],
+  [['replay', 'nope'], /There is no service "nope"/],
+  [['receiver', '--port', '99999'], /whole number from 1 to 65535/],
+  [['totp'], /missing required argument 'secret'/],
+  [['totp', 'not base32'], /must be base32/],
 ];
 
 for (const [args, message] of REFUSED) {
-  test(`fleet ${args.join(' ')} is refused`, () => {
+  test(`./fleet ${args.join(' ')} is refused`, () => {
     const { status, stdout, stderr } = fleet(args);
     assert.equal(status, 1);
     assert.equal(stdout, '');
@@ -47,11 +54,43 @@ for (const [args, message] of REFUSED) {
   });
 }
 
-test('a FLEET_PORT that is none is refused before anything starts', () => {
+test('a FLEET_PORT that is no port is refused before anything starts', () => {
   for (const port of ['abc', '0', '65536']) {
     const { status, stderr } = fleet(['up'], { FLEET_PORT: port });
     assert.equal(status, 1);
     assert.match(stderr, new RegExp(`FLEET_PORT must be a port number, got "${port}"`));
   }
-  assert.equal(fs.existsSync(path.join(dir, 'data')), false);
+  assert.equal(fs.existsSync(dataDir), false);
+});
+
+test('every command has a help of its own', () => {
+  for (const command of ['up', 'down', 'logs', 'test', 'bench']) {
+    const { status, stdout } = fleet([command, '--help']);
+    assert.equal(status, 0);
+    assert.match(stdout, new RegExp(`Usage: ./fleet ${command} `));
+  }
+});
+
+test('a data folder that cannot be used is refused with one line', () => {
+  const file = path.join(dir, 'file');
+  fs.writeFileSync(file, '');
+  for (const unusable of [file, '/proc/fleet']) {
+    const { status, stderr } = fleet(['up'], { FLEET_DATA_DIR: unusable });
+    assert.equal(status, 1);
+    assert.match(stderr, /^fleet: Cannot use .*Set FLEET_DATA_DIR to another folder\.\n$/);
+  }
+});
+
+test('damaged files of the data folder are reported and kept, and reset removes them', () => {
+  for (const name of ['secrets.json', 'state.json']) {
+    fs.mkdirSync(path.join(dataDir, 'dev'), { recursive: true });
+    const file = path.join(dataDir, 'dev', name);
+    fs.writeFileSync(file, '{ damaged');
+    const { status, stderr } = fleet(['up']);
+    assert.equal(status, 1);
+    assert.match(stderr, new RegExp(`${name} is damaged`));
+    assert.equal(fs.readFileSync(file, 'utf8'), '{ damaged');
+    assert.equal(fleet(['reset', '--yes']).status, 0);
+    assert.equal(fs.existsSync(file), false);
+  }
 });

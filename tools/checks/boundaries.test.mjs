@@ -1,4 +1,4 @@
-// Breaks each boundary on purpose and expects lint to say so; and one import that is allowed.
+// Breaks each boundary on purpose and expects lint to report it; one import is allowed.
 import { ESLint } from 'eslint';
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -15,8 +15,8 @@ before(() => {
   eslint = new ESLint({ cwd: ROOT });
 });
 
-/** What the rule says of a file, had it this one import. */
-async function complaints(file, specifier) {
+/** Returns what the rule reports for a file with this one import. */
+async function findings(file, specifier) {
   const code = `import * as imported from '${specifier}';\nexport const used = imported;\n`;
   const [result] = await eslint.lintText(code, { filePath: path.join(ROOT, file) });
   return result.messages.filter((message) => message.ruleId === RULE).map((message) => message.message);
@@ -32,23 +32,23 @@ const FORBIDDEN = [
 
 for (const [name, file, specifier, text] of FORBIDDEN) {
   test(`lint refuses ${name}`, async () => {
-    const found = await complaints(file, specifier);
-    assert.equal(found.length, 1, `expected one complaint, got ${JSON.stringify(found)}`);
+    const found = await findings(file, specifier);
+    assert.equal(found.length, 1, `expected one finding, got ${JSON.stringify(found)}`);
     assert.match(found[0], text);
   });
 }
 
-test('lint lets a service import a platform lib', async () => {
-  assert.deepEqual(await complaints('apps/identity/src/main.ts', '@rmm/persistence'), []);
+test('lint accepts a platform lib imported by a service', async () => {
+  assert.deepEqual(await findings('apps/identity/src/main.ts', '@rmm/persistence'), []);
 });
 
-test('lint refuses a route without a door', async () => {
+test('lint refuses a route without an access decorator', async () => {
   const code = `import { Controller, Get } from '@nestjs/common';
 @Controller('open')
 export class OpenController {
   @Get()
   read(): string {
-    return 'anybody';
+    return 'anyone';
   }
 }
 `;

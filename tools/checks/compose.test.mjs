@@ -3,8 +3,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import { parse } from 'yaml';
-import { serviceNames } from '../fleet/services.mjs';
-import { ROOT } from '../paths.mjs';
+import { SERVICE_NAMES as serviceNames } from '../dist/fleet/services.js';
+import { ROOT } from '../dist/paths.js';
 
 const read = (file) => fs.readFileSync(path.join(ROOT, file), 'utf8');
 const compose = parse(read('docker-compose.yml'), { merge: true });
@@ -40,8 +40,8 @@ function sectionsOfExample() {
 }
 
 describe('docker-compose.yml', () => {
-  it('runs the three stores and the five services', () => {
-    const expected = ['postgres', 'valkey', 'nats', 'streams', ...serviceNames];
+  it('runs the three stores, the five services and the edge', () => {
+    const expected = ['postgres', 'valkey', 'nats', 'streams', 'edge', ...serviceNames];
     assert.deepEqual(Object.keys(compose.services).sort(), expected.sort());
   });
 
@@ -104,6 +104,21 @@ describe('docker-compose.yml', () => {
 
   it('keeps the data of PostgreSQL 18 where its image wants the volume', () => {
     assert.ok(compose.services.postgres.volumes.some((volume) => volume === 'postgres-data:/var/lib/postgresql'));
+  });
+});
+
+describe('the edge of docker compose', () => {
+  it('routes as deploy/routes.json does', () => {
+    const lines = [...read('deploy/docker/edge.conf').matchAll(/^  ~\^(\S+)\(\/\|\$\) (\S+):(\d+);$/gm)];
+    const { routes } = JSON.parse(read('deploy/routes.json'));
+    const portOf = (service) => compose.services[service].environment.PORT;
+    const longestFirst = [...routes].sort(
+      (a, b) => b.prefix.length - a.prefix.length || (a.prefix < b.prefix ? -1 : 1),
+    );
+    assert.deepEqual(
+      lines.map(([, prefix, service, port]) => [prefix.replaceAll('\\', ''), service, port]),
+      longestFirst.map(({ prefix, service }) => [prefix, service, portOf(service)]),
+    );
   });
 });
 

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import http from 'node:http';
 import net from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { startEdge } from '../edge/edge.mjs';
-import { readRoutes, routingTable } from '../edge/routing-table.mjs';
-import { serviceNames } from '../fleet/services.mjs';
+import { startEdge } from '../dist/edge/edge.js';
+import { createRouter, readRoutes } from '../dist/edge/routes.js';
+import { SERVICE_NAMES as serviceNames } from '../dist/fleet/services.js';
 
 describe('the routing table', () => {
-  const serviceOf = routingTable(readRoutes());
+  const serviceOf = createRouter(readRoutes());
 
-  it('lets the longest prefix decide', () => {
+  it('chooses the longest prefix', () => {
     assert.equal(serviceOf('/api/v1/orgs/partners'), 'identity');
     assert.equal(serviceOf('/api/v1/orgs/partners/7'), 'identity');
     assert.equal(serviceOf('/api/v1/orgs/organizations'), 'provisioning');
@@ -35,13 +35,13 @@ describe('the edge', () => {
   const routes = [
     { prefix: '/api/v1/one', service: 'identity' },
     { prefix: '/api/v1/pair', service: 'provisioning' },
-    { prefix: '/api/v1/nobody', service: 'credentials' },
+    { prefix: '/api/v1/down', service: 'credentials' },
   ];
   const upstreams = [];
   let edge;
   let abandoned;
 
-  /** An upstream whose every request is answered by `handler`. */
+  /** Starts an upstream that handles every request with `handler`. */
   async function upstream(service, name, handler) {
     const server = http.createServer(handler);
     await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -70,8 +70,8 @@ describe('the edge', () => {
     const closed = await upstream('credentials', 'closed', () => {});
     upstreams.find(({ instance }) => instance === closed).server.close();
     edge = await startEdge({
-      supervisor: { instances: upstreams.map(({ instance }) => instance) },
-      wishedPort: 28_180,
+      instances: upstreams.map(({ instance }) => instance),
+      port: 28_180,
       routes,
     });
   });
@@ -83,24 +83,24 @@ describe('the edge', () => {
 
   const get = (path, headers = {}) => fetch(`${edge.url}${path}`, { headers });
 
-  it('answers an unknown route with the error body of the services', async () => {
-    const answer = await get('/api/v1/unknown', { 'x-request-id': 'abc-1' });
-    assert.equal(answer.status, 404);
-    const { error, code, requestId, message } = await answer.json();
+  it('responds to an unknown route with the error body of the services', async () => {
+    const reply = await get('/api/v1/unknown', { 'x-request-id': 'abc-1' });
+    assert.equal(reply.status, 404);
+    const { error, code, requestId, message } = await reply.json();
     assert.deepEqual([error, code, requestId, typeof message], ['Not Found', 'not_found', 'abc-1', 'string']);
-    assert.equal(answer.headers.get('x-request-id'), 'abc-1');
+    assert.equal(reply.headers.get('x-request-id'), 'abc-1');
   });
 
-  it('makes a request id where the one it got is not acceptable', async () => {
-    const answer = await get('/api/v1/unknown', { 'x-request-id': 'has blanks' });
-    assert.match((await answer.json()).requestId, /^[0-9a-f-]{36}$/);
+  it('creates a request id when the one of the caller is not valid', async () => {
+    const reply = await get('/api/v1/unknown', { 'x-request-id': 'has blanks' });
+    assert.match((await reply.json()).requestId, /^[0-9a-f-]{36}$/);
   });
 
-  it('answers 503 with Retry-After when no instance can be reached', async () => {
-    const answer = await get('/api/v1/nobody');
-    assert.equal(answer.status, 503);
-    assert.equal(answer.headers.get('retry-after'), '1');
-    assert.equal((await answer.json()).code, 'service_unavailable');
+  it('responds 503 with Retry-After when no instance can be reached', async () => {
+    const reply = await get('/api/v1/down');
+    assert.equal(reply.status, 503);
+    assert.equal(reply.headers.get('retry-after'), '1');
+    assert.equal((await reply.json()).code, 'service_unavailable');
   });
 
   it('adds the peer to X-Forwarded-For and keeps what was there', async () => {
@@ -111,11 +111,11 @@ describe('the edge', () => {
     assert.equal(behind.headers['x-forwarded-for'], '203.0.113.9, 127.0.0.1');
   });
 
-  it('hands on path, query, request id and host as they came', async () => {
-    const told = await (await get('/api/v1/one/a%20b?x=1&y=%2F', { 'x-request-id': 'abc-2' })).json();
-    assert.equal(told.url, '/api/v1/one/a%20b?x=1&y=%2F');
-    assert.equal(told.headers['x-request-id'], 'abc-2');
-    assert.equal(told.headers.host, new URL(edge.url).host);
+  it('forwards path, query, request id and host unchanged', async () => {
+    const received = await (await get('/api/v1/one/a%20b?x=1&y=%2F', { 'x-request-id': 'abc-2' })).json();
+    assert.equal(received.url, '/api/v1/one/a%20b?x=1&y=%2F');
+    assert.equal(received.headers['x-request-id'], 'abc-2');
+    assert.equal(received.headers.host, new URL(edge.url).host);
   });
 
   it('keeps both of two cookies', async () => {
@@ -124,24 +124,24 @@ describe('the edge', () => {
 
   it('passes a large body through', async () => {
     const body = Buffer.alloc(20_000_000);
-    const answer = await fetch(`${edge.url}/api/v1/one`, { method: 'POST', body });
-    assert.equal((await answer.json()).bytes, body.length);
+    const reply = await fetch(`${edge.url}/api/v1/one`, { method: 'POST', body });
+    assert.equal((await reply.json()).bytes, body.length);
   });
 
-  it('passes on an answer that comes before the body has ended', async () => {
+  it('forwards a response that comes before the body has ended', async () => {
     const status = await new Promise((resolve, reject) => {
       const request = http.request(`${edge.url}/api/v1/one/early`, {
         method: 'POST',
         headers: { 'content-length': 50_000_000 },
       });
-      request.once('response', (answer) => resolve(answer.resume().statusCode));
+      request.once('response', (reply) => resolve(reply.resume().statusCode));
       request.once('error', reject);
       request.write(Buffer.alloc(100_000));
     });
     assert.equal(status, 413);
   });
 
-  it('reads the rest of a refused body, so that the caller sees the refusal and can go on', async () => {
+  it('reads the rest of a refused body, so that the caller gets the response and can go on', async () => {
     const body = Buffer.alloc(1_100_000);
     for (let i = 0; i < 50; i++) {
       const refused = await fetch(`${edge.url}/api/v1/one/early`, { method: 'POST', body });
@@ -151,25 +151,25 @@ describe('the edge', () => {
   });
 
   it('streams: the first part arrives before the last is sent', async () => {
-    const answer = await get('/api/v1/one/stream');
-    const { value } = await answer.body.getReader().read();
+    const reply = await get('/api/v1/one/stream');
+    const { value } = await reply.body.getReader().read();
     assert.equal(Buffer.from(value).toString(), 'first;');
   });
 
-  it('lets half an answer not look like a whole one', async () => {
-    const answer = await get('/api/v1/one/half');
-    await assert.rejects(answer.text(), 'the connection is cut, not ended');
+  it('cuts the connection when a response is incomplete', async () => {
+    const reply = await get('/api/v1/one/half');
+    await assert.rejects(reply.text(), 'the connection is cut, not ended');
   });
 
-  it('tells the service when nobody reads any more', async () => {
-    const told = new Promise((resolve) => (abandoned = resolve));
+  it('closes the request to the service when the caller disconnects', async () => {
+    const disconnected = new Promise((resolve) => (abandoned = resolve));
     const reading = new AbortController();
     await fetch(`${edge.url}/api/v1/one/watched`, { signal: reading.signal });
     reading.abort();
-    await told;
+    await disconnected;
   });
 
-  it('gives replicas turns, and leaves out one that went away', async () => {
+  it('sends requests to replicas in turn, and to the others when one is gone', async () => {
     const names = async () => {
       const seen = new Set();
       for (let i = 0; i < 6; i++) seen.add((await (await get('/api/v1/pair')).json()).name);
@@ -180,23 +180,31 @@ describe('the edge', () => {
       .find(({ instance }) => instance.name === 'pair-2')
       .server.close()
       .closeAllConnections();
-    assert.deepEqual(await names(), ['pair-1'], 'no request failed');
+    assert.deepEqual(await names(), ['pair-1']);
   });
 
-  it('says which service is not ready', async () => {
+  it('reports which service is not ready', async () => {
     assert.equal((await get('/health/live')).status, 200);
-    const answer = await get('/health/ready');
-    assert.equal(answer.status, 503);
-    const { checks } = await answer.json();
+    const reply = await get('/health/ready');
+    assert.equal(reply.status, 503);
+    const { checks } = await reply.json();
     assert.equal(checks.identity, 'up');
     assert.equal(checks.credentials, 'down');
   });
 
-  it('does not fall over a peer that speaks no HTTP', async () => {
+  it('redirects the root to the docs, and explains a mail link that is opened in a browser', async () => {
+    const root = await fetch(`${edge.url}/`, { redirect: 'manual' });
+    assert.deepEqual([root.status, root.headers.get('location')], [302, '/docs']);
+    const link = await get('/accept-invite?token=abc', { accept: 'text/html' });
+    assert.equal(link.status, 404);
+    assert.match(await link.text(), /POST \/api\/v1\/auth\/accept-invite/);
+  });
+
+  it('responds 400 to a peer that does not speak HTTP', async () => {
     const socket = net.connect(Number(new URL(edge.url).port), '127.0.0.1');
     socket.write('nonsense\r\n\r\n');
-    const answer = await new Promise((resolve) => socket.once('data', (bytes) => resolve(bytes.toString())));
-    assert.match(answer, /^HTTP\/1\.1 400/);
+    const reply = await new Promise((resolve) => socket.once('data', (bytes) => resolve(bytes.toString())));
+    assert.match(reply, /^HTTP\/1\.1 400/);
     assert.equal((await get('/health/live')).status, 200);
   });
 });

@@ -47,9 +47,9 @@ test('.env.example lists every variable that is read', () => {
 const composeNames = () =>
   [...fs.readFileSync(path.join(ROOT, 'docker-compose.yml'), 'utf8').matchAll(/\$\{([A-Z0-9_]+)/g)].map((m) => m[1]);
 
-test('.env.example lists nothing that nobody reads', () => {
+test('.env.example lists no variable that is not read', () => {
   const read = new Set([...namesRead(), ...composeNames()]);
-  assert.ok(read.size > 30, `only ${read.size} variables were found: the pattern has gone stale`);
+  assert.ok(read.size > 30, `only ${read.size} variables were found: the pattern is out of date`);
   assert.deepEqual(
     [...namesListed()].filter((name) => !read.has(name)),
     [],

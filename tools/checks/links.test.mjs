@@ -71,3 +71,11 @@ test('every Markdown file that a source cites exists, with its heading', () => {
   const problems = citations.map(({ file, link }) => problemOf(file, link, ['', path.dirname(file)]));
   assert.deepEqual([...new Set(problems.filter(Boolean))], []);
 });
+
+test('the index lists every decision', () => {
+  const index = read('docs/decisions/README.md');
+  const decisions = files().filter((file) => /^docs\/decisions\/\d{4}-/.test(file));
+  assert.ok(decisions.length > 0);
+  const missing = decisions.filter((file) => !index.includes(`(${path.basename(file)})`));
+  assert.deepEqual(missing, [], 'run: node tools/checks/decisions-index.mjs');
+});

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { startMailbox } from '../mailbox/mailbox.mjs';
+import { startMailbox } from '../dist/mailbox/mailbox.js';
 
 describe('the mailbox', () => {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'mailbox-check-'));
@@ -25,7 +25,7 @@ describe('the mailbox', () => {
     put({ ...mail, id: '2', sentAt: '2026-01-01T00:00:02.000Z', to: 'bob@example.test' });
     put({ id: '3', channel: 'sms', to: '+41 79 000 00 00', text: '123456', sentAt: '2026-01-01T00:00:03.000Z' });
     fs.writeFileSync(path.join(dir, 'half.json.tmp'), '{');
-    mailbox = await startMailbox({ dir, wishedPort: 28_280 });
+    mailbox = await startMailbox({ dir, port: 28_280 });
   });
   after(async () => {
     await mailbox.close();
@@ -39,7 +39,7 @@ describe('the mailbox', () => {
     );
   });
 
-  it('finds an address whatever its case, and a number whatever its blanks', async () => {
+  it('finds an address in any case, and a number with or without blanks', async () => {
     assert.deepEqual(
       (await messages('?to=ada%40EXAMPLE.test')).map(({ id }) => id),
       ['1'],
@@ -48,10 +48,10 @@ describe('the mailbox', () => {
       (await messages('?to=+41790000000')).map(({ id }) => id),
       ['3'],
     );
-    assert.deepEqual(await messages('?to=nobody%40example.test'), []);
+    assert.deepEqual(await messages('?to=unknown%40example.test'), []);
   });
 
-  it('tells every field, null where a message has none', async () => {
+  it('returns every field, null where a message has none', async () => {
     const [sms] = await messages('?to=%2B41790000000');
     assert.deepEqual(Object.keys(sms), ['id', 'channel', 'to', 'subject', 'text', 'html', 'sentAt']);
     assert.deepEqual([sms.subject, sms.html], [null, null]);

@@ -1,47 +1,65 @@
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { startThrowawayStores } from '../stores/throwaway.mjs';
+import { ProcessGroup } from '../dist/processes/process-group.js';
+import { withPostgres, withRedis } from '../dist/stores/clients.js';
+import { openStores } from '../dist/stores/stores.js';
 import { FleetFixture } from './support/fleet-fixture.mjs';
 
-describe('two fleets and one set of servers that were there before', () => {
-  const [first, second] = [new FleetFixture({ port: 28_180 }), new FleetFixture({ port: 28_190 })];
+describe('a fleet on servers of the user', () => {
+  const fixture = new FleetFixture({ port: 28_180 });
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'fleet-servers-'));
+  let group;
   let stores;
 
   before(async () => {
-    stores = await startThrowawayStores(() => {});
-    const { postgresUrl: DATABASE_URL, redisUrl: REDIS_URL, natsUrl: NATS_URL } = stores.urls;
-    for (const { env } of [first, second]) Object.assign(env, { DATABASE_URL, REDIS_URL, NATS_URL });
-    const started = await first.fleet('up', '--detach');
-    assert.equal(started.status, 0, started.stdout + started.stderr);
+    group = new ProcessGroup(dir);
+    const context = { dir, group, say: () => {}, onChange: () => {}, ports: {}, isThrowaway: true };
+    stores = await openStores(context, []);
+    const { postgres, redis, nats } = stores;
+    Object.assign(fixture.env, { DATABASE_URL: postgres.url, REDIS_URL: redis.url, NATS_URL: nats.url });
   });
   after(async () => {
-    await Promise.all([first.remove(), second.remove()]);
-    await stores?.stop();
+    await fixture.remove();
+    await group?.release();
+    fs.rmSync(dir, { recursive: true, force: true });
   });
 
-  it('refuses the second, naming the first, and leaves the first alone', async () => {
-    const refused = await second.fleet('up', '--detach');
-    assert.equal(refused.status, 1);
-    assert.match(refused.stdout, /belongs to another fleet \(fleet [\w-]+ of /);
-    assert.ok(refused.stdout.includes(first.dir), refused.stdout);
-    assert.equal((await second.fleet('reset', '--yes')).status, 0);
-    assert.equal((await first.fleet('restart', 'identity')).status, 0);
-    assert.equal((await first.fleet('status')).status, 0);
-  });
+  const hasDatabase = () =>
+    withPostgres(stores.postgres.url, async (client) => {
+      const { rowCount } = await client.query("SELECT FROM pg_database WHERE datname = 'rmm_fleet'");
+      return rowCount === 1;
+    });
 
-  it('lets the second in after the first has been reset', async () => {
-    assert.equal((await first.fleet('down')).status, 0);
-    const reset = await first.fleet('reset', '--yes');
-    assert.equal(reset.status, 0, reset.stderr);
-    const started = await second.fleet('up', '--detach');
+  it('starts no stores of its own', async () => {
+    const started = await fixture.fleet('up', '--detach');
     assert.equal(started.status, 0, started.stdout + started.stderr);
+    assert.match(started.stdout, /PostgreSQL \S+.* \(DATABASE_URL\)/);
+    const status = await fixture.status();
+    assert.deepEqual(status.stores, []);
+    assert.equal(new URL(status.databaseUrl).port, new URL(stores.postgres.url).port);
+    assert.equal(await hasDatabase(), true);
   });
 
-  it('keeps the folder when a server does not answer at reset', async () => {
-    await second.fleet('down');
-    await stores.stop();
-    const refused = await second.fleet('reset', '--yes');
+  it('removes its data from them at reset, and nothing else', async () => {
+    await withRedis(stores.redis.url, (redis) => redis.mset('rmm:key', '1', 'other', '1'));
+    assert.equal((await fixture.fleet('down')).status, 0);
+    const reset = await fixture.fleet('reset', '--yes');
+    assert.equal(reset.status, 0, reset.stderr);
+    assert.equal(await hasDatabase(), false);
+    assert.deepEqual(await withRedis(stores.redis.url, (redis) => redis.keys('*')), ['other']);
+  });
+
+  it('keeps the data folder when a server does not respond at reset', async () => {
+    const started = await fixture.fleet('up', '--detach');
+    assert.equal(started.status, 0, started.stdout + started.stderr);
+    await fixture.fleet('down');
+    await group.release();
+    const refused = await fixture.fleet('reset', '--yes');
     assert.equal(refused.status, 1);
     assert.match(refused.stderr, /data on postgres at 127\.0\.0\.1:\d+ cannot be removed/);
+    assert.ok(fs.existsSync(path.join(fixture.dir, 'data/dev/state.json')));
   });
 });

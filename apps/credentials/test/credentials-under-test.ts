@@ -7,7 +7,7 @@ import {
   subjects,
 } from '@rmm/contracts';
 import { ensureStreams } from '@rmm/messaging';
-import { startService } from '@rmm/service-kit';
+import { startFromEnvironment } from '@rmm/service-kit';
 import { eventually, startStores, type Stores, type TestDatabase, type TestNats } from '@rmm/testing-services';
 import { FakeIdentity, type FakeUser } from '@rmm/testing/fake-identity';
 import type { INestApplication } from '@nestjs/common';
@@ -16,7 +16,7 @@ import type { AddressInfo } from 'node:net';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import request from 'supertest';
-import { readCredentialsConfig } from '../src/config.js';
+import { AppModule } from '../src/app.module.js';
 import { serviceOptions } from '../src/service-options.js';
 import { ProvisioningSide } from './provisioning-side.js';
 
@@ -77,13 +77,13 @@ export class CredentialsUnderTest {
     };
     const admin = new pg.Client({ connectionString: database.adminUrl, options: '-c search_path=credentials' });
     await admin.connect();
-    const app = await startService(serviceOptions(readCredentialsConfig(env)));
+    const app = await startFromEnvironment(AppModule, serviceOptions, env);
     return new CredentialsUnderTest(stores, nats, database, identity, provisioning, admin, app, env);
   }
 
   /** Another process of the service beside `app`; whoever asks for it closes it. */
   replica(): Promise<INestApplication> {
-    return startService(serviceOptions(readCredentialsConfig(this.env)));
+    return startFromEnvironment(AppModule, serviceOptions, this.env);
   }
 
   async stop(): Promise<void> {

@@ -1,24 +1,24 @@
 import { eventually, type ApiResponse, type ApiClient } from '@rmm/testing';
 
-/** The answer's body when the status fits; else an error that shows both. */
-export function must(answer: ApiResponse, status: number): ApiResponse['body'] {
-  if (answer.status !== status)
-    throw new Error(`${answer.status} instead of ${status}: ${JSON.stringify(answer.body)}`);
-  return answer.body;
+/** Returns the body of a response. @throws Error  with status and body when the status is another one */
+export function must(response: ApiResponse, status: number): ApiResponse['body'] {
+  if (response.status !== status)
+    throw new Error(`${response.status} instead of ${status}: ${JSON.stringify(response.body)}`);
+  return response.body;
 }
 
-/** A fresh enrollment key of an organization. */
+/** Creates an enrollment key of an organization. */
 export async function enrollmentKey(client: ApiClient, orgId: string, more: object = {}): Promise<string> {
   const body = must(await client.post('/enrollment-keys', { orgId, name: 'Roll-out', ...more }), 201);
   return body.key as string;
 }
 
-export async function makeWebhook(client: ApiClient, orgId: string, more: object): Promise<{ id: string }> {
+export async function createWebhook(client: ApiClient, orgId: string, more: object): Promise<{ id: string }> {
   const body = { orgId, name: 'Ticket system', events: ['device.enrolled'], ...more };
   return must(await client.post('/webhooks', body), 201) as { id: string };
 }
 
-/** Waits until the history holds a delivery of that status; newest first. */
+/** Waits until the webhook has a delivery with that status. @returns its deliveries, newest first */
 export const deliveriesOf = (
   client: ApiClient,
   webhookId: string,

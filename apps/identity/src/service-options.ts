@@ -2,16 +2,14 @@ import type { MicroserviceOptions } from '@nestjs/microservices';
 import { JetStreamServer } from '@rmm/messaging';
 import type { ServiceOptions } from '@rmm/service-kit';
 import { AVATAR_BODY, AVATAR_TIMEOUT } from './account/avatar-form.js';
-import { AppModule } from './app.module.js';
 import { VERIFY_TIMEOUT } from './audit/chain-verification.service.js';
-import type { IdentityConfig } from './config.js';
+import { type IdentityConfig, readIdentityConfig } from './config.js';
 import { readExamples } from './openapi-examples.js';
 
-/** How identity is started: by `main.ts`, and by the specs that boot it. */
-export const serviceOptions = (config: IdentityConfig): ServiceOptions => ({
+/** The options of this service; shared by `main.ts` and the specs that start it. */
+export const serviceOptions: ServiceOptions<IdentityConfig> = {
   service: 'identity',
-  module: AppModule.forRoot(config),
-  config,
+  readConfig: readIdentityConfig,
   openApi: {
     title: 'Identity',
     description: 'Partners, users, memberships, roles, sessions, MFA and the audit trail',
@@ -22,4 +20,4 @@ export const serviceOptions = (config: IdentityConfig): ServiceOptions => ({
   microservices: (app) => {
     app.connectMicroservice<MicroserviceOptions>({ strategy: app.get(JetStreamServer) });
   },
-});
+};

@@ -11,6 +11,7 @@ import { generateSync } from 'otplib';
 import pg from 'pg';
 import supertest from 'supertest';
 import { readIdentityConfig } from '../src/config.js';
+import { AppModule } from '../src/app.module.js';
 import { serviceOptions } from '../src/service-options.js';
 
 export const ADMIN = { email: 'root@platform.test', password: 'bootstrap-horse-battery-9' };
@@ -165,7 +166,10 @@ export class IdentityFleet {
 
   async run(overrides: NodeJS.ProcessEnv = {}): Promise<RunningIdentity> {
     const config = readIdentityConfig({ ...this.environment, ...overrides });
-    const running = new RunningIdentity(await startService(serviceOptions(config)), this.mailbox);
+    const running = new RunningIdentity(
+      await startService({ ...serviceOptions, config, module: AppModule.forRoot(config) }),
+      this.mailbox,
+    );
     this.running.push(running);
     return running;
   }

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Server } from 'node:http';
-import type { INestApplication } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import {
   type ExportRequest,
   CREDENTIALS_KEYS_RESOLVE,
@@ -10,7 +10,7 @@ import {
 } from '@rmm/contracts';
 import { NatsLink } from '@rmm/messaging';
 import { rowSecurityProblems } from '@rmm/persistence/testing';
-import { configureApp, HealthRegistry, KitAdapter } from '@rmm/service-kit';
+import { configureApp, HealthRegistry } from '@rmm/service-kit';
 import { eventually, type Stores, startStores, type TestDatabase } from '@rmm/testing-services';
 import pg from 'pg';
 import request from 'supertest';
@@ -25,7 +25,7 @@ const [partnerId, principalId, keyId, orgId, foreignOrgId] = Array.from({ length
 describe('partner-gateway', () => {
   let stores: Stores;
   let database: TestDatabase<'partner_gateway'>;
-  let app: INestApplication;
+  let app: NestExpressApplication;
   let server: Server;
   let beat: NodeJS.Timeout;
   const audited: Record<string, unknown>[] = [];
@@ -76,7 +76,7 @@ describe('partner-gateway', () => {
       PARTNER_API_CURSOR_SIGNING_KEY: 'x'.repeat(32),
     });
     const testing = await Test.createTestingModule({ imports: [AppModule.forRoot(config)] }).compile();
-    app = testing.createNestApplication(new KitAdapter(), { bodyParser: false });
+    app = testing.createNestApplication<NestExpressApplication>({ bodyParser: false });
     configureApp(app, {
       config,
       openApi: { title: 'Partner gateway', description: 'For specs' },

@@ -1,13 +1,11 @@
 import type { ServiceOptions } from '@rmm/service-kit';
-import { AppModule } from './app.module.js';
-import type { PartnerGatewayConfig } from './config.js';
+import { type PartnerGatewayConfig, readPartnerGatewayConfig } from './config.js';
 import { MCP_BODY, MCP_ERRORS } from './mcp/mcp-pipeline.js';
 
-/** What makes this process the partner gateway; shared by `main.ts` and the specs that boot it. */
-export const serviceOptions = (config: PartnerGatewayConfig): ServiceOptions => ({
+/** The options of this service; shared by `main.ts` and the specs that start it. */
+export const serviceOptions: ServiceOptions<PartnerGatewayConfig> = {
   service: 'partner-gateway',
-  module: AppModule.forRoot(config),
-  config,
+  readConfig: readPartnerGatewayConfig,
   unprefixed: ['docs', 'docs/:asset', 'openapi.json'],
   openApi: {
     title: 'Partner gateway',
@@ -15,4 +13,4 @@ export const serviceOptions = (config: PartnerGatewayConfig): ServiceOptions => 
   },
   bodyLimits: [MCP_BODY],
   errorBodies: MCP_ERRORS,
-});
+};

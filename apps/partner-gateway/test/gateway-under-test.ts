@@ -16,6 +16,7 @@ import { startService } from '@rmm/service-kit';
 import { type Stores, startStores } from '@rmm/testing-services';
 import request from 'supertest';
 import { readPartnerGatewayConfig } from '../src/config.js';
+import { AppModule } from '../src/app.module.js';
 import { serviceOptions } from '../src/service-options.js';
 
 const HEARTBEAT_MS = 500;
@@ -73,7 +74,11 @@ export class GatewayUnderTest {
       PARTNER_API_CURSOR_SIGNING_KEY: 'x'.repeat(32),
       ...extra,
     });
-    return new GatewayUnderTest(stores, link, await startService(serviceOptions(config)));
+    return new GatewayUnderTest(
+      stores,
+      link,
+      await startService({ ...serviceOptions, config, module: AppModule.forRoot(config) }),
+    );
   }
 
   async stop(): Promise<void> {

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
-import { runService } from '@rmm/service-kit';
-import { readProvisioningConfig } from './config.js';
+import { bootstrap } from '@rmm/service-kit';
+import { AppModule } from './app.module.js';
 import { serviceOptions } from './service-options.js';
 
-await runService(() => serviceOptions(readProvisioningConfig(process.env)));
+await bootstrap(AppModule, serviceOptions);

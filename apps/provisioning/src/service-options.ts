@@ -1,20 +1,18 @@
 import { JetStreamServer } from '@rmm/messaging';
 import type { ServiceOptions } from '@rmm/service-kit';
-import { AppModule } from './app.module.js';
-import type { ProvisioningConfig } from './config.js';
+import { type ProvisioningConfig, readProvisioningConfig } from './config.js';
 import { DEV_PUSH_BODY } from './dev-push/dev-push-form.js';
 
 const IMPORT_LIMIT_BYTES = 8 * 1024 * 1024;
 
-/** What makes this process the provisioning service; shared by `main.ts` and the specs that boot it. */
-export const serviceOptions = (config: ProvisioningConfig): ServiceOptions => ({
+/** The options of this service; shared by `main.ts` and the specs that start it. */
+export const serviceOptions: ServiceOptions<ProvisioningConfig> = {
   service: 'provisioning',
-  module: AppModule.forRoot(config),
-  config,
+  readConfig: readProvisioningConfig,
   openApi: {
     title: 'Provisioning',
     description: 'Organizations, sites, devices and their agents; imports; records for export.',
   },
   bodyLimits: [{ path: '/orgs/import', limitBytes: IMPORT_LIMIT_BYTES }, DEV_PUSH_BODY],
   microservices: (app) => void app.connectMicroservice({ strategy: app.get(JetStreamServer) }),
-});
+};

@@ -1,4 +1,3 @@
-import { CREDENTIAL_HEARTBEAT } from '@rmm/access';
 import {
   CREDENTIALS_KEYS_RECORD_USAGE,
   CREDENTIALS_KEYS_RESOLVE,
@@ -73,7 +72,7 @@ export class CredentialsSide {
     const broadcasts = new Broadcasts(link);
     let sequence = 0;
     const beat = () =>
-      broadcasts.publishNow(CREDENTIAL_HEARTBEAT, {
+      broadcasts.publishNow('credential.heartbeat', {
         publisher: 'spec',
         sequence: ++sequence,
         intervalMs: HEARTBEAT_MS,

@@ -1,6 +1,6 @@
 import { subjects, type Envelope, type PartnerState, type RpcContract } from '@rmm/contracts';
 import { ensureStreams } from '@rmm/messaging';
-import { startService } from '@rmm/service-kit';
+import { startFromEnvironment } from '@rmm/service-kit';
 import { eventually, startStores, type Stores, type TestNats } from '@rmm/testing-services';
 import { FakeIdentity, type FakeUser } from '@rmm/testing/fake-identity';
 import type { INestApplication } from '@nestjs/common';
@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import request from 'supertest';
-import { readProvisioningConfig } from '../src/config.js';
+import { AppModule } from '../src/app.module.js';
 import { serviceOptions } from '../src/service-options.js';
 import { CredentialsSide } from './credentials-side.js';
 
@@ -71,7 +71,7 @@ export class ProvisioningUnderTest {
     };
     const admin = new pg.Client({ connectionString: database.adminUrl, options: '-c search_path=provisioning' });
     await admin.connect();
-    const app = await startService(serviceOptions(readProvisioningConfig(env)));
+    const app = await startFromEnvironment(AppModule, serviceOptions, env);
     return new ProvisioningUnderTest(stores, nats, identity, credentials, database.adminUrl, admin, app, env);
   }
 

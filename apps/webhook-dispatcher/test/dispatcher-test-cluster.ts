@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { INestApplication } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { UserCaller } from '@rmm/access';
 import { type AuditEntry, IDENTITY_MAIL_SEND, type MailSendRequest, STREAMS } from '@rmm/contracts';
 import { ensureStreams, JetStreamServer, natsOptions } from '@rmm/messaging';
-import { configureApp, HealthRegistry, KitAdapter } from '@rmm/service-kit';
+import { configureApp, HealthRegistry } from '@rmm/service-kit';
 import { adminPool, eventually, startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import { connect, type NatsConnection } from 'nats';
 import type pg from 'pg';
@@ -78,7 +79,7 @@ export class DispatcherTestCluster {
     const module = await Test.createTestingModule({
       imports: [AppModule.forRoot(config), ...(imports as [])],
     }).compile();
-    const app = module.createNestApplication(new KitAdapter(), { bodyParser: false });
+    const app = module.createNestApplication<NestExpressApplication>({ bodyParser: false });
     configureApp(app, { config, openApi: { title: 'spec', description: 'spec' } });
     app.connectMicroservice({ strategy: app.get(JetStreamServer) });
     await app.init();

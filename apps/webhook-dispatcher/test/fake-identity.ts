@@ -2,13 +2,13 @@ import { generateKeyPairSync, randomUUID, sign } from 'node:crypto';
 import { type DynamicModule, Global, Injectable, Module, type OnApplicationBootstrap } from '@nestjs/common';
 import {
   ACCESS_SOURCE,
-  AccessFeed,
+  HeartbeatPublisher,
   type AccessSource,
   ORGANIZATION_SOURCE,
   VERIFICATION_KEYS,
   type VerificationKeys,
 } from '@rmm/access';
-import type { AccessResolveRequest, AccessScope, AccessSnapshot } from '@rmm/contracts';
+import { type AccessResolveRequest, type AccessScope, type AccessSnapshot } from '@rmm/contracts';
 import { Broadcasts } from '@rmm/messaging';
 import type { Organization } from './dispatcher-test-cluster.js';
 
@@ -113,7 +113,7 @@ class HeartbeatPublisher implements OnApplicationBootstrap {
   constructor(private readonly broadcasts: Broadcasts) {}
 
   onApplicationBootstrap(): void {
-    new AccessFeed(this.broadcasts).start();
+    new HeartbeatPublisher(this.broadcasts, 'access.heartbeat').onApplicationBootstrap();
   }
 }
 

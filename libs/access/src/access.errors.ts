@@ -6,10 +6,10 @@ import {
   UnavailableError,
 } from '@rmm/service-kit';
 
-/** 401 `unauthenticated`: one answer for every dead user or agent token. */
+/** 401 `unauthenticated`: the same response for every invalid user or agent token. */
 export class InvalidAccessToken extends UnauthenticatedError {}
 
-/** 401, decided without look-up. @see CONTRACT.md 1.4 */
+/** 401, decided without a look-up. */
 export class ApiKeyNotAcceptedHere extends UnauthenticatedError {
   override code = 'api_key_not_accepted_here';
   override error = 'API keys are not accepted here';
@@ -21,7 +21,7 @@ export class ApiKeyNotAcceptedHere extends UnauthenticatedError {
   }
 }
 
-/** 401: one answer for every failure of SPEC 5.3. */
+/** 401: the same response for every invalid API key. */
 export class InvalidApiKey extends UnauthenticatedError {
   override code = 'invalid_api_key';
   override error = 'Invalid API key';
@@ -32,7 +32,7 @@ export class PartnerKeyRequired extends UnauthenticatedError {
   override error = 'Partner API key required';
 }
 
-/** 401: one answer for every dead partner key. @see CONTRACT.md 4.4.1 */
+/** 401: the same response for every invalid partner key. */
 export class InvalidPartnerKey extends UnauthenticatedError {
   override code = 'partner_api_invalid_credentials';
   override error = 'Invalid partner API credentials';
@@ -85,7 +85,7 @@ export class OrganizationAccessDenied extends ForbiddenError {
   override error = 'Access to this organization denied';
 }
 
-/** A foreign or unknown partner that a request names. */
+/** 403: a request names an unknown partner, or one that the caller may not access. */
 export class PartnerAccessDenied extends ForbiddenError {
   override code = 'partner_access_denied';
   override error = 'Access to this partner denied';
@@ -124,7 +124,7 @@ export class IpCheckFailed extends UnavailableError {
   override code = 'ip_check_failed';
 }
 
-/** 428: nothing but enrollment is open to this user. @see CONTRACT.md 5.2 */
+/** 428: the user must enroll a second factor before any other request. */
 export class MfaEnrollmentRequired extends PreconditionRequiredError {
   override code = 'mfa_enrollment_required';
   override error = 'mfa_enrollment_required';

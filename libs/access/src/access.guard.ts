@@ -2,7 +2,9 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import type { ApiKeyScope } from '@rmm/permissions';
 import { InternalError } from '@rmm/service-kit';
 import { ApiKeyNotAcceptedHere, InvalidApiKey } from './access.errors.js';
-import type { AgentAuthenticator } from './agents/agent.authenticator.js';
+import { AgentAuthenticator } from './agents/agent.authenticator.js';
+import { toDenial } from './audit/denial.mapper.js';
+import { DenialAuditService } from './audit/denial-audit.service.js';
 import {
   type AccessRequest,
   type AccessResponse,
@@ -11,20 +13,18 @@ import {
   routeOf,
 } from './callers/access-request.js';
 import type { Caller } from './callers/caller.js';
-import type { Denials } from './denials/denials.js';
-import { refusalOf } from './denials/refusal.js';
-import { policyOf, type RoutePolicy } from './route-access/route-policy.js';
-import type { ApiKeyAuthenticator } from './keys/api-key.authenticator.js';
-import type { UserAuthenticator } from './users/user.authenticator.js';
+import { ApiKeyAuthenticator } from './keys/api-key.authenticator.js';
+import { policyOf, type RoutePolicy } from './route-access/route-access.policy.js';
+import { UserAuthenticator } from './users/user.authenticator.js';
 
-/** The one guard of a service: leads each request through the door its route declares. */
+/** The global guard: authenticates each request by the access decorator of its route and stores the caller on it. */
 @Injectable()
 export class AccessGuard implements CanActivate {
   constructor(
     private readonly users: UserAuthenticator,
     private readonly keys: ApiKeyAuthenticator,
     private readonly agents: AgentAuthenticator,
-    private readonly denials: Denials,
+    private readonly denials: DenialAuditService,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
@@ -32,56 +32,57 @@ export class AccessGuard implements CanActivate {
     const http = context.switchToHttp();
     const request = http.getRequest<AccessRequest>();
     const policy = policyOf(context.getClass(), context.getHandler());
-    // Start-up refuses such a route; should one come through all the same, it is closed.
-    if (policy === null)
-      throw new InternalError(undefined, { logDetails: { route: routeOf(request), reason: 'no door' } });
+    // The start fails when such a route exists; this denies it should one be added later.
+    if (policy === null) {
+      throw new InternalError(undefined, { logDetails: { route: routeOf(request), reason: 'no access decorator' } });
+    }
     try {
-      request.caller = await this.lead(policy, request, http.getResponse<AccessResponse>());
+      request.caller = await this.authenticate(policy, request, http.getResponse<AccessResponse>());
     } catch (error) {
-      this.audit(request, error);
+      const denial = toDenial(request, error);
+      if (denial) this.denials.record(denial);
       throw error;
     }
     return true;
   }
 
-  private lead(policy: RoutePolicy, request: AccessRequest, response: AccessResponse): Promise<Caller | undefined> {
-    const { door } = policy;
-    switch (door.kind) {
+  private authenticate(
+    policy: RoutePolicy,
+    request: AccessRequest,
+    response: AccessResponse,
+  ): Promise<Caller | undefined> {
+    const { access } = policy;
+    switch (access.kind) {
       case 'permission':
-        return this.users.enter(request, response, { all: door.permissions }, policy);
+        return this.users.authenticate(request, response, { all: access.permissions }, policy);
       case 'signed-in':
-        return this.users.enter(request, response, null, policy);
+        return this.users.authenticate(request, response, null, policy);
       case 'api-key':
-        return this.keyOrUser(door.scopes, policy, request, response);
+        return this.authenticateKeyOrUser(access.scopes, policy, request, response);
       case 'partner-key':
-        return this.keys.enterWithPartnerKey(request, response, door.scopes);
+        return this.keys.authenticatePartnerKey(request, response, access.scopes);
       case 'agent-token':
-        return this.agents.enter(request);
+        return this.agents.authenticate(request);
       case 'public':
-        return Promise.resolve(refuseStrayKey(request));
+        return Promise.resolve(rejectApiKey(request));
     }
   }
 
-  private keyOrUser(
+  private authenticateKeyOrUser(
     scopes: readonly ApiKeyScope[],
     policy: RoutePolicy,
     request: AccessRequest,
     response: AccessResponse,
   ): Promise<Caller> {
-    if (presentedKey(request) !== null) return this.keys.enterWithApiKey(request, response, scopes);
+    if (presentedKey(request) !== null) return this.keys.authenticateApiKey(request, response, scopes);
     const keysOnly = policy.keysOnly || scopes.length === 0;
     if (keysOnly || bearerToken(request) === null) return Promise.reject(new InvalidApiKey());
-    return this.users.enter(request, response, { any: scopes }, policy);
-  }
-
-  private audit(request: AccessRequest, error: unknown): void {
-    const refusal = refusalOf(request, error);
-    if (refusal) this.denials.record(refusal);
+    return this.users.authenticate(request, response, { any: scopes }, policy);
   }
 }
 
-/** An API key alone is refused wherever it is not accepted, also where nothing is asked for. @see CONTRACT.md 1.4 */
-function refuseStrayKey(request: AccessRequest): undefined {
+/** Rejects a request whose only credential is an API key, also on routes that need no credential. */
+function rejectApiKey(request: AccessRequest): undefined {
   if (presentedKey(request) !== null && bearerToken(request) === null) throw new ApiKeyNotAcceptedHere();
   return undefined;
 }

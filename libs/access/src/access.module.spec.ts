@@ -21,11 +21,11 @@ import type { Server } from 'node:http';
 import type pg from 'pg';
 import request from 'supertest';
 import { snapshot } from '../test/callers.js';
-import { PushedClock, SpecFleet } from '../test/fleet.js';
+import { AdjustableClock, AccessTestFleet } from '../test/access-test-fleet.js';
 import { accessToken, signingKey } from '../test/tokens.js';
 import { ACCESS_SOURCE, AGENT_SOURCE, KEY_SOURCE, VERIFICATION_KEYS } from './access.tokens.js';
 import type { Caller } from './callers/caller.js';
-import { CurrentCaller } from './callers/current-caller.js';
+import { CurrentCaller } from './callers/current-caller.decorator.js';
 import {
   AcceptsApiKey,
   AgentToken,
@@ -36,7 +36,7 @@ import {
   RequirePermission,
   SignedIn,
 } from './route-access/route-access.decorator.js';
-import { AccessFeeds } from './feed/access-feeds.js';
+import { InvalidationFeeds } from './invalidation/invalidation-feeds.service.js';
 
 jest.setTimeout(60_000);
 
@@ -46,14 +46,14 @@ const partnerKey = mintPartnerKey();
 const agentToken = mintAgentToken();
 const [partnerId, orgId] = [randomUUID(), randomUUID()];
 
-/** What identity and credentials know; specs change it. */
-const people = new Map<string, AccessSnapshot>();
+/** Records of identity and credentials; specs change them. */
+const snapshots = new Map<string, AccessSnapshot>();
 const keys = new Map<string, ResolvedKey>();
 const usage: KeyUsageRequest[] = [];
 const asked = { access: 0, keys: 0 };
 
 const accessSource = {
-  resolve: ({ userId }: AccessResolveRequest) => Promise.resolve((asked.access++, people.get(userId) ?? null)),
+  resolve: ({ userId }: AccessResolveRequest) => Promise.resolve((asked.access++, snapshots.get(userId) ?? null)),
 };
 const keySource = {
   resolve: (hash: Buffer) => Promise.resolve((asked.keys++, keys.get(hash.toString('hex')) ?? null)),
@@ -142,12 +142,12 @@ class ThingsController {
   }
 }
 
-let fleet: SpecFleet;
+let fleet: AccessTestFleet;
 let identity: INestApplication;
 let credentials: INestApplication;
 let dispatcher: INestApplication;
 let admin: pg.Pool;
-const clock = new PushedClock();
+const clock = new AdjustableClock();
 
 const startIdentity = () =>
   fleet.service('identity', {
@@ -159,7 +159,7 @@ const startIdentity = () =>
   });
 
 beforeAll(async () => {
-  fleet = await SpecFleet.start();
+  fleet = await AccessTestFleet.start();
   admin = adminPool(fleet.database);
   identity = await startIdentity();
   credentials = await fleet.service('credentials', {
@@ -197,7 +197,7 @@ afterAll(async () => {
 });
 
 beforeEach(() => {
-  people.set('11111111-1111-4111-8111-111111111111', snapshot({ partnerId }));
+  snapshots.set('11111111-1111-4111-8111-111111111111', snapshot({ partnerId }));
   keys.set(apiKey.keyHash.toString('hex'), {
     kind: 'api_key',
     keyId: randomUUID(),
@@ -240,17 +240,17 @@ const keysAll = (): CredentialChanged => ({
   reason: 'updated',
 });
 
-/** Through the outbox, as a service announces a change; returns once the dispatcher has heard it. */
+/** Publishes a change through the outbox; returns when the dispatcher has received it. */
 async function announce(
   app: INestApplication,
   type: 'access.changed' | 'credential.changed',
   data: AccessChanged | CredentialChanged,
 ): Promise<void> {
   const marker = randomUUID();
-  const heard = new Promise<void>((resolve) =>
+  const received = new Promise<void>((resolve) =>
     dispatcher
-      .get(AccessFeeds)
-      .hear(type, (change) => ('marker' in change && change.marker === marker ? resolve() : undefined)),
+      .get(InvalidationFeeds)
+      .subscribe(type, (change) => ('marker' in change && change.marker === marker ? resolve() : undefined)),
   );
   await dispatcher.get(NatsLink).connection.flush(); // the server knows that we listen before anything is said
   await app.get(WorkerDatabase).transaction((tx) =>
@@ -263,7 +263,7 @@ async function announce(
       data: { ...data, marker },
     } as unknown as OutgoingMessage),
   );
-  await heard;
+  await received;
 }
 
 const http = () => request(dispatcher.getHttpServer() as Server);
@@ -271,10 +271,10 @@ const bearer = (changes: Parameters<typeof accessToken>[2] = {}) =>
   `Bearer ${accessToken(key, clock.nowMs(), { partnerId, ...changes })}`;
 const get = (path: string) => http().get(`/api/v1/things${path}`);
 
-describe('a user', () => {
-  it('is let in, known to the handler, and asked of identity once', async () => {
-    const answer = await get('').set('authorization', bearer()).expect(200);
-    expect(answer.body).toMatchObject({
+describe('a request with an access token', () => {
+  it('passes the caller to the handler and reads the snapshot once', async () => {
+    const response = await get('').set('authorization', bearer()).expect(200);
+    expect(response.body).toMatchObject({
       kind: 'user',
       tenant: { scope: 'partner', partnerId, userId: '11111111-1111-4111-8111-111111111111' },
     });
@@ -286,20 +286,20 @@ describe('a user', () => {
     });
   });
 
-  it('whose session ends is out as soon as the broadcast is heard', async () => {
+  it('returns 401 once the end of the session is broadcast', async () => {
     await get('/me').set('authorization', bearer()).expect(200);
-    people.set('11111111-1111-4111-8111-111111111111', snapshot({ partnerId, sessionRevoked: true }));
+    snapshots.set('11111111-1111-4111-8111-111111111111', snapshot({ partnerId, sessionRevoked: true }));
     await get('/me').set('authorization', bearer()).expect(200);
     await announce(identity, 'access.changed', { userIds: ['11111111-1111-4111-8111-111111111111'], reason: 'logout' });
-    const answer = await get('/me').set('authorization', bearer()).expect(401);
-    expect(answer.body).toMatchObject({ code: 'unauthenticated', error: 'Unauthorized' });
+    const response = await get('/me').set('authorization', bearer()).expect(401);
+    expect(response.body).toMatchObject({ code: 'unauthenticated', error: 'Unauthorized' });
   });
 
-  it('without the permission is told which, and leaves an audit row', async () => {
-    people.set('11111111-1111-4111-8111-111111111111', snapshot({ partnerId, permissions: [] }));
+  it('returns 403 with the missing permission and writes an audit row', async () => {
+    snapshots.set('11111111-1111-4111-8111-111111111111', snapshot({ partnerId, permissions: [] }));
     await announce(identity, 'access.changed', { userIds: ['11111111-1111-4111-8111-111111111111'], reason: 'role' });
-    const answer = await get('').set('authorization', bearer()).set('x-forwarded-for', '198.51.100.77').expect(403);
-    expect(answer.body).toMatchObject({ code: 'permission_denied', required: ['sites:read'] });
+    const response = await get('').set('authorization', bearer()).set('x-forwarded-for', '198.51.100.77').expect(403);
+    expect(response.body).toMatchObject({ code: 'permission_denied', required: ['sites:read'] });
     const row = await eventually(() => auditRow('access.denied'));
     expect(row).toMatchObject({
       actor: { id: '11111111-1111-4111-8111-111111111111' },
@@ -325,37 +325,40 @@ async function auditRow(action: string): Promise<object> {
   }
 }
 
-describe('no door is open by mistake', () => {
-  it.each(['', '/me'])('GET /things%s without credential is 401', async (path) => {
+describe('a route', () => {
+  it.each(['', '/me'])('GET /things%s returns 401 without a credential', async (path) => {
     expect((await get(path).expect(401)).body).toMatchObject({ code: 'unauthenticated' });
   });
 
-  it.each(['', '/me', '/open', '/agent'])('GET /things%s with an API key alone names it', async (path) => {
-    const before = asked.keys;
-    const { code } = (await get(path).set('x-api-key', apiKey.key).expect(401)).body;
-    expect(code).toBe(path === '/agent' ? 'unauthenticated' : 'api_key_not_accepted_here');
-    expect(asked.keys).toBe(before);
-  });
+  it.each(['', '/me', '/open', '/agent'])(
+    'GET /things%s returns 401 for an API key without a look-up',
+    async (path) => {
+      const before = asked.keys;
+      const { code } = (await get(path).set('x-api-key', apiKey.key).expect(401)).body;
+      expect(code).toBe(path === '/agent' ? 'unauthenticated' : 'api_key_not_accepted_here');
+      expect(asked.keys).toBe(before);
+    },
+  );
 
-  it('a public route asks nothing and knows nobody', async () => {
+  it('that is public has no caller', async () => {
     expect((await get('/open').expect(200)).body).toEqual({ kind: null, tenant: null });
   });
 
-  it('an agent is known by its token only', async () => {
-    const answer = await get('/agent').set('authorization', `Bearer ${agentToken.key}`).expect(200);
-    expect(answer.body).toMatchObject({ kind: 'agent', tenant: { scope: 'organization', orgId } });
+  it('for agents accepts agent tokens only', async () => {
+    const response = await get('/agent').set('authorization', `Bearer ${agentToken.key}`).expect(200);
+    expect(response.body).toMatchObject({ kind: 'agent', tenant: { scope: 'organization', orgId } });
     await get('/agent').set('authorization', `Bearer ${mintAgentToken().key}`).expect(401);
     await get('/agent').set('authorization', bearer()).expect(401);
     await get('/me').set('authorization', `Bearer ${agentToken.key}`).expect(401);
   });
 });
 
-describe('an API key', () => {
-  it('is let in with rate headers, wins over a bearer token, and its use is counted', async () => {
-    const answer = await get('/fields').set('x-api-key', apiKey.key).set('authorization', bearer()).expect(200);
-    expect(answer.body).toMatchObject({ kind: 'api_key', tenant: { scope: 'organization', partnerId, orgId } });
-    expect(answer.headers).toMatchObject({ 'x-ratelimit-limit': '1000', 'x-ratelimit-remaining': '999' });
-    expect(Number(answer.headers['x-ratelimit-reset'])).toBeGreaterThan(Date.now() / 1_000 + 3_500);
+describe('a request with an API key', () => {
+  it('is accepted with rate headers, takes precedence over a bearer token, and is counted', async () => {
+    const response = await get('/fields').set('x-api-key', apiKey.key).set('authorization', bearer()).expect(200);
+    expect(response.body).toMatchObject({ kind: 'api_key', tenant: { scope: 'organization', partnerId, orgId } });
+    expect(response.headers).toMatchObject({ 'x-ratelimit-limit': '1000', 'x-ratelimit-remaining': '999' });
+    expect(Number(response.headers['x-ratelimit-reset'])).toBeGreaterThan(Date.now() / 1_000 + 3_500);
     const [batch] = await eventually(() => {
       expect(usage).not.toHaveLength(0);
       return usage;
@@ -363,16 +366,16 @@ describe('an API key', () => {
     expect(batch.uses).toEqual([expect.objectContaining({ kind: 'api_key', count: 1 })]);
   });
 
-  it('without the scope is 403 with rate headers', async () => {
-    const answer = await http().post('/api/v1/things/push').set('x-api-key', apiKey.key).expect(403);
-    expect(answer.body).toMatchObject({
+  it('returns 403 with rate headers without the scope', async () => {
+    const response = await http().post('/api/v1/things/push').set('x-api-key', apiKey.key).expect(403);
+    expect(response.body).toMatchObject({
       code: 'api_key_scope_required',
       error: 'API key does not have required permissions',
     });
-    expect(answer.headers['x-ratelimit-remaining']).toBe('999');
+    expect(response.headers['x-ratelimit-remaining']).toBe('999');
   });
 
-  it('is asked for where a door is for keys only, whatever the token may', async () => {
+  it('is required on routes with @KeysOnly', async () => {
     await get('/machines').set('x-api-key', apiKey.key).expect(200);
     for (const call of [get('/machines'), get('/machines').set('authorization', bearer())]) {
       expect((await call.expect(401)).body).toMatchObject({ code: 'invalid_api_key' });
@@ -380,7 +383,7 @@ describe('an API key', () => {
     await get('/fields').set('authorization', bearer()).expect(200);
   });
 
-  it('passes where a user needs a factor and the door admits it; the user still needs one', async () => {
+  it('is accepted on a route with @RequireMfa, which applies to users only', async () => {
     const record = keys.get(apiKey.keyHash.toString('hex'));
     if (record) record.scopes = ['devices:execute'];
     await announce(credentials, 'credential.changed', keysAll());
@@ -393,19 +396,19 @@ describe('an API key', () => {
     await http().post('/api/v1/things/push').set('authorization', bearer()).expect(201);
   });
 
-  it('over its limit is 429 with Retry-After, and the refusal is not counted', async () => {
+  it('returns 429 with Retry-After over the limit and does not count the refusal', async () => {
     const record = keys.get(apiKey.keyHash.toString('hex'));
     if (record) record.rateLimit = 2;
     await announce(credentials, 'credential.changed', keysAll());
     await get('/fields').set('x-api-key', apiKey.key).expect(200);
     await get('/fields').set('x-api-key', apiKey.key).expect(200);
-    const answer = await get('/fields').set('x-api-key', apiKey.key).expect(429);
-    expect(answer.body).toMatchObject({ code: 'rate_limited' });
-    expect(answer.body.retryAfter).toBe(Number(answer.headers['retry-after']));
-    expect(answer.headers).toMatchObject({ 'x-ratelimit-limit': '2', 'x-ratelimit-remaining': '0' });
+    const response = await get('/fields').set('x-api-key', apiKey.key).expect(429);
+    expect(response.body).toMatchObject({ code: 'rate_limited' });
+    expect(response.body.retryAfter).toBe(Number(response.headers['retry-after']));
+    expect(response.headers).toMatchObject({ 'x-ratelimit-limit': '2', 'x-ratelimit-remaining': '0' });
   });
 
-  it('that is revoked is dead as soon as the broadcast is heard', async () => {
+  it('returns 401 once the revocation is broadcast', async () => {
     await get('/fields').set('x-api-key', apiKey.key).expect(200);
     const record = keys.get(apiKey.keyHash.toString('hex'));
     if (record) record.status = 'revoked';
@@ -413,7 +416,7 @@ describe('an API key', () => {
     await get('/fields').set('x-api-key', apiKey.key).expect(401);
   });
 
-  it('whose creator changed is looked at again', async () => {
+  it('reads the key again when its creator changes', async () => {
     await get('/fields').set('x-api-key', apiKey.key).expect(200);
     keys.delete(apiKey.keyHash.toString('hex'));
     await announce(identity, 'access.changed', {
@@ -428,27 +431,27 @@ describe('an API key', () => {
     ['a partner key', () => partnerKey.key],
     ['another prefix', () => 'sk_live_abcdefghijklmnopqrstuvwxyz0123456789'],
     ['an empty header', () => ''],
-  ])('%s is one and the same 401', async (_, make) => {
+  ])('returns the same 401 for %s', async (_, make) => {
     const { requestId, ...body } = (await get('/fields').set('x-api-key', make()).expect(401)).body;
     expect(requestId).toBeTruthy();
     expect(body).toEqual({ error: 'Invalid API key', message: 'Invalid API key', code: 'invalid_api_key' });
   });
 });
 
-describe('a partner key', () => {
-  it('is let in for its partner', async () => {
-    const answer = await get('/export').set('x-api-key', partnerKey.key).expect(200);
-    expect(answer.body).toMatchObject({
+describe('a request with a partner key', () => {
+  it('is accepted for its partner', async () => {
+    const response = await get('/export').set('x-api-key', partnerKey.key).expect(200);
+    expect(response.body).toMatchObject({
       kind: 'partner_key',
       tenant: { scope: 'partner', partnerId, orgAccess: 'all' },
     });
-    expect(answer.headers).toMatchObject({ 'x-ratelimit-limit': '600', 'x-ratelimit-remaining': '599' });
+    expect(response.headers).toMatchObject({ 'x-ratelimit-limit': '600', 'x-ratelimit-remaining': '599' });
   });
 
-  it('writes on a window of its own', async () => {
-    const answer = await http().post('/api/v1/things/export').set('x-api-key', partnerKey.key).expect(403);
-    expect(answer.body).toMatchObject({ code: 'partner_api_scope_required', required: ['sites:write'] });
-    expect(answer.headers).toMatchObject({ 'x-ratelimit-limit': '120', 'x-ratelimit-remaining': '119' });
+  it('counts writes in a separate window', async () => {
+    const response = await http().post('/api/v1/things/export').set('x-api-key', partnerKey.key).expect(403);
+    expect(response.body).toMatchObject({ code: 'partner_api_scope_required', required: ['sites:write'] });
+    expect(response.headers).toMatchObject({ 'x-ratelimit-limit': '120', 'x-ratelimit-remaining': '119' });
   });
 
   it.each([
@@ -456,12 +459,12 @@ describe('a partner key', () => {
     ['an ordinary key', apiKey.key, 'api_key_not_accepted_here'],
     ['an unknown key', mintPartnerKey().key, 'partner_api_invalid_credentials'],
     ['nonsense', 'nonsense', 'partner_api_invalid_credentials'],
-  ])('%s is one 401', async (_, presented, code) => {
+  ])('returns 401 for %s', async (_, presented, code) => {
     const attempt = presented === undefined ? get('/export') : get('/export').set('x-api-key', presented);
     expect((await attempt.expect(401)).body.code).toBe(code);
   });
 
-  it('from an address off its list is dead', async () => {
+  it('returns 401 from an address that is not listed', async () => {
     const record = keys.get(partnerKey.keyHash.toString('hex'));
     if (record?.kind === 'partner_key') record.sourceCidrs = ['198.51.100.0/24'];
     await announce(credentials, 'credential.changed', keysAll());
@@ -471,16 +474,16 @@ describe('a partner key', () => {
   });
 });
 
-describe('guessing keys', () => {
-  it('ends for the address, good keys included, and costs others nothing', async () => {
+describe('failed key authentications', () => {
+  it('block the address, also for valid keys, and no other address', async () => {
     const from = (address: string, presented: string) =>
       get('/fields').set('x-api-key', presented).set('x-forwarded-for', address);
     for (let i = 0; i < 30; i++) {
       await Promise.all(Array.from({ length: 10 }, () => from('192.0.2.66', 'guess').expect(401)));
     }
     const before = asked.keys;
-    const answer = await from('192.0.2.66', 'guess').expect(429);
-    expect(answer.body.retryAfter).toBeGreaterThanOrEqual(1);
+    const response = await from('192.0.2.66', 'guess').expect(429);
+    expect(response.body.retryAfter).toBeGreaterThanOrEqual(1);
     await from('192.0.2.66', apiKey.key).expect(429);
     expect(asked.keys).toBe(before);
     await from('192.0.2.67', apiKey.key).expect(200);
@@ -490,7 +493,7 @@ describe('guessing keys', () => {
 });
 
 describe('the OpenAPI document', () => {
-  it('says which credential each operation takes', () => {
+  it('contains the credentials and the required access of each operation', () => {
     const { paths } = dispatcher.get(OpenApiDocuments).own();
     const things = paths['/api/v1/things/fields'] as
       { get?: { security?: object[]; 'x-required-access'?: object } } | undefined;
@@ -502,12 +505,12 @@ describe('the OpenAPI document', () => {
   });
 });
 
-describe('when a dependency is away', () => {
-  it('keys are 503 without Redis, users go on', async () => {
+describe('an unavailable dependency', () => {
+  it('returns 503 for keys without Redis and still serves users', async () => {
     await fleet.stores.redis.stop();
-    const answer = await get('/fields').set('x-api-key', apiKey.key).expect(503);
-    expect(answer.body).toMatchObject({ code: 'service_unavailable' });
-    expect(Number(answer.headers['retry-after'])).toBeGreaterThanOrEqual(1);
+    const response = await get('/fields').set('x-api-key', apiKey.key).expect(503);
+    expect(response.body).toMatchObject({ code: 'service_unavailable' });
+    expect(Number(response.headers['retry-after'])).toBeGreaterThanOrEqual(1);
     expect((await get('/fields').set('x-api-key', 'guess').expect(503)).body.code).toBe('service_unavailable');
     await get('/me').set('authorization', bearer()).expect(200);
     await fleet.stores.redis.start();
@@ -515,7 +518,7 @@ describe('when a dependency is away', () => {
     expect(dispatcher.get(RedisConnections).shared.status).toBe('ready');
   });
 
-  it('identity silent for thirty seconds is 503 for users and keys, until it is heard again', async () => {
+  it('returns 503 for users and keys after thirty seconds without a heartbeat of identity', async () => {
     await get('/me').set('authorization', bearer()).expect(200);
     await fleet.end(identity);
     await get('/me').set('authorization', bearer()).expect(200);
@@ -527,38 +530,38 @@ describe('when a dependency is away', () => {
     await eventually(() => get('/me').set('authorization', bearer()).expect(200));
   });
 
-  it('what was cached before NATS was gone is not trusted after it', async () => {
+  it('discards cached snapshots after a reconnect to NATS', async () => {
     await get('/me').set('authorization', bearer()).expect(200);
     await fleet.nats.stop();
-    people.set('11111111-1111-4111-8111-111111111111', snapshot({ partnerId, userStatus: 'disabled' }));
+    snapshots.set('11111111-1111-4111-8111-111111111111', snapshot({ partnerId, userStatus: 'disabled' }));
     await fleet.nats.start();
     await eventually(() => get('/me').set('authorization', bearer()).expect(401));
   });
 });
 
-describe('a start', () => {
-  it('is refused when routes do not say who may enter, naming each', async () => {
+describe('the start', () => {
+  it('fails and names each route without valid access', async () => {
     @Controller('closed')
     class ClosedController {
       @Get()
       none() {
-        return 'nobody';
+        return 'unreachable';
       }
       @Get('two')
       @Public()
       @SignedIn()
       two() {
-        return 'who knows';
+        return 'unreachable';
       }
       @Get('agent')
       @AgentToken()
       agent() {
-        return 'nobody looks agents up';
+        return 'unreachable';
       }
     }
     const start = fleet.service('provisioning', { controllers: [ClosedController] });
     await expect(start).rejects.toThrow(
-      /ClosedController\.none has no door[^]*ClosedController\.two has 2 doors[^]*no AGENT_SOURCE is provided/,
+      /ClosedController\.none has no access decorator[^]*ClosedController\.two has 2 access decorators[^]*no AGENT_SOURCE is provided/,
     );
   });
 });

@@ -2,20 +2,20 @@ import type { AccessResolveRequest, AccessSnapshot, OrganizationState, ResolvedK
 import type { OutboxTransaction } from '@rmm/messaging';
 import type { KeyObject } from 'node:crypto';
 
-/** Where snapshots come from. Identity provides its own; others ask it by RPC. */
+/** Source of access snapshots. Identity provides its own; the other services call identity by RPC. */
 export interface AccessSource {
   /** @returns null when the user or the session is unknown */
   resolve(request: AccessResolveRequest): Promise<AccessSnapshot | null>;
 }
 
-/** Provide an `AccessSource` under this token anywhere in the app to replace the RPC. */
+/** Provide an `AccessSource` under this token, in any module of the application, to replace the RPC. */
 export const ACCESS_SOURCE = Symbol('ACCESS_SOURCE');
 
-/** The public keys that tokens may be signed with. */
+/** Public keys that verify the signatures of access tokens. */
 export interface VerificationKeys {
   /**
    * @returns the ES256 public key, or null when no such key is in use
-   * @throws UnavailableError  when that cannot be known now
+   * @throws UnavailableError  when the keys cannot be read
    */
   find(kid: string): Promise<KeyObject | null>;
 }
@@ -23,15 +23,16 @@ export interface VerificationKeys {
 /** Provide `VerificationKeys` under this token to replace the JWKS of identity (identity itself does). */
 export const VERIFICATION_KEYS = Symbol('VERIFICATION_KEYS');
 
-/** Where key records come from. Credentials provides its own; others ask it by RPC. */
+/** Source of key records. Credentials provides its own; the other services call credentials by RPC. */
 export interface KeySource {
+  /** @returns null when no key has this hash */
   resolve(keyHash: Buffer): Promise<ResolvedKey | null>;
 }
 
 /** Provide a `KeySource` under this token to replace the RPC (credentials does). */
 export const KEY_SOURCE = Symbol('KEY_SOURCE');
 
-/** The record behind an agent token. */
+/** The record of an agent token. */
 export interface AgentRecord {
   agentId: string;
   deviceId: string;
@@ -40,24 +41,25 @@ export interface AgentRecord {
   siteId: string | null;
 }
 
+/** Source of agent records. */
 export interface AgentSource {
-  /** @returns null when no living agent has this token */
+  /** @returns null when no active agent has this token */
   findByTokenHash(tokenHash: Buffer): Promise<AgentRecord | null>;
 }
 
 /** Provide an `AgentSource` under this token where `@AgentToken()` routes exist (provisioning). */
 export const AGENT_SOURCE = Symbol('AGENT_SOURCE');
 
-/** Where the directory learns of organizations it does not hold. */
+/** Source of organizations that the directory table does not contain. */
 export interface OrganizationSource {
-  /** Those that exist, soft-deleted ones included. */
+  /** Returns the organizations that exist, including soft-deleted ones. */
   get(orgIds: readonly string[]): Promise<OrganizationState[]>;
 }
 
-/** Provide an `OrganizationSource` under this token to answer from own tables (provisioning); no directory table then. */
+/** Provide an `OrganizationSource` under this token to read own tables (provisioning) instead of the directory table. */
 export const ORGANIZATION_SOURCE = Symbol('ORGANIZATION_SOURCE');
 
-/** Told of changes to the directory of organizations, in the transaction that takes them in. */
+/** Notified of changes of the organization directory, in the transaction that stores them. */
 export interface OrganizationListener {
   organizationChanged(tx: OutboxTransaction, organization: OrganizationState): Promise<void>;
 }

@@ -2,7 +2,7 @@ import type { AccessSnapshot } from '@rmm/contracts';
 import type { UserCaller } from '../src/callers/caller.js';
 import { AccessEntry } from '../src/snapshots/access-entry.js';
 
-/** A snapshot of an ordinary partner admin, changed as a spec needs it. */
+/** Builds the snapshot of a partner admin with the given changes. */
 export function snapshot(changes: Partial<AccessSnapshot> = {}): AccessSnapshot {
   return {
     userId: '11111111-1111-4111-8111-111111111111',

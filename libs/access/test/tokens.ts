@@ -15,7 +15,7 @@ export function signingKey(kid = 'key-1'): SigningKey {
   return { kid, ...generateKeyPairSync('ec', { namedCurve: 'P-256' }) };
 }
 
-/** As it stands in a JWKS. */
+/** Returns the public key as a JWKS lists it. */
 export const publicJwk = ({ kid, publicKey }: SigningKey) => ({
   ...publicKey.export({ format: 'jwk' }),
   kid,
@@ -25,14 +25,14 @@ export const publicJwk = ({ kid, publicKey }: SigningKey) => ({
 
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** Any header and payload, signed. */
+/** Signs any header and payload. */
 export function signed(key: SigningKey, header: object, payload: object): string {
   const body = `${part({ alg: 'ES256', typ: 'JWT', kid: key.kid, ...header })}.${part(payload)}`;
   const signature = sign('sha256', Buffer.from(body), { key: key.privateKey, dsaEncoding: 'ieee-p1363' });
   return `${body}.${signature.toString('base64url')}`;
 }
 
-/** The claims of `snapshot()`, issued at `nowMs` for 15 minutes. */
+/** Returns the claims that match `snapshot()`, issued at `nowMs` for 15 minutes. */
 export function claims(nowMs: number, changes: Partial<AccessTokenClaims> = {}): AccessTokenClaims {
   const iat = Math.floor(nowMs / 1_000);
   return {

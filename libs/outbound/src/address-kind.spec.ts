@@ -71,9 +71,9 @@ describe('addressKind', () => {
     ['64:ff9b::8.8.8.8', 'NAT64'],
     ['2002:808:808::1', '6to4'],
     ['2001:0:808:808::f7f7:f7f7', 'Teredo'],
-  ])('%s is judged by the public address inside (%s)', (address) => expect(addressKind(address)).toBe('public'));
+  ])('%s is classified by its embedded public address (%s)', (address) => expect(addressKind(address)).toBe('public'));
 
-  it('lets configured ranges through, mapped forms included, and nothing beside them', () => {
+  it('allows configured ranges, also in mapped form, and nothing else', () => {
     const extra = [ipaddr.parseCIDR('127.0.0.0/8')];
     expect(addressKind('127.0.0.1', extra)).toBe('extra');
     expect(addressKind('::ffff:127.0.0.1', extra)).toBe('extra');

@@ -7,7 +7,7 @@ const withLoopback = new AddressRules({ isHosted: false, extraAllowedCidrs: ['12
 const HTTPS = new URL('https://a.example/');
 const HTTP = new URL('http://a.example/');
 
-const reasons = (verdict: { allowed: boolean; reasons?: string[] }) => (verdict.allowed ? [] : verdict.reasons);
+const reasons = (check: { allowed: boolean; reasons?: string[] }) => (check.allowed ? [] : check.reasons);
 
 describe('checkUrl', () => {
   it.each([
@@ -21,7 +21,7 @@ describe('checkUrl', () => {
     'https://',
     'https://[fe80::1%25eth0]/',
     'https://exa mple.com/',
-  ])('refuses %p everywhere', (url) => {
+  ])('refuses %p in every deployment', (url) => {
     expect(hosted.checkUrl(url).allowed).toBe(false);
     expect(withLoopback.checkUrl(url).allowed).toBe(false);
   });
@@ -33,7 +33,7 @@ describe('checkUrl', () => {
     'https://ⓛocalhost/',
     'https://printer.local/',
     'https://printer.local./',
-  ])('refuses the name of %s everywhere', (url) => {
+  ])('refuses the name of %s in every deployment', (url) => {
     expect(hosted.checkUrl(url).allowed).toBe(false);
     expect(selfHosted.checkUrl(url).allowed).toBe(false);
     expect(withLoopback.checkUrl(url).allowed).toBe(false);
@@ -56,27 +56,27 @@ describe('checkUrl', () => {
     'https://127.0.0.1:8443/',
     'https://169.254.169.254/latest/meta-data',
     'https://[fd00:ec2::254]/',
-  ])('sees through the spelling of %s', (url) => {
-    const verdict = hosted.checkUrl(url);
-    expect(verdict.allowed).toBe(false);
+  ])('recognizes the notation of %s', (url) => {
+    const check = hosted.checkUrl(url);
+    expect(check.allowed).toBe(false);
     expect(selfHosted.checkUrl(url).allowed).toBe(false);
   });
 
-  it('takes https to a public name or address, any port but 0', () => {
+  it('allows https to a public name or address on any port except 0', () => {
     expect(hosted.checkUrl('https://hooks.example.com:6379/a?b=c#d')).toMatchObject({ allowed: true, literal: null });
     expect(hosted.checkUrl('https://8.8.8.8/')).toMatchObject({ allowed: true, literal: '8.8.8.8' });
     expect(hosted.checkUrl('https://[2606:4700::1111]/')).toMatchObject({ allowed: true, literal: '2606:4700::1111' });
     expect(reasons(hosted.checkUrl('https://example.com:0/'))).toEqual(['port 0 is not a port']);
   });
 
-  it('takes the host from the parsed URL where a back-slash hides it', () => {
-    const verdict = selfHosted.checkUrl('https://good.example\\@127.0.0.1/');
-    expect(verdict).toMatchObject({ allowed: true, url: { hostname: 'good.example' } });
+  it('checks the host of the parsed URL after a backslash', () => {
+    const check = selfHosted.checkUrl('https://good.example\\@127.0.0.1/');
+    expect(check).toMatchObject({ allowed: true, url: { hostname: 'good.example' } });
   });
 
   it('drops the fragment and the final dot', () => {
-    const verdict = hosted.checkUrl('https://hooks.example.com./a?b=c#d');
-    expect(verdict.allowed && verdict.url.href).toBe('https://hooks.example.com/a?b=c');
+    const check = hosted.checkUrl('https://hooks.example.com./a?b=c#d');
+    expect(check.allowed && check.url.href).toBe('https://hooks.example.com/a?b=c');
   });
 
   it.each(['https://a..b/', 'https://-a.example.com/', `https://${'a'.repeat(64)}.example.com/`])(
@@ -84,7 +84,7 @@ describe('checkUrl', () => {
     (url) => expect(reasons(hosted.checkUrl(url))).toEqual(['the host is not a valid name']),
   );
 
-  it('keeps private targets and names of local networks for self-hosted fleets', () => {
+  it('allows private targets and local names in self-hosted deployments only', () => {
     for (const url of [
       'https://10.0.0.1/',
       'https://[fd12::1]/',
@@ -98,7 +98,7 @@ describe('checkUrl', () => {
     }
   });
 
-  it('takes plain http for private literals of self-hosted fleets only', () => {
+  it('allows http to private addresses in self-hosted deployments only', () => {
     expect(reasons(selfHosted.checkUrl('http://8.8.8.8/'))).toEqual([
       'plain http is allowed for private addresses only',
     ]);
@@ -110,24 +110,24 @@ describe('checkUrl', () => {
   });
 });
 
-describe('judgeAddresses', () => {
-  it('refuses a name without an answer', () => {
-    expect(reasons(hosted.judgeAddresses(HTTPS, []))).toEqual(['the host has no address']);
+describe('checkAddresses', () => {
+  it('refuses a name without addresses', () => {
+    expect(reasons(hosted.checkAddresses(HTTPS, []))).toEqual(['the host has no address']);
   });
 
-  it('refuses all answers when one is bad', () => {
-    expect(hosted.judgeAddresses(HTTPS, ['8.8.8.8', '2606:4700::1111']).allowed).toBe(true);
-    expect(hosted.judgeAddresses(HTTPS, ['8.8.8.8', '127.0.0.1']).allowed).toBe(false);
-    expect(hosted.judgeAddresses(HTTPS, ['8.8.8.8', '10.0.0.1']).allowed).toBe(false);
-    expect(selfHosted.judgeAddresses(HTTPS, ['8.8.8.8', '10.0.0.1']).allowed).toBe(true);
+  it('refuses the URL when one address is forbidden', () => {
+    expect(hosted.checkAddresses(HTTPS, ['8.8.8.8', '2606:4700::1111']).allowed).toBe(true);
+    expect(hosted.checkAddresses(HTTPS, ['8.8.8.8', '127.0.0.1']).allowed).toBe(false);
+    expect(hosted.checkAddresses(HTTPS, ['8.8.8.8', '10.0.0.1']).allowed).toBe(false);
+    expect(selfHosted.checkAddresses(HTTPS, ['8.8.8.8', '10.0.0.1']).allowed).toBe(true);
   });
 
-  it('takes plain http only when every answer is private', () => {
-    expect(selfHosted.judgeAddresses(HTTP, ['10.0.0.1', 'fd12::1']).allowed).toBe(true);
-    expect(selfHosted.judgeAddresses(HTTP, ['10.0.0.1', '8.8.8.8']).allowed).toBe(false);
+  it('allows http only when every address is private', () => {
+    expect(selfHosted.checkAddresses(HTTP, ['10.0.0.1', 'fd12::1']).allowed).toBe(true);
+    expect(selfHosted.checkAddresses(HTTP, ['10.0.0.1', '8.8.8.8']).allowed).toBe(false);
   });
 
-  it('names no address in its reasons', () => {
-    expect(JSON.stringify(hosted.judgeAddresses(HTTP, ['10.11.12.13', '127.0.0.1']))).not.toMatch(/10\.11|127\.0/);
+  it('returns reasons without addresses', () => {
+    expect(JSON.stringify(hosted.checkAddresses(HTTP, ['10.11.12.13', '127.0.0.1']))).not.toMatch(/10\.11|127\.0/);
   });
 });

@@ -2,16 +2,16 @@ import { isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { addressKind, type AddressRange } from './address-kind.js';
 
-/** Allowed, or why not, in words a tenant may read: they never name an address of ours. */
-export type Verdict = { allowed: true } | { allowed: false; reasons: string[] };
+/** Result of a check. The reasons may be shown to the tenant; they contain no address of our network. */
+export type AddressCheck = { allowed: true } | { allowed: false; reasons: string[] };
 
-/** What can be said of a URL without asking DNS. */
-export type UrlVerdict =
+/** Result of checking a URL without DNS. */
+export type UrlCheck =
   | {
       allowed: true;
       /** Parsed and normalized: no fragment, no final dot on the host. */
       url: URL;
-      /** The address the host spells, or null where it is a name that must be resolved. */
+      /** The address that the host is written as, or null when it is a name that must be resolved. */
       literal: string | null;
     }
   | { allowed: false; reasons: string[] };
@@ -19,83 +19,79 @@ export type UrlVerdict =
 export interface AddressRulesOptions {
   /** Hosted rules: HTTPS only and no private destination. */
   isHosted: boolean;
-  /** CIDRs or addresses let through for tests and local trials, plain http included (`OUTBOUND_EXTRA_ALLOWED_CIDRS`). */
+  /** CIDRs or addresses to allow in tests and local trials, also over http (`OUTBOUND_EXTRA_ALLOWED_CIDRS`). */
   extraAllowedCidrs?: readonly string[];
 }
 
 const MAX_HOST_LENGTH = 253;
 const LABEL = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
-/** Reserved for local networks and clusters (`.cluster.local` is under `.local`); hosted, they can only be ours. */
+/** Suffixes of local networks and clusters (`.cluster.local` is under `.local`): in a hosted deployment, our own. */
 const LOCAL_SUFFIXES = ['.internal', '.home.arpa', '.lan', '.localdomain', '.svc'];
 
 /**
- * Which URLs a tenant may make us call.
- * The host is always judged after parsing, so that every spelling of an address is caught.
- * @see SPEC.md 8, CONTRACT.md 7
+ * Decides which URLs of tenants may be called. The host is checked after URL parsing, which normalizes every notation
+ * of an address.
  */
 export class AddressRules {
-  readonly #isHosted: boolean;
-  readonly #extraAllowed: readonly AddressRange[];
+  readonly isHosted: boolean;
+  private readonly extraAllowed: readonly AddressRange[];
 
   /** @throws Error  when a CIDR does not parse */
   constructor({ isHosted, extraAllowedCidrs = [] }: AddressRulesOptions) {
-    this.#isHosted = isHosted;
-    this.#extraAllowed = extraAllowedCidrs.map(rangeOf);
+    this.isHosted = isHosted;
+    this.extraAllowed = extraAllowedCidrs.map(rangeOf);
   }
 
-  get isHosted(): boolean {
-    return this.#isHosted;
-  }
-
-  /** Scheme, port, name and, where the host is an address, that address. */
-  checkUrl(text: string): UrlVerdict {
+  /** Checks scheme, port and name and, when the host is an address, that address. */
+  checkUrl(text: string): UrlCheck {
     const url = parsed(text);
     if (url === null) return refused('it is not a valid URL');
     if (url.protocol !== 'https:' && url.protocol !== 'http:') return refused('only https is allowed');
     if (url.port === '0') return refused('port 0 is not a port');
-    // Each setter parses anew, and this runs before every attempt.
+    // The setter parses the URL again, and this runs before every attempt.
     if (url.hash !== '') url.hash = '';
     const literal = literalOf(url.hostname);
     if (literal !== null) {
-      const verdict = this.judgeAddresses(url, [literal]);
-      return verdict.allowed ? { allowed: true, url, literal } : verdict;
+      const check = this.checkAddresses(url, [literal]);
+      return check.allowed ? { allowed: true, url, literal } : check;
     }
     const name = url.hostname.endsWith('.') ? url.hostname.slice(0, -1) : url.hostname;
-    // Before it is written back: the setter would read `127.0.0.1.`, left of two dots, as an address again.
-    const reason = this.#refuseName(name);
+    // Checked before it is assigned: the setter would parse `127.0.0.1.` (from a host with two final dots) as an address.
+    const reason = this.refuseName(name);
     if (reason) return refused(reason);
     if (name !== url.hostname) url.hostname = name;
-    // What may be plain http is known once the name is resolved; a hosted deployment needs no answer for that.
-    if (url.protocol === 'http:' && this.#isHosted && this.#extraAllowed.length === 0) {
+    // http may be allowed once the name is resolved, but never in a hosted deployment without extra ranges.
+    if (url.protocol === 'http:' && this.isHosted && this.extraAllowed.length === 0) {
       return refused('only https is allowed');
     }
     return { allowed: true, url, literal };
   }
 
   /**
-   * @param addresses  every answer for the host; one bad answer refuses them all
+   * Checks the addresses of a host.
+   * @param addresses  every address that the name resolves to; one forbidden address refuses the URL
    */
-  judgeAddresses(url: URL, addresses: readonly string[]): Verdict {
+  checkAddresses(url: URL, addresses: readonly string[]): AddressCheck {
     if (addresses.length === 0) return refused('the host has no address');
-    const kinds = addresses.map((address) => addressKind(address, this.#extraAllowed));
+    const kinds = addresses.map((address) => addressKind(address, this.extraAllowed));
     const reasons = new Set<string>();
     if (kinds.includes('blocked')) reasons.add('the host is in a blocked address range');
-    if (this.#isHosted && kinds.includes('private')) reasons.add('the host is in a private address range');
+    if (this.isHosted && kinds.includes('private')) reasons.add('the host is in a private address range');
     const isPlain = url.protocol === 'http:';
-    if (isPlain && this.#isHosted && kinds.some((kind) => kind !== 'extra')) reasons.add('only https is allowed');
-    if (isPlain && !this.#isHosted && kinds.includes('public')) {
+    if (isPlain && this.isHosted && kinds.some((kind) => kind !== 'extra')) reasons.add('only https is allowed');
+    if (isPlain && !this.isHosted && kinds.includes('public')) {
       reasons.add('plain http is allowed for private addresses only');
     }
     return reasons.size === 0 ? { allowed: true } : { allowed: false, reasons: [...reasons] };
   }
 
-  #refuseName(host: string): string | null {
+  private refuseName(host: string): string | null {
     if (host === 'localhost' || host.endsWith('.localhost')) return 'localhost is not allowed';
     if (host === 'local' || host.endsWith('.local')) return 'names under .local are not allowed';
     if (host.length > MAX_HOST_LENGTH || !host.split('.').every((label) => LABEL.test(label))) {
       return 'the host is not a valid name';
     }
-    if (!this.#isHosted) return null;
+    if (!this.isHosted) return null;
     if (!host.includes('.')) return 'the host must be a full domain name';
     return LOCAL_SUFFIXES.some((suffix) => host.endsWith(suffix)) ? 'names of local networks are not allowed' : null;
   }
@@ -109,7 +105,7 @@ function parsed(text: string): URL | null {
   }
 }
 
-/** A bare address is a range of one. */
+/** Parses a CIDR, or an address as a range of one. */
 function rangeOf(cidr: string): AddressRange {
   if (cidr.includes('/')) return ipaddr.parseCIDR(cidr);
   return ipaddr.parseCIDR(`${cidr}/${cidr.includes(':') ? 128 : 32}`);
@@ -117,7 +113,7 @@ function rangeOf(cidr: string): AddressRange {
 
 function literalOf(hostname: string): string | null {
   if (hostname.startsWith('[')) return hostname.slice(1, -1);
-  // Not ipaddr.js, which throws and catches on the way to a no: twelve microseconds for each name.
+  // Not by ipaddr.js, which throws and catches internally for a name: 12 microseconds each.
   return isIPv4(hostname) ? hostname : null;
 }
 

@@ -24,14 +24,18 @@ interface Case {
 const CASES: Case[] = [
   { shows: 'a good one', identity: (ca) => ca.issue({ host: HOST }), outcome: 204 },
   { shows: 'a good one for an address', host: '127.0.0.1', identity: (ca) => ca.issue(LITERAL), outcome: 204 },
-  { shows: 'a good one for all names beside it', identity: (ca) => ca.issue({ host: '*.example.com' }), outcome: 204 },
+  {
+    shows: 'a good one for all names additional it',
+    identity: (ca) => ca.issue({ host: '*.example.com' }),
+    outcome: 204,
+  },
   {
     shows: 'a self-signed one',
     identity: () => selfSigned({ host: HOST }),
     outcome: 'DEPTH_ZERO_SELF_SIGNED_CERT',
   },
   {
-    shows: 'one of an authority that nobody trusts',
+    shows: 'one of an untrusted authority',
     identity: (_ca, unknown) => unknown.issue({ host: HOST }),
     outcome: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
   },
@@ -75,9 +79,9 @@ const CASES: Case[] = [
 
 /**
  * The receivers are ours, the sender is the built code in a process of its own: Node reads whom to trust at its start.
- * Verification stands even where the environment says otherwise.
+ * Verification stays on even when the environment turns it off.
  */
-describe('a receiver that shows', () => {
+describe('a receiver with', () => {
   const receivers = new Receivers();
   const folder = mkdtempSync(path.join(tmpdir(), 'outbound-'));
   const received: string[] = [];
@@ -131,7 +135,7 @@ describe('a receiver that shows', () => {
     },
   );
 
-  it('none at all makes the attempt end as TLS does', async () => {
+  it('no certificate fails the request as TLS error', async () => {
     const port = await receivers.http((_request, response) => response.end());
     const outbound = new Outbound({ isHosted: true, extraAllowedCidrs: ['127.0.0.1'] });
     const attempt = outbound.post({ url: `https://127.0.0.1:${port}/`, timeoutMs: 10_000, maxResponseBytes: 100 });
@@ -140,7 +144,7 @@ describe('a receiver that shows', () => {
     await receivers.drain();
   });
 
-  it('a good one gets nothing from a process that was not told of its authority', async () => {
+  it('a valid certificate fails in a process that does not know its authority', async () => {
     const authority = await Authority.create('Ours');
     const port = await listen(await authority.issue({ host: HOST }), 0);
     const resolver = { resolve: () => Promise.resolve(['127.0.0.1']) };

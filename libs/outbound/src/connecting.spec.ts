@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { leadAstray, recordDials } from '../test/dials.js';
+import { redirectConnections, recordDials } from '../test/dials.js';
 import { Receivers } from '../test/receivers.js';
 import { ConnectionPools, DEFAULT_POOL_LIMITS } from './connection-pools.js';
 import { exchange } from './exchange.js';
@@ -30,7 +30,7 @@ describe('connecting', () => {
 
   describe('redirects', () => {
     it.each([300, 301, 302, 303, 305, 307, 308].flatMap((status) => LOCATIONS.map((to) => [status, to] as const)))(
-      '%i to %s is an answer',
+      '%i to %s is an reply',
       async (status, location) => {
         let requests = 0;
         const port = await receivers.http((_request, response) => {
@@ -42,7 +42,7 @@ describe('connecting', () => {
       },
     );
 
-    it.each(['refresh', 'content-location', 'link', 'alt-svc'])('a header %s leads nowhere', async (name) => {
+    it.each(['refresh', 'content-location', 'link', 'alt-svc'])('ignores the response header %s', async (name) => {
       const port = await receivers.http((_request, response) => {
         response.writeHead(200, { [name]: 'h2="10.0.0.1:443"; <http://10.0.0.1/>; url=http://10.0.0.1/' }).end('ok');
       });
@@ -53,10 +53,10 @@ describe('connecting', () => {
     });
   });
 
-  describe('detours', () => {
+  describe('proxies and headers', () => {
     const PROXY_VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'http_proxy', 'https_proxy', 'all_proxy'];
 
-    it.each(['http', 'https'])('takes no proxy from the environment for %s', async (scheme) => {
+    it.each(['http', 'https'])('ignores proxy variables for %s', async (scheme) => {
       const kept = PROXY_VARIABLES.map((name) => [name, process.env[name]] as const);
       for (const name of PROXY_VARIABLES) process.env[name] = 'http://127.0.0.1:1';
       const dials = recordDials();
@@ -73,7 +73,7 @@ describe('connecting', () => {
       }
     });
 
-    it('offers HTTP/1.1 and nothing else, and names the host in TLS', async () => {
+    it('offers HTTP/1.1 only and sends the host name in TLS', async () => {
       let hello: Buffer = Buffer.alloc(0);
       const port = await receivers.tcp((socket) => {
         socket.once('data', (chunk: Buffer) => {
@@ -91,7 +91,7 @@ describe('connecting', () => {
       expect(hello.includes('\x00\x11hooks.example.com')).toBe(true);
     });
 
-    it.each(['Host', 'host', 'HOST', 'hOsT'])('takes the header Host from the URL, not from %s', async (name) => {
+    it.each(['Host', 'host', 'HOST', 'hOsT'])('sends Host from the URL instead of %s', async (name) => {
       let seen: IncomingMessage | undefined;
       const port = await receivers.http((request, response) => {
         seen = request;
@@ -121,20 +121,20 @@ describe('connecting', () => {
     });
   });
 
-  describe('answers', () => {
-    it.each([999, 1_000])('keeps %i bytes whole', async (length) => {
+  describe('responses', () => {
+    it.each([999, 1_000])('returns %i bytes completely', async (length) => {
       const port = await receivers.http((_request, response) => response.end('x'.repeat(length)));
       const response = await outboundWith().post({ url: `http://127.0.0.1:${port}/`, ...LIMITS });
       expect([response.body.length, response.truncated]).toEqual([length, false]);
     });
 
-    it('cuts one byte more', async () => {
+    it('truncates one byte more', async () => {
       const port = await receivers.http((_request, response) => response.end('x'.repeat(1_001)));
       const response = await outboundWith().post({ url: `http://127.0.0.1:${port}/`, ...LIMITS });
       expect([response.body.length, response.truncated]).toEqual([1_000, true]);
     });
 
-    it('unpacks nothing', async () => {
+    it('does not decompress', async () => {
       const packed = Buffer.from('1f8b080000000000000003', 'hex');
       const port = await receivers.http((_request, response) =>
         response.writeHead(200, { 'content-encoding': 'gzip' }).end(packed),
@@ -150,19 +150,19 @@ describe('connecting', () => {
       ['two lengths', 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab', ''],
       ['a chunk without a size', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n', ''],
       ['less than it promised', 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nab', ''],
-    ])('fails on %s', async (_what, answer, text) => {
-      const port = await receivers.tcp((socket) => socket.once('data', () => socket.end(answer)));
+    ])('fails on %s', async (_what, reply, text) => {
+      const port = await receivers.tcp((socket) => socket.once('data', () => socket.end(reply)));
       const attempt = outboundWith().post({ url: `http://127.0.0.1:${port}/`, ...LIMITS });
       await expect(attempt).rejects.toThrow(OutboundFailed);
       await expect(attempt).rejects.toThrow(text);
     });
   });
 
-  describe('kept connections', () => {
+  describe('kept-alive connections', () => {
     /** Answers with the address it was reached on, so that a spec sees which connection was used. */
     const reached = () => receivers.http((request, response) => response.end(request.socket.localAddress), '0.0.0.0');
 
-    it('carry nothing once the name no longer has their address', async () => {
+    it('are not used when the name no longer has their address', async () => {
       const port = await reached();
       const resolver = answering(['127.0.0.1', '127.0.0.2'], ['127.0.0.2'], ['127.0.0.2', '127.0.0.3'], ['127.0.0.3']);
       const outbound = outboundWith({ resolver });
@@ -193,12 +193,12 @@ describe('connecting', () => {
       },
     );
 
-    it('finish what they carry when the name moves away meanwhile', async () => {
+    it('complete running requests when the name changes meanwhile', async () => {
       const waiting: (() => void)[] = [];
       const port = await receivers.http((request, response) => {
-        const answer = () => response.end(request.socket.localAddress);
-        if (request.url === '/slow') waiting.push(answer);
-        else answer();
+        const reply = () => response.end(request.socket.localAddress);
+        if (request.url === '/slow') waiting.push(reply);
+        else reply();
       }, '0.0.0.0');
       const outbound = outboundWith({ resolver: answering(['127.0.0.1'], ['127.0.0.2']) });
       const post = (path: string) => outbound.post({ url: `http://hooks.example.com:${port}${path}`, ...LIMITS });
@@ -209,7 +209,7 @@ describe('connecting', () => {
       expect((await slow).body.toString()).toBe('127.0.0.1');
     });
 
-    it('belong to one origin, although names share an address', async () => {
+    it('are not shared by origins with the same address', async () => {
       const hostsBySocket = new Map<Socket, Set<string | undefined>>();
       const port = await receivers.http((request, response) => {
         const hosts = hostsBySocket.get(request.socket) ?? new Set();
@@ -227,15 +227,15 @@ describe('connecting', () => {
     });
   });
 
-  describe('an address that was not vetted', () => {
-    it('is left at once when a connection arrives there', async () => {
+  describe('an unchecked address', () => {
+    it('is disconnected at once when a connection leads to it', async () => {
       let bytes = 0;
       const port = await receivers.tcp((socket) => socket.on('data', (chunk) => (bytes += chunk.length)), '0.0.0.0');
-      const astray = leadAstray('127.0.0.2');
+      const astray = redirectConnections('127.0.0.2');
       try {
         const outbound = outboundWith({ resolver: answering(['127.0.0.1']) });
         await expect(outbound.post({ url: `http://hooks.example.com:${port}/`, ...LIMITS })).rejects.toThrow(
-          new UnsafeAddress(['the connection would reach an address that was not vetted']).message,
+          new UnsafeAddress(['the connection would use an address that was not checked']).message,
         );
         await expect(outbound.post({ url: `http://127.0.0.1:${port}/`, ...LIMITS })).rejects.toThrow(UnsafeAddress);
       } finally {
@@ -244,11 +244,11 @@ describe('connecting', () => {
       expect(bytes).toBe(0);
     });
 
-    it('is not dialled when the origin spells it, whatever the verdict was about', async () => {
+    it('is not dialled when the origin is that address', async () => {
       const dials = recordDials();
       const pools = new ConnectionPools(DEFAULT_POOL_LIMITS, () => 0);
       const send = (origin: string) =>
-        exchange(pools.take(origin, ['8.8.8.8']), { path: '/', method: 'GET' }, { ...LIMITS, remainingMs: 2_000 });
+        exchange(pools.acquire(origin, ['8.8.8.8']), { path: '/', method: 'GET' }, { ...LIMITS, remainingMs: 2_000 });
       await expect(send('http://127.0.0.1')).rejects.toThrow(UnsafeAddress);
       await expect(send('https://[::1]')).rejects.toThrow(UnsafeAddress);
       await expect(send('http://8.8.8.8')).rejects.toThrow(OutboundFailed);

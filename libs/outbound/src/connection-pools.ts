@@ -7,11 +7,11 @@ import { UnsafeAddress } from './outbound.errors.js';
 export interface PoolLimits {
   /** Connections to one origin. */
   connectionsPerOrigin: number;
-  /** Origins kept open; the one unused for longest goes first. */
+  /** Origins with open connections; the least recently used one is closed first. */
   maxOrigins: number;
-  /** A pool is replaced after this, so that a moved name is followed, in milliseconds. */
+  /** A pool is replaced after this time, so that a changed DNS record takes effect, in milliseconds. */
   maxLifetimeMs: number;
-  /** An idle connection is closed after this, in milliseconds. */
+  /** An idle connection is closed after this time, in milliseconds. */
   keepAliveMs: number;
   /** TCP and TLS together, in milliseconds. */
   connectTimeoutMs: number;
@@ -27,18 +27,18 @@ export const DEFAULT_POOL_LIMITS: PoolLimits = {
 
 interface PinnedPool {
   pool: Pool;
-  /** The verdict it was opened on: the only addresses its connections ever go to. */
+  /** Addresses that were checked when it was opened; its connections use no other. */
   addresses: readonly string[];
   expiresAtMs: number;
 }
 
 /**
- * One pool of kept connections per origin. Its look-up answers with the vetted addresses and nothing else.
- * Pools never share: not between schemes, ports or names, although they may stand on one address.
+ * Keeps one pool of connections per origin, whose look-up returns only the checked addresses. Schemes, ports and names
+ * never share a pool, even when they resolve to the same address.
  */
 export class ConnectionPools {
-  readonly #pools = new Map<string, PinnedPool>();
-  readonly #closing = new Set<Promise<void>>();
+  private readonly pools = new Map<string, PinnedPool>();
+  private readonly closing = new Set<Promise<void>>();
 
   constructor(
     private readonly limits: PoolLimits,
@@ -46,36 +46,37 @@ export class ConnectionPools {
   ) {}
 
   /**
-   * @param addresses  the verdict this use rests on; when the pool may hold a connection to any other address,
-   *   the name has moved: it is closed behind the requests it still carries, and a new one is opened
+   * Returns the pool of an origin.
+   * @param addresses  the addresses that were checked for this request; when the pool may have a connection to another
+   *   one, it is closed after its running requests and a new pool is opened
    */
-  take(origin: string, addresses: readonly string[]): Pool {
-    let entry = this.#pools.get(origin);
+  acquire(origin: string, addresses: readonly string[]): Pool {
+    let entry = this.pools.get(origin);
     if (entry && (entry.expiresAtMs <= this.nowMs() || !isSubset(entry.addresses, addresses))) {
-      this.#retire(origin, entry);
+      this.retire(origin, entry);
       entry = undefined;
     }
-    if (entry) this.#pools.delete(origin);
-    else entry = this.#open(origin, addresses);
-    this.#pools.set(origin, entry);
-    this.#evict();
+    if (entry) this.pools.delete(origin);
+    else entry = this.open(origin, addresses);
+    this.pools.set(origin, entry);
+    this.evict();
     return entry.pool;
   }
 
-  /** Ends when every exchange in flight has ended. */
+  /** Closes all pools after their running requests have ended. */
   async close(): Promise<void> {
-    for (const [origin, entry] of this.#pools) this.#retire(origin, entry);
-    await Promise.all(this.#closing);
+    for (const [origin, entry] of this.pools) this.retire(origin, entry);
+    await Promise.all(this.closing);
   }
 
-  #open(origin: string, addresses: readonly string[]): PinnedPool {
+  private open(origin: string, addresses: readonly string[]): PinnedPool {
     const pool = new Pool(origin, {
       connections: this.limits.connectionsPerOrigin,
       pipelining: 1,
       allowH2: false,
       keepAliveTimeout: this.limits.keepAliveMs,
       keepAliveMaxTimeout: this.limits.keepAliveMs,
-      // The caller keeps one deadline over the whole exchange; these would restart with every byte.
+      // `exchange` has one time limit for everything; these would restart with every byte.
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: pinnedConnector(addresses, this.limits.connectTimeoutMs),
@@ -83,42 +84,42 @@ export class ConnectionPools {
     return { pool, addresses, expiresAtMs: this.nowMs() + this.limits.maxLifetimeMs };
   }
 
-  #evict(): void {
-    for (const [origin, entry] of this.#pools) {
-      if (this.#pools.size <= this.limits.maxOrigins) return;
-      this.#retire(origin, entry);
+  private evict(): void {
+    for (const [origin, entry] of this.pools) {
+      if (this.pools.size <= this.limits.maxOrigins) return;
+      this.retire(origin, entry);
     }
   }
 
-  #retire(origin: string, { pool }: PinnedPool): void {
-    this.#pools.delete(origin);
+  private retire(origin: string, { pool }: PinnedPool): void {
+    this.pools.delete(origin);
     const closing = pool.close().catch(() => undefined);
-    this.#closing.add(closing);
-    void closing.finally(() => this.#closing.delete(closing));
+    this.closing.add(closing);
+    void closing.finally(() => this.closing.delete(closing));
   }
 }
 
-/** Connects to the pinned addresses only, and looks again at where it arrived. */
+/** Connects to the pinned addresses only, and checks the peer's address after connecting. */
 function pinnedConnector(pinned: readonly string[], timeoutMs: number): buildConnector.connector {
-  // Said here, so that no variable of the environment switches verification off.
+  // Set explicitly, so that no environment variable turns verification off.
   const rejectUnauthorized = true;
   const lookup = pinnedLookup(pinned);
   const connect = buildConnector({ timeout: timeoutMs, allowH2: false, lookup, rejectUnauthorized });
   const isPinned = (address: string) => pinned.some((one) => isSame(one, address));
   return (options, callback) => {
-    // No look-up is asked for a host that spells an address.
+    // undici looks up no host that is an address.
     if (isIP(options.hostname) !== 0 && !isPinned(options.hostname))
-      return callback(new UnsafeAddress([NOT_VETTED]), null);
+      return callback(new UnsafeAddress([NOT_CHECKED]), null);
     return connect(options, (...[error, socket]) => {
       if (error || !socket) return callback(error ?? new Error('no connection'), null);
       if (socket.remoteAddress && isPinned(socket.remoteAddress)) return callback(null, socket);
       socket.destroy();
-      return callback(new UnsafeAddress([NOT_VETTED]), null);
+      return callback(new UnsafeAddress([NOT_CHECKED]), null);
     });
   };
 }
 
-const NOT_VETTED = 'the connection would reach an address that was not vetted';
+const NOT_CHECKED = 'the connection would use an address that was not checked';
 
 type LookupCallback = (error: Error | null, address: string | LookupAddress[], family?: number) => void;
 
@@ -126,11 +127,11 @@ function pinnedLookup(pinned: readonly string[]) {
   const all = pinned.map((address) => ({ address, family: isIP(address) }));
   return (_host: string, options: LookupOptions, callback: LookupCallback): void => {
     const family = options.family === 4 || options.family === 6 ? options.family : 0;
-    const answers = all.filter((answer) => family === 0 || answer.family === family);
-    const [first] = answers;
+    const matching = all.filter((address) => family === 0 || address.family === family);
+    const [first] = matching;
     if (!first) return callback(new UnsafeAddress(['the host has no address']), []);
-    // Node asks for all of them when it may race the two families.
-    return options.all ? callback(null, answers) : callback(null, first.address, first.family);
+    // Node requests all of them when it tries both families in parallel.
+    return options.all ? callback(null, matching) : callback(null, first.address, first.family);
   };
 }
 

@@ -16,7 +16,7 @@ describe('addresses of ipaddr.js', () => {
     unicast: 'public',
     private: 'private',
     uniqueLocal: 'private',
-    // Judged by the address inside: 192.168.1.10, 31.99.69.232, and 0.0.18.52, which is none.
+    // Classified by the embedded address: 192.168.1.10, 31.99.69.232, and 0.0.18.52, which is none.
     ipv4Mapped: 'private',
     '6to4': 'public',
     rfc6052: 'blocked',
@@ -33,18 +33,18 @@ describe('addresses of ipaddr.js', () => {
   it.each(corpus<{ spelling: string; address: string | null }[]>('ipaddr.js/spellings.json'))(
     '$spelling means $address',
     ({ spelling, address }) => {
-      const verdict = selfHosted.checkUrl(`https://${spelling}/`);
-      // `10.0.0.wtf` is no address to us either, and a name that somebody may own.
-      if (address === null) expect(verdict).not.toMatchObject({ literal: expect.any(String) });
-      else if (address.startsWith('127.')) expect(verdict.allowed).toBe(false);
-      else expect(verdict).toMatchObject({ allowed: true, literal: address });
+      const check = selfHosted.checkUrl(`https://${spelling}/`);
+      // `10.0.0.wtf` is no address here either, but a valid name.
+      if (address === null) expect(check).not.toMatchObject({ literal: expect.any(String) });
+      else if (address.startsWith('127.')) expect(check.allowed).toBe(false);
+      else expect(check).toMatchObject({ allowed: true, literal: address });
       if (address !== null) expect(hosted.checkUrl(`https://${spelling}/`).allowed).toBe(false);
     },
   );
 });
 
 describe('addresses of Smokescreen', () => {
-  /** We judge embedding forms by the address inside (CONTRACT 7), and take IPv6 from 2000::/3 only. */
+  /** Embedded forms are classified by their IPv4 address, and IPv6 is allowed from 2000::/3 only. */
   const DIFFERENT: Record<string, boolean> = { '64:ff9b::808:808': true, '2002:808:808::1': true, '64:ff9c::1': false };
 
   it.each(corpus<{ address: string; expected: string }[]>('smokescreen/addresses.json'))(
@@ -57,20 +57,20 @@ describe('addresses of Smokescreen', () => {
   it.each(corpus<{ hostPort: string; host: string | null; port: number | null }[]>('smokescreen/host-ports.json'))(
     'host and port of $hostPort',
     ({ hostPort, host, port }) => {
-      const verdict = new AddressRules({
+      const check = new AddressRules({
         isHosted: false,
         extraAllowedCidrs: ['127.0.0.1', '2001:db8::/32'],
       }).checkUrl(`https://${hostPort}/`);
-      if (host === null) expect(verdict).toEqual({ allowed: false, reasons: ['it is not a valid URL'] });
+      if (host === null) expect(check).toEqual({ allowed: false, reasons: ['it is not a valid URL'] });
       else {
-        expect(verdict).toMatchObject({ allowed: true, url: { port: String(port) } });
-        expect(verdict.allowed && verdict.url.hostname).toBe(bracketed(host.replace(/\.$/, '')));
+        expect(check).toMatchObject({ allowed: true, url: { port: String(port) } });
+        expect(check.allowed && check.url.hostname).toBe(bracketed(host.replace(/\.$/, '')));
       }
     },
   );
 });
 
-describe('URLs of those who wrote such guards before', () => {
+describe('URLs of other SSRF guards', () => {
   const payloads = corpus<{ readme: string[]; cloudInstances: string[]; loopbackNames: Record<string, string> }>(
     'payloads-all-the-things/ssrf-urls.json',
   );
@@ -90,7 +90,7 @@ describe('URLs of those who wrote such guards before', () => {
     payloads.loopbackNames[host] ?? PLACES.find(([pattern]) => pattern.test(host))?.[1] ?? '',
   ];
 
-  it.each([...new Set(blocked.flatMap((url) => [url, overHttps(url)]))])('%s goes nowhere', async (url) => {
+  it.each([...new Set(blocked.flatMap((url) => [url, overHttps(url)]))])('%s is refused', async (url) => {
     const dials = recordDials();
     for (const isHosted of [true, false]) {
       const outbound = new Outbound({ isHosted, resolver: { resolve: (host) => Promise.resolve(answersOf(host)) } });

@@ -8,7 +8,7 @@ const LIMITS = { timeoutMs: 2_000, maxResponseBytes: 1_000 };
 const HTTPS = 'https://hooks.example.com/';
 const HTTP = 'http://hooks.example.com/';
 
-describe('answers of the resolver', () => {
+describe('results of the resolver', () => {
   const outbounds: Outbound[] = [];
   let dials: ReturnType<typeof recordDials>;
 
@@ -26,10 +26,10 @@ describe('answers of the resolver', () => {
     outbounds.push(outbound);
     return outbound;
   };
-  /** What became of one POST to a name with these answers: the reasons it was refused for, or where it went. */
-  const post = async (url: string, answers: string[], options: Partial<OutboundOptions> = {}) => {
+  /** Posts to a name with these addresses. Returns the reasons of the refusal, or the dialled addresses. */
+  const post = async (url: string, addresses: string[], options: Partial<OutboundOptions> = {}) => {
     dials.dialled.length = 0;
-    const outbound = outboundWith({ ...options, resolver: { resolve: () => Promise.resolve(answers) } });
+    const outbound = outboundWith({ ...options, resolver: { resolve: () => Promise.resolve(addresses) } });
     const error: unknown = await outbound.post({ url, ...LIMITS }).catch((caught: unknown) => caught);
     if (error instanceof UnsafeAddress) return { reasons: error.reasons, dialled: dials.dialled };
     expect(error).toBeInstanceOf(OutboundFailed);
@@ -42,19 +42,21 @@ describe('answers of the resolver', () => {
   const SELF = { isHosted: false };
   const EXTRA = { extraAllowedCidrs: ['127.0.0.0/8', '198.51.100.7', 'fd12::/16', '::1'] };
 
-  it.each<[what: string, url: string, options: Partial<OutboundOptions>, answers: string[], reasons: string[] | null]>([
-    ['a public answer', HTTPS, {}, ['8.8.8.8'], null],
-    ['public answers of both families', HTTPS, {}, ['8.8.8.8', '2606:4700::1111'], null],
-    ['a public IPv6 answer alone', HTTPS, {}, ['2606:4700::1111'], null],
-    ['no answer', HTTPS, {}, [], ['the host has no address']],
-    ['no answer, self-hosted', HTTPS, SELF, [], ['the host has no address']],
+  it.each<
+    [what: string, url: string, options: Partial<OutboundOptions>, addresses: string[], reasons: string[] | null]
+  >([
+    ['a public address', HTTPS, {}, ['8.8.8.8'], null],
+    ['public addresses of both families', HTTPS, {}, ['8.8.8.8', '2606:4700::1111'], null],
+    ['a public IPv6 address alone', HTTPS, {}, ['2606:4700::1111'], null],
+    ['no address', HTTPS, {}, [], ['the host has no address']],
+    ['no address, self-hosted', HTTPS, SELF, [], ['the host has no address']],
     ['an alias of loopback', HTTPS, {}, ['127.0.0.1'], BLOCKED],
     ['an alias of loopback, self-hosted', HTTPS, SELF, ['127.0.0.1'], BLOCKED],
     ['an alias of a metadata address', HTTPS, SELF, ['169.254.169.254'], BLOCKED],
     ['a metadata address inside ULA', HTTPS, SELF, ['fd00:ec2::254'], BLOCKED],
     ['a metadata address that looks public', HTTPS, SELF, ['168.63.129.16'], BLOCKED],
-    ['a private answer', HTTPS, {}, ['10.0.0.1'], PRIVATE],
-    ['a private answer, self-hosted', HTTPS, SELF, ['10.0.0.1'], null],
+    ['a private address', HTTPS, {}, ['10.0.0.1'], PRIVATE],
+    ['a private address, self-hosted', HTTPS, SELF, ['10.0.0.1'], null],
     ['good first, bad last', HTTPS, {}, ['8.8.8.8', '1.1.1.1', '127.0.0.1'], BLOCKED],
     ['bad first, good last', HTTPS, {}, ['127.0.0.1', '8.8.8.8'], BLOCKED],
     ['good IPv4, bad IPv6', HTTPS, {}, ['8.8.8.8', '::1'], BLOCKED],
@@ -63,15 +65,15 @@ describe('answers of the resolver', () => {
     ['private and blocked', HTTPS, {}, ['192.168.1.1', '127.0.0.1'], [...BLOCKED, ...PRIVATE]],
     ['private and blocked, self-hosted', HTTPS, SELF, ['192.168.1.1', '127.0.0.1'], BLOCKED],
     ['public and private, self-hosted', HTTPS, SELF, ['8.8.8.8', '192.168.1.1'], null],
-    ['a synthesised NAT64 answer of a public address', HTTPS, {}, ['64:ff9b::808:808'], null],
-    ['a synthesised NAT64 answer of loopback', HTTPS, {}, ['64:ff9b::7f00:1'], BLOCKED],
-    ['a mapped answer of a private address', HTTPS, {}, ['::ffff:10.0.0.1'], PRIVATE],
-    ['an answer with a zone', HTTPS, SELF, ['fe80::1%eth0'], BLOCKED],
-    ['an answer that is no address', HTTPS, SELF, ['example.com'], BLOCKED],
-    ['an answer in a loose spelling', HTTPS, SELF, ['0x7f.1'], BLOCKED],
-    ['plain http, all answers private', HTTP, SELF, ['10.0.0.1', 'fd12::1'], null],
-    ['plain http, one answer public', HTTP, SELF, ['10.0.0.1', '8.8.8.8'], PLAIN],
-    ['plain http, all answers public', HTTP, SELF, ['8.8.8.8'], PLAIN],
+    ['a synthesised NAT64 address of a public one', HTTPS, {}, ['64:ff9b::808:808'], null],
+    ['a synthesised NAT64 address of loopback', HTTPS, {}, ['64:ff9b::7f00:1'], BLOCKED],
+    ['a mapped form of a private address', HTTPS, {}, ['::ffff:10.0.0.1'], PRIVATE],
+    ['an address with a zone', HTTPS, SELF, ['fe80::1%eth0'], BLOCKED],
+    ['a text that is no address', HTTPS, SELF, ['example.com'], BLOCKED],
+    ['an address in a loose notation', HTTPS, SELF, ['0x7f.1'], BLOCKED],
+    ['plain http, all addresses private', HTTP, SELF, ['10.0.0.1', 'fd12::1'], null],
+    ['plain http, one address public', HTTP, SELF, ['10.0.0.1', '8.8.8.8'], PLAIN],
+    ['plain http, all addresses public', HTTP, SELF, ['8.8.8.8'], PLAIN],
     ['plain http to loopback', HTTP, SELF, ['127.0.0.1'], BLOCKED],
     ['plain http on hosted', HTTP, {}, ['8.8.8.8'], ['only https is allowed']],
     ['an extra range', HTTPS, EXTRA, ['127.0.0.1'], null],
@@ -79,21 +81,21 @@ describe('answers of the resolver', () => {
     ['an extra range, plain http, self-hosted', HTTP, { ...SELF, ...EXTRA }, ['127.0.0.1', '::1'], null],
     ['an extra address without a prefix', HTTPS, EXTRA, ['198.51.100.7'], null],
     ['the neighbor of an extra address', HTTPS, EXTRA, ['198.51.100.8'], BLOCKED],
-    ['an extra range beside a bad answer', HTTPS, EXTRA, ['127.0.0.1', '169.254.169.254'], BLOCKED],
-    ['an extra range beside a private answer', HTTPS, EXTRA, ['127.0.0.1', '10.0.0.1'], PRIVATE],
-    ['an extra range beside a public answer, plain', HTTP, EXTRA, ['127.0.0.1', '8.8.8.8'], ['only https is allowed']],
-    ['an extra range beside a public one, self-hosted', HTTP, { ...SELF, ...EXTRA }, ['127.0.0.1', '8.8.8.8'], PLAIN],
-  ])('%s', async (_what, url, options, answers, reasons) => {
-    const outcome = await post(url, answers, options);
+    ['an extra range and a bad address', HTTPS, EXTRA, ['127.0.0.1', '169.254.169.254'], BLOCKED],
+    ['an extra range and a private address', HTTPS, EXTRA, ['127.0.0.1', '10.0.0.1'], PRIVATE],
+    ['an extra range and a public address, plain', HTTP, EXTRA, ['127.0.0.1', '8.8.8.8'], ['only https is allowed']],
+    ['an extra range and a public one, self-hosted', HTTP, { ...SELF, ...EXTRA }, ['127.0.0.1', '8.8.8.8'], PLAIN],
+  ])('%s', async (_what, url, options, addresses, reasons) => {
+    const outcome = await post(url, addresses, options);
     if (reasons) expect(outcome).toEqual({ reasons, dialled: [] });
-    else expect(outcome).toEqual({ dialled: answers });
+    else expect(outcome).toEqual({ dialled: addresses });
   });
 
-  it('asks once per attempt and dials what it was told then, whatever comes later', async () => {
+  it('are read once for each request, which dials those addresses', async () => {
     const lookup = jest.spyOn(dns, 'lookup');
-    const answers = [['8.8.8.8'], ['10.0.0.1'], ['1.1.1.1'], ['169.254.169.254']];
+    const addresses = [['8.8.8.8'], ['10.0.0.1'], ['1.1.1.1'], ['169.254.169.254']];
     let questions = 0;
-    const outbound = outboundWith({ resolver: { resolve: () => Promise.resolve(answers[questions++] ?? []) } });
+    const outbound = outboundWith({ resolver: { resolve: () => Promise.resolve(addresses[questions++] ?? []) } });
     await expect(outbound.post({ url: HTTPS, ...LIMITS })).rejects.toThrow(OutboundFailed);
     await expect(outbound.post({ url: HTTPS, ...LIMITS })).rejects.toThrow(UnsafeAddress);
     await expect(outbound.post({ url: HTTPS, ...LIMITS })).rejects.toThrow(OutboundFailed);
@@ -104,31 +106,31 @@ describe('answers of the resolver', () => {
     lookup.mockRestore();
   });
 
-  it('checks a stored URL the same way, and dials nothing for it', async () => {
-    const check = (answers: string[]) =>
-      outboundWith({ resolver: { resolve: () => Promise.resolve(answers) } }).assertAllowed(HTTPS);
+  it('are checked by assertAllowed, which dials nothing', async () => {
+    const check = (addresses: string[]) =>
+      outboundWith({ resolver: { resolve: () => Promise.resolve(addresses) } }).assertAllowed(HTTPS);
     await expect(check(['8.8.8.8'])).resolves.toBeUndefined();
     await expect(check(['8.8.8.8', '10.0.0.1'])).rejects.toThrow('the host is in a private address range');
     await expect(check([])).rejects.toThrow('the host has no address');
     expect(dials.dialled).toEqual([]);
   });
 
-  describe('that never come', () => {
+  describe('that never arrive', () => {
     const never = () => new Promise<string[]>(() => undefined);
 
-    it('use up a budget of their own, not the time of the request', async () => {
+    it('fail after the DNS time limit', async () => {
       const outbound = outboundWith({ dnsTimeoutMs: 50, resolver: { resolve: never } });
       const attempt = outbound.post({ url: HTTPS, ...LIMITS, timeoutMs: 600_000 });
       await expect(attempt).rejects.toThrow(new UnsafeAddress(['the host could not be resolved']).message);
       await expect(outbound.assertAllowed(HTTPS)).rejects.toThrow(UnsafeAddress);
     });
 
-    it('end with the request when that has less time', async () => {
+    it('fail after the time of the request when that is shorter', async () => {
       const outbound = outboundWith({ dnsTimeoutMs: 600_000, resolver: { resolve: never } });
       await expect(outbound.post({ url: HTTPS, ...LIMITS, timeoutMs: 50 })).rejects.toThrow(UnsafeAddress);
     });
 
-    it('count into the deadline of the request', async () => {
+    it('count in the time limit of the request', async () => {
       let nowMs = 0;
       const resolve = () => Promise.resolve(((nowMs += 2_000), ['8.8.8.8']));
       const outbound = outboundWith({ nowMs: () => nowMs, resolver: { resolve } });
@@ -136,7 +138,7 @@ describe('answers of the resolver', () => {
       expect(dials.dialled).toEqual([]);
     });
 
-    it('do not hang those who ask later, nor other hosts', async () => {
+    it('delay neither later requests nor other hosts', async () => {
       let questions = 0;
       const resolve = (host: string) => (host === 'slow' && questions++ === 0 ? never() : Promise.resolve(['8.8.8.8']));
       const resolver = new SingleFlightResolver({ resolve }, 50);

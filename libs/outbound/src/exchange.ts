@@ -6,30 +6,30 @@ export interface OutboundResponse {
   status: number;
   /** Names in lower case. */
   headers: IncomingHttpHeaders;
-  /** At most the byte ceiling that was asked for. */
+  /** At most `maxResponseBytes`. */
   body: Buffer;
-  /** The other side had more to say; its connection was closed. */
+  /** The body was larger than `maxResponseBytes`; the connection was closed. */
   truncated: boolean;
 }
 
 export interface ExchangeLimits {
-  /** What is left of the time for the whole exchange, in milliseconds. */
+  /** Remaining time for the whole exchange, in milliseconds. */
   remainingMs: number;
-  /** What the error message names. */
+  /** Time limit of the request, for the error message. */
   timeoutMs: number;
   maxResponseBytes: number;
 }
 
 const NOTHING = Buffer.alloc(0);
 
-/** A request that dies so soon, in milliseconds, without a byte of an answer most likely met a connection just closed. */
+/** A request that fails within this time without any response data most likely used a connection that was being closed. */
 const STALE_MS = 1_000;
-const LOST = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
+const CONNECTION_LOST = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
 /**
- * One request and its answer under one deadline. A kept connection may be closed by the other side in the moment it is
- * used: then the request goes out once more, on another one.
- * On `dispatch`, not `request`: no stream is built for a body that is a kilobyte and is read to its end at once.
+ * Sends one request and reads its response within one time limit. When the other side closed a kept-alive connection at
+ * the moment it was used, the request is sent once more on another connection.
+ * Uses `dispatch` instead of `request`, which would create a stream for a body of a kilobyte.
  * @throws OutboundTimeout, OutboundFailed
  */
 export function exchange(
@@ -46,59 +46,59 @@ export function exchange(
         handler.fail(error);
       }
     };
-    const onceMore = () => {
+    const retry = () => {
       const remainingMs = limits.remainingMs - (performance.now() - startedMs);
       send(new ExchangeHandler({ ...limits, remainingMs }, resolve, reject, null));
     };
-    send(new ExchangeHandler(limits, resolve, reject, onceMore));
+    send(new ExchangeHandler(limits, resolve, reject, retry));
   });
 }
 
 class ExchangeHandler implements Dispatcher.DispatchHandler {
-  readonly #timer: NodeJS.Timeout;
-  readonly #chunks: Buffer[] = [];
-  #controller: Dispatcher.DispatchController | undefined;
-  #sentMs = 0;
-  #status = 0;
-  #headers: IncomingHttpHeaders = {};
-  #bytes = 0;
-  #isSettled = false;
+  private readonly timer: NodeJS.Timeout;
+  private readonly chunks: Buffer[] = [];
+  private controller: Dispatcher.DispatchController | undefined;
+  private sentMs = 0;
+  private status = 0;
+  private headers: IncomingHttpHeaders = {};
+  private bytes = 0;
+  private isSettled = false;
 
   constructor(
     private readonly limits: ExchangeLimits,
     private readonly resolve: (response: OutboundResponse) => void,
     private readonly reject: (error: Error) => void,
-    /** Sends the request again; null when it has been. */
-    private readonly onceMore: (() => void) | null,
+    /** Sends the request again; null once the single retry has been used. */
+    private readonly retry: (() => void) | null,
   ) {
-    // Neither headers nor body nor early hints move this: a dripping receiver does not outlive it.
-    this.#timer = setTimeout(() => this.#abandon(new OutboundTimeout(limits.timeoutMs)), limits.remainingMs);
+    // Response data does not extend the time limit: a receiver that sends single bytes is cut off as well.
+    this.timer = setTimeout(() => this.abandon(new OutboundTimeout(limits.timeoutMs)), limits.remainingMs);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    this.#sentMs = performance.now();
-    // Its time ran out while it waited for a connection.
-    if (this.#isSettled) controller.abort(new OutboundTimeout(this.limits.timeoutMs));
+    this.controller = controller;
+    this.sentMs = performance.now();
+    // The time limit passed while the request waited for a connection.
+    if (this.isSettled) controller.abort(new OutboundTimeout(this.limits.timeoutMs));
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    this.#status = status;
-    this.#headers = headers;
+    this.status = status;
+    this.headers = headers;
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#isSettled) return;
-    const room = this.limits.maxResponseBytes - this.#bytes;
-    this.#chunks.push(chunk.length > room ? chunk.subarray(0, room) : chunk);
-    this.#bytes += Math.min(chunk.length, room);
+    if (this.isSettled) return;
+    const room = this.limits.maxResponseBytes - this.bytes;
+    this.chunks.push(chunk.length > room ? chunk.subarray(0, room) : chunk);
+    this.bytes += Math.min(chunk.length, room);
     if (chunk.length <= room) return;
-    this.#answer(true);
-    this.#controller?.abort(new Error('the response is over its ceiling'));
+    this.complete(true);
+    this.controller?.abort(new Error('the response is larger than maxResponseBytes'));
   }
 
   onResponseEnd(): void {
-    this.#answer(false);
+    this.complete(false);
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
@@ -107,35 +107,35 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
   fail(error: unknown): void {
     const failure = asOutboundError(error);
-    if (this.onceMore && this.#metStaleConnection(failure)) {
-      if (this.#settle()) this.onceMore();
+    if (this.retry && this.isStaleConnection(failure)) {
+      if (this.settle()) this.retry();
     } else {
-      this.#abandon(failure);
+      this.abandon(failure);
     }
   }
 
-  #metStaleConnection(failure: Error): boolean {
-    const isLost = failure instanceof OutboundFailed && failure.code !== null && LOST.has(failure.code);
-    return isLost && this.#status === 0 && this.#sentMs > 0 && performance.now() - this.#sentMs < STALE_MS;
+  private isStaleConnection(failure: Error): boolean {
+    const isLost = failure instanceof OutboundFailed && failure.code !== null && CONNECTION_LOST.has(failure.code);
+    return isLost && this.status === 0 && this.sentMs > 0 && performance.now() - this.sentMs < STALE_MS;
   }
 
-  #answer(truncated: boolean): void {
-    if (!this.#settle()) return;
-    const [first = NOTHING] = this.#chunks;
-    const body = this.#chunks.length > 1 ? Buffer.concat(this.#chunks, this.#bytes) : first;
-    this.resolve({ status: this.#status, headers: this.#headers, body, truncated });
+  private complete(truncated: boolean): void {
+    if (!this.settle()) return;
+    const [first = NOTHING] = this.chunks;
+    const body = this.chunks.length > 1 ? Buffer.concat(this.chunks, this.bytes) : first;
+    this.resolve({ status: this.status, headers: this.headers, body, truncated });
   }
 
-  #abandon(error: Error): void {
-    if (!this.#settle()) return;
+  private abandon(error: Error): void {
+    if (!this.settle()) return;
     this.reject(error);
-    if (this.#controller && !this.#controller.aborted) this.#controller.abort(error);
+    if (this.controller && !this.controller.aborted) this.controller.abort(error);
   }
 
-  #settle(): boolean {
-    if (this.#isSettled) return false;
-    this.#isSettled = true;
-    clearTimeout(this.#timer);
+  private settle(): boolean {
+    if (this.isSettled) return false;
+    this.isSettled = true;
+    clearTimeout(this.timer);
     return true;
   }
 }

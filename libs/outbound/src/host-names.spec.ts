@@ -66,7 +66,7 @@ describe('names', () => {
     'nas.home.arpa',
     'localhost.localdomain',
     'localhost6.localdomain6.localdomain',
-  ])('refuses %s hosted, and leaves it to its answers self-hosted', (host) => {
+  ])('refuses %s in hosted deployments and resolves it in self-hosted ones', (host) => {
     expect(hosted.checkUrl(url(host)).allowed).toBe(false);
     expect(selfHosted.checkUrl(url(host))).toMatchObject({ allowed: true, literal: null });
   });

@@ -1,42 +1,43 @@
 import { lookup, Resolver as DnsClient } from 'node:dns/promises';
+import pTimeout from 'p-timeout';
 import { OutboundFailed } from './outbound.errors.js';
 
-/** All addresses of a name; an empty list when it has none. @throws when the resolver itself fails */
+/** Resolves a name to all its addresses; an empty list when it has none. @throws when the resolver itself fails */
 export interface HostResolver {
   resolve(host: string): Promise<string[]>;
 }
 
-/** A name without an answer, in the words of both resolvers. */
-const NO_ANSWER = new Set(['ENOTFOUND', 'ENODATA', 'EAI_NONAME', 'EAI_NODATA']);
+/** Error codes of both resolvers for a name without addresses. */
+const NO_ADDRESS = new Set(['ENOTFOUND', 'ENODATA', 'EAI_NONAME', 'EAI_NODATA']);
 
 /**
- * The operating system's resolver: knows the names of the local network.
- * It runs on four threads of the process, so it is for self-hosted fleets only.
+ * Resolves names by the operating system, which also knows the names of the local network. It runs on the four threads
+ * of libuv, where one slow name delays others; therefore for self-hosted deployments only.
  */
 export class SystemResolver implements HostResolver {
   async resolve(host: string): Promise<string[]> {
-    const answers = await lookup(host, { all: true, order: 'verbatim' }).catch(noneOr);
-    return answers.map(({ address }) => address);
+    const records = await lookup(host, { all: true, order: 'verbatim' }).catch(emptyOrThrow);
+    return records.map(({ address }) => address);
   }
 }
 
-/** Asks the name servers directly: no hosts file, no search domains, and a slow name holds up no other. */
+/** Queries the name servers directly: no hosts file, no search domains, and a slow name does not delay others. */
 export class NameServerResolver implements HostResolver {
-  readonly #client = new DnsClient({ timeout: 2_000, tries: 2 });
+  private readonly client = new DnsClient({ timeout: 2_000, tries: 2 });
 
   async resolve(host: string): Promise<string[]> {
-    const answers = await Promise.allSettled([this.#client.resolve4(host), this.#client.resolve6(host)]);
-    const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+    const records = await Promise.allSettled([this.client.resolve4(host), this.client.resolve6(host)]);
+    const found = records.flatMap((record) => (record.status === 'fulfilled' ? record.value : []));
     if (found.length > 0) return found;
-    const failed = answers.find((answer) => answer.status === 'rejected' && !isNoAnswer(answer.reason));
+    const failed = records.find((record) => record.status === 'rejected' && !isNoAddress(record.reason));
     if (failed?.status === 'rejected') throw failed.reason;
     return [];
   }
 }
 
-/** One question at a time for a host; those who ask meanwhile share the answer, and the time it may take. */
+/** Runs one query at a time for a host; concurrent callers share its result and its time limit. */
 export class SingleFlightResolver implements HostResolver {
-  readonly #flights = new Map<string, Promise<string[]>>();
+  private readonly queries = new Map<string, Promise<string[]>>();
 
   constructor(
     private readonly resolver: HostResolver,
@@ -44,33 +45,35 @@ export class SingleFlightResolver implements HostResolver {
   ) {}
 
   resolve(host: string): Promise<string[]> {
-    const flying = this.#flights.get(host);
-    if (flying) return flying;
-    // Ends in any case: a question that hangs must not hang those who ask later.
-    const flight = within(this.timeoutMs, this.resolver.resolve(host)).finally(() => this.#flights.delete(host));
-    this.#flights.set(host, flight);
-    return flight;
+    const running = this.queries.get(host);
+    if (running) return running;
+    // With a time limit, so that a query without a response does not block later callers.
+    const query = resolveWithin(this.timeoutMs, this.resolver.resolve(host)).finally(() => this.queries.delete(host));
+    this.queries.set(host, query);
+    return query;
   }
 }
 
-/** @throws OutboundFailed  with the code ETIMEOUT when no answer came in time */
-export async function within<T>(timeoutMs: number, answer: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new OutboundFailed('Name resolution timed out', 'ETIMEOUT')), timeoutMs).unref();
+/** Timers of a query must not keep a process from ending. */
+const UNREF_TIMERS = {
+  setTimeout: ((callback: () => void, ms: number) => setTimeout(callback, ms).unref()) as typeof setTimeout,
+  clearTimeout,
+};
+
+/** @throws OutboundFailed  with the code ETIMEOUT when the query takes longer */
+export function resolveWithin<T>(milliseconds: number, query: Promise<T>): Promise<T> {
+  return pTimeout(query, {
+    milliseconds,
+    customTimers: UNREF_TIMERS,
+    message: new OutboundFailed('Name resolution timed out', 'ETIMEOUT'),
   });
-  try {
-    return await Promise.race([answer, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
-function isNoAnswer(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'code' in error && NO_ANSWER.has(String(error.code));
+function isNoAddress(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'code' in error && NO_ADDRESS.has(String(error.code));
 }
 
-function noneOr(error: unknown): never[] {
-  if (isNoAnswer(error)) return [];
+function emptyOrThrow(error: unknown): never[] {
+  if (isNoAddress(error)) return [];
   throw error;
 }

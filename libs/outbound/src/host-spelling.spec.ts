@@ -5,7 +5,7 @@ const MODES = [
   ['self-hosted', new AddressRules({ isHosted: false })],
 ] as const;
 
-/** What every spelling below means, and each is refused in both modes. */
+/** What every notation below means, and each is refused in both modes. */
 const SPELLINGS: Record<string, [what: string, host: string][]> = {
   '127.0.0.1': [
     ['short', '127.1'],
@@ -146,11 +146,11 @@ describe.each(MODES)('the host, %s', (_mode, rules) => {
   });
 
   it.each(['xn--', 'xn--a', 'xn--a.example.com'])('reads %j, which decodes to nothing, as this Node does', (host) => {
-    const verdict = rules.checkUrl(`https://${host}/`);
-    // No host to most, a name like any other to those with ada 4: one that nobody can own.
-    if (!URL.canParse(`https://${host}/`)) expect(verdict).toMatchObject({ reasons: ['it is not a valid URL'] });
-    else if (verdict.allowed) expect(verdict).toMatchObject({ literal: null, url: { hostname: host } });
-    else expect(verdict.reasons).toEqual([expect.stringMatching(/^the host .* name$/)]);
+    const check = rules.checkUrl(`https://${host}/`);
+    // No host to most, a name like any other to those with ada 4: one that cannot be registered.
+    if (!URL.canParse(`https://${host}/`)) expect(check).toMatchObject({ reasons: ['it is not a valid URL'] });
+    else if (check.allowed) expect(check).toMatchObject({ literal: null, url: { hostname: host } });
+    else expect(check.reasons).toEqual([expect.stringMatching(/^the host .* name$/)]);
   });
 
   it.each(BAD_NAMES)('refuses the name %j', (host) => {
@@ -158,8 +158,8 @@ describe.each(MODES)('the host, %s', (_mode, rules) => {
   });
 
   it('takes the host before a back-slash, and calls that one', () => {
-    const verdict = rules.checkUrl('https://good.example\\@127.0.0.1/');
-    expect(verdict).toMatchObject({ allowed: true, url: { hostname: 'good.example', pathname: '/@127.0.0.1/' } });
+    const check = rules.checkUrl('https://good.example\\@127.0.0.1/');
+    expect(check).toMatchObject({ allowed: true, url: { hostname: 'good.example', pathname: '/@127.0.0.1/' } });
   });
 
   it.each([
@@ -174,7 +174,7 @@ describe.each(MODES)('the host, %s', (_mode, rules) => {
     ['127.0.0.1.example.com', '127.0.0.1.example.com'],
     ['o177.0.0.1.example', 'o177.0.0.1.example'],
     [`${'a'.repeat(63)}.example.com`, `${'a'.repeat(63)}.example.com`],
-  ])('leaves the name %j to its answers, as %s', (host, ascii) => {
+  ])('resolves the name %j as %s', (host, ascii) => {
     expect(rules.checkUrl(`https://${host}/`)).toMatchObject({
       allowed: true,
       literal: null,

@@ -15,7 +15,7 @@ const JUDGED_BY_INNER: [form: string, of: (hex: string, dotted: string) => strin
   ['Teredo server', (hex) => `2001:0:${hex}:0:0:f7f7:f7f7`],
 ];
 
-/** Forms that are no destination, whatever they carry. */
+/** Forms that are blocked with every embedded address. */
 const NEVER: [form: string, of: (hex: string, dotted: string) => string][] = [
   ['compatible', (hex) => `::${hex}`],
   ['compatible, dotted', (_, dotted) => `::${dotted}`],
@@ -23,8 +23,8 @@ const NEVER: [form: string, of: (hex: string, dotted: string) => string][] = [
   ['local NAT64 /96', (hex) => `64:ff9b:1::${hex}`],
   ['local NAT64 with a subnet', (hex) => `64:ff9b:1:abcd::${hex}`],
   ['local NAT64 /48 layout', () => '64:ff9b:1:808:8:800::'],
-  ['beside NAT64', (hex) => `64:ff9b:0:1::${hex}`],
-  ['beside NAT64', (hex) => `64:ff9c::${hex}`],
+  ['additional NAT64', (hex) => `64:ff9b:0:1::${hex}`],
+  ['additional NAT64', (hex) => `64:ff9c::${hex}`],
 ];
 
 const INNER: [hex: string, dotted: string, hosted: boolean, selfHosted: boolean][] = [
@@ -47,7 +47,7 @@ const rows = (forms: typeof NEVER) =>
 
 describe('IPv6 hosts', () => {
   it.each(rows(JUDGED_BY_INNER).filter(([form, , dotted]) => form !== 'Teredo server' || !/^(10|192)\./.test(dotted)))(
-    '%s: %s is judged by %s',
+    '%s: %s is classified by %s',
     (_form, address, _dotted, onHosted, onSelfHosted) => {
       expect(hosted.checkUrl(`https://[${address}]/`).allowed).toBe(onHosted);
       expect(selfHosted.checkUrl(`https://[${address}]/`).allowed).toBe(onSelfHosted);
@@ -71,17 +71,20 @@ describe('IPv6 hosts', () => {
     expect(selfHosted.checkUrl(`http://[${address}]/`).allowed).toBe(false);
   });
 
-  it.each(['0:5efe', '200:5efe'])('ISATAP interface ids (%s) are judged beside the address around them', (id) => {
-    const around = (prefix: string, hex: string) => `https://[${prefix}:${id}:${hex}]/`;
-    for (const bad of ['7f00:1', 'a9fe:a9fe', 'a00:1']) {
-      expect(hosted.checkUrl(around('2606:4700:0:0', bad)).allowed).toBe(false);
-      expect(selfHosted.checkUrl(around('2606:4700:0:0', bad)).allowed).toBe(false);
-    }
-    expect(hosted.checkUrl(around('2606:4700:0:0', '808:808')).allowed).toBe(true);
-    expect(selfHosted.checkUrl(around('fd12:0:0:0', 'a00:1')).allowed).toBe(true);
-    expect(selfHosted.checkUrl(around('fd12:0:0:0', '7f00:1')).allowed).toBe(false);
-    expect(selfHosted.checkUrl(around('fe80:0:0:0', 'a00:1')).allowed).toBe(false);
-  });
+  it.each(['0:5efe', '200:5efe'])(
+    'ISATAP interface ids (%s) are classified additional the address around them',
+    (id) => {
+      const around = (prefix: string, hex: string) => `https://[${prefix}:${id}:${hex}]/`;
+      for (const bad of ['7f00:1', 'a9fe:a9fe', 'a00:1']) {
+        expect(hosted.checkUrl(around('2606:4700:0:0', bad)).allowed).toBe(false);
+        expect(selfHosted.checkUrl(around('2606:4700:0:0', bad)).allowed).toBe(false);
+      }
+      expect(hosted.checkUrl(around('2606:4700:0:0', '808:808')).allowed).toBe(true);
+      expect(selfHosted.checkUrl(around('fd12:0:0:0', 'a00:1')).allowed).toBe(true);
+      expect(selfHosted.checkUrl(around('fd12:0:0:0', '7f00:1')).allowed).toBe(false);
+      expect(selfHosted.checkUrl(around('fe80:0:0:0', 'a00:1')).allowed).toBe(false);
+    },
+  );
 
   it.each([
     ['fe80::1%25eth0', 'a zone'],

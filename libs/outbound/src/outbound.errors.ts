@@ -10,7 +10,7 @@ export class UnsafeAddress extends Error {
   }
 }
 
-/** The whole exchange did not end within its time. */
+/** The request did not complete within its time limit. */
 export class OutboundTimeout extends Error {
   override readonly name = 'OutboundTimeout';
 
@@ -19,13 +19,13 @@ export class OutboundTimeout extends Error {
   }
 }
 
-/** The network or the other side's HTTP failed. The message carries no address. */
+/** The network failed, or the other side sent malformed HTTP. The message contains no address. */
 export class OutboundFailed extends Error {
   override readonly name = 'OutboundFailed';
 
   constructor(
     message: string,
-    /** As Node or undici names it: `ECONNREFUSED`, `UND_ERR_SOCKET`. */
+    /** Error code of Node or undici: `ECONNREFUSED`, `UND_ERR_SOCKET`. */
     readonly code: string | null,
     options?: ErrorOptions,
   ) {
@@ -33,7 +33,7 @@ export class OutboundFailed extends Error {
   }
 }
 
-/** Words for the tenant: Node puts addresses and ports of what it tried into its messages. */
+/** Messages for the tenant, because those of Node contain addresses and ports. */
 const TEXTS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'Connection refused',
   ECONNRESET: 'Connection reset',
@@ -46,11 +46,11 @@ const TEXTS: Readonly<Record<string, string>> = {
   UND_ERR_HEADERS_OVERFLOW: 'Response headers too large',
 };
 
-/** Of the handshake, and of the certificate: the latter as the chapter "X509 certificate error codes" of Node lists them. */
+/** Codes of failed handshakes and certificates; for the latter see "X509 certificate error codes" in the docs of Node. */
 const TLS_CODE =
   /^(EPROTO$|ERR_TLS|ERR_SSL|CERT_|CRL_|DEPTH_ZERO|ERROR_IN_C|HOSTNAME_|INVALID_(CA|PURPOSE)$|PATH_LENGTH|SELF_SIGNED|UNABLE_TO_)/;
 
-/** Turns whatever undici threw into one of the errors above. */
+/** Maps an error of undici or Node to one of the errors above. */
 export function asOutboundError(error: unknown): Error {
   if (error instanceof UnsafeAddress || error instanceof OutboundTimeout || error instanceof OutboundFailed) {
     return error;

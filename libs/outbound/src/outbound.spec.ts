@@ -9,7 +9,7 @@ const LIMITS = { timeoutMs: 2_000, maxResponseBytes: 1_000 };
 describe('Outbound', () => {
   const servers: (Server | TcpServer)[] = [];
   const outbounds: Outbound[] = [];
-  let answer: RequestListener = (_request, response) => response.end('ok');
+  let reply: RequestListener = (_request, response) => response.end('ok');
   let connections = 0;
   let url = '';
   let port = 0;
@@ -29,7 +29,7 @@ describe('Outbound', () => {
     );
 
   beforeAll(async () => {
-    const server = createServer((request, response) => answer(request, response));
+    const server = createServer((request, response) => reply(request, response));
     server.on('connection', () => (connections += 1));
     port = await listen(server);
     url = `http://127.0.0.1:${port}/hook?a=1`;
@@ -50,15 +50,15 @@ describe('Outbound', () => {
     }
   });
 
-  it('sends what it was given and returns the answer', async () => {
+  it('sends the request and returns the response', async () => {
     const seen: { request?: IncomingMessage; body?: string } = {};
-    answer = (request, response) => {
+    reply = (request, response) => {
       seen.request = request;
       let body = '';
       request.on('data', (chunk: Buffer) => (body += chunk.toString()));
       request.on('end', () => {
         seen.body = body;
-        response.writeHead(201, { 'X-Answer': 'yes' }).end('thanks');
+        response.writeHead(201, { 'X-Reply': 'yes' }).end('thanks');
       });
     };
     const response = await outboundWith().post({
@@ -68,7 +68,7 @@ describe('Outbound', () => {
       ...LIMITS,
     });
     expect(response).toMatchObject({ status: 201, truncated: false });
-    expect(response.headers['x-answer']).toBe('yes');
+    expect(response.headers['x-reply']).toBe('yes');
     expect(response.body.toString()).toBe('thanks');
     expect(seen.request?.method).toBe('POST');
     expect(seen.request?.url).toBe('/hook?a=1');
@@ -77,9 +77,9 @@ describe('Outbound', () => {
     expect(seen.body).toBe('{"a":1}');
   });
 
-  it('turns userinfo of the URL into Basic credentials', async () => {
+  it('sends the user info of the URL as Basic credentials', async () => {
     let authorization: string | undefined;
-    answer = (request, response) => {
+    reply = (request, response) => {
       authorization = request.headers.authorization;
       response.end();
     };
@@ -89,7 +89,7 @@ describe('Outbound', () => {
 
   it('does not follow a redirect', async () => {
     let requests = 0;
-    answer = (_request, response) => {
+    reply = (_request, response) => {
       requests += 1;
       response.writeHead(302, { location: `http://127.0.0.1:${port}/elsewhere` }).end();
     };
@@ -97,9 +97,9 @@ describe('Outbound', () => {
     expect(requests).toBe(1);
   });
 
-  it('stops reading at the ceiling and closes the connection', async () => {
+  it('stops reading at maxResponseBytes and closes the connection', async () => {
     let closed: Promise<void> = Promise.resolve();
-    answer = (_request, response) => {
+    reply = (_request, response) => {
       closed = new Promise((resolve) => response.once('close', () => resolve()));
       response.on('error', () => undefined);
       const write = () => {
@@ -130,8 +130,8 @@ describe('Outbound', () => {
         response.once('close', () => clearInterval(timer));
       },
     ],
-  ])('keeps its deadline when the other side %s', async (_, behave) => {
-    answer = (_request, response) => void behave(response);
+  ])('keeps its time limit when the other side %s', async (_, behave) => {
+    reply = (_request, response) => void behave(response);
     const startedMs = performance.now();
     await expect(outboundWith().post({ url, ...LIMITS, timeoutMs: 200 })).rejects.toThrow(
       new OutboundTimeout(200).message,
@@ -139,8 +139,8 @@ describe('Outbound', () => {
     expect(performance.now() - startedMs).toBeLessThan(1_500);
   });
 
-  it('counts waiting for a free connection into the deadline', async () => {
-    answer = () => undefined;
+  it('includes the wait for a free connection in the time limit', async () => {
+    reply = () => undefined;
     const outbound = outboundWith({ pools: { connectionsPerOrigin: 1 } });
     const both = [0, 1].map(() => outbound.post({ url, ...LIMITS, timeoutMs: 150 }));
     for (const outcome of await Promise.allSettled(both)) {
@@ -148,7 +148,7 @@ describe('Outbound', () => {
     }
   });
 
-  describe('a connection that dies before the answer', () => {
+  describe('a connection that fails before the response', () => {
     /** Keeps connections, and closes each when its second request comes, as one whose idle time is over. */
     const forgetful = async () => {
       const seen: string[] = [];
@@ -162,20 +162,20 @@ describe('Outbound', () => {
       return { seen, url: `http://127.0.0.1:${await listen(server)}/` };
     };
 
-    it('is tried once more, on another one, within the same attempt', async () => {
+    it('is retried once on another one within the same request', async () => {
       const { seen, url: forgetfulUrl } = await forgetful();
       const outbound = outboundWith();
       const post = (id: string) => outbound.post({ url: forgetfulUrl, headers: { 'x-id': id }, body: '{}', ...LIMITS });
       expect(await post('first')).toMatchObject({ status: 200 });
-      // The pool takes a connection back a moment after its answer.
+      // The pool takes a connection back a moment after its reply.
       await new Promise((resolve) => setTimeout(resolve, 50));
       expect(await post('second')).toMatchObject({ status: 200 });
       expect(seen).toEqual(['first', 'second', 'second']);
     });
 
-    it('is tried once more and no oftener', async () => {
+    it('is retried only once', async () => {
       let requests = 0;
-      answer = (request) => {
+      reply = (request) => {
         requests += 1;
         request.socket.destroy();
       };
@@ -185,16 +185,16 @@ describe('Outbound', () => {
 
     it.each<[string, RequestListener]>([
       [
-        'after a part of the answer',
+        'after a part of the reply',
         (_, response) => {
           response.writeHead(200, { 'content-length': '100' }).write('half');
           setTimeout(() => response.destroy(), 50);
         },
       ],
       ['after a while', (request) => void setTimeout(() => request.socket.destroy(), 1_200)],
-    ])('is not tried again when it dies %s', async (_, listener) => {
+    ])('is not retried when it fails %s', async (_, listener) => {
       let requests = 0;
-      answer = (request, response) => {
+      reply = (request, response) => {
         requests += 1;
         listener(request, response);
       };
@@ -202,9 +202,9 @@ describe('Outbound', () => {
       expect(requests).toBe(1);
     });
 
-    it('keeps to the one deadline over both', async () => {
+    it('keeps one time limit for both attempts', async () => {
       let requests = 0;
-      answer = (request) => {
+      reply = (request) => {
         requests += 1;
         if (requests === 1) setTimeout(() => request.socket.destroy(), 300);
       };
@@ -213,7 +213,7 @@ describe('Outbound', () => {
     });
   });
 
-  it('says what failed on the network without naming an address', async () => {
+  it('reports a network failure without an address', async () => {
     const closed = createTcpServer((socket) => socket.destroy());
     const closedPort = await listen(closed);
     await expect(outboundWith().post({ url: `http://127.0.0.1:${closedPort}/`, ...LIMITS })).rejects.toThrow(
@@ -225,7 +225,7 @@ describe('Outbound', () => {
     await expect(refused).rejects.toThrow(/^Connection refused$/);
   });
 
-  it('fails on what is not HTTP', async () => {
+  it('fails when the response is not HTTP', async () => {
     const odd = createTcpServer((socket) => socket.on('error', () => undefined).end('hello, world\r\n\r\n'));
     const oddPort = await listen(odd);
     await expect(outboundWith().post({ url: `http://127.0.0.1:${oddPort}/`, ...LIMITS })).rejects.toThrow(
@@ -233,16 +233,16 @@ describe('Outbound', () => {
     );
   });
 
-  it('keeps connections for the next request of the same origin', async () => {
-    answer = (_request, response) => response.end('ok');
+  it('reuses connections of the same origin', async () => {
+    reply = (_request, response) => response.end('ok');
     const outbound = outboundWith();
     for (let i = 0; i < 20; i += 1) await outbound.post({ url, ...LIMITS });
-    // Two, since undici frees a connection a tick after its answer was handed out.
+    // Two, since undici frees a connection a tick after its reply was handed out.
     expect(connections).toBeLessThanOrEqual(2);
   });
 
-  it('gives connections up after their lifetime', async () => {
-    answer = (_request, response) => response.end('ok');
+  it('replaces connections after their lifetime', async () => {
+    reply = (_request, response) => response.end('ok');
     let nowMs = 0;
     const outbound = outboundWith({ nowMs: () => nowMs, pools: { maxLifetimeMs: 1_000 } });
     await outbound.post({ url, ...LIMITS });
@@ -251,8 +251,8 @@ describe('Outbound', () => {
     expect(connections).toBe(2);
   });
 
-  it('reads no proxy from the environment', async () => {
-    answer = (_request, response) => response.end('direct');
+  it('ignores proxy variables of the environment', async () => {
+    reply = (_request, response) => response.end('direct');
     process.env['HTTP_PROXY'] = process.env['http_proxy'] = 'http://127.0.0.1:1';
     try {
       expect((await outboundWith().post({ url, ...LIMITS })).body.toString()).toBe('direct');
@@ -265,9 +265,9 @@ describe('Outbound', () => {
   describe('with names', () => {
     const named = (path = '/') => `http://hooks.example.com:${port}${path}`;
 
-    it('connects to the vetted address, asks again each time and keeps the name in Host', async () => {
+    it('connects to the checked address, resolves again each time and sends the name in Host', async () => {
       let host: string | undefined;
-      answer = (request, response) => {
+      reply = (request, response) => {
         host = request.headers.host;
         response.end();
       };
@@ -281,9 +281,9 @@ describe('Outbound', () => {
       expect(connections).toBeGreaterThan(0);
     });
 
-    it('refuses a name that was rebound, although a good connection is still open', async () => {
+    it('refuses a rebound name although a connection is still open', async () => {
       let requests = 0;
-      answer = (_request, response) => {
+      reply = (_request, response) => {
         requests += 1;
         response.end();
       };
@@ -296,13 +296,13 @@ describe('Outbound', () => {
       expect(requests).toBe(1);
     });
 
-    it('opens a new connection when the name has moved to other addresses', async () => {
+    it('opens a new connection when the name resolves to other addresses', async () => {
       const peers = new Set<string | undefined>();
-      answer = (request, response) => {
+      reply = (request, response) => {
         peers.add(request.socket.localAddress);
         response.end();
       };
-      const everywhere = createServer((request, response) => answer(request, response));
+      const everywhere = createServer((request, response) => reply(request, response));
       const movedPort = await new Promise<number>((resolve) =>
         everywhere.listen(0, '0.0.0.0', () => resolve((everywhere.address() as AddressInfo).port)),
       );
@@ -315,14 +315,14 @@ describe('Outbound', () => {
       expect([...peers]).toEqual(['127.0.0.1', '127.0.0.2']);
     });
 
-    it('refuses when the resolver fails or hangs', async () => {
+    it('refuses the URL when the resolver fails or does not respond', async () => {
       const failing = outboundWith({ resolver: { resolve: () => Promise.reject(new Error('SERVFAIL')) } });
       await expect(failing.post({ url: named(), ...LIMITS })).rejects.toThrow('the host could not be resolved');
       const hanging = outboundWith({ resolver: { resolve: () => new Promise(() => undefined) } });
       await expect(hanging.post({ url: named(), ...LIMITS, timeoutMs: 100 })).rejects.toThrow(UnsafeAddress);
     });
 
-    it('asks once for those who ask together', async () => {
+    it('resolves a name once for concurrent requests', async () => {
       let questions = 0;
       const outbound = outboundWith({ resolver: { resolve: async () => (questions++, ['127.0.0.1']) } });
       await Promise.all([1, 2, 3].map(() => outbound.assertAllowed(named())));
@@ -330,9 +330,9 @@ describe('Outbound', () => {
     });
   });
 
-  it('refuses loopback unless it was let through, and sends nothing', async () => {
+  it('refuses loopback unless it is allowed, and sends nothing', async () => {
     let requests = 0;
-    answer = (_request, response) => {
+    reply = (_request, response) => {
       requests += 1;
       response.end();
     };

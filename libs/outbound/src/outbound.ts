@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { AddressRules, type AddressRulesOptions, type UrlVerdict } from './address-rules.js';
+import { AddressRules, type AddressRulesOptions, type UrlCheck } from './address-rules.js';
 import { ConnectionPools, DEFAULT_POOL_LIMITS, type PoolLimits } from './connection-pools.js';
 import { exchange, type OutboundResponse } from './exchange.js';
 import {
@@ -7,7 +7,7 @@ import {
   NameServerResolver,
   SingleFlightResolver,
   SystemResolver,
-  within,
+  resolveWithin,
 } from './host-resolver.js';
 import { OutboundTimeout, UnsafeAddress } from './outbound.errors.js';
 
@@ -17,73 +17,72 @@ export interface OutboundRequest {
   /** `Host` is always taken from the URL. */
   headers?: Readonly<Record<string, string>>;
   body?: string | Buffer;
-  /** For everything: DNS, connection, request, headers and body, in milliseconds. */
+  /** Time limit for DNS, connection, request, headers and body together, in milliseconds. */
   timeoutMs: number;
-  /** More than this is not read; the answer says `truncated`. */
+  /** Reading stops at this size; the response is then `truncated`. */
   maxResponseBytes: number;
 }
 
 export interface OutboundOptions extends AddressRulesOptions {
   resolver?: HostResolver;
   pools?: Partial<PoolLimits>;
-  /** What a name may take to resolve, whatever the request's own time; in milliseconds. */
+  /** Time limit for resolving a name, in milliseconds; applies in addition to the request's own. */
   dnsTimeoutMs?: number;
   nowMs?: () => number;
 }
 
-type AllowedUrl = UrlVerdict & { allowed: true };
+type AllowedUrl = UrlCheck & { allowed: true };
 
 const DNS_TIMEOUT_MS = 5_000;
-/** URLs whose text has been judged. */
+/** URLs whose check is cached. */
 const MAX_CHECKED = 2_000;
 
 /**
- * The only way to call a URL that a tenant chose.
- * Each request is vetted anew, DNS included, and connects to nothing but the addresses of its verdict.
- * Redirects are answers like any other, never followed; proxy variables of the environment are not read;
- * compressed answers are neither asked for nor unpacked.
+ * Calls URLs that tenants configure. Nothing else may call them.
+ * Every request is checked again, DNS included, and connects only to the addresses that were checked. Redirects are
+ * returned and not followed, proxy variables of the environment are ignored, and compressed responses are neither
+ * requested nor unpacked.
  */
 export class Outbound {
   readonly rules: AddressRules;
-  readonly #resolver: HostResolver;
-  readonly #pools: ConnectionPools;
-  readonly #dnsTimeoutMs: number;
-  readonly #nowMs: () => number;
-  readonly #checked = new Map<string, AllowedUrl>();
+  private readonly resolver: HostResolver;
+  private readonly pools: ConnectionPools;
+  private readonly dnsTimeoutMs: number;
+  private readonly nowMs: () => number;
+  private readonly checked = new Map<string, AllowedUrl>();
 
   constructor(options: OutboundOptions) {
     this.rules = new AddressRules(options);
-    this.#dnsTimeoutMs = options.dnsTimeoutMs ?? DNS_TIMEOUT_MS;
-    // One resolver for the verdict and the connection, or the two could disagree.
-    this.#resolver = new SingleFlightResolver(
+    this.dnsTimeoutMs = options.dnsTimeoutMs ?? DNS_TIMEOUT_MS;
+    // The same resolver for the check and the connection, because two could return different addresses.
+    this.resolver = new SingleFlightResolver(
       options.resolver ?? (options.isHosted ? new NameServerResolver() : new SystemResolver()),
-      this.#dnsTimeoutMs,
+      this.dnsTimeoutMs,
     );
-    this.#nowMs = options.nowMs ?? (() => performance.now());
-    this.#pools = new ConnectionPools({ ...DEFAULT_POOL_LIMITS, ...options.pools }, this.#nowMs);
+    this.nowMs = options.nowMs ?? (() => performance.now());
+    this.pools = new ConnectionPools({ ...DEFAULT_POOL_LIMITS, ...options.pools }, this.nowMs);
   }
 
-  /** @throws UnsafeAddress  with all reasons, also when the name has no answer */
+  /** @throws UnsafeAddress  with all reasons; also when the name cannot be resolved */
   async assertAllowed(url: string): Promise<void> {
-    const checked = this.#check(url);
-    if (checked.literal === null) await this.#vetName(checked.url, this.#dnsTimeoutMs);
+    const checked = this.check(url);
+    if (checked.literal === null) await this.resolveAllowed(checked.url, this.dnsTimeoutMs);
   }
 
   /**
-   * @returns any answer, whatever its status
+   * @returns the response, with any status
    * @throws UnsafeAddress  before anything was sent
    * @throws OutboundTimeout, OutboundFailed
    */
   async request(request: OutboundRequest): Promise<OutboundResponse> {
-    const startedMs = this.#nowMs();
-    const checked = this.#check(request.url);
-    // Nothing to wait for where the host is an address.
-    const addresses = literalOf(checked) ?? (await this.#vetName(checked.url, request.timeoutMs));
+    const startedMs = this.nowMs();
+    const checked = this.check(request.url);
+    const addresses = literalOf(checked) ?? (await this.resolveAllowed(checked.url, request.timeoutMs));
     const { url } = checked;
-    const remainingMs = request.timeoutMs - (this.#nowMs() - startedMs);
+    const remainingMs = request.timeoutMs - (this.nowMs() - startedMs);
     if (remainingMs <= 0) throw new OutboundTimeout(request.timeoutMs);
     return exchange(
-      this.#pools.take(url.origin, addresses),
+      this.pools.acquire(url.origin, addresses),
       {
         path: url.pathname + url.search,
         method: request.method,
@@ -94,47 +93,47 @@ export class Outbound {
     );
   }
 
-  /** A POST; otherwise as `request`. */
+  /** Sends a POST request. See `request`. */
   post(request: Omit<OutboundRequest, 'method'>): Promise<OutboundResponse> {
     return this.request({ ...request, method: 'POST' });
   }
 
-  /** Ends when every exchange in flight has ended. */
+  /** Closes all connections after their running requests have ended. */
   close(): Promise<void> {
-    return this.#pools.close();
+    return this.pools.close();
   }
 
-  /** What the text alone says of a URL never changes: it is remembered, the answers of DNS are not. */
-  #check(text: string): AllowedUrl {
-    const known = this.#checked.get(text);
+  /** Caches the result, which depends on the text only; addresses from DNS are not cached. */
+  private check(text: string): AllowedUrl {
+    const known = this.checked.get(text);
     if (known) return known;
     const checked = this.rules.checkUrl(text);
     if (!checked.allowed) throw new UnsafeAddress(checked.reasons);
-    if (this.#checked.size >= MAX_CHECKED) this.#checked.clear();
-    this.#checked.set(text, checked);
+    if (this.checked.size >= MAX_CHECKED) this.checked.clear();
+    this.checked.set(text, checked);
     return checked;
   }
 
-  async #vetName(url: URL, timeoutMs: number): Promise<readonly string[]> {
-    const addresses = await this.#resolve(url.hostname, timeoutMs);
-    const verdict = this.rules.judgeAddresses(url, addresses);
-    if (!verdict.allowed) throw new UnsafeAddress(verdict.reasons);
+  private async resolveAllowed(url: URL, timeoutMs: number): Promise<readonly string[]> {
+    const addresses = await this.resolve(url.hostname, timeoutMs);
+    const check = this.rules.checkAddresses(url, addresses);
+    if (!check.allowed) throw new UnsafeAddress(check.reasons);
     return addresses;
   }
 
-  async #resolve(host: string, timeoutMs: number): Promise<string[]> {
-    const answer = this.#resolver.resolve(host);
+  private async resolve(host: string, timeoutMs: number): Promise<string[]> {
+    const query = this.resolver.resolve(host);
     try {
-      // The resolver keeps its own time; a request in a greater hurry waits no longer than it can.
-      return await (timeoutMs < this.#dnsTimeoutMs ? within(timeoutMs, answer) : answer);
+      // The resolver has its own time limit; a request with less time waits only that long.
+      return await (timeoutMs < this.dnsTimeoutMs ? resolveWithin(timeoutMs, query) : query);
     } catch (cause) {
-      // Without an answer there is nothing to vet: the attempt is refused, not sent on trust.
+      // Without addresses nothing can be checked, so the request is refused.
       throw new UnsafeAddress(['the host could not be resolved'], { cause });
     }
   }
 }
 
-/** Userinfo of the URL becomes Basic credentials unless the caller brought its own; undici would drop it. */
+/** Adds the user info of the URL as Basic credentials, which undici would drop, unless the caller set its own. */
 function headersFor(url: URL, given: Readonly<Record<string, string>> = {}): string[] {
   const flat: string[] = [];
   let hasAuthorization = false;
@@ -152,7 +151,7 @@ function headersFor(url: URL, given: Readonly<Record<string, string>> = {}): str
 
 const isNamed = (name: string, lower: string): boolean => name.length === lower.length && name.toLowerCase() === lower;
 
-/** undici asks no look-up for a literal: it was judged with the URL, and here it is its own answer. */
+/** Returns the address of a host that is an address: it was checked with the URL, and undici does not look it up. */
 const literalOf = ({ literal }: AllowedUrl): string[] | null => (literal === null ? null : [literal]);
 
 function decode(text: string): string {

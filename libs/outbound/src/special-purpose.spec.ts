@@ -4,7 +4,7 @@ import { AddressRules } from './address-rules.js';
 
 type Expected = 'refused' | 'allowed' | 'inner';
 
-/** A row of the IANA special-purpose address registries; `inner` is judged by the IPv4 address inside. */
+/** A row of the IANA special-purpose address registries; `inner` is classified by the IPv4 address inside. */
 interface Row {
   name: string;
   range: string;
@@ -14,13 +14,15 @@ interface Row {
   embeds?: { loopback: string; private: string; public: string };
 }
 
-const { ipv4, ipv6, beside } = vectors<Record<'ipv4' | 'ipv6' | 'beside', Row[]>>('special-purpose-addresses.json');
+const { ipv4, ipv6, additional } = vectors<Record<'ipv4' | 'ipv6' | 'additional', Row[]>>(
+  'special-purpose-addresses.json',
+);
 const HTTPS = new URL('https://hooks.example.com/');
 const HTTP = new URL('http://hooks.example.com/');
 const hosted = new AddressRules({ isHosted: true });
 const selfHosted = new AddressRules({ isHosted: false });
 
-const isAllowed = (rules: AddressRules, address: string, url = HTTPS) => rules.judgeAddresses(url, [address]).allowed;
+const isAllowed = (rules: AddressRules, address: string, url = HTTPS) => rules.checkAddresses(url, [address]).allowed;
 
 /** First, second, middle and last of a range. */
 function samples(range: string): string[] {
@@ -45,10 +47,10 @@ const NEIGHBOURS = `
 const BY_INNER = { hosted: [false, false, true], selfHosted: [false, true, true] };
 
 describe('special-purpose addresses', () => {
-  const judged = (rows: Row[]) =>
+  const classified = (rows: Row[]) =>
     rows.filter(({ embeds }) => !embeds).map((row) => [row.range, row.name, row] as const);
 
-  it.each([...judged(ipv4), ...judged(ipv6), ...judged(beside)])('%s, %s', (range, _name, row) => {
+  it.each([...classified(ipv4), ...classified(ipv6), ...classified(additional)])('%s, %s', (range, _name, row) => {
     for (const address of samples(range)) {
       expect([address, isAllowed(hosted, address)]).toEqual([address, row.hosted === 'allowed']);
       expect([address, isAllowed(selfHosted, address)]).toEqual([address, row.selfHosted === 'allowed']);
@@ -74,7 +76,7 @@ describe('special-purpose addresses', () => {
     expect([ipv4.length, ipv6.length]).toEqual([26, 25]);
   });
 
-  it.each(NEIGHBOURS)('leaves the neighbor %s alone', (address) => {
+  it.each(NEIGHBOURS)('does not block the neighboring address %s', (address) => {
     expect([isAllowed(hosted, address), isAllowed(selfHosted, address)]).toEqual([true, true]);
   });
 });

@@ -3,13 +3,13 @@ import { OutboundFailed, UnsafeAddress } from '../src/outbound.errors.js';
 import { recordDials } from './dials.js';
 
 export interface DialledHosts {
-  /** How many texts were no URL to this Node; refused for what they are; dialled. */
+  /** Number of texts that Node cannot parse, that were refused, and that were dialled. */
   counts: { invalid: number; refused: number; dialled: number };
-  /** Every text for which the promise below did not hold. */
+  /** Texts for which the guarantee of `dialHosts` was violated. */
   wrong: unknown[];
 }
 
-/** What the URL parser of this Node makes of a text, which is what undici dials; editions of Unicode differ. */
+/** Parses a text by the URL parser of this Node, as undici does; versions of Unicode differ. */
 export function parsed(text: string, base?: string | null): URL | null {
   try {
     return base ? new URL(text, base) : new URL(text);
@@ -21,8 +21,8 @@ export function parsed(text: string, base?: string | null): URL | null {
 export const overHttps = (url: string): string => url.replace(/^http:/, 'https:');
 
 /**
- * Posts to each text, with every name at 8.8.8.8. The promise: what does not parse is refused as no valid URL; of the
- * rest, the host that was judged, the host that was resolved or dialled and the host Node parses are one, or nothing is sent.
+ * Posts to each text, with every name at 8.8.8.8. Checks that a text that does not parse is refused as invalid
+ * URL, and that for all others the checked, the dialled and the parsed host are the same, or nothing is sent.
  */
 export async function dialHosts(isHosted: boolean, texts: Iterable<string>): Promise<DialledHosts> {
   const dials = recordDials();
@@ -33,7 +33,7 @@ export async function dialHosts(isHosted: boolean, texts: Iterable<string>): Pro
   const wrong: unknown[] = [];
   for (const text of texts) {
     dials.dialled.length = asked.length = 0;
-    const verdict = outbound.rules.checkUrl(text);
+    const check = outbound.rules.checkUrl(text);
     const error: unknown = await outbound
       .post({ url: text, timeoutMs: 2_000, maxResponseBytes: 10 })
       .catch((caught: unknown) => caught);
@@ -42,13 +42,13 @@ export async function dialHosts(isHosted: boolean, texts: Iterable<string>): Pro
     const said = JSON.stringify(error instanceof UnsafeAddress ? error.reasons : null);
     if (!url) {
       counts.invalid += 1;
-      if (said !== '["it is not a valid URL"]' || verdict.allowed) wrong.push({ text, said });
+      if (said !== '["it is not a valid URL"]' || check.allowed) wrong.push({ text, said });
     } else if (error instanceof UnsafeAddress) {
       counts.refused += 1;
       if (dials.dialled.length > 0 || error.reasons.length === 0) wrong.push({ text, said });
     } else {
       counts.dialled += 1;
-      const literal = verdict.allowed ? verdict.literal : 'refused before';
+      const literal = check.allowed ? check.literal : 'refused before';
       const isRight =
         error instanceof OutboundFailed &&
         (literal === null

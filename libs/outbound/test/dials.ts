@@ -10,8 +10,8 @@ interface Target {
 }
 
 /**
- * Stands below undici, where a socket is told to connect: writes down every address it was handed, looked up as
- * Node would, and sends nothing. Each dial then fails as a refused connection does.
+ * Replaces `Socket.connect` below undici: records every address, looked up as Node would, and sends nothing. Each call
+ * then fails like a refused connection.
  */
 export function recordDials(): { dialled: string[]; stop: () => void } {
   const dialled: string[] = [];
@@ -29,8 +29,8 @@ export function recordDials(): { dialled: string[]; stop: () => void } {
   return { dialled, stop: () => connect.mockRestore() };
 }
 
-/** Sends every connection to one address, as a broken or hostile network would, whatever was asked for. */
-export function leadAstray(address: string): { stop: () => void } {
+/** Sends every connection to one address, as a broken or hostile network would. */
+export function redirectConnections(address: string): { stop: () => void } {
   const real = Reflect.get(Socket.prototype, 'connect');
   const connect = jest.spyOn(Socket.prototype, 'connect').mockImplementation(function (this: Socket, given: unknown) {
     Object.assign(targetOf(given), { host: address, lookup: undefined });

@@ -3,45 +3,45 @@ import { type AddressInfo, createServer as createTcpServer, type Server as TcpSe
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import type { Identity } from './certificates.js';
 
-/** HTTP, bare TCP or bare TLS on a free port, until `stop`. */
+/** Listens with HTTP, plain TCP or plain TLS on free ports until `stop`. */
 export class Receivers {
-  readonly #servers = new Set<Server | TcpServer>();
+  private readonly servers = new Set<Server | TcpServer>();
 
-  async http(answer: RequestListener, host = '127.0.0.1'): Promise<number> {
-    return this.#listen(createServer(answer), host);
+  async http(reply: RequestListener, host = '127.0.0.1'): Promise<number> {
+    return this.listen(createServer(reply), host);
   }
 
-  async tcp(answer: (socket: Socket) => void, host = '127.0.0.1'): Promise<number> {
-    return this.#listen(
-      createTcpServer((socket) => answer(socket.on('error', () => undefined))),
+  async tcp(reply: (socket: Socket) => void, host = '127.0.0.1'): Promise<number> {
+    return this.listen(
+      createTcpServer((socket) => reply(socket.on('error', () => undefined))),
       host,
     );
   }
 
-  /** Hands over the sockets whose handshake is done. */
-  async tls(identity: Identity, answer: (socket: TLSSocket) => void, host = '127.0.0.1'): Promise<number> {
-    return this.#listen(
-      createTlsServer(identity, (socket) => answer(socket.on('error', () => undefined))),
+  /** Passes sockets to the handler after their handshake. */
+  async tls(identity: Identity, reply: (socket: TLSSocket) => void, host = '127.0.0.1'): Promise<number> {
+    return this.listen(
+      createTlsServer(identity, (socket) => reply(socket.on('error', () => undefined))),
       host,
     );
   }
 
-  /** Takes no more connections, and ends when those there are have been closed. */
+  /** Accepts no more connections and waits until the open ones are closed. */
   async drain(): Promise<void> {
-    await Promise.all([...this.#servers].map((server) => new Promise((resolve) => server.close(resolve))));
-    this.#servers.clear();
+    await Promise.all([...this.servers].map((server) => new Promise((resolve) => server.close(resolve))));
+    this.servers.clear();
   }
 
   stop(): void {
-    for (const server of this.#servers) {
+    for (const server of this.servers) {
       if ('closeAllConnections' in server) server.closeAllConnections();
       server.close();
     }
-    this.#servers.clear();
+    this.servers.clear();
   }
 
-  #listen(server: Server | TcpServer, host: string): Promise<number> {
-    this.#servers.add(server);
+  private listen(server: Server | TcpServer, host: string): Promise<number> {
+    this.servers.add(server);
     return new Promise((resolve) => server.listen(0, host, () => resolve((server.address() as AddressInfo).port)));
   }
 }

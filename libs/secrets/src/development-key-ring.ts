@@ -6,8 +6,9 @@ import type { KeyRingKeys } from './key-ring.js';
 const KID = 'development';
 
 /**
- * The ring of a machine without configuration: made at the first start and kept in `.data/secrets-keyring.json`,
- * readable by its owner alone, so that sealed rows survive restarts. Tests get one that lives as long as they do.
+ * Returns the key ring of a development machine without configuration. It is created on first use and stored in
+ * `.data/secrets-keyring.json`, readable by its owner only, so that sealed rows can still be opened after a restart. Tests
+ * get a new one in memory.
  */
 export function developmentKeyRing(
   nodeEnv: string,
@@ -15,12 +16,12 @@ export function developmentKeyRing(
 ): KeyRingKeys {
   if (nodeEnv === 'test') return ringOf(randomBytes(32).toString('base64'));
   try {
-    return ringOf(readKept(file));
+    return ringOf(readStored(file));
   } catch (error) {
     if (!hasCode(error, 'ENOENT')) throw error;
   }
   mkdirSync(dirname(file), { recursive: true });
-  // Written aside and linked into place: of two services that start together one wins, and nobody reads half a file.
+  // Written to a draft and linked, so that services that start together use one ring and never read a partial file.
   const draft = `${file}.${process.pid}`;
   writeFileSync(draft, JSON.stringify({ [KID]: randomBytes(32).toString('base64') }), { mode: 0o600 });
   try {
@@ -30,13 +31,13 @@ export function developmentKeyRing(
   } finally {
     rmSync(draft, { force: true });
   }
-  return ringOf(readKept(file));
+  return ringOf(readStored(file));
 }
 
-function readKept(file: string): string {
-  const kept = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
-  const key = kept[KID];
-  if (typeof key !== 'string') throw new Error(`${file} holds no key "${KID}"`);
+function readStored(file: string): string {
+  const stored = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+  const key = stored[KID];
+  if (typeof key !== 'string') throw new Error(`${file} contains no key "${KID}"`);
   return key;
 }
 

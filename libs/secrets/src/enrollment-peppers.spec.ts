@@ -1,7 +1,7 @@
 import { enrollmentPeppers } from './enrollment-peppers.js';
 
 describe('enrollmentPeppers', () => {
-  it('prefers its own variable and keeps the legacy ones in order', () => {
+  it('uses ENROLLMENT_KEY_PEPPER and returns the legacy peppers in order', () => {
     expect(
       enrollmentPeppers({
         JWT_SECRET: 'j',
@@ -12,18 +12,18 @@ describe('enrollmentPeppers', () => {
     ).toEqual({ current: 'e', legacy: ['a', 's', 'j'] });
   });
 
-  it('takes the first legacy secret that is set when its own is not', () => {
+  it('uses the first legacy secret when ENROLLMENT_KEY_PEPPER is not set', () => {
     expect(enrollmentPeppers({ ENROLLMENT_KEY_PEPPER: '', SECRET_ENCRYPTION_KEY: 's', JWT_SECRET: 'j' })).toEqual({
       current: 's',
       legacy: ['j'],
     });
   });
 
-  it('tries a secret that stands in two variables once', () => {
+  it('returns a secret that is set in two variables once', () => {
     expect(enrollmentPeppers({ ENROLLMENT_KEY_PEPPER: 'x', JWT_SECRET: 'x' })).toEqual({ current: 'x', legacy: [] });
   });
 
-  it('has a fixed value in development and refuses to go without one in production', () => {
+  it('returns a constant in development and throws in production when none is set', () => {
     expect(enrollmentPeppers({})).toEqual(enrollmentPeppers({ NODE_ENV: 'test' }));
     expect(() => enrollmentPeppers({ NODE_ENV: 'production', JWT_SECRET: '' })).toThrow(
       'No enrollment key pepper configured',

@@ -1,4 +1,4 @@
-/** What it reads; an empty text counts as unset. */
+/** Environment variables of the peppers; an empty text counts as unset. */
 export interface PepperEnvironment {
   NODE_ENV?: string | undefined;
   ENROLLMENT_KEY_PEPPER?: string | undefined;
@@ -8,19 +8,18 @@ export interface PepperEnvironment {
 }
 
 export interface EnrollmentPeppers {
-  /** New keys are hashed with it. */
+  /** Hashes new keys. */
   current: string;
   /** Tried after `current`, in this order, for keys hashed before an upgrade. */
   legacy: string[];
 }
 
-/** Never used in production; the same everywhere, so that development services agree without configuration. */
+/** Never used in production. Constant, so that development services agree on it without configuration. */
 const DEVELOPMENT_PEPPER = 'development-enrollment-pepper';
 
 /**
- * The peppers of enrollment keys: `ENROLLMENT_KEY_PEPPER`, else the first legacy secret that is set.
+ * Returns the peppers of enrollment keys: `ENROLLMENT_KEY_PEPPER`, else the first legacy secret that is set.
  * @throws Error 'No enrollment key pepper configured'  in production, when none of the four is set
- * @see SPEC.md 2.2 and 7, CONTRACT.md 4.2
  */
 export function enrollmentPeppers(env: PepperEnvironment): EnrollmentPeppers {
   const set = [env.ENROLLMENT_KEY_PEPPER, env.APP_ENCRYPTION_KEY, env.SECRET_ENCRYPTION_KEY, env.JWT_SECRET].filter(

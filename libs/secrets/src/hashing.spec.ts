@@ -1,7 +1,7 @@
 import { equalInConstantTime, hashEnrollmentKey, hashKey } from './hashing.js';
 
 describe('hashing', () => {
-  it('is SHA-256, for enrollment keys with the pepper in front', () => {
+  it('returns SHA-256, for enrollment keys of the pepper and the key', () => {
     expect(hashKey('abc').toString('hex')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
     expect(hashEnrollmentKey('c', 'a:b')).toEqual(hashKey('a:b:c'));
   });

@@ -1,12 +1,12 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-/** SHA-256. For keys with at least 128 random bits only; passwords need Argon2. */
+/** Returns the SHA-256 of a key with at least 128 random bits. Not for passwords, which need Argon2. */
 export const hashKey = (key: string): Buffer => createHash('sha256').update(key, 'utf8').digest();
 
-/** SHA-256 of `<pepper>:<key>`. @see CONTRACT.md 4.2 */
+/** Returns the SHA-256 of `<pepper>:<key>`. */
 export const hashEnrollmentKey = (key: string, pepper: string): Buffer => hashKey(`${pepper}:${key}`);
 
-/** Equal or not, in a time that depends on neither the place of the first difference nor the lengths. */
+/** Compares in a time that depends neither on the position of the first difference nor on the lengths. */
 export function equalInConstantTime(a: string | Uint8Array, b: string | Uint8Array): boolean {
   return timingSafeEqual(digest(a), digest(b));
 }

@@ -25,7 +25,7 @@ describe('minting', () => {
     expect(mint().key).not.toBe(key);
   });
 
-  it('draws an API key again when it would look like a partner key', () => {
+  it('repeats an API key that would have the prefix of a partner key', () => {
     const draws = [Buffer.from('sp_'.padEnd(32, 'A'), 'base64url'), Buffer.alloc(24, 1)];
     const { key } = mintApiKey(() => draws.shift() ?? Buffer.alloc(24));
     expect(draws).toHaveLength(0);
@@ -43,7 +43,7 @@ describe('minting', () => {
     expect(mintWebhookSecret()).toMatch(/^whsec_[A-Za-z0-9]{43}$/);
   });
 
-  it('draws a webhook secret again that base64 would not know', () => {
+  it('repeats a webhook secret that is not valid base64', () => {
     const draws = [Buffer.alloc(32, 0xff), Buffer.alloc(32, 0xfb), Buffer.alloc(32, 7)];
     const secret = mintWebhookSecret(() => draws.shift() ?? Buffer.alloc(0));
     expect(secret).toBe(`whsec_${Buffer.alloc(32, 7).toString('base64').replace('=', '')}`);

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { hashEnrollmentKey, hashKey } from './hashing.js';
 
-/** A fresh credential. `key` leaves the process once and is stored nowhere. */
+/** A new credential. `key` is returned to the client once and never stored. */
 export interface MintedKey {
   key: string;
   /** The first 12 characters, shown in lists. */
@@ -9,7 +9,7 @@ export interface MintedKey {
   keyHash: Buffer;
 }
 
-/** Injected in specs. */
+/** Returns random bytes; replaced in specs. */
 export type RandomSource = (bytes: number) => Buffer;
 
 export const KEY_PREFIX_LENGTH = 12;
@@ -19,41 +19,40 @@ export const AGENT_TOKEN_PREFIX = 'agt_';
 export const WEBHOOK_SECRET_PREFIX = 'whsec_';
 
 /**
- * `svc_` and 32 base64url characters. Drawn again when the random part would begin with `sp_`,
- * so that an ordinary key is never taken for a partner key.
- * @see SPEC.md 2.1
+ * Mints an API key: `svc_` and 32 base64url characters. Repeats when the random part begins with `sp_`, because the key
+ * would have the prefix of a partner key.
  */
 export function mintApiKey(random: RandomSource = randomBytes): MintedKey {
   for (;;) {
     const key = API_KEY_PREFIX + random(24).toString('base64url');
-    if (!key.startsWith(PARTNER_KEY_PREFIX)) return minted(key);
+    if (!key.startsWith(PARTNER_KEY_PREFIX)) return toMintedKey(key);
   }
 }
 
-/** `svc_sp_` and 43 base64url characters. @see SPEC.md 2.4 */
+/** Mints a partner key: `svc_sp_` and 43 base64url characters. */
 export function mintPartnerKey(random: RandomSource = randomBytes): MintedKey {
-  return minted(PARTNER_KEY_PREFIX + random(32).toString('base64url'));
+  return toMintedKey(PARTNER_KEY_PREFIX + random(32).toString('base64url'));
 }
 
-/** 64 hex characters, hashed with the pepper. @see SPEC.md 2.2 */
+/** Mints an enrollment key: 64 hex characters, hashed with the pepper. */
 export function mintEnrollmentKey(pepper: string, random: RandomSource = randomBytes): MintedKey {
   const key = random(32).toString('hex');
   return { key, keyPrefix: key.slice(0, KEY_PREFIX_LENGTH), keyHash: hashEnrollmentKey(key, pepper) };
 }
 
-/** `agt_` and 43 base64url characters. @see CONTRACT.md 4.10.8 */
+/** Mints an agent token: `agt_` and 43 base64url characters. */
 export function mintAgentToken(random: RandomSource = randomBytes): MintedKey {
-  return minted(AGENT_TOKEN_PREFIX + random(32).toString('base64url'));
+  return toMintedKey(AGENT_TOKEN_PREFIX + random(32).toString('base64url'));
 }
 
-/** Base64url of `bytes` random bytes: 43 characters by default. Refresh tokens, cookies, states. */
+/** Mints a token for refresh tokens, cookies and states: base64url of `bytes` random bytes, by default 43 characters. */
 export function mintOpaqueToken(bytes = 32, random: RandomSource = randomBytes): MintedKey {
-  return minted(random(bytes).toString('base64url'));
+  return toMintedKey(random(bytes).toString('base64url'));
 }
 
-/** A token for a link in a mail: `length` base64url characters. */
+/** Mints a token for a link in a mail: `length` base64url characters. */
 export function mintLinkToken(length = 48, random: RandomSource = randomBytes): MintedKey {
-  return minted(
+  return toMintedKey(
     random(Math.ceil((length * 3) / 4))
       .toString('base64url')
       .slice(0, length),
@@ -61,9 +60,9 @@ export function mintLinkToken(length = 48, random: RandomSource = randomBytes): 
 }
 
 /**
- * A webhook signing secret: `whsec_` and 43 base64url characters. Sealed at rest, so it has no hash.
- * Drawn again when it would hold `-` or `_` (two bits less than 256), so that it is base64 as well: verifiers of
- * Standard Webhooks read what follows `whsec_` as that.
+ * Mints a webhook signing secret: `whsec_` and 43 base64url characters. It is sealed at rest and has no hash. Repeats
+ * when it contains `-` or `_` (which costs two of 256 bits), because verifiers of Standard Webhooks decode the text after
+ * `whsec_` as base64.
  */
 export function mintWebhookSecret(random: RandomSource = randomBytes): string {
   for (;;) {
@@ -72,7 +71,7 @@ export function mintWebhookSecret(random: RandomSource = randomBytes): string {
   }
 }
 
-const minted = (key: string): MintedKey => ({
+const toMintedKey = (key: string): MintedKey => ({
   key,
   keyPrefix: key.slice(0, KEY_PREFIX_LENGTH),
   keyHash: hashKey(key),

@@ -25,11 +25,11 @@ describe('readSecretsConfig', () => {
     expect(Buffer.from(keyRing.keys['a'] ?? '')).toEqual(Buffer.alloc(32, 1));
   });
 
-  it('needs no active key where there is one', () => {
+  it('uses the only key of a ring without SECRETS_ACTIVE_KID', () => {
     expect(read({ SECRETS_KEYRING: JSON.stringify({ a: key(1) }) }).keyRing.activeKid).toBe('a');
   });
 
-  it('takes the single key, and opens its rows after a ring has come', () => {
+  it('uses the single key and still opens its rows when a ring is added', () => {
     const before = KeyRing.fromConfig(read({ SECRET_ENCRYPTION_KEY: SINGLE }));
     expect(before.activeKid).toBe('default');
     const after = KeyRing.fromConfig(
@@ -40,8 +40,8 @@ describe('readSecretsConfig', () => {
   });
 
   it.each([
-    [{ SECRETS_KEYRING: '{"a":"short"}' }, 'SECRETS_KEYRING must hold 32 bytes in base64 under "a"'],
-    [{ SECRETS_KEYRING: '{}' }, 'SECRETS_KEYRING must hold at least one key'],
+    [{ SECRETS_KEYRING: '{"a":"short"}' }, 'SECRETS_KEYRING must have 32 bytes in base64 under "a"'],
+    [{ SECRETS_KEYRING: '{}' }, 'SECRETS_KEYRING must contain at least one key'],
     [{ SECRETS_KEYRING: '[]' }, 'SECRETS_KEYRING must be a JSON object of key ids and base64 keys'],
     [{ SECRETS_KEYRING: 'nonsense' }, 'SECRETS_KEYRING must be JSON'],
     [{ SECRET_ENCRYPTION_KEY: 'short' }, 'SECRET_ENCRYPTION_KEY must have at least 32 characters'],
@@ -54,11 +54,11 @@ describe('readSecretsConfig', () => {
       'SECRETS_ACTIVE_KID must name one of the keys of SECRETS_KEYRING',
     ],
     [{ NODE_ENV: 'production' }, 'SECRETS_KEYRING or SECRET_ENCRYPTION_KEY is required in production'],
-  ])('refuses %j', (env, problem) => {
+  ])('reports a problem for %j', (env, problem) => {
     expect(problemsOf(env as Record<string, string>)).toContain(problem);
   });
 
-  it('makes one for tests', () => {
+  it('creates a ring for tests', () => {
     const ring = KeyRing.fromConfig(read({ NODE_ENV: 'test' }));
     expect(ring.open(ring.seal('x', 'c'), 'c')).toBe('x');
   });
@@ -68,10 +68,10 @@ describe('developmentKeyRing', () => {
   const folder = mkdtempSync(join(tmpdir(), 'rmm-secrets-'));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it('is made once, kept, and readable by its owner alone', () => {
+  it('is created once, stored, and readable by its owner only', () => {
     const file = join(folder, 'deeper', 'keyring.json');
-    const made = developmentKeyRing('development', file);
-    expect(developmentKeyRing('development', file)).toEqual(made);
+    const created = developmentKeyRing('development', file);
+    expect(developmentKeyRing('development', file)).toEqual(created);
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 });

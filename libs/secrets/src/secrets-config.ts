@@ -10,25 +10,24 @@ export interface SecretsConfig {
 const KEY_BYTES = 32;
 const KID = /^[A-Za-z0-9_-]{1,64}$/;
 const CANONICAL_KEY_TEXT = /^[A-Za-z0-9+/_-]{43}=?$/;
-/** The key id of what `SECRET_ENCRYPTION_KEY` seals. */
+/** Key id of `SECRET_ENCRYPTION_KEY`. */
 const SINGLE_KEY_KID = 'default';
 
 /**
- * Reads `SECRETS_KEYRING`, `SECRETS_ACTIVE_KID` and `SECRET_ENCRYPTION_KEY`; problems are left in the reader.
- * The single key stays in the ring beside `SECRETS_KEYRING`, so that moving from one to the other needs no downtime.
- * Outside production a missing ring is made once and kept under `.data`.
- * @see CONTRACT.md 10
+ * Reads `SECRETS_KEYRING`, `SECRETS_ACTIVE_KID` and `SECRET_ENCRYPTION_KEY`, and reports problems to the reader.
+ * The single key stays in the ring in addition to `SECRETS_KEYRING`, so that moving from one to the other needs no
+ * downtime. Outside production a missing ring is created and stored under `.data`.
  */
 export function readSecretsConfig(v: ConfigReader): SecretsConfig {
   const nodeEnv = v.string('NODE_ENV', { default: 'development' });
-  const ring = v.json<Record<string, string>>('SECRETS_KEYRING', { check: complaintAboutRing });
+  const ring = v.json<Record<string, string>>('SECRETS_KEYRING', { check: ringProblem });
   const single = v.string('SECRET_ENCRYPTION_KEY', { minLength: 32, secret: true });
   const activeKid = v.string('SECRETS_ACTIVE_KID');
   const keys: Record<string, Buffer> = {};
   if (single !== undefined) keys[SINGLE_KEY_KID] = deriveKey(single);
   for (const [kid, text] of Object.entries(ring ?? {})) keys[kid] = Buffer.from(text, 'base64');
 
-  // A ring that did not parse has its problem already; falling back to another key would hide it.
+  // The problem of a ring that did not parse is reported already; another key would hide it.
   if (v.has('SECRETS_KEYRING') && ring === undefined) return { keyRing: { keys, activeKid: '' } };
   const kids = Object.keys(keys);
   if (kids.length === 0) {
@@ -51,17 +50,17 @@ function chooseActive(v: ConfigReader, named: string | undefined, candidates: st
   return '';
 }
 
-function complaintAboutRing(value: unknown): string | null {
+function ringProblem(value: unknown): string | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return 'must be a JSON object of key ids and base64 keys';
   }
   const entries = Object.entries(value as Record<string, unknown>);
-  if (entries.length === 0) return 'must hold at least one key';
+  if (entries.length === 0) return 'must contain at least one key';
   for (const [kid, text] of entries) {
     if (!KID.test(kid)) return 'must have key ids of 1 to 64 letters, digits, "_" or "-"';
     const isKey = typeof text === 'string' && CANONICAL_KEY_TEXT.test(text);
     if (!isKey || Buffer.from(text, 'base64').length !== KEY_BYTES)
-      return `must hold 32 bytes in base64 under "${kid}"`;
+      return `must have 32 bytes in base64 under "${kid}"`;
   }
   return null;
 }

@@ -1,9 +1,12 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_GUARD, DiscoveryModule } from '@nestjs/core';
 import { ScheduleModule } from '@nestjs/schedule';
+import { TerminusModule } from '@nestjs/terminus';
 import type { ServiceName } from '@rmm/contracts';
 import type { FleetConfig } from './config/fleet-config.js';
 import { HealthRegistry } from './health/health-registry.js';
+import { ReadinessService } from './health/readiness.service.js';
+import { UnknownPathHandler } from './http/unknown-path.handler.js';
 import { JobScheduler } from './jobs/job-scheduler.service.js';
 import { ClientRateLimitGuard } from './limits/rate-limit.guard.js';
 import { RateLimits } from './limits/rate-limits.service.js';
@@ -24,6 +27,8 @@ export class ServiceKitModule {
       Clock,
       HealthRegistry,
       JobScheduler,
+      ReadinessService,
+      UnknownPathHandler,
       OpenApiDocuments,
       { provide: Logger, useFactory: () => Logger.create({ service, level: config.logLevel }) },
       { provide: MetricsRegistry, useFactory: () => new MetricsRegistry(service) },
@@ -38,7 +43,7 @@ export class ServiceKitModule {
         useFactory: (redis: RedisConnections) => new RateLimits(redis, config),
       },
     ];
-    const imports = [DiscoveryModule, ScheduleModule.forRoot()];
+    const imports = [DiscoveryModule, ScheduleModule.forRoot(), TerminusModule.forRoot({ logger: false })];
     return {
       module: ServiceKitModule,
       global: true,

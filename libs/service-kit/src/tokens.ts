@@ -1,4 +1,4 @@
-/** Injects the `FleetConfig` (or what a service made of it). */
+/** Injects the configuration of the service, which extends `FleetConfig`. */
 export const FLEET_CONFIG = Symbol('FLEET_CONFIG');
 /** Injects the `ServiceName`. */
 export const SERVICE_NAME = Symbol('SERVICE_NAME');

@@ -1,9 +1,10 @@
 import type { Server } from 'node:http';
-import { Body, Controller, Delete, Get, Module, Post, Query, Res } from '@nestjs/common';
-import type { INestApplication } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Module, Post, Query, Req, Res } from '@nestjs/common';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Test } from '@nestjs/testing';
 import {
   type AppOptions,
+  type AuthenticatedRequest,
   ConflictError,
   configureApp,
   currentContext,
@@ -16,7 +17,6 @@ import {
   IsNestedList,
   IsUuid,
   IsWordList,
-  KitAdapter,
   Logger,
   PageQueryDto,
   type RateLimit,
@@ -106,7 +106,13 @@ class ThingsController {
 
   @Get('guess')
   async guess(): Promise<object> {
-    await this.limits.hit(GUESSES, 'somebody');
+    await this.limits.hit(GUESSES, 'any-client');
+    return {};
+  }
+
+  @Get('as-user')
+  asUser(@Req() request: AuthenticatedRequest): object {
+    request.caller = { actor: { type: 'user', id: 'u-1' }, partnerId: 'p-1', orgId: null, userId: 'u-1' };
     return {};
   }
 
@@ -151,11 +157,10 @@ export const configOf = (changes: Record<string, string> = {}): Readonly<FleetCo
   readConfig({ ...ENVIRONMENT, ...changes }, (v) => readFleetConfig(v, 'provisioning'));
 
 export interface TinyApp {
-  app: INestApplication;
+  app: NestExpressApplication;
   server: Server;
   /** Everything that was logged, as objects. */
   logged: Record<string, unknown>[];
-  pipeline: ReturnType<typeof configureApp>;
   close(): Promise<void>;
 }
 
@@ -182,9 +187,9 @@ export async function startTinyApp(
     .overrideProvider(Logger)
     .useValue(logger)
     .compile();
-  const app = testing.createNestApplication(new KitAdapter(), { bodyParser: false });
-  const pipeline = configureApp(app, { config, openApi: { title: 'Tiny', description: 'For specs' }, ...options });
+  const app = testing.createNestApplication<NestExpressApplication>({ bodyParser: false });
+  configureApp(app, { config, openApi: { title: 'Tiny', description: 'For specs' }, ...options });
   await app.init();
   app.get(HealthRegistry).state = 'ready';
-  return { app, server: app.getHttpServer() as Server, logged, pipeline, close: () => app.close() };
+  return { app, server: app.getHttpServer() as Server, logged, close: () => app.close() };
 }

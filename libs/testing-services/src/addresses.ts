@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 
-/** Where the stores are: what `node tools/stores.mjs throwaway --json` prints. */
+/** The addresses and programs of the stores, as `./fleet stores` prints them. */
 export interface StoreAddresses {
   /** A login that may create roles and databases. */
   postgresUrl: string;
@@ -19,15 +19,15 @@ export interface FoundStores {
 }
 
 /**
- * The stores of this run: those of the environment (`./fleet test` starts one set for all spec files), else private
- * throw-away ones, which end with this process whatever becomes of it, since they watch the pipe to it.
+ * Returns the stores of the environment (`./fleet test` starts one set for all spec files), else starts throw-away ones.
+ * These end with this process, even when it is killed: they watch the pipe to it.
  */
 export async function findStores(env: NodeJS.ProcessEnv = process.env): Promise<FoundStores> {
   const given = fromEnvironment(env);
   return given === null ? startThrowaway() : { addresses: given, stop: () => Promise.resolve() };
 }
 
-/** @returns null unless all three variables are set: half of a set would hide a mistake in it */
+/** @returns null unless all three variables are set, so that an incomplete set is not used by mistake */
 export function fromEnvironment(env: NodeJS.ProcessEnv): StoreAddresses | null {
   const { TEST_POSTGRES_URL: postgresUrl, TEST_REDIS_BIN: redisBin, TEST_NATS_BIN: natsBin } = env;
   if (!postgresUrl || !redisBin || !natsBin) return null;
@@ -39,14 +39,14 @@ function json(text: string | undefined): Record<string, string> {
 }
 
 async function startThrowaway(): Promise<FoundStores> {
-  const child = spawn(process.execPath, [path.join(workspaceRoot(), 'tools/stores.mjs'), 'throwaway', '--json'], {
+  const child = spawn(process.execPath, [path.join(workspaceRoot(), 'tools/fleet.mjs'), 'stores'], {
     stdio: ['pipe', 'pipe', 'pipe'],
   });
-  const said: string[] = [];
-  child.stderr.on('data', (chunk: Buffer) => said.push(chunk.toString()));
+  let errors = '';
+  child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const line = await Promise.race([firstLine(child.stdout), ended.then(() => null)]);
-  if (line === null) throw new Error(`tools/stores.mjs could not start the stores:\n${said.join('')}`);
+  if (line === null) throw new Error(`./fleet stores did not start the stores:\n${errors}`);
   const stop = async () => {
     child.stdin.end();
     await ended;
@@ -60,7 +60,7 @@ async function firstLine(stream: NodeJS.ReadableStream): Promise<string | null> 
   return null;
 }
 
-/** The folder of nx.json, above this file. */
+/** Returns the folder of nx.json, above this file. */
 export function workspaceRoot(): string {
   let folder = import.meta.dirname;
   while (!existsSync(path.join(folder, 'nx.json'))) {
@@ -71,7 +71,7 @@ export function workspaceRoot(): string {
   return folder;
 }
 
-/** Linux: has the server killed with the process that started it, even when that one is killed itself. */
+/** Returns a command that, on Linux, is killed together with the process that starts it. */
 export function diesWithParent(command: string, args: readonly string[]): [string, string[]] {
   return hasSetpriv() ? ['setpriv', ['--pdeathsig', 'KILL', '--', command, ...args]] : [command, [...args]];
 }

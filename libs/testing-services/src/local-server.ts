@@ -10,7 +10,7 @@ export interface LocalServerOptions {
   env: Record<string, string>;
   /** Sent after connecting; nothing when the server speaks first. */
   greeting?: string;
-  /** What a server that is ready answers. */
+  /** Matches the reply of a server that is ready. */
   ready: RegExp;
 }
 
@@ -45,12 +45,12 @@ export class LocalServer {
     }
   }
 
-  /** As an operator would: SIGTERM. */
+  /** Stops it like an operator: SIGTERM. */
   stop(): Promise<void> {
     return this.end('SIGTERM');
   }
 
-  /** As a crash would: SIGKILL. */
+  /** Ends it like a crash: SIGKILL. */
   kill(): Promise<void> {
     return this.end('SIGKILL');
   }
@@ -72,7 +72,7 @@ export class LocalServer {
     try {
       await eventually(
         async () => {
-          if (failure === undefined) await this.converse(port);
+          if (failure === undefined) await this.checkReady(port);
         },
         { timeoutMs: READY_TIMEOUT_MS },
       );
@@ -85,20 +85,20 @@ export class LocalServer {
     }
   }
 
-  private converse(port: number): Promise<void> {
+  private checkReady(port: number): Promise<void> {
     return new Promise((resolve, reject) => {
       const socket = createConnection({ host: '127.0.0.1', port, timeout: 1_000 });
-      let answer = '';
+      let reply = '';
       socket.on('connect', () => this.options.greeting && socket.write(this.options.greeting));
       socket.on('data', (chunk) => {
-        answer += chunk.toString();
-        if (!this.options.ready.test(answer)) return;
+        reply += chunk.toString();
+        if (!this.options.ready.test(reply)) return;
         resolve();
         socket.destroy();
       });
       socket.on('error', reject);
-      socket.on('timeout', () => socket.destroy(new Error('no answer')));
-      socket.on('close', () => reject(new Error(`answered ${JSON.stringify(answer)}`)));
+      socket.on('timeout', () => socket.destroy(new Error('no reply')));
+      socket.on('close', () => reject(new Error(`replied ${JSON.stringify(reply)}`)));
     });
   }
 
@@ -112,7 +112,7 @@ export class LocalServer {
   }
 }
 
-/** A port of loopback that nobody listens on. Another process may take it before the caller does. */
+/** Returns a free port of loopback. Another process may take it before the caller does. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', () => resolve()));

@@ -12,7 +12,7 @@ describe('the stores of a spec file', () => {
   });
   afterAll(() => stores.stop());
 
-  it('gives each schema an owner, a service and a worker login that are nobody else', async () => {
+  it('gives each schema an owner, a service and a worker login without further rights', async () => {
     const database = await stores.createDatabase(['credentials', 'identity']);
     for (const [login, may] of [
       ['owner', true],
@@ -22,10 +22,10 @@ describe('the stores of a spec file', () => {
       const [row] = await query(
         database.urls.credentials[login],
         `select rolsuper, rolbypassrls, has_schema_privilege('credentials', 'create') as creates,
-                has_schema_privilege('credentials', 'usage') as uses, has_schema_privilege('identity', 'usage') as strays
+                has_schema_privilege('credentials', 'usage') as uses, has_schema_privilege('identity', 'usage') as other
            from pg_roles where rolname = current_user`,
       );
-      expect(row).toEqual({ rolsuper: false, rolbypassrls: false, creates: may, uses: true, strays: false });
+      expect(row).toEqual({ rolsuper: false, rolbypassrls: false, creates: may, uses: true, other: false });
     }
   });
 
@@ -84,7 +84,7 @@ describe('the stores of a spec file', () => {
     expect(await query(gate.url, 'select 1 as one')).toEqual([{ one: 1 }]);
   });
 
-  it('counts a round trip each time a client speaks after an answer', async () => {
+  it('counts a round trip each time a client speaks after an reply', async () => {
     const database = await stores.createDatabase(['identity']);
     const gate = await stores.gate(database.adminUrl);
     const client = new pg.Client({ connectionString: gate.url });
@@ -98,13 +98,13 @@ describe('the stores of a spec file', () => {
 });
 
 describe('eventually', () => {
-  it('returns the first answer that is no error', async () => {
+  it('returns the first reply that is no error', async () => {
     let calls = 0;
-    const answer = await eventually(() => {
+    const reply = await eventually(() => {
       if (++calls < 3) throw new Error('not yet');
       return calls;
     });
-    expect(answer).toBe(3);
+    expect(reply).toBe(3);
   });
 
   it('gives up with the last error', async () => {
@@ -127,7 +127,7 @@ async function query(connectionString: string, sql: string): Promise<unknown[]> 
   }
 }
 
-/** What a server says, after `lines` lines. */
+/** Returns the first `lines` lines of a server. */
 function greeting(port: string, said = '', lines = 1): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = '';

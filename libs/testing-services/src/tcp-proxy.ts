@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A way to a shared server that one spec file can close, without taking the server from the others. */
+/** A connection to a shared server that one spec file can interrupt without affecting the others. */
 export interface TcpProxy {
   /** The given URL, through the gate. */
   url: string;
@@ -10,7 +10,7 @@ export interface TcpProxy {
   stall(): void;
   /** Everything passes again. */
   open(): Promise<void>;
-  /** How often a client spoke after it had been answered (or first spoke): one per round trip. */
+  /** Counts round trips: a client sends for the first time, or after a reply. */
   roundTrips(): number;
   close(): Promise<void>;
 }
@@ -25,14 +25,14 @@ export async function openTcpProxy(target: string): Promise<TcpProxy> {
     const upstream = connect({ host: hostname, port: Number(port) });
     const pair: [Socket, Socket] = [client, upstream];
     pairs.add(pair);
-    let answered = true;
+    let hasReplied = true;
     client.on('data', (chunk) => {
-      if (answered) trips++;
-      answered = false;
+      if (hasReplied) trips++;
+      hasReplied = false;
       if (!stalled) upstream.write(chunk);
     });
     upstream.on('data', (chunk) => {
-      answered = true;
+      hasReplied = true;
       if (!stalled) client.write(chunk);
     });
     for (const [from, to] of [pair, [upstream, client] as const]) {

@@ -52,7 +52,7 @@ export async function createDatabase<Schema extends string>(
 
 /**
  * Connections for arranging and looking; the caller ends them. `end()` of a pool does not wait until they are closed:
- * what the server says to one of them when the database is dropped right afterwards is nobody's error.
+ * an error of one of them when the database is dropped right afterwards is ignored.
  */
 export function adminPool({ adminUrl }: TestDatabase, options: Omit<pg.PoolConfig, 'connectionString'> = {}): pg.Pool {
   return new pg.Pool({ max: 2, ...options, connectionString: adminUrl }).on('error', () => undefined);

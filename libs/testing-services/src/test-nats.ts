@@ -9,7 +9,7 @@ import type { Disposable } from './test-redis.js';
 
 /** A NATS with JetStream of one spec file. Port and store survive stop, kill and start. */
 export interface TestNats {
-  /** May do everything. User and password stand in the URL, as in NATS_URL. */
+  /** May do everything. User and password are in the URL, as in NATS_URL. */
   adminUrl: string;
   /** Without logins the same as `adminUrl`. */
   url: string;

@@ -1,12 +1,12 @@
-// Stands in for a service where a check is about the launcher or the edge: ready at once, tells what it was sent.
+// Replaces a service in the checks of the launcher and the edge: ready at once, responds with what it received.
 import http from 'node:http';
 
-const answers = {
+const handlers = {
   '/health/ready': (request, response) => response.end('{"status":"ok"}'),
   '/exit': () => process.exit(9),
 };
 
-async function tell(request, response) {
+async function describeRequest(request, response) {
   let bytes = 0;
   for await (const chunk of request) bytes += chunk.length;
   response.setHeader('set-cookie', ['first=1', 'second=2']);
@@ -15,6 +15,6 @@ async function tell(request, response) {
 }
 
 http
-  .createServer((request, response) => (answers[request.url] ?? tell)(request, response))
+  .createServer((request, response) => (handlers[request.url] ?? describeRequest)(request, response))
   .listen(Number(process.env.PORT), '127.0.0.1');
 process.on('SIGTERM', () => process.exit(0));

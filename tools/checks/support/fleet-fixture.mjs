@@ -1,19 +1,20 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { serviceNames } from '../../fleet/services.mjs';
-import { ROOT, TOOLS_DIR } from '../../paths.mjs';
-import { startOf } from '../../processes/identity.mjs';
-import { run } from '../../processes/run.mjs';
+import { SERVICE_NAMES } from '../../dist/fleet/services.js';
+import { ROOT, TOOLS_DIR } from '../../dist/paths.js';
+import { startTimeOf } from '../../dist/processes/process-record.js';
+
+const LAUNCHER = path.join(ROOT, 'tools/fleet.mjs');
 
 /** A fleet of dummy services in a folder of its own, driven by the real command. */
 export class FleetFixture {
   constructor({ port }) {
+    // Only root may enter the folder: PostgreSQL, which runs as another user then, must start all the same.
     this.dir = fs.mkdtempSync(path.join(os.tmpdir(), 'fleet-check-'));
-    fs.chmodSync(this.dir, 0o755); // PostgreSQL may have to run as another user
     const dummy = path.join(import.meta.dirname, 'dummy-service.mjs');
-    for (const name of serviceNames) {
+    for (const name of SERVICE_NAMES) {
       const main = path.join(this.dir, 'apps', name, 'dist/main.js');
       fs.mkdirSync(path.dirname(main), { recursive: true });
       fs.writeFileSync(path.join(this.dir, 'apps', name, 'package.json'), '{"type":"module"}');
@@ -25,30 +26,34 @@ export class FleetFixture {
       FLEET_APPS_DIR: path.join(this.dir, 'apps'),
       FLEET_DATA_DIR: path.join(this.dir, 'data'),
       FLEET_TOOLS_DIR: TOOLS_DIR,
-      FLEET_PRIVATE: '1',
       FLEET_PORT: String(port),
     };
   }
 
-  /** Runs `fleet <args>` to its end. */
+  /** Runs `./fleet <args>` to its end. */
   fleet(...args) {
-    return run(process.execPath, [path.join(ROOT, 'tools/fleet.mjs'), ...args], { env: this.env, cwd: ROOT });
+    return new Promise((resolve) => {
+      const child = spawn(process.execPath, [LAUNCHER, ...args], {
+        env: this.env,
+        cwd: ROOT,
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      const output = { stdout: '', stderr: '' };
+      for (const name of ['stdout', 'stderr']) child[name].on('data', (text) => (output[name] += text));
+      child.once('close', (status) => resolve({ status, ...output }));
+    });
   }
 
-  /** Starts `fleet up` in the foreground and leaves it running. */
+  /** Starts `./fleet up` in the foreground. */
   up(...args) {
-    return spawn(process.execPath, [path.join(ROOT, 'tools/fleet.mjs'), 'up', ...args], {
-      env: this.env,
-      cwd: ROOT,
-      stdio: 'ignore',
-    });
+    return spawn(process.execPath, [LAUNCHER, 'up', ...args], { env: this.env, cwd: ROOT, stdio: 'ignore' });
   }
 
   async status() {
     return JSON.parse((await this.fleet('status', '--json')).stdout);
   }
 
-  /** What the launcher wrote down about the processes it started: services, stores and itself. */
+  /** Returns the processes the launcher started, and itself, as it wrote them down. */
   processes() {
     const { launcher, records } = JSON.parse(fs.readFileSync(path.join(this.dir, 'data/dev/state.json'), 'utf8'));
     return launcher ? [{ name: 'launcher', ...launcher }, ...records] : records;
@@ -60,5 +65,11 @@ export class FleetFixture {
   }
 }
 
-export const stillAlive = (processes) =>
-  processes.filter(({ pid, start }) => startOf(pid) === start).map(({ name }) => name);
+export const namesOfRunning = (processes) =>
+  processes.filter(({ pid, start }) => startTimeOf(pid) === start).map(({ name }) => name);
+
+/** Returns the command lines that contain a text. */
+export const commandsWith = (text) =>
+  spawnSync('ps', ['-eo', 'args='], { encoding: 'utf8' })
+    .stdout.split('\n')
+    .filter((line) => line.includes(text));

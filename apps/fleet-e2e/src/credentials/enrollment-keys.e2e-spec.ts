@@ -19,19 +19,19 @@ describe('enrollment keys', () => {
   });
 
   const enroll = (key: string) => new ApiClient(fleet.baseUrl).post('/agents/enroll', buildEnrollment(key));
-  const make = async (orgId: string, more: object = {}) =>
+  const create = async (orgId: string, more: object = {}) =>
     must(await client.post('/enrollment-keys', { orgId, name: 'Roll-out', ...more }), 201);
-  /** The shortest lifetime is a minute: what expires here was given an end some seconds ahead. */
+  /** The shortest `ttlMinutes` is one: keys that expire here get an `expiresAt` some seconds ahead. */
   const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1_000).toISOString();
 
-  it('let agents in with the new key after a rotation, and no longer with the old one', async () => {
+  it('enroll agents with the new key after a rotation and reject the old one', async () => {
     const { orgId } = await createOrganization(client);
-    const { id, key, expiresAt } = await make(orgId, { maxUsage: 2 });
+    const { id, key, expiresAt } = await create(orgId, { maxUsage: 2 });
     expect((await enroll(key)).status).toBe(201);
 
-    const answer = await client.post(`/enrollment-keys/${id}/rotate`);
-    const rotated = must(answer, 200);
-    expect(answer.headers.get('cache-control')).toContain('no-store');
+    const response = await client.post(`/enrollment-keys/${id}/rotate`);
+    const rotated = must(response, 200);
+    expect(response.headers.get('cache-control')).toContain('no-store');
     expect(rotated).toMatchObject({ id, orgId, usageCount: 0, maxUsage: 2, expiresAt, status: 'active' });
 
     const old = await enroll(key);
@@ -47,22 +47,22 @@ describe('enrollment keys', () => {
     expect((await enroll(unlimited.key)).status).toBe(201);
   });
 
-  it('answer every one of several rotations at once, and only the last key works', async () => {
+  it('complete concurrent rotations and accept the last key only', async () => {
     const { orgId } = await createOrganization(client);
-    const { id, key } = await make(orgId, { maxUsage: 100 });
-    const answers = await Promise.all(Array.from({ length: 4 }, () => client.post(`/enrollment-keys/${id}/rotate`)));
-    const keys = answers.map((answer) => must(answer, 200).key as string);
+    const { id, key } = await create(orgId, { maxUsage: 100 });
+    const responses = await Promise.all(Array.from({ length: 4 }, () => client.post(`/enrollment-keys/${id}/rotate`)));
+    const keys = responses.map((response) => must(response, 200).key as string);
     const enrolled = await Promise.all([key, ...keys].map(enroll));
     expect(enrolled.map(({ status }) => status).sort()).toEqual([201, 401, 401, 401, 401]);
   });
 
-  it('expire, come back with a rotation, and are purged otherwise', async () => {
+  it('expire, work again after a rotation, and are purged otherwise', async () => {
     const { orgId } = await createOrganization(client);
     const expiresAt = inSeconds(6);
     const [lives, returns, goes] = await Promise.all([
-      make(orgId),
-      make(orgId, { expiresAt }),
-      make(orgId, { expiresAt }),
+      create(orgId),
+      create(orgId, { expiresAt }),
+      create(orgId, { expiresAt }),
     ]);
     await eventually(
       async () => {
@@ -83,9 +83,9 @@ describe('enrollment keys', () => {
     expect((await enroll(lives.key)).status).toBe(201);
   });
 
-  it('are rotated and purged by nobody but those who may', async () => {
+  it('respond 403 or 404 to a rotation or purge without permission', async () => {
     const { orgId } = await createOrganization(client);
-    const { id, key } = await make(orgId);
+    const { id, key } = await create(orgId);
     const roles = must(await client.get('/users/roles'), 200).data as { id: string; name: string }[];
     const roleId = roles.find((role) => role.name === 'Partner Viewer')?.id;
     const viewer = (await inviteAndAccept(fleet, client, { roleId, orgAccess: 'all' })).client;
@@ -101,7 +101,7 @@ describe('enrollment keys', () => {
     expect((await enroll(key)).status).toBe(201);
   });
 
-  it('leave a trail that names usage and expiry, and no key', async () => {
+  it('write audit entries with usage and expiry but without a key', async () => {
     const { orgId } = await createOrganization(client);
     const key = await enrollmentKey(client, orgId, { maxUsage: 3 });
     await enroll(key);

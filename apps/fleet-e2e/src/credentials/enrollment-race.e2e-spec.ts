@@ -12,15 +12,15 @@ describe('an enrollment key', () => {
   const fleet = connectToFleet();
   const enroll = (body: object) => new ApiClient(fleet.baseUrl).post('/agents/enroll', body);
 
-  it('lets exactly its ten uses through when fifty agents race', async () => {
+  it('enrolls exactly ten of fifty concurrent agents when ten uses are left', async () => {
     const { client } = await partnerWithMfa(fleet);
     const { orgId, siteId } = await createOrganization(client);
     const key = await enrollmentKey(client, orgId, { maxUsage: 10, siteId });
 
-    const answers = await Promise.all(Array.from({ length: 50 }, () => enroll(buildEnrollment(key))));
+    const responses = await Promise.all(Array.from({ length: 50 }, () => enroll(buildEnrollment(key))));
 
-    const enrolled = answers.filter((answer) => answer.status === 201);
-    const refused = answers.filter((answer) => answer.status === 403);
+    const enrolled = responses.filter((response) => response.status === 201);
+    const refused = responses.filter((response) => response.status === 403);
     expect([enrolled.length, refused.length]).toEqual([10, 40]);
     for (const { body } of refused) {
       expect(['enrollment_key_exhausted', 'enrollment_key_race_lost']).toContain(body.code);
@@ -35,7 +35,7 @@ describe('an enrollment key', () => {
     });
   });
 
-  it('is not used up by an enrollment that fails', async () => {
+  it('keeps its use when an enrollment fails', async () => {
     const { client } = await partnerWithMfa(fleet);
     const [{ orgId }, other] = [await createOrganization(client), await createOrganization(client)];
     const key = await enrollmentKey(client, orgId);
@@ -48,9 +48,9 @@ describe('an enrollment key', () => {
     await eventually(async () => expect((await enroll(buildEnrollment(key))).status).toBe(201));
   });
 
-  it('is refused with 401 when nobody knows it', async () => {
-    const answer = await enroll(buildEnrollment('0'.repeat(64)));
-    expect(answer.status).toBe(401);
-    expect(answer.body.code).toBe('invalid_enrollment_key');
+  it('responds 401 when it is unknown', async () => {
+    const response = await enroll(buildEnrollment('0'.repeat(64)));
+    expect(response.status).toBe(401);
+    expect(response.body.code).toBe('invalid_enrollment_key');
   });
 });

@@ -1,4 +1,3 @@
-import type { FleetHandle } from '@rmm/testing';
 import { Redis } from 'ioredis';
 import { connect } from 'nats';
 import { createReadStream } from 'node:fs';
@@ -6,10 +5,11 @@ import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import pg from 'pg';
+import type { FleetHandle } from '@rmm/testing';
 
 const SCHEMAS = ['identity', 'credentials', 'partner_gateway', 'provisioning', 'webhook_dispatcher'];
 
-/** Every row of every table of the fleet, as text. */
+/** Dumps every row of every table of the fleet as text. */
 export async function* allOfDatabase(fleet: FleetHandle): AsyncGenerator<string> {
   const client = new pg.Client({ connectionString: fleet.databaseUrl });
   await client.connect();
@@ -27,7 +27,7 @@ export async function* allOfDatabase(fleet: FleetHandle): AsyncGenerator<string>
   }
 }
 
-/** Every key of Redis with what stands under it: windows, jobs, locks. */
+/** Dumps all Redis keys and values: windows, jobs, locks. */
 export async function* allOfRedis(fleet: FleetHandle): AsyncGenerator<string> {
   const redis = new Redis(fleet.redisUrl);
   try {
@@ -59,11 +59,11 @@ async function valueOf(redis: Redis, name: string): Promise<unknown> {
       return redis.xrange(name, '-', '+');
     default:
       if (type === 'none') return null; // it has just expired
-      throw new Error(`${name} is of type ${type}, which nobody looks into yet`);
+      throw new Error(`${name} is of type ${type}, which this dump does not read`);
   }
 }
 
-/** Every message of every stream. */
+/** Dumps every message of every stream. */
 export async function* allOfStreams(fleet: FleetHandle): AsyncGenerator<string> {
   const connection = await connect(serverOf(fleet.natsAdminUrl));
   try {
@@ -79,9 +79,9 @@ export async function* allOfStreams(fleet: FleetHandle): AsyncGenerator<string> 
   }
 }
 
-/** Every line of every log file of the fleet. */
+/** Dumps every line of every log file of the fleet. */
 export async function* allOfLogs(fleet: FleetHandle): AsyncGenerator<string> {
-  const folder = resolve(fleet.logs); // told relative to the checkout, where specs run
+  const folder = resolve(fleet.logs); // relative to the checkout, where specs run
   for (const name of await readdir(folder)) {
     for await (const line of createInterface(createReadStream(join(folder, name)))) yield line;
   }

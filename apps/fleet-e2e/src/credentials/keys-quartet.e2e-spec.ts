@@ -48,7 +48,7 @@ describe.each(CASES)('$name', ({ path, body, bad }) => {
     viewer = (await inviteAndAccept(fleet, ours, { roleId, orgAccess: 'all' })).client;
   });
 
-  it('are created, shown once, listed and read', async () => {
+  it('are created, returned once, listed and read', async () => {
     const created = must(await ours.post(path, body(orgId)), 201);
     id = created.id as string;
     expect(created).toMatchObject({ orgId, status: 'active' });
@@ -61,45 +61,45 @@ describe.each(CASES)('$name', ({ path, body, bad }) => {
     expect(list.data[0].id).toBe(id);
   });
 
-  it('answer no-store where the key is shown', async () => {
+  it('respond with no-store when they contain the key', async () => {
     const created = await ours.post(path, body(orgId));
     expect(created.headers.get('cache-control')).toContain('no-store');
   });
 
-  it('are forbidden to somebody without the permission', async () => {
-    const answer = await viewer.post(path, body(orgId));
-    expect(answer.status).toBe(403);
-    expect(answer.body).toMatchObject({ code: 'permission_denied', required: ['organizations:write'] });
+  it('respond 403 without the permission', async () => {
+    const response = await viewer.post(path, body(orgId));
+    expect(response.status).toBe(403);
+    expect(response.body).toMatchObject({ code: 'permission_denied', required: ['organizations:write'] });
   });
 
-  it('need a session that satisfied MFA', async () => {
+  it('respond 403 to a session without MFA', async () => {
     const { client } = await registerPartner(fleet);
     const own = await createOrganization(client);
-    const answer = await client.post(path, body(own.orgId));
-    expect(answer.status).toBe(403);
-    expect(answer.body.code).toBe('mfa_required');
+    const response = await client.post(path, body(own.orgId));
+    expect(response.status).toBe(403);
+    expect(response.body.code).toBe('mfa_required');
   });
 
-  it('of another partner do not exist, and cannot be made there', async () => {
+  it('respond 404 for records of another partner and 403 for its organization', async () => {
     const [foreign, unknown] = [
       await theirs.get(`${path}/${id}`),
       await theirs.get(`${path}/00000000-0000-4000-8000-000000000000`),
     ];
     expect([foreign.status, unknown.status]).toEqual([404, 404]);
     expect({ ...foreign.body, requestId: '' }).toEqual({ ...unknown.body, requestId: '' });
-    const made = await theirs.post(path, body(orgId));
-    expect([made.status, made.body.code]).toEqual([403, 'organization_access_denied']);
+    const created = await theirs.post(path, body(orgId));
+    expect([created.status, created.body.code]).toEqual([403, 'organization_access_denied']);
     const removed = await theirs.delete(`${path}/${id}`);
     expect(removed.status).toBe(404);
   });
 
-  it('refuse a malformed body, naming the field', async () => {
-    const answer = await ours.post(path, { ...body(orgId), ...bad });
-    expect([answer.status, answer.body.code]).toEqual([400, 'validation_failed']);
-    expect(Object.keys(answer.body.details.fieldErrors as object)).toEqual(Object.keys(bad));
+  it('respond 400 to a malformed body, naming the field', async () => {
+    const response = await ours.post(path, { ...body(orgId), ...bad });
+    expect([response.status, response.body.code]).toEqual([400, 'validation_failed']);
+    expect(Object.keys(response.body.details.fieldErrors as object)).toEqual(Object.keys(bad));
   });
 
-  it('end when deleted', async () => {
+  it('stop working when deleted', async () => {
     must(await ours.delete(`${path}/${id}`), 200);
     const again = await ours.delete(`${path}/${id}`);
     expect([400, 404]).toContain(again.status);
@@ -109,7 +109,7 @@ describe.each(CASES)('$name', ({ path, body, bad }) => {
 describe('the scopes of an API key', () => {
   const fleet = connectToFleet();
 
-  it('refuse a wildcard, an unknown word, and what the creator does not hold', async () => {
+  it('reject a wildcard, an unknown scope, and permissions the creator lacks', async () => {
     const { client } = await partnerWithMfa(fleet);
     const { orgId } = await createOrganization(client);
     const create = (scopes: string[]) => client.post('/api-keys', { orgId, name: 'x', scopes });

@@ -1,12 +1,12 @@
 import { ApiClient, buildEnrollment, type ApiResponse, type FleetHandle } from '@rmm/testing';
 import { enrollmentKey, must } from '../steps.js';
 
-/** A machine with a key, at the edge or at one replica. */
+/** Returns a client with a key, for the edge or for one replica. */
 export const machine = (fleet: Pick<FleetHandle, 'baseUrl'>, apiKey: string, baseUrl = fleet.baseUrl): ApiClient =>
   new ApiClient(baseUrl).as({ apiKey });
 
-/** A fresh API key of an organization. */
-export async function makeApiKey(
+/** Creates an API key of an organization. */
+export async function createApiKey(
   client: ApiClient,
   orgId: string,
   more: object = {},
@@ -28,6 +28,6 @@ export async function enrollDevice(
 
 export const RATE_HEADERS = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'] as const;
 
-/** The three rate headers as numbers, NaN where one is missing. */
+/** Returns the three rate headers as numbers, NaN where one is missing. */
 export const rateOf = ({ headers }: ApiResponse): number[] =>
   RATE_HEADERS.map((name) => Number(headers.get(name) ?? NaN));

@@ -20,22 +20,22 @@ describe('a partner key at the gateway', () => {
     must(await client.post(`${PRINCIPALS}/${id}/keys`, { name: 'k', ...more }), 201) as { keyId: string; key: string };
   const read = (key: string) => machine(fleet, key).get('/partner-api/organizations');
   const refused = async (key: string) => {
-    const answer = await untilStatus(() => read(key), 401);
-    expect(answer.body.code).toBe('partner_api_invalid_credentials');
+    const response = await untilStatus(() => read(key), 401);
+    expect(response.body.code).toBe('partner_api_invalid_credentials');
   };
 
-  it('reads with its rate on every answer', async () => {
+  it('reads with rate headers on every response', async () => {
     const { key } = await issue(await principal(), { rateLimit: 3 });
-    const answers = [await read(key), await read(key), await read(key), await read(key)];
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
-    expect(answers.map((answer) => rateOf(answer)[1])).toEqual([2, 1, 0, 0]);
-    expect(answers[3]?.body.code).toBe('partner_api_rate_limited');
+    const responses = [await read(key), await read(key), await read(key), await read(key)];
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
+    expect(responses.map((response) => rateOf(response)[1])).toEqual([2, 1, 0, 0]);
+    expect(responses[3]?.body.code).toBe('partner_api_rate_limited');
   });
 
-  it('needs the scope of what it reads', async () => {
+  it('responds 403 when the scope is missing', async () => {
     const { key } = await issue(await principal({ scopes: ['sites:read'] }));
-    const answer = await read(key);
-    expect([answer.status, answer.body.code, answer.body.required]).toEqual([
+    const response = await read(key);
+    expect([response.status, response.body.code, response.body.required]).toEqual([
       403,
       'partner_api_scope_required',
       ['organizations:read'],
@@ -43,7 +43,7 @@ describe('a partner key at the gateway', () => {
     must(await machine(fleet, key).get('/partner-api/sites'), 200);
   });
 
-  it('pauses with its principal, and follows what is changed about it', async () => {
+  it('stops while its principal is disabled, and follows changes of the principal', async () => {
     const id = await principal();
     const { key } = await issue(id);
     must(await read(key), 200);
@@ -55,7 +55,7 @@ describe('a partner key at the gateway', () => {
     await untilStatus(() => read(key), 403);
   });
 
-  it('is replaced by its rotation, and ends with its revocation', async () => {
+  it('is replaced by a rotation and ends with a revocation', async () => {
     const id = await principal();
     const { keyId, key } = await issue(id);
     must(await read(key), 200);
@@ -66,7 +66,7 @@ describe('a partner key at the gateway', () => {
     await refused(rotated.key as string);
   });
 
-  it('works only from the addresses of its principal', async () => {
+  it('works from the source addresses of its principal only', async () => {
     const [here, there] = [new ApiClient(fleet.baseUrl), new ApiClient(fleet.baseUrl)];
     const { key } = await issue(await principal({ sourceCidrs: [`${here.address}/32`] }));
     const from = (address: ApiClient) => address.as({ apiKey: key }).get('/partner-api/organizations');
@@ -74,9 +74,9 @@ describe('a partner key at the gateway', () => {
     expect((await from(there)).body.code).toBe('partner_api_invalid_credentials');
   });
 
-  it('is nothing on the surfaces of API keys', async () => {
+  it('is rejected where API keys are accepted', async () => {
     const { key } = await issue(await principal());
-    const answer = await machine(fleet, key).get('/devices/00000000-0000-4000-8000-000000000000/custom-fields');
-    expect([answer.status, answer.body.code]).toEqual([401, 'invalid_api_key']);
+    const response = await machine(fleet, key).get('/devices/00000000-0000-4000-8000-000000000000/custom-fields');
+    expect([response.status, response.body.code]).toEqual([401, 'invalid_api_key']);
   });
 });

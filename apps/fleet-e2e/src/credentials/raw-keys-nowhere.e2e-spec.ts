@@ -10,7 +10,7 @@ import { must } from '../steps.js';
 import { allOfDatabase, allOfLogs, allOfRedis, allOfStreams } from './everything-kept.js';
 import { enrollDevice, machine } from './machines.js';
 
-/** Each kind of key is made, rotated and used; afterwards none of them is to be found anywhere. */
+/** Creates, rotates and uses each kind of key; afterwards no store and no log contains one. */
 describe('a raw key', () => {
   const fleet = connectToFleet();
   const keys: string[] = [];
@@ -49,7 +49,7 @@ describe('a raw key', () => {
     noted(await post(`/partner-service-principals/${data.id}/keys/${issued.keyId}/rotate`, {}));
     await machine(fleet, issued.key).get('/partner-api/organizations');
 
-    // Uses have been flushed, and every audit row has arrived.
+    // Until uses are flushed and every audit entry has arrived.
     await eventually(async () => {
       expect(must(await client.get(`/api-keys/${apiKey.id}`), 200).usageCount).toBeGreaterThan(0);
       const audited = must(await client.get('/audit-logs?action=partner_service_principal_key.rotate'), 200);
@@ -57,18 +57,18 @@ describe('a raw key', () => {
     });
   }, 60_000);
 
-  it('was made in each of the eight ways', () => {
+  it('is created in each of the eight ways', () => {
     expect(keys).toHaveLength(8);
     expect(new Set(keys).size).toBe(8);
   });
 
-  // What is to be found proves that the search sees what is there.
+  // A known value has to be found, which proves that the search works.
   it.each([
     ['the database', allOfDatabase, () => keys[0]?.slice(0, 12)],
     ['Redis, jobs included', allOfRedis, () => 'rmm:keys:window:'],
     ['the streams', allOfStreams, () => keys[0]?.slice(0, 12)],
     ['the logs', allOfLogs, () => '/custom-fields'],
-  ])('stands nowhere in %s', async (_, read, known) => {
+  ])('is not stored in %s', async (_, read, known) => {
     const found = new Set<string>();
     let isKnownFound = false;
     for await (const text of read(fleet)) {

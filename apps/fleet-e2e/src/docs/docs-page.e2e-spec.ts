@@ -13,7 +13,7 @@ describe('the docs of the fleet', () => {
   const fleet = connectToFleet();
   const client = new ApiClient(fleet.baseUrl);
 
-  it('are one OpenAPI document of all five services', async () => {
+  it('merge the OpenAPI documents of all five services', async () => {
     const document = must(await client.get('//openapi.json'), 200);
     expect(document.openapi).toMatch(/^3\./);
     expect(Object.keys(document.paths as object)).toEqual(expect.arrayContaining(ONE_OF_EACH));
@@ -23,7 +23,7 @@ describe('the docs of the fleet', () => {
     expect(login.description).toContain('curl -X POST "$BASE_URL/api/v1/auth/login"');
   });
 
-  it('are a page that loads nothing from elsewhere', async () => {
+  it('load no asset from another origin', async () => {
     const page = await client.get('//docs');
     expect(page.status).toBe(200);
     const html = String(page.body);

@@ -1,6 +1,6 @@
 import { ApiClient, connectToFleet, partnerWithMfa } from '@rmm/testing';
 
-/** One POST of each service that takes a JSON body. */
+/** A POST with a JSON body for each service. */
 const POSTS = [
   ['identity', '/auth/login'],
   ['credentials', '/api-keys'],
@@ -20,35 +20,35 @@ describe('bad input', () => {
     client = (await partnerWithMfa(fleet)).client;
   });
 
-  const expectError = (answer: Awaited<ReturnType<ApiClient['get']>>, status: number, code: string) => {
-    expect([answer.status, answer.body.code]).toEqual([status, code]);
-    expect(answer.body).toMatchObject({ error: expect.any(String), message: expect.any(String) });
-    expect(answer.body.requestId).toBe(answer.headers.get('x-request-id'));
+  const expectError = (response: Awaited<ReturnType<ApiClient['get']>>, status: number, code: string) => {
+    expect([response.status, response.body.code]).toEqual([status, code]);
+    expect(response.body).toMatchObject({ error: expect.any(String), message: expect.any(String) });
+    expect(response.body.requestId).toBe(response.headers.get('x-request-id'));
   };
 
   describe.each(POSTS)('at %s', (_service, path) => {
-    it('malformed JSON is 400 malformed_json', async () => {
+    it('responds 400 malformed_json to malformed JSON', async () => {
       expectError(await client.send('POST', path, '{"name": '), 400, 'malformed_json');
     });
 
-    it('another content type is 415', async () => {
-      const answer = await client.send('POST', path, 'name=x', { contentType: 'application/x-www-form-urlencoded' });
-      expectError(answer, 415, 'unsupported_media_type');
+    it('responds 415 to another content type', async () => {
+      const response = await client.send('POST', path, 'name=x', { contentType: 'application/x-www-form-urlencoded' });
+      expectError(response, 415, 'unsupported_media_type');
     });
 
-    it('a body over the ceiling is 413', async () => {
-      const answer = await client.send('POST', path, JSON.stringify({ name: 'x'.repeat(1_100_000) }));
-      expectError(answer, 413, 'payload_too_large');
+    it('responds 413 to a body over the limit', async () => {
+      const response = await client.send('POST', path, JSON.stringify({ name: 'x'.repeat(1_100_000) }));
+      expectError(response, 413, 'payload_too_large');
     });
 
-    it('an unknown field is 400 and named', async () => {
-      const answer = await client.post(path, { surprise: 1 });
-      expectError(answer, 400, 'validation_failed');
-      expect(answer.body.details.fieldErrors.surprise).toEqual(['unknown field']);
+    it('responds 400 naming an unknown field', async () => {
+      const response = await client.post(path, { surprise: 1 });
+      expectError(response, 400, 'validation_failed');
+      expect(response.body.details.fieldErrors.surprise).toEqual(['unknown field']);
     });
   });
 
-  it.each(READS)('at %s a malformed uuid is the same 404 as an unknown one', async (_service, path, text) => {
+  it.each(READS)('at %s responds the same 404 to a malformed and an unknown id', async (_service, path, text) => {
     const malformed = await client.get(`${path}/not-a-uuid`);
     expectError(malformed, 404, 'not_found');
     expect(malformed.body.error).toBe(text);
@@ -67,23 +67,23 @@ describe('bad input', () => {
     expectError(await client.get(path), 404, 'not_found');
   });
 
-  it('a request id of the caller is taken over, a bad one is replaced', async () => {
-    const given = await client.as({ headers: { 'x-request-id': 'walk-1' } }).get('/config');
-    expect(given.headers.get('x-request-id')).toBe('walk-1');
+  it('takes over a valid request id and replaces an invalid one', async () => {
+    const given = await client.as({ headers: { 'x-request-id': 'request-1' } }).get('/config');
+    expect(given.headers.get('x-request-id')).toBe('request-1');
     const replaced = await client.as({ headers: { 'x-request-id': 'no spaces please' } }).get('/config');
     expect(replaced.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it('a user route without a token is 401, with an API key it names the surfaces', async () => {
+  it('responds 401 without a token, and names the surfaces to an API key', async () => {
     const anonymous = new ApiClient(fleet.baseUrl);
     expectError(await anonymous.get('/webhooks'), 401, 'unauthenticated');
-    const withKey = await anonymous.as({ apiKey: 'svc_nobody' }).get('/webhooks');
+    const withKey = await anonymous.as({ apiKey: 'svc_unknown' }).get('/webhooks');
     expectError(withKey, 401, 'api_key_not_accepted_here');
     expect(withKey.body.message).toContain('/devices/:id/custom-fields');
   });
 
-  it('the ordinary security headers stand on errors too', async () => {
-    const answer = await client.get('/nowhere');
+  it('sets the security headers on errors too', async () => {
+    const response = await client.get('/nowhere');
     const config = await client.get('/config');
     for (const { headers } of [config]) {
       expect(headers.get('x-content-type-options')).toBe('nosniff');
@@ -91,6 +91,6 @@ describe('bad input', () => {
       expect(headers.get('content-security-policy')).toContain("default-src 'self'");
       expect(headers.get('x-powered-by')).toBeNull();
     }
-    expect(answer.headers.get('x-powered-by')).toBeNull();
+    expect(response.headers.get('x-powered-by')).toBeNull();
   });
 });

@@ -11,10 +11,10 @@ import {
 } from '@rmm/testing';
 import { must } from '../steps.js';
 
-/** Snapshots live for minutes: what is refused sooner was refused because the replica was told. */
+/** Snapshots are cached for minutes: an earlier refusal shows that the invalidation arrived. */
 const LONG_BEFORE_EXPIRY_MS = 5_000;
 
-/** Two replicas of two services, each asked on its own port. */
+/** Two replicas of two services, each called on its own port. */
 describe('a change of access', () => {
   const fleet = connectToFleet();
   const replicas = ['identity', 'provisioning'].flatMap((service) =>
@@ -41,7 +41,7 @@ describe('a change of access', () => {
     must(await new ApiClient(fleet.baseUrl).post('/auth/login', { email, password: PASSWORD }), 200).tokens
       .accessToken as string;
 
-  /** Every replica has answered this token before; then the change; then none does any more. */
+  /** Asserts that every replica accepts the token, applies the change, and asserts that none accepts it any more. */
   const refusedEverywhere = async (what: string, bearer: string, change: () => Promise<unknown>, status: number) => {
     for (const replica of replicas) must(await at(replica, bearer), 200);
     await change();
@@ -49,10 +49,10 @@ describe('a change of access', () => {
     const took = await Promise.all(
       replicas.map(async (replica) => {
         for (;;) {
-          const answer = await at(replica, bearer);
+          const response = await at(replica, bearer);
           const ms = performance.now() - changedAt;
-          if (answer.status === status) return ms;
-          if (ms > LONG_BEFORE_EXPIRY_MS) throw new Error(`${replica.name} still answers ${answer.status}`);
+          if (response.status === status) return ms;
+          if (ms > LONG_BEFORE_EXPIRY_MS) throw new Error(`${replica.name} still answers ${response.status}`);
         }
       }),
     );
@@ -63,19 +63,19 @@ describe('a change of access', () => {
     expect(replicas.map(({ name }) => name)).toEqual(['identity 1', 'identity 2', 'provisioning 1', 'provisioning 2']);
   });
 
-  it('by off-boarding reaches every replica at once', async () => {
+  it('by removing a member is effective on every replica at once', async () => {
     const leaver = await member();
     const remove = async () => must(await owner.client.delete(`/users/${leaver.userId}`), 200);
     await refusedEverywhere('off-boarding', await bearerOf(leaver), remove, 401);
   });
 
-  it('by a logout reaches every replica at once', async () => {
+  it('by a logout is effective on every replica at once', async () => {
     const bearer = await bearerOf(await member());
     const logout = async () => must(await new ApiClient(fleet.baseUrl).as({ bearer }).post('/auth/logout'), 200);
     await refusedEverywhere('logout', bearer, logout, 401);
   });
 
-  it('by a new password reaches every replica at once', async () => {
+  it('by a new password is effective on every replica at once', async () => {
     const bearer = await bearerOf(await member());
     const change = async () =>
       must(
@@ -87,30 +87,30 @@ describe('a change of access', () => {
     await refusedEverywhere('password change', bearer, change, 401);
   });
 
-  it('by an ended session reaches every replica at once', async () => {
-    const person = await member();
-    const [lost, kept] = [await bearerOf(person), await bearerOf(person)];
+  it('by an ended session is effective on every replica at once', async () => {
+    const user = await member();
+    const [lost, kept] = [await bearerOf(user), await bearerOf(user)];
     const endOthers = async () =>
       must(await new ApiClient(fleet.baseUrl).as({ bearer: kept }).delete('/auth/sessions'), 200);
     await refusedEverywhere('session ended', lost, endOthers, 401);
   });
 
-  it('by an administrator who resets the factor reaches every replica at once', async () => {
-    const person = await member();
-    const login = new ApiClient(fleet.baseUrl).as({ bearer: await bearerOf(person) });
+  it('by an admin MFA reset is effective on every replica at once', async () => {
+    const user = await member();
+    const login = new ApiClient(fleet.baseUrl).as({ bearer: await bearerOf(user) });
     const { bearer } = await enrollTotp(login);
-    const reset = async () => must(await owner.client.post(`/users/${person.userId}/mfa/reset`, {}), 200);
+    const reset = async () => must(await owner.client.post(`/users/${user.userId}/mfa/reset`, {}), 200);
     await refusedEverywhere('factor reset', bearer, reset, 401);
   });
 
-  it('by the platform reaches every replica at once', async () => {
-    const person = await member();
+  it('by the platform is effective on every replica at once', async () => {
+    const user = await member();
     const admin = await signInAdmin(fleet);
-    const disable = async () => must(await admin.patch(`/users/${person.userId}`, { status: 'disabled' }), 200);
-    await refusedEverywhere('account disabled', await bearerOf(person), disable, 401);
+    const disable = async () => must(await admin.patch(`/users/${user.userId}`, { status: 'disabled' }), 200);
+    await refusedEverywhere('account disabled', await bearerOf(user), disable, 401);
   });
 
-  it('of a role reaches who inherits from it, on every replica that asks for its permissions', async () => {
+  it('of a role is effective for roles that inherit from it, on every replica', async () => {
     const child = must(await owner.client.post('/roles', { name: 'Child', parentRoleId: role }), 201).id as string;
     const bearer = await bearerOf(await member(child));
     const ask = replicas.filter(({ name }) => name.startsWith('provisioning'));
@@ -130,7 +130,7 @@ describe('a change of access', () => {
     must(await owner.client.patch(`/roles/${role}`, { permissions: back }), 200);
   });
 
-  it('of the policy reaches every replica at once', async () => {
+  it('of the policy is effective on every replica at once', async () => {
     const bearer = await bearerOf(await member());
     const policy = (requireMfa: boolean) =>
       owner.client.patch('/orgs/partners/me', { settings: { security: { requireMfa } } });

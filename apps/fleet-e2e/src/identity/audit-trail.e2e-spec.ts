@@ -1,10 +1,10 @@
 import { connectToFleet, createOrganization, partnerWithMfa, registerPartner, eventually } from '@rmm/testing';
 import { must } from '../steps.js';
 
-describe('the audit trail', () => {
+describe('the audit log', () => {
   const fleet = connectToFleet();
 
-  it('holds what was done in three services, with actor and address, and nothing of a key', async () => {
+  it('contains the actions of three services with actor and address, without any key', async () => {
     const { client, email, partnerId } = await partnerWithMfa(fleet);
     const { orgId } = await createOrganization(client);
     const { key } = must(await client.post('/api-keys', { orgId, name: 'Audited' }), 201);

@@ -30,16 +30,16 @@ describe('the security policy', () => {
     return (await inviteAndAccept(fleet, admin, { roleId: role?.id, orgId })).client;
   };
 
-  it('of an organization is set through its record, shown at once, and bites on every service', async () => {
+  it('of an organization is set through its record, returned at once, and enforced by every service', async () => {
     const member = await orgAdmin();
     const reads = ['/users', '/api-keys', '/orgs/sites', '/webhooks'];
     const statuses = () => Promise.all(reads.map(async (path) => (await member.get(path)).status));
     expect(await statuses()).toEqual([200, 200, 200, 200]);
 
-    const answer = must(await patch({ requireMfa: true, allowedMethods: { sms: false } }, { name: 'Careful' }), 200);
+    const response = must(await patch({ requireMfa: true, allowedMethods: { sms: false } }, { name: 'Careful' }), 200);
 
     const security = { requireMfa: true, allowedMfaMethods: { sms: false } };
-    expect(answer).toMatchObject({ name: 'Careful', settings: { security } });
+    expect(response).toMatchObject({ name: 'Careful', settings: { security } });
     expect(must(await admin.get(`/orgs/organizations/${orgId}`), 200).settings).toEqual({ security });
     await eventually(async () => expect(await statuses()).toEqual([428, 428, 428, 428]));
     expect((await member.get('/orgs/sites')).body).toMatchObject({
@@ -51,7 +51,7 @@ describe('the security policy', () => {
     expect(must(await enrolled.get(`/orgs/organizations/${orgId}`), 200).settings).toEqual({ security });
   });
 
-  it('that would lock somebody out is refused through provisioning as by identity, and saves nothing', async () => {
+  it('that would lock out a user is rejected by provisioning and identity alike, and saves nothing', async () => {
     const member = await enrollTotp(await orgAdmin());
     const refused = await patch(NO_METHODS, { name: 'Locked out' });
     expect(refused).toMatchObject({
@@ -65,7 +65,7 @@ describe('the security policy', () => {
     expect(shown.settings.security?.allowedMfaMethods).not.toEqual(NO_METHODS.allowedMfaMethods);
   });
 
-  it('needs a session with a factor and known fields; other tenants do not see it', async () => {
+  it('needs a session with a factor and known fields, and is invisible to other tenants', async () => {
     const plain = await registerPartner(fleet);
     const own = must(await plain.client.get('/orgs/organizations'), 200).data[0].id as string;
     const body = { name: 'Renamed', settings: { security: { requireMfa: true } } };
@@ -81,7 +81,7 @@ describe('the security policy', () => {
     expect((await patch({ requireMfa: false }, {}, stranger)).status).toBe(404);
   });
 
-  it('of a partner lists the addresses that may come in, on every service and at login', async () => {
+  it('of a partner restricts client addresses on every service and at login', async () => {
     const { client: first, email, password } = await registerPartner(fleet);
     const { client, recoveryCodes } = await enrollTotp(first);
     const { tempToken } = must(await client.as({}).post('/auth/login', { email, password }), 200);

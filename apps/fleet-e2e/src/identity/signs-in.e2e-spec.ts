@@ -14,7 +14,7 @@ describe('a partner admin', () => {
   const fleet = connectToFleet();
   const anonymous = () => new ApiClient(fleet.baseUrl);
 
-  it('is made by the platform administrator, accepts by mail, and signs in with password and TOTP', async () => {
+  it('is created by the platform administrator, accepts the invitation, and signs in with password and TOTP', async () => {
     const admin = await signInAdmin(fleet);
     const email = `made-${Date.now()}@partner.test`;
     const partner = { name: `Made ${Date.now()}`, admin: { email, name: 'Ada Admin' } };
@@ -41,7 +41,7 @@ describe('a partner admin', () => {
     expect(replayed.status).toBe(401);
   });
 
-  it('registers itself once: a second click on the link is refused', async () => {
+  it('registers once: a second click on the link is rejected', async () => {
     const email = `twice-${Date.now()}@partner.test`;
     const form = { companyName: 'Twice', email, password: PASSWORD, name: 'Tess', acceptTerms: true };
     const first = must(await anonymous().post('/auth/register-partner', form), 200);
@@ -54,16 +54,16 @@ describe('a partner admin', () => {
     expect(known).toEqual(first);
   });
 
-  it('cannot tell an unknown address from a wrong password', async () => {
+  it('gets the same response for an unknown address and a wrong password', async () => {
     const { email } = await registerPartner(fleet);
     const wrong = await anonymous().post('/auth/login', { email, password: 'not the password 1' });
-    const unknown = await anonymous().post('/auth/login', { email: 'nobody@nowhere.test', password: 'not it 12345' });
+    const unknown = await anonymous().post('/auth/login', { email: 'unknown@nowhere.test', password: 'not it 12345' });
     expect([wrong.status, unknown.status]).toEqual([401, 401]);
     expect({ ...wrong.body, requestId: '' }).toEqual({ ...unknown.body, requestId: '' });
     expect(wrong.body.code).toBe('login_failed');
   });
 
-  it('is stopped at the sixth login from one address, and told when to come back', async () => {
+  it('gets 429 with Retry-After at the sixth login from one address', async () => {
     const client = anonymous();
     const attempt = () => client.post('/auth/login', { email: 'limit@nowhere.test', password: 'not it 12345' });
     for (let count = 0; count < 5; count++) expect((await attempt()).status).toBe(401);
@@ -86,7 +86,7 @@ describe('a session', () => {
   const refresh = (client: ApiClient, cookies: Record<string, string>) =>
     client.as({ cookies, headers: { 'x-service-csrf': cookies['service_csrf_token'] ?? '' } }).post('/auth/refresh');
 
-  it('is refreshed by its cookie with the CSRF header, and not without', async () => {
+  it('is refreshed by its cookie only with the CSRF header', async () => {
     const { client, cookies } = await session();
     const without = await client.as({ cookies }).post('/auth/refresh');
     expect([without.status, without.body.code]).toEqual([403, 'csrf_rejected']);
@@ -95,15 +95,15 @@ describe('a session', () => {
     expect(fresh.cookies['service_refresh_token']).not.toBe(cookies['service_refresh_token']);
   });
 
-  it('refreshed twice at once gives one successor and one 409, and lives on', async () => {
+  it('refreshed twice at once gets one successor and one 409, and stays valid', async () => {
     const { client, cookies } = await session();
-    const answers = await Promise.all([refresh(client, cookies), refresh(client, cookies)]);
-    expect(answers.map((answer) => answer.status).sort()).toEqual([200, 409]);
-    const winner = answers.find((answer) => answer.status === 200);
+    const responses = await Promise.all([refresh(client, cookies), refresh(client, cookies)]);
+    expect(responses.map((response) => response.status).sort()).toEqual([200, 409]);
+    const winner = responses.find((response) => response.status === 200);
     expect((await refresh(client, winner?.cookies ?? {})).status).toBe(200);
   });
 
-  it('is dead on every service within a second of logout', async () => {
+  it('is rejected by every service within a second of the logout', async () => {
     const { client, accessToken } = await session();
     const signedIn = client.as({ bearer: accessToken });
     const reads = ['/auth/me', '/api-keys', '/orgs/organizations'] as const;
@@ -113,7 +113,7 @@ describe('a session', () => {
     for (const path of reads) expect((await signedIn.get(path)).status).toBe(401);
   });
 
-  it('with a forged, unsigned or foreign token is nobody', async () => {
+  it('with a forged, unsigned or foreign token is rejected', async () => {
     const { client, accessToken } = await session();
     const [header, payload, signature] = accessToken.split('.');
     const none = Buffer.from('{"alg":"none","typ":"JWT"}').toString('base64url');
@@ -125,8 +125,8 @@ describe('a session', () => {
       `${header}.${payload}.AAAA`,
       'x',
     ]) {
-      const answer = await client.as({ bearer: forged }).get('/orgs/organizations');
-      expect([answer.status, answer.body.code]).toEqual([401, 'unauthenticated']);
+      const response = await client.as({ bearer: forged }).get('/orgs/organizations');
+      expect([response.status, response.body.code]).toEqual([401, 'unauthenticated']);
     }
   });
 });

@@ -17,7 +17,7 @@ describe('a service on its own port', () => {
     if (name !== 'partner-gateway') expect(must(await own(port).get('//openapi.json'), 200).openapi).toMatch(/^3\./);
   });
 
-  it('does not answer these through the edge, which has a health of its own', async () => {
+  it('hides these behind the edge, which has health endpoints of its own', async () => {
     const edge = new ApiClient(fleet.baseUrl);
     expect((await edge.get('//metrics')).status).toBe(404);
     expect(must(await edge.get('//health/live'), 200)).toEqual({ status: 'ok' });

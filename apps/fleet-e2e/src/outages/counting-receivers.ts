@@ -2,11 +2,11 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const ANSWER_AFTER_MS = 3;
+const RESPOND_AFTER_MS = 3;
 
-/** Receivers on so many origins that count what each delivery was answered, and refuse one in twenty the first time. */
+/** Receivers on several origins that count the responses to each delivery and reject the first attempt of one in twenty. */
 export class CountingReceivers {
-  /** When each delivery was answered 200, by its id: once is right. */
+  /** Times at which a delivery got 200, by its id; more than one is a duplicate. */
   readonly accepted = new Map<string, number[]>();
   private readonly refused = new Set<string>();
   private readonly servers: Server[] = [];
@@ -21,7 +21,7 @@ export class CountingReceivers {
     await Promise.all(this.servers.map((server) => new Promise((resolve) => server.close(resolve))));
   }
 
-  /** The deliveries that were accepted more than once, with the time of the first. */
+  /** Returns the deliveries that were accepted more than once, with the time of the first. */
   get doubled(): { id: string; firstAt: number }[] {
     return [...this.accepted]
       .filter(([, times]) => times.length > 1)
@@ -31,15 +31,15 @@ export class CountingReceivers {
   private async startOne(): Promise<string> {
     const server = createServer((request, response) => {
       request.resume();
-      request.on('end', () => void this.answer(String(request.headers['x-service-delivery-id']), response));
+      request.on('end', () => void this.respond(String(request.headers['x-service-delivery-id']), response));
     });
     this.servers.push(server);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
   }
 
-  private async answer(id: string, response: { writeHead(status: number): { end(): unknown } }): Promise<void> {
-    await sleep(ANSWER_AFTER_MS);
+  private async respond(id: string, response: { writeHead(status: number): { end(): unknown } }): Promise<void> {
+    await sleep(RESPOND_AFTER_MS);
     if (/^[0-9a-c]0|^[0-9]1/.test(id.slice(0, 2)) && !this.refused.has(id)) {
       this.refused.add(id);
       response.writeHead(500).end();

@@ -1,6 +1,6 @@
-import type { FleetHandle } from '@rmm/testing';
 import { connect, headers, type NatsConnection } from 'nats';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { FleetHandle } from '@rmm/testing';
 
 export interface PublishedEvent {
   id: string;
@@ -13,11 +13,11 @@ const WINDOW = 100;
 const PAUSE_MS = 150;
 const PATIENCE_MS = 60_000;
 
-/** Publishes events as an RMM service of the fleet does: again until the stream has them. @see CONTRACT.md 8.1 */
+/** Publishes events like another RMM service: repeats until the stream has stored them. @see CONTRACT.md 8.1 */
 export class EventPublisher {
   constructor(private readonly fleet: Pick<FleetHandle, 'natsAdminUrl'>) {}
 
-  /** Not all at once, so that something is on its way for a while. */
+  /** Publishes in batches, so that some events are in flight while a fault is injected. */
   async publishAll(events: readonly PublishedEvent[]): Promise<void> {
     const { host, username, password } = new URL(this.fleet.natsAdminUrl);
     const connection = await connect({ servers: host, user: username, pass: password, maxReconnectAttempts: -1 });
@@ -32,7 +32,7 @@ export class EventPublisher {
   }
 }
 
-/** The stream takes a message with one id once. */
+/** Publishes an event; repeats it with the same id, which the stream stores once. */
 async function publish(connection: NatsConnection, event: PublishedEvent): Promise<void> {
   const message = JSON.stringify({ timestamp: new Date().toISOString(), partnerId: null, ...event });
   const giveUpAt = performance.now() + PATIENCE_MS;

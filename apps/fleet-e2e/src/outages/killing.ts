@@ -2,7 +2,7 @@ import { eventually, readFleetStatus, type FleetHandle } from '@rmm/testing';
 
 type Store = FleetHandle['stores'][number]['name'];
 
-/** Sends a signal to a store of the fleet's own. */
+/** Sends a signal to a private store of the fleet. */
 export async function signalStore(name: Store, signal: NodeJS.Signals): Promise<void> {
   const { stores } = await readFleetStatus();
   const store = stores.find((each) => each.name === name);
@@ -10,7 +10,7 @@ export async function signalStore(name: Store, signal: NodeJS.Signals): Promise<
   process.kill(store.pid, signal);
 }
 
-/** Ends one process of a service without warning. */
+/** Kills one process of a service. */
 export async function killService(name: string, index = 0): Promise<void> {
   const { services } = await readFleetStatus();
   const pid = services.find((service) => service.name === name)?.instances[index]?.pid;
@@ -18,7 +18,7 @@ export async function killService(name: string, index = 0): Promise<void> {
   process.kill(pid, 'SIGKILL');
 }
 
-/** Waits until every service says that it is ready again. */
+/** Waits until every service is ready again. */
 export const untilReady = (): Promise<void> =>
   eventually(
     async () => {

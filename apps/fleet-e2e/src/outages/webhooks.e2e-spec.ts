@@ -1,8 +1,8 @@
-import { eventually, connectToFleet, createOrganization, partnerWithMfa, type ApiClient } from '@rmm/testing';
 import { Redis } from 'ioredis';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { makeWebhook, must } from '../steps.js';
+import { eventually, connectToFleet, createOrganization, partnerWithMfa, type ApiClient } from '@rmm/testing';
+import { createWebhook, must } from '../steps.js';
 import { CountingReceivers } from './counting-receivers.js';
 import { EventPublisher } from './event-publisher.js';
 import { killService, signalStore, untilReady } from './killing.js';
@@ -12,9 +12,9 @@ jest.setTimeout(240_000);
 const EVENTS = 1_000;
 const WEBHOOKS = 20;
 const DELIVERIES = EVENTS * WEBHOOKS;
-/** When the fault comes: in the middle. */
+/** Deliveries after which the fault is injected. */
 const AFTER = 6_000;
-/** What was answered so long before the fault has its outcome written; in milliseconds. */
+/** Time in milliseconds after which the outcome of an attempt is certainly written. */
 const WRITTEN_AFTER_MS = 3_000;
 
 describe('twenty thousand deliveries', () => {
@@ -40,13 +40,15 @@ describe('twenty thousand deliveries', () => {
     }
   };
 
-  /** Sends them all, lets the fault happen in the middle, and looks at what has become of each. */
+  /** Sends all deliveries, injects the fault in the middle, and checks the state of each delivery. */
   async function survive(fault: () => Promise<unknown>): Promise<void> {
     client = (await partnerWithMfa(fleet)).client;
     const { orgId } = await createOrganization(client);
     receivers = new CountingReceivers();
     const webhooks = await Promise.all(
-      (await receivers.start(WEBHOOKS)).map((url) => makeWebhook(client, orgId, { url, events: ['alert.triggered'] })),
+      (await receivers.start(WEBHOOKS)).map((url) =>
+        createWebhook(client, orgId, { url, events: ['alert.triggered'] }),
+      ),
     );
     const publisher = new EventPublisher(fleet);
     const events = Array.from({ length: EVENTS }, () => ({
@@ -70,8 +72,8 @@ describe('twenty thousand deliveries', () => {
     const early = receivers.doubled.filter(({ firstAt }) => firstAt < faultAt - WRITTEN_AFTER_MS);
     expect(early).toEqual([]);
     const counted = await Promise.all(webhooks.map(({ id }) => client.get(`/webhooks/${id}`)));
-    for (const answer of counted) {
-      expect(must(answer, 200)).toMatchObject({
+    for (const response of counted) {
+      expect(must(response, 200)).toMatchObject({
         successCount: EVENTS,
         failureCount: 0,
         deliveryStats: { total: EVENTS, delivered: EVENTS, pending: 0, retrying: 0, failed: 0 },
@@ -80,9 +82,9 @@ describe('twenty thousand deliveries', () => {
     process.stdout.write(`    ${receivers.doubled.length} doubled\n`);
   }
 
-  it('all arrive though the dispatcher is killed', () => survive(() => killService('webhook-dispatcher')));
+  it('all arrive when the dispatcher is killed', () => survive(() => killService('webhook-dispatcher')));
 
-  it('all arrive, once, though Redis is emptied', async () => {
+  it('all arrive once when Redis is flushed', async () => {
     await survive(async () => {
       const redis = new Redis(fleet.redisUrl);
       await redis.flushall();
@@ -91,7 +93,7 @@ describe('twenty thousand deliveries', () => {
     expect(receivers.doubled).toEqual([]);
   });
 
-  it('all arrive though NATS is killed', () => survive(() => signalStore('nats', 'SIGKILL')));
+  it('all arrive when NATS is killed', () => survive(() => signalStore('nats', 'SIGKILL')));
 
-  it('all arrive though PostgreSQL is killed', () => survive(() => signalStore('postgres', 'SIGKILL')));
+  it('all arrive when PostgreSQL is killed', () => survive(() => signalStore('postgres', 'SIGKILL')));
 });

@@ -13,7 +13,7 @@ describe('GET /partner-api/sites', () => {
     return { principalId: data.id as string, keyId: issued.keyId as string, key: issued.key as string };
   }
 
-  it('walks all sites of the partner, and none of another', async () => {
+  it('pages through all sites of the partner and none of another', async () => {
     const [ours, theirs] = [await partnerWithMfa(fleet), await partnerWithMfa(fleet)];
     const sites = [await createOrganization(ours.client), await createOrganization(ours.client)];
     await createOrganization(theirs.client);
@@ -34,7 +34,7 @@ describe('GET /partner-api/sites', () => {
       seen.push(...page.data);
       cursor = page.nextCursor;
     }
-    // sign-up made an organization with one site; two were added
+    // sign-up created an organization with one site; two were added
     expect(seen).toHaveLength(3);
     expect(new Set(seen.map((site) => site.id)).size).toBe(3);
     for (const { orgId, siteId } of sites) {
@@ -42,7 +42,7 @@ describe('GET /partner-api/sites', () => {
     }
   });
 
-  it('refuses: no key, an unknown key, a missing scope, a bad cursor, an unknown parameter', async () => {
+  it('rejects a missing or unknown key, a missing scope, a bad cursor, an unknown parameter', async () => {
     const { client } = await partnerWithMfa(fleet);
     const { key } = await principalKey(client, ['organizations:read']);
     const anonymous = new ApiClient(fleet.baseUrl);
@@ -59,7 +59,7 @@ describe('GET /partner-api/sites', () => {
     expect([parameter.status, parameter.body.code]).toEqual([400, 'invalid_partner_export_query']);
   });
 
-  it('refuses a revoked key within a second', async () => {
+  it('rejects a revoked key within a second', async () => {
     const { client } = await partnerWithMfa(fleet);
     const { principalId, keyId, key } = await principalKey(client);
     const machine = new ApiClient(fleet.baseUrl, { apiKey: key });

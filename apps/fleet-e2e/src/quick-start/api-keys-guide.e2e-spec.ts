@@ -1,11 +1,11 @@
-import { connectToFleet, createOrganization, partnerWithMfa } from '@rmm/testing';
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import ts from 'typescript';
-import { enrollDevice, makeApiKey } from '../credentials/machines.js';
+import { connectToFleet, createOrganization, partnerWithMfa } from '@rmm/testing';
+import { enrollDevice, createApiKey } from '../credentials/machines.js';
 
 const GUIDE = resolve(import.meta.dirname, '../../../../docs/guides/api-keys.md');
 const run = promisify(execFile);
@@ -17,7 +17,7 @@ describe('the client of the guide to API keys', () => {
 
   const [, source = ''] = /```ts run\n([\s\S]*?)```/.exec(readFileSync(GUIDE, 'utf8')) ?? [];
 
-  /** Type-checked loosely by the transpiler, run strictly by Node, as a reader would. */
+  /** Transpiles the client and runs it with Node, as a reader would. */
   function client(apiKey: string, deviceId: string) {
     const options = { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ES2022, strict: true };
     const { outputText, diagnostics } = ts.transpileModule(source, {
@@ -34,12 +34,12 @@ describe('the client of the guide to API keys', () => {
   it('writes a custom field', async () => {
     const { client: admin } = await partnerWithMfa(fleet);
     const { orgId } = await createOrganization(admin);
-    const { key } = await makeApiKey(admin, orgId);
+    const { key } = await createApiKey(admin, orgId);
     const { stdout } = await client(key, await enrollDevice(fleet, admin, orgId));
     expect(stdout).toBe('A-18\n');
   });
 
-  it('says why it was refused', async () => {
+  it('reports why it was rejected', async () => {
     await expect(client(`svc_${'0'.repeat(32)}`, 'none')).rejects.toMatchObject({
       stderr: expect.stringContaining('invalid_api_key: Invalid API key'),
     });

@@ -36,7 +36,7 @@ describe('organizations', () => {
     expect(sites.data).toMatchObject([{ name: 'Main Office', timezone: 'UTC' }]);
   });
 
-  it('are created and read; a slug is taken once', async () => {
+  it('are created and read, with a unique slug', async () => {
     const created = must(await ours.post('/orgs/organizations', { name: 'Acme', slug: 'acme' }), 201);
     expect(must(await ours.get(`/orgs/organizations/${created.id}`), 200)).toMatchObject({
       name: 'Acme',
@@ -47,7 +47,7 @@ describe('organizations', () => {
     expect((await theirs.get(`/orgs/organizations/${created.id}`)).status).toBe(404);
   });
 
-  it('are closed to a viewer, and to a member of one organization', async () => {
+  it('respond 403 to a viewer and to a member of one organization', async () => {
     const { orgId } = await createOrganization(ours);
     const roles = must(await ours.get('/users/roles'), 200).data as { id: string; name: string }[];
     const roleId = roles.find((role) => role.name === 'Partner Viewer')?.id;
@@ -57,7 +57,7 @@ describe('organizations', () => {
     expect(seen.data.map((organization: { id: string }) => organization.id)).toEqual([orgId]);
   });
 
-  it('are imported: preview writes nothing, commit creates all of them', async () => {
+  it('are imported: the preview writes nothing, the commit creates all', async () => {
     const { client } = await partnerWithMfa(fleet);
     const preview = must(await client.post('/orgs/import/preview', { rows: rows(100) }), 200);
     expect(preview.rows).toHaveLength(100);
@@ -79,7 +79,7 @@ describe('organizations', () => {
     expect(again.skipped).toHaveLength(100);
   });
 
-  it('need MFA to be imported, refuse 1,001 rows and a row without a name', async () => {
+  it('need MFA for an import, and reject 1,001 rows and a row without a name', async () => {
     const { client } = await registerPartner(fleet);
     const plain = await client.post('/orgs/import', { rows: rows(1) });
     expect([plain.status, plain.body.code]).toEqual([403, 'mfa_required']);
@@ -89,7 +89,7 @@ describe('organizations', () => {
     expect(bad.body.details.fieldErrors).toHaveProperty(['rows.1.organization']);
   });
 
-  it('may be used by every service at once after they were made', async () => {
+  it('are usable by every service right after their creation', async () => {
     const { client } = await partnerWithMfa(fleet);
     const { orgId } = await createOrganization(client);
     expect((await client.post('/api-keys', { orgId, name: 'At once' })).status).toBe(201);
@@ -98,7 +98,7 @@ describe('organizations', () => {
     expect((await client.get(`/webhooks?orgId=${orgId}`)).status).toBe(200);
   });
 
-  it('of all partners are seen by the platform administrator', async () => {
+  it('of all partners are visible to the platform administrator', async () => {
     const admin = await signInAdmin(fleet);
     const page = must(await admin.get('/orgs/organizations?limit=1'), 200);
     expect(page.pagination.total).toBeGreaterThan(5);

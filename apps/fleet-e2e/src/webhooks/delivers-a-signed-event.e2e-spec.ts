@@ -8,25 +8,25 @@ import {
   partnerWithMfa,
   untilStatus,
 } from '@rmm/testing';
-import { deliveriesOf, enrollmentKey, makeWebhook } from '../steps.js';
+import { deliveriesOf, enrollmentKey, createWebhook } from '../steps.js';
 
 const SECRET = 'a-secret-of-the-receiver';
 
-describe('a device that enrolls', () => {
+describe('the event of an enrolled device', () => {
   const fleet = connectToFleet();
   const receivers: WebhookReceiver[] = [];
   const receiver = async (statuses: number[] = []) => {
-    const made = new WebhookReceiver(statuses);
-    receivers.push(made);
-    return { receiver: made, url: await made.start() };
+    const created = new WebhookReceiver(statuses);
+    receivers.push(created);
+    return { receiver: created, url: await created.start() };
   };
-  afterAll(() => Promise.all(receivers.map((made) => made.stop())));
+  afterAll(() => Promise.all(receivers.map((created) => created.stop())));
 
-  it('reaches the webhook of its organization, signed, and the history says delivered', async () => {
+  it('is delivered to the webhook of its organization, signed, and recorded as delivered', async () => {
     const { client } = await partnerWithMfa(fleet);
     const { orgId } = await createOrganization(client);
     const { receiver: sink, url } = await receiver();
-    const webhook = await makeWebhook(client, orgId, { url, secret: SECRET });
+    const webhook = await createWebhook(client, orgId, { url, secret: SECRET });
     const key = await enrollmentKey(client, orgId);
 
     const body = buildEnrollment(key);
@@ -58,11 +58,11 @@ describe('a device that enrolls', () => {
     });
   });
 
-  it('gets through on the third attempt to a receiver that answers 503 twice', async () => {
+  it('is delivered on the third attempt when the receiver responds 503 twice', async () => {
     const { client } = await partnerWithMfa(fleet);
     const { orgId } = await createOrganization(client);
     const { receiver: sink, url } = await receiver([503, 503]);
-    const webhook = await makeWebhook(client, orgId, { url, secret: SECRET });
+    const webhook = await createWebhook(client, orgId, { url, secret: SECRET });
     const key = await enrollmentKey(client, orgId);
     await untilStatus(() => new ApiClient(fleet.baseUrl).post('/agents/enroll', buildEnrollment(key)), 201);
 
@@ -73,13 +73,13 @@ describe('a device that enrolls', () => {
     expect(stored).toMatchObject({ status: 'delivered', attempt: 3, responseStatus: 200 });
   });
 
-  it('does not reach a webhook of another partner, nor one that is paused', async () => {
+  it('is not delivered to a webhook of another partner or to a paused one', async () => {
     const [ours, theirs] = [await partnerWithMfa(fleet), await partnerWithMfa(fleet)];
     const [our, their] = [await createOrganization(ours.client), await createOrganization(theirs.client)];
     const [active, foreign, paused] = [await receiver(), await receiver(), await receiver()];
-    await makeWebhook(ours.client, our.orgId, { url: active.url });
-    await makeWebhook(theirs.client, their.orgId, { url: foreign.url });
-    const { id } = await makeWebhook(ours.client, our.orgId, { url: paused.url });
+    await createWebhook(ours.client, our.orgId, { url: active.url });
+    await createWebhook(theirs.client, their.orgId, { url: foreign.url });
+    const { id } = await createWebhook(ours.client, our.orgId, { url: paused.url });
     expect((await ours.client.patch(`/webhooks/${id}`, { status: 'paused' })).status).toBe(200);
     const key = await enrollmentKey(ours.client, our.orgId);
     await untilStatus(() => new ApiClient(fleet.baseUrl).post('/agents/enroll', buildEnrollment(key)), 201);

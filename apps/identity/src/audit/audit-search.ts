@@ -46,7 +46,8 @@ export function auditSearch(
   const { scope, partnerId, orgId, orgAccess, orgIds } = caller.tenant;
   if (scope === 'organization') add('tenantOrgId', 'org_id = :tenantOrgId::uuid', orgId);
   if (scope === 'partner') add('tenantPartnerId', 'partner_id = :tenantPartnerId::uuid', partnerId);
-  if (scope === 'partner' && orgAccess === 'selected') add('tenantOrgIds', 'org_id = any(:tenantOrgIds::uuid[])', orgIds);
+  if (scope === 'partner' && orgAccess === 'selected')
+    add('tenantOrgIds', 'org_id = any(:tenantOrgIds::uuid[])', orgIds);
   add('orgId', 'org_id = :orgId::uuid', filters.orgId);
   add('actorId', 'actor_id = :actorId::text', filters.actorId);
   add('resourceId', 'resource_id = :resourceId::text', filters.resourceId);

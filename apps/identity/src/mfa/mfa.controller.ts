@@ -53,7 +53,7 @@ export class MfaController {
 
   /** The temporary token decides: with one this is the second step of a login, without one it confirms a setup. */
   @Post('verify')
-  @Public()
+  @Public({ optionalBearer: true })
   @HttpCode(200)
   @ApiOperation({ summary: 'Second step of a login, or confirm a setup' })
   @ApiOkOneOf(LoginBodyDto, MfaEnabledDto)

@@ -52,7 +52,7 @@ export class SessionsController {
   }
 
   @Post('logout')
-  @Public()
+  @Public({ optionalBearer: true })
   @HttpCode(200)
   @ApiOperation({ summary: 'End every session of the user' })
   @ApiOkResponse({ type: DoneDto })

@@ -1,21 +1,26 @@
+import { Injectable } from '@nestjs/common';
 import { AGENT_TOKEN_PREFIX, hashKey } from '@rmm/secrets';
 import { InvalidAccessToken } from '../access.errors.js';
-import type { AgentRecord, AgentSource } from '../access.tokens.js';
+import { AccessSources } from '../access-sources.service.js';
+import type { AgentRecord } from '../access.tokens.js';
 import { type AccessRequest, bearerToken } from '../callers/access-request.js';
 import type { AgentCaller } from '../callers/caller.js';
 
-const TOKEN_FORM = /^agt_[A-Za-z0-9_-]{43}$/;
+const TOKEN_FORMAT = /^agt_[A-Za-z0-9_-]{43}$/;
 
-/** The program on a device, by its bearer token. @see CONTRACT.md 4.10.8 */
+/** Authenticates the agent program on a device by its bearer token. */
+@Injectable()
 export class AgentAuthenticator {
-  constructor(private readonly source: () => AgentSource) {}
+  constructor(private readonly sources: AccessSources) {}
 
-  /** @throws InvalidAccessToken  401 for an absent, unknown or retired token */
-  async enter(request: AccessRequest): Promise<AgentCaller> {
+  /** @throws InvalidAccessToken  401 for an absent, unknown or revoked token */
+  async authenticate(request: AccessRequest): Promise<AgentCaller> {
     const token = bearerToken(request);
-    if (token === null || !token.startsWith(AGENT_TOKEN_PREFIX) || !TOKEN_FORM.test(token))
+    if (token === null || !token.startsWith(AGENT_TOKEN_PREFIX) || !TOKEN_FORMAT.test(token)) {
       throw new InvalidAccessToken();
-    const record = await this.source().findByTokenHash(hashKey(token));
+    }
+    if (!this.sources.agents) throw new Error('No AGENT_SOURCE is provided');
+    const record = await this.sources.agents.findByTokenHash(hashKey(token));
     if (record === null) throw new InvalidAccessToken();
     return (request.caller = toAgentCaller(record));
   }

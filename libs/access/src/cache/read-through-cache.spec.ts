@@ -6,15 +6,15 @@ interface Right {
   version: number;
 }
 
-/** A read that ends when the spec says so. */
-class HeldReads {
+/** Reads that the spec resolves one by one. */
+class DeferredReads {
   private readonly waiting: ((value: Right | null) => void)[] = [];
   started = 0;
   readonly read = (): Promise<Right | null> => {
     this.started += 1;
     return new Promise((resolve) => this.waiting.push(resolve));
   };
-  answer(value: Right | null): Promise<void> {
+  resolve(value: Right | null): Promise<void> {
     this.waiting.shift()?.(value);
     return new Promise((resolve) => setImmediate(resolve));
   }
@@ -25,12 +25,12 @@ const ofUser = (user: string) => (right: Right) => right.user === user;
 
 let clock: FixedClock;
 let cache: ReadThroughCache<Right>;
-let reads: HeldReads;
+let reads: DeferredReads;
 
 beforeEach(() => {
   clock = new FixedClock();
   cache = new ReadThroughCache({ maxEntries: 3, ttlMs: TTL_MS, clock });
-  reads = new HeldReads();
+  reads = new DeferredReads();
 });
 
 const fresh =
@@ -38,32 +38,32 @@ const fresh =
   () =>
     Promise.resolve<Right | null>({ user, version });
 
-describe('a read-through cache', () => {
-  it('reads once for all who miss together', async () => {
+describe('ReadThroughCache', () => {
+  it('reads once for callers that miss together', async () => {
     const both = [cache.get('a', reads.read), cache.get('a', reads.read)];
-    await reads.answer({ user: 'a', version: 1 });
+    await reads.resolve({ user: 'a', version: 1 });
     const [first, second] = await Promise.all(both);
     expect(reads.started).toBe(1);
     expect(first).toBe(second);
     expect(cache.peek('a')).toBe(first);
   });
 
-  it('reads again once the entry is too old, counted from when its read began', async () => {
+  it('reads again when the entry has expired, counted from the start of its read', async () => {
     const slow = cache.get('a', reads.read);
     clock.advance(TTL_MS - 1);
-    await reads.answer({ user: 'a', version: 1 });
+    await reads.resolve({ user: 'a', version: 1 });
     await slow;
     expect(cache.peek('a')).toBeDefined();
     clock.advance(1);
     expect(cache.peek('a')).toBeUndefined();
   });
 
-  it('never keeps what does not exist', async () => {
+  it('does not cache a missing value', async () => {
     expect(await cache.get('a', () => Promise.resolve(null))).toBeNull();
     expect(await cache.get('a', fresh('a'))).toEqual({ user: 'a', version: 1 });
   });
 
-  it('keeps no failure, and tells all who waited', async () => {
+  it('does not cache a failure and rejects every waiting caller', async () => {
     const failing = () => Promise.reject(new Error('down'));
     const both = [cache.get('a', failing), cache.get('a', failing)];
     await expect(Promise.allSettled(both)).resolves.toEqual([
@@ -73,14 +73,14 @@ describe('a read-through cache', () => {
     expect(await cache.get('a', fresh('a'))).not.toBeNull();
   });
 
-  it('forgets the entry unused for longest when it is full', async () => {
+  it('evicts the least recently used entry when it is full', async () => {
     for (const user of ['a', 'b', 'c']) await cache.get(user, fresh(user));
     cache.peek('a');
     await cache.get('d', fresh('d'));
     expect([cache.peek('a'), cache.peek('b')]).toEqual([{ user: 'a', version: 1 }, undefined]);
   });
 
-  it('drops what an invalidation means and nothing else', async () => {
+  it('drops only the values an invalidation matches', async () => {
     await cache.get('a', fresh('a'));
     await cache.get('b', fresh('b'));
     cache.invalidate(ofUser('a'));
@@ -88,56 +88,72 @@ describe('a read-through cache', () => {
   });
 });
 
-describe('an invalidation that overtakes a read', () => {
-  it('makes the read start again, and nobody is given the older value', async () => {
+describe('an invalidation during a read', () => {
+  it('repeats the read and returns the older value to no caller', async () => {
     const early = cache.get('a', reads.read);
     cache.invalidate(ofUser('a'));
     const late = cache.get('a', reads.read);
-    await reads.answer({ user: 'a', version: 1 });
+    await reads.resolve({ user: 'a', version: 1 });
     expect(reads.started).toBe(2);
     expect(cache.peek('a')).toBeUndefined();
-    await reads.answer({ user: 'a', version: 2 });
+    await reads.resolve({ user: 'a', version: 2 });
     expect(await early).toEqual({ user: 'a', version: 2 });
     expect(await late).toEqual({ user: 'a', version: 2 });
     expect(cache.peek('a')).toEqual({ user: 'a', version: 2 });
   });
 
-  it('may come again while the second read is under way', async () => {
+  it('repeats the read again when another one arrives during the second attempt', async () => {
     const asked = cache.get('a', reads.read);
     cache.invalidate(ofUser('a'));
-    await reads.answer({ user: 'a', version: 1 });
+    await reads.resolve({ user: 'a', version: 1 });
     cache.invalidate(ofUser('a'));
-    await reads.answer({ user: 'a', version: 2 });
-    await reads.answer({ user: 'a', version: 3 });
+    await reads.resolve({ user: 'a', version: 2 });
+    await reads.resolve({ user: 'a', version: 3 });
     expect(await asked).toEqual({ user: 'a', version: 3 });
     expect(reads.started).toBe(3);
   });
 
-  it('of somebody else lets the read stand', async () => {
+  it.each([0, 1, 2, 3, 4, 5])('drops the value when it arrives %i microtasks after the read ended', async (ticks) => {
+    let reads = 0;
+    let end: () => void = () => undefined;
+    const read = (): Promise<Right> => {
+      reads += 1;
+      const right = { user: 'a', version: reads };
+      return reads === 1 ? new Promise((resolve) => (end = () => resolve(right))) : Promise.resolve(right);
+    };
+    const asked = cache.get('a', read);
+    end();
+    for (let tick = 0; tick < ticks; tick++) await Promise.resolve();
+    cache.invalidate(ofUser('a'));
+    await asked;
+    expect(cache.peek('a')?.version).not.toBe(1);
+  });
+
+  it('keeps the value when it matches another one', async () => {
     const asked = cache.get('a', reads.read);
     cache.invalidate(ofUser('b'));
-    await reads.answer({ user: 'a', version: 1 });
+    await reads.resolve({ user: 'a', version: 1 });
     expect(await asked).toEqual({ user: 'a', version: 1 });
     expect(reads.started).toBe(1);
   });
 
-  it('counts as meant when the read found nothing: it may just have been made', async () => {
+  it('repeats a read that found nothing, since the value may have been created', async () => {
     const asked = cache.get('a', reads.read);
     cache.invalidate(ofUser('b'));
-    await reads.answer(null);
-    await reads.answer({ user: 'a', version: 1 });
+    await reads.resolve(null);
+    await reads.resolve({ user: 'a', version: 1 });
     expect(await asked).toEqual({ user: 'a', version: 1 });
   });
 
-  it('a flush overtakes every read', async () => {
+  it('repeats every read when it is a flush', async () => {
     const asked = cache.get('a', reads.read);
     cache.flush();
-    await reads.answer({ user: 'a', version: 1 });
-    await reads.answer({ user: 'a', version: 2 });
+    await reads.resolve({ user: 'a', version: 1 });
+    await reads.resolve({ user: 'a', version: 2 });
     expect(await asked).toEqual({ user: 'a', version: 2 });
   });
 
-  it('time after time ends in 503 rather than in a value nobody can vouch for', async () => {
+  it('throws UnavailableError when it overtakes every attempt', async () => {
     const read = () => {
       cache.flush();
       return Promise.resolve({ user: 'a', version: 1 });

@@ -1,12 +1,15 @@
 import { type Clock, UnavailableError } from '@rmm/service-kit';
 import { LRUCache } from 'lru-cache';
 
-/** Which cached values an invalidation means. */
+/** Decides whether an invalidation concerns a cached value. */
 export type Matcher<V> = (value: V) => boolean;
+
+/** Reads the current value from its source; null when it does not exist. */
+export type Read<V> = () => Promise<V | null>;
 
 export interface ReadThroughCacheOptions {
   maxEntries: number;
-  /** An entry older than this is read again. */
+  /** Entries older than this are read again; counted from the start of the read. */
   ttlMs: number;
   clock: Clock;
 }
@@ -16,31 +19,33 @@ interface Entry<V> {
   expiresAtMs: number;
 }
 
-interface Fill<V> {
-  promise: Promise<V | null>;
-  /** Invalidations heard since the present read began. */
-  heard: Matcher<V>[];
+interface RunningRead<V> {
+  result: Promise<V | null>;
+  /** Invalidations that arrived since the current attempt began. */
+  invalidations: Matcher<V>[];
 }
 
-/** A read that keeps being overtaken by invalidations gives up after so many tries. */
-const MAX_READS_PER_FILL = 5;
+/** A read gives up after so many attempts that invalidations overtook. */
+const MAX_ATTEMPTS = 5;
 
 /**
- * A bounded cache whose entries are dropped by invalidations, without the usual races:
+ * Bounded read-through cache with invalidation by value:
  * - callers that miss together share one read;
- * - a value whose read began before an invalidation that means it is thrown away and read again, so that a late
- *   answer never outlives the invalidation, and nobody who asks after it is given the older value;
- * - what does not exist (null) is never kept.
+ * - a value is discarded and read again when an invalidation that concerns it arrived during its read, so that a slow
+ *   read never stores or returns the value from before the invalidation;
+ * - a missing value (null) is never cached.
+ *
+ * @see docs/decisions/0017-read-through-cache.md for why `fetchMethod` of `lru-cache` is not used
  */
 export class ReadThroughCache<V extends object> {
   private readonly entries: LRUCache<string, Entry<V>>;
-  private readonly fills = new Map<string, Fill<V>>();
+  private readonly running = new Map<string, RunningRead<V>>();
 
   constructor(private readonly options: ReadThroughCacheOptions) {
     this.entries = new LRUCache({ max: options.maxEntries });
   }
 
-  /** The cached value, without reading. */
+  /** Returns the cached value without reading. */
   peek(key: string): V | undefined {
     const entry = this.entries.get(key);
     if (entry === undefined) return undefined;
@@ -50,58 +55,58 @@ export class ReadThroughCache<V extends object> {
   }
 
   /**
-   * @param read  must answer from the truth as it is when it is called
-   * @throws whatever `read` throws; UnavailableError when invalidations overtake every try
+   * Returns the cached value, or reads and caches it.
+   * @param read  must return the state of the source at the time of the call or later
+   * @throws whatever `read` throws; UnavailableError when invalidations overtake every attempt
    */
-  async get(key: string, read: () => Promise<V | null>): Promise<V | null> {
-    return this.peek(key) ?? (await this.join(key, read));
+  async get(key: string, read: Read<V>): Promise<V | null> {
+    return this.peek(key) ?? (await this.share(key, read));
   }
 
-  /** Drops what matches, now and in reads under way. */
+  /** Drops the values that match, including those of running reads. */
   invalidate(matches: Matcher<V>): void {
     for (const [key, entry] of this.entries.entries()) if (matches(entry.value)) this.entries.delete(key);
-    for (const fill of this.fills.values()) fill.heard.push(matches);
+    for (const { invalidations } of this.running.values()) invalidations.push(matches);
   }
 
-  /** Drops everything, now and in reads under way. */
+  /** Drops every value, including those of running reads. */
   flush(): void {
-    this.entries.clear();
-    for (const fill of this.fills.values()) fill.heard.push(() => true);
+    this.invalidate(() => true);
   }
 
   get size(): number {
     return this.entries.size;
   }
 
-  private join(key: string, read: () => Promise<V | null>): Promise<V | null> {
-    const running = this.fills.get(key);
-    if (running) return running.promise;
-    // Known before it starts, so that it hears what comes while it starts.
-    const fill: Fill<V> = { promise: Promise.resolve(null), heard: [] };
-    this.fills.set(key, fill);
-    fill.promise = this.fill(key, read, fill);
-    return fill.promise;
+  private share(key: string, read: Read<V>): Promise<V | null> {
+    const other = this.running.get(key);
+    if (other) return other.result;
+    // Registered before the read starts, so that it receives the invalidations that arrive while it starts.
+    const running: RunningRead<V> = { result: Promise.resolve(null), invalidations: [] };
+    this.running.set(key, running);
+    running.result = this.readCurrent(key, read, running);
+    return running.result;
   }
 
-  private async fill(key: string, read: () => Promise<V | null>, fill: Fill<V>): Promise<V | null> {
+  private async readCurrent(key: string, read: Read<V>, running: RunningRead<V>): Promise<V | null> {
     try {
-      for (let tries = 0; tries < MAX_READS_PER_FILL; tries++) {
-        fill.heard = [];
+      for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+        running.invalidations = [];
         const startedMs = this.options.clock.nowMs();
         const value = await read();
-        if (overtaken(value, fill.heard)) continue;
-        // No await between this check and the end of the fill: nothing can be heard in between.
+        if (isOvertaken(value, running.invalidations)) continue;
+        // No await between the check and here: an invalidation cannot arrive in between.
         if (value !== null) this.entries.set(key, { value, expiresAtMs: startedMs + this.options.ttlMs });
         return value;
       }
       throw new UnavailableError(undefined, { logDetails: { reason: 'invalidations overtook every read' } });
     } finally {
-      this.fills.delete(key);
+      this.running.delete(key);
     }
   }
 }
 
-/** Of an absent value nobody can say whether an invalidation meant it, so it counts as meant. */
-function overtaken<V>(value: V | null, heard: Matcher<V>[]): boolean {
-  return value === null ? heard.length > 0 : heard.some((matches) => matches(value));
+/** A missing value matches every invalidation, because the invalidation may be about its creation. */
+function isOvertaken<V>(value: V | null, invalidations: readonly Matcher<V>[]): boolean {
+  return value === null ? invalidations.length > 0 : invalidations.some((matches) => matches(value));
 }

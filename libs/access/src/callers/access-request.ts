@@ -2,11 +2,11 @@ import { currentContext, type KitRequest } from '@rmm/service-kit';
 import type { ServerResponse } from 'node:http';
 import type { Caller } from './caller.js';
 
-/** What the guard reads of a request, and what it leaves on it. */
+/** A request with the caller that the guard stores on it. */
 export type AccessRequest = KitRequest & { caller?: Caller };
 export type AccessResponse = ServerResponse;
 
-/** The token of `Authorization: Bearer <token>`, or null. */
+/** Returns the token of `Authorization: Bearer <token>`, or null. */
 export function bearerToken(request: AccessRequest): string | null {
   const header = request.headers.authorization;
   if (header === undefined || header.length < 8) return null;
@@ -15,23 +15,23 @@ export function bearerToken(request: AccessRequest): string | null {
   return token === '' ? null : token;
 }
 
-/** The value of `X-API-Key`, or null when the header is absent. An empty header is present and empty. */
+/** Returns the value of `X-API-Key`, or null when the header is absent. An empty header returns an empty text. */
 export function presentedKey(request: AccessRequest): string | null {
   const header = request.headers['x-api-key'];
   return typeof header === 'string' ? header : null;
 }
 
-/** The address after trusted proxies; undefined where none is known. @see CONTRACT.md 1.7 */
+/** Returns the client's address behind trusted proxies, or undefined when it is unknown. */
 export function clientAddress(request: AccessRequest): string | undefined {
   return request.clientAddress ?? currentContext()?.ipAddress;
 }
 
-/** `PATCH /api/v1/users/:id`: what a refusal is filed under. */
+/** Returns the method and route pattern, as audit rows name it: `PATCH /api/v1/users/:id`. */
 export function routeOf(request: AccessRequest): string {
   return `${request.method} ${routePathOf(request)}`;
 }
 
-/** `/api/v1/users/:id` */
+/** Returns the route pattern `/api/v1/users/:id`, or the path when no route matched. */
 export function routePathOf({ route, pathname }: AccessRequest): string {
   const path = route?.path;
   return typeof path === 'string' ? path : pathname;

@@ -2,47 +2,47 @@ import type { AccessScope, Actor } from '@rmm/contracts';
 import type { Permission } from '@rmm/permissions';
 import type { TenantContext } from '@rmm/persistence';
 
-/** Who makes this request. Every kind names an actor for the audit trail and carries its tenant context. */
+/** The authenticated caller of a request, with the actor for audit rows and the tenant context for queries. */
 export type Caller = UserCaller | ApiKeyCaller | PartnerKeyCaller | AgentCaller;
 
 interface KnownCaller {
   readonly actor: Actor;
-  /** What row-level security matches against. */
+  /** Values that row-level security compares rows with. */
   readonly tenant: TenantContext;
   readonly partnerId: string | null;
   readonly orgId: string | null;
 }
 
-/** A person with an access token. */
+/** A user with an access token. */
 export interface UserCaller extends KnownCaller {
   readonly kind: 'user';
   readonly userId: string;
   readonly email: string;
-  /** The refresh family (`sid`). */
+  /** The session (`sid`), which is the family of refresh tokens. */
   readonly sessionId: string;
   readonly scope: AccessScope;
   readonly roleId: string | null;
   readonly orgAccess: 'all' | 'selected' | 'none';
   /** The selected organizations; meaningful when `orgAccess` is `selected`. */
   readonly orgIds: readonly string[];
-  /** Null means no restriction, an empty list means nothing. Ask the helpers of site-axis. */
+  /** Null means no restriction, an empty list means no site. Use the functions of site-restriction.policy. */
   readonly siteIds: readonly string[] | null;
   readonly deviceGroupIds: readonly string[] | null;
-  /** In force, inheritance included, wildcards as stored: ask `holds`. */
+  /** Effective permissions, inherited ones included, wildcards as stored. Check them with `hasPermission`. */
   readonly permissions: ReadonlySet<Permission>;
   /** The `mfa` claim: a factor was verified in this session. */
   readonly mfa: boolean;
   readonly hasFactor: boolean;
 }
 
-/** A machine with an API key: one organization, or those sites and groups of it that the key's creator reaches. */
+/** A program with an API key: restricted to one organization, and to the sites and groups of the key's creator. */
 export interface ApiKeyCaller extends KnownCaller {
   readonly kind: 'api_key';
   readonly keyId: string;
   readonly partnerId: string;
   readonly orgId: string;
   readonly scopes: readonly string[];
-  /** As of a user. */
+  /** See `UserCaller.siteIds`. */
   readonly siteIds: readonly string[] | null;
   readonly deviceGroupIds: readonly string[] | null;
   readonly createdBy: string | null;
@@ -50,7 +50,7 @@ export interface ApiKeyCaller extends KnownCaller {
   readonly principalId: string | null;
 }
 
-/** A machine with a partner key: one partner and all its organizations. */
+/** A program with a partner key: one partner and all its organizations. */
 export interface PartnerKeyCaller extends KnownCaller {
   readonly kind: 'partner_key';
   readonly keyId: string;
@@ -59,11 +59,11 @@ export interface PartnerKeyCaller extends KnownCaller {
   readonly orgId: null;
   readonly scopes: readonly string[];
   readonly sourceCidrs: readonly string[];
-  /** The earlier end of key and principal; ISO 8601 or null. */
+  /** The earlier expiry of the key and its principal, in ISO 8601; null when neither expires. */
   readonly expiresAt: string | null;
 }
 
-/** The program on a device. */
+/** The agent program on a device. */
 export interface AgentCaller extends KnownCaller {
   readonly kind: 'agent';
   readonly agentId: string;

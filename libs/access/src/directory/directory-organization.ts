@@ -1,6 +1,6 @@
 import type { OrganizationState, OrganizationStatus } from '@rmm/contracts';
 
-/** What a service knows of an organization it does not own. */
+/** The fields of an organization that other services than provisioning store. */
 export interface DirectoryOrganization {
   orgId: string;
   partnerId: string;
@@ -11,13 +11,13 @@ export interface DirectoryOrganization {
   version: number;
 }
 
-/** In business: `active` or `trial`, and not deleted. @see CONTRACT.md 2.4 */
+/** Returns true for organizations whose users and keys may be served: `active` or `trial`, and not deleted. */
 export function isLive({ status, deleted }: Pick<DirectoryOrganization, 'status' | 'deleted'>): boolean {
   return !deleted && (status === 'active' || status === 'trial');
 }
 
-/** Field by field, so that a richer fact adds nothing by accident. */
-export function toDirectoryOrganization(fact: OrganizationState): DirectoryOrganization {
-  const { orgId, partnerId, name, slug, status, deleted, version } = fact;
+/** Copies field by field, so that a field added to the event is not stored by accident. */
+export function toDirectoryOrganization(state: OrganizationState): DirectoryOrganization {
+  const { orgId, partnerId, name, slug, status, deleted, version } = state;
   return { orgId, partnerId, name, slug, status, deleted, version };
 }

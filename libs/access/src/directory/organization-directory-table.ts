@@ -2,23 +2,22 @@ import { tenantTable } from '@rmm/persistence';
 import type { QueryRunner } from 'typeorm';
 
 /**
- * For a migration of a service that must know organizations it does not own.
- * The service login may read (and join) it inside its tenant; the worker login keeps it up to date.
- * @see ARCHITECTURE.md 2
+ * Creates `organization_directory` in a migration of a service that looks up organizations it does not own. The service
+ * login may read and join it inside its tenant; the worker login writes it.
  */
 export async function organizationDirectoryTable(q: QueryRunner): Promise<void> {
   await q.query(`
-    create table organization_directory (
-      org_id uuid primary key,
-      partner_id uuid not null,
-      name text not null,
-      slug text not null,
-      status text not null,
-      deleted boolean not null default false,
-      version bigint not null,
-      updated_at timestamptz not null default now()
+    CREATE TABLE organization_directory (
+      org_id uuid PRIMARY KEY,
+      partner_id uuid NOT NULL,
+      name text NOT NULL,
+      slug text NOT NULL,
+      status text NOT NULL,
+      deleted boolean NOT NULL DEFAULT false,
+      version bigint NOT NULL,
+      updated_at timestamptz NOT NULL DEFAULT now()
     )`);
-  await q.query('create index organization_directory_partner on organization_directory (partner_id, org_id)');
+  await q.query('CREATE INDEX organization_directory_partner ON organization_directory (partner_id, org_id)');
   await tenantTable(q, {
     table: 'organization_directory',
     ownership: 'organization',
@@ -27,7 +26,7 @@ export async function organizationDirectoryTable(q: QueryRunner): Promise<void> 
   });
 }
 
-/** Undoes `organizationDirectoryTable`. */
+/** Reverts `organizationDirectoryTable`. */
 export async function dropOrganizationDirectoryTable(q: QueryRunner): Promise<void> {
-  await q.query('drop table organization_directory');
+  await q.query('DROP TABLE organization_directory');
 }

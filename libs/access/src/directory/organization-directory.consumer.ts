@@ -3,9 +3,9 @@ import type { Envelope, OrganizationState } from '@rmm/contracts';
 import { Inbox, OnIntegrationEvent } from '@rmm/messaging';
 import type { WorkerTransaction } from '@rmm/persistence';
 import { ORGANIZATION_LISTENER, type OrganizationListener } from '../access.tokens.js';
-import { OrganizationDirectory } from './organization-directory.js';
+import { OrganizationDirectory } from './organization-directory.service.js';
 
-/** Keeps `organization_directory` in step with provisioning. */
+/** Stores the organization events of provisioning in `organization_directory`. */
 @Controller()
 export class OrganizationDirectoryConsumer {
   constructor(
@@ -15,7 +15,7 @@ export class OrganizationDirectoryConsumer {
   ) {}
 
   @OnIntegrationEvent('organization.created', 'organization.updated', 'organization.deleted')
-  async organizationChanged(envelope: Envelope<OrganizationState>): Promise<void> {
+  async onOrganizationChanged(envelope: Envelope<OrganizationState>): Promise<void> {
     const apply = async (tx: WorkerTransaction) => {
       await this.directory.apply(tx, [envelope.data]);
       if (envelope.type !== 'organization.created') await this.listener?.organizationChanged(tx, envelope.data);

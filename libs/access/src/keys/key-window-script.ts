@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
 
-/** Cells a refusal reads at a time. */
+/** Cells that a refusal reads at a time. */
 const CHUNK = 32;
 
 /**
- * Charges one request each to some windows; the same window may come more than once.
+ * Charges one request to each of the given windows; the same window may be given more than once.
  * A window is a sliding hour in cells of one second, oldest first: one key is a list of `second:count`, the next one
- * their sum. A cell leaves only when its whole second is more than an hour ago, so no hour ever admits more than the
- * limit. Refused requests are not counted, so that Retry-After is honest. Costs a constant number of steps on average;
- * a refusal reads from the oldest cell on, only until enough requests have left for one more.
+ * their sum. A cell is removed only when its whole second is more than an hour ago, so that no hour allows more than
+ * the limit. Refused requests are not counted, so that Retry-After is exact. The number of steps is constant on average;
+ * a refusal reads from the oldest cell until enough requests have left for one more.
  *
- * KEYS: list and sum of each window. ARGV: window in seconds, offset of the clock in seconds, then the limit of each.
- * Returns four numbers for each: admitted (0 or 1), remaining, reset, retry after.
+ * KEYS: list and sum of each window. ARGV: window in seconds, clock offset in seconds, then the limit of each window.
+ * Returns four numbers for each: allowed (0 or 1), remaining, reset, retry after.
  */
 export const KEY_WINDOW_SCRIPT = `
 local window = tonumber(ARGV[1])
@@ -22,7 +22,7 @@ local function read(cell)
   return tonumber(string.sub(cell, 1, colon - 1)), tonumber(string.sub(cell, colon + 1))
 end
 
--- The second of the oldest cell that still counts, and how many requests left with older ones.
+-- Removes old cells. Returns the second of the oldest cell that still counts, and the number of removed requests.
 local function drop_old(cells, now)
   local left = 0
   while true do
@@ -35,7 +35,7 @@ local function drop_old(cells, now)
   end
 end
 
--- The stored sum, or what the cells say where it was lost.
+-- Returns the stored sum, or adds up the cells when the sum was lost.
 local function sum_of(cells, sum)
   local stored = redis.call('GET', sum)
   if stored then return tonumber(stored) end
@@ -44,7 +44,7 @@ local function sum_of(cells, sum)
   return total
 end
 
--- When so many of the oldest requests have left.
+-- Returns the second at which that many of the oldest requests have left.
 local function free_at(cells, surplus)
   for from = 0, window, ${CHUNK} do
     for _, cell in ipairs(redis.call('LRANGE', cells, from, from + ${CHUNK - 1})) do
@@ -82,13 +82,13 @@ local function charge(cells, sum, limit)
   return 1, limit - total, (first or now) + window + 1, 0
 end
 
-local verdicts = {}
+local results = {}
 for i = 1, #KEYS / 2 do
-  local admitted, remaining, reset, retry_after = charge(KEYS[2 * i - 1], KEYS[2 * i], tonumber(ARGV[2 + i]))
+  local allowed, remaining, reset, retry_after = charge(KEYS[2 * i - 1], KEYS[2 * i], tonumber(ARGV[2 + i]))
   local n = 4 * i
-  verdicts[n - 3], verdicts[n - 2], verdicts[n - 1], verdicts[n] = admitted, remaining, reset, retry_after
+  results[n - 3], results[n - 2], results[n - 1], results[n] = allowed, remaining, reset, retry_after
 end
-return verdicts
+return results
 `;
 
 export const KEY_WINDOW_SCRIPT_SHA = createHash('sha1').update(KEY_WINDOW_SCRIPT).digest('hex');

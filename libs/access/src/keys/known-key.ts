@@ -1,36 +1,37 @@
 import type { ResolvedApiKey, ResolvedKey, ResolvedPartnerKey } from '@rmm/contracts';
 import { cidrsContain, parseCidr, type Cidr } from '@rmm/service-kit';
 import type { ApiKeyCaller, PartnerKeyCaller } from '../callers/caller.js';
-import { toApiKeyCaller, toPartnerKeyCaller } from './to-key-caller.js';
+import { toApiKeyCaller, toPartnerKeyCaller } from './key-caller.mapper.js';
 
-/** A record made ready for many requests: parsed once, with the caller it stands for. */
+/** A key record prepared for many requests: dates and address ranges parsed once, with the caller it authenticates. */
 abstract class Known<Kind extends ResolvedKey, KeyCaller> {
   abstract readonly caller: KeyCaller;
-  private readonly endsAtMs: number;
-  /** Null: from anywhere. */
+  private readonly expiresAtMs: number;
+  /** Null when every address is allowed. */
   private readonly cidrs: readonly Cidr[] | null;
 
-  /** @param keyHash  what the cache is indexed by */
+  /** @param keyHash  base64, as in the cache */
   constructor(
     readonly keyHash: string,
     readonly record: Kind,
   ) {
-    this.endsAtMs = record.expiresAt === null ? Infinity : Date.parse(record.expiresAt);
+    this.expiresAtMs = record.expiresAt === null ? Infinity : Date.parse(record.expiresAt);
     const cidrs = record.sourceCidrs.map(parseCidr).filter((cidr) => cidr !== null);
     this.cidrs = record.sourceCidrs.length === 0 ? null : cidrs;
   }
 
-  isInForce(nowMs: number): boolean {
-    return this.record.status === 'active' && nowMs < this.endsAtMs;
+  /** Returns true while the key is active and has not expired. */
+  isValid(nowMs: number): boolean {
+    return this.record.status === 'active' && nowMs < this.expiresAtMs;
   }
 
-  /** Active when it was read, and past its end now. */
-  hasLapsed(nowMs: number): boolean {
-    return this.record.status === 'active' && nowMs >= this.endsAtMs;
+  /** Returns true when the key was active when it was read and has expired since. */
+  hasExpired(nowMs: number): boolean {
+    return this.record.status === 'active' && nowMs >= this.expiresAtMs;
   }
 
-  /** Is the address on the list? An unknown address is on none; without a list all are. */
-  isFrom(address: string | undefined): boolean {
+  /** Checks the client address; an unknown address is allowed only when the key has no address ranges. */
+  allowsAddress(address: string | undefined): boolean {
     return this.cidrs === null || (address !== undefined && cidrsContain(this.cidrs, address));
   }
 }
@@ -47,6 +48,6 @@ export class KnownPartnerKey extends Known<ResolvedPartnerKey, PartnerKeyCaller>
 
 export type KnownKey = KnownApiKey | KnownPartnerKey;
 
-/** The kind comes from the record, never from how the key is spelled. */
-export const knownKey = (keyHash: string, record: ResolvedKey): KnownKey =>
+/** Creates the key for a record. Its kind comes from the record, never from the text of the key. */
+export const toKnownKey = (keyHash: string, record: ResolvedKey): KnownKey =>
   record.kind === 'api_key' ? new KnownApiKey(keyHash, record) : new KnownPartnerKey(keyHash, record);

@@ -1,14 +1,17 @@
 import { API_KEY_SCHEME, BEARER_SCHEME, type OperationDescriber } from '@rmm/service-kit';
-import { policyOf, type RoutePolicy } from './route-policy.js';
+import { policyOf, type RoutePolicy } from './route-access.policy.js';
 
-/** Writes into each operation of the OpenAPI document which credential it takes, and as `x-required-access` what that must hold. */
+/**
+ * Writes the accepted credentials of an operation to `security` in the OpenAPI document, and the permission, scope or
+ * kind of key it requires to `x-required-access`.
+ */
 export const describeRouteAccess: OperationDescriber = (operation, { controller, handler }) => {
   const policy = policyOf(controller, handler);
   if (policy === null) return;
   operation.security = securityOf(policy);
-  const { door, mfa, scopes, fullPartnerAccess, keysOnly } = policy;
+  const { access, mfa, scopes, fullPartnerAccess, keysOnly } = policy;
   operation['x-required-access'] = {
-    ...door,
+    ...access,
     ...(mfa && { mfa: true }),
     ...(scopes && { allowedScopes: scopes }),
     ...(fullPartnerAccess && { fullPartnerAccess: true }),
@@ -16,14 +19,14 @@ export const describeRouteAccess: OperationDescriber = (operation, { controller,
   };
 };
 
-function securityOf({ door, keysOnly }: RoutePolicy): Record<string, string[]>[] {
-  switch (door.kind) {
+function securityOf({ access, keysOnly }: RoutePolicy): Record<string, string[]>[] {
+  switch (access.kind) {
     case 'public':
-      return [];
+      return access.optionalBearer ? [{}, { [BEARER_SCHEME]: [] }] : [];
     case 'partner-key':
       return [{ [API_KEY_SCHEME]: [] }];
     case 'api-key':
-      return keysOnly || door.scopes.length === 0
+      return keysOnly || access.scopes.length === 0
         ? [{ [API_KEY_SCHEME]: [] }]
         : [{ [API_KEY_SCHEME]: [] }, { [BEARER_SCHEME]: [] }];
     default:

@@ -1,16 +1,16 @@
 import type { AccessScope } from '@rmm/contracts';
 import type { ApiKeyScope, PartnerScope, Permission } from '@rmm/permissions';
 
-/** How a route may be entered. Every route has exactly one. @see ARCHITECTURE.md 3 */
+/** Credential and rights that a route requires. Every route has exactly one. */
 export type RouteAccess =
   | { kind: 'permission'; permissions: readonly Permission[] }
   | { kind: 'signed-in' }
-  | { kind: 'public' }
+  | { kind: 'public'; optionalBearer?: true }
   | { kind: 'api-key'; scopes: readonly ApiKeyScope[] }
   | { kind: 'partner-key'; scopes: readonly PartnerScope[] }
   | { kind: 'agent-token' };
 
-/** What makes a door narrower, or leaves one of its checks out. */
+/** Additional checks of a route, and checks that it skips. */
 export interface RouteConstraints {
   mfa?: boolean;
   scopes?: readonly AccessScope[];
@@ -21,72 +21,75 @@ export interface RouteConstraints {
   skipFallbackAudit?: boolean;
 }
 
-export const ROUTE_ACCESS = 'rmm:access:doors';
-export const ROUTE_CONSTRAINTS = 'rmm:access:narrowing';
+export const ROUTE_ACCESS = 'rmm:access:route';
+export const ROUTE_CONSTRAINTS = 'rmm:access:constraints';
 
 type RouteDecorator = ClassDecorator & MethodDecorator;
 
-/** A door on a method, or on a class for all its routes. */
-const door = (made: RouteAccess): RouteDecorator =>
-  annotate((holder) => {
-    const others = (Reflect.getOwnMetadata(ROUTE_ACCESS, holder) ?? []) as RouteAccess[];
-    Reflect.defineMetadata(ROUTE_ACCESS, [...others, made], holder);
+/** Adds a route access to a method, or to a class for all its routes. A second one is kept: the start rejects it. */
+const access = (added: RouteAccess): RouteDecorator =>
+  annotate((target) => {
+    const others = (Reflect.getOwnMetadata(ROUTE_ACCESS, target) ?? []) as RouteAccess[];
+    Reflect.defineMetadata(ROUTE_ACCESS, [...others, added], target);
   });
 
-const narrow = (by: RouteConstraints): RouteDecorator =>
-  annotate((holder) => {
-    const others = (Reflect.getOwnMetadata(ROUTE_CONSTRAINTS, holder) ?? {}) as RouteConstraints;
-    Reflect.defineMetadata(ROUTE_CONSTRAINTS, { ...others, ...by }, holder);
+const constrain = (added: RouteConstraints): RouteDecorator =>
+  annotate((target) => {
+    const others = (Reflect.getOwnMetadata(ROUTE_CONSTRAINTS, target) ?? {}) as RouteConstraints;
+    Reflect.defineMetadata(ROUTE_CONSTRAINTS, { ...others, ...added }, target);
   });
 
 const annotate =
-  (write: (holder: object) => void) =>
+  (write: (target: object) => void) =>
   (target: object, _key?: string | symbol, descriptor?: PropertyDescriptor): void =>
     write((descriptor?.value as object | undefined) ?? target);
 
-/** A user token whose role holds all of these. 403 `permission_denied` otherwise. */
+/** Requires a user whose role grants all of these permissions; otherwise 403 `permission_denied`. */
 export const RequirePermission = (...permissions: [Permission, ...Permission[]]) =>
-  door({ kind: 'permission', permissions });
+  access({ kind: 'permission', permissions });
 
-/** Any live user token. */
-export const SignedIn = () => door({ kind: 'signed-in' });
-
-/** No credential is asked for; `@CurrentCaller()` is undefined. */
-export const Public = () => door({ kind: 'public' });
+/** Requires a signed-in user with any permissions. */
+export const SignedIn = () => access({ kind: 'signed-in' });
 
 /**
- * An API key with at least one of these scopes, or a user token whose role holds at least one permission of the same
- * name. Without scopes any API key passes, and no user token does. `X-API-Key` wins over a bearer token.
- * `@RequireMfa()` beside it binds users only. @see SPEC.md 5.2
+ * Requires no credential; `@CurrentCaller()` is undefined.
+ * @param options  `optionalBearer` documents that the handler also accepts a signed-in user (`UserAuthenticator.identify`)
  */
-export const AcceptsApiKey = (...scopes: ApiKeyScope[]) => door({ kind: 'api-key', scopes });
-
-/** A partner key with all of these scopes; calls other than GET are charged to the write window. @see CONTRACT.md 4.4.1 */
-export const PartnerKey = (...scopes: PartnerScope[]) => door({ kind: 'partner-key', scopes });
-
-/** The bearer token of an agent. */
-export const AgentToken = () => door({ kind: 'agent-token' });
-
-/** The session must have verified a factor: 403 `mfa_required`. @see CONTRACT.md 5.4 */
-export const RequireMfa = () => narrow({ mfa: true });
-
-/** Open to these scopes of a user token only: 403 `scope_not_allowed`. */
-export const AllowScopes = (...scopes: [AccessScope, ...AccessScope[]]) => narrow({ scopes });
-
-/** Closed to partner members with `orgAccess` other than `all`: 403 `full_partner_access_required`. */
-export const FullPartnerAccess = () => narrow({ fullPartnerAccess: true });
-
-/** Closes an `@AcceptsApiKey` door to user tokens: without a key, 401 `invalid_api_key`. */
-export const KeysOnly = () => narrow({ keysOnly: true });
-
-/** Leaves step 5 of CONTRACT.md 2.4 out: the routes a suspended tenant still needs. */
-export const SkipTenantStatus = () => narrow({ skipTenantStatus: true });
-
-/** Leaves the 428 gate of CONTRACT.md 5.2 out: the routes that lead to a factor. */
-export const SkipMfaEnrollment = () => narrow({ skipMfaEnrollment: true });
+export const Public = (options: { optionalBearer?: true } = {}) => access({ kind: 'public', ...options });
 
 /**
- * Leaves out the audit row a successful POST, PUT, PATCH or DELETE gets when its handler wrote none: for calls that
- * change nothing, such as previews, and for reports of machines that come by the minute. @see CONTRACT.md 1.7
+ * Requires an API key with at least one of these scopes, or a user whose role grants a permission with the name of one
+ * of them. Without scopes, every API key is accepted and no user is. `X-API-Key` takes precedence over a bearer token.
+ * `@RequireMfa()` on the same route applies to users only.
  */
-export const SkipFallbackAudit = () => narrow({ skipFallbackAudit: true });
+export const AcceptsApiKey = (...scopes: ApiKeyScope[]) => access({ kind: 'api-key', scopes });
+
+/** Requires a partner key with all of these scopes. Methods other than GET and HEAD count in the window for writes. */
+export const PartnerKey = (...scopes: PartnerScope[]) => access({ kind: 'partner-key', scopes });
+
+/** Requires the bearer token of an agent. */
+export const AgentToken = () => access({ kind: 'agent-token' });
+
+/** Requires a session in which the user has verified a second factor; otherwise 403 `mfa_required`. */
+export const RequireMfa = () => constrain({ mfa: true });
+
+/** Requires one of these scopes of the user's session; otherwise 403 `scope_not_allowed`. */
+export const AllowScopes = (...scopes: [AccessScope, ...AccessScope[]]) => constrain({ scopes });
+
+/** Requires `orgAccess` `all` of partner members; otherwise 403 `full_partner_access_required`. */
+export const FullPartnerAccess = () => constrain({ fullPartnerAccess: true });
+
+/** Restricts an `@AcceptsApiKey` route to keys: users get 401 `invalid_api_key`. */
+export const KeysOnly = () => constrain({ keysOnly: true });
+
+/** Skips the check that the tenant is active, for routes that users of a suspended tenant still need. */
+export const SkipTenantStatus = () => constrain({ skipTenantStatus: true });
+
+/** Skips the check that the user has enrolled a second factor (428), for routes that enroll one. */
+export const SkipMfaEnrollment = () => constrain({ skipMfaEnrollment: true });
+
+/**
+ * Skips the audit row that a successful POST, PUT, PATCH or DELETE gets when its handler wrote none. For routes that
+ * change nothing, such as previews, and for frequent reports of agents.
+ */
+export const SkipFallbackAudit = () => constrain({ skipFallbackAudit: true });

@@ -3,10 +3,10 @@ import { isPermission, type Permission } from '@rmm/permissions';
 import { type Cidr, parseCidr } from '@rmm/service-kit';
 import type { UserCaller } from '../callers/caller.js';
 
-/** A snapshot made ready for many requests: parsed once, with the callers it stands for. */
+/** An access snapshot prepared for many requests: address ranges parsed once, with the callers it authenticates. */
 export class AccessEntry {
   readonly permissions: ReadonlySet<Permission>;
-  /** Null when the partner's list cannot be read. */
+  /** Null when the partner's list contains an invalid range. */
   readonly ipAllowlist: readonly Cidr[] | null;
   private readonly callers = new Map<boolean, UserCaller>();
 
@@ -16,14 +16,14 @@ export class AccessEntry {
     this.ipAllowlist = cidrs.every((cidr) => cidr !== null) ? cidrs : null;
   }
 
-  /** @param mfa  the claim of the token presented */
+  /** @param mfa  the claim of the presented token */
   caller(mfa: boolean): UserCaller {
     let caller = this.callers.get(mfa);
-    if (!caller) this.callers.set(mfa, (caller = this.makeCaller(mfa)));
+    if (!caller) this.callers.set(mfa, (caller = this.createCaller(mfa)));
     return caller;
   }
 
-  private makeCaller(mfa: boolean): UserCaller {
+  private createCaller(mfa: boolean): UserCaller {
     const { userId, email, sessionId, scope, partnerId, orgId, roleId, siteIds, deviceGroupIds } = this.snapshot;
     const orgAccess = scope === 'partner' ? this.snapshot.orgAccess : 'none';
     const orgIds = orgAccess === 'selected' ? Object.freeze([...this.snapshot.orgIds]) : [];

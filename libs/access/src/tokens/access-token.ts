@@ -1,6 +1,6 @@
 import type { AccessScope } from '@rmm/contracts';
 
-/** The claims of a verified access token. Times are Unix seconds. @see CONTRACT.md 2.1 */
+/** The claims of a verified access token. Times are Unix seconds. */
 export interface AccessTokenClaims {
   sub: string;
   email: string;
@@ -17,12 +17,15 @@ export interface AccessTokenClaims {
   exp: number;
 }
 
-/** Seconds a token may be past its end, or before its beginning, for clocks that differ. */
+/** Seconds that a token is accepted after its expiry or before its issue, because clocks differ. */
 export const CLOCK_TOLERANCE_SECONDS = 30;
+
+/** Longer tokens are rejected without parsing. */
+const MAX_TOKEN_CHARACTERS = 8_192;
 
 const SCOPES: readonly unknown[] = ['system', 'partner', 'organization'];
 
-/** Reads the payload of a token whose signature was checked; null when it is not a whole access token. */
+/** Reads the payload of a token with a valid signature; null when a claim is missing or malformed. */
 export function readClaims(payload: Record<string, unknown>): AccessTokenClaims | null {
   const { sub, email, type, scope, partnerId, orgId, roleId, mfa, aep, mep, sid, iat, exp } = payload;
   if (type !== 'access' || typeof sub !== 'string' || typeof sid !== 'string' || !SCOPES.includes(scope)) return null;
@@ -45,10 +48,24 @@ export function readClaims(payload: Record<string, unknown>): AccessTokenClaims 
   };
 }
 
-/** Is the token inside its lifetime, tolerance included? */
-export function isInForce(claims: Pick<AccessTokenClaims, 'iat' | 'exp'>, nowMs: number): boolean {
+/** Checks issue and expiry with the clock tolerance. */
+export function isWithinLifetime(claims: Pick<AccessTokenClaims, 'iat' | 'exp'>, nowMs: number): boolean {
   const now = nowMs / 1_000;
   return now < claims.exp + CLOCK_TOLERANCE_SECONDS && claims.iat - CLOCK_TOLERANCE_SECONDS <= now;
+}
+
+/** Returns the `kid` of a token in the only accepted format: three parts, ES256, no critical header extensions. */
+export function kidOf(token: string): string | null {
+  if (token.length > MAX_TOKEN_CHARACTERS) return null;
+  const parts = token.split('.');
+  if (parts.length !== 3) return null;
+  try {
+    const header = JSON.parse(Buffer.from(parts[0], 'base64url').toString('utf8')) as Record<string, unknown>;
+    const accepted = header.alg === 'ES256' && header.crit === undefined;
+    return accepted && typeof header.kid === 'string' && header.kid.length <= 200 ? header.kid : null;
+  } catch {
+    return null;
+  }
 }
 
 const isInteger = (value: unknown): value is number => Number.isInteger(value);

@@ -1,67 +1,52 @@
+import { Inject, Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
-import type { VerificationKeys } from '../access.tokens.js';
-import { DomainError, UnavailableError } from '@rmm/service-kit';
-import { ExtractJwt, Strategy } from 'passport-jwt';
-import { type AccessTokenClaims, readClaims } from './access-token.js';
-
-export interface JwtStrategyOptions {
-  keys: VerificationKeys;
-  issuer: string;
-  audience: string;
-}
-
-/** A token longer than this is not one of ours. */
-const MAX_TOKEN_CHARACTERS = 8_192;
+import { randomUUID } from 'node:crypto';
+import passport from 'passport';
+import { ExtractJwt, Strategy, type SecretOrKeyProvider } from 'passport-jwt';
+import { ACCESS_CONFIG, type AccessConfig } from '../access.config.js';
+import { InvalidAccessToken } from '../access.errors.js';
+import { type AccessTokenClaims, kidOf, readClaims } from './access-token.js';
+import { VerificationKeysService } from './verification-keys.service.js';
 
 /**
- * Checks signature (ES256 only), issuer, audience and form of an access token. The lifetime is the caller's to check,
- * with the injected clock, since a remembered token needs it on every use.
- * @see CONTRACT.md 2.1
+ * Verifies the signature (ES256 only), issuer, audience and claims of an access token. `TokenVerifier` checks the
+ * lifetime, because a cached token needs that check on every use.
  */
-export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') {
-  constructor({ keys, issuer, audience }: JwtStrategyOptions) {
+@Injectable()
+export class JwtStrategy extends PassportStrategy(Strategy) {
+  /** Passport has one registry per process; the id keeps several applications of one process apart (in specs). */
+  readonly registeredName = `jwt-${randomUUID()}`;
+
+  constructor(keys: VerificationKeysService, @Inject(ACCESS_CONFIG) { jwtIssuer, jwtAudience }: AccessConfig) {
     super({
       jwtFromRequest: ExtractJwt.fromAuthHeaderAsBearerToken(),
       algorithms: ['ES256'],
-      issuer,
-      audience,
+      issuer: jwtIssuer,
+      audience: jwtAudience,
       ignoreExpiration: true,
-      secretOrKeyProvider: (_request: unknown, token: string, done: (err: unknown, key?: never) => void) => {
-        findKey(keys, token).then((key) => done(null, key as never), done);
-      },
+      secretOrKeyProvider: keyProvider(keys),
     });
+    passport.use(this.registeredName, this);
   }
 
-  /** Passport's verify callback: what it returns is the request's user. */
+  /** Returns the claims as the user of the request; false rejects the token. */
   validate(payload: Record<string, unknown>): AccessTokenClaims | false {
     return readClaims(payload) ?? false;
   }
 }
 
-class UnknownKey extends Error {}
+function keyProvider(keys: VerificationKeysService): SecretOrKeyProvider {
+  return (_request, token: string, done) => {
+    findKey(keys, token).then(
+      (key) => done(null, key as never), // jsonwebtoken takes a KeyObject; the types of passport-jwt name text only
+      (error: unknown) => done(error),
+    );
+  };
+}
 
-async function findKey(keys: VerificationKeys, token: string) {
+async function findKey(keys: VerificationKeysService, token: string) {
   const kid = kidOf(token);
   const key = kid === null ? null : await keys.find(kid);
-  if (key === null) throw new UnknownKey('no key of this id');
+  if (key === null) throw new InvalidAccessToken();
   return key;
-}
-
-/** The `kid` of a token in the only form we sign: three parts, header ES256 without extensions. */
-export function kidOf(token: string): string | null {
-  if (token.length > MAX_TOKEN_CHARACTERS) return null;
-  const parts = token.split('.');
-  if (parts.length !== 3) return null;
-  try {
-    const header = JSON.parse(Buffer.from(parts[0], 'base64url').toString('utf8')) as Record<string, unknown>;
-    const plain = header.alg === 'ES256' && header.crit === undefined;
-    return plain && typeof header.kid === 'string' && header.kid.length <= 200 ? header.kid : null;
-  } catch {
-    return null;
-  }
-}
-
-/** Did passport fail because the keys cannot be read now, rather than because the token is bad? */
-export function unavailability(failure: unknown): DomainError | null {
-  return failure instanceof UnavailableError ? failure : null;
 }

@@ -1,9 +1,10 @@
+import { Injectable } from '@nestjs/common';
 import { EVERYTHING, hasPermission, isPermission, type ApiKeyScope, type Permission } from '@rmm/permissions';
 import { cidrsContain } from '@rmm/service-kit';
 import {
   ApiKeyNotAcceptedHere,
-  InvalidAccessToken,
   FullPartnerAccessRequired,
+  InvalidAccessToken,
   IpCheckFailed,
   IpNotAllowed,
   MfaEnrollmentRequired,
@@ -11,6 +12,7 @@ import {
   PermissionDenied,
   ScopeNotAllowed,
 } from '../access.errors.js';
+import { DenialAuditService } from '../audit/denial-audit.service.js';
 import {
   type AccessRequest,
   type AccessResponse,
@@ -20,60 +22,65 @@ import {
   routeOf,
 } from '../callers/access-request.js';
 import type { UserCaller } from '../callers/caller.js';
-import { hasFullPartnerAccess } from '../callers/organization-access.js';
-import type { Denials } from '../denials/denials.js';
+import { hasFullPartnerAccess } from '../callers/organization-access.policy.js';
 import type { RouteConstraints } from '../route-access/route-access.decorator.js';
 import type { AccessEntry } from '../snapshots/access-entry.js';
-import type { AccessSnapshots } from '../snapshots/access-snapshots.js';
+import { AccessSnapshots } from '../snapshots/access-snapshots.service.js';
 import type { AccessTokenClaims } from '../tokens/access-token.js';
-import type { TokenVerifier } from '../tokens/token-verifier.js';
-import type { TenantStatusCheck } from './tenant-status-check.js';
+import { TokenVerifier } from '../tokens/token-verifier.service.js';
+import { TenantStatusCheck } from './tenant-status-check.service.js';
 
-/** What a route asks of a user: nothing, all of some permissions, or any of some. */
-export type Demand = { all: readonly Permission[] } | { any: readonly (Permission | ApiKeyScope)[] } | null;
+/** Permissions that a route requires of a user: all of some, any of some (names of key scopes), or none. */
+export type RequiredPermissions =
+  { all: readonly Permission[] } | { any: readonly (Permission | ApiKeyScope)[] } | null;
 
-/** A window is never opened by looking. */
-const READING = new Set(['GET', 'HEAD', 'OPTIONS']);
+/** Methods that do not open the MFA enrollment window. */
+const READ_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** The checks on a user token, in the order of CONTRACT.md 2.4 and 1.7. */
+/**
+ * Authenticates and authorizes requests with an access token. The checks run in this order, and the first that fails
+ * decides the response: token and session, tenant status, address list, MFA enrollment, scope, permissions, full partner
+ * access, MFA.
+ */
+@Injectable()
 export class UserAuthenticator {
   constructor(
     private readonly verifier: TokenVerifier,
     private readonly snapshots: AccessSnapshots,
-    private readonly tenants: TenantStatusCheck,
-    private readonly denials: Denials,
+    private readonly tenantStatus: TenantStatusCheck,
+    private readonly denials: DenialAuditService,
   ) {}
 
   /**
-   * Steps 1 to 4: whose token is this, and is it alive? For `@Public()` routes that serve signed-in people otherwise.
+   * Checks token and session only. For handlers of `@Public()` routes that also accept a signed-in user.
    * @throws InvalidAccessToken  401; ApiKeyNotAcceptedHere 401; UnavailableError 503
    */
   async identify(request: AccessRequest, response: AccessResponse): Promise<UserCaller> {
-    const { caller } = await this.identified(request, response);
+    const { caller } = await this.findSession(request, response);
     return caller;
   }
 
-  /** All steps. */
-  async enter(
+  /** Runs every check, less those that the constraints of the route skip. */
+  async authenticate(
     request: AccessRequest,
     response: AccessResponse,
-    demand: Demand,
-    narrowing: RouteConstraints,
+    required: RequiredPermissions,
+    constraints: RouteConstraints,
   ): Promise<UserCaller> {
-    const { entry, caller } = await this.identified(request, response);
-    // The gates judge before the handler sees the caller; a refusal is audited under its name.
+    const { entry, caller } = await this.findSession(request, response);
+    // Stored before the other checks, so that a denial is audited with the caller's name.
     request.caller = caller;
-    if (!narrowing.skipTenantStatus) await this.tenants.check(entry.snapshot);
-    this.checkAddress(request, entry, caller);
-    if (!narrowing.skipMfaEnrollment) {
-      checkEnrollment(entry);
-      if (entry.snapshot.mfaGraceDue && !READING.has(request.method ?? '')) await this.openGrace(entry);
+    if (!constraints.skipTenantStatus) await this.tenantStatus.assertActive(entry.snapshot);
+    this.assertAddressAllowed(request, entry, caller);
+    if (!constraints.skipMfaEnrollment) {
+      assertMfaEnrolled(entry);
+      if (entry.snapshot.mfaGraceDue && !READ_METHODS.has(request.method ?? '')) await this.openMfaGrace(entry);
     }
-    checkConstraints(caller, demand, narrowing);
+    assertConstraints(caller, required, constraints);
     return caller;
   }
 
-  private async identified(request: AccessRequest, response: AccessResponse) {
+  private async findSession(request: AccessRequest, response: AccessResponse) {
     const token = bearerToken(request);
     if (token === null) throw presentedKey(request) === null ? new InvalidAccessToken() : new ApiKeyNotAcceptedHere();
     const claims = await this.verifier.verify(request, response, token);
@@ -84,17 +91,17 @@ export class UserAuthenticator {
       partnerId: claims.partnerId,
       orgId: claims.orgId,
     });
-    if (entry === null || !isAlive(entry, claims)) throw new InvalidAccessToken();
+    if (entry === null || !isSessionValid(entry, claims)) throw new InvalidAccessToken();
     return { entry, caller: entry.caller(claims.mfa) };
   }
 
-  /** One call to identity in a person's life. Where it fails, the next mutating request makes it. */
-  private async openGrace({ snapshot }: AccessEntry): Promise<void> {
+  /** Opens the enrollment window of a user, once. When the call fails, the next mutating request repeats it. */
+  private async openMfaGrace({ snapshot }: AccessEntry): Promise<void> {
     const { userId, sessionId, scope, partnerId, orgId } = snapshot;
     await this.snapshots.openMfaGrace({ userId, sessionId, scope, partnerId, orgId }).catch(() => undefined);
   }
 
-  private checkAddress(request: AccessRequest, { snapshot, ipAllowlist }: AccessEntry, caller: UserCaller): void {
+  private assertAddressAllowed(request: AccessRequest, { snapshot, ipAllowlist }: AccessEntry, caller: UserCaller) {
     if (snapshot.ipAllowlist.length === 0) return;
     if (ipAllowlist === null) throw new IpCheckFailed();
     const address = clientAddress(request);
@@ -106,34 +113,37 @@ export class UserAuthenticator {
   }
 }
 
-/** Steps 2 to 4 of CONTRACT.md 2.4. */
-function isAlive({ snapshot }: AccessEntry, { aep, mep, iat }: AccessTokenClaims): boolean {
+/** Compares the token with the present state of its user, session and membership. */
+function isSessionValid({ snapshot }: AccessEntry, { aep, mep, iat }: AccessTokenClaims): boolean {
   if (snapshot.userStatus !== 'active' || snapshot.sessionRevoked) return false;
   if (snapshot.authEpoch !== aep || snapshot.mfaEpoch !== mep) return false;
   if (!snapshot.membershipExists) return false;
   return snapshot.passwordChangedAt === null || iat >= Math.floor(snapshot.passwordChangedAt);
 }
 
-/** Step 7. */
-function checkEnrollment({ snapshot }: AccessEntry): void {
-  if (snapshot.mfaEnrollmentRequired && !snapshot.hasFactor)
+function assertMfaEnrolled({ snapshot }: AccessEntry): void {
+  if (snapshot.mfaEnrollmentRequired && !snapshot.hasFactor) {
     throw new MfaEnrollmentRequired(snapshot.allowedMfaMethods);
+  }
 }
 
-/** Scope, permission, partner-wide access, factor: all known by now, so they come before any look-up. */
-function checkConstraints(
+/** Needs no look-up, so it runs before the handler and its look-ups. */
+function assertConstraints(
   caller: UserCaller,
-  demand: Demand,
+  required: RequiredPermissions,
   { scopes, fullPartnerAccess, mfa }: RouteConstraints,
 ): void {
   if (scopes && !scopes.includes(caller.scope)) throw new ScopeNotAllowed();
-  if (demand && !meets(caller, demand)) throw new PermissionDenied('all' in demand ? demand.all : demand.any);
+  if (required && !hasRequiredPermissions(caller, required)) {
+    throw new PermissionDenied('all' in required ? required.all : required.any);
+  }
   if (fullPartnerAccess && !hasFullPartnerAccess(caller)) throw new FullPartnerAccessRequired();
   if (mfa && !caller.mfa) throw new MfaRequired();
 }
 
-function meets({ permissions }: UserCaller, demand: NonNullable<Demand>): boolean {
-  const held = (name: Permission | ApiKeyScope) =>
+/** Scopes without a permission of the same name (`ai:read`) require `*:*`. */
+function hasRequiredPermissions({ permissions }: UserCaller, required: NonNullable<RequiredPermissions>): boolean {
+  const isGranted = (name: Permission | ApiKeyScope) =>
     isPermission(name) ? hasPermission(permissions, name) : permissions.has(EVERYTHING);
-  return 'all' in demand ? demand.all.every(held) : demand.any.some(held);
+  return 'all' in required ? required.all.every(isGranted) : required.any.some(isGranted);
 }

@@ -12,7 +12,7 @@ export interface LinkConnectionOptions extends ConnectionOptions {
 /**
  * Connects like the client's own `connect`, on sockets that are destroyed when the client gives them up.
  * The client stores its transport per process: a later call of its own `connect` would use the original sockets again.
- * @see docs/decisions/0011-sockets-end-with-their-dial.md
+ * @see docs/decisions/0011-close-sockets-of-abandoned-dials.md
  */
 export function connectNats(options: LinkConnectionOptions): Promise<NatsConnection> {
   setTransportFactory({ factory: () => new EndingTransport(), dnsResolveFn: nodeResolveHost });

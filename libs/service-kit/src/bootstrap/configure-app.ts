@@ -1,66 +1,69 @@
-import { type INestApplication, RequestMethod } from '@nestjs/common';
+import type { Server } from 'node:http';
+import { RequestMethod } from '@nestjs/common';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { FleetConfig } from '../config/fleet-config.js';
 import { ErrorFilter } from '../errors/error.filter.js';
-import { HealthRegistry } from '../health/health-registry.js';
-import { Pipeline, type PipelineOptions } from '../http/pipeline.js';
+import { BadRequestError } from '../errors/errors.js';
+import { toErrorBody } from '../errors/error-body.js';
+import { ReadinessService } from '../health/readiness.service.js';
 import { API_PREFIX } from '../http/path-rules.js';
+import { type PipelineOptions, RequestPipeline } from '../http/request-pipeline.js';
 import { ServiceEndpoints } from '../http/service-endpoints.js';
-import { RateLimits } from '../limits/rate-limits.service.js';
+import { UnknownPathHandler } from '../http/unknown-path.handler.js';
 import { Logger } from '../logging/logger.js';
 import { NestLogger } from '../logging/nest-logger.js';
 import { MetricsRegistry } from '../metrics/metrics-registry.js';
-import { RequestTimes } from '../metrics/request-times.js';
 import { OpenApiDocuments, type OpenApiInfo } from '../openapi/openapi-documents.js';
 import { DtoValidationPipe } from '../validation/dto-validation.pipe.js';
-import { KitAdapter } from './kit-adapter.js';
 
 export interface AppOptions extends PipelineOptions {
   config: FleetConfig;
   openApi: OpenApiInfo;
-  /** Exact paths of controllers that stand outside /api/v1, such as `docs` and `openapi.json`. */
+  /** Exact paths of controllers outside /api/v1, such as `docs` and `openapi.json`. */
   unprefixed?: readonly string[];
 }
 
+/** Idle connections outlive those of the proxies before us, so that no request meets a closing one; in milliseconds. */
+const KEEP_ALIVE_MS = 75_000;
+const HEADERS_TIMEOUT_MS = 20_000;
+
 /**
- * Makes an application answer as every service does. `startService` calls it; app specs call it on
- * `module.createNestApplication(new KitAdapter(), { bodyParser: false })` and then `app.init()`.
+ * Configures an application like every service: pipeline, validation, errors and OpenAPI. `startService` calls it; app
+ * specs call it on `module.createNestApplication<NestExpressApplication>({ bodyParser: false })` and then `app.init()`.
  * The module must import `ServiceKitModule`.
  */
-export function configureApp(app: INestApplication, options: AppOptions): Pipeline {
-  const adapter = app.getHttpAdapter() as unknown;
-  if (!(adapter instanceof KitAdapter)) throw new Error('configureApp needs an application made with KitAdapter');
-  const { unprefixed = [] } = options;
+export function configureApp(app: NestExpressApplication, options: AppOptions): void {
+  const { config, unprefixed = [] } = options;
   const logger = app.get(Logger);
-  const health = app.get(HealthRegistry);
   const openApi = app.get(OpenApiDocuments);
   app.useLogger(new NestLogger(logger));
+  app.disable('x-powered-by');
+  app.set('etag', false);
+  app.set('query parser', 'simple');
   app.setGlobalPrefix(API_PREFIX.slice(1), {
     exclude: unprefixed.map((path) => ({ path, method: RequestMethod.ALL })),
   });
   app.useGlobalPipes(new DtoValidationPipe());
   app.useGlobalFilters(new ErrorFilter(logger));
-  openApi.from(app, options.openApi, options.config.publicApiUrl);
-  const openApiPath = unprefixed.includes('openapi.json') ? null : '/openapi.json';
-  const metrics = app.get(MetricsRegistry);
-  const pipeline = new Pipeline(
-    {
-      config: options.config,
-      health,
-      limits: app.get(RateLimits),
-      logger,
-      times: new RequestTimes(metrics),
-      endpoints: new ServiceEndpoints(health, metrics, openApi, logger, openApiPath),
-    },
-    options,
-    adapter.express,
-  );
-  metrics.gauge({
-    name: 'rmm_http_requests_in_flight',
-    help: 'Requests being answered now',
-    collect() {
-      this.set(pipeline.inFlight.size);
-    },
+  openApi.from(app, options.openApi, config.publicApiUrl);
+  const sources = { readiness: app.get(ReadinessService), metrics: app.get(MetricsRegistry), openApi, logger };
+  const pipeline = new RequestPipeline(app, config, options);
+  pipeline.install(new ServiceEndpoints(sources, !unprefixed.includes('openapi.json')));
+  app.get(UnknownPathHandler).handler = pipeline.refuseUnknown;
+  configureServer(app.getHttpServer() as Server);
+}
+
+function configureServer(server: Server): void {
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  server.headersTimeout = HEADERS_TIMEOUT_MS;
+  server.on('clientError', (_error, socket) => {
+    if (!socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const text = JSON.stringify(toErrorBody(new BadRequestError(), 'none'));
+    socket.end(
+      `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\nConnection: close\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+    );
   });
-  adapter.listener = (request, response) => pipeline.handle(request, response);
-  return pipeline;
 }

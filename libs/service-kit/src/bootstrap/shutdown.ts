@@ -1,70 +1,65 @@
 import type { Server } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { INestApplication } from '@nestjs/common';
+import type { FleetConfig } from '../config/fleet-config.js';
 import { HealthRegistry } from '../health/health-registry.js';
-import type { InFlightRequests } from '../http/in-flight-requests.js';
 import { Logger } from '../logging/logger.js';
 
 /** Of the grace time; the rest is for consumers, the outbox and connections. */
 const DRAIN_SHARE = 0.7;
 
-/** Stops a service: not ready first, then what is in flight is finished, then connections close. */
+/**
+ * Stops a service: readiness responds 503 "draining" for a moment so that balancers look elsewhere, then the port closes
+ * and requests in flight are finished, then consumers and connections close.
+ */
 export class Shutdown {
   private readonly logger: Logger;
   private stopping?: Promise<void>;
 
   constructor(
     private readonly app: INestApplication,
-    private readonly inFlight: InFlightRequests,
-    private readonly graceMs: number,
+    private readonly config: Pick<FleetConfig, 'shutdownGraceSeconds' | 'shutdownDelaySeconds'>,
   ) {
     this.logger = app.get(Logger);
   }
 
-  /** SIGTERM and SIGINT end the process: with 0 when all was finished, with 1 when the grace time ran out. */
+  /** SIGTERM and SIGINT end the process: with 0 when everything was finished, with 1 when the grace time ran out. */
   onSignals(): void {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      process.once(signal, () => {
-        this.logger.info({ signal }, 'stopping');
-        const giveUp = setTimeout(() => {
-          this.logger.error('not stopped within the grace time');
-          process.exit(1);
-        }, this.graceMs);
-        this.stop().then(
-          () => {
-            clearTimeout(giveUp);
-            this.logger.info('stopped');
-            process.exit(0);
-          },
-          (err: unknown) => {
-            this.logger.error({ err }, 'stopping failed');
-            process.exit(1);
-          },
-        );
-      });
-    }
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void this.stopAndExit(signal));
   }
 
-  /** Once; later calls get the same promise. */
+  /** Stops once; later calls get the same promise. */
   stop(): Promise<void> {
     this.stopping ??= this.drainAndClose();
     return this.stopping;
   }
 
-  /** Balancers need a moment to look elsewhere: new requests are served until the last one is, on connections that end. */
+  private async stopAndExit(signal: string): Promise<void> {
+    this.logger.info({ signal }, 'stopping');
+    setTimeout(() => {
+      this.logger.error('not stopped within the grace time; exiting with work unfinished');
+      process.exit(1);
+    }, this.config.shutdownGraceSeconds * 1_000).unref();
+    try {
+      await this.stop();
+      this.logger.info('stopped');
+      process.exit(0);
+    } catch (err) {
+      this.logger.error({ err }, 'stopping failed; exiting');
+      process.exit(1);
+    }
+  }
+
   private async drainAndClose(): Promise<void> {
+    const { shutdownDelaySeconds, shutdownGraceSeconds } = this.config;
     this.app.get(HealthRegistry).state = 'draining';
-    await Promise.race([this.inFlight.whenIdle(), wait(this.graceMs * DRAIN_SHARE)]);
-    this.inFlight.stop();
+    await sleep(shutdownDelaySeconds * 1_000);
     const server = this.app.getHttpServer() as Server;
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    const drained = new Promise<void>((resolve) => server.close(() => resolve()));
+    const drainMs = Math.max(0, shutdownGraceSeconds * DRAIN_SHARE - shutdownDelaySeconds) * 1_000;
+    await Promise.race([drained, sleep(drainMs, undefined, { ref: false })]);
     server.closeAllConnections();
-    await closed;
+    await drained;
     await this.app.close();
   }
-}
-
-function wait(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms).unref();
-  });
 }

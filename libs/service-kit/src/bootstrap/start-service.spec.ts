@@ -6,37 +6,42 @@ import { ServiceKitModule } from '../service-kit.module.js';
 import { Shutdown } from './shutdown.js';
 import { startService } from './start-service.js';
 
-const CHANGES = { RATE_LIMITS_ENABLED: 'false', LOG_LEVEL: 'error', SHUTDOWN_GRACE_SECONDS: '2' };
+const CHANGES = {
+  RATE_LIMITS_ENABLED: 'false',
+  LOG_LEVEL: 'error',
+  SHUTDOWN_GRACE_SECONDS: '3',
+  SHUTDOWN_DELAY_SECONDS: '1',
+};
 
-interface Answer {
+interface Reply {
   status: number;
   connection?: string;
   body: string;
 }
 
-function get(port: number, path: string, agent?: Agent): Promise<Answer> {
+function get(port: number, path: string, agent?: Agent): Promise<Reply> {
   return new Promise((resolve, reject) => {
-    httpGet({ port, path, host: '127.0.0.1', agent: agent ?? false }, (answer) => {
+    httpGet({ port, path, host: '127.0.0.1', agent: agent ?? false }, (reply) => {
       let body = '';
-      answer.on('data', (chunk: Buffer) => (body += chunk.toString()));
-      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, connection: answer.headers.connection, body }));
+      reply.on('data', (chunk: Buffer) => (body += chunk.toString()));
+      reply.on('end', () => resolve({ status: reply.statusCode ?? 0, connection: reply.headers.connection, body }));
     }).on('error', reject);
   });
 }
 
-/** A service whose initialization and whose answers are let go by the spec. */
+/** Starts a service whose initialization and responses wait for the spec. */
 async function startSlowService() {
   const nothing = () => undefined;
-  const gates: Record<'initialize' | 'answer', () => void> = { initialize: nothing, answer: nothing };
-  const asked = { count: 0 };
+  const gates: Record<'initialize' | 'reply', () => void> = { initialize: nothing, reply: nothing };
+  const received = { count: 0 };
   const events: string[] = [];
 
   @Controller('slow')
   class SlowController {
     @Get()
     slow(): Promise<object> {
-      asked.count++;
-      return new Promise((resolve) => (gates.answer = () => resolve({ done: true })));
+      received.count++;
+      return new Promise((resolve) => (gates.reply = () => resolve({ done: true })));
     }
   }
   @Injectable()
@@ -64,14 +69,14 @@ async function startSlowService() {
     microservices: () => void events.push('consumers connected'),
   });
   const stop = () => (on.mock.contexts[0] as Shutdown).stop();
-  return { port: config.port, starting, gates, asked, events, stop };
+  return { port: config.port, starting, gates, received, events, stop };
 }
 
-describe('a service', () => {
+describe('startService', () => {
   afterEach(() => jest.restoreAllMocks());
 
-  it('is live before it is ready, and drains before it goes', async () => {
-    const { port, starting, gates, asked, events, stop } = await startSlowService();
+  it('is live before it is ready and drains before it stops', async () => {
+    const { port, starting, gates, received, events, stop } = await startSlowService();
     await eventually(async () => expect((await get(port, '/health/live')).status).toBe(200));
     expect((await get(port, '/health/ready')).body).toContain('"state":"starting"');
     expect((await get(port, '/api/v1/slow')).status).toBe(503);
@@ -81,33 +86,33 @@ describe('a service', () => {
 
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     expect((await get(port, '/health/live', agent)).connection).toBe('keep-alive');
-    const answer = get(port, '/api/v1/slow');
-    await eventually(() => expect(asked.count).toBe(1));
+    const reply = get(port, '/api/v1/slow');
+    await eventually(() => expect(received.count).toBe(1));
     const stopped = stop();
     const ready = await get(port, '/health/ready', agent);
     expect(ready).toMatchObject({ status: 503, connection: 'close' });
     expect(ready.body).toContain('"state":"draining"');
     expect(events).toHaveLength(1);
-    gates.answer();
-    expect(await answer).toMatchObject({ status: 200, body: '{"done":true}' });
+    gates.reply();
+    expect(await reply).toMatchObject({ status: 200, body: '{"done":true}' });
     await stopped;
     await expect(get(port, '/health/live')).rejects.toThrow('ECONNREFUSED');
     expect(events).toEqual(['consumers connected', 'connections closed']);
     agent.destroy();
   });
 
-  it('goes when the grace time is over, whoever still waits', async () => {
-    const { port, starting, gates, asked, stop } = await startSlowService();
+  it('stops when the grace time is over, even with requests in flight', async () => {
+    const { port, starting, gates, received, stop } = await startSlowService();
     await eventually(() => get(port, '/health/live'));
     gates.initialize();
     await starting;
-    const answer = get(port, '/api/v1/slow').catch((error: { code: string }) => error.code);
-    await eventually(() => expect(asked.count).toBe(1));
+    const reply = get(port, '/api/v1/slow').catch((error: { code: string }) => error.code);
+    await eventually(() => expect(received.count).toBe(1));
     await stop();
-    expect(await answer).toBe('ECONNRESET');
+    expect(await reply).toBe('ECONNRESET');
   });
 
-  it('leaves no open port behind when it cannot start', async () => {
+  it('closes its port when it cannot start', async () => {
     @Injectable()
     class Broken implements OnModuleInit {
       onModuleInit(): void {

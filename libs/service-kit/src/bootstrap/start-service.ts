@@ -1,16 +1,16 @@
 import type { Server } from 'node:http';
 import type { DynamicModule, INestApplication, Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { ServiceName } from '@rmm/contracts';
 import { HealthRegistry } from '../health/health-registry.js';
 import { Logger } from '../logging/logger.js';
 import { NestLogger } from '../logging/nest-logger.js';
 import { MetricsRegistry } from '../metrics/metrics-registry.js';
 import { type AppOptions, configureApp } from './configure-app.js';
-import { KitAdapter } from './kit-adapter.js';
 import { Shutdown } from './shutdown.js';
 
-export interface ServiceOptions extends AppOptions {
+export interface StartOptions extends AppOptions {
   service: ServiceName;
   /** Imports `ServiceKitModule.forRoot(config, service)`. */
   module: Type | DynamicModule;
@@ -23,18 +23,17 @@ export interface ServiceOptions extends AppOptions {
  * messages are consumed, then it is ready. SIGTERM and SIGINT stop it cleanly within the grace time.
  * @throws when a module cannot initialize; nothing is left open
  */
-export async function startService(options: ServiceOptions): Promise<INestApplication> {
+export async function startService(options: StartOptions): Promise<INestApplication> {
   const { config, module, service } = options;
   const startedAt = performance.now();
-  const early = new NestLogger(Logger.create({ service, level: config.logLevel }));
-  const app = await NestFactory.create(module, new KitAdapter(), {
+  const app = await NestFactory.create<NestExpressApplication>(module, {
     bodyParser: false,
     abortOnError: false,
-    logger: early,
+    logger: new NestLogger(Logger.create({ service, level: config.logLevel })),
   });
-  const pipeline = configureApp(app, options);
+  configureApp(app, options);
   const logger = app.get(Logger);
-  const shutdown = new Shutdown(app, pipeline.inFlight, config.shutdownGraceSeconds * 1_000);
+  const shutdown = new Shutdown(app, config);
   try {
     await listen(app.getHttpServer() as Server, config.port);
     app.get(MetricsRegistry).collectProcessMetrics();
@@ -42,7 +41,7 @@ export async function startService(options: ServiceOptions): Promise<INestApplic
     await app.init();
     await app.startAllMicroservices();
   } catch (error) {
-    await app.close().catch((err: unknown) => logger.error({ err }, 'closing after a failed start'));
+    await app.close().catch((err: unknown) => logger.error({ err }, 'closing after a failed start failed'));
     throw error;
   }
   shutdown.onSignals();

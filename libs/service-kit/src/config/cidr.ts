@@ -17,14 +17,14 @@ export function parseCidr(text: string): Cidr | null {
   }
 }
 
-/** Is the address inside one of the ranges? IPv4 inside IPv6 (`::ffff:10.0.0.1`) is read as IPv4. */
+/** Tells whether the address is inside one of the ranges. IPv4 inside IPv6 (`::ffff:10.0.0.1`) is read as IPv4. */
 export function cidrsContain(cidrs: readonly Cidr[], address: string): boolean {
   const parsed = parseAddress(address);
   if (parsed === null) return false;
   return cidrs.some(({ range }) => range[0].kind() === parsed.kind() && parsed.match(range));
 }
 
-/** Null when it is no address; an IPv4-mapped one comes back as IPv4. IPv4 needs its four decimal parts. */
+/** Returns null for text that is no address, and IPv4 for IPv4-mapped IPv6. IPv4 needs its four decimal parts. */
 export function parseAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
   if (text.includes(':')) return ipaddr.IPv6.isValid(text) ? ipaddr.process(text) : null;
   return ipaddr.IPv4.isValidFourPartDecimal(text) ? ipaddr.IPv4.parse(text) : null;

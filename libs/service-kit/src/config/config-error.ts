@@ -1,6 +1,6 @@
 import { StartRefusal } from '../errors/start-refusal.js';
 
-/** Names every bad variable at once, so that nobody fixes them one start at a time. */
+/** Names every bad variable at once. */
 export class ConfigError extends StartRefusal {
   constructor(readonly problems: readonly string[]) {
     super(`The configuration has ${problems.length} problem(s):\n${problems.map((p) => `  - ${p}`).join('\n')}`);

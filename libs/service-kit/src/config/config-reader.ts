@@ -18,7 +18,7 @@ export class ConfigReader {
 
   constructor(private readonly env: NodeJS.ProcessEnv) {}
 
-  /** Adds a problem of its own; for rules that span variables. */
+  /** Adds a problem; for rules that span variables. */
   problem(text: string): void {
     this.problems.push(text);
   }
@@ -96,13 +96,13 @@ export class ConfigReader {
       .map((item) => item.trim())
       .filter((item) => item !== '');
     for (const item of items) {
-      const complaint = options?.check?.(item);
-      if (complaint) this.problem(`${name} ${complaint}, got ${shown(item)}`);
+      const problem = options?.check?.(item);
+      if (problem) this.problem(`${name} ${problem}, got ${shown(item)}`);
     }
     return items;
   }
 
-  /** A JSON value; `check` returns a complaint or null. Never repeated in the message. */
+  /** A JSON value; `check` returns the problem or null. Never repeated in the message. */
   json<T>(name: string, options?: { required?: boolean; check?: (value: unknown) => string | null }): T | undefined {
     return this.read<T, object>(name, options, (raw) => {
       let value: unknown;
@@ -111,13 +111,14 @@ export class ConfigReader {
       } catch {
         return 'must be JSON';
       }
-      const complaint = options?.check?.(value);
-      return complaint ? complaint : { value: value as T };
+      const problem = options?.check?.(value);
+      return problem ? problem : { value: value as T };
     });
   }
 
-  /** Comma-separated address ranges; a bare address is a range of one. */
-  cidrs(name: string): Cidr[] {
+  /** Comma-separated address ranges; a bare address is a range of one. With `none`, the word `none` is an empty list. */
+  cidrs(name: string, { none = false } = {}): Cidr[] {
+    if (none && this.raw(name)?.toLowerCase() === 'none') return [];
     const ranges: Cidr[] = [];
     for (const item of this.list(name)) {
       const range = parseCidr(item);

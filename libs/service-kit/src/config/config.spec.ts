@@ -18,10 +18,14 @@ function problemsOf(changes: NodeJS.ProcessEnv, outbound = false): readonly stri
   }
 }
 
-const PRODUCTION = { NODE_ENV: 'production', REDIS_URL: 'redis://:secret@redis:6379' };
+const PRODUCTION = {
+  NODE_ENV: 'production',
+  REDIS_URL: 'redis://:secret@redis:6379',
+  TRUSTED_PROXY_CIDRS: 'none',
+};
 
 describe('the configuration of every service', () => {
-  it('has the defaults of the contract', () => {
+  it('has the documented defaults', () => {
     const config = configOf({ PORT: '', LOG_LEVEL: '', PUBLIC_API_URL: 'https://api.fleet.example/' });
     expect(config).toMatchObject({
       port: 4004,
@@ -35,13 +39,14 @@ describe('the configuration of every service', () => {
       rateLimitsEnabled: true,
       globalRateLimitPerMinute: 300,
       shutdownGraceSeconds: 20,
+      shutdownDelaySeconds: 0,
       jwtIssuer: 'service-identity',
       jwtAudience: 'service-api',
     });
     expect(Object.isFrozen(config) && Object.isFrozen(config.pools)).toBe(true);
   });
 
-  it('lists every problem at once and repeats no password', () => {
+  it('lists every problem at once without passwords', () => {
     const problems = problemsOf({
       DATABASE_URL: '',
       REDIS_URL: 'http://:hunter2@redis',
@@ -67,7 +72,7 @@ describe('the configuration of every service', () => {
     expect(problems.join()).not.toContain('hunter2');
   });
 
-  it('says all of it in one message', () => {
+  it('reports every problem in one message', () => {
     expect(() => configOf({ PORT: 'x', DB_POOL_MAX: 'y' })).toThrow(
       /2 problem\(s\):\n {2}- PORT must be 0 to 65535, got "x"\n {2}- DB_POOL_MAX must be 1 to 500, got "y"/,
     );
@@ -76,6 +81,11 @@ describe('the configuration of every service', () => {
   it.each([
     ['a Redis without password', { REDIS_URL: 'redis://redis:6379' }, 'REDIS_URL must carry a password in production'],
     ['limits that are off', { RATE_LIMITS_ENABLED: 'false' }, 'RATE_LIMITS_ENABLED must not be false in production'],
+    [
+      'https without trusted proxies',
+      { TRUSTED_PROXY_CIDRS: '' },
+      'TRUSTED_PROXY_CIDRS is required in production with an https PUBLIC_API_URL: ranges, or none',
+    ],
     ['no public address', { PUBLIC_API_URL: '' }, 'PUBLIC_API_URL is required in production'],
     [
       'plain HTTP where it is hosted',
@@ -87,7 +97,7 @@ describe('the configuration of every service', () => {
     expect(problemsOf({ ...changes, REDIS_URL: ENVIRONMENT.REDIS_URL })).toEqual([]);
   });
 
-  it('lets a self-hosted fleet in production speak plain HTTP', () => {
+  it('accepts plain HTTP of a self-hosted fleet in production', () => {
     const urls = { PUBLIC_API_URL: 'http://10.0.0.5:8080', PUBLIC_APP_URL: 'http://10.0.0.5:8080' };
     expect(problemsOf({ ...PRODUCTION, ...urls, IS_HOSTED: 'false' })).toEqual([]);
   });
@@ -114,7 +124,7 @@ describe('the config reader', () => {
     expect(read).toEqual({ empty: 'default', name: 'x', list: ['a'] });
   });
 
-  it('reads JSON without ever showing it', () => {
+  it('reads JSON and never repeats its value', () => {
     const check = (value: unknown) => (typeof value === 'object' ? null : 'must be an object');
     expect(readConfig({ RING: '{"a":1}' }, (v) => v.json('RING', { check }))).toEqual({ a: 1 });
     expect(() => readConfig({ RING: '5' }, (v) => v.json('RING', { check }))).toThrow('RING must be an object');

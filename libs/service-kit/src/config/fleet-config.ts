@@ -7,7 +7,7 @@ import { checkFleetRules } from './fleet-rules.js';
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** The variables every service has. @see CONTRACT.md 10 */
+/** The variables of every service. @see docs/reference/configuration.md */
 export interface FleetConfig {
   service: ServiceName;
   nodeEnv: 'development' | 'test' | 'production';
@@ -34,6 +34,8 @@ export interface FleetConfig {
   /** Windows of this service that replace declared ones of the same name; see `readRateLimits`. */
   limits?: Readonly<Record<string, RateLimitWindow>>;
   shutdownGraceSeconds: number;
+  /** Readiness responds 503 for this long before the port closes, so that balancers look elsewhere. */
+  shutdownDelaySeconds: number;
   jwtIssuer: string;
   jwtAudience: string;
 }
@@ -50,16 +52,18 @@ const POSTGRES = ['postgres', 'postgresql'] as const;
 const HTTP = ['http', 'https'] as const;
 const withoutSlash = (url: string | undefined) => url?.replace(/\/+$/, '');
 
-/** Reads the "all" rows of CONTRACT.md 10; problems are left in the reader. */
+/** Reads the variables of every service; problems are left in the reader. */
 export function readFleetConfig(v: ConfigReader, service: ServiceName): FleetConfig {
   const nodeEnv = v.enum('NODE_ENV', ['development', 'test', 'production'], { default: 'development' });
   const port = v.integer('PORT', { min: 0, max: 65_535, default: DEFAULT_PORTS[service] });
   const publicApiUrl = withoutSlash(v.url('PUBLIC_API_URL', { protocols: HTTP })) ?? 'http://localhost:8080';
   const publicAppUrl = withoutSlash(v.url('PUBLIC_APP_URL', { protocols: HTTP })) ?? publicApiUrl;
+  const isProduction = nodeEnv === 'production';
+  const graceSeconds = service === 'webhook-dispatcher' ? 45 : 20; // an attempt in flight lasts up to 30 s
   const config: FleetConfig = {
     service,
     nodeEnv,
-    isProduction: nodeEnv === 'production',
+    isProduction,
     isHosted: v.string('IS_HOSTED', { default: 'true' }).toLowerCase() !== 'false',
     logLevel: v.enum('LOG_LEVEL', LOG_LEVELS, { default: 'info' }),
     port,
@@ -74,12 +78,13 @@ export function readFleetConfig(v: ConfigReader, service: ServiceName): FleetCon
     natsUrl: v.string('NATS_URL', { required: true, secret: true }),
     publicApiUrl,
     publicAppUrl,
-    corsOrigins: v.list('CORS_ORIGINS', { default: [new URL(publicAppUrl).origin], check: originComplaint }),
-    trustedProxyCidrs: v.cidrs('TRUSTED_PROXY_CIDRS'),
+    corsOrigins: v.list('CORS_ORIGINS', { default: [new URL(publicAppUrl).origin], check: checkOrigin }),
+    trustedProxyCidrs: v.cidrs('TRUSTED_PROXY_CIDRS', { none: true }),
     forceHttps: v.boolean('FORCE_HTTPS', { default: false }),
     rateLimitsEnabled: v.boolean('RATE_LIMITS_ENABLED', { default: true }),
     globalRateLimitPerMinute: v.integer('GLOBAL_RATE_LIMIT_PER_MINUTE', { min: 1, max: 100_000, default: 300 }),
-    shutdownGraceSeconds: v.integer('SHUTDOWN_GRACE_SECONDS', { min: 1, max: 300, default: 20 }),
+    shutdownGraceSeconds: v.integer('SHUTDOWN_GRACE_SECONDS', { min: 1, max: 300, default: graceSeconds }),
+    shutdownDelaySeconds: v.integer('SHUTDOWN_DELAY_SECONDS', { min: 0, max: 60, default: isProduction ? 5 : 0 }),
     jwtIssuer: v.string('JWT_ISSUER', { default: 'service-identity' }),
     jwtAudience: v.string('JWT_AUDIENCE', { default: 'service-api' }),
   };
@@ -87,7 +92,7 @@ export function readFleetConfig(v: ConfigReader, service: ServiceName): FleetCon
   return config;
 }
 
-function originComplaint(origin: string): string | null {
+function checkOrigin(origin: string): string | null {
   if (origin.includes('*')) return 'must list origins, wildcards are refused';
   return URL.canParse(origin) && new URL(origin).origin === origin
     ? null

@@ -1,12 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** What every layer of one request, message or job may want to know about where it came from. */
+/** The origin of one request, message or job, for every layer below. */
 export interface RequestContext {
   /** The correlation id: header `X-Request-Id`, log field `requestId`, `correlationId` of an envelope. */
   requestId: string;
   /** W3C trace context. */
   traceparent?: string;
-  /** The client address after trusted proxies. @see CONTRACT.md 1.7 */
+  /** The client address after trusted proxies. @see docs/reference/requests.md */
   ipAddress?: string;
   userAgent?: string;
   /** True once an audit row was written; a mutating call without one gets a fallback row. */
@@ -15,7 +15,7 @@ export interface RequestContext {
 
 const storage = new AsyncLocalStorage<RequestContext>();
 
-/** The context of the running request, message or job; undefined outside of one. */
+/** Returns the context of the running request, message or job; undefined outside of one. */
 export function currentContext(): RequestContext | undefined {
   return storage.getStore();
 }

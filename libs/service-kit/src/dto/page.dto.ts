@@ -16,17 +16,17 @@ export class PaginationDto {
   page: number;
   @ApiProperty({ type: 'integer' })
   limit: number;
-  @ApiProperty({ type: 'integer', description: 'Full count for the filter inside the reach of the caller' })
+  @ApiProperty({ type: 'integer', description: 'Number of records that match the filter and the caller can access' })
   total: number;
 }
 
-/** A list answer: `{ data, pagination: { page, limit, total } }`. */
+/** A list response: `{ data, pagination: { page, limit, total } }`. */
 export interface Paged<T> {
   data: T[];
   pagination: { page: number; limit: number; total: number };
 }
 
-/** The class of a list answer, for OpenAPI: `@ApiOkResponse({ type: pagedOf(ApiKeyDto) })`. */
+/** Returns the class of a list response for OpenAPI: `@ApiOkResponse({ type: pagedOf(ApiKeyDto) })`. */
 export function pagedOf<T>(item: Type<T>): Type<Paged<T>> {
   class PagedDto implements Paged<T> {
     @ApiProperty({ type: [item] })
@@ -38,7 +38,7 @@ export function pagedOf<T>(item: Type<T>): Type<Paged<T>> {
   return PagedDto;
 }
 
-/** Makes the answer of a list. */
+/** Returns the response of a list. */
 export function toPage<T>({ page, limit }: Pick<PageQueryDto, 'page' | 'limit'>, total: number, data: T[]): Paged<T> {
   return { data, pagination: { page, limit, total } };
 }

@@ -1,4 +1,4 @@
-/** What went wrong, in the words of HTTP; one kind is one status. */
+/** The kinds of errors and their HTTP statuses. */
 export const ERROR_STATUS = {
   bad_request: 400,
   validation: 400,
@@ -22,9 +22,9 @@ export type ErrorKind = keyof typeof ERROR_STATUS;
 export type FieldErrors = Record<string, string[]>;
 
 export interface DomainErrorOptions {
-  /** Stand beside `error` in the answer: `retryAfter`, `required`, `allowedMethods` and the like. */
+  /** Additional fields of the body: `retryAfter`, `required`, `allowedMethods` and the like. */
   extras?: Record<string, unknown>;
-  /** A sentence for people; the short text is used when it is absent. */
+  /** A sentence for users; the short text is used when it is absent. */
   message?: string;
   /** Paths dotted, `rows.3.timezone`. */
   fieldErrors?: FieldErrors;
@@ -39,7 +39,7 @@ export interface DomainErrorOptions {
 /**
  * An error the caller may read: a stable `code`, a short text, a status by its kind.
  * Features extend the concrete classes and override `code` and `error`.
- * @see CONTRACT.md 1.4
+ * @see docs/reference/errors.md
  */
 export abstract class DomainError extends Error {
   abstract readonly kind: ErrorKind;
@@ -54,9 +54,9 @@ export abstract class DomainError extends Error {
   readonly headers?: Record<string, string>;
   readonly logDetails?: Record<string, unknown>;
 
-  /** @param given  the short text; without it the class speaks for itself */
+  /** @param given  the short text; without it the text of the class */
   constructor(
-    protected readonly given?: string,
+    readonly given?: string,
     options: DomainErrorOptions = {},
   ) {
     super(given, options.cause === undefined ? undefined : { cause: options.cause });

@@ -1,8 +1,8 @@
-import type { ServerResponse } from 'node:http';
 import type { ErrorBody } from '@rmm/contracts';
+import type { KitResponse } from '../http/kit-request.js';
 import type { DomainError } from './domain-error.js';
 
-/** The one shape of every error. @see CONTRACT.md 1.4 */
+/** Returns the body of every error. @see docs/reference/errors.md */
 export function toErrorBody(error: DomainError, requestId: string): ErrorBody {
   const body: ErrorBody = {
     error: error.error,
@@ -16,15 +16,15 @@ export function toErrorBody(error: DomainError, requestId: string): ErrorBody {
   return body;
 }
 
-/** How an error is worded for its caller. */
+/** Returns the body of an error for its caller. */
 export type ToErrorBody = (error: DomainError, requestId: string) => object;
 
 /**
- * Answers with an error; does nothing but cut the connection when an answer has already begun.
- * @param toBody  for surfaces whose protocol has errors of its own
+ * Writes an error response; only destroys the connection when a response has already begun.
+ * @param toBody  for protocols with another error body
  */
 export function writeError(
-  response: ServerResponse,
+  response: KitResponse,
   error: DomainError,
   requestId: string,
   toBody: ToErrorBody = toErrorBody,
@@ -34,6 +34,7 @@ export function writeError(
     return;
   }
   const text = JSON.stringify(toBody(error, requestId));
+  response.errorCode = error.code;
   response.statusCode = error.status;
   for (const [name, value] of Object.entries(error.headers ?? {})) response.setHeader(name, value);
   const retryAfter = retryAfterOf(error);

@@ -5,7 +5,7 @@ import type { DomainError } from './domain-error.js';
 import { toErrorBody, writeError } from './error-body.js';
 import { toDomainError } from './to-domain-error.js';
 
-/** Global: every error that leaves a handler becomes the one error body. */
+/** Global: turns every error of a handler into the error body. */
 @Catch()
 @Injectable()
 export class ErrorFilter implements ExceptionFilter {
@@ -15,23 +15,25 @@ export class ErrorFilter implements ExceptionFilter {
     if (host.getType() !== 'http') throw thrown;
     const http = host.switchToHttp();
     const request = http.getRequest<KitRequest>();
+    const response = http.getResponse<KitResponse>();
+    if (response.writableEnded) return; // after the time limit of the request has responded
     const error = this.translate(thrown);
     logError(this.logger, error, request);
-    writeError(http.getResponse<KitResponse>(), error, request.requestId, (...given) => this.toBody(...given));
+    writeError(response, error, request.requestId, (...given) => this.toBody(...given));
   }
 
-  /** For surfaces with words of their own: extend, and use the filter on their controllers. */
+  /** Override for routes with other codes or texts, and use the filter on their controllers. */
   protected translate(thrown: unknown): DomainError {
     return toDomainError(thrown);
   }
 
-  /** For surfaces whose protocol has errors of its own; what goes wrong before the router needs an `ErrorBodyRule`. */
+  /** Override for protocols with another error body; errors before the router need an `ErrorBodyRule`. */
   protected toBody(error: DomainError, requestId: string): object {
     return toErrorBody(error, requestId);
   }
 }
 
-/** What the caller caused is `debug`; what we caused is `error` with its cause, a dependency's absence `warn`. */
+/** Logs errors of the caller as `debug`, our own as `error` with their cause, and unavailable dependencies as `warn`. */
 export function logError(logger: Logger, error: DomainError, request: KitRequest): void {
   const level = error.status < 500 ? 'debug' : error.kind === 'internal' ? 'error' : 'warn';
   if (!logger.isEnabled(level)) return;

@@ -1,2 +1,2 @@
-/** The service does not start, for a reason that an operator can put right; the message lists all of them. */
+/** The service cannot start until an operator corrects something; the message lists every problem. */
 export class StartRefusal extends Error {}

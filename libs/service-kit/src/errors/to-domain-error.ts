@@ -1,8 +1,8 @@
 import { HttpException } from '@nestjs/common';
-import { DomainError } from './domain-error.js';
-import * as errors from './errors.js';
+import { DomainError, ERROR_STATUS, type ErrorKind } from './domain-error.js';
+import { ERROR_CLASSES, InternalError, NotFoundError, UnavailableError } from './errors.js';
 
-/** The network of a dependency gave up on us; whichever library says so. */
+/** Codes of network errors of any library: a dependency cannot be connected. */
 const UNREACHABLE = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -14,35 +14,24 @@ const UNREACHABLE = new Set([
   'EAI_AGAIN',
 ]);
 
-const BY_STATUS: Record<number, new (given?: string, options?: { cause?: unknown }) => DomainError> = {
-  400: errors.BadRequestError,
-  401: errors.UnauthenticatedError,
-  403: errors.ForbiddenError,
-  404: errors.NotFoundError,
-  405: errors.MethodNotAllowedError,
-  409: errors.ConflictError,
-  410: errors.GoneError,
-  413: errors.PayloadTooLargeError,
-  415: errors.UnsupportedMediaTypeError,
-  429: errors.RateLimitedError,
-  501: errors.NotImplementedError,
-  502: errors.UpstreamError,
-  503: errors.UnavailableError,
-};
+/** The first kind of a status is its general one: 400 is `bad_request`. */
+const KIND_OF_STATUS = new Map(
+  (Object.entries(ERROR_STATUS) as [ErrorKind, number][])
+    .filter(([kind]) => kind !== 'validation' && kind !== 'internal')
+    .map(([kind, status]) => [status, kind]),
+);
 
-/** Whatever was thrown, as an error a caller may read. What is not known is `internal_error` with the cause kept for the log. */
+/** Translates anything thrown to an error the caller may read; unknown errors become `internal_error` with their cause. */
 export function toDomainError(thrown: unknown): DomainError {
   if (thrown instanceof DomainError) return thrown;
-  if (thrown instanceof URIError) return new errors.NotFoundError(undefined, { cause: thrown });
+  if (thrown instanceof URIError) return new NotFoundError(undefined, { cause: thrown });
   const status = statusOf(thrown);
-  if (status !== undefined) {
-    const known = BY_STATUS[status] ?? (status < 500 ? errors.BadRequestError : undefined);
-    if (known) return new known(undefined, { cause: thrown });
-  }
+  const kind =
+    status === undefined ? undefined : (KIND_OF_STATUS.get(status) ?? (status < 500 ? 'bad_request' : undefined));
+  if (kind !== undefined) return new ERROR_CLASSES[kind](undefined, { cause: thrown });
   const { code } = (thrown ?? {}) as { code?: unknown };
-  if (typeof code === 'string' && UNREACHABLE.has(code))
-    return new errors.UnavailableError(undefined, { cause: thrown });
-  return new errors.InternalError(undefined, { cause: thrown });
+  if (typeof code === 'string' && UNREACHABLE.has(code)) return new UnavailableError(undefined, { cause: thrown });
+  return new InternalError(undefined, { cause: thrown });
 }
 
 function statusOf(thrown: unknown): number | undefined {

@@ -18,7 +18,7 @@ interface FormFileOptions {
   description?: string;
 }
 
-/** What multer leaves on the request. */
+/** The part of the request that multer sets. */
 interface WithFile {
   file?: { buffer: Buffer };
 }
@@ -35,10 +35,10 @@ class FormFileInterceptor implements NestInterceptor {
   async intercept(context: ExecutionContext, next: CallHandler) {
     const { field } = this.options;
     try {
-      const answer = await this.form.intercept(context, next); // the handler has not run yet
+      const result = await this.form.intercept(context, next); // the handler has not run yet
       const { file } = context.switchToHttp().getRequest<WithFile>();
       if (!file?.buffer.length) throw ValidationError.of(field, 'is required');
-      return answer;
+      return result;
     } catch (cause) {
       if (cause instanceof ValidationError) throw cause;
       if (cause instanceof PayloadTooLargeException) throw new PayloadTooLargeError(undefined, { cause });
@@ -49,9 +49,9 @@ class FormFileInterceptor implements NestInterceptor {
 }
 
 /**
- * The route takes one file of a multipart form; the handler gets its bytes by `@FormFile()`. Its path needs a body rule
- * `{ contentTypes: ['multipart/form-data'], read: 'stream' }`. What the client says of the file (name, type) is not
- * passed on: look at the bytes.
+ * Accepts one file of a multipart form; the handler gets its bytes by `@FormFile()`. Its path needs a body rule
+ * `{ contentTypes: ['multipart/form-data'], read: 'stream' }`. The name and type that the client sends
+ * are not passed on: inspect the bytes.
  * @throws ValidationError for a malformed form, no or an empty file, any other field; PayloadTooLargeError
  */
 export const TakesFormFile = (options: FormFileOptions): MethodDecorator =>
@@ -67,7 +67,7 @@ export const TakesFormFile = (options: FormFileOptions): MethodDecorator =>
     }),
   );
 
-/** The bytes of the file of a route with `@TakesFormFile`. */
+/** Injects the bytes of the file of a route with `@TakesFormFile`. */
 export const FormFile = createParamDecorator((_: unknown, context: ExecutionContext): Buffer => {
   const { file } = context.switchToHttp().getRequest<WithFile>();
   if (!file) throw new Error('@FormFile() needs @TakesFormFile() on the route');

@@ -8,7 +8,7 @@ import { API_PREFIX } from './path-rules.js';
 const EXEMPT = ['agents', 'partner-api', 'mcp', 'dev/push'].map((path) => `${API_PREFIX}/${path}`);
 const CUSTOM_FIELDS = new RegExp(`^${API_PREFIX}/devices/[^/]+/custom-fields/?$`, 'i');
 
-/** 300 a minute for an address, whatever it asks; agents and holders of keys have limits of their own. */
+/** Limits the requests of an address; agents and callers with keys have other limits. @see docs/reference/rate-limits.md */
 export class GlobalLimit {
   private readonly limit: RateLimitWindow;
   private readonly enabled: boolean;
@@ -21,14 +21,14 @@ export class GlobalLimit {
     this.limit = { name: 'global', limit: config.globalRateLimitPerMinute, windowSeconds: 60, onRedisDown: 'memory' };
   }
 
-  /** Undefined when nothing is to be counted; else settles with the verdict. */
+  /** Counts a request unless it is exempt; rejects when the limit is exceeded. */
   count(request: KitRequest): Promise<void> | undefined {
     if (!this.enabled || isExempt(request)) return undefined;
     return this.limits.hit(this.limit, clientBucket({ address: request.clientAddress, headers: request.headers }));
   }
 }
 
-/** On custom fields a key that is presented wins over a token, so the call is the key's; without one it is a person's. */
+/** On custom fields a key takes precedence over a token, so the call counts for the key; without one for the user. */
 function isExempt({ method, pathname, headers }: KitRequest): boolean {
   for (const prefix of EXEMPT) {
     if (pathname.startsWith(prefix) && (pathname.length === prefix.length || pathname[prefix.length] === '/'))

@@ -1,5 +1,22 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
+/** The request that guards and handlers get: `@Req() request: KitRequest`. */
+export interface KitRequest extends IncomingMessage {
+  requestId: string;
+  /** After trusted proxies; undefined when the socket is already closed. */
+  clientAddress?: string;
+  /** Whether the client spoke HTTPS to us or to a trusted proxy; set by Express. */
+  readonly secure: boolean;
+  /** Path without query string. */
+  pathname: string;
+  body?: unknown;
+  /** The bytes of a body that was read. */
+  rawBody?: Buffer;
+  /** Set by Express once a route matched. */
+  route?: { path?: unknown };
+  originalUrl?: string;
+}
+
 /** The authenticated caller as logs and rate limits see it; set by the access guard. */
 export interface RequestCaller {
   readonly actor: { readonly type: string; readonly id: string | null };
@@ -9,37 +26,12 @@ export interface RequestCaller {
   readonly userId?: string;
 }
 
-/** What the pipeline adds to a request, for guards and handlers: `@Req() request: KitRequest`. */
-export interface KitRequest extends IncomingMessage {
-  requestId: string;
-  /** After trusted proxies; undefined when the socket is already gone. @see CONTRACT.md 1.7 */
-  clientAddress?: string;
-  /** True when the client spoke HTTPS to us or to a trusted proxy. */
-  secure: boolean;
-  /** Path without query string. */
-  pathname: string;
-  body?: unknown;
-  /** The bytes of a body that was read. */
-  rawBody?: Buffer;
-  /** Express, once a route matched. */
-  route?: { path?: unknown };
-  originalUrl?: string;
-}
-
-/** One request from its first byte to its last. */
-export interface InFlight {
-  request: KitRequest;
-  /** Milliseconds of `performance.now()`. */
-  startedAt: number;
-  /** When the handler has waited too long; infinite until the body is read. */
-  deadlineAt: number;
-}
-
-export interface KitResponse extends ServerResponse {
-  inFlight?: InFlight;
-}
-
 /** A request after the access guard. */
 export interface AuthenticatedRequest extends KitRequest {
   caller?: RequestCaller;
+}
+
+export interface KitResponse extends ServerResponse {
+  /** The code of the error that was written, for the access log. */
+  errorCode?: string;
 }

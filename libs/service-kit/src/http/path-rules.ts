@@ -1,12 +1,12 @@
 /** Every route of the services lives under this, except documents and health. */
 export const API_PREFIX = '/api/v1';
 
-/** A rule for the routes that begin with `path`, relative to /api/v1; `:name` stands for one segment. */
+/** A rule for the routes that begin with `path`, relative to /api/v1; `:name` matches one segment. */
 export interface PathRule {
   path: string;
 }
 
-/** Finds the rule with the longest path. */
+/** Finds the rule with the longest matching path. */
 export class PathRules<R extends PathRule> {
   private readonly rules: readonly { test: RegExp; rule: R }[];
 

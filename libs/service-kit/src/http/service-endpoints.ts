@@ -1,71 +1,59 @@
-import type { HealthRegistry } from '../health/health-registry.js';
+import type { NextFunction, Request, Response } from 'express';
+import type { ReadinessService } from '../health/readiness.service.js';
 import type { Logger } from '../logging/logger.js';
 import type { MetricsRegistry } from '../metrics/metrics-registry.js';
 import type { OpenApiDocuments } from '../openapi/openapi-documents.js';
-import type { KitRequest, KitResponse } from './kit-request.js';
 
-interface Document {
-  status: number;
-  type: string;
-  text: string;
+type Endpoint = (response: Response) => Promise<void> | void;
+
+interface EndpointSources {
+  readiness: ReadinessService;
+  metrics: MetricsRegistry;
+  openApi: OpenApiDocuments;
+  logger: Logger;
 }
 
-const JSON_TYPE = 'application/json; charset=utf-8';
-const LIVE: Document = { status: 200, type: JSON_TYPE, text: '{"status":"ok"}' };
-
-/** What a service answers on its own port only, before and beside its routes. @see CONTRACT.md 1.8 */
+/**
+ * The endpoints on the service's own port: health, metrics and its OpenAPI document. They work before the service has
+ * started, need no credential, and are neither logged nor limited.
+ */
 export class ServiceEndpoints {
-  private readonly documents: ReadonlyMap<string, () => Document | Promise<Document>>;
+  private readonly endpoints: ReadonlyMap<string, Endpoint>;
+  private readonly logger: Logger;
 
-  /** @param openApiPath  null when the application serves that path itself */
-  constructor(
-    health: HealthRegistry,
-    metrics: MetricsRegistry,
-    openApi: OpenApiDocuments,
-    private readonly logger: Logger,
-    openApiPath: string | null,
-  ) {
-    const documents = new Map<string, () => Document | Promise<Document>>([
-      ['/health/live', () => LIVE],
-      ['/health/ready', () => readiness(health)],
-      ['/metrics', async () => ({ status: 200, type: metrics.contentType, text: await metrics.text() })],
+  /** @param servesOpenApi  false when the application serves `/openapi.json` itself */
+  constructor({ readiness, metrics, openApi, logger }: EndpointSources, servesOpenApi: boolean) {
+    this.logger = logger;
+    const endpoints = new Map<string, Endpoint>([
+      ['/health/live', (response) => void response.json({ status: 'ok' })],
+      [
+        '/health/ready',
+        async (response) => {
+          const body = await readiness.check();
+          if (body.status !== 'ok') response.status(503).set('Retry-After', '1');
+          response.json(body);
+        },
+      ],
+      ['/metrics', async (response) => void response.type(metrics.contentType).send(await metrics.text())],
     ]);
-    if (openApiPath !== null) {
-      documents.set(openApiPath, () => ({ status: 200, type: JSON_TYPE, text: JSON.stringify(openApi.own()) }));
-    }
-    this.documents = documents;
+    if (servesOpenApi) endpoints.set('/openapi.json', (response) => void response.json(openApi.own()));
+    this.endpoints = endpoints;
   }
 
-  serves(pathname: string): boolean {
-    return this.documents.has(pathname);
-  }
-
-  /** @returns true when the request is one of these */
-  answer(request: KitRequest, response: KitResponse): boolean {
-    const make = this.documents.get(request.pathname);
-    if (make === undefined || (request.method !== 'GET' && request.method !== 'HEAD')) return false;
+  readonly handle = (request: Request, response: Response, next: NextFunction): void => {
+    const endpoint = this.endpoints.get(request.path);
+    if (endpoint === undefined || (request.method !== 'GET' && request.method !== 'HEAD')) return next();
     request.resume();
-    void this.write(make, request.pathname, response);
-    return true;
-  }
+    response.set('Cache-Control', 'no-store');
+    void this.respond(endpoint, request.path, response);
+  };
 
-  private async write(make: () => Document | Promise<Document>, path: string, response: KitResponse): Promise<void> {
-    let document: Document;
+  private async respond(endpoint: Endpoint, path: string, response: Response): Promise<void> {
     try {
-      document = await make();
+      await endpoint(response);
     } catch (err) {
-      this.logger.error({ err, path }, 'a service endpoint failed');
-      document = { status: 503, type: JSON_TYPE, text: '{"status":"unavailable"}' };
+      this.logger.error({ err, path }, 'service endpoint failed');
+      response.status(503).set('Retry-After', '1').json({ status: 'unavailable' });
     }
-    response.statusCode = document.status;
-    response.setHeader('Content-Type', document.type);
-    response.setHeader('Cache-Control', 'no-store');
-    if (document.status === 503) response.setHeader('Retry-After', '1');
-    response.end(document.text);
   }
-}
-
-async function readiness(health: HealthRegistry): Promise<Document> {
-  const { ready, body } = await health.readiness();
-  return { status: ready ? 200 : 503, type: JSON_TYPE, text: JSON.stringify(body) };
 }

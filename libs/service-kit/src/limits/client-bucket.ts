@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { parseAddress } from '../config/cidr.js';
 
-/** What a limit per address counts by: IPv4 as it is, IPv6 by its /64. */
+/** Returns the key of a limit per address: IPv4 as it is, IPv6 by its /64. */
 export function addressBucket(address: string): string {
   if (!address.includes(':')) return address;
   const parsed = parseAddress(address);
@@ -13,15 +13,15 @@ export function addressBucket(address: string): string {
     .join(':')}::/64`;
 }
 
-/** The bucket of a client: its address, else a fingerprint of user agent, language and origin. */
+/** Returns the bucket of a client: its address, else a fingerprint of user agent, language and origin. */
 export function clientBucket(client: {
   address?: string;
   headers: Record<string, string | string[] | undefined>;
 }): string {
   if (client.address !== undefined) return addressBucket(client.address);
   const { 'user-agent': agent, 'accept-language': language, origin } = client.headers;
-  const print = createHash('sha256')
+  const fingerprint = createHash('sha256')
     .update(JSON.stringify([agent, language, origin]))
     .digest('base64url');
-  return `print-${print.slice(0, 22)}`;
+  return `print-${fingerprint.slice(0, 22)}`;
 }

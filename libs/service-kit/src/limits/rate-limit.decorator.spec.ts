@@ -1,12 +1,12 @@
 import type { Server } from 'node:http';
 import { type CanActivate, Controller, type ExecutionContext, Get, Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Test } from '@nestjs/testing';
 import { type Stores, startStores } from '@rmm/testing-services';
 import request from 'supertest';
 import { configOf } from '../../test/tiny-app.js';
 import { configureApp } from '../bootstrap/configure-app.js';
-import { KitAdapter } from '../bootstrap/kit-adapter.js';
 import { UnauthenticatedError } from '../errors/errors.js';
 import { HealthRegistry } from '../health/health-registry.js';
 import type { AuthenticatedRequest } from '../http/kit-request.js';
@@ -63,7 +63,7 @@ describe('@RateLimit', () => {
       imports: [ServiceKitModule.forRoot(config, 'provisioning'), FakeAccessModule],
       controllers: [LimitedController],
     }).compile();
-    const app = testing.createNestApplication(new KitAdapter(), { bodyParser: false });
+    const app = testing.createNestApplication<NestExpressApplication>({ bodyParser: false });
     configureApp(app, { config, openApi: { title: 'Limited', description: 'For specs' } });
     await app.init();
     app.get(HealthRegistry).state = 'ready';

@@ -1,9 +1,8 @@
 import { runInContext } from '../context/request-context.js';
 import { Logger } from './logger.js';
 import { NestLogger } from './nest-logger.js';
-import { prettyStream } from './pretty-stream.js';
 
-describe('the log', () => {
+describe('Logger', () => {
   let lines: Record<string, unknown>[];
   let logger: Logger;
 
@@ -28,7 +27,7 @@ describe('the log', () => {
     ]);
   });
 
-  it('blots out what sounds like a secret, however deep', () => {
+  it('redacts values of secret names at any depth', () => {
     logger.info({
       headers: { Authorization: 'Bearer x', cookie: 'a=b', 'x-api-key': 'svc_1', accept: 'json' },
       body: {
@@ -61,7 +60,7 @@ describe('the log', () => {
     });
   });
 
-  it('keeps errors with their causes, without the secrets libraries hang on them', () => {
+  it('logs errors with their causes and without secret fields', () => {
     const cause = Object.assign(new Error('refused'), { code: 'ECONNREFUSED', password: 'p' });
     logger.error({ err: new Error('no answer', { cause }) }, 'failed');
     expect(lines[0].err).toMatchObject({
@@ -72,34 +71,22 @@ describe('the log', () => {
     });
   });
 
-  it('survives objects that contain themselves', () => {
+  it('cuts circular objects', () => {
     const loop: Record<string, unknown> = {};
     loop.self = loop;
     logger.info({ loop }, 'round');
     expect(JSON.stringify(lines[0])).toContain('[deep]');
   });
 
-  it('gives children their fields', () => {
+  it('adds the fields of a child', () => {
     logger.child({ jobId: 'j' }).warn('late');
     expect(lines[0]).toMatchObject({ jobId: 'j', level: 'warn', msg: 'late', service: 'identity' });
   });
 
-  it('takes what Nest says; its wiring is debug', () => {
+  it('logs the messages of Nest, its start-up details as debug', () => {
     const nest = new NestLogger(logger);
     nest.log('AppModule dependencies initialized', 'InstanceLoader');
     nest.error(new Error('boom'), 'Somewhere');
     expect(lines).toEqual([expect.objectContaining({ level: 'error', context: 'Somewhere', msg: 'boom' })]);
-  });
-
-  it('is pretty for people', () => {
-    let out = '';
-    const pretty = Logger.create({
-      service: 'identity',
-      level: 'info',
-      sink: prettyStream({ write: (text: string) => (out += text) }),
-    });
-    pretty.warn({ err: new Error('boom'), userId: 'u' }, 'odd');
-    expect(out).toMatch(/warn .*identity odd .*"userId":"u"/);
-    expect(out).toContain('Error: boom');
   });
 });

@@ -1,14 +1,14 @@
 import { pino } from 'pino';
+import pretty from 'pino-pretty';
 import type { ServiceName } from '@rmm/contracts';
 import { currentContext } from '../context/request-context.js';
 import type { LogLevel } from '../config/fleet-config.js';
-import { prettyStream } from './pretty-stream.js';
 import { redact } from './redaction.js';
 
-/** Fields of one log line; `err` takes an error. Names that sound like secrets are blotted out. */
+/** Fields of one log line; `err` takes an error. Values of secret names are redacted. */
 export type LogFields = Record<string, unknown>;
 
-/** Where lines go: bytes ending in a newline. */
+/** The destination of log lines; each ends in a newline. */
 export interface LogSink {
   write(line: string): void;
 }
@@ -23,9 +23,7 @@ export interface LoggerOptions {
 export class Logger {
   private constructor(
     private readonly pino: pino.Logger,
-    readonly service: ServiceName,
-    /** For lines that are already JSON. */
-    readonly sink: LogSink,
+    private readonly accessLog: pino.Logger,
   ) {}
 
   static create({ service, level, sink = defaultSink() }: LoggerOptions): Logger {
@@ -33,49 +31,61 @@ export class Logger {
       level,
       base: { service },
       timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }), log: (fields) => redact(fields) as LogFields },
-      serializers: { err: (err: unknown) => err },
-      mixin: () => {
-        const context = currentContext();
-        return context === undefined ? {} : { requestId: context.requestId };
-      },
+      formatters: { level: (label) => ({ level: label }) },
     };
-    return new Logger(pino(options, sink), service, sink);
+    const app = pino(
+      {
+        ...options,
+        formatters: { ...options.formatters, log: (fields) => redact(fields) as LogFields },
+        serializers: { err: (err: unknown) => err },
+        mixin: () => {
+          const context = currentContext();
+          return context === undefined ? {} : { requestId: context.requestId };
+        },
+      },
+      sink,
+    );
+    return new Logger(app, pino(options, sink));
   }
 
-  /** The same log with fields on every line. */
+  /** Returns the same log with fields on every line. */
   child(fields: LogFields): Logger {
-    return new Logger(this.pino.child(redact(fields) as LogFields), this.service, this.sink);
+    return new Logger(this.pino.child(redact(fields) as LogFields), this.accessLog);
   }
 
   isEnabled(level: LogLevel): boolean {
     return this.pino.isLevelEnabled(level);
   }
 
-  trace(fields: LogFields | string, message?: string): void {
-    this.line('trace', fields, message);
-  }
-  debug(fields: LogFields | string, message?: string): void {
-    this.line('debug', fields, message);
-  }
-  info(fields: LogFields | string, message?: string): void {
-    this.line('info', fields, message);
-  }
-  warn(fields: LogFields | string, message?: string): void {
-    this.line('warn', fields, message);
-  }
-  error(fields: LogFields | string, message?: string): void {
-    this.line('error', fields, message);
+  /** Writes the line of one request. Its fields are known to contain no secrets, so they are not searched. */
+  access(fields: LogFields): void {
+    this.accessLog.info(fields, 'request');
   }
 
-  private line(level: LogLevel, fields: LogFields | string, message?: string): void {
+  trace(fields: LogFields | string, message?: string): void {
+    this.write('trace', fields, message);
+  }
+  debug(fields: LogFields | string, message?: string): void {
+    this.write('debug', fields, message);
+  }
+  info(fields: LogFields | string, message?: string): void {
+    this.write('info', fields, message);
+  }
+  warn(fields: LogFields | string, message?: string): void {
+    this.write('warn', fields, message);
+  }
+  error(fields: LogFields | string, message?: string): void {
+    this.write('error', fields, message);
+  }
+
+  private write(level: LogLevel, fields: LogFields | string, message?: string): void {
     if (typeof fields === 'string') this.pino[level](fields);
     else this.pino[level](fields, message);
   }
 }
 
-/** People get colored lines, pipes get JSON, written in blocks at most a second late and at once on exit. */
+/** Terminals get colored lines, pipes get JSON, written in blocks at most 500 ms late and at once on exit. */
 function defaultSink(): LogSink {
-  if (process.stdout.isTTY) return prettyStream(process.stdout);
+  if (process.stdout.isTTY) return pretty({ ignore: 'service', messageFormat: '{service} {msg}', sync: true });
   return pino.destination({ dest: 1, sync: false, minLength: 4096, periodicFlush: 500 });
 }

@@ -1,50 +1,45 @@
 import type { LoggerService } from '@nestjs/common';
-import type { Logger } from './logger.js';
+import type { LogLevel } from '../config/fleet-config.js';
+import type { Logger, LogFields } from './logger.js';
 
-/** What Nest says, in our log; its chatter while it wires modules is `debug`. */
+/** Contexts that report each module and route while Nest starts; they are logged as `debug`. */
+const VERBOSE_CONTEXTS = new Set<unknown>([
+  'InstanceLoader',
+  'NestFactory',
+  'RoutesResolver',
+  'RouterExplorer',
+  'NestApplication',
+]);
+
+/** Writes the messages of Nest to our log. Nest passes the context as the last argument. */
 export class NestLogger implements LoggerService {
   constructor(private readonly logger: Logger) {}
 
   log(message: unknown, ...rest: unknown[]): void {
-    const context = contextOf(rest);
-    this.logger[context !== undefined && CHATTER.has(context) ? 'debug' : 'info'](
-      { context, ...fieldsOf(message) },
-      text(message),
-    );
+    this.write(VERBOSE_CONTEXTS.has(rest.at(-1)) ? 'debug' : 'info', message, rest);
   }
   error(message: unknown, ...rest: unknown[]): void {
-    if (message instanceof Error) this.logger.error({ context: contextOf(rest), err: message }, message.message);
-    else {
-      const detail = rest.length > 1 ? rest[0] : undefined;
-      this.logger.error({ context: contextOf(rest), detail, ...fieldsOf(message) }, text(message));
-    }
+    this.write('error', message, rest);
   }
   warn(message: unknown, ...rest: unknown[]): void {
-    this.logger.warn({ context: contextOf(rest), ...fieldsOf(message) }, text(message));
+    this.write('warn', message, rest);
   }
   debug(message: unknown, ...rest: unknown[]): void {
-    this.logger.debug({ context: contextOf(rest), ...fieldsOf(message) }, text(message));
+    this.write('debug', message, rest);
   }
   verbose(message: unknown, ...rest: unknown[]): void {
-    this.logger.trace({ context: contextOf(rest), ...fieldsOf(message) }, text(message));
+    this.write('trace', message, rest);
   }
-}
 
-const CHATTER = new Set(['InstanceLoader', 'NestFactory', 'RoutesResolver', 'RouterExplorer', 'NestApplication']);
-
-function contextOf(rest: unknown[]): string | undefined {
-  const last = rest.at(-1);
-  return typeof last === 'string' ? last : undefined;
-}
-
-/** `logger.warn({ message, err, ... })`: the fields beside the message stay fields. */
-function fieldsOf(message: unknown): Record<string, unknown> {
-  if (typeof message !== 'object' || message === null || Array.isArray(message)) return {};
-  return Object.fromEntries(Object.entries(message).filter(([name]) => name !== 'message'));
-}
-
-function text(message: unknown): string {
-  if (typeof message === 'string') return message;
-  const inner = (message as { message?: unknown } | null)?.message;
-  return typeof inner === 'string' ? inner : JSON.stringify(message);
+  private write(level: LogLevel, message: unknown, rest: unknown[]): void {
+    const last = rest.at(-1);
+    const context = typeof last === 'string' ? last : undefined;
+    const detail = level === 'error' && rest.length > 1 ? rest[0] : undefined;
+    if (message instanceof Error) this.logger[level]({ context, err: message }, message.message);
+    else if (typeof message !== 'object' || message === null) this.logger[level]({ context, detail }, String(message));
+    else {
+      const { message: text, ...fields } = message as LogFields;
+      this.logger[level]({ context, detail, ...fields }, typeof text === 'string' ? text : JSON.stringify(message));
+    }
+  }
 }

@@ -1,10 +1,18 @@
-const SECRET_NAMES =
-  /^(authorization|proxy-authorization|cookie|set-cookie|x-api-key|x-service-csrf)$|password|passwd|token|secret|pepper|private_?key|api_?key|credential|key_?hash|(^|_)key$|[a-z]Key$/i;
-const NOT_SECRET = /^(keyPrefix|keyId|tokenType|idempotencyKey|enrollmentKeyId|apiKeyId)$/;
+/** Names of fields whose values are secrets, by their last word. Log lines and audit details share this list. */
+export const SECRET_NAMES = new RegExp(
+  [
+    '(?:',
+    'password|passwd|passphrase|secret|pepper|token|authorization|cookie|csrf|credentials?|otp|totp',
+    '|recovery[-_]?codes?|mfa[-_]?code|html|mail[-_]?body|mail[-_]?text',
+    '|(?:^|[-_])key|(?:access|api|encryption|enrollment|hmac|master|partner|plain|private|raw|secret|signing)[-_]?key',
+    ')(?:[-_]?(?:hash|sealed|ring))?$|key[-_]?hash$',
+  ].join(''),
+  'i',
+);
 const REDACTED = '[redacted]';
 const MAX_DEPTH = 6;
 
-/** A copy of a log object in which every field that sounds like a secret is blotted out. */
+/** Returns a copy of a log object without the values of secret names; flags and counts are kept. */
 export function redact(value: unknown, depth = 0): unknown {
   if (typeof value !== 'object' || value === null || value instanceof Date || Buffer.isBuffer(value)) return value;
   if (depth >= MAX_DEPTH) return '[deep]';
@@ -12,13 +20,14 @@ export function redact(value: unknown, depth = 0): unknown {
   if (Array.isArray(value)) return value.map((item) => redact(item, depth + 1));
   const out: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(value)) {
-    const hide = SECRET_NAMES.test(name) && !NOT_SECRET.test(name) && field !== null && typeof field !== 'boolean';
-    out[name] = hide ? REDACTED : redact(field, depth + 1);
+    const isSecret =
+      SECRET_NAMES.test(name) && field !== null && typeof field !== 'boolean' && typeof field !== 'number';
+    out[name] = isSecret ? REDACTED : redact(field, depth + 1);
   }
   return out;
 }
 
-/** Name, text, stack, cause and the fields that libraries add; never more than a log needs. */
+/** Returns the name, text, stack, cause and library fields of an error. */
 function describeError(error: Error, depth: number): Record<string, unknown> {
   const extra = redact({ ...error }, depth + 1) as Record<string, unknown>;
   const cause = error.cause === undefined ? undefined : redact(error.cause, depth + 1);

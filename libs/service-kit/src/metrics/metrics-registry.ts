@@ -12,7 +12,7 @@ interface MetricOptions<L extends string> {
   labelNames?: readonly L[];
 }
 
-/** The Prometheus metrics of this process, `/metrics`. Names of ours begin with `rmm_`; label values stay few. */
+/** The Prometheus metrics of this process at `/metrics`. Our names begin with `rmm_`; labels have few values. */
 @Injectable()
 export class MetricsRegistry {
   readonly registry = new prometheus.Registry();

@@ -1,13 +1,13 @@
 import type { OpenApiOperation } from './openapi-documents.js';
 
-/** CONTRACT.md 1.4 as a schema. */
+/** The schema of the error body. @see docs/reference/errors.md */
 export const ERROR_BODY_SCHEMA = {
   type: 'object',
   required: ['error', 'message', 'code', 'requestId'],
   additionalProperties: true,
   properties: {
     error: { type: 'string', description: 'Short English text' },
-    message: { type: 'string', description: 'A sentence for people' },
+    message: { type: 'string', description: 'A sentence for users' },
     code: { type: 'string', description: 'snake_case; branch on this and the status, never on a text' },
     details: {
       type: 'object',
@@ -24,7 +24,7 @@ export const ERROR_BODY_SCHEMA = {
   },
 };
 
-/** Every operation may answer with the error body. */
+/** Adds the error body as the default response of an operation. */
 export function addErrors(operation: OpenApiOperation): void {
   operation.responses['default'] ??= {
     description: 'Any error',

@@ -7,13 +7,13 @@ import { routesByOperationId } from './routes-by-operation-id.js';
 
 export type OpenApiOperation = NonNullable<OpenAPIObject['paths'][string]['get']> & Record<`x-${string}`, unknown>;
 
-/** The route an operation was made from. */
+/** The route of an operation. */
 export interface OpenApiRoute {
   controller: Type;
   handler: (...args: never[]) => unknown;
 }
 
-/** Adds to an operation what only its owner knows: the access lib its security and `x-required-access`. */
+/** Completes an operation from another lib: the access lib adds security and `x-required-access`. */
 export type OperationDescriber = (operation: OpenApiOperation, route: OpenApiRoute) => void;
 
 export interface OpenApiInfo {

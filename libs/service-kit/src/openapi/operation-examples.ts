@@ -1,6 +1,6 @@
 import type { OpenApiOperation } from './openapi-documents.js';
 
-/** One call of an operation and what was answered, as recorded from a real run. */
+/** A call of an operation and its response, recorded from a real run. */
 export interface OperationExample {
   /** With its query string, below the API's base address: `/users?limit=10`. */
   path: string;
@@ -8,14 +8,14 @@ export interface OperationExample {
   credential?: 'bearer';
   request?: unknown;
   status: number;
-  /** Absent where the answer is no JSON. */
+  /** Absent when the response is not JSON. */
   response?: unknown;
 }
 
 /** By operation: `post /auth/login`. The first one of a status is shown. */
 export type OperationExamples = Readonly<Record<string, readonly OperationExample[]>>;
 
-/** Shows recorded calls with an operation: request body, answers, and the first as a line for the shell. */
+/** Adds recorded calls to an operation: request body, responses, and the first call as a shell command. */
 export function addExamples(operation: OpenApiOperation, method: string, examples: readonly OperationExample[]): void {
   const [first] = examples;
   if (!first) return;
@@ -23,8 +23,8 @@ export function addExamples(operation: OpenApiOperation, method: string, example
   const json = body?.content['application/json'];
   if (json && first.request !== undefined) json.example = first.request;
   for (const { status, response } of [...examples].reverse()) {
-    const answer = operation.responses[String(status)];
-    const content = answer && 'content' in answer ? answer.content?.['application/json'] : undefined;
+    const documented = operation.responses[String(status)];
+    const content = documented && 'content' in documented ? documented.content?.['application/json'] : undefined;
     if (content && response !== undefined) content.example = response;
   }
   operation.description = [operation.description, shellLine(method, first)].filter(Boolean).join('\n\n');

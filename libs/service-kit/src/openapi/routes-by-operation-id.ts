@@ -7,7 +7,7 @@ interface Routes {
   find: (operationId: string | undefined) => OpenApiRoute | undefined;
 }
 
-/** Operation ids read `ApiKeys_create`; this finds the handler again that one was made for. */
+/** Maps operation ids such as `ApiKeys_create` to their route handlers. */
 export function routesByOperationId(app: INestApplication): Routes {
   const routes = new Map<string, OpenApiRoute>();
   for (const module of app.get(ModulesContainer).values()) {
@@ -24,7 +24,7 @@ export function routesByOperationId(app: INestApplication): Routes {
 const idOf = (controllerName: string, methodName: string) =>
   `${controllerName.replace(/Controller$/, '')}_${methodName}`;
 
-/** Own methods first, then those of the classes it extends. */
+/** Returns the methods of a controller, then those of the classes it extends. */
 function methodsOf(controller: Type): Map<string, OpenApiRoute['handler']> {
   const methods = new Map<string, OpenApiRoute['handler']>();
   let prototype = controller.prototype as object | null;

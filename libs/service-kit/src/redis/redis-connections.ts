@@ -6,12 +6,12 @@ import { UnavailableError } from '../errors/errors.js';
 import { HealthRegistry } from '../health/health-registry.js';
 import type { Logger } from '../logging/logger.js';
 
-/** A command that Redis does not answer within this fails, in milliseconds. */
+/** Commands without a response within this time fail; in milliseconds. */
 const COMMAND_TIMEOUT_MS = 2_000;
 const CONNECT_TIMEOUT_MS = 2_000;
 const DISCONNECT_TIMEOUT_MS = 100;
 
-/** Redis of this process: one shared connection that fails fast, and duplicates for those that block. */
+/** The Redis connections of this process: a shared one that fails fast, and duplicates for blocking commands. */
 @Injectable()
 export class RedisConnections implements OnModuleInit, OnApplicationShutdown {
   private sharedConnection?: Redis;
@@ -37,7 +37,7 @@ export class RedisConnections implements OnModuleInit, OnApplicationShutdown {
     return this.sharedConnection;
   }
 
-  /** A connection of its own that waits for Redis, as BullMQ's workers and blocking commands need it. */
+  /** Opens a connection that waits for Redis, as BullMQ's workers and blocking commands need it. */
   duplicate(options: RedisOptions = {}): Redis {
     return this.open({ maxRetriesPerRequest: null, ...options });
   }
@@ -49,7 +49,7 @@ export class RedisConnections implements OnModuleInit, OnApplicationShutdown {
 
   /**
    * Runs commands on the shared connection.
-   * @throws UnavailableError  when Redis is away, refuses or does not answer
+   * @throws UnavailableError  when Redis is away, refuses or does not respond
    */
   async use<T>(work: (redis: Redis) => Promise<T>): Promise<T> {
     try {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-/** The one clock of a service. Inject it; a spec gives a `FixedClock`. */
+/** The clock of a service. Specs replace it with a `FixedClock`. */
 @Injectable()
 export class Clock {
   now(): Date {
@@ -13,7 +13,7 @@ export class Clock {
   }
 }
 
-/** A clock that stands still until it is moved. */
+/** A clock that stays at one time until it is moved. */
 export class FixedClock extends Clock {
   private ms: number;
 

@@ -55,6 +55,11 @@ class SourcePipe extends ValidationPipe {
   protected override stripProtoKeys(): void {}
 
   protected override closeArrayGaps(): void {}
+
+  /** JSON and query strings contain no binary values. */
+  protected override findNestedBinaryValues() {
+    return [];
+  }
 }
 
 /** Global: bodies and queries become the DTO class of their parameter, or 400 `validation_failed`. */

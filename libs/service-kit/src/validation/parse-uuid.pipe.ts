@@ -6,7 +6,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 export const isUuid = (value: unknown): value is string => typeof value === 'string' && UUID.test(value);
 
-/** An id in a path: a malformed one names nothing, so it is 404 `<Resource> not found`. Upper case is lowered. */
+/** Reads an id of a path: a malformed one is 404 `<Resource> not found`. Upper case is lowered. */
 @Injectable()
 export class ParseUuidOr404Pipe implements PipeTransform<unknown, string> {
   constructor(private readonly resource: string) {}
@@ -17,7 +17,7 @@ export class ParseUuidOr404Pipe implements PipeTransform<unknown, string> {
   }
 }
 
-/** `@UuidParam('id', 'Webhook') id: string`: the path parameter, checked by the pipe and described for OpenAPI. */
+/** Injects a path parameter that is an id, with its OpenAPI schema: `@UuidParam('id', 'Webhook') id: string`. */
 export function UuidParam(name: string, resource: string): ParameterDecorator {
   return (target, key, index) => {
     Param(name, new ParseUuidOr404Pipe(resource))(target, key, index);

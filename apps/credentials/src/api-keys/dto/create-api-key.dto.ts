@@ -9,7 +9,10 @@ export class CreateApiKeyDto {
   @IsName({ description: 'Shown in lists' })
   name!: string;
 
-  @IsWordList({ description: 'What the key may do; see docs/guides', optional: true })
+  @IsWordList({
+    description: 'Scopes such as devices:read; the creator needs the permissions behind them',
+    optional: true,
+  })
   scopes?: string[];
 
   @IsIsoDateTime({ description: 'When the key ends; null or absent: never', optional: true, nullable: true })

@@ -1,0 +1,16 @@
+import { JetStreamServer } from '@rmm/messaging';
+import type { ServiceOptions } from '@rmm/service-kit';
+import { readWebhookDispatcherConfig, type WebhookDispatcherConfig } from './config.js';
+import { readExamples } from './openapi-examples.js';
+
+/** The options of this service; shared by `main.ts` and the specs that start it. */
+export const serviceOptions: ServiceOptions<WebhookDispatcherConfig> = {
+  service: 'webhook-dispatcher',
+  readConfig: readWebhookDispatcherConfig,
+  openApi: {
+    title: 'Webhook dispatcher',
+    description: 'Webhooks, their deliveries and retries.',
+    examples: readExamples,
+  },
+  microservices: (app) => void app.connectMicroservice({ strategy: app.get(JetStreamServer) }),
+};

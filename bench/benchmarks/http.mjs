@@ -1,0 +1,104 @@
+// ./fleet bench http: what a request costs on a service's own port, against bare node:http, Express and Nest + Express;
+// and at SQL level one row by id through the tenant door against the plain select.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { benchStores } from '../support/built-code.mjs';
+import { BenchServer, measure } from '../support/bench-server.mjs';
+import { median, report, target } from '../support/report.mjs';
+import { isQuick } from '../support/quick.mjs';
+import { measureTenantRead } from '../support/tenant-read.mjs';
+
+const ROUNDS = isQuick ? 1 : 5;
+const SECONDS = isQuick ? 1 : 2;
+const CLIENTS = 40; // addresses, so that no one of them meets the global limit of the window
+
+const { stores, database, env } = await benchStores('identity');
+const servers = [];
+const start = async (script, options) => {
+  const server = await new BenchServer(script, options).ready();
+  servers.push(server);
+  return server;
+};
+
+try {
+  const ours = await start('http-service.mjs', {
+    env: {
+      ...env,
+      PORT: '0',
+      REDIS_URL: 'redis://127.0.0.1:1', // nobody there: the global limiter counts in process memory
+      GLOBAL_RATE_LIMIT_PER_MINUTE: '100000',
+      TRUSTED_PROXY_CIDRS: '127.0.0.1/32',
+      PUBLIC_API_URL: 'http://localhost:8080',
+      JWKS_URL: 'http://127.0.0.1:1/jwks.json',
+    },
+  });
+  await sleep(1_500); // the feed has been heard, the relay is idle
+  const headers = { authorization: `Bearer ${ours.token}` };
+  const arms = [
+    { name: 'a  node:http', server: await start('http-baselines.mjs', { args: ['node'] }), path: '/bench' },
+    { name: 'b  Express', server: await start('http-baselines.mjs', { args: ['express'] }), path: '/bench' },
+    { name: 'c  Nest + Express', server: await start('http-baselines.mjs', { args: ['nest'] }), path: '/bench' },
+    { name: 'd  ours: token, guards, query', server: ours, path: '/api/v1/bench/list?page=1&limit=50', headers },
+    { name: 'e  ours: one tenant row by id', server: ours, path: `/api/v1/bench/rows/${ours.rowId}`, headers },
+  ];
+  const windows = await interleaved(arms);
+  const sql = await measureTenantRead({
+    url: env.DATABASE_URL,
+    adminUrl: database.adminUrl,
+    rowId: ours.rowId,
+    partnerId: ours.partnerId,
+  });
+  print(arms, windows, sql);
+} finally {
+  await Promise.all(servers.map((server) => server.stop()));
+  await stores.stop();
+}
+
+async function interleaved(arms) {
+  for (const arm of arms) await measure(arm.server, { ...arm, clients: CLIENTS, seconds: 1 });
+  const windows = arms.map(() => []);
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [index, arm] of arms.entries()) {
+      windows[index].push(await measure(arm.server, { ...arm, clients: CLIENTS, seconds: SECONDS }));
+    }
+  }
+  return windows;
+}
+
+/** Median over the rounds of the ratio inside each round: what else runs on the machine then cancels out. */
+function ratio(of, to) {
+  return median(of.map((window, round) => window.perSecond / to[round].perSecond));
+}
+
+function print(arms, windows, sql) {
+  const rows = arms.map((arm, index) => ({
+    arm: arm.name,
+    'requests/s': Math.round(median(windows[index].map((window) => window.perSecond))),
+    'CPU µs': Math.round(median(windows[index].map((window) => window.cpuMicros))),
+    'p99 ms': median(windows[index].map((window) => window.p99Ms)),
+    'x node:http': ratio(windows[index], windows[0]),
+    'x Nest': ratio(windows[index], windows[2]),
+  }));
+  const sqlRows = sql.arms.map((arm) => ({
+    arm: arm.name,
+    'requests/s': Math.round(arm.perSecond),
+    'CPU µs': '',
+    'p99 ms': '',
+    'x node:http': '',
+    'x Nest': '',
+  }));
+  report(
+    {
+      name: 'http',
+      arms: [...rows, ...sqlRows],
+      targets: [
+        target('d against Nest + Express', ratio(windows[3], windows[2]), '>=', 0.5),
+        target('SQL: tenants.read against the plain select', sql.ratio, '>=', 0.7),
+        target('SQL: round trips of tenants.read', sql.roundTrips, '<=', 1),
+      ],
+      notes: [
+        `SQL rows are queries per second, 8 callers. Redis is away on purpose: the limiter counts in the process.`,
+      ],
+    },
+    process.argv,
+  );
+}

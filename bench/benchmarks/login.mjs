@@ -1,0 +1,116 @@
+// ./fleet bench login: logins per second against raw Argon2id of the same parameters, and what a signed-in caller
+// notices of a flood of logins.
+import autocannon from 'autocannon';
+import { availableParallelism } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { benchStores } from '../support/built-code.mjs';
+import { addPartner, identityEnvironment, makeStreams, PASSWORD, signIn } from '../support/identity-data.mjs';
+import { BenchServer } from '../support/bench-server.mjs';
+import { median, report, target } from '../support/report.mjs';
+import { isQuick } from '../support/quick.mjs';
+
+const ROUNDS = isQuick ? 1 : 5;
+const SECONDS = isQuick ? 1 : 3;
+const CALLERS = 8;
+const PEOPLE = 40;
+const READS_PER_SECOND = 50;
+
+const { stores, database, schema, nats, env } = await benchStores('identity');
+await makeStreams(nats.adminUrl);
+const cores = availableParallelism();
+const ours = new BenchServer('identity-service.mjs', {
+  env: { ...identityEnvironment(env), UV_THREADPOOL_SIZE: String(cores + 4) },
+});
+const floor = new BenchServer('argon2-baseline.mjs', { env: { UV_THREADPOOL_SIZE: String(cores) } });
+
+try {
+  await Promise.all([ours.ready(), floor.ready()]);
+  const { email } = await addPartner(database.adminUrl, schema, 'login', PEOPLE);
+  const token = await signIn(ours.port, email(1));
+  await flood(email, 1);
+  await raw(1);
+  const rounds = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    const hashes = await raw(SECONDS);
+    const logins = await flood(email, SECONDS);
+    const quietMs = await readAlone(token);
+    await ours.ask('delay');
+    const [, busyMs] = await Promise.all([flood(email, SECONDS), read(token, SECONDS)]);
+    const { p99Ms: delayMs } = await ours.ask('delay');
+    rounds.push({ hashes, logins, quietMs, busyMs, delayMs });
+  }
+  print(rounds);
+} finally {
+  await Promise.all([ours.stop(), floor.stop()]);
+  await stores.stop();
+}
+
+async function raw(seconds) {
+  floor.child.send({ verify: { callers: CALLERS, seconds } });
+  const [message] = await new Promise((resolve) => floor.child.once('message', (answer) => resolve([answer])));
+  return message.perSecond;
+}
+
+/** Logins with as many callers in flight; every answer must be a session. @returns logins per second */
+async function flood(email, seconds) {
+  const requests = Array.from({ length: PEOPLE - 1 }, (_, i) => ({
+    method: 'POST',
+    path: '/api/v1/auth/login',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email: email(i + 2), password: PASSWORD }),
+  }));
+  const url = `http://127.0.0.1:${ours.port}`;
+  const result = await autocannon({ url, connections: CALLERS, duration: seconds, requests });
+  if (result.non2xx || result.errors) throw new Error(`${result.non2xx} refusals, ${result.errors} errors`);
+  return result.requests.total / result.duration;
+}
+
+async function readAlone(token) {
+  await sleep(300);
+  return read(token, 2);
+}
+
+/** Authenticated requests at a steady pace, whatever the answers take. @returns p99 in ms */
+async function read(token, seconds) {
+  const times = [];
+  const pending = [];
+  const url = `http://127.0.0.1:${ours.port}/api/v1/permissions/catalog`;
+  const call = async () => {
+    const startedAt = performance.now();
+    const answer = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
+    await answer.arrayBuffer();
+    if (answer.status !== 200) throw new Error(`${url}: ${answer.status}`);
+    times.push(performance.now() - startedAt);
+  };
+  for (let i = 0; i < seconds * READS_PER_SECOND; i++) {
+    pending.push(call());
+    await sleep(1000 / READS_PER_SECOND);
+  }
+  await Promise.all(pending);
+  times.sort((a, b) => a - b);
+  return times[Math.floor(times.length * 0.99)];
+}
+
+function print(rounds) {
+  const of = (key) => median(rounds.map((round) => round[key]));
+  const quiet = of('quietMs');
+  report(
+    {
+      name: 'login',
+      arms: [
+        { arm: `raw Argon2id, ${CALLERS} callers`, 'per second': of('hashes'), 'p99 ms': '' },
+        { arm: `logins, ${CALLERS} callers`, 'per second': of('logins'), 'p99 ms': '' },
+        { arm: 'signed-in request, quiet', 'per second': READS_PER_SECOND, 'p99 ms': quiet },
+        { arm: 'signed-in request, under the flood', 'per second': READS_PER_SECOND, 'p99 ms': of('busyMs') },
+        { arm: 'event loop delay, under the flood', 'per second': '', 'p99 ms': of('delayMs') },
+      ],
+      targets: [
+        target('logins against raw hashes', median(rounds.map(({ logins, hashes }) => logins / hashes)), '>=', 0.85),
+        target('signed-in p99 under the flood, ms', of('busyMs'), '<=', Math.max(2 * quiet, 25)),
+        target('event loop delay p99, ms', of('delayMs'), '<=', 10),
+      ],
+      notes: ['The generator, PostgreSQL, Redis and NATS share the cores with the service.'],
+    },
+    process.argv,
+  );
+}

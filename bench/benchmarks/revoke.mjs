@@ -1,0 +1,153 @@
+// ./fleet bench revoke: from the answer of a revocation to the last request that a revoked key is let in with, on any of
+// three replicas that are asked without pause.
+import 'reflect-metadata';
+import { randomUUID } from 'node:crypto';
+import { createRequire } from 'node:module';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { benchStores, lib } from '../support/built-code.mjs';
+import { makeStreams } from '../support/identity-data.mjs';
+import { BenchServer } from '../support/bench-server.mjs';
+import { getRequest, openLines } from '../support/socket-load.mjs';
+import { report, target } from '../support/report.mjs';
+import { isQuick } from '../support/quick.mjs';
+
+const pg = createRequire(import.meta.url)('pg');
+const TRIALS = isQuick ? 20 : 200;
+const REFUSALS = 5; // in a row, at each replica: then the key is dead everywhere
+const GIVE_UP_MS = 10_000;
+
+const { FakeIdentity } = await lib('testing', 'fake-identity.js');
+const { stores, database, schema, nats, env, envOf } = await benchStores('credentials', ['provisioning']);
+const natsUrl = nats.adminUrl ?? nats.url;
+await makeStreams(natsUrl);
+const identity = await FakeIdentity.start(natsUrl);
+const common = {
+  PORT: '0',
+  JWKS_URL: identity.jwksUrl,
+  PUBLIC_API_URL: 'http://localhost:8080',
+  PUBLIC_APP_URL: 'http://localhost:8080',
+  RATE_LIMITS_ENABLED: 'false',
+  TRUSTED_PROXY_CIDRS: '127.0.0.1/32',
+};
+const credentials = new BenchServer('credentials-service.mjs', { env: { ...env, ...common } });
+const replicas = [1, 2, 3].map(
+  () => new BenchServer('revocation-replica.mjs', { env: { ...envOf('provisioning'), ...common } }),
+);
+const servers = [credentials, ...replicas];
+
+try {
+  await Promise.all(servers.map((server) => server.ready()));
+  const tenant = { partnerId: randomUUID(), orgId: randomUUID() };
+  await addTenant(tenant);
+  const token = await identity.signIn({ scope: 'partner', partnerId: tenant.partnerId });
+  const lines = (await Promise.all(replicas.map(({ port }) => openLines(port, 1)))).flat();
+  await sleep(1_500); // both feeds have been heard
+  const trials = [];
+  for (let trial = 0; trial < TRIALS; trial++) trials.push(await revokeOne({ trial, token, lines, ...tenant }));
+  for (const line of lines) line.socket.destroy();
+  print(trials);
+} finally {
+  await Promise.all(servers.map((server) => server.stop()));
+  await identity.stop();
+  await stores.stop();
+}
+
+/** What credentials would have heard of partner and organization. */
+async function addTenant({ partnerId, orgId }) {
+  const admin = new pg.Client({ connectionString: database.adminUrl, options: `-c search_path=${schema}` });
+  await admin.connect();
+  await admin.query(
+    `insert into partner_directory (partner_id, name, status, version) values ($1, 'Bench', 'active', 1)`,
+    [partnerId],
+  );
+  await admin.query(
+    `insert into organization_directory (org_id, partner_id, name, slug, status, version)
+     values ($1, $2, 'Bench', 'bench', 'active', 1)`,
+    [orgId, partnerId],
+  );
+  await admin.end();
+}
+
+async function call(method, path, token, body) {
+  const answer = await fetch(`http://127.0.0.1:${credentials.port}/api/v1${path}`, {
+    method,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: body && JSON.stringify(body),
+  });
+  const json = await answer.json();
+  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(json)}`);
+  return json;
+}
+
+/** @returns `lastMs` from the answer of the revocation to the end of the last request let in, at least 0 */
+async function revokeOne({ trial, token, lines, orgId }) {
+  const { id, key } = await call('POST', '/api-keys', token, {
+    orgId,
+    name: `Bench ${trial}`,
+    scopes: ['devices:read'],
+    rateLimit: 100_000,
+  });
+  // An address for each trial: refusals would otherwise fill the window of guesses.
+  const address = `10.0.${trial >> 8}.${trial & 255}`;
+  const request = getRequest('/api/v1/mcp/guarded', { 'x-api-key': key, 'x-forwarded-for': address });
+  const seen = { lastMs: 0, turnedBack: 0, letIn: new Set() };
+  const asking = Promise.all(lines.map((line) => askUntilRefused(line, request, seen)));
+  while (seen.letIn.size < lines.length) await Promise.race([asking.then(neverLetIn), sleep(5)]);
+  const sentAt = performance.now();
+  await call('DELETE', `/api-keys/${id}`, token);
+  const answeredAt = performance.now();
+  await asking;
+  return { lastMs: Math.max(0, seen.lastMs - answeredAt), callMs: answeredAt - sentAt, turnedBack: seen.turnedBack };
+}
+
+/** Asks one replica without pause; leaves in `seen` when a request was let in last, and how many after a refusal. */
+async function askUntilRefused(line, request, seen) {
+  const startedAt = performance.now();
+  let refusals = 0;
+  while (refusals < REFUSALS) {
+    const status = await line.ask(request);
+    if (status === 200) {
+      seen.lastMs = Math.max(seen.lastMs, performance.now());
+      seen.letIn.add(line);
+      if (refusals > 0) seen.turnedBack += 1;
+      refusals = 0;
+    } else if (status === 401) refusals += 1;
+    else throw new Error(`a replica answered ${status}`);
+    if (performance.now() - startedAt > GIVE_UP_MS) throw new Error('the revoked key still works');
+    await sleep(1);
+  }
+}
+
+function neverLetIn() {
+  throw new Error('the key was refused before it was revoked');
+}
+
+function print(trials) {
+  const sorted = (name) => trials.map((trial) => trial[name]).sort((a, b) => a - b);
+  const row = (arm, times) => ({
+    arm,
+    'p50 ms': times[Math.floor(times.length / 2)],
+    'p99 ms': times[Math.floor(times.length * 0.99)],
+    'max ms': times.at(-1),
+  });
+  const last = sorted('lastMs');
+  const turnedBack = trials.reduce((sum, trial) => sum + trial.turnedBack, 0);
+  report(
+    {
+      name: 'revoke',
+      arms: [
+        row('answer of the revocation to the last request let in', last),
+        row('the revocation itself', sorted('callMs')),
+      ],
+      targets: [
+        target('p99, ms', last[Math.floor(last.length * 0.99)], '<=', 1_000),
+        target('requests let in after a refusal', turnedBack, '<=', 0),
+      ],
+      notes: [
+        `${TRIALS} revocations, each seen by three replicas that are asked with the key every millisecond or two. A ` +
+          'request counts as let in until its answer is here; 0 ms means that none was after the revocation answered.',
+      ],
+    },
+    process.argv,
+  );
+}

@@ -1,0 +1,10 @@
+// The service of `bench revoke`: credentials as it is built and shipped.
+import 'reflect-metadata';
+import { built, lib } from '../support/built-code.mjs';
+import { announce } from '../support/bench-server.mjs';
+
+const { startFromEnvironment } = await lib('service-kit');
+const { AppModule } = await built('credentials', 'app.module.js');
+const { serviceOptions } = await built('credentials', 'service-options.js');
+const app = await startFromEnvironment(AppModule, serviceOptions, process.env);
+announce(app.getHttpServer().address().port);

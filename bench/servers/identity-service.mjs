@@ -1,0 +1,35 @@
+// The service of `bench login` and `bench users`: identity as it is built and shipped. Beside CPU it tells how many
+// statements it has sent to PostgreSQL, and how late its event loop was since it was asked last.
+import { createRequire } from 'node:module';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { built, lib } from '../support/built-code.mjs';
+import { announce } from '../support/bench-server.mjs';
+
+const pg = createRequire(import.meta.url)('pg');
+let statements = 0;
+const { query } = pg.Client.prototype;
+pg.Client.prototype.query = function counted(...args) {
+  statements += 1;
+  return query.apply(this, args);
+};
+
+const { startFromEnvironment } = await lib('service-kit');
+const { AppModule } = await built('identity', 'app.module.js');
+const { serviceOptions } = await built('identity', 'service-options.js');
+const app = await startFromEnvironment(AppModule, serviceOptions, process.env);
+
+const delay = monitorEventLoopDelay({ resolution: 5 });
+delay.enable();
+announce(
+  app.getHttpServer().address().port,
+  {},
+  {
+    statements: () => ({ statements }),
+    /** The resolution of the measurement is part of every value; it is taken off. */
+    delay: () => {
+      const p99Ms = Math.max(0, delay.percentile(99) / 1e6 - 5);
+      delay.reset();
+      return { p99Ms };
+    },
+  },
+);

@@ -1,0 +1,90 @@
+import autocannon from 'autocannon';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+
+const SERVERS = path.resolve(import.meta.dirname, '../servers');
+
+/**
+ * A server of a benchmark in a process of its own. The script sends `{ port }` when it listens, and answers the message
+ * `cpu` with the microseconds of CPU it has used; `announce` does both.
+ */
+export class BenchServer {
+  constructor(script, { args = [], env = {}, nodeFlags = process.execArgv } = {}) {
+    this.child = fork(path.join(SERVERS, script), args, {
+      execArgv: nodeFlags,
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+  }
+
+  async ready() {
+    const [message] = await Promise.race([once(this.child, 'message'), this.#death()]);
+    return Object.assign(this, message);
+  }
+
+  async cpuMicros() {
+    return (await this.ask('cpu')).cpu;
+  }
+
+  /** What the process answers to a question by its name. */
+  ask(question) {
+    return this.tell(question);
+  }
+
+  /** Sends a message of any kind. @returns the answer */
+  async tell(something) {
+    this.child.send(something);
+    const [message] = await once(this.child, 'message');
+    return message;
+  }
+
+  async stop() {
+    if (this.child.exitCode !== null) return;
+    const gone = once(this.child, 'exit');
+    this.child.kill('SIGTERM');
+    setTimeout(() => this.child.kill('SIGKILL'), 5_000).unref();
+    await gone;
+  }
+
+  async #death() {
+    const [code] = await once(this.child, 'exit');
+    throw new Error(`a server of the benchmark ended with ${code}`);
+  }
+}
+
+/**
+ * What a server process of a benchmark runs once it listens.
+ * @param answers  further questions by name, each with a function that makes the answer
+ */
+export function announce(port, more = {}, answers = {}) {
+  process.on('message', (question) => {
+    if (question === 'cpu') {
+      const { user, system } = process.cpuUsage();
+      process.send({ cpu: user + system });
+    } else if (answers[question]) process.send(answers[question]());
+  });
+  process.on('disconnect', () => process.exit(0)); // the benchmark was killed
+  process.send({ port, ...more });
+}
+
+/**
+ * One window of load from this process, as if from so many addresses behind a trusted proxy.
+ * @returns requests per second, CPU per request in µs, p99 in ms
+ */
+export async function measure(server, { path: url, headers = {}, seconds = 2, connections = 50 }) {
+  const before = await server.cpuMicros();
+  const result = await autocannon({
+    url: `http://127.0.0.1:${server.port}${url}`,
+    connections,
+    duration: seconds,
+    headers,
+  });
+  const cpu = (await server.cpuMicros()) - before;
+  if (result.non2xx || result.errors) throw new Error(`${url}: ${result.non2xx} refusals, ${result.errors} errors`);
+  return {
+    perSecond: result.requests.total / result.duration,
+    cpuMicros: cpu / result.requests.total,
+    p99Ms: result.latency.p99,
+  };
+}

@@ -1,0 +1,8 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { Caller } from './caller.js';
+import type { AccessRequest } from './access-request.js';
+
+/** Injects the caller that the guard authenticated; undefined only on `@Public()` routes. */
+export const CurrentCaller = createParamDecorator((_: unknown, context: ExecutionContext): Caller | undefined => {
+  return context.switchToHttp().getRequest<AccessRequest>().caller;
+});

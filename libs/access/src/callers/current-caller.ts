@@ -1,8 +1,0 @@
-import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
-import type { Caller } from './caller.js';
-import type { AccessRequest } from './access-request.js';
-
-/** The caller the guard let in; undefined only on `@Public()` routes. */
-export const CurrentCaller = createParamDecorator((_: unknown, context: ExecutionContext): Caller | undefined => {
-  return context.switchToHttp().getRequest<AccessRequest>().caller;
-});

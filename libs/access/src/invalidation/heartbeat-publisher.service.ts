@@ -1,0 +1,56 @@
+import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
+import type { AccessHeartbeat } from '@rmm/contracts';
+import type { Broadcasts } from '@rmm/messaging';
+import { randomUUID } from 'node:crypto';
+
+export const HEARTBEAT_INTERVAL_MS = 1_000;
+export type HeartbeatTopic = 'access.heartbeat' | 'credential.heartbeat';
+
+/**
+ * Publishes the numbered heartbeats of one invalidation feed. The number also increases when no heartbeat is published
+ * (NATS is unavailable, or invalidations are delayed), so that subscribers detect the gap and drop what they cached.
+ */
+export class HeartbeatPublisher implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly publisher = randomUUID();
+  private sequence = 0;
+  private timer?: NodeJS.Timeout;
+  private publishing?: Promise<void>;
+
+  /**
+   * @param topic  the topic of the feed
+   * @param canPublish  returns false while invalidation messages are delayed; no heartbeat is published then
+   */
+  constructor(
+    private readonly broadcasts: Pick<Broadcasts, 'publishNow'>,
+    private readonly topic: HeartbeatTopic,
+    private readonly canPublish: () => Promise<boolean> = () => Promise.resolve(true),
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.timer ??= setInterval(() => void this.publishHeartbeat(), HEARTBEAT_INTERVAL_MS).unref();
+    void this.publishHeartbeat();
+  }
+
+  beforeApplicationShutdown(): void {
+    clearInterval(this.timer);
+    this.timer = undefined;
+  }
+
+  /** Skips a number, because an invalidation may have been lost on this side; every subscriber drops what it cached. */
+  skipNumber(): void {
+    this.sequence += 1;
+  }
+
+  /** Publishes one heartbeat. Returns the running call while an earlier one still waits for `canPublish`. */
+  publishHeartbeat(): Promise<void> {
+    this.publishing ??= this.publishNext().finally(() => (this.publishing = undefined));
+    return this.publishing;
+  }
+
+  private async publishNext(): Promise<void> {
+    const sequence = ++this.sequence;
+    if (!(await this.canPublish().catch(() => false))) return;
+    const heartbeat: AccessHeartbeat = { publisher: this.publisher, sequence, intervalMs: HEARTBEAT_INTERVAL_MS };
+    this.broadcasts.publishNow(this.topic, heartbeat);
+  }
+}

@@ -1,0 +1,146 @@
+import type { ResolvedApiKey, ResolvedKey, ResolvedPartnerKey } from '@rmm/contracts';
+import { FixedClock, UnavailableError } from '@rmm/service-kit';
+import { createHash } from 'node:crypto';
+import { fakeFeeds, fakeSources } from '../../test/fakes.js';
+import type { InvalidationFeeds } from '../invalidation/invalidation-feeds.service.js';
+import { KeyRecords } from './key-records.service.js';
+
+const apiKey: ResolvedApiKey = {
+  kind: 'api_key',
+  keyId: 'key-1',
+  orgId: 'org-1',
+  partnerId: 'partner-1',
+  scopes: ['devices:read'],
+  rateLimit: 1_000,
+  expiresAt: null,
+  sourceCidrs: [],
+  siteIds: null,
+  deviceGroupIds: null,
+  generation: 1,
+  status: 'active',
+  createdBy: '11111111-1111-4111-8111-111111111111',
+  principalId: null,
+};
+const partnerKey: ResolvedPartnerKey = {
+  kind: 'partner_key',
+  keyId: 'key-2',
+  principalId: 'principal-1',
+  partnerId: 'partner-1',
+  scopes: ['sites:read'],
+  rateLimit: 600,
+  expiresAt: null,
+  sourceCidrs: [],
+  generation: 1,
+  status: 'active',
+};
+const hash = createHash('sha256').update('svc_x').digest();
+
+let clock: FixedClock;
+let stored: ResolvedKey | null;
+let asked: number;
+let feeds: InvalidationFeeds;
+let records: KeyRecords;
+
+beforeEach(() => {
+  clock = new FixedClock();
+  stored = apiKey;
+  asked = 0;
+  feeds = fakeFeeds(clock);
+  records = new KeyRecords(fakeSources({ keys: { resolve: () => Promise.resolve((asked++, stored)) } }), feeds, clock);
+});
+
+describe('KeyRecords', () => {
+  it('reads a record once', async () => {
+    await records.find(hash);
+    expect((await records.find(hash))?.record).toBe(apiKey);
+    expect(asked).toBe(1);
+  });
+
+  it('reads an unknown key every time', async () => {
+    stored = null;
+    await records.find(hash);
+    await records.find(hash);
+    expect(asked).toBe(2);
+  });
+
+  it.each([
+    ['by its id', { keyIds: ['key-1'], keyHashes: [] }],
+    ['by its hash', { keyIds: [], keyHashes: [hash.toString('hex')] }],
+  ])('drops a record that credentials names %s', async (_, named) => {
+    await records.find(hash);
+    stored = { ...apiKey, status: 'revoked' };
+    records.onCredentialsChanged({ kind: 'api_key', reason: 'revoked', ...named });
+    expect((await records.find(hash))?.record.status).toBe('revoked');
+  });
+
+  it.each([
+    ['of its organization', { orgIds: ['org-1'] }, 2],
+    ['of its partner', { partnerIds: ['partner-1'] }, 2],
+    ['of another tenant', { orgIds: ['org-2'], partnerIds: ['partner-2'] }, 1],
+  ])('drops records by what credentials names %s', async (_, tenant, reads) => {
+    await records.find(hash);
+    records.onCredentialsChanged({ kind: 'api_key', reason: 'tenant_changed', keyIds: [], keyHashes: [], ...tenant });
+    await records.find(hash);
+    expect(asked).toBe(reads);
+  });
+
+  it('reads a record again that is revoked during the read', async () => {
+    let respond: (record: ResolvedKey) => void = () => undefined;
+    const deferred = { resolve: () => new Promise<ResolvedKey>((resolve) => (asked++, (respond = resolve))) };
+    records = new KeyRecords(fakeSources({ keys: deferred }), feeds, clock);
+    const found = records.find(hash);
+    records.onCredentialsChanged({ kind: 'api_key', keyIds: ['key-1'], keyHashes: [], reason: 'revoked' });
+    respond(apiKey);
+    await new Promise((resolve) => setImmediate(resolve));
+    respond({ ...apiKey, status: 'revoked' });
+    expect((await found)?.record.status).toBe('revoked');
+    expect(asked).toBe(2);
+  });
+
+  it.each([
+    ['its creator', { userIds: ['11111111-1111-4111-8111-111111111111'] }, 2],
+    ['any role, since its creator may have it', { roleIds: ['role-9'] }, 2],
+    ['its partner', { partnerIds: ['partner-1'] }, 2],
+    ['its organization', { orgIds: ['org-1'] }, 2],
+    ['another user', { userIds: ['user-2'], partnerIds: ['p'], orgIds: ['o'] }, 1],
+  ])('drops records on changes of %s', async (_, change, reads) => {
+    await records.find(hash);
+    records.onAccessChanged({ ...change, reason: 'spec' });
+    await records.find(hash);
+    expect(asked).toBe(reads);
+  });
+
+  it('drops a partner key on changes of its partner only', async () => {
+    stored = partnerKey;
+    await records.find(hash);
+    records.onAccessChanged({
+      userIds: ['11111111-1111-4111-8111-111111111111'],
+      roleIds: ['role-1'],
+      orgIds: ['org-1'],
+      reason: 'spec',
+    });
+    await records.find(hash);
+    expect(asked).toBe(1);
+    records.onAccessChanged({ partnerIds: ['partner-1'], reason: 'spec' });
+    await records.find(hash);
+    expect(asked).toBe(2);
+  });
+
+  it('reads an expired key again, so that credentials records the expiry', async () => {
+    stored = { ...apiKey, expiresAt: new Date(clock.nowMs() + 10_000).toISOString() };
+    await records.find(hash);
+    clock.advance(10_000);
+    stored = { ...apiKey, status: 'expired' };
+    expect((await records.find(hash))?.record.status).toBe('expired');
+  });
+
+  it.each([
+    ['access', 'credentials'],
+    ['credentials', 'access'],
+  ] as const)('throws UnavailableError while the feed %s is silent', async (_, alive) => {
+    await records.find(hash);
+    clock.advance(30_001);
+    feeds[alive].onHeartbeat({ publisher: 'p', sequence: 1, intervalMs: 1_000 });
+    await expect(records.find(hash)).rejects.toBeInstanceOf(UnavailableError);
+  });
+});

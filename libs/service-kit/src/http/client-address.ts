@@ -1,0 +1,52 @@
+import type { Request } from 'express';
+import { cidrsContain, parseAddress, type Cidr } from '../config/cidr.js';
+
+/** Peers whose membership is cached; there are few proxies and many requests. */
+const MAX_CACHED = 10_000;
+
+/** Returns the function of Express's `trust proxy`: whether a peer may forward addresses. */
+export function trustProxies(cidrs: readonly Cidr[]): (address: string) => boolean {
+  if (cidrs.length === 0) return () => false;
+  const known = new Map<string, boolean>();
+  return (address) => {
+    const cached = known.get(address);
+    if (cached !== undefined) return cached;
+    const isTrusted = cidrsContain(cidrs, addressOf(address) ?? '');
+    if (known.size >= MAX_CACHED) known.clear();
+    known.set(address, isTrusted);
+    return isTrusted;
+  };
+}
+
+/**
+ * Returns the right-most address of `X-Forwarded-For` (else `X-Real-IP`) that is no trusted proxy, the left-most where
+ * all are, and only when the peer itself is trusted; otherwise the peer. A hop that is no address ends the chain.
+ */
+export function clientAddress(
+  request: Pick<Request, 'headers' | 'ips' | 'socket'>,
+  isPeerTrusted: boolean,
+): string | undefined {
+  const peer = withoutMapping(request.socket.remoteAddress);
+  if (!isPeerTrusted) return peer;
+  if (request.headers['x-forwarded-for'] === undefined) {
+    const real = request.headers['x-real-ip'];
+    return (typeof real === 'string' ? addressOf(real) : undefined) ?? peer;
+  }
+  for (const hop of request.ips) {
+    const address = addressOf(hop);
+    if (address !== undefined) return address;
+  }
+  return peer;
+}
+
+/** Sockets have `::ffff:127.0.0.1` where IPv4 comes in over a dual-stack listener. */
+function withoutMapping(address: string | undefined): string | undefined {
+  return address?.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
+}
+
+/** Reads `1.2.3.4`, `1.2.3.4:5678`, `::1`, `[::1]:5678`; IPv4 inside IPv6 is read as IPv4. */
+function addressOf(hop: string): string | undefined {
+  const text = hop.trim();
+  const bare = /^\[(.+)\](?::\d+)?$/.exec(text)?.[1] ?? /^(\d+\.\d+\.\d+\.\d+):\d+$/.exec(text)?.[1] ?? text;
+  return parseAddress(bare)?.toString();
+}

@@ -1,0 +1,69 @@
+import type { Response } from 'express';
+import type { MetricsRegistry } from '../metrics/metrics-registry.js';
+import type { Logger } from '../logging/logger.js';
+import type { AuthenticatedRequest, KitResponse } from './kit-request.js';
+
+const BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+/** The client closed the connection before the response was complete. */
+const CLIENT_CLOSED_REQUEST = 499;
+
+/** Writes the access log and the metrics of each request when its response is closed. */
+export class RequestObserver {
+  private inFlight = 0;
+  private readonly durations;
+
+  constructor(
+    private readonly logger: Logger,
+    metrics: MetricsRegistry,
+  ) {
+    this.durations = metrics.histogram({
+      name: 'rmm_http_request_duration_seconds',
+      help: 'Duration of requests in seconds',
+      labelNames: ['method', 'route', 'status'],
+      buckets: BUCKETS_SECONDS,
+    });
+    const inFlight = () => this.inFlight;
+    metrics.gauge({
+      name: 'rmm_http_requests_in_flight',
+      help: 'Requests that have no complete response yet',
+      collect() {
+        this.set(inFlight());
+      },
+    });
+  }
+
+  observe(request: AuthenticatedRequest, response: Response & KitResponse): void {
+    const startedAt = performance.now();
+    this.inFlight += 1;
+    response.on('close', () => {
+      this.inFlight -= 1;
+      this.record(request, response, performance.now() - startedAt);
+    });
+  }
+
+  /** Logs the route, not the path: paths and queries may carry tokens. An unknown route shows its path, cut. */
+  private record(request: AuthenticatedRequest, response: KitResponse, durationMs: number): void {
+    const { method = '', requestId, clientAddress: ip, caller } = request;
+    const status = response.writableFinished ? response.statusCode : CLIENT_CLOSED_REQUEST;
+    const route = routeOf(request);
+    this.durations.observe({ method, route: route ?? 'none', status }, durationMs / 1_000);
+    this.logger.access({
+      requestId,
+      method,
+      ...(route === undefined ? { path: request.pathname.slice(0, 200) } : { route }),
+      status,
+      durationMs: Math.round(durationMs * 100) / 100,
+      ip,
+      code: response.errorCode,
+      userId: caller?.userId,
+      partnerId: caller?.partnerId ?? undefined,
+      orgId: caller?.orgId ?? undefined,
+    });
+  }
+}
+
+/** Returns the pattern of the matched route; the handler of unknown paths has none. */
+function routeOf({ route }: AuthenticatedRequest): string | undefined {
+  const path = route?.path;
+  return typeof path === 'string' && !path.includes('*') ? path : undefined;
+}

@@ -1,0 +1,162 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { ExecaError } from 'execa';
+import fs from 'node:fs';
+import path from 'node:path';
+import { env, mailbox } from './commands/addresses.js';
+import { bench, benchmarkNames } from './commands/bench.js';
+import { down } from './commands/down.js';
+import { logs } from './commands/logs.js';
+import { emit, replay, rotateSigningKey } from './commands/operations.js';
+import { receiver } from './commands/receiver.js';
+import { reset } from './commands/reset.js';
+import { restart } from './commands/restart.js';
+import { seed, totpCode } from './commands/seed.js';
+import { status } from './commands/status.js';
+import { stores } from './commands/stores.js';
+import { PART_NAMES, test } from './commands/test.js';
+import { up } from './commands/up.js';
+import { FleetError } from './errors.js';
+import { SERVICE_NAMES } from './fleet/services.js';
+import { DATA_DIR, ROOT } from './paths.js';
+import { abortCommands } from './processes/run.js';
+
+const VARIABLES = `
+Variables:
+  DATABASE_URL, REDIS_URL, NATS_URL   servers to use instead of private ones
+  FLEET_PORT                          first port to try for the API, by default 8080
+  FLEET_DATA_DIR                      the data folder, by default .data; another folder is another fleet
+  FLEET_TOOLS_DIR                     the folder of fetched server programs
+  FLEET_POSTGRES_FROM=npm             use the PostgreSQL of npm although one is installed
+Other variables are passed to the services: see .env.example`;
+
+/** Runs `./fleet <arguments>` and sets the exit code. */
+export async function main(args: readonly string[]): Promise<void> {
+  process.on('exit', abortCommands);
+  const end = args.indexOf('--') < 0 ? args.length : args.indexOf('--');
+  try {
+    const program = createProgram(args.slice(end + 1));
+    await program.parseAsync(end === 0 ? ['help'] : args.slice(0, end), { from: 'user' });
+  } catch (error) {
+    console.error(`fleet: ${describeError(error)}`);
+    process.exitCode = 1;
+  }
+}
+
+/** @param passedOn  the arguments after `--` */
+function createProgram(passedOn: readonly string[]): Command {
+  const { version } = JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as { version: string };
+  const program = new Command('./fleet')
+    .description('Runs and tests the RMM backend on this machine.')
+    .version(version)
+    .helpOption('-h, --help', 'show the options of a command')
+    .addHelpText('after', VARIABLES)
+    .configureOutput({ outputError: (text, write) => write(oneLine(text)) });
+  const command = (usage: string, description: string) =>
+    program.command(usage).description(description).allowExcessArguments(false).copyInheritedSettings(program);
+
+  command('up', 'install, build, start the stores and all services')
+    .option('-d, --detach', 'return when the fleet is ready and leave it running')
+    .option('--local-receivers', 'allow webhooks to addresses of this machine')
+    .option('--replicas <service=n,...>', 'run several instances of a service', parseReplicas)
+    .action(exitCodeOf(up));
+  command('down', 'stop everything').action(exitCodeOf(down));
+  command('status', 'show what runs and where; exit code 3 unless everything is ready')
+    .option('--json', 'print JSON')
+    .action(exitCodeOf(status));
+  command('logs [service]', 'show the end of the logs')
+    .option('-f, --follow', 'go on with new lines')
+    .addOption(new Option('-n, --lines <n>', 'lines of each log').argParser(parseInteger(1)).default(40))
+    .action(exitCodeOf(logs));
+  command('restart <service>', 'build what changed and restart a service').action(exitCodeOf(restart));
+  command('reset', 'remove all data of the fleet').option('-y, --yes', 'do not ask').action(exitCodeOf(reset));
+  command('env', 'print the addresses as shell variables').action(exitCodeOf(env));
+  command('seed', 'fill the running fleet with a demo').action(exitCodeOf(seed));
+  command('mailbox [address]', 'show the mails and SMS that would have been sent').action(exitCodeOf(mailbox));
+  command('receiver', 'run a webhook receiver that prints and verifies requests')
+    .addOption(new Option('--port <n>', 'port of 127.0.0.1').argParser(parseInteger(1, 65_535)).default(9377))
+    .option('--secret <secret>', 'verify signatures with this secret')
+    .addOption(new Option('--fail <n>', 'respond 503 to the first n requests').argParser(parseInteger(0)).default(0))
+    .addOption(new Option('--count <n>', 'end after n requests').argParser(parseInteger(1)))
+    .option('--body', 'print the bodies')
+    .action(exitCodeOf(receiver));
+  command('totp <secret>', 'print the code of an authenticator app')
+    .option('--next', 'print the code of the next half minute')
+    .action(
+      exitCodeOf(async (secret: string, { next }: { next?: boolean }) =>
+        console.log(await totpCode(secret, next ? 1 : 0)),
+      ),
+    );
+  command('emit <event-type>', 'publish an event as another RMM service would')
+    .requiredOption('--org <id>', 'the organization')
+    .option('--data <json>', 'the data of the event', '{}')
+    .action(exitCodeOf(emit));
+  command('replay <service>', 'process the dead-lettered messages of a service again')
+    .option('--consumer <name>', 'only those of one consumer')
+    .action(exitCodeOf(replay));
+  command('rotate-signing-key', 'sign access tokens with a new key; sessions stay valid').action(
+    exitCodeOf(rotateSigningKey),
+  );
+  command('test [part-or-project...]', `run ${PART_NAMES.join(' ')}, or the specs of an app or lib`)
+    .usage('[part-or-project...] [-- jest arguments]')
+    .action(exitCodeOf((names: string[]) => test(names, passedOn)));
+  command('bench <name>', `run a benchmark: ${benchmarkNames().join(', ')}`)
+    .option('--quick', 'measure for a few seconds only')
+    .option('--json', 'print JSON')
+    .action(exitCodeOf(bench));
+  program.command('stores', { hidden: true }).action(exitCodeOf(stores));
+  return program;
+}
+
+/** Sets the exit code that a command returns; 0 when it returns none. */
+function exitCodeOf<A extends unknown[]>(run: (...args: A) => Promise<number | void> | number | void) {
+  return async (...args: A): Promise<void> => {
+    process.exitCode = (await run(...args)) ?? 0;
+  };
+}
+
+/** `error: unknown option '--x'` and commander's suggestion on one line. */
+function oneLine(text: string): string {
+  const message = text
+    .replace(/^error: /, '')
+    .trim()
+    .replaceAll('\n', ' ')
+    .replace(/\.$/, '');
+  return `fleet: ${message}. See: ./fleet --help\n`;
+}
+
+function parseInteger(minimum: number, maximum = Infinity): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (Number.isInteger(value) && value >= minimum && value <= maximum) return value;
+    const range = maximum === Infinity ? `from ${minimum}` : `from ${minimum} to ${maximum}`;
+    throw new InvalidArgumentError(`It must be a whole number ${range}`);
+  };
+}
+
+function parseReplicas(text: string, previous: Record<string, number> = {}): Record<string, number> {
+  const entries = text.split(',').map((entry) => {
+    const [, service = '', count] = /^([a-z-]+)=([1-9]\d?)$/.exec(entry) ?? [];
+    if ((SERVICE_NAMES as readonly string[]).includes(service)) return [service, Number(count)] as const;
+    throw new InvalidArgumentError(`It must be <service>=<number from 1>; services: ${SERVICE_NAMES.join(', ')}`);
+  });
+  return { ...previous, ...Object.fromEntries(entries) };
+}
+
+const REASONS: Record<string, string> = {
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  ENOTDIR: 'it is not a folder',
+  ENOENT: 'it cannot be created',
+};
+
+/** Returns the text of a known problem, the stack of a defect. */
+function describeError(error: unknown): string {
+  if (error instanceof FleetError || error instanceof ExecaError) return error.message;
+  const { code = '', path: file, stack } = error as NodeJS.ErrnoException;
+  const reason = REASONS[code];
+  if (!reason || !file?.startsWith(DATA_DIR)) return stack ?? String(error);
+  const hint = reason === 'permission denied' ? 'Run ./fleet as the user it belongs to, or set' : 'Set';
+  return `Cannot use ${file}: ${reason}. ${hint} FLEET_DATA_DIR to another folder.`;
+}

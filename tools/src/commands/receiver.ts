@@ -1,0 +1,58 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { dim } from '../console.js';
+import { serve } from '../edge/listen.js';
+import { FleetError } from '../errors.js';
+
+export interface ReceiverOptions {
+  port: number;
+  secret?: string;
+  fail: number;
+  count?: number;
+  body?: boolean;
+}
+
+/** Runs a webhook receiver that prints what arrives, and verifies it when it knows the secret. */
+export async function receiver({ port, secret, fail, count, body: printBody }: ReceiverOptions): Promise<void> {
+  const attempts = new Map<string, number>();
+  let received = 0;
+  let finish = () => {};
+  const finished = new Promise<void>((resolve) => (finish = resolve));
+  const { server } = await serve(port, (request, response) => {
+    void text(request).then((body) => {
+      received += 1;
+      const { headers } = request;
+      const delivery = String(headers['x-service-delivery-id'] ?? received);
+      const attempt = (attempts.get(delivery) ?? 0) + 1;
+      attempts.set(delivery, attempt);
+      const status = received <= fail ? 503 : 200;
+      const isLast = received === count;
+      response.writeHead(status, { 'content-type': 'text/plain' }).end('received', () => isLast && finish());
+      const type = String(headers['x-service-event-type'] ?? 'request');
+      console.log(
+        `${type}  attempt ${attempt}  signature ${checkSignature(headers, body, secret)}  answered ${status}`,
+      );
+      if (printBody) console.log(dim(body));
+    });
+  }).catch(() => {
+    throw new FleetError(`Port ${port} is taken. Choose another with --port, and use it in the URL of the webhook.`);
+  });
+  console.log(dim(`listening at http://127.0.0.1:${port}/ ; the fleet must run with --local-receivers`));
+  await finished;
+  server.close().closeIdleConnections();
+}
+
+/** Verifies the HMAC of the timestamp header, a dot and the body. After a rotation the old secret signs, too, for a while. */
+function checkSignature(headers: IncomingHttpHeaders, body: string, secret: string | undefined): string {
+  if (!headers['x-service-signature']) return 'absent';
+  if (!secret) return 'not checked';
+  const signed = `${String(headers['x-service-signature-timestamp'])}.${body}`;
+  const expected = Buffer.from(`sha256=${createHmac('sha256', secret).update(signed).digest('hex')}`);
+  const matches = (name: string) => {
+    const given = Buffer.from(String(headers[name] ?? ''));
+    return given.length === expected.length && timingSafeEqual(given, expected);
+  };
+  if (matches('x-service-signature')) return 'good';
+  return matches('x-service-signature-previous') ? 'good (previous secret)' : 'BAD';
+}

@@ -1,0 +1,25 @@
+const colors = process.stdout.isTTY && !process.env['NO_COLOR'];
+const paint = (code: number) => (text: string) => (colors ? `\x1b[${code}m${text}\x1b[0m` : text);
+
+export const dim = paint(2);
+export const bold = paint(1);
+export const green = paint(32);
+export const red = paint(31);
+
+/** Returns the seconds since this process started, with one decimal. */
+export const secondsSinceStart = (): string => (performance.now() / 1_000).toFixed(1);
+
+/** Prints one line of progress with the seconds since the start. */
+export const say = (line: string): void => console.log(`${dim(`${secondsSinceStart().padStart(5)} s`)}  ${line}`);
+
+/** Runs a step; prints its name after a second and once more at the end. Quick steps print nothing. */
+export async function step<T>(name: string, work: Promise<T>, print = say): Promise<T> {
+  let isSlow = false;
+  const timer = setTimeout(() => {
+    isSlow = true;
+    print(`${name} ...`);
+  }, 1_000);
+  const result = await work.finally(() => clearTimeout(timer));
+  if (isSlow) print(`${name} ${green('done')}`);
+  return result;
+}

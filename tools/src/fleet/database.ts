@@ -1,0 +1,68 @@
+import { withPostgres } from '../stores/clients.js';
+import { SERVICES, type ServiceName } from './services.js';
+
+const DATABASE = 'rmm_fleet';
+
+/** The logins of a service: owner for migrations, service, and worker for work across tenants. */
+const LOGINS = SERVICES.flatMap(({ name, schema }) => [
+  { service: name, schema, role: 'owner', login: `rmm_${schema}_owner` },
+  { service: name, schema, role: 'service', login: `rmm_${schema}` },
+  { service: name, schema, role: 'worker', login: `rmm_${schema}_worker` },
+]);
+
+export interface FleetDatabase {
+  /** The address with the login of the administrator. */
+  url: string;
+  urlsOf: (service: ServiceName) => { owner: string; service: string; worker: string };
+}
+
+/**
+ * Creates the database, the logins and the schemas that are missing, and sets the passwords.
+ * @param adminUrl  a login that may create databases and roles
+ * @param passwords  by `<schema>.<role>`
+ */
+export async function prepareDatabase(adminUrl: string, passwords: Record<string, string>): Promise<FleetDatabase> {
+  await withPostgres(adminUrl, async (client) => {
+    const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [DATABASE]);
+    if (!rowCount) await client.query(`CREATE DATABASE ${DATABASE} ENCODING 'UTF8' TEMPLATE template0`);
+    const { rows } = await client.query<{ rolname: string }>('SELECT rolname FROM pg_roles');
+    const statements = LOGINS.map(({ login, schema, role }) => {
+      const verb = rows.some(({ rolname }) => rolname === login) ? 'ALTER' : 'CREATE';
+      const rights = 'LOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE';
+      return `${verb} ROLE ${login} WITH ${rights} PASSWORD '${passwords[`${schema}.${role}`]}'`;
+    });
+    await client.query(statements.join(';\n'));
+  });
+  const urlFor = (login?: string, password?: string): string => {
+    const url = Object.assign(new URL(adminUrl), { pathname: `/${DATABASE}` });
+    return String(login ? Object.assign(url, { username: login, password }) : url);
+  };
+  await withPostgres(urlFor(), (client) => client.query(schemaStatements().join(';\n')));
+  const urlsOf = (name: ServiceName) => {
+    const own = LOGINS.filter(({ service }) => service === name);
+    const urls = own.map(({ schema, role, login }) => [role, urlFor(login, passwords[`${schema}.${role}`])]);
+    return Object.fromEntries(urls) as ReturnType<FleetDatabase['urlsOf']>;
+  };
+  return { url: urlFor(), urlsOf };
+}
+
+function schemaStatements(): string[] {
+  return [
+    'REVOKE CREATE ON SCHEMA public FROM public',
+    `REVOKE CONNECT ON DATABASE ${DATABASE} FROM public`,
+    ...LOGINS.map(({ login }) => `GRANT CONNECT ON DATABASE ${DATABASE} TO ${login}`),
+    ...SERVICES.flatMap(({ schema }) => [
+      `GRANT rmm_${schema}_owner TO current_user`, // only a superuser may transfer a schema to a role it is not in
+      `CREATE SCHEMA IF NOT EXISTS ${schema} AUTHORIZATION rmm_${schema}_owner`,
+      `GRANT USAGE ON SCHEMA ${schema} TO rmm_${schema}, rmm_${schema}_worker`,
+    ]),
+  ];
+}
+
+/** Drops the database and the logins of the fleet. */
+export async function dropDatabase(adminUrl: string): Promise<void> {
+  await withPostgres(adminUrl, async (client) => {
+    await client.query(`DROP DATABASE IF EXISTS ${DATABASE} WITH (FORCE)`);
+    for (const { login } of LOGINS) await client.query(`DROP ROLE IF EXISTS ${login}`);
+  });
+}

@@ -1,0 +1,149 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { say, step } from '../console.js';
+import { startEdge } from '../edge/edge.js';
+import { FleetError } from '../errors.js';
+import { startMailbox } from '../mailbox/mailbox.js';
+import { ensureDir, FLEET_DIR, LOCAL_RECEIVERS_FILE, LOCK_FILE, LOG_DIR, MAILBOX_DIR, ROOT } from '../paths.js';
+import { ProcessGroup } from '../processes/process-group.js';
+import { isAlive, startTimeOf, stopAll } from '../processes/process-record.js';
+import { build, run, settleAll } from '../processes/run.js';
+import type { Supervision } from '../processes/supervised-process.js';
+import { openStores, type Stores } from '../stores/stores.js';
+import { prepareDatabase } from './database.js';
+import { startLogRotation } from './logs.js';
+import { type FleetSecrets, loadSecrets } from './secrets.js';
+import { environmentOf, natsUsers } from './service-environment.js';
+import { createInstances, describeServices, type ServiceInstance } from './service-instances.js';
+import { hasReplacedApps } from './services.js';
+import { EMPTY_STATE, type FleetState, type FleetSummary, hasLock, readState, takeLock, writeState } from './state.js';
+
+/** Starts everything of one fleet in order, and stops it in the opposite order. */
+export class Launcher {
+  private readonly state: FleetState = { ...EMPTY_STATE, phase: 'starting' };
+  private group?: ProcessGroup;
+  private instances: ServiceInstance[] = [];
+  private readonly servers: { close(): Promise<void> }[] = [];
+  private closing: Promise<void> | null = null;
+
+  constructor(private readonly options: { replicas: Partial<Record<string, number>>; localReceivers: boolean }) {}
+
+  get isClosing(): boolean {
+    return this.closing !== null;
+  }
+
+  async start(): Promise<FleetSummary> {
+    const requestedPort = readPort();
+    takeLock();
+    const previous = readState();
+    this.state.ports = previous.ports;
+    await stopOrphans(previous);
+    ensureDir(MAILBOX_DIR, 0o700);
+    startLogRotation();
+    allowLocalReceivers(this.options.localReceivers);
+    const secrets = loadSecrets();
+    this.group = new ProcessGroup();
+    const supervision: Supervision = { group: this.group, say, onChange: () => this.save() };
+    this.save();
+
+    const compiled = hasReplacedApps ? Promise.resolve() : build();
+    const [stores] = await settleAll(this.openStores(supervision, secrets), compiled);
+    const database = await prepareDatabase(stores.postgres.url, secrets.database);
+    const { ports } = this.state;
+    this.instances = await createInstances(supervision, this.options.replicas, ports, (service) => {
+      const portOf = (name: string) => ports[name] ?? 0;
+      return environmentOf(service, { secrets, stores, database, edgePort: portOf('edge'), portOf });
+    });
+    const edge = await startEdge({ instances: this.instances, port: requestedPort ?? ports['edge'] ?? 8080 });
+    const mailbox = await startMailbox({ dir: MAILBOX_DIR, port: ports['mailbox'] ?? 8025 });
+    this.servers.push(edge, mailbox);
+    Object.assign(ports, { edge: edge.port, mailbox: mailbox.port });
+    this.save();
+    // Services wait for the streams, so both are started together.
+    const starting = [createStreams(stores.nats.url), ...this.instances.map((instance) => instance.start())];
+    await step('services', settleAll(...starting));
+
+    this.state.phase = 'ready';
+    this.state.summary = {
+      baseUrl: edge.url,
+      docsUrl: `${edge.url}/docs`,
+      mailboxUrl: mailbox.url,
+      databaseUrl: database.url,
+      redisUrl: stores.redis.url,
+      natsUrl: stores.nats.url,
+      natsAdminUrl: stores.nats.url,
+      admin: { email: secrets.adminEmail, password: secrets.adminPassword },
+      localReceivers: this.options.localReceivers,
+      logs: path.relative(process.cwd(), LOG_DIR),
+    };
+    this.save();
+    return this.state.summary;
+  }
+
+  /** Stops everything, services before stores. A second call waits for the first. */
+  close(): Promise<void> {
+    this.closing ??= this.stopEverything();
+    return this.closing;
+  }
+
+  private async openStores(supervision: Supervision, secrets: FleetSecrets): Promise<Stores> {
+    const context = { ...supervision, dir: FLEET_DIR, ports: this.state.ports, isThrowaway: false };
+    const stores = await openStores(context, natsUsers(secrets));
+    for (const [name, { title, version, from, isPrivate, url }] of Object.entries(stores)) {
+      say(`${title} ${version} (${from})`);
+      if (!isPrivate) this.state.externalStores[name] = url;
+    }
+    return stores;
+  }
+
+  private save(): void {
+    if (this.closing) return;
+    if (this.state.summary) this.state.summary.localReceivers = fs.existsSync(LOCAL_RECEIVERS_FILE);
+    writeState({
+      ...this.state,
+      launcher: { pid: process.pid, start: startTimeOf(process.pid) ?? '' },
+      records: this.group?.records ?? [],
+      services: describeServices(this.instances),
+    });
+  }
+
+  private async stopEverything(): Promise<void> {
+    await Promise.all(this.instances.map((instance) => instance.stop()));
+    await Promise.all(this.servers.map((server) => server.close()));
+    await this.group?.release();
+    if (!hasLock()) return; // another launcher runs: the state is its own
+    const { ports, externalStores } = this.state;
+    writeState({ ...EMPTY_STATE, ports, externalStores });
+    fs.rmSync(LOCK_FILE);
+  }
+}
+
+/** Sets what the next start of a service reads: whether webhooks may be sent to this machine. */
+export function allowLocalReceivers(isAllowed: boolean): void {
+  if (isAllowed) fs.writeFileSync(LOCAL_RECEIVERS_FILE, '');
+  else fs.rmSync(LOCAL_RECEIVERS_FILE, { force: true });
+}
+
+/** Stops the processes of a launcher that was killed together with its watchdog. */
+async function stopOrphans({ records }: FleetState): Promise<void> {
+  const orphans = records.filter(isAlive);
+  if (!orphans.length) return;
+  say(`stopping processes of an earlier run: ${orphans.map(({ name }) => name.replace('store:', '')).join(', ')}`);
+  await stopAll(orphans);
+}
+
+/** Creates the JetStream streams with the one login that may. */
+async function createStreams(natsAdminUrl: string): Promise<void> {
+  const script = path.join(ROOT, 'libs/messaging/dist/setup-streams.js');
+  if (hasReplacedApps && !fs.existsSync(script)) return;
+  await run(process.execPath, [script], { env: { NATS_ADMIN_URL: natsAdminUrl }, timeout: 30_000 });
+}
+
+/** Returns the port of the API the user asked for, or null. */
+function readPort(): number | null {
+  const text = process.env['FLEET_PORT'];
+  if (!text) return null;
+  const port = Number(text);
+  if (Number.isInteger(port) && port >= 1 && port <= 65_535) return port;
+  throw new FleetError(`FLEET_PORT must be a port number, got "${text}"`);
+}

