@@ -7,6 +7,7 @@ import { AttemptLogModule } from './attempt-log/attempt-log.module.js';
 import type { WebhookDispatcherConfig } from './config.js';
 import { DeliveriesModule } from './deliveries/deliveries.module.js';
 import { DispatcherLifecycle } from './dispatcher.lifecycle.js';
+import { ENTITIES } from './entities.js';
 import { IntakeModule } from './intake/intake.module.js';
 import { MIGRATIONS } from './migrations/migrations.js';
 import { PlatformModule } from './platform.module.js';
@@ -19,8 +20,8 @@ import { WebhooksModule } from './webhooks/webhooks.module.js';
 const SERVICE = 'webhook-dispatcher';
 
 /**
- * Planner settings of the worker's connections. Its statements look rows up by key, in sets, and are planned once per
- * connection, often while the partition of the day is empty; without these settings they would scan it later.
+ * Planner settings of the worker's connections. Its statements look rows up by key and are planned once per connection,
+ * often while the partition of the day is empty; without these settings they would scan it later.
  */
 const INDEX_SCANS_ONLY = { enable_seqscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off', jit: 'off' };
 
@@ -34,14 +35,14 @@ export class AppModule {
         PersistenceModule.forRoot({
           config,
           schema: 'webhook_dispatcher',
-          entities: [],
+          entities: ENTITIES,
           migrations: MIGRATIONS,
           workerSettings: INDEX_SCANS_ONLY,
         }),
         MessagingModule.forRoot({ config, service: SERVICE }),
         AccessModule.forRoot({ config, service: SERVICE }),
         PlatformModule.forRoot(config),
-        // Routes are matched in this order: `webhooks/dead-letters` and `webhooks/queues` before `webhooks/:id`.
+        // In this order, so that `webhooks/dead-letters` and `webhooks/queues` are matched before `webhooks/:id`.
         DeliveriesModule,
         QueuesModule,
         WebhooksModule,

@@ -1,7 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import type { INestApplication } from '@nestjs/common';
 import { eventually } from '@rmm/testing-services';
-import { createWebhook, DispatcherTestCluster, organizationCaller, type Organization } from '../test/dispatcher-test-cluster.js';
+import {
+  createWebhook,
+  DispatcherTestCluster,
+  organizationCaller,
+  type Organization,
+} from '../test/dispatcher-test-cluster.js';
 import { isSignedWith, FakeReceiver } from '../test/fake-receiver.js';
 import type { UpdateWebhookDto } from './webhooks/dto/update-webhook.dto.js';
 import type { WebhookDto } from './webhooks/dto/webhook.dto.js';

@@ -16,11 +16,11 @@ import { ShardOwnershipService } from './sending/shards/shard-ownership.service.
 import { SweeperService } from './sending/sweeper.service.js';
 import { SubscriptionFeedConsumer } from './subscriptions/subscription-feed.consumer.js';
 
-/** The part of the grace time that attempts in flight may use; the rest is for writing and handing back. */
+/** The share of the grace period that attempts in flight may use; the rest is for outcomes and lease releases. */
 const DRAIN_SHARE = 0.6;
 const CLOSE_MS = 1_000;
 
-/** Starts and stops the parts in the order that loses nothing. */
+/** Starts and stops the parts in the order that loses nothing; it depends on every part that is started. */
 @Injectable()
 export class DispatcherLifecycle implements OnApplicationBootstrap, OnModuleDestroy {
   private isRunning = false;
@@ -44,24 +44,27 @@ export class DispatcherLifecycle implements OnApplicationBootstrap, OnModuleDest
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {
-    await this.retention.start();
+    await this.retention.apply();
     await this.feed.start();
     await this.lease.start({
-      lost: () => {
-        this.shards.forget();
+      onExpired: () => {
+        this.shards.dropAll();
         this.sender.dropQueued();
       },
-      renewed: () => {
+      onRenewed: () => {
         this.shards.refresh();
         this.sender.resume();
       },
     });
     this.retries.start();
-    this.replicas.listen({ shardsChanged: () => this.shards.refresh(), due: () => this.sweeper.wakeForAll() });
+    this.replicas.subscribe({
+      onShardsChanged: () => this.shards.refresh(),
+      onDeliveriesDue: () => this.sweeper.wakeForAll(),
+    });
     await this.shards.start({
-      taken: () => this.sweeper.wakeForAll(),
-      leave: (shards) => this.sender.leave(shards),
-      inFlight: (shard) => this.sender.inFlight(shard),
+      onAcquired: () => this.sweeper.wakeForAll(),
+      releaseDeliveries: (shards) => this.sender.releaseShards(shards),
+      countInFlight: (shard) => this.sender.countInFlight(shard),
     });
     this.pace.start();
     this.sweeper.start();
@@ -70,27 +73,27 @@ export class DispatcherLifecycle implements OnApplicationBootstrap, OnModuleDest
     this.isRunning = true;
   }
 
-  /** Database, Redis and NATS are still there: nothing new is taken, what is in flight ends, the rest is handed back. */
+  /** Runs while database, Redis and NATS are connected: stops intake, drains attempts in flight, releases the rest. */
   async onModuleDestroy(): Promise<void> {
     if (!this.isRunning) return;
     this.isRunning = false;
     this.pace.stop();
     const drainMs = this.fleet.shutdownGraceSeconds * 1_000 * DRAIN_SHARE;
-    await this.lease.leave().catch(() => undefined); // the others then wait for the release
+    await this.lease.announceShutdown().catch(() => undefined); // without it the others wait for the release
     const drained = this.sender.stop(drainMs);
-    // All at once: a batch that waits for room in the sender must not keep the sender from stopping.
+    // Concurrently, since a batch that waits for room in the sender resolves only when the sender stops.
     await Promise.all([
       drained,
       this.shards.stop(drained),
       this.intake.stop(),
-      this.retries.stopTaking(),
+      this.retries.stopProcessing(),
       this.sweeper.stop(),
       this.backlog.stop(),
     ]);
     await this.outcomes.flush();
     await this.leaseReleases.flush();
-    await this.lease.release(this.shards.busy());
-    this.replicas.shardsChanged();
+    await this.lease.release(this.shards.listBusy());
+    this.replicas.publishShardsChanged();
     await this.retries.close();
     await Promise.race([this.outbound.close(), sleep(CLOSE_MS, undefined, { ref: false })]);
   }

@@ -102,14 +102,14 @@ export class FakeIdentity implements AccessSource, VerificationKeys {
       { provide: VERIFICATION_KEYS, useValue: this },
       // Only the organizations in the directory exist.
       { provide: ORGANIZATION_SOURCE, useValue: { get: () => Promise.resolve([]) } },
-      HeartbeatPublisher,
+      StartHeartbeat,
     ];
     return { module: FakeIdentityModule, providers, exports: providers };
   }
 }
 
 @Injectable()
-class HeartbeatPublisher implements OnApplicationBootstrap {
+class StartHeartbeat implements OnApplicationBootstrap {
   constructor(private readonly broadcasts: Broadcasts) {}
 
   onApplicationBootstrap(): void {

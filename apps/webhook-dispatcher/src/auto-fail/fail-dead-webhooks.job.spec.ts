@@ -1,7 +1,12 @@
 import type { INestApplication } from '@nestjs/common';
 import type { MailSendRequest } from '@rmm/contracts';
 import { eventually } from '@rmm/testing-services';
-import { createWebhook, DispatcherTestCluster, organizationCaller, type Organization } from '../../test/dispatcher-test-cluster.js';
+import {
+  createWebhook,
+  DispatcherTestCluster,
+  organizationCaller,
+  type Organization,
+} from '../../test/dispatcher-test-cluster.js';
 import { FakeReceiver } from '../../test/fake-receiver.js';
 import { WebhooksService } from '../webhooks/webhooks.service.js';
 import { FailDeadWebhooksJob } from './fail-dead-webhooks.job.js';
@@ -43,10 +48,10 @@ describe('failing webhooks by themselves', () => {
     )[0]?.at;
   const oneRetry = (id: string) => cluster.setRetryPolicy(id, { maxRetries: 1, initialDelayMs: 50 });
   const age = (id: string, hours: number) =>
-    cluster.rows(`update webhook_counter set failing_since = now() - make_interval(hours => $2) where webhook_id = $1`, [
-      id,
-      hours,
-    ]);
+    cluster.rows(
+      `update webhook_counter set failing_since = now() - make_interval(hours => $2) where webhook_id = $1`,
+      [id, hours],
+    );
   const failed = (id: string) =>
     eventually(async () => expect(await cluster.deliveries(id)).toMatchObject([{ status: 'failed' }]));
 
@@ -74,7 +79,9 @@ describe('failing webhooks by themselves', () => {
     await app.get(FailDeadWebhooksJob).run();
     expect(await status(webhook.id)).toBe('active');
     await age(webhook.id, 121);
-    await Promise.all(apps.flatMap((replica) => [replica.get(FailDeadWebhooksJob).run(), replica.get(FailDeadWebhooksJob).run()]));
+    await Promise.all(
+      apps.flatMap((replica) => [replica.get(FailDeadWebhooksJob).run(), replica.get(FailDeadWebhooksJob).run()]),
+    );
     expect(await status(webhook.id)).toBe('failed');
     const rows = await eventually(() =>
       cluster.findAuditEntries(webhook.id).then((all) => {

@@ -3,24 +3,25 @@ import { IDENTITY_MAIL_SEND } from '@rmm/contracts';
 import { type AuditedCaller, AuditTrail, Outbox, RpcClient } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
 import { Job, Logger } from '@rmm/service-kit';
-import { webhookChanged } from '../webhooks/webhook-changed.js';
+import { DispatcherConfig } from '../config.js';
+import { webhookChanged, webhookResource } from '../webhooks/webhook.mapper.js';
 import { AutoFailRepository, type DueMail } from './auto-fail.repository.js';
 
 const JOB = { name: 'fail-dead-webhooks', everyMs: 60_000 };
-const THE_SERVICE: AuditedCaller = {
+const SYSTEM: AuditedCaller = {
   actor: { type: 'system', id: null },
   tenant: { partnerId: null, orgId: null },
 };
 
 /**
- * Sets webhooks to `failed` whose receivers have accepted nothing for days, or answered 410 to the last attempt of a
- * delivery, and has those told who can do something about it.
- * @see CONTRACT.md 4.9
+ * Sets webhooks to `failed` whose receivers have accepted nothing for days, or responded 410 to the last attempt of a
+ * delivery, and mails the users who can change them.
+ * @see docs/reference/webhooks.md
  */
 @Injectable()
 export class FailDeadWebhooksJob implements OnModuleDestroy {
-  private asked: Promise<void> = Promise.resolve();
-  private isAsked = false;
+  private scheduled: Promise<void> = Promise.resolve();
+  private isScheduled = false;
 
   constructor(
     private readonly repository: AutoFailRepository,
@@ -28,49 +29,45 @@ export class FailDeadWebhooksJob implements OnModuleDestroy {
     private readonly audit: AuditTrail,
     private readonly outbox: Outbox,
     private readonly rpc: RpcClient,
+    private readonly config: DispatcherConfig,
     private readonly logger: Logger,
   ) {}
 
   async onModuleDestroy(): Promise<void> {
-    await this.asked;
+    await this.scheduled;
   }
 
   @Job(JOB)
   async run(): Promise<void> {
-    await this.fail();
-    for (const mail of await this.repository.dueMails()) await this.tell(mail);
+    await this.failWebhooks();
+    for (const mail of await this.repository.listDueMails()) await this.sendMail(mail);
   }
 
-  /** A delivery has ended on 410: no need to wait for the next turn. */
-  gone(): void {
-    if (this.isAsked) return;
-    this.isAsked = true;
-    this.asked = this.asked.then(() => {
-      this.isAsked = false;
+  /** Schedules a run before the next interval, since a delivery ended with a 410. */
+  scheduleCheck(): void {
+    if (this.isScheduled) return;
+    this.isScheduled = true;
+    this.scheduled = this.scheduled.then(() => {
+      this.isScheduled = false;
       return this.run().catch((err: unknown) =>
         this.logger.warn({ err, job: JOB.name }, 'job failed; it is tried again at its next interval'),
       );
     });
   }
 
-  private async fail(): Promise<void> {
+  private async failWebhooks(): Promise<void> {
     await this.worker.transaction(async (tx) => {
-      for (const webhook of await this.repository.fail(tx)) {
-        const { id, name, orgId, partnerId, failingSince, isGone } = webhook;
-        await this.audit.record(
-          tx,
-          THE_SERVICE,
-          'webhook.auto_failed',
-          { type: 'webhook', id, name, orgId, partnerId },
-          { reason: isGone ? 'gone' : 'failing', failingSince: failingSince.toISOString() },
-        );
+      for (const webhook of await this.repository.failDeadWebhooks(tx, this.config.autoFailAfterHours)) {
+        const { failingSince, isGone } = webhook;
+        const details = { reason: isGone ? 'gone' : 'failing', failingSince: failingSince.toISOString() };
+        await this.audit.record(tx, SYSTEM, 'webhook.auto_failed', webhookResource(webhook), details);
         await this.outbox.publish(tx, webhookChanged(webhook));
       }
     });
   }
 
-  /** Identity takes a mail once, however often it is asked. */
-  private async tell(mail: DueMail): Promise<void> {
+  /** Identity sends a mail once per idempotency key, so a repeated request does no harm. */
+  private async sendMail(mail: DueMail): Promise<void> {
     const { id, partnerId, orgId, name, organizationName, failingSince, failedAt } = mail;
     await this.rpc.call(IDENTITY_MAIL_SEND, {
       idempotencyKey: `webhook-failed:${id}:${failedAt.toISOString()}`,

@@ -2,43 +2,38 @@ import { Injectable } from '@nestjs/common';
 import { jobContext } from '@rmm/messaging';
 import { Logger, RedisConnections } from '@rmm/service-kit';
 import { Queue } from 'bullmq';
-import { DispatcherConfig } from '../config.js';
 import type { LeasedDelivery } from '../sending/leased-delivery.js';
-import { countsOf, type JobCounts, producerOptions, withinQueueTimeout } from './queue-options.js';
+import { countJobsOf, type JobCounts, producerOptions, withinQueueTimeout } from './queue-options.js';
 
 export const DEAD_LETTER_QUEUE = 'webhook-dead-letters';
 
-const CLEAN_EVERY_MS = 3_600_000;
 const CLEAN_JOBS = 100_000;
-const REMOVE_AT_ONCE = 200;
+const REMOVE_CHUNK = 200;
 
 /**
- * The dead letters as an operator sees them in Redis: a job per delivery that used up its retries, ids alone. No
- * worker takes them. The table `dead_letter` is the record; what is missing here while Redis is away is there.
+ * Shows dead letters to operators as jobs that contain ids alone; no worker processes them. The table `dead_letter` is
+ * the truth: jobs may be missing after Redis was unavailable.
  */
 @Injectable()
 export class DeadLetterQueueService {
   private queue: Queue | undefined;
-  private cleaning: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly redis: RedisConnections,
-    private readonly config: DispatcherConfig,
     private readonly logger: Logger,
   ) {}
 
   start(): void {
     this.queue = new Queue(DEAD_LETTER_QUEUE, producerOptions(this.redis, DEAD_LETTER_QUEUE));
     this.queue.on('error', () => undefined);
-    this.cleaning = setInterval(() => void this.clean(), CLEAN_EVERY_MS).unref();
-    void this.clean();
   }
 
-  /** Null while Redis is away. */
-  counts(): Promise<JobCounts | null> {
-    return countsOf(this.queue);
+  /** Returns null while Redis is unavailable. */
+  countJobs(): Promise<JobCounts | null> {
+    return countJobsOf(this.queue);
   }
 
+  /** Adds a job for each delivery; never rejects. */
   async add(deliveries: readonly LeasedDelivery[]): Promise<void> {
     const queue = this.queue;
     if (!queue || deliveries.length === 0) return;
@@ -50,32 +45,36 @@ export class DeadLetterQueueService {
     try {
       await withinQueueTimeout(queue.addBulk(jobs));
     } catch (err) {
-      this.logger.warn({ err, deliveries: deliveries.length }, 'Dead letters stand in the table only: no queue');
+      this.logger.warn(
+        { err, deliveries: deliveries.length },
+        'dead-letter enqueue failed; rows remain in dead_letter',
+      );
     }
   }
 
-  /** After their rows. A job that is not there, or Redis away, changes nothing. */
+  /** Removes the jobs of deleted dead letters; never rejects. */
   async remove(deliveryIds: readonly string[]): Promise<void> {
     const queue = this.queue;
     if (!queue) return;
     try {
-      for (let i = 0; i < deliveryIds.length; i += REMOVE_AT_ONCE) {
-        const some = deliveryIds.slice(i, i + REMOVE_AT_ONCE);
-        await withinQueueTimeout(Promise.all(some.map((id) => queue.remove(id))));
+      for (let i = 0; i < deliveryIds.length; i += REMOVE_CHUNK) {
+        const chunk = deliveryIds.slice(i, i + REMOVE_CHUNK);
+        await withinQueueTimeout(Promise.all(chunk.map((id) => queue.remove(id))));
       }
     } catch (err) {
-      this.logger.warn({ err, deliveries: deliveryIds.length }, 'Dead letters that are gone still stand in the queue');
+      this.logger.warn(
+        { err, deliveries: deliveryIds.length },
+        'dead-letter jobs were not removed; they stay in the queue until the retention ends',
+      );
     }
   }
 
-  async close(): Promise<void> {
-    clearInterval(this.cleaning);
-    await this.queue?.close().catch(() => undefined);
+  /** Removes jobs older than `olderThanMs`. */
+  async clean(olderThanMs: number): Promise<void> {
+    await this.queue?.clean(olderThanMs, CLEAN_JOBS, 'wait');
   }
 
-  /** Jobs are kept no longer than the rows they stand for. */
-  private async clean(): Promise<void> {
-    const keptMs = this.config.deliveryRetentionDays * 86_400_000;
-    await this.queue?.clean(keptMs, CLEAN_JOBS, 'wait').catch(() => undefined);
+  async close(): Promise<void> {
+    await this.queue?.close().catch(() => undefined);
   }
 }

@@ -1,35 +1,35 @@
 import type { Queue, QueueOptions } from 'bullmq';
 import type { RedisConnections } from '@rmm/service-kit';
 
-/** A command to the queue that does not answer within this counts as failed, in milliseconds. */
+/** Time limit of a command to a queue. */
 const QUEUE_TIMEOUT_MS = 2_000;
 
-/** The keys of a queue share one slot of a Redis cluster. */
+/** Returns the key prefix of a queue, whose hash tag keeps its keys in one slot of a Redis cluster. */
 export const queuePrefix = (queue: string): string => `{rmm:${queue}}`;
 
-/** For producers: while Redis is away they fail at once instead of collecting commands. */
+/** Returns the options of a producer, which fails at once while Redis is unavailable instead of buffering commands. */
 export const producerOptions = (redis: RedisConnections, queue: string): QueueOptions => ({
   prefix: queuePrefix(queue),
   connection: redis.duplicate({ enableOfflineQueue: false, maxRetriesPerRequest: 0 }),
   defaultJobOptions: { removeOnComplete: true, removeOnFail: { count: 1_000 } },
 });
 
-/** @throws when Redis has not answered in time; the command may still take effect, which does no harm */
+/** @throws when Redis does not respond in time; the command may still take effect, which does no harm */
 export async function withinQueueTimeout<T>(work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('Redis did not answer in time')), QUEUE_TIMEOUT_MS);
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('Redis did not respond in time')), QUEUE_TIMEOUT_MS);
   });
-  // The loser of the race must not become an unhandled rejection.
+  // A rejection after the time limit must not become an unhandled one.
   work.catch(() => undefined);
   try {
-    return await Promise.race([work, late]);
+    return await Promise.race([work, timeout]);
   } finally {
     clearTimeout(timer);
   }
 }
 
-/** What an operator wants to know of a queue. */
+/** The jobs of a queue by state. */
 export interface JobCounts {
   waiting: number;
   delayed: number;
@@ -37,13 +37,13 @@ export interface JobCounts {
   failed: number;
 }
 
-/** Null while Redis is away. */
-export async function countsOf(queue: Queue | undefined): Promise<JobCounts | null> {
+/** Returns null while Redis is unavailable. */
+export async function countJobsOf(queue: Queue | undefined): Promise<JobCounts | null> {
   if (!queue) return null;
   try {
     const counts = await withinQueueTimeout(queue.getJobCounts('waiting', 'delayed', 'active', 'failed'));
-    const of = (state: string) => counts[state] ?? 0;
-    return { waiting: of('waiting'), delayed: of('delayed'), active: of('active'), failed: of('failed') };
+    const { waiting = 0, delayed = 0, active = 0, failed = 0 } = counts;
+    return { waiting, delayed, active, failed };
   } catch {
     return null;
   }

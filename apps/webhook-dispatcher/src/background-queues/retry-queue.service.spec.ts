@@ -1,11 +1,11 @@
-import { chunksOf } from './retry-queue.service.js';
+import { groupIntoChunks } from './retry-queue.service.js';
 
 const AT = new Date('2026-03-01T12:00:00.000Z');
 const due = (id: string, delayMs: number) => ({ id, createdAt: AT, delayMs });
 
-describe('chunksOf', () => {
+describe('groupIntoChunks', () => {
   it('puts what falls due together into one job, as late as its latest', () => {
-    expect(chunksOf([due('a', 1_000), due('b', 2_000), due('c', 950)])).toEqual([
+    expect(groupIntoChunks([due('a', 1_000), due('b', 2_000), due('c', 950)])).toEqual([
       {
         delayMs: 1_000,
         keys: [
@@ -19,8 +19,8 @@ describe('chunksOf', () => {
 
   it('makes no job larger than 150', () => {
     const many = Array.from({ length: 301 }, (_, i) => due(`${i}`, 1_000));
-    expect(chunksOf(many).map(({ keys }) => keys.length)).toEqual([150, 150, 1]);
+    expect(groupIntoChunks(many).map(({ keys }) => keys.length)).toEqual([150, 150, 1]);
   });
 
-  it('makes none of nothing', () => expect(chunksOf([])).toEqual([]));
+  it('makes none of nothing', () => expect(groupIntoChunks([])).toEqual([]));
 });

@@ -3,20 +3,20 @@ import { jobContext, type JobContext, runJob } from '@rmm/messaging';
 import { Logger, RedisConnections } from '@rmm/service-kit';
 import { Queue, Worker } from 'bullmq';
 import type { DeliveryKey } from '../sending/claims.repository.js';
-import { countsOf, type JobCounts, producerOptions, queuePrefix, withinQueueTimeout } from './queue-options.js';
+import { countJobsOf, type JobCounts, producerOptions, queuePrefix, withinQueueTimeout } from './queue-options.js';
 
 export const RETRY_QUEUE = 'webhook-retries';
 
-/** Retries that fall due within so much of each other share a job, in milliseconds. */
+/** Retries that are due within this time of each other share a job. */
 const CHUNK_MS = 100;
-/** Deliveries of a job, at most: what is claimed at once also keeps new events waiting at once. */
+/** Limits the deliveries of a job, since new events wait while they are claimed. */
 export const CHUNK_ROWS = 150;
-/** A claim holds a connection, and there are few: those who write come first. */
+/** One, since a claim uses one of few connections, which writers need more. */
 const WORKERS = 1;
 
-/** Ids alone: what is sent is read when it is due. */
+/** Contains ids alone; the deliveries are read when they are due. */
 interface RetryJob extends JobContext {
-  /** Id and creation time, the key of the row. */
+  /** The keys of the rows. */
   deliveries: [id: string, createdAt: string][];
 }
 
@@ -25,8 +25,8 @@ export interface DueDelivery extends DeliveryKey {
 }
 
 /**
- * The timetable of retries in Redis: a job per chunk, never per delivery. PostgreSQL knows every due time as well, so
- * that a job that is lost, late or doubled changes nothing but the moment.
+ * Schedules retries in Redis, a job for each chunk of deliveries. PostgreSQL has every due time as well, so a job that
+ * is lost, late or repeated changes only when the retry starts.
  */
 @Injectable()
 export class RetryQueueService {
@@ -38,13 +38,13 @@ export class RetryQueueService {
     private readonly logger: Logger,
   ) {}
 
-  /** @param due  takes chunks whose time has come; a rejection leaves the chunk to the sweeper */
-  start(due: (keys: DeliveryKey[]) => Promise<void>): void {
+  /** @param onDue  receives chunks that are due; when it rejects, the sweeper retries them */
+  start(onDue: (keys: DeliveryKey[]) => Promise<void>): void {
     this.queue = new Queue(RETRY_QUEUE, producerOptions(this.redis, RETRY_QUEUE));
     this.worker = new Worker<RetryJob>(
       RETRY_QUEUE,
       ({ data }) =>
-        runJob(data, () => due(data.deliveries.map(([id, createdAt]) => ({ id, createdAt: new Date(createdAt) })))),
+        runJob(data, () => onDue(data.deliveries.map(([id, createdAt]) => ({ id, createdAt: new Date(createdAt) })))),
       {
         prefix: queuePrefix(RETRY_QUEUE),
         connection: this.redis.duplicate(),
@@ -53,24 +53,24 @@ export class RetryQueueService {
         removeOnFail: { count: 1_000 },
       },
     );
-    // Connection troubles are logged where the connections are made.
+    // Connection errors are logged by RedisConnections.
     this.queue.on('error', () => undefined);
     this.worker.on('error', () => undefined);
   }
 
-  /** Null while Redis is away. */
-  counts(): Promise<JobCounts | null> {
-    return countsOf(this.queue);
+  /** Returns null while Redis is unavailable. */
+  countJobs(): Promise<JobCounts | null> {
+    return countJobsOf(this.queue);
   }
 
   /**
-   * Schedules what can be scheduled; while Redis is away the sweeper is the timetable.
-   * @returns whether they stand in the queue
+   * Schedules deliveries; never rejects. While Redis is unavailable the sweeper sends them.
+   * @returns whether they were scheduled
    */
   async add(deliveries: readonly DueDelivery[]): Promise<boolean> {
     const queue = this.queue;
     if (!queue || deliveries.length === 0) return false;
-    const jobs = chunksOf(deliveries).map(({ delayMs, keys }) => ({
+    const jobs = groupIntoChunks(deliveries).map(({ delayMs, keys }) => ({
       name: 'due',
       data: { deliveries: keys, ...jobContext() },
       opts: { delay: delayMs },
@@ -79,13 +79,16 @@ export class RetryQueueService {
       await withinQueueTimeout(queue.addBulk(jobs));
       return true;
     } catch (err) {
-      this.logger.warn({ err, deliveries: deliveries.length }, 'Retries wait for the sweeper: no queue');
+      this.logger.warn(
+        { err, deliveries: deliveries.length },
+        'retry enqueue failed; the sweeper sends the retries when they are due',
+      );
       return false;
     }
   }
 
-  /** No job begins after this. */
-  async stopTaking(): Promise<void> {
+  /** Stops processing; no job starts after this. */
+  async stopProcessing(): Promise<void> {
     await this.worker?.close(true).catch(() => undefined);
   }
 
@@ -99,14 +102,14 @@ interface Chunk {
   keys: [id: string, createdAt: string][];
 }
 
-/** Deliveries that fall due together, in chunks; each chunk as late as its latest, so that all of it is due. */
-export function chunksOf(deliveries: readonly DueDelivery[]): Chunk[] {
+/** Groups deliveries that are due together; a chunk has the delay of its latest delivery, so that all of it is due. */
+export function groupIntoChunks(deliveries: readonly DueDelivery[]): Chunk[] {
   const byTime = new Map<number, DueDelivery[]>();
   for (const delivery of deliveries) {
-    const slot = Math.ceil(delivery.delayMs / CHUNK_MS);
-    const together = byTime.get(slot);
+    const bucket = Math.ceil(delivery.delayMs / CHUNK_MS);
+    const together = byTime.get(bucket);
     if (together) together.push(delivery);
-    else byTime.set(slot, [delivery]);
+    else byTime.set(bucket, [delivery]);
   }
   return [...byTime.values()].flatMap((together) => {
     const delayMs = Math.ceil(Math.max(...together.map((delivery) => delivery.delayMs)));

@@ -8,13 +8,21 @@ import { WebhooksModule } from '../webhooks/webhooks.module.js';
 import { DeliveriesController } from './deliveries.controller.js';
 import { DeliveriesRepository } from './deliveries.repository.js';
 import { DeliveriesService } from './deliveries.service.js';
+import { DeliveryRetentionRepository } from './delivery-retention.repository.js';
 import { DeliveryRetentionService } from './delivery-retention.service.js';
 
-/** Delivery history and dead letters: retrying one reads and writes both. */
+/** Deliveries and dead letters, since a retry reads and writes both. */
 @Module({
   imports: [BackgroundQueuesModule, SendingModule, WebhooksModule],
   controllers: [DeadLettersController, DeliveriesController],
-  providers: [DeadLettersRepository, DeadLettersService, DeliveriesRepository, DeliveriesService, DeliveryRetentionService],
+  providers: [
+    DeadLettersRepository,
+    DeadLettersService,
+    DeliveriesRepository,
+    DeliveriesService,
+    DeliveryRetentionRepository,
+    DeliveryRetentionService,
+  ],
   exports: [DeliveryRetentionService],
 })
 export class DeliveriesModule {}

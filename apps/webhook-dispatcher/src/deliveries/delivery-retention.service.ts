@@ -1,19 +1,20 @@
 import { Injectable } from '@nestjs/common';
-import { PartitionMaintenanceJob, WorkerDatabase } from '@rmm/persistence';
+import { PartitionMaintenanceJob } from '@rmm/persistence';
 import { DispatcherConfig } from '../config.js';
+import { DeliveryRetentionRepository } from './delivery-retention.repository.js';
 
-/** How long deliveries, bodies and dead letters are kept: by dropping whole days, never row by row. */
+/** Deletes old deliveries by dropping the partitions of whole days, never row by row. */
 @Injectable()
 export class DeliveryRetentionService {
   constructor(
-    private readonly worker: WorkerDatabase,
-    private readonly upkeep: PartitionMaintenanceJob,
+    private readonly repository: DeliveryRetentionRepository,
+    private readonly partitions: PartitionMaintenanceJob,
     private readonly config: DispatcherConfig,
   ) {}
 
-  /** Tells the upkeep of partitions what the configuration says. */
-  async start(): Promise<void> {
-    await this.worker.query('select set_delivery_retention($1)', [this.config.deliveryRetentionDays]);
-    await this.upkeep.run();
+  /** Applies the configured retention to the partition rules and runs the partition maintenance once. */
+  async apply(): Promise<void> {
+    await this.repository.setDays(this.config.deliveryRetentionDays);
+    await this.partitions.run();
   }
 }

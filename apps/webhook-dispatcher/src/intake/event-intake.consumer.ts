@@ -5,19 +5,19 @@ import { Clock, UnavailableError } from '@rmm/service-kit';
 import { DispatcherMetrics } from '../dispatcher.metrics.js';
 import type { Subscription } from '../subscriptions/subscription.js';
 import { SubscriptionIndexService } from '../subscriptions/subscription-index.service.js';
-import { deliveryTime, eventRefusal, webhookBody } from './event-refusal.js';
+import { deliveryTime, findEventError, createWebhookBody } from './webhook-event.js';
 import type { IntakeEvent } from './intake.repository.js';
 import { IntakeWriterService } from './intake-writer.service.js';
 
-/** The durable consumer that all replicas share. */
+/** The durable consumer of all replicas. */
 export const EVENTS_DURABLE = 'webhook-dispatcher-events';
 const BATCH_MESSAGES = 500;
-/** Together 5,000 events: so far a tenant's burst is looked past for those of others. */
+/** Reads up to 5,000 events ahead, so that a burst of one tenant does not delay the events of others. */
 const BATCHES_AT_ONCE = 10;
-/** A lone event waits this long for company, in milliseconds. */
+/** How long a batch waits for more events. */
 const LINGER_MS = 1;
 
-/** Turns events into deliveries: matched in memory, handed to the writer, acknowledged when they are stored. */
+/** Consumes domain events: matches them in memory, writes their deliveries and acknowledges them when these are stored. */
 @Injectable()
 export class EventIntakeConsumer {
   private subscription: BatchSubscription | undefined;
@@ -44,38 +44,38 @@ export class EventIntakeConsumer {
     );
   }
 
-  /** Finishes the statement in hand; what was not written yet goes to others. */
+  /** Resolves when the running statement has ended; events that are not written are redelivered to other replicas. */
   async stop(): Promise<void> {
     const stopped = this.subscription?.stop();
     this.writer.stop();
     await stopped;
   }
 
-  /** Each message is acknowledged once its deliveries stand in the table. @throws UnavailableError  while we stop */
+  /** Acknowledges each message when its deliveries are stored. @throws UnavailableError  while the process stops */
   async handle(batch: readonly BatchMessage[]): Promise<void> {
-    const good = batch.filter((message) => {
-      const refusal = eventRefusal(message.envelope);
-      if (refusal !== null) message.term(refusal);
-      return refusal === null;
+    const accepted = batch.filter((message) => {
+      const error = findEventError(message.envelope);
+      if (error !== null) message.term(error);
+      return error === null;
     });
-    // A webhook that was made before its event is in the index from here on, whatever its broadcast does.
+    // From here on the index contains every webhook created before its event, with or without a broadcast.
     await this.writer.whenAvailable(() => this.index.refresh());
     let matched = 0;
-    const writes = good.map(async (message) => {
+    const writes = accepted.map(async (message) => {
       const { envelope } = message;
       const subscriptions = this.index.match(envelope.orgId ?? '', envelope.type);
       if (subscriptions.length === 0) return message.ack();
       matched += 1;
       await this.write(message, subscriptions);
     });
-    this.metrics.countEvents(matched, good.length - matched, batch.length - good.length);
-    const [refused] = (await Promise.allSettled(writes)).filter(({ status }) => status === 'rejected');
-    if (refused?.status === 'rejected') throw refused.reason;
+    this.metrics.countEvents(matched, accepted.length - matched, batch.length - accepted.length);
+    const [failed] = (await Promise.allSettled(writes)).filter(({ status }) => status === 'rejected');
+    if (failed?.status === 'rejected') throw failed.reason;
   }
 
   private async write(message: BatchMessage, subscriptions: readonly Subscription[]): Promise<void> {
     try {
-      await this.writer.write(this.eventOf(message.envelope), subscriptions);
+      await this.writer.write(this.toIntakeEvent(message.envelope), subscriptions);
       message.ack();
     } catch (error) {
       if (error instanceof UnavailableError) throw error;
@@ -83,12 +83,12 @@ export class EventIntakeConsumer {
     }
   }
 
-  private eventOf(envelope: Envelope): IntakeEvent {
+  private toIntakeEvent(envelope: Envelope): IntakeEvent {
     return {
       eventId: envelope.id,
       eventType: envelope.type,
       createdAt: deliveryTime(envelope.timestamp, this.clock.now()),
-      body: webhookBody(envelope),
+      body: createWebhookBody(envelope),
     };
   }
 }

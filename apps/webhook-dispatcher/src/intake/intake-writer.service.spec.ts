@@ -17,14 +17,14 @@ describe('IntakeWriter', () => {
   let letGo: () => void;
   let insert: (deliveries: readonly IntakeDelivery[]) => void;
   let queued: Record<string, number>;
-  let parked: Set<string>;
+  let backlogged: Set<string>;
   let sent: LeasedDelivery[];
   let writer: IntakeWriterService;
 
   beforeEach(() => {
     statements = [];
     queued = {};
-    parked = new Set();
+    backlogged = new Set();
     sent = [];
     insert = () => undefined;
     const gate = new Promise<void>((resolve) => (letGo = resolve));
@@ -36,30 +36,30 @@ describe('IntakeWriter', () => {
         return new Set(deliveries.map(({ id }) => id));
       },
     };
-    const backlog: Pick<BacklogService, 'isInBacklog' | 'park'> = {
-      isInBacklog: (orgId) => parked.has(orgId),
-      park: (orgId) => void parked.add(orgId),
+    const backlog: Pick<BacklogService, 'isInBacklog' | 'add'> = {
+      isInBacklog: (orgId) => backlogged.has(orgId),
+      add: (orgId) => void backlogged.add(orgId),
     };
-    const sender: Pick<SenderService, 'waitForRoom' | 'queuedOf' | 'send'> = {
+    const sender: Pick<SenderService, 'waitForRoom' | 'countQueued' | 'send'> = {
       waitForRoom: () => Promise.resolve(),
-      queuedOf: (orgId) => queued[orgId] ?? 0,
+      countQueued: (orgId) => queued[orgId] ?? 0,
       send: (deliveries) => void sent.push(...deliveries),
     };
     writer = new IntakeWriterService(
       repository as IntakeRepository,
       { owner: 'me' } as InstanceLeaseService,
       { owns: (shard: number): boolean => shard === 0 } as Pick<ShardOwnershipService, 'owns'> as ShardOwnershipService,
-      { due: () => undefined } as ReplicaSignalsService,
+      { publishDeliveriesDue: () => undefined } as ReplicaSignalsService,
       backlog as BacklogService,
       sender as SenderService,
       { warn: () => undefined } as unknown as Logger,
     );
   });
 
-  let made = 0;
+  let inserted = 0;
   const write = (orgId: string, webhooks = 1, shard = 0) => {
-    made += 1;
-    const event = { eventId: `event-${made}`, eventType: 'device.online', createdAt: new Date(), body: '{}' };
+    inserted += 1;
+    const event = { eventId: `event-${inserted}`, eventType: 'device.online', createdAt: new Date(), body: '{}' };
     const subscribers = Array.from({ length: webhooks }, (_, n) => ({
       webhookId: `webhook-${n}`,
       partnerId: 'partner',
@@ -89,11 +89,11 @@ describe('IntakeWriter', () => {
   it('leaves the events of an organization with a long queue where they are, until it is shorter', async () => {
     letGo();
     queued = { noisy: 3_000 };
-    const held = write('noisy');
+    const waiting = write('noisy');
     await write('quiet');
     expect(statements.flatMap((statement) => [...organizations(statement)])).toEqual(['quiet']);
     queued = { noisy: 2_999 };
-    await held;
+    await waiting;
     expect(sent.map(({ orgId }) => orgId)).toEqual(['quiet', 'noisy']);
   });
 
@@ -103,7 +103,7 @@ describe('IntakeWriter', () => {
     const burst = Array.from({ length: 4_000 }, () => write('noisy'));
     await burst[0];
     expect(statements[0]?.every(({ owner }) => owner === 'noisy')).toBe(true);
-    expect(parked).toEqual(new Set(['noisy']));
+    expect(backlogged).toEqual(new Set(['noisy']));
     expect(sent).toEqual([]);
     // Parked now: what comes goes behind what is in the table.
     await Promise.all(burst);

@@ -13,19 +13,19 @@ import type { Subscription } from '../subscriptions/subscription.js';
 import { deliveryIdOf } from './delivery-id.js';
 import { type IntakeDelivery, type IntakeEvent, IntakeRepository } from './intake.repository.js';
 
-/** Deliveries of a statement, about: it takes some ten milliseconds, which those behind it wait. */
+/** About how many deliveries one statement inserts, which takes some ten milliseconds. */
 const SET_ROWS = 500;
-/** An organization with so many in the sender's queue leaves its next events in the stream for a while. */
+/** The events of an organization with this many queued deliveries wait. */
 const MAX_QUEUED = 3_000;
-/** Unless so many events wait here: then they are written, and wait in the table. */
+/** With this many waiting events, they are written and wait in the table. */
 const CROWDED_EVENTS = 3_000;
-const LOOK_MS = 20;
+const POLL_MS = 20;
 
-/** What the deliveries to a webhook are made of. */
+/** The properties of a webhook that its deliveries need. */
 export type Subscriber = Pick<Subscription, 'webhookId' | 'partnerId' | 'orgId' | 'shard' | 'retryPolicy'>;
 
-/** An event, and who gets it. Its deliveries are made when it is written: thousands of events may wait. */
-interface Waiting {
+/** An event that waits with the webhooks that receive it; its deliveries are created when it is written. */
+interface WaitingEvent {
   event: IntakeEvent;
   subscribers: readonly Subscriber[];
   done: () => void;
@@ -33,13 +33,13 @@ interface Waiting {
 }
 
 /**
- * Writes the deliveries of events, organization by organization in turns: one that publishes thousands at once stands
- * in nobody's way, although all come through one stream.
+ * Writes the deliveries of events in round-robin order of organizations, so that one that publishes thousands at once
+ * does not delay the others of the same stream.
  */
 @Injectable()
 export class IntakeWriterService {
-  /** By organization. The first is next. */
-  private readonly queues = new Map<string, ArrayQueue<Waiting>>();
+  /** By organization; the first one is next. */
+  private readonly queues = new Map<string, ArrayQueue<WaitingEvent>>();
   private events = 0;
   private running = false;
   private isStopped = false;
@@ -55,15 +55,15 @@ export class IntakeWriterService {
   ) {}
 
   /**
-   * Ends when the deliveries of an event stand in the table and are on their way.
-   * @param subscribers  all of one organization, at least one
+   * Resolves when the deliveries of an event are stored and queued.
+   * @param subscribers  webhooks of one organization, at least one
    * @throws UnavailableError  when the process ends before; DatabaseError when this event cannot be stored
    */
   write(event: IntakeEvent, subscribers: readonly Subscriber[]): Promise<void> {
     if (this.isStopped) return Promise.reject(stopping());
     return new Promise((done, failed) => {
       const orgId = subscribers[0]?.orgId ?? '';
-      const queue = this.queues.get(orgId) ?? new ArrayQueue<Waiting>();
+      const queue = this.queues.get(orgId) ?? new ArrayQueue<WaitingEvent>();
       queue.push({ event, subscribers, done, failed });
       this.queues.set(orgId, queue);
       this.events += 1;
@@ -71,43 +71,43 @@ export class IntakeWriterService {
     });
   }
 
-  /** Does what needs the database, as soon as it can be used. @throws UnavailableError  when the process ends before */
+  /** Repeats work until the database is available. @throws UnavailableError  when the process stops before */
   whenAvailable<T>(work: () => Promise<T>): Promise<T> {
     return retryForever(work, (err) => {
       if (this.isStopped || !(err instanceof UnavailableError)) throw err;
-      this.logger.warn({ err }, 'Events wait: the database cannot be used');
+      this.logger.warn({ err }, 'database unavailable; events wait and are retried');
     });
   }
 
-  /** What is not being written yet is left to others. */
+  /** Rejects the events that are not being written, so that they are redelivered to other replicas. */
   stop(): void {
     this.isStopped = true;
-    for (const queue of this.queues.values()) for (const { failed } of queue.takeBehind(0)) failed(stopping());
+    for (const queue of this.queues.values()) for (const { failed } of queue.takeAfter(0)) failed(stopping());
     this.queues.clear();
     this.events = 0;
   }
 
   private async run(): Promise<void> {
     this.running = true;
-    // What comes in the same turn goes along.
+    // Events added in the same tick join the first set.
     await Promise.resolve();
     while (this.events > 0) {
       await this.sender.waitForRoom();
       const set = this.nextSet();
       if (set.length > 0) await this.writeSet(set);
-      else await sleep(LOOK_MS);
+      else await sleep(POLL_MS);
     }
     this.running = false;
   }
 
-  private nextSet(): Waiting[] {
-    const set: Waiting[] = [];
+  private nextSet(): WaitingEvent[] {
+    const set: WaitingEvent[] = [];
     const isCrowded = this.events > CROWDED_EVENTS;
     let rows = 0;
     for (let passedOver = 0; rows < SET_ROWS && passedOver < this.queues.size;) {
-      const [orgId, queue] = this.queues.entries().next().value as [string, ArrayQueue<Waiting>];
+      const [orgId, queue] = this.queues.entries().next().value as [string, ArrayQueue<WaitingEvent>];
       this.queues.delete(orgId);
-      const waiting = isCrowded || this.mayQueue(orgId) ? queue.shift() : undefined;
+      const waiting = isCrowded || this.canWrite(orgId) ? queue.shift() : undefined;
       if (queue.size > 0) this.queues.set(orgId, queue);
       if (waiting) {
         set.push(waiting);
@@ -121,15 +121,15 @@ export class IntakeWriterService {
     return set;
   }
 
-  private mayQueue(orgId: string): boolean {
+  private canWrite(orgId: string): boolean {
     return this.backlog.isInBacklog(orgId) || this.hasRoom(orgId);
   }
 
   private hasRoom(orgId: string): boolean {
-    return this.sender.queuedOf(orgId) < MAX_QUEUED;
+    return this.sender.countQueued(orgId) < MAX_QUEUED;
   }
 
-  private async writeSet(set: readonly Waiting[]): Promise<void> {
+  private async writeSet(set: readonly WaitingEvent[]): Promise<void> {
     try {
       await this.whenAvailable(() => this.store(set));
       for (const { done } of set) done();
@@ -139,33 +139,35 @@ export class IntakeWriterService {
     }
   }
 
-  /** One event the database will not take must not hold up the others. */
-  private async writeOneByOne(set: readonly Waiting[], error: unknown): Promise<void> {
+  /** Writes the events one by one, so that an event the database refuses does not fail the others. */
+  private async writeOneByOne(set: readonly WaitingEvent[], error: unknown): Promise<void> {
     if (set.length === 1) return set[0]?.failed(error);
     for (const one of set) await this.writeSet([one]);
   }
 
-  private async store(set: readonly Waiting[]): Promise<void> {
-    const deliveries = set.flatMap(({ event, subscribers }) => subscribers.map((one) => this.deliveryOf(event, one)));
-    const made = await this.repository.insert(deliveries);
-    const held: LeasedDelivery[] = [];
+  private async store(set: readonly WaitingEvent[]): Promise<void> {
+    const deliveries = set.flatMap(({ event, subscribers }) =>
+      subscribers.map((one) => this.createDelivery(event, one)),
+    );
+    const inserted = await this.repository.insert(deliveries);
+    const leased: LeasedDelivery[] = [];
     let isForOthers = false;
     for (const { id, webhookId, orgId, owner, event } of deliveries) {
-      if (!made.delete(id)) continue; // an event that stands twice in the set is sent once
+      if (!inserted.delete(id)) continue; // an event that is in the set twice is sent once
       if (owner === null) isForOthers = true;
-      else if (owner === orgId) this.backlog.park(orgId);
-      else held.push(heldOf(event, { id, webhookId, orgId, owner }));
+      else if (owner === orgId) this.backlog.add(orgId);
+      else leased.push(toLeasedDelivery(event, { id, webhookId, orgId, owner }));
     }
-    if (isForOthers) this.replicas.due();
-    this.sender.send(held);
+    if (isForOthers) this.replicas.publishDeliveriesDue();
+    this.sender.send(leased);
   }
 
-  /** Held by this process, when it may send it and has room for it; else it waits in the table for who may. */
-  private deliveryOf(
+  /** Leases the delivery to this instance when it owns the shard and has room; otherwise it waits in the table. */
+  private createDelivery(
     event: IntakeEvent,
     { webhookId, partnerId, orgId, shard, retryPolicy }: Subscriber,
   ): IntakeDelivery {
-    const holder = this.shards.owns(shard) ? this.lease.owner : null;
+    const sender = this.shards.owns(shard) ? this.lease.owner : null;
     return {
       id: deliveryIdOf(event.eventId, webhookId),
       webhookId,
@@ -173,7 +175,7 @@ export class IntakeWriterService {
       orgId,
       maxAttempts: retryPolicy.maxRetries + 1,
       shard,
-      owner: this.isFull(orgId) ? orgId : holder,
+      owner: this.isFull(orgId) ? orgId : sender,
       event,
     };
   }
@@ -183,10 +185,10 @@ export class IntakeWriterService {
   }
 }
 
-const stopping = () => new UnavailableError('The process ends');
+const stopping = () => new UnavailableError('The process is stopping');
 
-/** Field by field: spread out, it is a third of what the intake of a delivery costs. */
-const heldOf = (
+/** Copies field by field, since spreading the objects is a third of the cost of the intake of a delivery. */
+const toLeasedDelivery = (
   { eventId, eventType, createdAt, body }: IntakeEvent,
   { id, webhookId, orgId, owner }: Pick<LeasedDelivery, 'id' | 'webhookId' | 'orgId' | 'owner'>,
 ): LeasedDelivery => ({ id, createdAt, webhookId, orgId, eventId, eventType, body, attempt: 0, owner });

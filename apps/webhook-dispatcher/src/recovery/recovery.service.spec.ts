@@ -138,7 +138,9 @@ describe('POST /webhooks/:id/recover', () => {
     ]);
     expect(await cluster.rows('select 1 from dead_letter where webhook_id = $1', [webhook.id])).toEqual([]);
     const [audited] = await eventually(async () => {
-      const found = (await cluster.findAuditEntries(webhook.id)).filter(({ data }) => data.action === 'webhook.recover');
+      const found = (await cluster.findAuditEntries(webhook.id)).filter(
+        ({ data }) => data.action === 'webhook.recover',
+      );
       expect(found).toHaveLength(1);
       return found;
     });

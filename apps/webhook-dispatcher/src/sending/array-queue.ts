@@ -1,4 +1,4 @@
-/** A queue whose ends cost the same however long it is: shifting an array of thousands is not free. */
+/** A FIFO queue with constant cost at both ends; `Array.shift` costs time in proportion to the length. */
 export class ArrayQueue<T> {
   private items: (T | undefined)[] = [];
   private head = 0;
@@ -11,7 +11,7 @@ export class ArrayQueue<T> {
     this.items.push(item);
   }
 
-  /** Puts one back to where it came from. */
+  /** Returns an item to the front. */
   unshift(item: T): void {
     if (this.head === 0) this.items.unshift(item);
     else this.items[--this.head] = item;
@@ -29,11 +29,11 @@ export class ArrayQueue<T> {
     return item;
   }
 
-  /** Takes what stands behind the first `kept`, in order. */
-  takeBehind(kept: number): T[] {
-    if (this.size <= kept) return [];
-    const taken = this.items.splice(this.head + kept) as T[];
-    if (kept === 0) this.reset();
+  /** Removes and returns what follows the first `keep` items, in order. */
+  takeAfter(keep: number): T[] {
+    if (this.size <= keep) return [];
+    const taken = this.items.splice(this.head + keep) as T[];
+    if (keep === 0) this.reset();
     return taken;
   }
 

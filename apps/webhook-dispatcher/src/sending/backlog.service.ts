@@ -4,29 +4,28 @@ import { ClaimsRepository } from './claims.repository.js';
 import { LeaseReleaseService } from './lease-release.service.js';
 import { SenderService } from './sender.service.js';
 
-const LOOK_MS = 250;
-/** Every how many looks the table is asked who has something parked: other processes park as well. */
+const INTERVAL_MS = 250;
+/** Runs between two queries for organizations with a backlog, which other replicas create as well. */
 const DISCOVER_EVERY = 40;
-/** An organization keeps at least so many deliveries in memory, and as many as it gets through in so many looks. */
-const KEPT = 500;
-const KEPT_LOOKS = 20;
-/** A busy second is not forgotten at once. */
+/** An organization keeps at least this many deliveries in memory, and as many as it sends in `KEEP_RUNS` runs. */
+const KEEP_DELIVERIES = 500;
+const KEEP_RUNS = 20;
+/** Smooths the measured rate. */
 const RATE_DECAY = 0.75;
 
 /**
- * Keeps the memory of this process for those who get on. An organization whose receivers hang gets through a few
- * deliveries a second; what it cannot send within five seconds is parked in the table and comes back in sets as its
- * queue empties, and its new deliveries are parked from the start. So the room in the sender, which all that feeds it
- * waits for, never fills up with what nobody can send.
+ * Limits the queued deliveries of organizations whose receivers are slow. What an organization cannot send within five
+ * seconds is moved to its backlog in the table and claimed again in sets as its queue empties; new deliveries are
+ * inserted into the backlog. So slow receivers do not fill the queue of the sender, which all organizations share.
  */
 @Injectable()
 export class BacklogService {
-  /** Of organizations with a long queue: what they got through in a look, lately. */
+  /** How many deliveries organizations with a long queue send in a run. */
   private readonly rates = new Map<string, number>();
-  private readonly parked = new Set<string>();
+  private readonly organizations = new Set<string>();
   private timer: NodeJS.Timeout | undefined;
   private running: Promise<void> | undefined;
-  private looks = 0;
+  private runs = 0;
 
   constructor(
     private readonly sender: SenderService,
@@ -35,29 +34,31 @@ export class BacklogService {
     private readonly logger: Logger,
   ) {}
 
-  /** Organizations with deliveries in the table that wait for their turn. */
+  /** How many organizations have a backlog. */
   get size(): number {
-    return this.parked.size;
+    return this.organizations.size;
   }
 
-  /** What an organization has parked goes before what comes now. */
+  /** Returns whether new deliveries of an organization must wait behind its backlog. */
   isInBacklog(orgId: string): boolean {
-    return this.parked.has(orgId);
+    return this.organizations.has(orgId);
   }
 
-  /** Something of the organization stands in the table now. */
-  park(orgId: string): void {
-    this.parked.add(orgId);
+  /** Records that an organization has a backlog in the table. */
+  add(orgId: string): void {
+    this.organizations.add(orgId);
   }
 
   start(): void {
     this.timer = setInterval(() => {
-      this.running ??= this.look()
-        .catch((err: unknown) => this.logger.warn({ err }, 'Parked deliveries wait: the database cannot be asked'))
+      this.running ??= this.balance()
+        .catch((err: unknown) =>
+          this.logger.warn({ err }, 'reading the backlog failed; its deliveries wait until the next run'),
+        )
         .finally(() => {
           this.running = undefined;
         });
-    }, LOOK_MS).unref();
+    }, INTERVAL_MS).unref();
   }
 
   async stop(): Promise<void> {
@@ -65,45 +66,45 @@ export class BacklogService {
     await this.running;
   }
 
-  private async look(): Promise<void> {
-    if (this.looks % DISCOVER_EVERY === 0) await this.discover();
-    this.looks += 1;
-    this.shorten();
-    for (const orgId of [...this.parked]) await this.bringBack(orgId);
+  private async balance(): Promise<void> {
+    if (this.runs % DISCOVER_EVERY === 0) await this.discover();
+    this.runs += 1;
+    this.moveSlowToBacklog();
+    for (const orgId of [...this.organizations]) await this.claimFor(orgId);
   }
 
   private async discover(): Promise<void> {
-    for (const orgId of await this.claims.backlogOrganizations()) this.park(orgId);
+    for (const orgId of await this.claims.listBacklogOrganizations()) this.add(orgId);
   }
 
-  private shorten(): void {
-    if (this.sender.queued <= KEPT) return this.rates.clear();
+  private moveSlowToBacklog(): void {
+    if (this.sender.queued <= KEEP_DELIVERIES) return this.rates.clear();
     for (const { orgId, queued, ended } of this.sender.organizations()) {
-      const known = this.rates.get(orgId);
-      if (queued <= KEPT) {
-        if (known !== undefined) this.rates.delete(orgId);
+      const knownRate = this.rates.get(orgId);
+      if (queued <= KEEP_DELIVERIES) {
+        if (knownRate !== undefined) this.rates.delete(orgId);
         continue;
       }
-      const rate = Math.max(ended, (known ?? 0) * RATE_DECAY);
+      const rate = Math.max(ended, (knownRate ?? 0) * RATE_DECAY);
       this.rates.set(orgId, rate);
-      // A queue that has just become long may yet prove quick.
-      if (known === undefined) continue;
-      const kept = Math.max(KEPT, Math.ceil(rate * KEPT_LOOKS));
-      if (queued <= kept) continue;
-      this.park(orgId);
-      const taken = this.sender.shorten(orgId, kept);
+      // The first run with a long queue does not measure a rate.
+      if (knownRate === undefined) continue;
+      const keep = Math.max(KEEP_DELIVERIES, Math.ceil(rate * KEEP_RUNS));
+      if (queued <= keep) continue;
+      this.add(orgId);
+      const taken = this.sender.takeNewest(orgId, keep);
       void this.leaseReleases.add(taken.map((delivery) => ({ delivery, shard: null, isInBacklog: true })));
     }
   }
 
-  private async bringBack(orgId: string): Promise<void> {
-    const room = Math.min(KEPT - this.sender.queuedOf(orgId), this.sender.room);
-    if (room < KEPT / 2) return;
-    // What is on its way back into the table would be missed.
+  private async claimFor(orgId: string): Promise<void> {
+    const room = Math.min(KEEP_DELIVERIES - this.sender.countQueued(orgId), this.sender.room);
+    if (room < KEEP_DELIVERIES / 2) return;
+    // Pending releases are not in the table yet and would be missed.
     await this.leaseReleases.flush();
-    this.parked.delete(orgId);
+    this.organizations.delete(orgId);
     const deliveries = await this.claims.claimBacklog(orgId, room);
-    if (deliveries.length === room) this.park(orgId);
+    if (deliveries.length === room) this.add(orgId);
     await this.sender.sendClaimed(deliveries);
   }
 }

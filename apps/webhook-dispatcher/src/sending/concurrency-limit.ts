@@ -1,17 +1,17 @@
-/** First attempts and retries: the second never take all of a cap. */
+/** First attempts and retries; retries never use a limit up. */
 export type Kind = 0 | 1;
-export const FIRST: Kind = 0;
+export const FIRST_ATTEMPT: Kind = 0;
 export const RETRY: Kind = 1;
-export const KINDS: readonly Kind[] = [FIRST, RETRY];
+export const KINDS: readonly Kind[] = [FIRST_ATTEMPT, RETRY];
 
-export const otherKind = (kind: Kind): Kind => (kind === FIRST ? RETRY : FIRST);
+export const otherKind = (kind: Kind): Kind => (kind === FIRST_ATTEMPT ? RETRY : FIRST_ATTEMPT);
 
-/** Of every cap, this much at most is for retries; what is left waits for first attempts. */
+/** The share of every limit that retries may use; the rest is reserved for first attempts. */
 const RETRY_SHARE = 0.75;
 
-/** How much of a cap is in use. */
+/** Counts what is active against a limit. */
 export class ConcurrencyLimit {
-  private first = 0;
+  private firstAttempts = 0;
   private retries = 0;
   private currentLimit = 0;
   private retryLimit = 0;
@@ -24,27 +24,27 @@ export class ConcurrencyLimit {
     return this.currentLimit;
   }
 
-  /** What is in use over a lowered limit ends in its own time. */
+  /** Changes the limit. What is active beyond a lowered limit continues. */
   set limit(limit: number) {
     this.currentLimit = limit;
     this.retryLimit = Math.max(1, Math.floor(limit * RETRY_SHARE));
   }
 
   get active(): number {
-    return this.first + this.retries;
+    return this.firstAttempts + this.retries;
   }
 
   allows(kind: Kind): boolean {
-    return this.active < this.currentLimit && (kind === FIRST || this.retries < this.retryLimit);
+    return this.active < this.currentLimit && (kind === FIRST_ATTEMPT || this.retries < this.retryLimit);
   }
 
-  take(kind: Kind): void {
-    if (kind === FIRST) this.first += 1;
+  acquire(kind: Kind): void {
+    if (kind === FIRST_ATTEMPT) this.firstAttempts += 1;
     else this.retries += 1;
   }
 
   release(kind: Kind): void {
-    if (kind === FIRST) this.first -= 1;
+    if (kind === FIRST_ATTEMPT) this.firstAttempts -= 1;
     else this.retries -= 1;
   }
 }

@@ -1,6 +1,11 @@
 import { eventually } from '@rmm/testing-services';
 import { Redis } from 'ioredis';
-import { createWebhook, DispatcherTestCluster, organizationCaller, type Organization } from '../../test/dispatcher-test-cluster.js';
+import {
+  createWebhook,
+  DispatcherTestCluster,
+  organizationCaller,
+  type Organization,
+} from '../../test/dispatcher-test-cluster.js';
 import { buildService, ServiceProcess } from '../../test/service-process.js';
 import { FakeReceiver } from '../../test/fake-receiver.js';
 import { DeliveriesService } from '../deliveries/deliveries.service.js';
@@ -132,9 +137,10 @@ describe('surviving', () => {
     const rows = await delivered(webhook.id, 40);
     expect(rows.every(({ attempt }) => attempt === 2)).toBe(true);
     for (const { id } of rows) expect(receiver.requestsOf(id)).toHaveLength(2);
-    const [counter] = await cluster.rows('select total, delivered, retrying from webhook_counter where webhook_id = $1', [
-      webhook.id,
-    ]);
+    const [counter] = await cluster.rows(
+      'select total, delivered, retrying from webhook_counter where webhook_id = $1',
+      [webhook.id],
+    );
     expect(counter).toEqual({ total: '40', delivered: '40', retrying: '0' });
     await Promise.all(replicas.map((app) => cluster.stop(app)));
   }, 60_000);

@@ -10,20 +10,20 @@ import { BreakersService } from './breaker/breakers.service.js';
 import { deliveryHeaders } from './delivery-request.js';
 import type { LeasedDelivery } from './leased-delivery.js';
 import { ERROR_BODY_CHARACTERS, truncateText, RESPONSE_BODY_CHARACTERS } from './truncate-text.js';
-import { type AttemptResult, notActive, NO_RESULT, type Outcome } from './outcome.js';
+import { type AttemptResult, createInactiveOutcome, NO_RESULT, type Outcome } from './outcome.js';
 import { retryAfterMs } from './retry-after.js';
 import { DEFAULT_RETRY_POLICY, retryDelayMs, type RetryPolicy } from './retry-delay.js';
 
-/** CONTRACT 4.9: at most this much of an answer is read, in bytes. */
+/** How much of a response is read. @see docs/reference/webhooks.md */
 const MAX_RESPONSE_BYTES = 64 * 1024;
 
-interface Tried {
+interface CompletedAttempt {
   result: AttemptResult;
   isSuccess: boolean;
   retryAfterMs: number | null;
 }
 
-/** Makes one attempt at a delivery and says what becomes of it. Never throws. */
+/** Attempts deliveries. Never throws. */
 @Injectable()
 export class DeliveryAttemptsService {
   constructor(
@@ -34,22 +34,22 @@ export class DeliveryAttemptsService {
     private readonly config: DispatcherConfig,
   ) {}
 
-  /** The webhook is taken as it is now: a new URL or secret counts from the next attempt on. */
-  async make(delivery: LeasedDelivery): Promise<Outcome> {
+  /** Sends a delivery with the current settings of its webhook and returns the outcome. */
+  async attempt(delivery: LeasedDelivery): Promise<Outcome> {
     const subscription = this.index.find(delivery.webhookId);
     if (subscription) {
-      const tried = await this.try(subscription, delivery);
-      return outcomeOf(delivery, tried, subscription.retryPolicy);
+      const completed = await this.send(subscription, delivery);
+      return toOutcome(delivery, completed, subscription.retryPolicy);
     }
-    if (!this.index.isBroken(delivery.webhookId)) return notActive(delivery);
+    if (!this.index.isBroken(delivery.webhookId)) return createInactiveOutcome(delivery);
     const startedMs = this.clock.nowMs();
-    return outcomeOf(delivery, failure(startedMs, 'Webhook settings cannot be read'), DEFAULT_RETRY_POLICY);
+    return toOutcome(delivery, createFailure(startedMs, 'Webhook settings cannot be read'), DEFAULT_RETRY_POLICY);
   }
 
-  private async try(subscription: Subscription, delivery: LeasedDelivery): Promise<Tried> {
+  private async send(subscription: Subscription, delivery: LeasedDelivery): Promise<CompletedAttempt> {
     const { body } = delivery;
     const startedMs = this.clock.nowMs();
-    if (body === null) return failure(startedMs, 'The payload is no longer kept');
+    if (body === null) return createFailure(startedMs, 'The payload is no longer stored');
     let shape: RequestShape | null = null;
     try {
       const requestHeaders = deliveryHeaders(subscription, delivery, body, startedMs);
@@ -62,12 +62,12 @@ export class DeliveryAttemptsService {
         maxResponseBytes: MAX_RESPONSE_BYTES,
       });
       const responseTimeMs = this.clock.nowMs() - startedMs;
-      this.breakers.answered(subscription.origin, responseTimeMs);
-      return this.answered(response, startedMs, responseTimeMs, shape);
+      this.breakers.recordResponse(subscription.origin, responseTimeMs);
+      return this.evaluate(response, startedMs, responseTimeMs, shape);
     } catch (error) {
-      this.breakers.failed(subscription.origin, error, this.clock.nowMs() - startedMs);
-      const failed = failure(startedMs, messageOf(error));
-      // Nothing was sent for an unsafe URL, so there is no time an answer took.
+      this.breakers.recordFailure(subscription.origin, error, this.clock.nowMs() - startedMs);
+      const failed = createFailure(startedMs, messageOf(error));
+      // Nothing is sent to an unsafe URL, so there is no response time.
       if (!(error instanceof UnsafeAddress)) {
         failed.result.shape = shape;
         failed.result.responseTimeMs = this.clock.nowMs() - startedMs;
@@ -76,12 +76,12 @@ export class DeliveryAttemptsService {
     }
   }
 
-  private answered(
+  private evaluate(
     { status, headers, body }: OutboundResponse,
     startedMs: number,
     responseTimeMs: number,
     shape: RequestShape,
-  ): Tried {
+  ): CompletedAttempt {
     const isSuccess = status >= 200 && status < 300;
     const result = {
       startedMs,
@@ -92,22 +92,27 @@ export class DeliveryAttemptsService {
       responseTimeMs,
       errorMessage: isSuccess ? null : `HTTP ${status}: ${truncateText(body, ERROR_BODY_CHARACTERS)}`,
     };
-    const askedMs = retryAfterMs(status, headers['retry-after'], this.clock.nowMs(), this.config.retryAfterCapSeconds);
-    return { result, isSuccess, retryAfterMs: askedMs };
+    const requestedMs = retryAfterMs(
+      status,
+      headers['retry-after'],
+      this.clock.nowMs(),
+      this.config.retryAfterCapSeconds,
+    );
+    return { result, isSuccess, retryAfterMs: requestedMs };
   }
 }
 
-function outcomeOf(delivery: LeasedDelivery, tried: Tried, policy: RetryPolicy): Outcome {
-  const { isSuccess, retryAfterMs: askedMs, result } = tried;
-  if (isSuccess) return deliveredBy(delivery, result);
+function toOutcome(delivery: LeasedDelivery, completed: CompletedAttempt, policy: RetryPolicy): Outcome {
+  const { isSuccess, retryAfterMs: requestedMs, result } = completed;
+  if (isSuccess) return createDeliveredOutcome(delivery, result);
   const base = { ...result, delivery, attempted: true };
   const delayMs = retryDelayMs(policy, delivery.attempt);
   if (delayMs === null) return { ...base, status: 'failed', isDeadLetter: true };
-  return { ...base, status: 'retrying', delayMs: Math.max(delayMs, askedMs ?? 0) };
+  return { ...base, status: 'retrying', delayMs: Math.max(delayMs, requestedMs ?? 0) };
 }
 
-/** Field by field, since it is the outcome of almost all: an object spread out costs ten times as much. */
-const deliveredBy = (
+/** Copies field by field, since most outcomes are of this kind and spreading an object costs ten times as much. */
+const createDeliveredOutcome = (
   delivery: LeasedDelivery,
   { startedMs, shape, responseStatus, responseHeaders, responseBody, responseTimeMs, errorMessage }: AttemptResult,
 ): Outcome => ({
@@ -123,7 +128,7 @@ const deliveredBy = (
   errorMessage,
 });
 
-const failure = (startedMs: number, errorMessage: string): Tried => ({
+const createFailure = (startedMs: number, errorMessage: string): CompletedAttempt => ({
   result: { ...NO_RESULT, startedMs, errorMessage },
   isSuccess: false,
   retryAfterMs: null,

@@ -6,7 +6,7 @@ interface Job extends Schedulable {
   isRetry: boolean;
 }
 
-interface Place {
+interface AddOptions {
   retry?: boolean;
   webhook?: string;
 }
@@ -15,7 +15,7 @@ function setUp(limits: Partial<SchedulerLimits> = {}, options: SchedulerOptions 
   const running = new Map<string, { job: Job; done: () => void }>();
   const order: string[] = [];
   const all = { total: 10, perWebhook: 9, perOrigin: 2, perOrganization: 3, ...limits };
-  const slots = new FairScheduler<Job>(
+  const scheduler = new FairScheduler<Job>(
     all,
     (job, origin, done) => {
       expect(origin).toBe(job.origin);
@@ -24,8 +24,8 @@ function setUp(limits: Partial<SchedulerLimits> = {}, options: SchedulerOptions 
     },
     options,
   );
-  const add = (name: string, orgId: string, origin: string, { retry = false, webhook }: Place = {}) =>
-    slots.add({ name, orgId, origin, webhookId: webhook ?? `${orgId}-${origin}`, isRetry: retry }, origin, retry);
+  const add = (name: string, orgId: string, origin: string, { retry = false, webhook }: AddOptions = {}) =>
+    scheduler.add({ name, orgId, origin, webhookId: webhook ?? `${orgId}-${origin}`, isRetry: retry }, origin, retry);
   const finish = (name: string) => {
     const found = running.get(name);
     if (!found) throw new Error(`${name} is not running`);
@@ -33,7 +33,7 @@ function setUp(limits: Partial<SchedulerLimits> = {}, options: SchedulerOptions 
     found.done();
   };
   return {
-    ...{ slots, add, finish, order },
+    ...{ scheduler, add, finish, order },
     running: () => [...running.keys()].sort(),
     jobs: () => [...running.values()].map(({ job }) => job),
   };
@@ -48,13 +48,13 @@ function numbers(seed: number): (below: number) => number {
   };
 }
 
-describe('Slots', () => {
+describe('FairScheduler', () => {
   it('starts what there is room for, in order', () => {
-    const { add, order, slots } = setUp();
+    const { add, order, scheduler } = setUp();
     add('1', 'a', 'x');
     add('2', 'a', 'x');
     expect(order).toEqual(['1', '2']);
-    expect([slots.active, slots.queued]).toEqual([2, 0]);
+    expect([scheduler.active, scheduler.queued]).toEqual([2, 0]);
   });
 
   it('caps an origin over all organizations', () => {
@@ -153,25 +153,25 @@ describe('Slots', () => {
   });
 
   it('begins nothing while it may not, and goes on when told', () => {
-    let mayBegin = false;
-    const { slots, add, running } = setUp({}, { mayBegin: () => mayBegin });
+    let canStart = false;
+    const { scheduler, add, running } = setUp({}, { canStart: () => canStart });
     add('1', 'a', 'x');
     expect(running()).toEqual([]);
-    mayBegin = true;
-    slots.resume();
+    canStart = true;
+    scheduler.resume();
     expect(running()).toEqual(['1']);
   });
 
   it('changes the cap of an origin while it is in use', () => {
-    const { slots, add, finish, running } = setUp({ perOrigin: 3, perOrganization: 9 });
+    const { scheduler, add, finish, running } = setUp({ perOrigin: 3, perOrganization: 9 });
     for (let i = 1; i <= 8; i += 1) add(`${i}`, 'a', 'x');
-    slots.limitOrigin('x', 1);
+    scheduler.limitOrigin('x', 1);
     finish('1');
     finish('2');
     expect(running()).toEqual(['3']);
     finish('3');
     expect(running()).toEqual(['4']);
-    slots.limitOrigin('x', 3);
+    scheduler.limitOrigin('x', 3);
     expect(running()).toEqual(['4', '5', '6']);
   });
 
@@ -191,9 +191,9 @@ describe('Slots', () => {
   });
 
   it('gives back what has not begun, and goes on with what comes after', () => {
-    const { slots, add, finish, running } = setUp({ total: 1, perOrigin: 1, perOrganization: 1 });
+    const { scheduler, add, finish, running } = setUp({ total: 1, perOrigin: 1, perOrganization: 1 });
     ['1', '2', '3'].forEach((name) => add(name, 'a', 'x'));
-    expect(slots.clear().map(({ name }) => name)).toEqual(['2', '3']);
+    expect(scheduler.clear().map(({ name }) => name)).toEqual(['2', '3']);
     add('4', 'a', 'x');
     expect(running()).toEqual(['1']);
     finish('1');
@@ -201,23 +201,27 @@ describe('Slots', () => {
   });
 
   it('gives back what would go to some origins, and leaves the rest', () => {
-    const { slots, add, finish, running } = setUp({ total: 1, perOrigin: 1, perOrganization: 1 });
+    const { scheduler, add, finish, running } = setUp({ total: 1, perOrigin: 1, perOrganization: 1 });
     add('1', 'a', 'x');
     add('2', 'a', 'x');
     add('3', 'b', 'y');
-    expect(slots.clear((origin) => origin === 'x').map(({ name }) => name)).toEqual(['2']);
+    expect(scheduler.clear((origin) => origin === 'x').map(({ name }) => name)).toEqual(['2']);
     finish('1');
     expect(running()).toEqual(['3']);
   });
 
   it('shortens the queue of an organization from its end', () => {
-    const { slots, add } = setUp({ total: 1, perOrigin: 1, perOrganization: 1 });
+    const { scheduler, add } = setUp({ total: 1, perOrigin: 1, perOrganization: 1 });
     for (let i = 0; i < 11; i += 1) add(`a-${i}`, 'a', 'x');
     add('b', 'b', 'y');
-    const taken = slots.shorten('a', 8).map(({ name }) => name);
+    const taken = scheduler.takeNewest('a', 8).map(({ name }) => name);
     expect(taken).toEqual(['a-5', 'a-6', 'a-7', 'a-8', 'a-9', 'a-10']);
-    expect([slots.queuedOf('a'), slots.queuedOf('b'), slots.queued]).toEqual([4, 1, 5]);
-    expect([...slots.organizations()].find(({ orgId }) => orgId === 'b')).toEqual({ orgId: 'b', queued: 1, ended: 0 });
+    expect([scheduler.countQueued('a'), scheduler.countQueued('b'), scheduler.queued]).toEqual([4, 1, 5]);
+    expect([...scheduler.organizations()].find(({ orgId }) => orgId === 'b')).toEqual({
+      orgId: 'b',
+      queued: 1,
+      ended: 0,
+    });
   });
 
   it('starts a queue of its own for a webhook that was re-pointed', () => {
@@ -233,14 +237,14 @@ describe('Slots', () => {
 
   it('counts a job that ends twice once', () => {
     let end = () => undefined as void;
-    const slots = new FairScheduler<Schedulable>(
+    const scheduler = new FairScheduler<Schedulable>(
       { total: 1, perWebhook: 1, perOrigin: 1, perOrganization: 1 },
       (_, __, done) => (end = done),
     );
-    slots.add({ webhookId: 'w', orgId: 'a' }, 'x', false);
+    scheduler.add({ webhookId: 'w', orgId: 'a' }, 'x', false);
     end();
     end();
-    expect(slots.active).toBe(0);
+    expect(scheduler.active).toBe(0);
   });
 
   describe.each(Array.from({ length: 20 }, (_, i) => i + 1))('in disorder %i', (seed) => {
@@ -252,7 +256,7 @@ describe('Slots', () => {
         perOrigin: 1 + below(5),
         perOrganization: 1 + below(6),
       };
-      const { slots, add, finish, order, jobs } = setUp(limits);
+      const { scheduler, add, finish, order, jobs } = setUp(limits);
       const waiting: Job[] = [];
       const share = (limit: number) => Math.max(1, Math.floor(limit * 0.75));
       const inUse = (job: Job) => {
@@ -282,9 +286,9 @@ describe('Slots', () => {
           );
           expect([job.name, isBlocked]).toEqual([job.name, true]);
         }
-        expect([slots.active, slots.queued]).toEqual([jobs().length, waiting.length]);
+        expect([scheduler.active, scheduler.queued]).toEqual([jobs().length, waiting.length]);
       };
-      const made: Job[] = [];
+      const added: Job[] = [];
       for (let step = 0; step < 160; step += 1) {
         const active = jobs();
         if (active.length > 0 && below(100) < 45) {
@@ -295,7 +299,7 @@ describe('Slots', () => {
           const webhookId = `${orgId}-${origin}-${below(3)}`;
           const job = { name: `${step}`, orgId, origin, webhookId, isRetry: below(2) === 0 };
           waiting.push(job);
-          made.push(job);
+          added.push(job);
           add(job.name, orgId, origin, { webhook: webhookId, retry: job.isRetry });
         }
         check();
@@ -304,43 +308,43 @@ describe('Slots', () => {
         finish(active[below(active.length)]?.name ?? '');
         check();
       }
-      expect(order).toHaveLength(made.length);
-      const byName = new Map(made.map((job) => [job.name, job]));
+      expect(order).toHaveLength(added.length);
+      const byName = new Map(added.map((job) => [job.name, job]));
       const classOf = (name: string) => `${byName.get(name)?.webhookId} ${byName.get(name)?.isRetry}`;
-      for (const priorityClass of new Set(made.map(({ name }) => classOf(name)))) {
-        const names = made.map(({ name }) => name).filter((name) => classOf(name) === priorityClass);
+      for (const priorityClass of new Set(added.map(({ name }) => classOf(name)))) {
+        const names = added.map(({ name }) => name).filter((name) => classOf(name) === priorityClass);
         expect(order.filter((name) => classOf(name) === priorityClass)).toEqual(names);
       }
-      expect([...slots.organizations()]).toEqual([]);
+      expect([...scheduler.organizations()]).toEqual([]);
     });
   });
 
   it('lets so many retries begin as it is told, and first attempts as ever', () => {
-    const { add, order, slots, running, finish } = setUp({ total: 20, perOrigin: 10, perOrganization: 10 });
-    slots.allowRetries(2.5);
+    const { add, order, scheduler, running, finish } = setUp({ total: 20, perOrigin: 10, perOrganization: 10 });
+    scheduler.allowRetries(2.5);
     for (const name of ['r1', 'r2', 'r3', 'r4']) add(name, 'a', 'x', { retry: true });
     add('1', 'a', 'x');
     add('2', 'b', 'x', { retry: true });
     expect(running()).toEqual(['1', 'r1', 'r2']);
-    expect([slots.queued, slots.queuedRetries, slots.begunRetries]).toEqual([3, 3, 2]);
+    expect([scheduler.queued, scheduler.queuedRetries, scheduler.startedRetries]).toEqual([3, 3, 2]);
     finish('r1');
     add('3', 'a', 'x');
     expect(order).toEqual(['r1', 'r2', '1', '3']);
-    slots.allowRetries(1);
-    slots.allowRetries(0.4);
-    expect(slots.begunRetries).toBe(3);
-    slots.allowRetries(Infinity);
+    scheduler.allowRetries(1);
+    scheduler.allowRetries(0.4);
+    expect(scheduler.startedRetries).toBe(3);
+    scheduler.allowRetries(Infinity);
     expect(new Set(order)).toEqual(new Set(['r1', 'r2', 'r3', 'r4', '1', '2', '3']));
-    expect([slots.queued, slots.queuedRetries]).toEqual([0, 0]);
+    expect([scheduler.queued, scheduler.queuedRetries]).toEqual([0, 0]);
   });
 
   it('counts queued retries also when some are taken back', () => {
-    const { add, slots } = setUp({ total: 0 });
+    const { add, scheduler } = setUp({ total: 0 });
     for (const name of ['r1', 'r2', 'r3']) add(name, 'a', 'x', { retry: true });
     add('1', 'a', 'x');
-    slots.shorten('a', 2);
-    expect([slots.queued, slots.queuedRetries]).toEqual([2, 1]);
-    slots.clear();
-    expect([slots.queued, slots.queuedRetries]).toEqual([0, 0]);
+    scheduler.takeNewest('a', 2);
+    expect([scheduler.queued, scheduler.queuedRetries]).toEqual([2, 1]);
+    scheduler.clear();
+    expect([scheduler.queued, scheduler.queuedRetries]).toEqual([0, 0]);
   });
 });

@@ -1,4 +1,4 @@
-import { ConcurrencyLimit, FIRST, type Kind, KINDS, otherKind, RETRY } from './concurrency-limit.js';
+import { ConcurrencyLimit, FIRST_ATTEMPT, type Kind, KINDS, otherKind, RETRY } from './concurrency-limit.js';
 import { ArrayQueue } from './array-queue.js';
 import { type NodeLimits, SchedulerGraph } from './scheduler-graph.js';
 import type { OrganizationNode, OriginNode, RouteNode, WebhookNode } from './scheduler-nodes.js';
@@ -8,51 +8,51 @@ export interface SchedulerLimits extends NodeLimits {
   perOrigin: number;
 }
 
-/** What a place in the queue depends on. */
+/** The properties of an item that decide when it starts. */
 export interface Schedulable {
   webhookId: string;
   orgId: string;
 }
 
 export interface SchedulerOptions {
-  /** Looked at before each begin: false stops everything until `resume`. */
-  mayBegin?: () => boolean;
-  /** The cap of an origin that is met for the first time; `perOrigin` by default. */
+  /** Checked before each start; false stops everything until `resume`. */
+  canStart?: () => boolean;
+  /** Returns the limit of an origin that has no items yet; `perOrigin` by default. */
   limitOf?: (origin: string) => number;
 }
 
 /**
- * Gives each item its turn. Organizations take turns, then the origins of one organization, then its webhooks there; so
- * nobody gets more for having more webhooks, and one organization's thousands do not stand before another's one.
+ * Starts items in round-robin order of organizations, then of the origins of one organization, then of its webhooks at
+ * that origin. More webhooks do not mean a larger share, and the thousands of one organization do not delay another.
  *
- * What is at a cap stands aside and is not looked at again until a slot is freed: an organization and a webhook simply
- * leave the turns, a route (an organization at an origin) waits at the origin. A freed slot wakes one that waits for
- * it; one that cannot use it passes it on. So an item costs the same whatever stands in the queue.
+ * What has reached a limit is blocked and not checked again until capacity is released: organizations and webhooks leave
+ * their queues, a route (an organization at an origin) waits in the queue of the origin. Released capacity wakes one
+ * route; if that cannot use it, the next one. So an item costs the same however many are queued.
  *
- * Retries take turns with first attempts, and never more than three quarters of any cap: a first attempt always finds a
- * slot that no retry holds.
+ * Retries alternate with first attempts and use at most three quarters of any limit, so first attempts always find
+ * capacity that retries do not use.
  */
 export class FairScheduler<T extends Schedulable> {
   private readonly graph: SchedulerGraph<T>;
   private readonly total: ConcurrencyLimit;
-  private readonly turns = new ArrayQueue<OrganizationNode<T>>();
-  /** Organizations that could go on with a retry if there were not so many retries in all. */
-  private readonly waitForRetries = new ArrayQueue<OrganizationNode<T>>();
-  private readonly mayBegin: () => boolean;
+  private readonly readyOrganizations = new ArrayQueue<OrganizationNode<T>>();
+  /** Organizations that could start a retry but for the limit of all retries. */
+  private readonly organizationsAwaitingRetries = new ArrayQueue<OrganizationNode<T>>();
+  private readonly canStart: () => boolean;
   private queuedCount = 0;
   private queuedRetryCount = 0;
   private startedRetryCount = 0;
   private retriesAllowed = Infinity;
 
-  /** @param start  begins the work and calls `done` once, when it has ended */
+  /** @param start  starts the item and calls `done` when it has ended */
   constructor(
     limits: SchedulerLimits,
     private readonly start: (item: T, origin: string, done: () => void) => void,
-    { mayBegin = () => true, limitOf = () => limits.perOrigin }: SchedulerOptions = {},
+    { canStart = () => true, limitOf = () => limits.perOrigin }: SchedulerOptions = {},
   ) {
     this.graph = new SchedulerGraph(limits, limitOf);
     this.total = new ConcurrencyLimit(limits.total);
-    this.mayBegin = mayBegin;
+    this.canStart = canStart;
   }
 
   get active(): number {
@@ -63,24 +63,24 @@ export class FairScheduler<T extends Schedulable> {
     return this.queuedCount;
   }
 
-  /** Of these, retries. */
+  /** The retries among `queued`. */
   get queuedRetries(): number {
     return this.queuedRetryCount;
   }
 
-  /** Since the start. */
-  get begunRetries(): number {
+  /** Retries started since the process started. */
+  get startedRetries(): number {
     return this.startedRetryCount;
   }
 
-  /** So many more retries may begin, until this is called again. */
+  /** Sets how many more retries may start until the next call. */
   allowRetries(count: number): void {
     this.retriesAllowed = count;
     this.wakeForRetries();
     this.pump();
   }
 
-  /** Organizations that have something here, with what has ended since this was last asked. */
+  /** Returns the organizations with items, and how many of their items ended since the last call. */
   *organizations(): Iterable<{ orgId: string; queued: number; ended: number }> {
     for (const organization of this.graph.organizations.values()) {
       const { orgId, queued, ended } = organization;
@@ -89,104 +89,108 @@ export class FairScheduler<T extends Schedulable> {
     }
   }
 
-  queuedOf(orgId: string): number {
+  countQueued(orgId: string): number {
     return this.graph.organizations.get(orgId)?.queued ?? 0;
   }
 
   add(item: T, origin: string, isRetry: boolean): void {
-    const kind = isRetry ? RETRY : FIRST;
+    const kind = isRetry ? RETRY : FIRST_ATTEMPT;
     const webhook = this.graph.webhook(item.webhookId, item.orgId, origin);
     webhook.queues[kind].push(item);
     webhook.route.organization.queued += 1;
     this.queuedCount += 1;
     this.queuedRetryCount += kind;
-    this.list(webhook, kind);
+    this.enqueueWebhook(webhook, kind);
     this.pump();
   }
 
-  /** What may begin has changed. */
+  /** Starts what may start, after the result of `canStart` or a limit has changed. */
   resume(): void {
     this.pump();
   }
 
-  /** Changes the cap of one origin. What is under way stays under way. */
+  /** Changes the limit of an origin. Items that have started continue. */
   limitOrigin(origin: string, limit: number): void {
     const node = this.graph.origins.get(origin);
     if (!node) return;
-    node.cap.limit = limit;
-    for (const kind of KINDS) this.wake(node, kind);
+    node.concurrency.limit = limit;
+    for (const kind of KINDS) this.wakeRoute(node, kind);
     this.pump();
   }
 
-  /** Takes back everything that has not begun, or what would go to some origins. */
-  clear(concerns: (origin: string) => boolean = () => true): T[] {
-    const origins = [...this.graph.origins.values()].filter(({ origin }) => concerns(origin));
+  /** Removes and returns the items that have not started, of all origins or of those given. */
+  clear(isIncluded: (origin: string) => boolean = () => true): T[] {
+    const origins = [...this.graph.origins.values()].filter(({ origin }) => isIncluded(origin));
     return origins.flatMap(({ routes }) => [...routes].flatMap((route) => this.takeFrom(route, 0)));
   }
 
-  /** Takes the newest of an organization, so that about `kept` of its items stay. */
-  shorten(orgId: string, kept: number): T[] {
+  /** Removes and returns the newest items of an organization, so that about `keep` items stay queued. */
+  takeNewest(orgId: string, keep: number): T[] {
     const organization = this.graph.organizations.get(orgId);
-    if (!organization || organization.queued <= kept) return [];
+    if (!organization || organization.queued <= keep) return [];
     const routes = [...organization.routes.values()];
     const queues = routes.reduce((sum, { webhooks }) => sum + webhooks.size * KINDS.length, 0);
-    return routes.flatMap((route) => this.takeFrom(route, Math.ceil(kept / queues)));
+    return routes.flatMap((route) => this.takeFrom(route, Math.ceil(keep / queues)));
   }
 
-  private takeFrom({ webhooks, organization }: RouteNode<T>, keptPerQueue: number): T[] {
+  private takeFrom({ webhooks, organization }: RouteNode<T>, keepPerQueue: number): T[] {
     return [...webhooks].flatMap((webhook) => {
       const taken = KINDS.flatMap((kind) => {
-        const ofKind = webhook.queues[kind].takeBehind(keptPerQueue);
+        const ofKind = webhook.queues[kind].takeAfter(keepPerQueue);
         this.queuedRetryCount -= kind * ofKind.length;
         return ofKind;
       });
       organization.queued -= taken.length;
       this.queuedCount -= taken.length;
-      this.graph.dropIfUnused(webhook);
+      this.graph.removeIfUnused(webhook);
       return taken;
     });
   }
 
-  private get mayRetry(): boolean {
+  private get canRetry(): boolean {
     return this.retriesAllowed >= 1 && this.total.allows(RETRY);
   }
 
   private pump(): void {
-    while (this.total.allows(FIRST) && this.turns.size > 0 && this.mayBegin()) {
-      const organization = this.turns.shift();
+    while (this.total.allows(FIRST_ATTEMPT) && this.readyOrganizations.size > 0 && this.canStart()) {
+      const organization = this.readyOrganizations.shift();
       if (!organization) return;
-      organization.isListed = false;
-      const { turn } = organization;
-      if (this.beginOne(organization, turn)) organization.turn = otherKind(turn);
-      else this.beginOne(organization, otherKind(turn));
-      this.enlist(organization);
+      organization.isEnqueued = false;
+      const { nextKind } = organization;
+      if (this.startOne(organization, nextKind)) organization.nextKind = otherKind(nextKind);
+      else this.startOne(organization, otherKind(nextKind));
+      this.enqueueOrganization(organization);
       this.wakeForRetries();
     }
   }
 
-  private beginOne(organization: OrganizationNode<T>, kind: Kind): boolean {
-    if (!organization.cap.allows(kind) || !(kind === FIRST ? this.total.allows(FIRST) : this.mayRetry)) return false;
-    const turns = organization.turns[kind];
-    for (let route = turns.shift(); route; route = turns.shift()) {
+  private startOne(organization: OrganizationNode<T>, kind: Kind): boolean {
+    if (
+      !organization.concurrency.allows(kind) ||
+      !(kind === FIRST_ATTEMPT ? this.total.allows(FIRST_ATTEMPT) : this.canRetry)
+    )
+      return false;
+    const routes = organization.readyRoutes[kind];
+    for (let route = routes.shift(); route; route = routes.shift()) {
       const { origin } = route;
-      const wasWoken = organization.woken[kind].delete(route);
-      route.place[kind] = 'idle';
-      if (!origin.cap.allows(kind)) {
-        this.park(route, kind, wasWoken);
+      const wasWoken = organization.wokenRoutes[kind].delete(route);
+      route.state[kind] = 'idle';
+      if (!origin.concurrency.allows(kind)) {
+        this.block(route, kind, wasWoken);
         continue;
       }
-      const webhook = nextOf(route, kind);
+      const webhook = shiftWebhook(route, kind);
       if (!webhook) {
-        this.wake(origin, kind);
+        this.wakeRoute(origin, kind);
         continue;
       }
-      this.begin(webhook, kind);
+      this.startNext(webhook, kind);
       return true;
     }
     return false;
   }
 
-  private begin(webhook: WebhookNode<T>, kind: Kind): void {
+  private startNext(webhook: WebhookNode<T>, kind: Kind): void {
     const { organization, origin } = webhook.route;
     const item = webhook.queues[kind].shift() as T;
     this.queuedCount -= 1;
@@ -196,14 +200,14 @@ export class FairScheduler<T extends Schedulable> {
       this.startedRetryCount += 1;
       this.retriesAllowed -= 1;
     }
-    this.total.take(kind);
-    organization.cap.take(kind);
-    origin.cap.take(kind);
-    webhook.cap.take(kind);
-    this.list(webhook, kind);
-    this.ready(webhook.route, kind);
-    this.wake(origin, kind);
-    this.passOn(organization);
+    this.total.acquire(kind);
+    organization.concurrency.acquire(kind);
+    origin.concurrency.acquire(kind);
+    webhook.concurrency.acquire(kind);
+    this.enqueueWebhook(webhook, kind);
+    this.enqueueRoute(webhook.route, kind);
+    this.wakeRoute(origin, kind);
+    this.wakeOtherOrganizations(organization);
     let isDone = false;
     this.start(item, origin.origin, () => {
       if (isDone) return;
@@ -215,94 +219,94 @@ export class FairScheduler<T extends Schedulable> {
   private finish(webhook: WebhookNode<T>, kind: Kind): void {
     const { organization, origin } = webhook.route;
     this.total.release(kind);
-    organization.cap.release(kind);
-    origin.cap.release(kind);
-    webhook.cap.release(kind);
+    organization.concurrency.release(kind);
+    origin.concurrency.release(kind);
+    webhook.concurrency.release(kind);
     organization.ended += 1;
-    for (const either of KINDS) this.list(webhook, either);
-    const { turn } = origin;
-    origin.turn = otherKind(turn);
-    this.wake(origin, turn);
-    this.wake(origin, otherKind(turn));
-    this.enlist(organization);
+    for (const either of KINDS) this.enqueueWebhook(webhook, either);
+    const { nextKind } = origin;
+    origin.nextKind = otherKind(nextKind);
+    this.wakeRoute(origin, nextKind);
+    this.wakeRoute(origin, otherKind(nextKind));
+    this.enqueueOrganization(organization);
     this.wakeForRetries();
-    this.graph.dropIfUnused(webhook);
+    this.graph.removeIfUnused(webhook);
     this.pump();
   }
 
-  /** Gives a webhook that can go on its place in the turns of its route. */
-  private list(webhook: WebhookNode<T>, kind: Kind): void {
-    if (webhook.isListed[kind] || !webhook.canBegin(kind)) return;
-    webhook.isListed[kind] = true;
-    webhook.route.turns[kind].push(webhook);
-    this.ready(webhook.route, kind);
+  /** Appends a webhook to the queue of its route, if one of its items could start. */
+  private enqueueWebhook(webhook: WebhookNode<T>, kind: Kind): void {
+    if (webhook.isEnqueued[kind] || !webhook.hasStartable(kind)) return;
+    webhook.isEnqueued[kind] = true;
+    webhook.route.readyWebhooks[kind].push(webhook);
+    this.enqueueRoute(webhook.route, kind);
   }
 
-  /** Gives a route its place: behind those who wait for the origin already, if there are any. */
-  private ready(route: RouteNode<T>, kind: Kind): void {
-    if (route.place[kind] !== 'idle' || route.turns[kind].size === 0) return;
-    if (route.origin.waiting[kind].size > 0) return this.park(route, kind, false);
-    route.place[kind] = 'ready';
-    route.organization.turns[kind].push(route);
-    this.enlist(route.organization);
+  /** Appends a route to the queue of its organization, or to that of its origin when others are blocked there. */
+  private enqueueRoute(route: RouteNode<T>, kind: Kind): void {
+    if (route.state[kind] !== 'idle' || route.readyWebhooks[kind].size === 0) return;
+    if (route.origin.blockedRoutes[kind].size > 0) return this.block(route, kind, false);
+    route.state[kind] = 'ready';
+    route.organization.readyRoutes[kind].push(route);
+    this.enqueueOrganization(route.organization);
   }
 
-  private park(route: RouteNode<T>, kind: Kind, keepsItsPlace: boolean): void {
-    const waiting = route.origin.waiting[kind];
-    route.place[kind] = 'parked';
-    if (keepsItsPlace) waiting.unshift(route);
-    else waiting.push(route);
-    this.wake(route.origin, kind);
+  private block(route: RouteNode<T>, kind: Kind, isFirst: boolean): void {
+    const blocked = route.origin.blockedRoutes[kind];
+    route.state[kind] = 'blocked';
+    if (isFirst) blocked.unshift(route);
+    else blocked.push(route);
+    this.wakeRoute(route.origin, kind);
   }
 
-  /** Wakes the first that can use a free slot of the origin. */
-  private wake({ cap, waiting }: OriginNode<T>, kind: Kind): void {
-    while (waiting[kind].size > 0 && cap.allows(kind)) {
-      const route = waiting[kind].shift() as RouteNode<T>;
+  /** Wakes the first blocked route that can use the free capacity of the origin. */
+  private wakeRoute({ concurrency, blockedRoutes }: OriginNode<T>, kind: Kind): void {
+    while (blockedRoutes[kind].size > 0 && concurrency.allows(kind)) {
+      const route = blockedRoutes[kind].shift() as RouteNode<T>;
       const { organization } = route;
-      route.place[kind] = 'ready';
-      organization.turns[kind].push(route);
-      if (!organization.cap.allows(kind)) continue;
-      organization.woken[kind].add(route);
-      return this.enlist(organization);
+      route.state[kind] = 'ready';
+      organization.readyRoutes[kind].push(route);
+      if (!organization.concurrency.allows(kind)) continue;
+      organization.wokenRoutes[kind].add(route);
+      return this.enqueueOrganization(organization);
     }
   }
 
-  /** An organization that has just reached its cap hands on what its routes were woken for. */
-  private passOn({ cap, woken }: OrganizationNode<T>): void {
+  /** Wakes routes of other organizations in place of those of an organization that has reached its limit. */
+  private wakeOtherOrganizations({ concurrency, wokenRoutes }: OrganizationNode<T>): void {
     for (const kind of KINDS) {
-      if (woken[kind].size === 0 || cap.allows(kind)) continue;
-      const routes = [...woken[kind]];
-      woken[kind].clear();
-      for (const { origin } of routes) this.wake(origin, kind);
+      if (wokenRoutes[kind].size === 0 || concurrency.allows(kind)) continue;
+      const routes = [...wokenRoutes[kind]];
+      wokenRoutes[kind].clear();
+      for (const { origin } of routes) this.wakeRoute(origin, kind);
     }
   }
 
-  private enlist(organization: OrganizationNode<T>): void {
-    const hasRetries = organization.canBegin(RETRY);
-    if (!organization.isListed && (organization.canBegin(FIRST) || (hasRetries && this.mayRetry))) {
-      organization.isListed = true;
-      this.turns.push(organization);
-    } else if (hasRetries && !organization.waitsForRetries && !this.mayRetry) {
-      organization.waitsForRetries = true;
-      this.waitForRetries.push(organization);
+  private enqueueOrganization(organization: OrganizationNode<T>): void {
+    const hasRetries = organization.hasStartable(RETRY);
+    if (!organization.isEnqueued && (organization.hasStartable(FIRST_ATTEMPT) || (hasRetries && this.canRetry))) {
+      organization.isEnqueued = true;
+      this.readyOrganizations.push(organization);
+    } else if (hasRetries && !organization.isAwaitingRetries && !this.canRetry) {
+      organization.isAwaitingRetries = true;
+      this.organizationsAwaitingRetries.push(organization);
     }
   }
 
   private wakeForRetries(): void {
-    while (this.waitForRetries.size > 0 && this.mayRetry) {
-      const organization = this.waitForRetries.shift() as OrganizationNode<T>;
-      organization.waitsForRetries = false;
-      this.enlist(organization);
-      if (organization.isListed) return;
+    while (this.organizationsAwaitingRetries.size > 0 && this.canRetry) {
+      const organization = this.organizationsAwaitingRetries.shift() as OrganizationNode<T>;
+      organization.isAwaitingRetries = false;
+      this.enqueueOrganization(organization);
+      if (organization.isEnqueued) return;
     }
   }
 }
 
-function nextOf<T>({ turns }: RouteNode<T>, kind: Kind): WebhookNode<T> | null {
-  for (let webhook = turns[kind].shift(); webhook; webhook = turns[kind].shift()) {
-    webhook.isListed[kind] = false;
-    if (webhook.canBegin(kind)) return webhook;
+function shiftWebhook<T>({ readyWebhooks }: RouteNode<T>, kind: Kind): WebhookNode<T> | null {
+  for (let webhook = readyWebhooks[kind].shift(); webhook; webhook = readyWebhooks[kind].shift()) {
+    webhook.isEnqueued[kind] = false;
+    if (webhook.hasStartable(kind)) return webhook;
   }
   return null;
 }

@@ -24,13 +24,13 @@ describe('InstanceLease', () => {
     await lease.renew();
     const clock = jest.spyOn(performance, 'now');
     clock.mockReturnValue(startedMs + LEASE_SECONDS * 1_000 - 10_001);
-    expect(lease.mayBegin).toBe(true);
+    expect(lease.canStartAttempt).toBe(true);
     // As after a night in which the machine slept.
     clock.mockReturnValue(startedMs + LEASE_SECONDS * 1_000 - 5_000);
-    expect(lease.mayBegin).toBe(false);
+    expect(lease.canStartAttempt).toBe(false);
     clock.mockRestore();
     await lease.renew();
-    expect(lease.mayBegin).toBe(true);
+    expect(lease.canStartAttempt).toBe(true);
   });
 
   it('goes on under a new identity when its row is gone', async () => {
@@ -38,7 +38,7 @@ describe('InstanceLease', () => {
     await cluster.rows('delete from dispatcher_instance where id = $1', [before]);
     await lease.renew();
     expect(lease.owner).not.toBe(before);
-    expect(lease.mayBegin).toBe(true);
+    expect(lease.canStartAttempt).toBe(true);
     expect(await cluster.rows('select id from dispatcher_instance')).toEqual([{ id: lease.owner }]);
   });
 });

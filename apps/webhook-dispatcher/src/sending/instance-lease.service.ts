@@ -1,34 +1,34 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { WorkerDatabase } from '@rmm/persistence';
 import { Logger } from '@rmm/service-kit';
 import { DispatcherConfig } from '../config.js';
+import { InstanceLeaseRepository } from './instance-lease.repository.js';
 
-/** A process that has not renewed for so long has lost what it held. Longer than any attempt may take. */
+/** An instance that does not renew for this long loses its leases. Longer than any attempt may take. */
 export const LEASE_SECONDS = 45;
 const RENEW_MS = 5_000;
-/** Between handing back and the end of the process what is still under way is cut: shards are free after that. */
+/** Attempts that are in flight at shutdown are cut within this time; their shards become free afterwards. */
 const CUT_SECONDS = 3;
 
 export interface LeaseListener {
-  /** What was held under the old identity belongs to others now. */
-  lost(): void;
-  renewed(): void;
+  /** Other instances own what was leased under the previous identity. */
+  onExpired(): void;
+  onRenewed(): void;
 }
 
 /**
- * The identity under which this process holds deliveries and shards. One row is renewed, whatever their number; it is
- * the row that counts, not its time alone: until another process has removed it, everything held is still ours.
+ * The identity under which this process leases deliveries and shards. One row is renewed, however many leases there
+ * are. The row counts, not its time alone: until another instance has deleted it, all leases remain valid.
  */
 @Injectable()
 export class InstanceLeaseService {
   private ownerId: string = randomUUID();
   private timer: NodeJS.Timeout | undefined;
-  private listener: LeaseListener = { lost: () => undefined, renewed: () => undefined };
-  private mayBeginUntilMs = 0;
+  private listener: LeaseListener = { onExpired: () => undefined, onRenewed: () => undefined };
+  private canStartUntilMs = 0;
 
   constructor(
-    private readonly worker: WorkerDatabase,
+    private readonly repository: InstanceLeaseRepository,
     private readonly logger: Logger,
     private readonly config: DispatcherConfig,
   ) {}
@@ -37,9 +37,9 @@ export class InstanceLeaseService {
     return this.ownerId;
   }
 
-  /** Whether an attempt that begins now is sure to end before the lease does. */
-  get mayBegin(): boolean {
-    return performance.now() < this.mayBeginUntilMs;
+  /** Whether an attempt that starts now ends before the lease does. */
+  get canStartAttempt(): boolean {
+    return performance.now() < this.canStartUntilMs;
   }
 
   async start(listener: LeaseListener): Promise<void> {
@@ -48,53 +48,36 @@ export class InstanceLeaseService {
     this.schedule();
   }
 
-  /** @throws when the database cannot be asked; the lease then simply was not renewed */
+  /** @throws when the database is unavailable; the lease is then not renewed */
   async renew(): Promise<void> {
-    const askedMs = performance.now();
-    const renewed = await this.worker.query(
-      `update dispatcher_instance set lease_until = now() + make_interval(secs => $2) where id = $1 returning id`,
-      [this.ownerId, LEASE_SECONDS],
-    );
-    if (renewed.length > 0) {
-      this.stands(askedMs);
+    const requestedMs = performance.now();
+    if (await this.repository.renew(this.ownerId, LEASE_SECONDS)) {
+      this.extendTo(requestedMs);
     } else {
-      this.logger.warn('The lease of this process has lapsed: it goes on under a new identity');
-      this.mayBeginUntilMs = 0;
+      this.logger.warn('instance lease expired; continuing under a new identity');
+      this.canStartUntilMs = 0;
       this.ownerId = randomUUID();
-      this.listener.lost();
+      this.listener.onExpired();
       await this.register();
     }
-    this.listener.renewed();
+    this.listener.onRenewed();
   }
 
-  /** Tells the others to take over shards as they become free. */
-  async leave(): Promise<void> {
-    await this.worker.query('update dispatcher_instance set is_leaving = true where id = $1', [this.ownerId]);
+  /** Announces the shutdown, so that the other instances take over shards as they become free. */
+  async announceShutdown(): Promise<void> {
+    await this.repository.setLeaving(this.ownerId);
   }
 
   /**
-   * Hands everything back: others may claim it at once.
-   * @param busyShards  those with attempts that will be cut when the process ends: free a little later
+   * Releases everything, so that others may claim it at once.
+   * @param busyShards  those with attempts that are cut when the process ends: they become free later
    */
   async release(busyShards: readonly number[] = []): Promise<void> {
-    clearTimeout(this.timer);
-    this.timer = undefined;
-    await this.worker.query(
-      `with gone as (
-         delete from dispatcher_instance where id = $1
-       ), freed as (
-         update delivery_shard
-            set owner = null,
-                free_at = case when shard = any($2::smallint[]) then now() + make_interval(secs => $3) else free_at end
-          where owner = $1
-       )
-       update delivery set lease_owner = null, due_at = least(due_at, now())
-        where lease_owner = $1 and lease_owner <> org_id`,
-      [this.ownerId, busyShards, CUT_SECONDS],
-    );
+    this.abandon();
+    await this.repository.delete(this.ownerId, busyShards, CUT_SECONDS);
   }
 
-  /** Ends without handing anything back, as a process that was killed. For specs. */
+  /** Stops renewing and releases nothing, as a killed process. For specs. */
   abandon(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
@@ -103,7 +86,9 @@ export class InstanceLeaseService {
   private schedule(): void {
     this.timer = setTimeout(() => {
       this.renew()
-        .catch((err: unknown) => this.logger.warn({ err }, 'The lease could not be renewed'))
+        .catch((err: unknown) =>
+          this.logger.warn({ err }, 'instance lease renewal failed; no attempt starts once it is about to expire'),
+        )
         .finally(() => {
           if (this.timer) this.schedule();
         });
@@ -111,16 +96,13 @@ export class InstanceLeaseService {
   }
 
   private async register(): Promise<void> {
-    const askedMs = performance.now();
-    await this.worker.query(
-      `insert into dispatcher_instance (id, lease_until) values ($1, now() + make_interval(secs => $2))`,
-      [this.ownerId, LEASE_SECONDS],
-    );
-    this.stands(askedMs);
+    const requestedMs = performance.now();
+    await this.repository.insert(this.ownerId, LEASE_SECONDS);
+    this.extendTo(requestedMs);
   }
 
-  /** Counted from when the database was asked, by a clock that nobody sets. */
-  private stands(askedMs: number): void {
-    this.mayBeginUntilMs = askedMs + LEASE_SECONDS * 1_000 - this.config.timeoutMs;
+  /** Counts from when the request was sent, by a monotonic clock, so that this process never overestimates its lease. */
+  private extendTo(requestedMs: number): void {
+    this.canStartUntilMs = requestedMs + LEASE_SECONDS * 1_000 - this.config.timeoutMs;
   }
 }

@@ -8,18 +8,18 @@ import { ReplicaSignalsService } from './shards/replica-signals.service.js';
 
 const SET_ROWS = 500;
 
-/** A held delivery that goes back to the table. */
+/** A leased delivery to release. */
 export interface ReleasedDelivery {
   delivery: LeasedDelivery;
-  /** Where it belongs; null leaves what stands there. */
+  /** The shard to store; null keeps the stored one. */
   shard: number | null;
-  /** It waits for its organization's turn, instead of for whoever comes first. */
+  /** Whether it joins the backlog of its organization instead of being free for any replica. */
   isInBacklog: boolean;
 }
 
 /**
- * Hands deliveries back that this process will not send, in sets. What cannot be written is tried again: nobody else
- * could claim it as long as we live.
+ * Releases deliveries that this replica will not send, in sets. A failed write is retried until it succeeds, since no
+ * other replica can claim a delivery while this one renews its lease.
  */
 @Injectable()
 export class LeaseReleaseService {
@@ -33,9 +33,9 @@ export class LeaseReleaseService {
     private readonly logger: Logger,
   ) {}
 
-  /** Ends when they stand in the table. */
-  add(returned: readonly ReleasedDelivery[]): Promise<void> {
-    for (const one of returned) this.waiting.push(one);
+  /** Resolves when the releases are stored. */
+  add(released: readonly ReleasedDelivery[]): Promise<void> {
+    for (const delivery of released) this.waiting.push(delivery);
     if (this.waiting.length > 0) {
       this.running ??= this.writeAll().finally(() => {
         this.running = null;
@@ -49,20 +49,21 @@ export class LeaseReleaseService {
   }
 
   private async writeAll(): Promise<void> {
-    // What comes in the same turn goes along.
+    // Releases added in the same tick join the first set.
     await Promise.resolve();
     while (this.waiting.length > 0) {
       const set = this.waiting.splice(0, SET_ROWS);
       await this.write(set);
       for (const { delivery } of set) this.leased.delete(delivery);
-      if (set.some(({ isInBacklog }) => !isInBacklog)) this.replicas.due();
+      if (set.some(({ isInBacklog }) => !isInBacklog)) this.replicas.publishDeliveriesDue();
     }
   }
 
   private write(set: readonly ReleasedDelivery[]): Promise<void> {
     return retryForever(
       () => this.claims.releaseLeases(set),
-      (err) => this.logger.warn({ err, deliveries: set.length }, 'Deliveries cannot be handed back yet'),
+      (err) =>
+        this.logger.warn({ err, deliveries: set.length }, 'lease release failed; it is retried until it succeeds'),
     );
   }
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { LeasedDelivery } from './leased-delivery.js';
 
-/** What this process knows that it holds: waiting, under way, or with an outcome that is not written yet. */
+/** The deliveries this replica leases and has in memory: queued, in flight, or with an outcome that is not written. */
 @Injectable()
 export class LeasedDeliveriesService {
   private readonly byId = new Map<string, LeasedDelivery>();
@@ -14,7 +14,7 @@ export class LeasedDeliveriesService {
     return this.byId.has(id);
   }
 
-  /** Its outcome stands in the table, or it has gone back. One that was claimed anew meanwhile stays. */
+  /** Removes a delivery whose outcome or release is stored, unless it has been claimed again since. */
   delete(delivery: LeasedDelivery): void {
     if (this.byId.get(delivery.id) === delivery) this.byId.delete(delivery.id);
   }

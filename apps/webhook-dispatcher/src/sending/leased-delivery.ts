@@ -1,4 +1,4 @@
-/** A delivery this process holds a lease on: what an attempt needs, beside the webhook itself. */
+/** A delivery leased by this replica, with what an attempt needs in addition to the webhook. */
 export interface LeasedDelivery {
   readonly id: string;
   /** Part of the row's key. */
@@ -7,10 +7,10 @@ export interface LeasedDelivery {
   readonly orgId: string;
   readonly eventId: string;
   readonly eventType: string;
-  /** The exact text to sign and send. Null when it is no longer kept. */
+  /** The exact text to sign and send; null once it is no longer stored. */
   readonly body: string | null;
-  /** Attempts made so far. */
+  /** Attempts so far. */
   readonly attempt: number;
-  /** Under which identity it was taken: an outcome counts only while the row still says so. */
+  /** The identity it was leased under; an outcome is stored only while the row has the same. */
   readonly owner: string;
 }

@@ -29,11 +29,11 @@ describe('deliveries leased without the knowledge of who holds the lease', () =>
     await cluster.close();
   }, 30_000);
 
-  /** As a claim leaves it whose answer was lost after the commit. */
-  async function stray(): Promise<string> {
+  /** As a claim leaves it whose respondAll was lost after the commit. */
+  async function insertOrphan(): Promise<string> {
     const id = randomUUID();
     await cluster.rows(
-      `with made as (
+      `with inserted as (
          insert into delivery (id, created_at, partner_id, org_id, webhook_id, event_type, event_id, max_attempts,
                                lease_owner)
          values ($1, date_trunc('milliseconds', now()), $2, $3, $4, 'device.online', $5, 6, $6) returning created_at
@@ -41,18 +41,18 @@ describe('deliveries leased without the knowledge of who holds the lease', () =>
          update webhook_counter set total = total + 1 where webhook_id = $4
        )
        insert into event_body (event_id, created_at, partner_id, org_id, body)
-       select $5, created_at, $2, $3, '{}' from made`,
+       select $5, created_at, $2, $3, '{}' from inserted`,
       [id, organization.partnerId, organization.orgId, webhookId, randomUUID(), app.get(InstanceLeaseService).owner],
     );
     return id;
   }
 
   it('are free, and sent, after two looks', async () => {
-    const id = await stray();
-    const strays = app.get(OrphanedLeasesService);
-    await strays.look();
+    const id = await insertOrphan();
+    const orphans = app.get(OrphanedLeasesService);
+    await orphans.reclaimOrphans();
     expect(receiver.requestsOf(id)).toEqual([]);
-    await strays.look();
+    await orphans.reclaimOrphans();
     await eventually(() => expect(receiver.requestsOf(id)).toHaveLength(1));
     await eventually(async () =>
       expect(await cluster.rows('select status, lease_owner from delivery where id = $1', [id])).toEqual([
@@ -62,11 +62,11 @@ describe('deliveries leased without the knowledge of who holds the lease', () =>
   });
 
   it('are not those that wait, are under way, or have an outcome that cannot be written yet', async () => {
-    let answer = (): void => undefined;
+    let respondAll = (): void => undefined;
     receiver.received.length = 0;
     receiver.respond = (response) => {
-      const before = answer;
-      answer = () => {
+      const before = respondAll;
+      respondAll = () => {
         before();
         response.end();
       };
@@ -74,23 +74,23 @@ describe('deliveries leased without the knowledge of who holds the lease', () =>
     // More than the ten an origin gets at a time: some are under way and some wait.
     for (let i = 0; i < 15; i += 1) await cluster.emit(organization);
     await eventually(() => expect(receiver.received.length).toBeGreaterThanOrEqual(8));
-    const strays = app.get(OrphanedLeasesService);
-    for (let i = 0; i < 3; i += 1) await strays.look();
+    const orphans = app.get(OrphanedLeasesService);
+    for (let i = 0; i < 3; i += 1) await orphans.reclaimOrphans();
     receiver.respond = (response) => response.end();
-    answer();
+    respondAll();
     await eventually(async () => {
       const rows = await cluster.deliveries(webhookId);
       expect(rows.filter(({ status }) => status !== 'delivered')).toEqual([]);
       expect(rows).toHaveLength(16);
     });
-    for (let i = 0; i < 3; i += 1) await strays.look();
+    for (let i = 0; i < 3; i += 1) await orphans.reclaimOrphans();
     const ids = receiver.received.map(({ headers }) => headers['x-service-delivery-id']);
     expect(new Set(ids).size).toBe(ids.length);
     expect(ids).toHaveLength(15);
   });
 
   it('are met in the course of the sweeps, without a call', async () => {
-    const id = await stray();
+    const id = await insertOrphan();
     await eventually(() => expect(receiver.requestsOf(id)).toHaveLength(1), { timeoutMs: 50_000 });
   });
 });

@@ -5,9 +5,8 @@ import { ClaimsRepository, type LeasedRow } from './claims.repository.js';
 import { LeasedDeliveriesService } from './leased-deliveries.service.js';
 
 /**
- * Finds deliveries that are leased to this process though it does not know of them, and frees them. A claim or an
- * intake leaves such behind when it commits and its answer is lost with the connection: the lease is renewed as long as
- * we live, so that nobody else would ever take them.
+ * Releases orphaned leases: rows leased to this instance that it does not have in memory, after a claim or an insert
+ * that committed although its connection was lost. This instance renews their lease, so no other would claim them.
  */
 @Injectable()
 export class OrphanedLeasesService {
@@ -21,19 +20,19 @@ export class OrphanedLeasesService {
   ) {}
 
   /**
-   * Frees those that were met by the look before as well. One look alone would take a claim whose answer is on its way
-   * for a stray: looks lie further apart than a statement may take.
+   * Releases leases that were unknown in the previous run as well: in a single run a claim whose response is under way
+   * looks like an orphan. Runs must be further apart than the time limit of a statement.
    */
-  async look(): Promise<void> {
-    const unknown = (await this.claims.leased()).filter(({ id }) => !this.leased.has(id));
-    const strays = unknown.filter((row) => this.suspects.has(keyOf(row)));
+  async reclaimOrphans(): Promise<void> {
+    const unknown = (await this.claims.listLeased()).filter(({ id }) => !this.leased.has(id));
+    const orphans = unknown.filter((row) => this.suspects.has(keyOf(row)));
     this.suspects = new Set(unknown.map(keyOf));
-    if (strays.length === 0) return;
-    const freed = await this.claims.free(strays);
+    if (orphans.length === 0) return;
+    const freed = await this.claims.reclaimOrphans(orphans);
     this.metrics.countFreed(freed);
-    this.logger.warn({ deliveries: freed }, 'Deliveries leased to this process without its knowledge are free again');
+    this.logger.warn({ deliveries: freed }, 'orphaned leases released; any replica may claim the deliveries');
   }
 }
 
-/** A delivery that was sent and claimed anew between two looks is another one. */
+/** Includes the attempt, since a delivery that was sent and claimed again between two runs is not an orphan. */
 const keyOf = ({ id, attempt }: LeasedRow): string => `${id} ${attempt}`;

@@ -10,24 +10,24 @@ import { OutcomesRepository } from './outcomes.repository.js';
 
 const FLUSH_ROWS = 500;
 const FLUSH_MS = 20;
-/** So many unwritten outcomes mean that the database cannot follow: no new attempt begins. */
+/** With this many unwritten outcomes the database is too slow, and no new attempt starts. */
 const FULL_ROWS = 5_000;
 
 export interface OutcomeListener {
-  /** A set that now stands in the database. */
-  written(outcomes: Outcome[]): void;
-  /** There is room again. */
-  drained(): void;
+  /** Receives the outcomes that were stored. */
+  onWritten(outcomes: Outcome[]): void;
+  /** Called when the writer is no longer full. */
+  onDrained(): void;
 }
 
 /**
- * Writes outcomes in sets: each 20 ms, or as soon as 500 have come together.
- * A set that cannot be written is kept and tried again; what waits behind it grows until `isFull` stops the senders.
+ * Writes outcomes in sets, every 20 ms or as soon as 500 are waiting. A set that cannot be written is retried; outcomes
+ * accumulate meanwhile until `isFull` stops the sender.
  */
 @Injectable()
 export class OutcomeWriterService {
   private waiting: Outcome[] = [];
-  private inHand = 0;
+  private writing = 0;
   private timer: NodeJS.Timeout | undefined;
   private running: Promise<void> = Promise.resolve();
   private isRunning = false;
@@ -41,13 +41,13 @@ export class OutcomeWriterService {
     private readonly logger: Logger,
   ) {}
 
-  listen(listener: OutcomeListener): void {
+  subscribe(listener: OutcomeListener): void {
     this.listener = listener;
   }
 
-  /** Outcomes that are not written yet. */
+  /** How many outcomes are not written yet. */
   get backlog(): number {
-    return this.waiting.length + this.inHand;
+    return this.waiting.length + this.writing;
   }
 
   get isFull(): boolean {
@@ -57,57 +57,58 @@ export class OutcomeWriterService {
   add(outcome: Outcome): void {
     this.waiting.push(outcome);
     if (this.isRunning) return;
-    if (this.waiting.length >= FLUSH_ROWS) this.begin();
-    else this.timer ??= setTimeout(() => this.begin(), FLUSH_MS);
+    if (this.waiting.length >= FLUSH_ROWS) this.startWriting();
+    else this.timer ??= setTimeout(() => this.startWriting(), FLUSH_MS);
   }
 
-  /** Ends when everything that was added before has been written. */
+  /** Resolves when everything added before has been written. */
   async flush(): Promise<void> {
-    if (!this.isRunning && this.waiting.length > 0) this.begin();
+    if (!this.isRunning && this.waiting.length > 0) this.startWriting();
     await this.running;
   }
 
-  private begin(): void {
+  private startWriting(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
     this.isRunning = true;
     this.running = this.writeAll();
   }
 
-  /** One set after the other; what comes meanwhile makes the next set. */
+  /** Writes one set after the other until no outcome is left. */
   private async writeAll(): Promise<void> {
     while (this.waiting.length > 0) {
       const wasFull = this.isFull;
       const set = this.waiting.splice(0, FLUSH_ROWS);
-      this.inHand = set.length;
+      this.writing = set.length;
       const written = await this.write(set);
-      this.inHand = 0;
+      this.writing = 0;
       for (const { delivery } of set) this.leased.delete(delivery);
-      const standing = set.filter(({ delivery }) => written.has(delivery.id));
-      this.metrics.countOutcomes(standing, set.length - standing.length);
-      this.listener?.written(standing);
-      if (wasFull && !this.isFull) this.listener?.drained();
+      const stored = set.filter(({ delivery }) => written.has(delivery.id));
+      this.metrics.countOutcomes(stored, set.length - stored.length);
+      this.listener?.onWritten(stored);
+      if (wasFull && !this.isFull) this.listener?.onDrained();
     }
-    // In the same turn as the last look: an outcome added after it must start the next run.
+    // In the same tick as the last check, so that an outcome added after it starts the next run.
     this.isRunning = false;
   }
 
   private write(set: Outcome[]): Promise<Set<string>> {
     return retryForever(
       async () => {
-        const untried = set.filter(({ attempted }) => !attempted);
-        if (untried.length > 0) await this.repository.dropOrphans(untried);
+        const unattempted = set.filter(({ attempted }) => !attempted);
+        if (unattempted.length > 0) await this.repository.deleteOrphans(unattempted);
         await this.storeNewShapes(set);
         return this.repository.write(set);
       },
-      (err) => this.logger.warn({ err, outcomes: set.length }, 'Outcomes cannot be written yet'),
+      (err) =>
+        this.logger.warn({ err, outcomes: set.length }, 'writing outcomes failed; it is retried until it succeeds'),
     );
   }
 
-  /** Before what refers to them. Hardly ever any: a shape is new when a webhook's first request is sent. */
+  /** Stores shapes before the outcomes that refer to them; a shape is new with the first request of a webhook. */
   private async storeNewShapes(set: readonly Outcome[]): Promise<void> {
-    const fresh = new Set<RequestShape>();
-    for (const { shape } of set) if (shape?.isStored === false) fresh.add(shape);
-    if (fresh.size > 0) await this.shapes.store([...fresh]);
+    const newShapes = new Set<RequestShape>();
+    for (const { shape } of set) if (shape?.isStored === false) newShapes.add(shape);
+    if (newShapes.size > 0) await this.shapes.store([...newShapes]);
   }
 }

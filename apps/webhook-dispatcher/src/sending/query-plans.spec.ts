@@ -45,7 +45,7 @@ describe('the statements of the sender', () => {
     const before = await reads();
     for (let round = 0; round < 3; round += 1) {
       await Promise.all(Array.from({ length: EVENTS }, () => cluster.emit(organization)));
-      app.get(BacklogService).park(organization.orgId);
+      app.get(BacklogService).add(organization.orgId);
     }
     await eventually(
       async () => {

@@ -3,7 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { INestApplication } from '@nestjs/common';
 import { eventually } from '@rmm/testing-services';
-import { createWebhook, DispatcherTestCluster, organizationCaller, type Organization } from '../../test/dispatcher-test-cluster.js';
+import {
+  createWebhook,
+  DispatcherTestCluster,
+  organizationCaller,
+  type Organization,
+} from '../../test/dispatcher-test-cluster.js';
 import { GUIDE_VERIFIERS, type SignedRequest } from '../../test/guide-verifiers.js';
 import { FakeReceiver, type Received } from '../../test/fake-receiver.js';
 import { WebhookSecretsService } from '../webhooks/webhook-secrets.service.js';

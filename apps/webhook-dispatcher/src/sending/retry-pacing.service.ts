@@ -3,44 +3,44 @@ import { Injectable } from '@nestjs/common';
 import { OutcomeWriterService } from './outcome-writer.service.js';
 import { SenderService } from './sender.service.js';
 
-/** Little at a time: what begins at once also keeps everything else waiting at once. */
+/** Short, since retries that start together delay everything else together. */
 const TICK_MS = 10;
 const TICKS_PER_SECOND = 1_000 / TICK_MS;
-/** Every how many ticks the number is judged. */
-const JUDGE_EVERY = 5;
-/** Of its time this process may spend at work while retries go on as they like. */
-const BUSY = 0.6;
-/** So many unwritten outcomes mean that the database is busy. */
-const BACKLOG = 1_000;
-/** Retries a second that are always let through, with which a calm process begins, and that are never exceeded. */
-const SLOWEST = 500;
-const CALM = 2_000;
-const FASTEST = 20_000;
-const SLOWER = 0.8;
-const QUICKER = 1.1;
+/** Ticks between two adjustments of the rate. */
+const ADJUST_EVERY = 5;
+/** Utilization of the event loop above which the rate is lowered. */
+const MAX_UTILIZATION = 0.6;
+/** Unwritten outcomes above which the database counts as busy. */
+const MAX_UNWRITTEN = 1_000;
+/** Retries per second: the lower limit, the rate after a time without retries, the upper limit. */
+const MIN_RATE = 500;
+const INITIAL_RATE = 2_000;
+const MAX_RATE = 20_000;
+const DECREASE = 0.8;
+const INCREASE = 1.1;
 
 /**
- * The next number of retries a second. It rises only while it is used: what falls due at once after a calm hour meets no
- * higher number than at the start.
- * @param perSecond  the last one
- * @param begun  retries begun since, a second
+ * Returns the next rate of retries per second. It rises only while it is used, so a burst after a quiet hour starts at
+ * the initial rate.
+ * @param perSecond  the current rate
+ * @param started  retries started since the last call, per second
  */
-export function nextPace(perSecond: number, begun: number, isPressed: boolean): number {
-  if (begun === 0) return CALM;
-  if (isPressed) return Math.max(SLOWEST, Math.min(perSecond, begun) * SLOWER);
-  if (begun < perSecond / 2) return Math.max(CALM, perSecond * SLOWER);
-  return Math.min(FASTEST, perSecond * QUICKER);
+export function nextRate(perSecond: number, started: number, isBusy: boolean): number {
+  if (started === 0) return INITIAL_RATE;
+  if (isBusy) return Math.max(MIN_RATE, Math.min(perSecond, started) * DECREASE);
+  if (started < perSecond / 2) return Math.max(INITIAL_RATE, perSecond * DECREASE);
+  return Math.min(MAX_RATE, perSecond * INCREASE);
 }
 
 /**
- * Keeps a storm of retries from taking the processor and the database away from new events. Retries have waited already
- * and may wait a little more: while this process, or the database behind it, is busy, fewer of them begin.
+ * Limits retries per second adaptively. Lowers the rate while the event loop or the database is busy, so that new events
+ * keep priority over bursts of retries.
  */
 @Injectable()
 export class RetryPacingService {
   private timer: NodeJS.Timeout | undefined;
-  private perSecond = CALM;
-  private begun = 0;
+  private perSecond = INITIAL_RATE;
+  private started = 0;
   private ticks = 0;
   private used: EventLoopUtilization | undefined;
 
@@ -59,17 +59,17 @@ export class RetryPacingService {
 
   private tick(): void {
     this.ticks += 1;
-    if (this.ticks % JUDGE_EVERY === 0) this.judge();
+    if (this.ticks % ADJUST_EVERY === 0) this.adjustRate();
     this.sender.allowRetries(this.perSecond / TICKS_PER_SECOND);
   }
 
-  private judge(): void {
+  private adjustRate(): void {
     const used = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(used, this.used);
     this.used = used;
-    const begun = ((this.sender.begunRetries - this.begun) * TICKS_PER_SECOND) / JUDGE_EVERY;
-    this.begun = this.sender.begunRetries;
-    const isPressed = utilization > BUSY || this.outcomes.backlog > BACKLOG;
-    this.perSecond = nextPace(this.perSecond, begun, isPressed);
+    const started = ((this.sender.startedRetries - this.started) * TICKS_PER_SECOND) / ADJUST_EVERY;
+    this.started = this.sender.startedRetries;
+    const isBusy = utilization > MAX_UTILIZATION || this.outcomes.backlog > MAX_UNWRITTEN;
+    this.perSecond = nextRate(this.perSecond, started, isBusy);
   }
 }

@@ -11,7 +11,10 @@ import { ReplicaSignalsService } from './shards/replica-signals.service.js';
 import { ShardOwnershipService } from './shards/shard-ownership.service.js';
 import { SweeperService } from './sweeper.service.js';
 
-/** From a written outcome to the next attempt: into Redis, and back when its time has come. */
+/**
+ * Schedules the next attempt of a stored outcome in Redis and claims it when it is due.
+ * Nine dependencies: it connects the outcomes with the queues, the claims and the sender.
+ */
 @Injectable()
 export class RetrySchedulingService {
   constructor(
@@ -28,28 +31,28 @@ export class RetrySchedulingService {
 
   start(): void {
     this.deadLetters.start();
-    this.retries.start((keys) => this.due(keys));
-    this.outcomes.listen({
-      written: (outcomes) => void this.schedule(outcomes),
-      drained: () => this.sweeper.wake(),
+    this.retries.start((keys) => this.claimDue(keys));
+    this.outcomes.subscribe({
+      onWritten: (outcomes) => void this.schedule(outcomes),
+      onDrained: () => this.sweeper.wake(),
     });
   }
 
-  async stopTaking(): Promise<void> {
-    await this.retries.stopTaking();
+  async stopProcessing(): Promise<void> {
+    await this.retries.stopProcessing();
   }
 
   async close(): Promise<void> {
     await Promise.all([this.retries.close(), this.deadLetters.close()]);
   }
 
-  private async due(keys: DeliveryKey[]): Promise<void> {
+  private async claimDue(keys: DeliveryKey[]): Promise<void> {
     await this.sender.waitForRoomForRetries();
-    const rest = yieldAfter();
+    const pause = yieldAfter();
     const deliveries = await this.claims.claim(keys);
-    if (deliveries.length < keys.length && !this.shards.ownsAll) this.replicas.due();
+    if (deliveries.length < keys.length && !this.shards.ownsAll) this.replicas.publishDeliveriesDue();
     await this.sender.sendClaimed(deliveries);
-    if (keys.length >= CHUNK_ROWS) await rest();
+    if (keys.length >= CHUNK_ROWS) await pause();
   }
 
   private async schedule(written: readonly Outcome[]): Promise<void> {
@@ -59,12 +62,12 @@ export class RetrySchedulingService {
     const dead = written.flatMap((outcome) =>
       outcome.status === 'failed' && outcome.isDeadLetter ? [outcome.delivery] : [],
     );
-    if (written.some(endedOnGone)) this.autoFail.gone();
+    if (written.some(isGone)) this.autoFail.scheduleCheck();
     await Promise.all([this.retries.add(retrying), this.deadLetters.add(dead)]);
   }
 }
 
-/** A receiver that answers 410 for good has said that it is gone. @see CONTRACT.md 4.9 */
-const endedOnGone = ({ status, responseStatus }: Outcome): boolean => status === 'failed' && responseStatus === 410;
+/** Returns whether a delivery failed with a 410: the receiver no longer exists. @see docs/reference/webhooks.md */
+const isGone = ({ status, responseStatus }: Outcome): boolean => status === 'failed' && responseStatus === 410;
 
 const keyOf = ({ delivery }: Outcome): DeliveryKey => ({ id: delivery.id, createdAt: delivery.createdAt });

@@ -5,22 +5,19 @@ export interface NodeLimits {
   perOrganization: number;
 }
 
-/**
- * The nodes of all that is queued or under way, and how they hang together: each is made by the first item that needs
- * it and goes with the last.
- */
+/** The nodes of all items that are queued or started. A node is created with its first item and removed with its last. */
 export class SchedulerGraph<T> {
   readonly organizations = new Map<string, OrganizationNode<T>>();
   readonly origins = new Map<string, OriginNode<T>>();
   private readonly webhooks = new Map<string, WebhookNode<T>>();
 
-  /** @param limitOf  the cap of an origin that is met for the first time */
+  /** @param limitOf  returns the limit of an origin that has no node yet */
   constructor(
     private readonly limits: NodeLimits,
     private readonly limitOf: (origin: string) => number,
   ) {}
 
-  /** A webhook that was re-pointed meanwhile starts a queue of its own; the old one runs empty. */
+  /** Returns the node of a webhook. After a change of its origin it gets a new one, and the old one is emptied. */
   webhook(webhookId: string, orgId: string, origin: string): WebhookNode<T> {
     const known = this.webhooks.get(webhookId);
     if (known?.route.origin.origin === origin) return known;
@@ -43,10 +40,10 @@ export class SchedulerGraph<T> {
     return route;
   }
 
-  /** What still stands in some turns is passed over when it comes up there. */
-  dropIfUnused(webhook: WebhookNode<T>): void {
-    const { webhookId, route, queued, cap } = webhook;
-    if (queued > 0 || cap.active > 0) return;
+  /** Removes nodes without items. Queues may still contain them; they are skipped there. */
+  removeIfUnused(webhook: WebhookNode<T>): void {
+    const { webhookId, route, queued, concurrency } = webhook;
+    if (queued > 0 || concurrency.active > 0) return;
     if (this.webhooks.get(webhookId) === webhook) this.webhooks.delete(webhookId);
     const { organization, origin, webhooks } = route;
     webhooks.delete(webhook);

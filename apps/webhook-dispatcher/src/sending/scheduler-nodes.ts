@@ -1,42 +1,42 @@
 import { ConcurrencyLimit, type Kind } from './concurrency-limit.js';
 import { ArrayQueue } from './array-queue.js';
 
-/** One of each kind, first attempts before retries. */
+/** A value for each kind: first attempts, retries. */
 export type PerKind<T> = [first: T, retry: T];
 
-const perKind = <T>(make: () => T): PerKind<T> => [make(), make()];
+const perKind = <T>(create: () => T): PerKind<T> => [create(), create()];
 
-/** Where a route stands: nowhere, in the turns of its organization, or among those that wait for its origin. */
-export type Place = 'idle' | 'ready' | 'parked';
+/** Whether a route is in no queue, in that of its organization, or in that of its origin. */
+export type RouteState = 'idle' | 'ready' | 'blocked';
 
-/** What waits for one webhook, in the order it came. */
+/** A webhook with its queued items, in order of arrival. */
 export class WebhookNode<T> {
-  readonly cap: ConcurrencyLimit;
+  readonly concurrency: ConcurrencyLimit;
   readonly queues = perKind(() => new ArrayQueue<T>());
-  readonly isListed: PerKind<boolean> = [false, false];
+  readonly isEnqueued: PerKind<boolean> = [false, false];
 
   constructor(
     readonly webhookId: string,
     readonly route: RouteNode<T>,
     limit: number,
   ) {
-    this.cap = new ConcurrencyLimit(limit);
+    this.concurrency = new ConcurrencyLimit(limit);
   }
 
   get queued(): number {
     return this.queues[0].size + this.queues[1].size;
   }
 
-  canBegin(kind: Kind): boolean {
-    return this.queues[kind].size > 0 && this.cap.allows(kind);
+  hasStartable(kind: Kind): boolean {
+    return this.queues[kind].size > 0 && this.concurrency.allows(kind);
   }
 }
 
-/** The webhooks of one organization at one origin: they take turns. */
+/** The webhooks of one organization at one origin, in round-robin order. */
 export class RouteNode<T> {
   readonly webhooks = new Set<WebhookNode<T>>();
-  readonly turns = perKind(() => new ArrayQueue<WebhookNode<T>>());
-  readonly place: PerKind<Place> = ['idle', 'idle'];
+  readonly readyWebhooks = perKind(() => new ArrayQueue<WebhookNode<T>>());
+  readonly state: PerKind<RouteState> = ['idle', 'idle'];
 
   constructor(
     readonly organization: OrganizationNode<T>,
@@ -44,44 +44,44 @@ export class RouteNode<T> {
   ) {}
 }
 
-/** An origin, and the routes that wait for it: one per organization, so that these take turns here as well. */
+/** An origin and the routes that wait for it: one per organization, so these share it in round-robin order as well. */
 export class OriginNode<T> {
-  readonly cap: ConcurrencyLimit;
+  readonly concurrency: ConcurrencyLimit;
   readonly routes = new Set<RouteNode<T>>();
-  readonly waiting = perKind(() => new ArrayQueue<RouteNode<T>>());
-  /** Which kind is woken first by the next slot. */
-  turn: Kind = 0;
+  readonly blockedRoutes = perKind(() => new ArrayQueue<RouteNode<T>>());
+  /** The kind that the next released capacity wakes first. */
+  nextKind: Kind = 0;
 
   constructor(
     readonly origin: string,
     limit: number,
   ) {
-    this.cap = new ConcurrencyLimit(limit);
+    this.concurrency = new ConcurrencyLimit(limit);
   }
 }
 
 /** An organization and its routes. */
 export class OrganizationNode<T> {
-  readonly cap: ConcurrencyLimit;
+  readonly concurrency: ConcurrencyLimit;
   readonly routes = new Map<string, RouteNode<T>>();
-  readonly turns = perKind(() => new ArrayQueue<RouteNode<T>>());
-  /** Routes for which a slot of their origin was freed: when the organization cannot use it, others must get it. */
-  readonly woken: PerKind<Set<RouteNode<T>>> = [new Set(), new Set()];
-  isListed = false;
-  waitsForRetries = false;
-  turn: Kind = 0;
+  readonly readyRoutes = perKind(() => new ArrayQueue<RouteNode<T>>());
+  /** Routes woken for capacity of their origin; when the organization cannot use it, others must be woken. */
+  readonly wokenRoutes: PerKind<Set<RouteNode<T>>> = [new Set(), new Set()];
+  isEnqueued = false;
+  isAwaitingRetries = false;
+  nextKind: Kind = 0;
   queued = 0;
-  /** Since somebody last looked. */
+  /** Items that ended since `FairScheduler.organizations` was last called. */
   ended = 0;
 
   constructor(
     readonly orgId: string,
     limit: number,
   ) {
-    this.cap = new ConcurrencyLimit(limit);
+    this.concurrency = new ConcurrencyLimit(limit);
   }
 
-  canBegin(kind: Kind): boolean {
-    return this.turns[kind].size > 0 && this.cap.allows(kind);
+  hasStartable(kind: Kind): boolean {
+    return this.readyRoutes[kind].size > 0 && this.concurrency.allows(kind);
   }
 }

@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { INestApplication } from '@nestjs/common';
 import { eventually } from '@rmm/testing-services';
-import { createWebhook, DispatcherTestCluster, organizationCaller, type Organization } from '../../test/dispatcher-test-cluster.js';
+import {
+  createWebhook,
+  DispatcherTestCluster,
+  organizationCaller,
+  type Organization,
+} from '../../test/dispatcher-test-cluster.js';
 import { isSignedWith, FakeReceiver } from '../../test/fake-receiver.js';
 import { DeliveriesService } from '../deliveries/deliveries.service.js';
 import { WebhooksService } from '../webhooks/webhooks.service.js';
@@ -41,7 +46,10 @@ describe('delivering', () => {
       headers: [{ key: 'X-Environment', value: 'spec' }],
     });
     const data = { deviceId: 'd-1', hostname: 'höst' };
-    const eventId = await cluster.emit(organization, 'device.enrolled', { timestamp: '2026-11-20T10:00:00.000Z', data });
+    const eventId = await cluster.emit(organization, 'device.enrolled', {
+      timestamp: '2026-11-20T10:00:00.000Z',
+      data,
+    });
     const [row] = await delivered(webhook.id);
     const [received] = receiver.received;
     if (!received || !row) throw new Error('nothing came');
@@ -184,9 +192,9 @@ describe('delivering', () => {
       ]);
       return rows;
     });
-    expect(await cluster.rows('select attempts, event_id from dead_letter where webhook_id = $1', [webhook.id])).toEqual([
-      { attempts: 2, event_id: eventId },
-    ]);
+    expect(
+      await cluster.rows('select attempts, event_id from dead_letter where webhook_id = $1', [webhook.id]),
+    ).toEqual([{ attempts: 2, event_id: eventId }]);
     const caller = organizationCaller(organization);
     expect(await app.get(WebhooksService).get(caller, webhook.id)).toMatchObject({
       failureCount: 1,

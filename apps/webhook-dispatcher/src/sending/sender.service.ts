@@ -9,29 +9,30 @@ import { BreakersService } from './breaker/breakers.service.js';
 import { LeasedDeliveriesService } from './leased-deliveries.service.js';
 import type { LeasedDelivery } from './leased-delivery.js';
 import { InstanceLeaseService } from './instance-lease.service.js';
-import { notActive } from './outcome.js';
+import { createInactiveOutcome } from './outcome.js';
 import { OutcomeWriterService } from './outcome-writer.service.js';
 import { type ReleasedDelivery, LeaseReleaseService } from './lease-release.service.js';
 import { SHARDS, shardOf } from './shards/shard-of.js';
 import { ShardOwnershipService } from './shards/shard-ownership.service.js';
 import { FairScheduler } from './fair-scheduler.js';
 
-/** Held and not yet begun: more than this is left in the database, in the stream or in Redis. */
+/** Limits the queued deliveries; more remain in the database, the stream or Redis. */
 const MAX_QUEUED = 30_000;
-/** Of these, retries: an outage of many receivers ends in a storm of them, and events must find room meanwhile. */
+/** Limits the queued retries, so that events find room during a burst of retries after an outage of receivers. */
 const MAX_QUEUED_RETRIES = 10_000;
 const ROOM_POLL_MS = 50;
-/** Of the attempts an origin may get at a time, one webhook gets at most this much: 8 of 10. */
+/** The share of an origin's concurrent attempts that one webhook may use. */
 const WEBHOOK_SHARE = 0.8;
-/** A webhook that cannot be opened goes nowhere: its attempts fail on the spot. */
+/** The origin of webhooks that cannot be opened, whose attempts fail without a request. */
 const NO_ORIGIN = 'none';
 
 /**
- * Sends what this process holds: a bounded number at a time, turn by turn, each outcome handed to the writer.
+ * Sends the deliveries this replica leases: bounded, in fair order, and passes each outcome to the writer.
+ * Eleven dependencies: sending is where index, limits, leases and outcomes meet.
  */
 @Injectable()
 export class SenderService {
-  private readonly slots: FairScheduler<LeasedDelivery>;
+  private readonly scheduler: FairScheduler<LeasedDelivery>;
   private readonly inFlightByShard = new Int32Array(SHARDS);
   private whenIdle: () => void = () => undefined;
   private isStopped = false;
@@ -55,129 +56,133 @@ export class SenderService {
       perOrigin: config.originConcurrency,
       perOrganization: config.organizationConcurrency,
     };
-    this.slots = new FairScheduler(limits, (delivery, origin, done) => this.begin(delivery, origin, done), {
-      mayBegin: () => !this.isStopped && this.lease.mayBegin,
+    this.scheduler = new FairScheduler(limits, (delivery, origin, done) => this.startAttempt(delivery, origin, done), {
+      canStart: () => !this.isStopped && this.lease.canStartAttempt,
       limitOf: (origin) => this.breakers.limitOf(origin),
     });
-    breakers.listen((origin, limit) => this.slots.limitOrigin(origin, limit));
+    breakers.subscribe((origin, limit) => this.scheduler.limitOrigin(origin, limit));
     metrics.observeQueue({
-      queued: () => this.slots.queued,
-      inFlight: () => this.slots.active,
+      queued: () => this.scheduler.queued,
+      inFlight: () => this.scheduler.active,
       subscriptions: () => index.size,
-      openBreakers: () => breakers.open,
+      openBreakers: () => breakers.openBreakers,
       shards: () => shards.count,
     });
   }
 
   get queued(): number {
-    return this.slots.queued;
+    return this.scheduler.queued;
   }
 
-  /** How many more deliveries may be taken on now. */
+  /** How many more deliveries may be queued now. */
   get room(): number {
-    return this.isStopped || this.outcomes.isFull ? 0 : Math.max(0, MAX_QUEUED - this.slots.queued);
+    return this.isStopped || this.outcomes.isFull ? 0 : Math.max(0, MAX_QUEUED - this.scheduler.queued);
   }
 
-  /** The same for what may be a retry. */
+  /** How many more deliveries that may be retries may be queued now. */
   get roomForRetries(): number {
-    return Math.min(this.room, Math.max(0, MAX_QUEUED_RETRIES - this.slots.queuedRetries));
+    return Math.min(this.room, Math.max(0, MAX_QUEUED_RETRIES - this.scheduler.queuedRetries));
   }
 
-  /** Ends when there is room for more, or no more is taken at all: the back-pressure of all that feeds the sender. */
+  /** Resolves when there is room or the sender stops: the back-pressure of everything that feeds the sender. */
   waitForRoom(): Promise<void> {
     return this.waitFor(() => this.room);
   }
 
-  /** The same for retries. */
+  /** Resolves when there is room for retries or the sender stops. */
   waitForRoomForRetries(): Promise<void> {
     return this.waitFor(() => this.roomForRetries);
   }
 
-  /** Who waits here, for the parking alone: it counts what has ended between two looks. */
+  /** Returns the organizations with deliveries and how many ended since the last call; for the backlog alone. */
   organizations(): Iterable<{ orgId: string; queued: number; ended: number }> {
-    return this.slots.organizations();
+    return this.scheduler.organizations();
   }
 
-  queuedOf(orgId: string): number {
-    return this.slots.queuedOf(orgId);
+  countQueued(orgId: string): number {
+    return this.scheduler.countQueued(orgId);
   }
 
-  /** Takes the newest of an organization that have not begun; the caller gives them back. */
-  shorten(orgId: string, kept: number): LeasedDelivery[] {
-    return this.slots.shorten(orgId, kept);
+  /** Removes and returns the newest queued deliveries of an organization; the caller releases their leases. */
+  takeNewest(orgId: string, keep: number): LeasedDelivery[] {
+    return this.scheduler.takeNewest(orgId, keep);
   }
 
   /**
-   * @param deliveries  held by this process; those for the origins of others are handed on. After `stop` they are left
-   *   to whoever claims them next
+   * Queues deliveries leased by this replica; those for origins of other replicas are released. Does nothing after
+   * `stop`: the lease of the instance is released then.
    */
   send(deliveries: readonly LeasedDelivery[]): void {
     if (this.isStopped) return;
-    const elsewhere: ReleasedDelivery[] = [];
+    const forOthers: ReleasedDelivery[] = [];
     for (const delivery of deliveries) {
       this.leased.add(delivery);
       const subscription = this.index.find(delivery.webhookId);
       if (subscription) {
         const { origin, shard } = subscription;
-        if (this.shards.owns(shard)) this.slots.add(delivery, origin, delivery.attempt > 0);
-        else elsewhere.push({ delivery, shard, isInBacklog: false });
+        if (this.shards.owns(shard)) this.scheduler.add(delivery, origin, delivery.attempt > 0);
+        else forOthers.push({ delivery, shard, isInBacklog: false });
       } else if (this.index.isBroken(delivery.webhookId)) {
-        this.slots.add(delivery, NO_ORIGIN, delivery.attempt > 0);
+        this.scheduler.add(delivery, NO_ORIGIN, delivery.attempt > 0);
       } else {
-        this.outcomes.add(notActive(delivery));
+        this.outcomes.add(createInactiveOutcome(delivery));
       }
     }
-    if (elsewhere.length > 0) void this.leaseReleases.add(elsewhere);
+    if (forOthers.length > 0) void this.leaseReleases.add(forOthers);
   }
 
-  /** What was claimed just now, by the webhooks as they are now. */
+  /** Queues claimed deliveries after it has loaded changed webhooks. */
   async sendClaimed(deliveries: readonly LeasedDelivery[]): Promise<void> {
     if (deliveries.length > 0) await this.index.refresh();
     this.send(deliveries);
   }
 
-  /** Since the start. */
-  get begunRetries(): number {
-    return this.slots.begunRetries;
+  /** Retries started since the process started. */
+  get startedRetries(): number {
+    return this.scheduler.startedRetries;
   }
 
-  /** So many more retries may begin, until this is called again. */
+  /** Sets how many more retries may start until the next call. */
   allowRetries(count: number): void {
-    this.slots.allowRetries(count);
+    this.scheduler.allowRetries(count);
   }
 
-  /** Forgets what has not begun: others hold it now. */
+  /** Drops queued deliveries without a release, since other replicas lease them now. */
   dropQueued(): void {
-    for (const delivery of this.slots.clear()) this.leased.delete(delivery);
+    for (const delivery of this.scheduler.clear()) this.leased.delete(delivery);
   }
 
-  /** What may begin has changed. */
+  /** Starts attempts again after the lease was renewed. */
   resume(): void {
-    this.slots.resume();
+    this.scheduler.resume();
   }
 
-  /** Attempts under way to the origins of a shard. */
-  inFlight(shard: number): number {
+  /** Returns how many attempts to the origins of a shard are under way. */
+  countInFlight(shard: number): number {
     return this.inFlightByShard[shard] ?? 0;
   }
 
-  /** Hands back what has not begun for the origins of some shards. */
-  leave(shards: ReadonlySet<number>): Promise<void> {
-    const concerns = (origin: string) => shards.has(shardOf(origin));
-    this.breakers.forget(concerns);
-    const taken = this.slots.clear((origin) => origin !== NO_ORIGIN && concerns(origin));
+  /** Releases the queued deliveries for the origins of shards. Resolves when that is stored. */
+  releaseShards(shards: ReadonlySet<number>): Promise<void> {
+    const isReleased = (origin: string) => shards.has(shardOf(origin));
+    this.breakers.removeBreakers(isReleased);
+    const taken = this.scheduler.clear((origin) => origin !== NO_ORIGIN && isReleased(origin));
     return this.leaseReleases.add(
-      taken.map((delivery) => ({ delivery, shard: shardOfNow(this.index, delivery), isInBacklog: false })),
+      taken.map((delivery) => ({
+        delivery,
+        shard: this.index.find(delivery.webhookId)?.shard ?? null,
+        isInBacklog: false,
+      })),
     );
   }
 
-  /** Takes and begins no more, and ends when every attempt in flight has ended or the time is up. */
+  /** Starts no more attempts. Resolves when all attempts in flight have ended, or after `timeoutMs`. */
   async stop(timeoutMs: number): Promise<void> {
     this.isStopped = true;
     const timeUp = sleep(timeoutMs, undefined, { ref: false });
     const ended = new Promise<void>((resolve) => {
       this.whenIdle = resolve;
-      if (this.slots.active === 0) resolve();
+      if (this.scheduler.active === 0) resolve();
     });
     await Promise.race([ended, timeUp]);
   }
@@ -186,11 +191,11 @@ export class SenderService {
     while (room() === 0 && !this.isStopped) await sleep(ROOM_POLL_MS, undefined, { ref: false });
   }
 
-  private begin(delivery: LeasedDelivery, origin: string, done: () => void): void {
+  private startAttempt(delivery: LeasedDelivery, origin: string, done: () => void): void {
     const subscription = this.index.find(delivery.webhookId);
     if (subscription && subscription.origin !== origin) {
-      // Re-pointed while it waited: its place is in another queue, or in another process.
-      queueMicrotask(() => this.end(done));
+      // The URL changed while the delivery waited, so another queue or replica sends it.
+      queueMicrotask(() => this.endAttempt(done));
       return this.send([delivery]);
     }
     const shard = subscription?.shard ?? -1;
@@ -201,24 +206,24 @@ export class SenderService {
   /** Never throws. */
   private async attempt(delivery: LeasedDelivery, origin: string, shard: number, done: () => void): Promise<void> {
     try {
-      this.outcomes.add(await this.attempts.make(delivery));
+      this.outcomes.add(await this.attempts.attempt(delivery));
     } catch (err) {
-      // The look for strays gives it back.
+      // Its lease is then released as an orphaned one.
       this.leased.delete(delivery);
-      this.logger.error({ err, deliveryId: delivery.id }, 'An attempt broke off');
+      this.logger.error(
+        { err, deliveryId: delivery.id },
+        'attempt failed unexpectedly; its orphaned lease is released and the delivery sent again',
+      );
     }
-    // An origin that gives no connection is asked at a pace; nobody else waits for its slot.
+    // The capacity of an origin with an open breaker is released after a pause; no other origin waits for it.
     const pauseMs = this.breakers.pauseMs(origin);
     if (pauseMs > 0) await sleep(pauseMs, undefined, { ref: false });
     if (shard >= 0) this.inFlightByShard[shard] -= 1;
-    this.end(done);
+    this.endAttempt(done);
   }
 
-  private end(done: () => void): void {
+  private endAttempt(done: () => void): void {
     done();
-    if (this.slots.active === 0) this.whenIdle();
+    if (this.scheduler.active === 0) this.whenIdle();
   }
 }
-
-const shardOfNow = (index: SubscriptionIndexService, { webhookId }: LeasedDelivery): number | null =>
-  index.find(webhookId)?.shard ?? null;

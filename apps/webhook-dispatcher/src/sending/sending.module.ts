@@ -7,6 +7,7 @@ import { DeliveryAttemptsService } from './delivery-attempts.service.js';
 import { BacklogService } from './backlog.service.js';
 import { BreakersService } from './breaker/breakers.service.js';
 import { ClaimsRepository } from './claims.repository.js';
+import { InstanceLeaseRepository } from './instance-lease.repository.js';
 import { InstanceLeaseService } from './instance-lease.service.js';
 import { LeaseReleaseService } from './lease-release.service.js';
 import { LeasedDeliveriesService } from './leased-deliveries.service.js';
@@ -28,6 +29,7 @@ import { SweeperService } from './sweeper.service.js';
     BacklogService,
     BreakersService,
     ClaimsRepository,
+    InstanceLeaseRepository,
     InstanceLeaseService,
     LeaseReleaseService,
     LeasedDeliveriesService,

@@ -11,31 +11,31 @@ import { ShardOwnershipService } from './shards/shard-ownership.service.js';
 import { OrphanedLeasesService } from './orphaned-leases.service.js';
 
 const SWEEP_MS = 1_000;
-/** Every how many sweeps leases of others are looked at, what waits is counted, the index is rid of deleted webhooks. */
+/** Sweeps between two checks of expired leases, counts of waiting deliveries, removals of deleted webhooks. */
 const LEASES_EVERY = 5;
 const WAITING_EVERY = 10;
 const DELETED_EVERY = 60;
-/** Fifteen seconds lie between two looks: longer than any statement may take. */
+/** Fifteen seconds between two runs, which is longer than any statement may take. */
 const ORPHANS_EVERY = 15;
 const CLAIM_ROWS = 150;
-/** A claim costs about the same for a few rows: with less room it waits for the next sweep. */
+/** With less room the claim waits for the next sweep, since a claim of few rows costs about as much. */
 const MIN_CLAIM_ROWS = 75;
-/** So long a retry is left to its job in Redis, in milliseconds. */
+/** How long a due retry is left to its job in Redis. */
 const OVERDUE_MS = 1_000;
 
 /**
- * The safety net under queue, stream and processes: sends whatever is due in the table and held by unauthorized. Deliveries
- * that a request makes (test, retry) come through here as well, at once by `wake`.
+ * Claims and sends every delivery that is due and not leased: what a queue, the stream or a replica has lost, and
+ * deliveries that requests created (test, retry), for which `wake` starts a sweep at once.
  */
 @Injectable()
 export class SweeperService {
   private timer: NodeJS.Timeout | undefined;
   private running: Promise<void> | undefined;
-  private isWanted = false;
+  private isRequested = false;
   private overdueMs = OVERDUE_MS;
   private isStopped = false;
   private sweeps = 0;
-  private tidied = -1;
+  private maintainedSweep = -1;
 
   constructor(
     private readonly claims: ClaimsRepository,
@@ -53,31 +53,31 @@ export class SweeperService {
     this.runOnce();
   }
 
-  /** Something may have become due just now, here or for the shards of others. */
+  /** Sweeps at once, since a delivery of this or another replica's shards may be due. */
   wake(): void {
-    if (!this.shards.ownsAll) this.replicas.due();
+    if (!this.shards.ownsAll) this.replicas.publishDeliveriesDue();
     this.runOnce();
   }
 
-  /** Another process says that something is due, retries among it: it has met their jobs, and they are not its own. */
+  /** Sweeps at once, retries that have just become due included: another replica has processed their jobs. */
   wakeForAll(): void {
     this.overdueMs = 0;
     this.runOnce();
   }
 
   private runOnce(): void {
-    this.isWanted = true;
+    this.isRequested = true;
     if (this.isStopped || this.running) return;
-    this.running = this.work().finally(() => {
+    this.running = this.sweepAll().finally(() => {
       this.running = undefined;
-      // A wake that came in the last moment of the work would be forgotten.
-      if (this.isWanted) this.runOnce();
+      // A request that arrived while the last run ended would be lost.
+      if (this.isRequested) this.runOnce();
     });
   }
 
   async stop(): Promise<void> {
     this.isStopped = true;
-    this.isWanted = false;
+    this.isRequested = false;
     clearInterval(this.timer);
     await this.running;
   }
@@ -87,32 +87,32 @@ export class SweeperService {
     this.runOnce();
   }
 
-  private async work(): Promise<void> {
+  private async sweepAll(): Promise<void> {
     try {
-      while (this.isWanted && !this.isStopped) {
-        this.isWanted = false;
-        await this.tidy();
+      while (this.isRequested && !this.isStopped) {
+        this.isRequested = false;
+        await this.maintain();
         await this.sweep();
       }
     } catch (err) {
-      this.logger.warn({ err }, 'The sweep failed and is repeated');
-      this.isWanted = false;
+      this.logger.warn({ err }, 'sweep failed; it is repeated in a second');
+      this.isRequested = false;
     }
   }
 
-  private async tidy(): Promise<void> {
+  private async maintain(): Promise<void> {
     const sweeps = this.sweeps;
-    if (sweeps === this.tidied) return; // woken between two ticks
-    this.tidied = sweeps;
+    if (sweeps === this.maintainedSweep) return; // already done in this tick
+    this.maintainedSweep = sweeps;
     if (sweeps % LEASES_EVERY === 0) this.metrics.countFreed(await this.claims.reclaimExpiredLeases());
-    if (sweeps % WAITING_EVERY === 0) this.metrics.setWaiting(await this.claims.waiting());
-    if (sweeps % ORPHANS_EVERY === 0) await this.orphanedLeases.look();
-    if (sweeps % DELETED_EVERY === 0) await this.index.forgetDeleted();
+    if (sweeps % WAITING_EVERY === 0) this.metrics.setWaiting(await this.claims.countWaiting());
+    if (sweeps % ORPHANS_EVERY === 0) await this.orphanedLeases.reclaimOrphans();
+    if (sweeps % DELETED_EVERY === 0) await this.index.removeDeleted();
   }
 
   /**
-   * Until nothing more is due, or the sender has no room: first attempts, then retries. A wake breaks off and begins
-   * anew, so that what somebody has just asked for does not wait for a storm of retries.
+   * Claims first attempts, then retries, until nothing is due or the sender has no room. A request restarts the sweep, so
+   * that a delivery a user has just requested does not wait for a burst of retries.
    */
   private async sweep(): Promise<void> {
     const overdueMs = this.overdueMs;
@@ -125,7 +125,7 @@ export class SweeperService {
       () => this.sender.roomForRetries,
       (limit) => this.claims.claimDue('retrying', limit, overdueMs),
     );
-    if (this.isWanted) this.overdueMs = Math.min(this.overdueMs, overdueMs);
+    if (this.isRequested) this.overdueMs = Math.min(this.overdueMs, overdueMs);
   }
 
   private async claimAll(room: () => number, claim: (limit: number) => Promise<LeasedDelivery[]>): Promise<void> {
@@ -134,11 +134,11 @@ export class SweeperService {
     do {
       limit = Math.min(CLAIM_ROWS, room());
       if (limit < MIN_CLAIM_ROWS) return;
-      const rest = yieldAfter();
+      const pause = yieldAfter();
       const deliveries = await claim(limit);
       claimed = deliveries.length;
       await this.sender.sendClaimed(deliveries);
-      if (claimed === limit) await rest();
-    } while (claimed === limit && !this.isWanted && !this.isStopped);
+      if (claimed === limit) await pause();
+    } while (claimed === limit && !this.isRequested && !this.isStopped);
   }
 }

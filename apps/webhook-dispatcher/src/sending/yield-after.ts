@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A claim that fills its limit is followed by others: each leaves the database to new events for so many times as long. */
-const REST = 2;
+/** The pause after a claim as a multiple of its duration, during which new events have the database. */
+const PAUSE_FACTOR = 2;
 
 /**
- * Call it before a piece of work.
- * @returns to be called when it has ended: rests for a multiple of the time between
+ * Starts measuring the duration of work.
+ * @returns a function to call after the work, which waits for a multiple of its duration
  */
 export function yieldAfter(): () => Promise<void> {
   const startedAt = performance.now();
-  return () => sleep((performance.now() - startedAt) * REST, undefined, { ref: false });
+  return () => sleep((performance.now() - startedAt) * PAUSE_FACTOR, undefined, { ref: false });
 }

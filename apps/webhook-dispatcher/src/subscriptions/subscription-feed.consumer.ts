@@ -4,7 +4,7 @@ import { Broadcasts } from '@rmm/messaging';
 import { Logger } from '@rmm/service-kit';
 import { SubscriptionIndexService } from './subscription-index.service.js';
 
-/** Hears of changed webhooks from every replica, so that waiting deliveries meet the webhook as it is now. */
+/** Receives the broadcasts of changed webhooks, so that waiting deliveries are sent with the current settings. */
 @Injectable()
 export class SubscriptionFeedConsumer {
   constructor(
@@ -13,14 +13,19 @@ export class SubscriptionFeedConsumer {
     private readonly logger: Logger,
   ) {}
 
-  /** Ends when the index is filled. */
+  /** Resolves when the index is complete. */
   async start(): Promise<void> {
-    this.broadcasts.subscribe('webhook.changed', ({ data }) => this.changed(data));
+    this.broadcasts.subscribe('webhook.changed', ({ data }) => this.onChanged(data));
     await this.index.refresh();
   }
 
-  private changed({ webhookId, isDeleted }: WebhookChanged): void {
-    if (isDeleted) this.index.forget(webhookId);
-    else this.index.refresh().catch((err: unknown) => this.logger.warn({ err }, 'A changed webhook is not loaded yet'));
+  private onChanged({ webhookId, isDeleted }: WebhookChanged): void {
+    if (isDeleted) this.index.remove(webhookId);
+    else
+      this.index
+        .refresh()
+        .catch((err: unknown) =>
+          this.logger.warn({ err }, 'loading a changed webhook failed; it is loaded before the next events'),
+        );
   }
 }

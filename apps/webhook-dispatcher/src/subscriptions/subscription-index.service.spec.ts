@@ -1,6 +1,11 @@
 import type { INestApplication } from '@nestjs/common';
 import { eventually } from '@rmm/testing-services';
-import { createWebhook, DispatcherTestCluster, organizationCaller, type Organization } from '../../test/dispatcher-test-cluster.js';
+import {
+  createWebhook,
+  DispatcherTestCluster,
+  organizationCaller,
+  type Organization,
+} from '../../test/dispatcher-test-cluster.js';
 import { WebhookSealingService } from '../webhooks/webhook-sealing.service.js';
 import { WebhooksService } from '../webhooks/webhooks.service.js';
 import { SubscriptionIndexService } from './subscription-index.service.js';
@@ -84,7 +89,7 @@ describe('SubscriptionIndex', () => {
     await cluster.rows('delete from webhook where id = $1', [webhook.id]);
     await index.refresh();
     expect(index.find(webhook.id)).not.toBeNull();
-    await index.forgetDeleted();
+    await index.removeDeleted();
     expect(index.find(webhook.id)).toBeNull();
   });
 });

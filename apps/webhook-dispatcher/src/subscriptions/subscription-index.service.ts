@@ -5,17 +5,16 @@ import { openSubscription, type Subscription, type SubscriptionRow } from './sub
 import { SubscriptionsRepository } from './subscriptions.repository.js';
 
 /**
- * Every active webhook of all tenants, in memory: matching an event is two look-ups.
+ * The active webhooks of all tenants in memory, so that matching an event is two look-ups.
  *
- * It follows the table, not the broadcasts: `refresh` before a batch loads whatever committed since the last look, so
- * that a webhook gets the first event after its creation on whatever replica that event arrives. The broadcast
- * `webhook.changed` only makes it hear of changes sooner.
+ * It follows the table: `refresh` before each batch loads what committed since the last one, so that a webhook receives
+ * the first event after its creation on every replica. The broadcast `webhook.changed` only shortens the delay.
  */
 @Injectable()
 export class SubscriptionIndexService {
   private readonly byId = new Map<string, Subscription>();
   private readonly byOrg = new Map<string, Map<string, Subscription>>();
-  /** Active, but not to be opened: no event is matched, a held delivery fails its attempt. */
+  /** Active, but sealed with a missing key: no event matches, and attempts of leased deliveries fail. */
   private readonly broken = new Set<string>();
   private horizon = '0';
   private running: Promise<void> | null = null;
@@ -32,13 +31,13 @@ export class SubscriptionIndexService {
     return this.byId.size;
   }
 
-  /** Active webhooks of the organization that are subscribed to the type. */
+  /** Returns the active webhooks of an organization that are subscribed to a type. */
   match(orgId: string, type: string): Subscription[] {
     const ofOrg = this.byOrg.get(orgId);
     return ofOrg ? [...ofOrg.values()].filter(({ types }) => types.has(type)) : [];
   }
 
-  /** Null when the webhook is not active, or gone, or `isBroken`. */
+  /** Returns null when the webhook is not active, deleted, or `isBroken`. */
   find(webhookId: string): Subscription | null {
     return this.byId.get(webhookId) ?? null;
   }
@@ -48,31 +47,26 @@ export class SubscriptionIndexService {
   }
 
   /**
-   * Takes in what changed. What had committed before the call is in the index afterwards: a look that is already
-   * under way does not count, those who wait share the next one.
+   * Loads what has changed. Everything committed before the call is in the index afterwards; a load that is already
+   * running does not suffice, and callers that wait share the next one.
    */
   refresh(): Promise<void> {
-    if (!this.running) return this.begin();
+    if (!this.running) return this.startLoad();
     this.next ??= this.running.then(
-      () => this.begin(),
-      () => this.begin(),
+      () => this.startLoad(),
+      () => this.startLoad(),
     );
     return this.next;
   }
 
-  /** Deleted rows do not show as changed: forgets every webhook that is no longer there. */
-  async forgetDeleted(): Promise<void> {
+  /** Removes webhooks that are no longer stored, since a deleted row does not appear as changed. */
+  async removeDeleted(): Promise<void> {
     const known = [...this.byId.keys(), ...this.broken];
-    const active = await this.repository.activeIds();
+    const active = await this.repository.listActiveIds();
     for (const id of known) if (!active.has(id)) this.remove(id);
   }
 
-  /** A deletion that was broadcast. */
-  forget(webhookId: string): void {
-    this.remove(webhookId);
-  }
-
-  private begin(): Promise<void> {
+  private startLoad(): Promise<void> {
     this.next = null;
     const running = this.load().finally(() => {
       if (this.running === running) this.running = null;
@@ -82,14 +76,14 @@ export class SubscriptionIndexService {
   }
 
   private async load(): Promise<void> {
-    const { horizon, rows } = await this.repository.changedSince(this.horizon);
-    // A horizon that went back is another database (a restored one): what we know may never have been there.
+    const { horizon, rows } = await this.repository.listChangedSince(this.horizon);
+    // An older horizon is that of a restored database, in which known webhooks may be missing.
     const isRestored = BigInt(horizon) < BigInt(this.horizon);
     this.horizon = isRestored ? '0' : horizon;
     for (const row of rows) this.put(row);
     if (isRestored) {
       await this.load();
-      await this.forgetDeleted();
+      await this.removeDeleted();
     }
   }
 
@@ -99,18 +93,18 @@ export class SubscriptionIndexService {
     try {
       const subscription = openSubscription(row, this.sealing, this.clock.nowMs());
       this.byId.set(row.id, subscription);
-      const ofOrg = this.byOrg.get(row.org_id) ?? new Map<string, Subscription>();
-      this.byOrg.set(row.org_id, ofOrg.set(row.id, subscription));
+      const ofOrg = this.byOrg.get(row.orgId) ?? new Map<string, Subscription>();
+      this.byOrg.set(row.orgId, ofOrg.set(row.id, subscription));
     } catch (err) {
       this.broken.add(row.id);
       this.logger.error(
-        { err, alert: 'webhook_undecipherable', webhookId: row.id, orgId: row.org_id },
-        'A webhook cannot be opened and is skipped',
+        { err, alert: 'webhook_undecipherable', webhookId: row.id, orgId: row.orgId },
+        'webhook cannot be opened; its events are skipped until its key is restored',
       );
     }
   }
 
-  private remove(webhookId: string): void {
+  remove(webhookId: string): void {
     this.broken.delete(webhookId);
     const known = this.byId.get(webhookId);
     if (!known) return;

@@ -1,6 +1,11 @@
 import type { INestApplication } from '@nestjs/common';
 import { eventually } from '@rmm/testing-services';
-import { createWebhook, DispatcherTestCluster, organizationCaller, type Organization } from '../../test/dispatcher-test-cluster.js';
+import {
+  createWebhook,
+  DispatcherTestCluster,
+  organizationCaller,
+  type Organization,
+} from '../../test/dispatcher-test-cluster.js';
 import { isSignedWith, FakeReceiver, type Received } from '../../test/fake-receiver.js';
 import { WebhooksService } from './webhooks.service.js';
 import type { WebhookHeader } from './webhook-headers.js';

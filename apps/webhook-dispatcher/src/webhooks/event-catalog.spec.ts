@@ -1,5 +1,5 @@
 import { EVENT_TYPES } from '@rmm/contracts';
-import { coveredTypes, unsupportedEvents } from './event-patterns.js';
+import { coveredTypes, unsupportedEvents } from './event-catalog.js';
 
 describe('coveredTypes', () => {
   it.each([

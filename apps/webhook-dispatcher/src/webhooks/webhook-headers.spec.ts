@@ -1,6 +1,6 @@
 import { headerErrors, isReservedHeader, sendableHeaders } from './webhook-headers.js';
 
-describe('headerComplaints', () => {
+describe('headerErrors', () => {
   it('takes ordinary headers', () => {
     expect(
       headerErrors([

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { KeyRing } from '@rmm/secrets';
 import type { WebhookHeader } from './webhook-headers.js';
 
-/** The sealed parts of a webhook row, each bound to the row it stands in. */
+/** Seals and opens the secret columns of webhooks; a sealed text opens only for the webhook it was sealed for. */
 @Injectable()
 export class WebhookSealingService {
   constructor(private readonly keyRing: KeyRing) {}
@@ -11,7 +11,7 @@ export class WebhookSealingService {
     return this.keyRing.seal(url, `webhook.url:${webhookId}`);
   }
 
-  /** @throws UnsealFailed, as all that open */
+  /** @throws UnsealFailed, as the other `open` methods */
   openUrl(webhookId: string, sealed: string): string {
     return this.keyRing.open(sealed, `webhook.url:${webhookId}`);
   }
@@ -24,7 +24,7 @@ export class WebhookSealingService {
     return this.keyRing.open(sealed, `webhook.secret:${webhookId}`);
   }
 
-  /** Names stay readable, values are sealed. */
+  /** Seals the values; names stay readable. */
   sealHeaders(webhookId: string, headers: readonly WebhookHeader[]): WebhookHeader[] {
     return headers.map(({ key, value }) => ({ key, value: this.keyRing.seal(value, `webhook.header:${webhookId}`) }));
   }

@@ -2,11 +2,9 @@ import { Body, Controller, Header, HttpCode, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type UserCaller } from '@rmm/access';
 import { UuidParam } from '@rmm/service-kit';
-import { RotateSecretDto } from './dto/rotate-secret.dto.js';
-import { RotatedSecretDto } from './dto/rotated-secret.dto.js';
+import { RotatedSecretDto, RotateSecretDto } from './dto/rotate-secret.dto.js';
 import { WebhookSecretsService } from './webhook-secrets.service.js';
 
-/** @see CONTRACT.md 4.9 */
 @ApiTags('Webhooks')
 @Controller('webhooks/:id')
 export class WebhookSecretsController {
@@ -16,7 +14,7 @@ export class WebhookSecretsController {
   @HttpCode(200)
   @RequirePermission('organizations:write')
   @Header('Cache-Control', 'no-store')
-  @ApiOperation({ summary: 'Replace the signing secret; the old one may sign beside it for up to a day' })
+  @ApiOperation({ summary: 'Rotate the signing secret of a webhook' })
   @ApiOkResponse({ type: RotatedSecretDto })
   rotate(
     @CurrentCaller() caller: UserCaller,

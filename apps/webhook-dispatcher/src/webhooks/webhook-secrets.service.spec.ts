@@ -3,7 +3,11 @@ import { Clock } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
 import { Webhook } from 'standardwebhooks';
 import type { ApiClient } from '../../test/api-client.js';
-import { type DispatcherTestCluster, organizationCaller, type Organization } from '../../test/dispatcher-test-cluster.js';
+import {
+  type DispatcherTestCluster,
+  organizationCaller,
+  type Organization,
+} from '../../test/dispatcher-test-cluster.js';
 import { DispatcherTestApp } from '../../test/dispatcher-test-app.js';
 import { isSignedWith, type FakeReceiver, type Received } from '../../test/fake-receiver.js';
 import { SubscriptionIndexService } from '../subscriptions/subscription-index.service.js';

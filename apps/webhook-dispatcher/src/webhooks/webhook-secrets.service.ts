@@ -4,19 +4,15 @@ import { AuditTrail, Outbox } from '@rmm/messaging';
 import { TenantDatabase } from '@rmm/persistence';
 import { mintWebhookSecret } from '@rmm/secrets';
 import { Clock } from '@rmm/service-kit';
-import { webhookChanged } from './webhook-changed.js';
-import { assertNoMask } from './webhook-settings.service.js';
-import type { WebhookRow } from './webhook-row.js';
+import { type RotatedSecretDto, type RotateSecretDto, STORE_SECRET_WARNING } from './dto/rotate-secret.dto.js';
 import { WebhookSealingService } from './webhook-sealing.service.js';
+import { assertNoMask } from './webhook-settings.service.js';
+import { NO_OVERLAP, type SecretOverlap, type Webhook } from './webhook.entity.js';
+import { webhookChanged, webhookResource } from './webhook.mapper.js';
 import { WebhooksRepository } from './webhooks.repository.js';
-import { resourceOf } from './webhooks.service.js';
-import type { RotateSecretDto } from './dto/rotate-secret.dto.js';
-import { type RotatedSecretDto, STORE_IT_NOW } from './dto/rotated-secret.dto.js';
-import { NO_OVERLAP, type SecretOverlap } from './secret-overlap.js';
 
 const DEFAULT_OVERLAP_SECONDS = 86_400;
 
-/** A new signing secret, the old one signing beside it for a while, so that a receiver can change over. */
 @Injectable()
 export class WebhookSecretsService {
   constructor(
@@ -29,7 +25,8 @@ export class WebhookSecretsService {
   ) {}
 
   /**
-   * One previous secret at most: rotating again ends the overlap that is under way.
+   * Replaces the signing secret. The previous one signs as well during the overlap; rotating again ends the overlap of
+   * the rotation before, since a webhook has one previous secret at most.
    * @throws WebhookNotFound, ValidationError
    */
   async rotate(caller: UserCaller, id: string, dto: RotateSecretDto): Promise<RotatedSecretDto> {
@@ -38,19 +35,19 @@ export class WebhookSecretsService {
     const secret = given ?? mintWebhookSecret();
     return this.tenants.transaction(caller, async (tx) => {
       const stored = await this.repository.lock(tx, id);
-      const overlap = this.overlapOf(stored, overlapSeconds);
+      const overlap = this.startOverlap(stored, overlapSeconds);
       const secretSealed = this.sealing.sealSecret(id, secret);
-      const row = await this.repository.update(tx, id, { ...stored, ...overlap, secretSealed });
+      const row = await this.repository.change(tx, stored, { ...overlap, secretSealed });
       const secretOverlapUntil = overlap.secretOverlapUntil?.toISOString() ?? null;
       const details = { isGenerated: given === undefined, secretOverlapUntil };
-      await this.audit.record(tx, caller, 'webhook.secret.rotate', resourceOf(row), details);
+      await this.audit.record(tx, caller, 'webhook.secret.rotate', webhookResource(row), details);
       await this.outbox.publish(tx, webhookChanged(row));
-      const shown = given === undefined ? { secret, warning: STORE_IT_NOW } : {};
-      return { id, hasSecret: true, secretOverlapUntil, ...shown };
+      const generated = given === undefined ? { secret, warning: STORE_SECRET_WARNING } : {};
+      return { id, hasSecret: true, secretOverlapUntil, ...generated };
     });
   }
 
-  private overlapOf({ secretSealed }: WebhookRow, overlapSeconds: number): SecretOverlap {
+  private startOverlap({ secretSealed }: Webhook, overlapSeconds: number): SecretOverlap {
     if (secretSealed === null || overlapSeconds === 0) return NO_OVERLAP;
     const secretOverlapUntil = new Date(this.clock.nowMs() + overlapSeconds * 1_000);
     return { previousSecretSealed: secretSealed, secretOverlapUntil };

@@ -1,18 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { Outbound, UnsafeAddress } from '@rmm/outbound';
 import { Clock, ValidationError } from '@rmm/service-kit';
-import { NO_OVERLAP, overlapAt } from './secret-overlap.js';
 import type { CreateWebhookDto } from './dto/create-webhook.dto.js';
 import type { UpdateWebhookDto } from './dto/update-webhook.dto.js';
-import { unsupportedEvents } from './event-patterns.js';
-import { InvalidWebhookUrl, UnsupportedEventType } from './webhook.errors.js';
+import { unsupportedEvents } from './event-catalog.js';
 import { headerErrors, type WebhookHeader } from './webhook-headers.js';
-import { carriesMask, isSecretHeader, isShownAs, MASK } from './webhook-masking.js';
-import type { WebhookRow, WebhookSettings } from './webhook-row.js';
+import { isMaskedForm, isSecretHeader, MASK, containsMask } from './webhook-masking.js';
 import { WebhookSealingService } from './webhook-sealing.service.js';
-import { toStoredStatus } from './webhook-status.js';
+import { currentOverlap, NO_OVERLAP, type Webhook, type WebhookSettings } from './webhook.entity.js';
+import { InvalidWebhookUrl, UnsupportedEventType } from './webhook.errors.js';
+import { toStoredStatus } from './webhook.mapper.js';
 
-/** What a caller sent, checked and sealed. */
+/** Validates what a caller sent and seals it for storage. */
 @Injectable()
 export class WebhookSettingsService {
   constructor(
@@ -21,14 +20,17 @@ export class WebhookSettingsService {
     private readonly clock: Clock,
   ) {}
 
-  /** Asks DNS: to be called outside of a transaction. @throws UnsupportedEventType, ValidationError, InvalidWebhookUrl */
-  async forCreate(id: string, dto: CreateWebhookDto): Promise<WebhookSettings> {
+  /**
+   * Returns the settings of a new webhook. Call it outside of a transaction, since it queries DNS.
+   * @throws UnsupportedEventType, ValidationError, InvalidWebhookUrl
+   */
+  async create(id: string, dto: CreateWebhookDto): Promise<WebhookSettings> {
     const headers = dto.headers ?? [];
-    assertEvents(dto.events);
-    assertHeaders(headers);
+    assertSupportedEvents(dto.events);
+    assertValidHeaders(headers);
     assertNoMask('secret', dto.secret);
     headers.forEach(({ key, value }, i) => isSecretHeader(key) && assertNoMask(`headers.${i}.value`, value));
-    await this.assertUrl(dto.url);
+    await this.assertAllowedUrl(dto.url);
     return {
       name: dto.name,
       urlSealed: this.sealing.sealUrl(id, dto.url),
@@ -42,43 +44,47 @@ export class WebhookSettingsService {
   }
 
   /**
-   * The checks of a patch that need the network. The stored row tells whether its URL is a new one.
-   * @returns the patch, without a URL that only says "as it was": should the row change before it is locked, that
-   *   still means its URL, not the one seen here
+   * Validates a patch before the transaction, since the URL needs DNS.
+   * @returns the patch without a URL that equals the stored one: should the row change before it is locked, the patch
+   *   keeps the URL stored by then
+   * @throws UnsupportedEventType, ValidationError, InvalidWebhookUrl
    */
-  async checkForUpdate(stored: WebhookRow, dto: UpdateWebhookDto): Promise<UpdateWebhookDto> {
+  async checkPatch(stored: Webhook, dto: UpdateWebhookDto): Promise<UpdateWebhookDto> {
     if (Object.values(dto).every((value) => value === undefined)) throw new ValidationError('Nothing to change');
-    if (dto.events) assertEvents(dto.events);
-    if (dto.headers) assertHeaders(dto.headers);
+    if (dto.events) assertSupportedEvents(dto.events);
+    if (dto.headers) assertValidHeaders(dto.headers);
     if (dto.url === undefined) return dto;
     if (this.isStoredUrl(stored, dto.url)) return { ...dto, url: undefined };
-    await this.assertUrl(dto.url);
+    await this.assertAllowedUrl(dto.url);
     return dto;
   }
 
   /**
-   * The row with the patch laid over it: what came back masked stays as it is stored.
-   * @param dto  as `checkForUpdate` returned it
+   * Returns the columns a patch changes. Masked values keep what is stored.
+   * @param patch  as `checkPatch` returned it
+   * @throws ValidationError
    */
-  forUpdate(stored: WebhookRow, dto: UpdateWebhookDto): WebhookSettings {
+  applyPatch(stored: Webhook, patch: UpdateWebhookDto): Partial<WebhookSettings> {
     const { id } = stored;
-    const keepsSecret = dto.secret === undefined || dto.secret === MASK;
-    if (stored.secretSealed === null) assertNoMask('secret', dto.secret);
+    const { name, url, secret, standardWebhooks, headers, events, status } = patch;
+    const keepsSecret = secret === undefined || secret === MASK;
+    if (stored.secretSealed === null) assertNoMask('secret', secret);
     return {
-      name: dto.name ?? stored.name,
-      urlSealed: dto.url === undefined ? stored.urlSealed : this.sealing.sealUrl(id, dto.url),
-      ...(keepsSecret ? overlapAt(stored, this.clock.now()) : NO_OVERLAP),
-      standardWebhooks: dto.standardWebhooks ?? stored.standardWebhooks,
-      secretSealed: keepsSecret ? stored.secretSealed : sealOrNull(dto.secret, (s) => this.sealing.sealSecret(id, s)),
-      headers: dto.headers === undefined ? stored.headers : this.mergeHeaders(stored, dto.headers),
-      events: dto.events ?? stored.events,
-      status: dto.status === undefined ? stored.status : toStoredStatus(dto.status),
+      name,
+      urlSealed: url && this.sealing.sealUrl(id, url),
+      ...(keepsSecret
+        ? currentOverlap(stored, this.clock.now())
+        : { ...NO_OVERLAP, secretSealed: secret === null ? null : this.sealing.sealSecret(id, secret) }),
+      standardWebhooks,
+      headers: headers && this.mergeHeaders(stored, headers),
+      events,
+      status: status && toStoredStatus(status),
     };
   }
 
-  private mergeHeaders(stored: WebhookRow, given: readonly WebhookHeader[]): WebhookHeader[] {
+  private mergeHeaders(stored: Webhook, headers: readonly WebhookHeader[]): WebhookHeader[] {
     const sealed = new Map(stored.headers.map(({ key, value }) => [key.toLowerCase(), value]));
-    return given.map(({ key, value }, i) => {
+    return headers.map(({ key, value }, i) => {
       const kept = value === MASK ? sealed.get(key.toLowerCase()) : undefined;
       if (kept !== undefined) return { key, value: kept };
       if (isSecretHeader(key)) assertNoMask(`headers.${i}.value`, value);
@@ -86,17 +92,18 @@ export class WebhookSettingsService {
     });
   }
 
-  private isStoredUrl(stored: WebhookRow, url: string): boolean {
+  private isStoredUrl(stored: Webhook, url: string): boolean {
     try {
-      return isShownAs(this.sealing.openUrl(stored.id, stored.urlSealed), url);
+      return isMaskedForm(this.sealing.openUrl(stored.id, stored.urlSealed), url);
     } catch {
       return false;
     }
   }
 
-  private async assertUrl(url: string): Promise<void> {
-    // An answer that was edited and sent back: what the mask hides is not known, and stars are no secret.
-    if (carriesMask(url)) throw new InvalidWebhookUrl(['it holds a mask in place of a secret']);
+  /** @throws InvalidWebhookUrl */
+  private async assertAllowedUrl(url: string): Promise<void> {
+    // A masked URL that was edited and sent back: the masked secret is unknown.
+    if (containsMask(url)) throw new InvalidWebhookUrl(['it contains a mask in place of a secret']);
     try {
       await this.outbound.assertAllowed(url);
     } catch (error) {
@@ -106,20 +113,17 @@ export class WebhookSettingsService {
   }
 }
 
-function assertEvents(events: readonly string[]): void {
-  const unknown = unsupportedEvents(events);
-  if (unknown.length > 0) throw new UnsupportedEventType(unknown);
+function assertSupportedEvents(events: readonly string[]): void {
+  const unsupported = unsupportedEvents(events);
+  if (unsupported.length > 0) throw new UnsupportedEventType(unsupported);
 }
 
-function assertHeaders(headers: readonly WebhookHeader[]): void {
+function assertValidHeaders(headers: readonly WebhookHeader[]): void {
   const fieldErrors = headerErrors(headers);
   if (Object.keys(fieldErrors).length > 0) throw new ValidationError(undefined, { fieldErrors });
 }
 
-/** A mask that hides nothing is a mistake of the caller, not a value. @throws ValidationError */
+/** Refuses a mask where no value is stored that it could keep. @throws ValidationError */
 export function assertNoMask(path: string, value: string | null | undefined): void {
   if (value === MASK) throw ValidationError.of(path, 'has no stored value to keep');
 }
-
-const sealOrNull = (secret: string | null | undefined, seal: (secret: string) => string): string | null =>
-  secret === null || secret === undefined ? null : seal(secret);

@@ -60,7 +60,11 @@ async function recordDeliveries(client: RecordedClient): Promise<void> {
   await cluster.setRetryPolicy(body.id, { maxRetries: 0 });
   receiver.respond = (response) => response.writeHead(500, REPORT).end('{"error":"busy"}');
   const failing = await Promise.all([1, 2, 3].map(() => client.post(`${webhook}/test`)));
-  const [retried, dead, dropped] = failing.map((response) => String(response.body.delivery.id)) as [string, string, string];
+  const [retried, dead, dropped] = failing.map((response) => String(response.body.delivery.id)) as [
+    string,
+    string,
+    string,
+  ];
   for (const delivery of [retried, dead, dropped]) await waitForStatus(delivery, 'failed');
   receiver.respond = (response) => response.writeHead(200, REPORT).end();
   await client.get(`${webhook}/deliveries?status=failed`);

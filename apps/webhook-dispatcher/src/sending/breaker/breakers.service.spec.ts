@@ -7,9 +7,9 @@ const TIMEOUT = new OutboundTimeout(30_000);
 function setUp() {
   const breakers = new BreakersService({ originConcurrency: 10 } as DispatcherConfig);
   const changes: [string, number][] = [];
-  breakers.listen((origin, limit) => changes.push([origin, limit]));
+  breakers.subscribe((origin, limit) => changes.push([origin, limit]));
   const timeOut = (times: number, origin = 'x') => {
-    for (let i = 0; i < times; i += 1) breakers.failed(origin, TIMEOUT, 30_000);
+    for (let i = 0; i < times; i += 1) breakers.recordFailure(origin, TIMEOUT, 30_000);
   };
   return { breakers, changes, timeOut };
 }
@@ -18,9 +18,9 @@ describe('Breakers', () => {
   it('leave one attempt at a time after ten that timed out, to that origin alone', () => {
     const { breakers, changes, timeOut } = setUp();
     timeOut(9);
-    expect([breakers.limitOf('x'), breakers.open]).toEqual([10, 0]);
+    expect([breakers.limitOf('x'), breakers.openBreakers]).toEqual([10, 0]);
     timeOut(1);
-    expect([breakers.limitOf('x'), breakers.limitOf('y'), breakers.open]).toEqual([1, 10, 1]);
+    expect([breakers.limitOf('x'), breakers.limitOf('y'), breakers.openBreakers]).toEqual([1, 10, 1]);
     timeOut(5);
     expect(changes).toEqual([['x', 1]]);
   });
@@ -28,8 +28,8 @@ describe('Breakers', () => {
   it('close with the first quick answer, whatever it says', () => {
     const { breakers, changes, timeOut } = setUp();
     timeOut(12);
-    breakers.answered('x', 10_000);
-    expect([breakers.limitOf('x'), breakers.open]).toEqual([10, 0]);
+    breakers.recordResponse('x', 10_000);
+    expect([breakers.limitOf('x'), breakers.openBreakers]).toEqual([10, 0]);
     expect(changes).toEqual([
       ['x', 1],
       ['x', 10],
@@ -41,18 +41,27 @@ describe('Breakers', () => {
   it('count only what is in a row', () => {
     const { breakers, timeOut } = setUp();
     timeOut(9);
-    breakers.answered('x', 5);
+    breakers.recordResponse('x', 5);
     timeOut(9);
     expect(breakers.limitOf('x')).toBe(10);
   });
 
   it.each([
-    ['an answer after more than ten seconds', (b: BreakersService) => b.answered('x', 10_001)],
-    ['a refused connection', (b: BreakersService) => b.failed('x', new OutboundFailed('', 'ECONNREFUSED'), 1)],
-    ['a slow connection', (b: BreakersService) => b.failed('x', new OutboundFailed('', 'UND_ERR_CONNECT_TIMEOUT'), 5_000)],
-    ['a certificate nobody trusts', (b: BreakersService) => b.failed('x', new OutboundFailed('', 'CERT_HAS_EXPIRED'), 9)],
-    ['a name without an answer', (b: BreakersService) => b.failed('x', new UnsafeAddress([], { cause: new Error() }), 9)],
-    ['a late reset', (b: BreakersService) => b.failed('x', new OutboundFailed('', 'ECONNRESET'), 10_001)],
+    ['an answer after more than ten seconds', (b: BreakersService) => b.recordResponse('x', 10_001)],
+    ['a refused connection', (b: BreakersService) => b.recordFailure('x', new OutboundFailed('', 'ECONNREFUSED'), 1)],
+    [
+      'a slow connection',
+      (b: BreakersService) => b.recordFailure('x', new OutboundFailed('', 'UND_ERR_CONNECT_TIMEOUT'), 5_000),
+    ],
+    [
+      'a certificate nobody trusts',
+      (b: BreakersService) => b.recordFailure('x', new OutboundFailed('', 'CERT_HAS_EXPIRED'), 9),
+    ],
+    [
+      'a name without an answer',
+      (b: BreakersService) => b.recordFailure('x', new UnsafeAddress([], { cause: new Error() }), 9),
+    ],
+    ['a late reset', (b: BreakersService) => b.recordFailure('x', new OutboundFailed('', 'ECONNRESET'), 10_001)],
   ])('open for %s', (_, slow) => {
     const { breakers } = setUp();
     for (let i = 0; i < 10; i += 1) slow(breakers);
@@ -60,9 +69,12 @@ describe('Breakers', () => {
   });
 
   it.each([
-    ['an answer within ten seconds', (b: BreakersService) => b.answered('x', 10_000)],
-    ['a quick reset', (b: BreakersService) => b.failed('x', new OutboundFailed('', 'ECONNRESET'), 5)],
-    ['a malformed answer', (b: BreakersService) => b.failed('x', new OutboundFailed('', 'HPE_INVALID_CONSTANT'), 5)],
+    ['an answer within ten seconds', (b: BreakersService) => b.recordResponse('x', 10_000)],
+    ['a quick reset', (b: BreakersService) => b.recordFailure('x', new OutboundFailed('', 'ECONNRESET'), 5)],
+    [
+      'a malformed answer',
+      (b: BreakersService) => b.recordFailure('x', new OutboundFailed('', 'HPE_INVALID_CONSTANT'), 5),
+    ],
   ])('close for %s', (_, quick) => {
     const { breakers, timeOut } = setUp();
     timeOut(10);
@@ -73,10 +85,10 @@ describe('Breakers', () => {
   it('learn nothing from an address that was not called', () => {
     const { breakers, timeOut } = setUp();
     timeOut(9);
-    for (let i = 0; i < 9; i += 1) breakers.failed('x', new UnsafeAddress(['private']), 1);
+    for (let i = 0; i < 9; i += 1) breakers.recordFailure('x', new UnsafeAddress(['private']), 1);
     expect(breakers.limitOf('x')).toBe(10);
     timeOut(1);
-    breakers.failed('x', new UnsafeAddress(['private']), 1);
+    breakers.recordFailure('x', new UnsafeAddress(['private']), 1);
     expect(breakers.limitOf('x')).toBe(1);
   });
 
@@ -84,8 +96,8 @@ describe('Breakers', () => {
     const { breakers, timeOut } = setUp();
     timeOut(10, 'x');
     timeOut(10, 'y');
-    breakers.forget((origin) => origin === 'x');
-    expect([breakers.limitOf('x'), breakers.limitOf('y'), breakers.open]).toEqual([10, 1, 1]);
+    breakers.removeBreakers((origin) => origin === 'x');
+    expect([breakers.limitOf('x'), breakers.limitOf('y'), breakers.openBreakers]).toEqual([10, 1, 1]);
   });
 
   it('ask at a pace what is open, and nobody else', () => {
@@ -94,7 +106,7 @@ describe('Breakers', () => {
     expect(breakers.pauseMs('x')).toBe(0);
     timeOut(1);
     expect([breakers.pauseMs('x'), breakers.pauseMs('y')]).toEqual([100, 0]);
-    breakers.answered('x', 20);
+    breakers.recordResponse('x', 20);
     expect(breakers.pauseMs('x')).toBe(0);
   });
 });

@@ -2,13 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { OutboundFailed, OutboundTimeout, UnsafeAddress } from '@rmm/outbound';
 import { DispatcherConfig } from '../../config.js';
 
-/** So many slow attempts in a row open the breaker of an origin. */
+/** How many slow attempts in a row open the breaker of an origin. */
 const SLOW_IN_A_ROW = 10;
-/** An answer that takes longer is as bad as none, in milliseconds. */
+/** A response that takes longer counts as slow. */
 const SLOW_MS = 10_000;
-/** While it is open: one attempt at a time, until one is quick. */
+/** Attempts at a time while the breaker is open, until one is quick. */
 const OPEN_LIMIT = 1;
-/** And between two of them so long, milliseconds: a refusal comes at once, and thousands wait for their turn to hear it. */
+/** Pause between attempts while the breaker is open, since a refused connection takes no time. */
 const OPEN_PAUSE_MS = 100;
 
 const NO_CONNECTION = new Set([
@@ -22,55 +22,55 @@ const NO_CONNECTION = new Set([
 const TLS = /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/;
 
 /**
- * One breaker per origin. It knows nothing of what is answered: a receiver that fails quickly costs nobody a slot. An
- * origin has one owner among the replicas, so its breaker holds for all of them; with the owner it begins anew.
- * @see CONTRACT.md 4.9, Isolation
+ * A circuit breaker for each origin. The status of a response does not count: a receiver that fails quickly uses little
+ * capacity. One replica owns an origin, so its breaker applies to all of them; a new owner starts with a closed one.
+ * @see docs/reference/webhooks.md
  */
 @Injectable()
 export class BreakersService {
-  /** Slow attempts in a row. Origins that are well are not in it. */
+  /** Slow attempts in a row, of origins that have any. */
   private readonly slow = new Map<string, number>();
-  private changed: (origin: string, limit: number) => void = () => undefined;
+  private onLimitChanged: (origin: string, limit: number) => void = () => undefined;
   private openCount = 0;
 
   constructor(private readonly config: DispatcherConfig) {}
 
-  /** How many are open. */
-  get open(): number {
+  /** How many breakers are open. */
+  get openBreakers(): number {
     return this.openCount;
   }
 
-  listen(changed: (origin: string, limit: number) => void): void {
-    this.changed = changed;
+  subscribe(onLimitChanged: (origin: string, limit: number) => void): void {
+    this.onLimitChanged = onLimitChanged;
   }
 
-  /** Attempts at a time that an origin may get now. */
+  /** Returns how many attempts at a time an origin may get now. */
   limitOf(origin: string): number {
     return this.isOpen(this.slow.get(origin)) ? OPEN_LIMIT : this.config.originConcurrency;
   }
 
-  /** How long to wait between two attempts at an origin, in milliseconds. */
+  /** Returns the pause between two attempts at an origin in milliseconds. */
   pauseMs(origin: string): number {
     return this.openCount > 0 && this.isOpen(this.slow.get(origin)) ? OPEN_PAUSE_MS : 0;
   }
 
-  /** An attempt has been answered. */
-  answered(origin: string, tookMs: number): void {
-    if (tookMs > SLOW_MS) this.isSlow(origin);
-    else if (this.slow.size > 0) this.isQuick(origin);
+  /** Records a response. */
+  recordResponse(origin: string, durationMs: number): void {
+    if (durationMs > SLOW_MS) this.recordSlow(origin);
+    else if (this.slow.size > 0) this.recordQuick(origin);
   }
 
-  /** An attempt has not been answered. */
-  failed(origin: string, error: unknown, tookMs: number): void {
-    const isSlow = isNoConnection(error);
-    if (isSlow) this.isSlow(origin);
-    else if (isSlow === false) this.answered(origin, tookMs);
+  /** Records an attempt without a response. */
+  recordFailure(origin: string, error: unknown, durationMs: number): void {
+    const isSlow = isConnectionFailure(error);
+    if (isSlow) this.recordSlow(origin);
+    else if (isSlow === false) this.recordResponse(origin, durationMs);
   }
 
-  /** Origins that are somebody else's now. */
-  forget(concerns: (origin: string) => boolean): void {
+  /** Removes the breakers of origins that another replica owns now. */
+  removeBreakers(isIncluded: (origin: string) => boolean): void {
     for (const [origin, slow] of this.slow) {
-      if (!concerns(origin)) continue;
+      if (!isIncluded(origin)) continue;
       if (this.isOpen(slow)) this.openCount -= 1;
       this.slow.delete(origin);
     }
@@ -80,27 +80,27 @@ export class BreakersService {
     return slow !== undefined && slow >= SLOW_IN_A_ROW;
   }
 
-  private isSlow(origin: string): void {
+  private recordSlow(origin: string): void {
     const slow = (this.slow.get(origin) ?? 0) + 1;
     this.slow.set(origin, slow);
     if (slow !== SLOW_IN_A_ROW) return;
     this.openCount += 1;
-    this.changed(origin, OPEN_LIMIT);
+    this.onLimitChanged(origin, OPEN_LIMIT);
   }
 
-  private isQuick(origin: string): void {
+  private recordQuick(origin: string): void {
     const slow = this.slow.get(origin);
     if (slow === undefined) return;
     this.slow.delete(origin);
     if (!this.isOpen(slow)) return;
     this.openCount -= 1;
-    this.changed(origin, this.config.originConcurrency);
+    this.onLimitChanged(origin, this.config.originConcurrency);
   }
 }
 
-/** @returns null when it says nothing about the origin: what may not be called was not called */
-function isNoConnection(error: unknown): boolean | null {
-  // A name without an answer has a cause; a forbidden address has none.
+/** Returns null when nothing was sent, since the address is not allowed. */
+function isConnectionFailure(error: unknown): boolean | null {
+  // A name that does not resolve has a cause; a forbidden address has none.
   if (error instanceof UnsafeAddress) return error.cause === undefined ? null : true;
   if (error instanceof OutboundTimeout) return true;
   return (

@@ -3,15 +3,12 @@ import type { ReplicaSignal } from '@rmm/contracts';
 import { Broadcasts } from '@rmm/messaging';
 import { InstanceLeaseService } from '../instance-lease.service.js';
 
-/** A process came or goes, or a shard has no owner. */
+/** A replica started or stops, or a shard has no owner. */
 const SHARDS_CHANGED = 'webhook.shards';
-/** Deliveries that nobody holds are due, for somebody else to claim. */
+/** Deliveries are due that another replica has to claim. */
 const DELIVERIES_DUE = 'webhook.due';
 
-/**
- * What the replicas tell each other, to be quicker than the next look at the table. Nothing depends on it: a call that
- * is not heard costs the time until that look.
- */
+/** Broadcasts between replicas that make them read the table at once. A lost broadcast delays them to the next read. */
 @Injectable()
 export class ReplicaSignalsService {
   constructor(
@@ -19,19 +16,19 @@ export class ReplicaSignalsService {
     private readonly lease: InstanceLeaseService,
   ) {}
 
-  listen({ shardsChanged, due }: { shardsChanged: () => void; due: () => void }): void {
-    const unlessOwn = (heard: () => void) => (message: { data: ReplicaSignal }) => {
-      if (message.data.from !== this.lease.owner) heard();
+  subscribe(listener: { onShardsChanged: () => void; onDeliveriesDue: () => void }): void {
+    const unlessOwn = (handle: () => void) => (message: { data: ReplicaSignal }) => {
+      if (message.data.from !== this.lease.owner) handle();
     };
-    this.broadcasts.subscribe(SHARDS_CHANGED, unlessOwn(shardsChanged));
-    this.broadcasts.subscribe(DELIVERIES_DUE, unlessOwn(due));
+    this.broadcasts.subscribe(SHARDS_CHANGED, unlessOwn(listener.onShardsChanged));
+    this.broadcasts.subscribe(DELIVERIES_DUE, unlessOwn(listener.onDeliveriesDue));
   }
 
-  shardsChanged(): void {
+  publishShardsChanged(): void {
     this.broadcasts.publishNow(SHARDS_CHANGED, { from: this.lease.owner });
   }
 
-  due(): void {
+  publishDeliveriesDue(): void {
     this.broadcasts.publishNow(DELIVERIES_DUE, { from: this.lease.owner });
   }
 }

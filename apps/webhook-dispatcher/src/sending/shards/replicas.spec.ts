@@ -116,9 +116,13 @@ describe('replicas', () => {
     const owned = await cluster.rows<{ shard: number }>('select shard from delivery_shard where owner = $1', [dead]);
     expect(owned.length).toBeGreaterThan(0);
     const held = new Set(
-      (await cluster.rows<{ id: string }>('select id from delivery where lease_owner = $1', [dead])).map(({ id }) => id),
+      (await cluster.rows<{ id: string }>('select id from delivery where lease_owner = $1', [dead])).map(
+        ({ id }) => id,
+      ),
     );
-    await cluster.rows(`update dispatcher_instance set lease_until = now() - interval '1 second' where id = $1`, [dead]);
+    await cluster.rows(`update dispatcher_instance set lease_until = now() - interval '1 second' where id = $1`, [
+      dead,
+    ]);
     await allDelivered();
     for (const receiver of receivers) {
       const received = ids(receiver);

@@ -1,7 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import type { INestApplication } from '@nestjs/common';
 import { eventually } from '@rmm/testing-services';
-import { createWebhook, DispatcherTestCluster, organizationCaller, type Organization } from '../../../test/dispatcher-test-cluster.js';
+import {
+  createWebhook,
+  DispatcherTestCluster,
+  organizationCaller,
+  type Organization,
+} from '../../../test/dispatcher-test-cluster.js';
 import { FakeReceiver } from '../../../test/fake-receiver.js';
 import { DeliveriesService } from '../../deliveries/deliveries.service.js';
 import { WebhooksService } from '../../webhooks/webhooks.service.js';
@@ -141,7 +146,9 @@ describe('Shards', () => {
     await settled(a, b);
     const dead = owner(a);
     a.get(InstanceLeaseService).abandon();
-    await cluster.rows(`update dispatcher_instance set lease_until = now() - interval '1 second' where id = $1`, [dead]);
+    await cluster.rows(`update dispatcher_instance set lease_until = now() - interval '1 second' where id = $1`, [
+      dead,
+    ]);
     await b.get(InstanceLeaseService).renew();
     await eventually(() => expect(owned(b)).toEqual(ALL));
     expect(new Set(await owners())).toEqual(new Set([owner(b)]));
@@ -177,7 +184,9 @@ describe('Shards', () => {
     const all = await Promise.all(Array.from({ length: 6 }, receive));
     for (const receiver of all) {
       receiver.respond = (response, { headers }) =>
-        response.writeHead(receiver.requestsOf(String(headers['x-service-delivery-id'])).length === 1 ? 500 : 200).end();
+        response
+          .writeHead(receiver.requestsOf(String(headers['x-service-delivery-id'])).length === 1 ? 500 : 200)
+          .end();
     }
     const [first] = apps as [INestApplication];
     const webhooks = await Promise.all(all.map(({ url }) => createWebhook(first, organization, url)));
@@ -217,7 +226,7 @@ describe('Shards', () => {
     receiver.respond = () => undefined;
     await createWebhook(a, organization, receiver.url);
     await cluster.emit(organization);
-    await eventually(() => expect(a.get(SenderService).inFlight(shardAt(receiver))).toBe(1));
+    await eventually(() => expect(a.get(SenderService).countInFlight(shardAt(receiver))).toBe(1));
     await stop(a);
     const free = await cluster.rows<{ shard: number }>('select shard from delivery_shard where free_at > now()');
     expect(free).toEqual([{ shard: shardAt(receiver) }]);

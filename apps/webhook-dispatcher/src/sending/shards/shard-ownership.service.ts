@@ -10,31 +10,31 @@ import { ShardsRepository, type ShardsState } from './shards.repository.js';
 const DRAIN_POLL_MS = 50;
 
 export interface ShardWork {
-  /** Shards that are ours from now on. */
-  taken(): void;
-  /** Gives back what has not begun; ends when that stands in the database. */
-  leave(shards: ReadonlySet<number>): Promise<void>;
-  /** Attempts under way to the origins of a shard. */
-  inFlight(shard: number): number;
+  /** Called after this instance has acquired shards. */
+  onAcquired(): void;
+  /** Releases the queued deliveries of shards; resolves when that is stored. */
+  releaseDeliveries(shards: ReadonlySet<number>): Promise<void>;
+  /** Returns how many attempts to the origins of a shard are under way. */
+  countInFlight(shard: number): number;
 }
 
 /**
- * The shards this process owns: it alone sends to their origins, so that caps and breakers of an origin hold over all
- * replicas. It begins no attempt outside them.
+ * The shards this instance owns. Only the owner sends to the origins of a shard, so limits and breakers of an origin
+ * apply to all replicas together.
  *
- * A shard changes hands when its owner has said so, after the last of its attempts there has ended; or when the
- * owner's lease has lapsed, and an owner that cannot renew begins no attempt that could outlive its lease. So two
- * processes never send to one origin at the same time, with one exception: the attempts of a process that is frozen as
- * a whole (stopped, its machine asleep) stay open at the receiver, however long that lasts.
+ * The owner changes when the previous one has released the shard, after the last of its attempts has ended; or when its
+ * lease has expired, and an owner that cannot renew starts no attempt that could outlive its lease. So two replicas never
+ * send to one origin at the same time, with one exception: the attempts of a process that is suspended (SIGSTOP, its
+ * machine asleep) stay open at the receiver for as long as that lasts.
  */
 @Injectable()
 export class ShardOwnershipService {
   private readonly owned = new Set<number>();
-  private readonly leaving = new Set<number>();
-  private returned: Promise<unknown> = Promise.resolve();
+  private readonly releasing = new Set<number>();
+  private deliveriesReleased: Promise<unknown> = Promise.resolve();
   private work: ShardWork | undefined;
   private running: Promise<void> | null = null;
-  private isWanted = false;
+  private isRequested = false;
   private isStopping = false;
 
   constructor(
@@ -56,114 +56,116 @@ export class ShardOwnershipService {
     return this.owned.has(shard);
   }
 
-  /** For a query: null stands for all of them. */
+  /** The owned shards for a query; null when all are owned. */
   get filter(): number[] | null {
     return this.ownsAll ? null : [...this.owned];
   }
 
-  /** Ends when what can be taken has been taken. */
+  /** Resolves when every shard that is available has been acquired. */
   async start(work: ShardWork): Promise<void> {
     this.work = work;
     await this.balance();
-    this.replicas.shardsChanged();
+    this.replicas.publishShardsChanged();
   }
 
-  /** Somebody came or went, or it is time to look. */
+  /** Distributes the shards again, after an instance started or stopped, and with each renewal of the lease. */
   refresh(): void {
     if (!this.work) return;
-    this.isWanted = true;
+    this.isRequested = true;
     this.running ??= this.run().finally(() => {
       this.running = null;
     });
   }
 
-  /** The lease is lost, and with it everything that went with it. */
-  forget(): void {
+  /** Drops all shards, since the lease of this instance has expired. */
+  dropAll(): void {
     this.owned.clear();
-    this.leaving.clear();
+    this.releasing.clear();
   }
 
-  /** Gives up each shard as its attempts end; what is left when `drained` ends goes with the lease. */
+  /** Releases each shard when its attempts have ended; those left when `drained` resolves are released with the lease. */
   async stop(drained: Promise<void>): Promise<void> {
     this.isStopping = true;
     await this.running;
     if (!this.work) return;
     let isDrained = false;
     void drained.then(() => (isDrained = true));
-    this.leave([...this.owned]);
-    while (!isDrained && this.leaving.size > 0) {
-      await this.giveUpDrained().catch((err: unknown) => this.logger.warn({ err }, 'Shards cannot be given up'));
-      if (this.leaving.size > 0) await sleep(DRAIN_POLL_MS);
+    this.startRelease([...this.owned]);
+    while (!isDrained && this.releasing.size > 0) {
+      await this.releaseDrained().catch((err: unknown) =>
+        this.logger.warn({ err }, 'releasing shards failed; they are released with the instance lease'),
+      );
+      if (this.releasing.size > 0) await sleep(DRAIN_POLL_MS);
     }
   }
 
-  /** Shards that still have attempts under way. */
-  busy(): number[] {
-    return [...this.leaving, ...this.owned].filter((shard) => (this.work?.inFlight(shard) ?? 0) > 0);
+  /** Returns the shards with attempts under way. */
+  listBusy(): number[] {
+    return [...this.releasing, ...this.owned].filter((shard) => (this.work?.countInFlight(shard) ?? 0) > 0);
   }
 
   private async run(): Promise<void> {
     try {
-      while (!this.isStopping && (this.isWanted || this.leaving.size > 0)) {
-        if (this.isWanted) {
-          this.isWanted = false;
+      while (!this.isStopping && (this.isRequested || this.releasing.size > 0)) {
+        if (this.isRequested) {
+          this.isRequested = false;
           await this.balance();
         }
-        await this.giveUpDrained();
-        if (this.leaving.size > 0) await sleep(DRAIN_POLL_MS);
+        await this.releaseDrained();
+        if (this.releasing.size > 0) await sleep(DRAIN_POLL_MS);
       }
     } catch (err) {
-      this.logger.warn({ err }, 'The shards could not be shared out; done with the next renewal');
+      this.logger.warn({ err }, 'distributing shards failed; it is repeated with the next renewal of the lease');
     }
   }
 
   private async balance(): Promise<void> {
     const me = this.lease.owner;
-    const state = await this.repository.state();
+    const state = await this.repository.getState();
     const preferred = preferredOwners(state.willing);
-    const mine = (shard: number) => preferred[shard] === me;
-    this.leave([...this.owned].filter((shard) => !mine(shard)));
-    await this.take(state, mine);
+    const isPreferred = (shard: number) => preferred[shard] === me;
+    this.startRelease([...this.owned].filter((shard) => !isPreferred(shard)));
+    await this.acquire(state, isPreferred);
   }
 
-  private async take({ owners, alive }: ShardsState, mine: (shard: number) => boolean): Promise<void> {
+  private async acquire({ owners, alive }: ShardsState, isPreferred: (shard: number) => boolean): Promise<void> {
     const me = this.lease.owner;
     const isFree = (owner: string | null) => owner === null || !alive.has(owner);
     const wanted = owners.flatMap((owner, shard) =>
-      mine(shard) && !this.owned.has(shard) && !this.leaving.has(shard) && (isFree(owner) || owner === me)
+      isPreferred(shard) && !this.owned.has(shard) && !this.releasing.has(shard) && (isFree(owner) || owner === me)
         ? [shard]
         : [],
     );
-    // Ours by the table, though the answer that said so was lost.
-    const ours = wanted.filter((shard) => owners[shard] === me);
+    // Acquired before, but the response of the database was lost.
+    const known = wanted.filter((shard) => owners[shard] === me);
     const free = wanted.filter((shard) => owners[shard] !== me);
-    const taken = await this.repository.take(
+    const acquired = await this.repository.acquire(
       me,
       free,
       free.map((shard) => owners[shard] ?? null),
     );
-    if (me !== this.lease.owner) return; // the lease was lost meanwhile
-    for (const shard of [...ours, ...taken]) this.owned.add(shard);
-    if (ours.length + taken.length > 0) this.work?.taken();
+    if (me !== this.lease.owner) return; // the lease expired meanwhile
+    for (const shard of [...known, ...acquired]) this.owned.add(shard);
+    if (known.length + acquired.length > 0) this.work?.onAcquired();
   }
 
-  private leave(shards: readonly number[]): void {
+  private startRelease(shards: readonly number[]): void {
     if (shards.length === 0) return;
     for (const shard of shards) {
       this.owned.delete(shard);
-      this.leaving.add(shard);
+      this.releasing.add(shard);
     }
-    this.returned = Promise.all([this.returned, this.work?.leave(new Set(shards))]);
+    this.deliveriesReleased = Promise.all([this.deliveriesReleased, this.work?.releaseDeliveries(new Set(shards))]);
   }
 
-  private async giveUpDrained(): Promise<void> {
-    if (this.leaving.size === 0) return;
-    await this.returned;
+  private async releaseDrained(): Promise<void> {
+    if (this.releasing.size === 0) return;
+    await this.deliveriesReleased;
     const me = this.lease.owner;
-    const drained = [...this.leaving].filter((shard) => this.work?.inFlight(shard) === 0);
+    const drained = [...this.releasing].filter((shard) => this.work?.countInFlight(shard) === 0);
     if (drained.length === 0) return;
-    await this.repository.giveUp(me, drained);
-    for (const shard of drained) this.leaving.delete(shard);
-    this.replicas.shardsChanged();
+    await this.repository.release(me, drained);
+    for (const shard of drained) this.releasing.delete(shard);
+    this.replicas.publishShardsChanged();
   }
 }

@@ -1,28 +1,24 @@
-import { isEventType } from '@rmm/contracts';
-import type { Envelope } from '@rmm/contracts';
+import { type Envelope, isEventType } from '@rmm/contracts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-/** Printable, and nothing that a text column would refuse. */
+/** Printable characters that a text column accepts. */
 const EVENT_ID = /^[\x21-\x7e]{1,128}$/;
 
-/**
- * Why an event cannot become a webhook, ever.
- * @returns null for a good one
- * @see CONTRACT.md 8.1
- */
-export function eventRefusal({ id, type, orgId }: Envelope): string | null {
+/** Returns why an event can never be sent to webhooks; null when it can. @see docs/reference/events.md */
+export function findEventError({ id, type, orgId }: Envelope): string | null {
   if (!isEventType(type)) return `unknown event type ${type}`;
   if (orgId === null || !UUID.test(orgId)) return 'orgId is not a lower-case UUID';
   return EVENT_ID.test(id) ? null : 'id is not an id';
 }
 
-/** Events older than their stream, or from the future, get the time of their arrival. */
+/** How long the stream keeps events. */
 const OLDEST_MS = 7 * 86_400_000;
+/** Tolerated difference of clocks. */
 const NEWEST_MS = 300_000;
 
 /**
- * The time of an event's deliveries. It follows from the event, so that the event, should it come again, meets the
- * keys it made the first time.
+ * Returns the creation time of an event's deliveries: the time of the event, so that a redelivered event has the same
+ * keys; the current time when that is older than the stream or in the future.
  */
 export function deliveryTime(timestamp: string, now: Date): Date {
   const ms = Date.parse(timestamp);
@@ -30,8 +26,8 @@ export function deliveryTime(timestamp: string, now: Date): Date {
   return ageMs <= OLDEST_MS && ageMs >= -NEWEST_MS ? new Date(ms) : now;
 }
 
-/** The body of the webhook, exactly these fields, all from the message. @see SPEC.md 6.2 */
-export const webhookBody = ({
+/** Returns the body of a delivery: exactly these fields, all from the event. @see docs/reference/webhooks.md */
+export const createWebhookBody = ({
   id,
   type,
   timestamp,

@@ -1,5 +1,5 @@
 import type { Envelope } from '@rmm/contracts';
-import { deliveryTime, eventRefusal, webhookBody } from './event-refusal.js';
+import { deliveryTime, findEventError, createWebhookBody } from './webhook-event.js';
 
 const envelope = (changes: Partial<Envelope> = {}): Envelope => ({
   id: '0b5ff8a5-4b1b-4d3e-9b0e-0d5e6f3b8a11',
@@ -14,8 +14,8 @@ const envelope = (changes: Partial<Envelope> = {}): Envelope => ({
   ...changes,
 });
 
-describe('eventRefusal', () => {
-  it('takes a good event', () => expect(eventRefusal(envelope())).toBeNull());
+describe('findEventError', () => {
+  it('takes a good event', () => expect(findEventError(envelope())).toBeNull());
 
   it.each([
     [{ type: 'device.exploded' }, 'unknown event type device.exploded'],
@@ -24,7 +24,7 @@ describe('eventRefusal', () => {
     [{ orgId: null }, 'orgId is not a lower-case UUID'],
     [{ id: 'a\u0000b' }, 'id is not an id'],
     [{ id: 'x'.repeat(129) }, 'id is not an id'],
-  ])('refuses %j', (changes, reason) => expect(eventRefusal(envelope(changes))).toBe(reason));
+  ])('refuses %j', (changes, reason) => expect(findEventError(envelope(changes))).toBe(reason));
 });
 
 describe('deliveryTime', () => {
@@ -41,9 +41,9 @@ describe('deliveryTime', () => {
   );
 });
 
-describe('webhookBody', () => {
+describe('createWebhookBody', () => {
   it('holds the five fields, in this order, and nothing else', () => {
-    expect(webhookBody(envelope({ actor: { type: 'agent', id: 'x' }, correlationId: 'c' }))).toBe(
+    expect(createWebhookBody(envelope({ actor: { type: 'agent', id: 'x' }, correlationId: 'c' }))).toBe(
       '{"id":"0b5ff8a5-4b1b-4d3e-9b0e-0d5e6f3b8a11","type":"device.enrolled","timestamp":"2026-03-01T12:00:00.000Z",' +
         '"orgId":"7d0d7f5e-9f1c-4a0c-8f11-222222222222","data":{"deviceId":"d"}}',
     );
