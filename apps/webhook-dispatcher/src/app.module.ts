@@ -9,7 +9,7 @@ import { DeliveriesModule } from './deliveries/deliveries.module.js';
 import { DispatcherLifecycle } from './dispatcher.lifecycle.js';
 import { ENTITIES } from './entities.js';
 import { IntakeModule } from './intake/intake.module.js';
-import { MIGRATIONS } from './migrations/migrations.js';
+import { MIGRATIONS } from './migrations/index.js';
 import { PlatformModule } from './platform.module.js';
 import { QueuesModule } from './queues/queues.module.js';
 import { RecoveryModule } from './recovery/recovery.module.js';

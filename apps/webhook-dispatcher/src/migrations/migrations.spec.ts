@@ -2,7 +2,7 @@ import { revertMigrations, runMigrations } from '@rmm/persistence';
 import { rowSecurityProblems } from '@rmm/persistence/testing';
 import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import pg from 'pg';
-import { MIGRATIONS } from './migrations.js';
+import { MIGRATIONS } from './index.js';
 
 const SCHEMA = 'webhook_dispatcher';
 

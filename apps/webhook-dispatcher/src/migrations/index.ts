@@ -1,0 +1,4 @@
+import { InitialSchema1767225600000 } from './1767225600000-InitialSchema.js';
+
+/** Oldest first; listed as classes, since a build keeps the output of a deleted file. */
+export const MIGRATIONS = [InitialSchema1767225600000];
