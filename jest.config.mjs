@@ -1,4 +1,5 @@
 export default {
-  testTimeout: 30_000, // of the whole run; the projects' own counts only when one is run alone
+  testTimeout: 30_000, // of the whole run; that of a project is used only when it runs alone
+  workerIdleMemoryLimit: '700MB', // of heap after a spec file: a new worker starts with an empty one
   projects: ['<rootDir>/apps/!(fleet-e2e)/jest.config.mjs', '<rootDir>/libs/*/jest.config.mjs'],
 };

@@ -38,7 +38,7 @@ try {
   await Promise.all(replicas.map((replica) => replica.ready()));
   await admin.connect();
   await insertKeys(admin, STORED_KEYS, HOURLY_LIMIT);
-  await sleep(1_500); // both feeds have been heard, the relays are idle
+  await sleep(1_500); // both feeds were received, and the relays are idle
   const arms = warmArms();
   for (const arm of arms) await flood(server.port, { ...arm, seconds: 1.5 });
   const rounds = [];
@@ -52,7 +52,7 @@ try {
   await stores.stop();
 }
 
-/** The same request three times; only the header that carries the key has another name where our door must not see it. */
+/** Creates the same request for the three arms. The header with the key has another name where our authenticator must not read it. */
 function warmArms() {
   const keys = Array.from({ length: WARM_KEYS }, (_, n) => keyOf(n + 2));
   const requests = (path, header) => keys.map((key) => getRequest(`/api/v1/mcp/${path}`, { [header]: key }));
@@ -74,7 +74,7 @@ async function oneRound(arms, round) {
 }
 
 /**
- * Both arms at half of what they can do, by turns in short slices, so that what else runs meets both alike.
+ * Runs both arms at half of their maximum in short alternating slices, so that other load affects both.
  * @returns p99 of each slice, arm by arm
  */
 async function atHalfLoad(arms, windows) {
@@ -89,7 +89,7 @@ async function atHalfLoad(arms, windows) {
   return slices;
 }
 
-/** One measurement, with what it cost the service and the stores. */
+/** Measures once, with the CPU of the service and the stores. */
 async function window(load) {
   const costs = async () => ({
     cpu: await server.cpuMicros(),
@@ -147,8 +147,8 @@ function print(arms, rounds, hours) {
           'cores with the service.',
         `The sliding hour: ${hours.asked.toLocaleString('en')} requests in ${hours.steps} steps over ` +
           `${(hours.offsetSeconds / 3_600).toFixed(1)} h of the moved clock, ` +
-          `${hours.admitted.toLocaleString('en')} admitted, at most ${hours.fullest} in an hour; ` +
-          `${hours.early} admitted before the second Retry-After named.`,
+          `${hours.accepted.toLocaleString('en')} accepted, at most ${hours.fullest} in an hour; ` +
+          `${hours.early} accepted before the second Retry-After named.`,
       ],
     },
     process.argv,

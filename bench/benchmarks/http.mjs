@@ -1,5 +1,5 @@
 // ./fleet bench http: what a request costs on a service's own port, against bare node:http, Express and Nest + Express;
-// and at SQL level one row by id through the tenant door against the plain select.
+// and at SQL level one row by id through the tenant-scoped executor against the plain select.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { benchStores } from '../support/built-code.mjs';
 import { BenchServer, measure } from '../support/bench-server.mjs';
@@ -24,14 +24,14 @@ try {
     env: {
       ...env,
       PORT: '0',
-      REDIS_URL: 'redis://127.0.0.1:1', // nobody there: the global limiter counts in process memory
+      REDIS_URL: 'redis://127.0.0.1:1', // unreachable: the global limiter counts in process memory
       GLOBAL_RATE_LIMIT_PER_MINUTE: '100000',
       TRUSTED_PROXY_CIDRS: '127.0.0.1/32',
       PUBLIC_API_URL: 'http://localhost:8080',
       JWKS_URL: 'http://127.0.0.1:1/jwks.json',
     },
   });
-  await sleep(1_500); // the feed has been heard, the relay is idle
+  await sleep(1_500); // the feed was received, and the relay is idle
   const headers = { authorization: `Bearer ${ours.token}` };
   const arms = [
     { name: 'a  node:http', server: await start('http-baselines.mjs', { args: ['node'] }), path: '/bench' },
@@ -64,7 +64,7 @@ async function interleaved(arms) {
   return windows;
 }
 
-/** Median over the rounds of the ratio inside each round: what else runs on the machine then cancels out. */
+/** Median over the rounds of the ratio inside each round: other load on the machine cancels out. */
 function ratio(of, to) {
   return median(of.map((window, round) => window.perSecond / to[round].perSecond));
 }

@@ -1,10 +1,10 @@
-// ./fleet bench login: logins per second against raw Argon2id of the same parameters, and what a signed-in caller
-// notices of a flood of logins.
+// ./fleet bench login: logins per second against raw Argon2id of the same parameters, and the effect of many
+// logins on other callers.
 import autocannon from 'autocannon';
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { benchStores } from '../support/built-code.mjs';
-import { addPartner, identityEnvironment, makeStreams, PASSWORD, signIn } from '../support/identity-data.mjs';
+import { addPartner, identityEnvironment, createStreams, PASSWORD, signIn } from '../support/identity-data.mjs';
 import { BenchServer } from '../support/bench-server.mjs';
 import { median, report, target } from '../support/report.mjs';
 import { isQuick } from '../support/quick.mjs';
@@ -12,11 +12,11 @@ import { isQuick } from '../support/quick.mjs';
 const ROUNDS = isQuick ? 1 : 5;
 const SECONDS = isQuick ? 1 : 3;
 const CALLERS = 8;
-const PEOPLE = 40;
+const USERS = 40;
 const READS_PER_SECOND = 50;
 
 const { stores, database, schema, nats, env } = await benchStores('identity');
-await makeStreams(nats.adminUrl);
+await createStreams(nats.adminUrl);
 const cores = availableParallelism();
 const ours = new BenchServer('identity-service.mjs', {
   env: { ...identityEnvironment(env), UV_THREADPOOL_SIZE: String(cores + 4) },
@@ -25,7 +25,7 @@ const floor = new BenchServer('argon2-baseline.mjs', { env: { UV_THREADPOOL_SIZE
 
 try {
   await Promise.all([ours.ready(), floor.ready()]);
-  const { email } = await addPartner(database.adminUrl, schema, 'login', PEOPLE);
+  const { email } = await addPartner(database.adminUrl, schema, 'login', USERS);
   const token = await signIn(ours.port, email(1));
   await flood(email, 1);
   await raw(1);
@@ -47,13 +47,13 @@ try {
 
 async function raw(seconds) {
   floor.child.send({ verify: { callers: CALLERS, seconds } });
-  const [message] = await new Promise((resolve) => floor.child.once('message', (answer) => resolve([answer])));
+  const [message] = await new Promise((resolve) => floor.child.once('message', (response) => resolve([response])));
   return message.perSecond;
 }
 
-/** Logins with as many callers in flight; every answer must be a session. @returns logins per second */
+/** Measures logins with as many callers in flight; every response must be a session. @returns logins per second */
 async function flood(email, seconds) {
-  const requests = Array.from({ length: PEOPLE - 1 }, (_, i) => ({
+  const requests = Array.from({ length: USERS - 1 }, (_, i) => ({
     method: 'POST',
     path: '/api/v1/auth/login',
     headers: { 'content-type': 'application/json' },
@@ -70,16 +70,16 @@ async function readAlone(token) {
   return read(token, 2);
 }
 
-/** Authenticated requests at a steady pace, whatever the answers take. @returns p99 in ms */
+/** Sends authenticated requests at a steady rate. @returns p99 in ms */
 async function read(token, seconds) {
   const times = [];
   const pending = [];
   const url = `http://127.0.0.1:${ours.port}/api/v1/permissions/catalog`;
   const call = async () => {
     const startedAt = performance.now();
-    const answer = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
-    await answer.arrayBuffer();
-    if (answer.status !== 200) throw new Error(`${url}: ${answer.status}`);
+    const response = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
+    await response.arrayBuffer();
+    if (response.status !== 200) throw new Error(`${url}: ${response.status}`);
     times.push(performance.now() - startedAt);
   };
   for (let i = 0; i < seconds * READS_PER_SECOND; i++) {

@@ -1,4 +1,4 @@
-// ./fleet bench outbox: draining a backlog of committed rows into JetStream, against two floors of the bare client.
+// ./fleet bench outbox: draining a backlog of committed rows into JetStream, against two baselines of the bare client.
 import 'reflect-metadata';
 import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
@@ -10,7 +10,7 @@ import { isQuick } from '../support/quick.mjs';
 
 const pg = createRequire(import.meta.url)('pg');
 const SERVICE = 'provisioning';
-const SUBJECT = 'rmm.internal.provisioning.bench.fact';
+const SUBJECT = 'rmm.internal.provisioning.bench.event';
 const BACKLOG = isQuick ? 10_000 : 100_000;
 const AWAITED = isQuick ? 1_000 : 5_000;
 const WINDOWED = isQuick ? 10_000 : 50_000;
@@ -53,7 +53,7 @@ try {
     rates.windowed.push(await publishWindowed());
     rates.relay.push(await drainBacklog());
   }
-  const commits = await commitFacts();
+  const commits = await commitEvents();
   print(commits);
 } finally {
   await admin.end();
@@ -76,25 +76,25 @@ function envelope(id) {
   };
 }
 
-/** Floor: one publish after another. */
+/** Baseline: one publish after another. */
 async function publishAwaited() {
   const startedAt = performance.now();
   for (let count = 0; count < AWAITED; count++) await jetstream.publish(SUBJECT, payload, { msgID: randomUUID() });
   return perSecond(AWAITED, startedAt);
 }
 
-/** Floor: the bare client with a window. */
+/** Baseline: the bare client with a window. */
 async function publishWindowed() {
   const startedAt = performance.now();
   let left = WINDOWED;
-  const lane = async () => {
+  const loop = async () => {
     while (left-- > 0) await jetstream.publish(SUBJECT, payload, { msgID: randomUUID() });
   };
-  await Promise.all(Array.from({ length: IN_FLIGHT }, lane));
+  await Promise.all(Array.from({ length: IN_FLIGHT }, loop));
   return perSecond(WINDOWED, startedAt);
 }
 
-/** Ours: from the commit of the backlog until the outbox is empty. */
+/** Measures from the commit of the backlog until the outbox is empty. */
 async function drainBacklog() {
   const before = await streamed();
   await admin.query(
@@ -120,8 +120,8 @@ async function streamed() {
   return (await manager.streams.info('RMM_INTERNAL')).state.last_seq;
 }
 
-/** How fast facts are committed, one a transaction, while the relay works. */
-async function commitFacts() {
+/** Measures how fast events are committed, one per transaction, while the relay works. */
+async function commitEvents() {
   const [worker, outbox] = [app.get(WorkerDatabase), app.get(Outbox)];
   const startedAt = performance.now();
   let count = 0;
@@ -129,8 +129,8 @@ async function commitFacts() {
     while (performance.now() - startedAt < COMMIT_SECONDS * 1000) {
       const id = randomUUID();
       const { data } = envelope(id);
-      const fact = { stream: 'internal', type: 'site.updated', aggregateId: id, partnerId: null, orgId: null, data };
-      await worker.transaction((tx) => outbox.publish(tx, fact));
+      const event = { stream: 'internal', type: 'site.updated', aggregateId: id, partnerId: null, orgId: null, data };
+      await worker.transaction((tx) => outbox.publish(tx, event));
       count++;
     }
   };
@@ -161,7 +161,7 @@ function print(commits) {
         target(`relay against ${IN_FLIGHT} in flight`, relay / windowed, '>=', 0.4),
       ],
       notes: [
-        `Facts committed, one a transaction, ${COMMITTERS} callers: ${Math.round(commits).toLocaleString('en')}/s`,
+        `Events committed, one a transaction, ${COMMITTERS} callers: ${Math.round(commits).toLocaleString('en')}/s`,
       ],
     },
     process.argv,

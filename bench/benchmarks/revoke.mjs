@@ -1,11 +1,11 @@
-// ./fleet bench revoke: from the answer of a revocation to the last request that a revoked key is let in with, on any of
-// three replicas that are asked without pause.
+// ./fleet bench revoke: from the response of a revocation to the last request accepted with a revoked key, on any of
+// three replicas that receive requests without pause.
 import 'reflect-metadata';
 import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { benchStores, lib } from '../support/built-code.mjs';
-import { makeStreams } from '../support/identity-data.mjs';
+import { createStreams } from '../support/identity-data.mjs';
 import { BenchServer } from '../support/bench-server.mjs';
 import { getRequest, openLines } from '../support/socket-load.mjs';
 import { report, target } from '../support/report.mjs';
@@ -19,7 +19,7 @@ const GIVE_UP_MS = 10_000;
 const { FakeIdentity } = await lib('testing', 'fake-identity.js');
 const { stores, database, schema, nats, env, envOf } = await benchStores('credentials', ['provisioning']);
 const natsUrl = nats.adminUrl ?? nats.url;
-await makeStreams(natsUrl);
+await createStreams(natsUrl);
 const identity = await FakeIdentity.start(natsUrl);
 const common = {
   PORT: '0',
@@ -41,7 +41,7 @@ try {
   await addTenant(tenant);
   const token = await identity.signIn({ scope: 'partner', partnerId: tenant.partnerId });
   const lines = (await Promise.all(replicas.map(({ port }) => openLines(port, 1)))).flat();
-  await sleep(1_500); // both feeds have been heard
+  await sleep(1_500); // both feeds were received
   const trials = [];
   for (let trial = 0; trial < TRIALS; trial++) trials.push(await revokeOne({ trial, token, lines, ...tenant }));
   for (const line of lines) line.socket.destroy();
@@ -52,7 +52,7 @@ try {
   await stores.stop();
 }
 
-/** What credentials would have heard of partner and organization. */
+/** Inserts the partner and the organization that credentials would have received as events. */
 async function addTenant({ partnerId, orgId }) {
   const admin = new pg.Client({ connectionString: database.adminUrl, options: `-c search_path=${schema}` });
   await admin.connect();
@@ -69,17 +69,17 @@ async function addTenant({ partnerId, orgId }) {
 }
 
 async function call(method, path, token, body) {
-  const answer = await fetch(`http://127.0.0.1:${credentials.port}/api/v1${path}`, {
+  const response = await fetch(`http://127.0.0.1:${credentials.port}/api/v1${path}`, {
     method,
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: body && JSON.stringify(body),
   });
-  const json = await answer.json();
-  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(json)}`);
+  const json = await response.json();
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${JSON.stringify(json)}`);
   return json;
 }
 
-/** @returns `lastMs` from the answer of the revocation to the end of the last request let in, at least 0 */
+/** @returns `lastMs` from the response of the revocation to the end of the last accepted request, at least 0 */
 async function revokeOne({ trial, token, lines, orgId }) {
   const { id, key } = await call('POST', '/api-keys', token, {
     orgId,
@@ -95,12 +95,12 @@ async function revokeOne({ trial, token, lines, orgId }) {
   while (seen.letIn.size < lines.length) await Promise.race([asking.then(neverLetIn), sleep(5)]);
   const sentAt = performance.now();
   await call('DELETE', `/api-keys/${id}`, token);
-  const answeredAt = performance.now();
+  const respondedAt = performance.now();
   await asking;
-  return { lastMs: Math.max(0, seen.lastMs - answeredAt), callMs: answeredAt - sentAt, turnedBack: seen.turnedBack };
+  return { lastMs: Math.max(0, seen.lastMs - respondedAt), callMs: respondedAt - sentAt, turnedBack: seen.turnedBack };
 }
 
-/** Asks one replica without pause; leaves in `seen` when a request was let in last, and how many after a refusal. */
+/** Sends requests to one replica without pause; records in `seen` the last acceptance, and acceptances after a refusal. */
 async function askUntilRefused(line, request, seen) {
   const startedAt = performance.now();
   let refusals = 0;
@@ -112,7 +112,7 @@ async function askUntilRefused(line, request, seen) {
       if (refusals > 0) seen.turnedBack += 1;
       refusals = 0;
     } else if (status === 401) refusals += 1;
-    else throw new Error(`a replica answered ${status}`);
+    else throw new Error(`a replica responded to ${status}`);
     if (performance.now() - startedAt > GIVE_UP_MS) throw new Error('the revoked key still works');
     await sleep(1);
   }
@@ -136,7 +136,7 @@ function print(trials) {
     {
       name: 'revoke',
       arms: [
-        row('answer of the revocation to the last request let in', last),
+        row('response of the revocation to the last request let in', last),
         row('the revocation itself', sorted('callMs')),
       ],
       targets: [
@@ -145,7 +145,7 @@ function print(trials) {
       ],
       notes: [
         `${TRIALS} revocations, each seen by three replicas that are asked with the key every millisecond or two. A ` +
-          'request counts as let in until its answer is here; 0 ms means that none was after the revocation answered.',
+          'request counts as let in until its response is here; 0 ms means that none was after the revocation responded to.',
       ],
     },
     process.argv,

@@ -1,7 +1,7 @@
 // ./fleet bench users: a page of a partner's users at 10 and at 50,000 members, against the same page as a bare select.
 import { createRequire } from 'node:module';
 import { benchStores } from '../support/built-code.mjs';
-import { addPartner, identityEnvironment, makeStreams, signIn } from '../support/identity-data.mjs';
+import { addPartner, identityEnvironment, createStreams, signIn } from '../support/identity-data.mjs';
 import { BenchServer } from '../support/bench-server.mjs';
 import { median, report, target } from '../support/report.mjs';
 import { isQuick } from '../support/quick.mjs';
@@ -16,7 +16,7 @@ const PAGE_SQL = `select u.id, u.email, u.name, u.status, r.name as role from pa
   where m.partner_id = $1 order by m.created_at desc, m.id desc limit 50`;
 
 const { stores, database, schema, nats, env } = await benchStores('identity');
-await makeStreams(nats.adminUrl);
+await createStreams(nats.adminUrl);
 const server = new BenchServer('identity-service.mjs', { env: identityEnvironment(env) });
 const admin = new pg.Client({ connectionString: database.adminUrl, options: `-c search_path=${schema}` });
 
@@ -28,7 +28,7 @@ try {
     const { partnerId, email } = await addPartner(database.adminUrl, schema, `size${size}`, size);
     const token = await signIn(server.port, email(1));
     arms.push({ size, partnerId, token, path: '/users?limit=50' });
-    arms.push({ size, partnerId, token, path: '/users?limit=50&search=person%204', search: true });
+    arms.push({ size, partnerId, token, path: '/users?limit=50&search=member%204', search: true });
   }
   for (const arm of arms) await page(arm);
   for (const arm of arms) arm.statements = await statementsOf(arm);
@@ -46,15 +46,15 @@ try {
 }
 
 async function page({ path, token }) {
-  const answer = await fetch(`http://127.0.0.1:${server.port}/api/v1${path}`, {
+  const response = await fetch(`http://127.0.0.1:${server.port}/api/v1${path}`, {
     headers: { authorization: `Bearer ${token}` },
   });
-  const body = await answer.json();
-  if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${JSON.stringify(body)}`);
+  const body = await response.json();
+  if (response.status !== 200) throw new Error(`${path}: ${response.status} ${JSON.stringify(body)}`);
   return body;
 }
 
-/** Statements of one request, the fewest of some: what runs in the background only adds. */
+/** Returns the statements of one request: the minimum of some, since background work adds to it. */
 async function statementsOf(arm) {
   const counts = [];
   for (let i = 0; i < 10; i++) {
@@ -65,7 +65,7 @@ async function statementsOf(arm) {
   return Math.min(...counts);
 }
 
-/** Median of a round of calls one after the other, ms. */
+/** Returns the median of sequential calls in ms. */
 async function timeOf(call, times = REQUESTS) {
   const taken = [];
   for (let i = 0; i < times; i++) {

@@ -1,4 +1,4 @@
-// ./fleet bench webhooks-fairness: what 99 quiet tenants notice of one with 50,000 deliveries for a receiver that hangs,
+// ./fleet bench webhooks-fairness: the effect on 99 quiet tenants of one with 50,000 deliveries for a receiver that hangs,
 // fails, drips, refuses or is fast.
 import { setTimeout as sleep } from 'node:timers/promises';
 import getPort from 'get-port';
@@ -6,7 +6,7 @@ import { BenchServer } from '../support/bench-server.mjs';
 import { isQuick } from '../support/quick.mjs';
 import { report, target } from '../support/report.mjs';
 import { QUIET_TENANTS, QuietTenants } from '../support/quiet-tenants.mjs';
-import { openStores, WebhookWorld } from '../support/dispatcher-app.mjs';
+import { openStores, DispatcherApp } from '../support/dispatcher-app.mjs';
 
 const ORIGINS = 20;
 const NOISY_WEBHOOKS = 20;
@@ -14,8 +14,8 @@ const NOISE = isQuick ? 10_000 : 50_000;
 const BEFORE_SECONDS = isQuick ? 3 : 8;
 const DURING_SECONDS = isQuick ? 5 : 15;
 const STORED_MS = 30_000;
-const CASES = ['hangs', 'answers 500', 'drips', 'refuses', 'is fast'];
-const BEHAVIOUR = { hangs: 'hang', 'answers 500': 'fail', drips: 'drip', refuses: 'ok', 'is fast': 'ok' };
+const CASES = ['hangs', 'responses 500', 'drips', 'refuses', 'is fast'];
+const BEHAVIOR = { hangs: 'hang', 'responses 500': 'fail', drips: 'drip', refuses: 'ok', 'is fast': 'ok' };
 
 const receiver = new BenchServer('webhook-receiver.mjs', { args: [String(ORIGINS)] });
 const noisyReceiver = new BenchServer('webhook-receiver.mjs');
@@ -31,34 +31,35 @@ try {
   await stores.stop();
 }
 
-/** A dispatcher of its own: nothing is left of the case before. */
+/** Runs one case with a new dispatcher. */
 async function oneCase(name, redisDatabase) {
-  const world = await WebhookWorld.open(stores, { redisDatabase });
+  const dispatcher = await DispatcherApp.open(stores, { redisDatabase });
   try {
-    const quiet = await QuietTenants.open(world, receiver);
+    const quiet = await QuietTenants.open(dispatcher, receiver);
     const port = name === 'refuses' ? await getPort({ host: '127.0.0.1' }) : noisyReceiver.port;
-    const url = `http://127.0.0.1:${port}/${BEHAVIOUR[name]}/noisy`;
-    const noisy = await world.addOrganizations(1, () => Array.from({ length: NOISY_WEBHOOKS }, () => url));
+    const url = `http://127.0.0.1:${port}/${BEHAVIOR[name]}/noisy`;
+    const noisy = await dispatcher.addOrganizations(1, () => Array.from({ length: NOISY_WEBHOOKS }, () => url));
     await quiet.measure(1);
     const before = await quiet.measure(BEFORE_SECONDS);
-    const arriving = await quiet.measureDuring(() => makeNoise(world, noisy));
+    const arriving = await quiet.measureDuring(() => publishNoise(dispatcher, noisy));
     const during = await quiet.measure(DURING_SECONDS);
-    return { name, before, arriving, during, noise: await noiseOf(world, noisy) };
+    return { name, before, arriving, during, noise: await noiseOf(dispatcher, noisy) };
   } finally {
-    await world.close({ kill: true });
+    await dispatcher.close({ kill: true });
     await Promise.all([receiver.ask('taken'), noisyReceiver.ask('taken')]);
   }
 }
 
-/** All of it published, and stored as deliveries. */
-async function makeNoise(world, noisy) {
-  await world.publishAll(noisy, NOISE / NOISY_WEBHOOKS);
+/** Publishes the events of the noisy tenant, and waits until their deliveries are stored. */
+async function publishNoise(dispatcher, noisy) {
+  await dispatcher.publishAll(noisy, NOISE / NOISY_WEBHOOKS);
   const startedAt = performance.now();
-  while ((await noiseOf(world, noisy)).stored < NOISE && performance.now() - startedAt < STORED_MS) await sleep(100);
+  while ((await noiseOf(dispatcher, noisy)).stored < NOISE && performance.now() - startedAt < STORED_MS)
+    await sleep(100);
 }
 
-async function noiseOf(world, [{ orgId }]) {
-  const { rows } = await world.admin.query(
+async function noiseOf(dispatcher, [{ orgId }]) {
+  const { rows } = await dispatcher.admin.query(
     'select sum(total)::int as stored, sum(delivered + failed)::int as ended from webhook_counter where org_id = $1',
     [orgId],
   );

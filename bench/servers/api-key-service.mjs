@@ -1,4 +1,4 @@
-// The service of `bench api-key`: one route without a guard, behind our key door, and the textbook way, once with TypeORM
+// The service of `bench api-key`: one route without a guard, behind our API key authenticator, and the textbook way, once with TypeORM
 // as most Nest applications have it and once with prepared statements.
 import 'reflect-metadata';
 import { createHash } from 'node:crypto';
@@ -10,7 +10,7 @@ import { BenchKeys, KEY_TABLE, OrmKeys } from '../support/key-table.mjs';
 import { lib, moduleOf } from '../support/built-code.mjs';
 import { announce } from '../support/bench-server.mjs';
 
-const SERVICE = 'credentials'; // beats its own feed, and may record uses
+const SERVICE = 'credentials'; // publishes its own heartbeat and may record uses
 const HOUR_SECONDS = 3_600;
 const pg = createRequire(import.meta.url)('pg');
 const { Redis } = createRequire(import.meta.url)('ioredis');
@@ -22,7 +22,7 @@ const { AcceptsApiKey, AccessFeed, AccessModule, KEY_SOURCE, KeyWindow, Public }
 const { KEY_WINDOW_SCRIPT } = await lib('access', 'keys/key-window-script.js');
 const { CREDENTIALS_KEYS_RECORD_USAGE } = await lib('contracts');
 
-// What is sent to the stores: statements on behalf of a request, and commands to Redis.
+// Counts what is sent to the stores: statements of a request, and commands to Redis.
 const sent = { statements: 0, commands: 0 };
 const { query } = pg.Client.prototype;
 pg.Client.prototype.query = function counted(...args) {
@@ -61,8 +61,8 @@ class TextbookGuard {
     const record = await this.keys.find(createHash('sha256').update(key).digest());
     if (!record || record.status !== 'active') return false;
     const window = `textbook:{${record.keyId}}`;
-    const [admitted, remaining, reset] = await this.charge([`${window}:cells`, `${window}:total`], record.rateLimit);
-    if (admitted !== 1) return false;
+    const [accepted, remaining, reset] = await this.charge([`${window}:cells`, `${window}:total`], record.rateLimit);
+    if (accepted !== 1) return false;
     const response = context.switchToHttp().getResponse();
     response.setHeader('X-RateLimit-Limit', record.rateLimit);
     response.setHeader('X-RateLimit-Remaining', remaining);

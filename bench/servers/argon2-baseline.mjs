@@ -1,4 +1,4 @@
-// The floor of `bench login`: Argon2id and nothing else, with so many callers in flight.
+// The baseline of `bench login`: Argon2id and nothing else, with as many callers in flight.
 import { createRequire } from 'node:module';
 import { announce } from '../support/bench-server.mjs';
 import { ARGON2, PASSWORD } from '../support/identity-data.mjs';

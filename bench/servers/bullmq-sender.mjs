@@ -1,6 +1,6 @@
 // Two usual ways to build a sender with BullMQ, a job per delivery: `textbook` writes a row for each step, `batched` writes
-// sets. Events are made in this process, and no webhook is read from the database: what ours has to do beside is theirs
-// for nothing.
+// sets. Events are created in this process and webhooks are not read from the database, work that
+// the dispatcher has to do in addition.
 import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { Queue, Worker } from 'bullmq';
@@ -33,8 +33,8 @@ const UPDATE_SET = `
   update delivery d set status = 'delivered', attempt = 1, response_status = o.status, delivered_at = now()
     from unnest($1::uuid[], $2::int[]) as o(id, status) where d.id = o.id`;
 const COUNT_SET = `
-  update webhook_counter c set delivered = c.delivered + s.made, last_success_at = now()
-    from unnest($1::int[], $2::int[]) as s(webhook_id, made) where c.webhook_id = s.webhook_id`;
+  update webhook_counter c set delivered = c.delivered + s.sent, last_success_at = now()
+    from unnest($1::int[], $2::int[]) as s(webhook_id, sent) where c.webhook_id = s.webhook_id`;
 
 await pool.query(`
   create schema bullmq;
@@ -47,14 +47,14 @@ await pool.query(`
     with (fillfactor = 50);
   insert into webhook_counter (webhook_id) select n from generate_series(0, 99) n`);
 
-/** Everything of one event's deliveries that a job holds. */
+/** Creates the jobs of one event's deliveries. */
 function* jobsOf(count, fanOut, origins) {
-  for (let made = 0; made < count;) {
+  for (let sent = 0; sent < count;) {
     const eventId = randomUUID();
     const event = { id: eventId, type: 'device.enrolled', timestamp: new Date().toISOString(), data: eventData() };
     const body = JSON.stringify({ ...event, orgId: eventId });
-    for (let n = 0; n < fanOut && made < count; n++, made++) {
-      yield { id: randomUUID(), webhookId: made % 100, eventId, body, origin: origins[made % origins.length] };
+    for (let n = 0; n < fanOut && sent < count; n++, sent++) {
+      yield { id: randomUUID(), webhookId: sent % 100, eventId, body, origin: origins[sent % origins.length] };
     }
   }
 }
@@ -63,13 +63,13 @@ const STYLES = {
   textbook: {
     post: POSTS.request,
     async enqueue(queue, jobs) {
-      const lane = async () => {
+      const loop = async () => {
         for (const job of jobs) {
           await pool.query({ name: 'insert', text: INSERT, values: [job.id, job.webhookId, job.eventId, job.body] });
           await queue.add('deliver', job, KEPT);
         }
       };
-      await Promise.all(Array.from({ length: ENQUEUERS }, lane));
+      await Promise.all(Array.from({ length: ENQUEUERS }, loop));
     },
     async store({ id, webhookId }, status) {
       await pool.query({ name: 'update', text: UPDATE, values: [id, status] });
@@ -96,9 +96,9 @@ const STYLES = {
       timer = undefined;
       const set = waiting.splice(0);
       if (set.length === 0) return;
-      const made = new Map();
-      for (const { webhookId } of set) made.set(webhookId, (made.get(webhookId) ?? 0) + 1);
-      const counters = [...made].sort(([a], [b]) => a - b);
+      const sent = new Map();
+      for (const { webhookId } of set) sent.set(webhookId, (sent.get(webhookId) ?? 0) + 1);
+      const counters = [...sent].sort(([a], [b]) => a - b);
       const results = [set.map(({ id }) => id), set.map(({ status }) => status)];
       await pool.query({ name: 'update-set', text: UPDATE_SET, values: results });
       await pool.query({
@@ -124,7 +124,7 @@ function takeFrom(jobs, count) {
   return set;
 }
 
-/** From the first event to the last stored outcome. */
+/** Measures from the first event to the last stored outcome. */
 async function send({ style: name, count, fanOut, origins }) {
   const style = STYLES[name];
   const queue = new Queue(`bench-${name}`, { connection });

@@ -1,4 +1,4 @@
-// The service of `bench revoke`: credentials as it is built and shipped.
+// The service of `bench revoke`: the built credentials.
 import 'reflect-metadata';
 import { built, lib } from '../support/built-code.mjs';
 import { announce } from '../support/bench-server.mjs';

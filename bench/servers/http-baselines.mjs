@@ -1,4 +1,4 @@
-// The floors of `bench http`, each a process of its own: node http | express | nest.
+// The baselines of `bench http`, each in a process of its own: node http | express | nest.
 import 'reflect-metadata';
 import { announce } from '../support/bench-server.mjs';
 

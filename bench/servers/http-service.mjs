@@ -7,7 +7,7 @@ import { __decorate, __metadata, __param } from 'tslib';
 import { lib, moduleOf } from '../support/built-code.mjs';
 import { announce } from '../support/bench-server.mjs';
 
-const SERVICE = 'identity'; // the one that answers its own snapshots, so that nothing else must run
+const SERVICE = 'identity'; // the one that responses its own snapshots, so that nothing else must run
 const SCHEMA = 'identity';
 const { PageQueryDto, ServiceKitModule, readConfig, readFleetConfig, startService, toPage } = await lib('service-kit');
 const { PersistenceModule, TenantDatabase, WorkerDatabase, tenantTable } = await lib('persistence');

@@ -1,5 +1,5 @@
-// The service of `bench login` and `bench users`: identity as it is built and shipped. Beside CPU it tells how many
-// statements it has sent to PostgreSQL, and how late its event loop was since it was asked last.
+// The service of `bench login` and `bench users`: the built identity. In addition to CPU it
+// reports the statements it has sent to PostgreSQL, and the delay of its event loop since the last request.
 import { createRequire } from 'node:module';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { built, lib } from '../support/built-code.mjs';

@@ -1,5 +1,5 @@
-// The floors of `bench webhooks`: sign and send, nothing stored. The message says how, how many and whereto; the answer,
-// when all are answered, is how long it took.
+// The baselines of `bench webhooks`: sign and send, nothing stored. The message names the way, the number and the receivers;
+// the reply is the duration until all have responded.
 import { randomUUID } from 'node:crypto';
 import { announce } from '../support/bench-server.mjs';
 import { POSTS } from '../support/undici-post.mjs';
@@ -7,7 +7,7 @@ import { eventData, plainHeaders } from '../support/webhook-message.mjs';
 
 const IN_FLIGHT = 64;
 
-/** Events as bodies, each sent `fanOut` times. */
+/** Returns event bodies, each sent `fanOut` times. */
 function* deliveriesOf(count, fanOut) {
   for (let sent = 0; sent < count;) {
     const eventId = randomUUID();
@@ -21,15 +21,15 @@ function* deliveriesOf(count, fanOut) {
 async function send({ way, count, fanOut, origins, path }) {
   const post = POSTS[way];
   const deliveries = deliveriesOf(count, fanOut);
-  const lane = async () => {
+  const loop = async () => {
     for (const { eventId, body, n } of deliveries) {
       const headers = plainHeaders(randomUUID(), eventId, body);
       const status = await post(origins[n % origins.length], path, headers, body);
-      if (status !== 200) throw new Error(`the receiver answered ${status}`);
+      if (status !== 200) throw new Error(`the receiver responded to ${status}`);
     }
   };
   const startedAt = performance.now();
-  await Promise.all(Array.from({ length: IN_FLIGHT }, lane));
+  await Promise.all(Array.from({ length: IN_FLIGHT }, loop));
   return { seconds: (performance.now() - startedAt) / 1_000 };
 }
 

@@ -1,25 +1,25 @@
-// The receiver of the webhook benchmarks: raw TCP on some ports, so that it leaves the cores to those who send. The first
-// part of a path says how it behaves, the rest who is counted together: `/ok/quiet`.
+// The receiver of the webhook benchmarks: raw TCP on some ports, so that it leaves the cores to the senders. The first
+// part of a path is the behavior, the rest the group that is counted: `/ok/quiet`.
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import net from 'node:net';
 import { micros, percentile, SECRET } from '../support/webhook-message.mjs';
 import { announce } from '../support/bench-server.mjs';
 
-const ANSWER = Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
+const REPLY = Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
 const FAILURE = Buffer.from('HTTP/1.1 500 Internal Server Error\r\ncontent-length: 4\r\n\r\noops');
 const DRIP_HEAD = Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n');
 const DRIP_MS = 500;
-/** Every so many-th signature is checked: all of them would cost more than the rest of this process. */
+/** One in so many signatures is checked: all of them would cost more than the rest of this process. */
 const CHECK_EVERY = 50;
 const HEAD_END = '\r\n\r\n';
 
 const groups = new Map();
 let connections = 0;
 
-/** How each kind of receiver answers. */
-const BEHAVIOURS = {
-  ok: (socket) => socket.write(ANSWER),
+/** Replies of each kind of receiver. */
+const BEHAVIORS = {
+  ok: (socket) => socket.write(REPLY),
   fail: (socket) => socket.write(FAILURE),
   hang: () => undefined,
   drip: (socket) => {
@@ -29,7 +29,7 @@ const BEHAVIOURS = {
   },
 };
 
-/** Takes whole requests off the front of what has come. @returns what is left */
+/** Removes complete requests from the front of a buffer. @returns the rest */
 function takeRequests(socket, bytes) {
   for (;;) {
     const end = bytes.indexOf(HEAD_END);
@@ -53,7 +53,7 @@ function count(socket, head, body) {
   const at = body.indexOf('"at":');
   if (at !== -1) group.waits.push(micros() - Number.parseInt(body.latin1Slice(at + 5, at + 25), 10));
   if (group.received % CHECK_EVERY === 0 && !isSigned(head, body)) group.bad += 1;
-  BEHAVIOURS[behavior](socket);
+  BEHAVIORS[behavior](socket);
 }
 
 function valueOf(head, name) {
@@ -69,7 +69,7 @@ function isSigned(head, body) {
   return valueOf(head, 'X-Service-Signature: ') === `sha256=${signature}`;
 }
 
-/** What each group received since it was asked last, and connections opened meanwhile. */
+/** Returns what each group received, and the connections opened, since the last call. */
 function taken() {
   const result = peeked();
   groups.clear();
@@ -77,7 +77,7 @@ function taken() {
   return result;
 }
 
-/** The same, and nothing is forgotten. */
+/** Returns the same without resetting it. */
 function peeked() {
   const result = { connections, groups: {} };
   for (const [name, { ids, received, bad, waits }] of groups) {

@@ -6,8 +6,8 @@ import path from 'node:path';
 const SERVERS = path.resolve(import.meta.dirname, '../servers');
 
 /**
- * A server of a benchmark in a process of its own. The script sends `{ port }` when it listens, and answers the message
- * `cpu` with the microseconds of CPU it has used; `announce` does both.
+ * A server of a benchmark in a process of its own. The script sends `{ port }` when it listens, and replies to
+ * the message `cpu` with the microseconds of CPU it has used; `announce` does both.
  */
 export class BenchServer {
   constructor(script, { args = [], env = {}, nodeFlags = process.execArgv } = {}) {
@@ -19,7 +19,7 @@ export class BenchServer {
   }
 
   async ready() {
-    const [message] = await Promise.race([once(this.child, 'message'), this.#death()]);
+    const [message] = await Promise.race([once(this.child, 'message'), this.death()]);
     return Object.assign(this, message);
   }
 
@@ -27,13 +27,13 @@ export class BenchServer {
     return (await this.ask('cpu')).cpu;
   }
 
-  /** What the process answers to a question by its name. */
+  /** Asks the process a question by its name. @returns its reply */
   ask(question) {
-    return this.tell(question);
+    return this.send(question);
   }
 
-  /** Sends a message of any kind. @returns the answer */
-  async tell(something) {
+  /** Sends a message of any kind. @returns the response */
+  async send(something) {
     this.child.send(something);
     const [message] = await once(this.child, 'message');
     return message;
@@ -47,22 +47,22 @@ export class BenchServer {
     await gone;
   }
 
-  async #death() {
+  async death() {
     const [code] = await once(this.child, 'exit');
     throw new Error(`a server of the benchmark ended with ${code}`);
   }
 }
 
 /**
- * What a server process of a benchmark runs once it listens.
- * @param answers  further questions by name, each with a function that makes the answer
+ * Reports the port of a server process and replies to questions of the benchmark.
+ * @param responses  further questions by name, each with a function that creates the reply
  */
-export function announce(port, more = {}, answers = {}) {
+export function announce(port, more = {}, responses = {}) {
   process.on('message', (question) => {
     if (question === 'cpu') {
       const { user, system } = process.cpuUsage();
       process.send({ cpu: user + system });
-    } else if (answers[question]) process.send(answers[question]());
+    } else if (responses[question]) process.send(responses[question]());
   });
   process.on('disconnect', () => process.exit(0)); // the benchmark was killed
   process.send({ port, ...more });

@@ -3,13 +3,13 @@ import { pathToFileURL } from 'node:url';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 
-/** One of our libs as it was built, or a file of it. */
+/** Imports a built lib, or a file of it. */
 export const lib = (name, file = 'index.js') => import(pathToFileURL(path.join(ROOT, 'libs', name, 'dist', file)));
 
-/** A file of one of our services as it was built. */
+/** Imports a file of a built service. */
 export const built = (service, file) => import(pathToFileURL(path.join(ROOT, 'apps', service, 'dist', file)));
 
-/** A class as a Nest module, without the decorator syntax that plain JavaScript lacks. */
+/** Creates a Nest module without decorator syntax, which plain JavaScript does not have. */
 export async function moduleOf(metadata) {
   const { Module } = await import('@nestjs/common');
   class BenchModule {}
@@ -18,9 +18,9 @@ export async function moduleOf(metadata) {
 }
 
 /**
- * Private stores with one schema, or with some, and the environment of a service on them.
- * @param {string} service  whose schema and logins to take
- * @param {string[]} others  services that run beside it; `envOf(service)` is theirs
+ * Starts private stores with the schemas of some services, and returns the environment of the first.
+ * @param {string} service  the service whose environment is returned
+ * @param {string[]} others  services that run next to it; `envOf(service)` returns their environment
  */
 export async function benchStores(service, others = []) {
   const { startStores } = await lib('testing-services');

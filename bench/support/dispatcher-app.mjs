@@ -1,4 +1,4 @@
-// The dispatcher as it is built and shipped, on private stores, with webhooks made through its API and events published
+// Runs the built dispatcher on private stores, with webhooks created through its API and events published
 // as an outbox relay publishes them.
 import 'reflect-metadata';
 import { fork } from 'node:child_process';
@@ -17,7 +17,7 @@ const pg = createRequire(import.meta.url)('pg');
 const { Redis } = createRequire(import.meta.url)('ioredis');
 const APP = path.resolve(import.meta.dirname, '../../apps/webhook-dispatcher');
 const SCHEMA = 'webhook_dispatcher';
-/** As the launcher starts a service. */
+/** Node's options as the launcher sets them. */
 export const NODE_FLAGS = nodeFlagsOf('webhook-dispatcher');
 const READY_MS = 30_000;
 const WINDOW = 256; // messages in flight, as the relay's
@@ -28,42 +28,42 @@ const { FakeIdentity } = await lib('testing', 'fake-identity.js');
 
 export const EVENT_TYPE = 'device.enrolled';
 
-/** PostgreSQL and Redis of a run, which its worlds share. */
+/** PostgreSQL and Redis of a run, which its dispatchers share. */
 export const openStores = () => startStores();
 
-export class WebhookWorld {
-  #undo = [];
+export class DispatcherApp {
+  undo = [];
 
   /** @param {{ env?: object, redisDatabase?: number, nodeFlags?: string[] }} options  `env` changes the dispatcher's */
   static async open(stores, options = {}) {
-    const world = new WebhookWorld();
+    const dispatcher = new DispatcherApp();
     try {
-      await world.#open(stores, options);
-      return world;
+      await dispatcher.open(stores, options);
+      return dispatcher;
     } catch (error) {
-      await world.close();
+      await dispatcher.close();
       throw error;
     }
   }
 
-  async #open(stores, { env = {}, redisDatabase = 0, nodeFlags = [] }) {
+  async open(stores, { env = {}, redisDatabase = 0, nodeFlags = [] }) {
     this.database = await stores.createDatabase([SCHEMA]);
     this.nats = await stores.nats();
     this.redisUrl = `${stores.redisUrl}/${redisDatabase}`;
     this.identity = await FakeIdentity.start(this.nats.url);
-    this.#undo.push(() => this.identity.stop());
+    this.undo.push(() => this.identity.stop());
     await ensureStreams(this.identity.link.connection);
-    await this.#startDispatcher(env, nodeFlags);
+    await this.startDispatcher(env, nodeFlags);
     this.admin = new pg.Client({ connectionString: this.database.adminUrl, options: `-c search_path=${SCHEMA}` });
     await this.admin.connect();
-    this.#undo.push(() => this.admin.end());
+    this.undo.push(() => this.admin.end());
     this.redis = new Redis(this.redisUrl);
-    this.#undo.push(() => this.redis.disconnect());
-    await this.#connectPublisher();
-    await this.#findProcesses();
+    this.undo.push(() => this.redis.disconnect());
+    await this.connectPublisher();
+    await this.findProcesses();
   }
 
-  async #startDispatcher(env, nodeFlags) {
+  async startDispatcher(env, nodeFlags) {
     this.port = await getPort({ host: '127.0.0.1' });
     const { owner, service, worker } = this.database.urls[SCHEMA];
     this.child = fork(path.join(APP, 'dist/main.js'), [], {
@@ -90,19 +90,19 @@ export class WebhookWorld {
         ...env,
       },
     });
-    this.#undo.push(() => this.#stopDispatcher());
-    for (const startedAt = performance.now(); !(await this.#isReady()); await sleep(50)) {
+    this.undo.push(() => this.stopDispatcher());
+    for (const startedAt = performance.now(); !(await this.isReady()); await sleep(50)) {
       if (this.child.exitCode !== null) throw new Error(`the dispatcher ended with ${this.child.exitCode}`);
       if (performance.now() - startedAt > READY_MS) throw new Error('the dispatcher does not become ready');
     }
   }
 
-  async #isReady() {
-    const answer = await fetch(`http://127.0.0.1:${this.port}/health/ready`).catch(() => null);
-    return answer?.status === 200;
+  async isReady() {
+    const response = await fetch(`http://127.0.0.1:${this.port}/health/ready`).catch(() => null);
+    return response?.status === 200;
   }
 
-  async #stopDispatcher() {
+  async stopDispatcher() {
     if (this.child.exitCode !== null || this.child.signalCode !== null) return;
     const gone = once(this.child, 'exit');
     this.child.kill('SIGTERM');
@@ -111,17 +111,17 @@ export class WebhookWorld {
     clearTimeout(late);
   }
 
-  async #connectPublisher() {
+  async connectPublisher() {
     const link = new NatsLink({ url: this.nats.url, name: 'bench-publisher' });
     await link.open();
     this.publisher = new JetStreamPublisher(link);
-    this.#undo.push(async () => {
+    this.undo.push(async () => {
       this.publisher.close();
       await link.close();
     });
   }
 
-  async #findProcesses() {
+  async findProcesses() {
     const { rows } = await this.admin.query('select pg_backend_pid() as pid');
     this.pids = {
       dispatcher: this.child.pid,
@@ -131,7 +131,7 @@ export class WebhookWorld {
     };
   }
 
-  /** CPU so far in µs, by process. */
+  /** Returns the CPU used so far in µs, by process. */
   cpu() {
     const { dispatcher, postgres, redis, nats } = this.pids;
     return { dispatcher: cpuOf(dispatcher), postgres: cpuOfFamily(postgres), redis: cpuOf(redis), nats: cpuOf(nats) };
@@ -141,7 +141,7 @@ export class WebhookWorld {
     return memoryOf(this.pids.dispatcher);
   }
 
-  /** Transactions of all connections to this database so far; a statement of the dispatcher is one. */
+  /** Returns the transactions on this database so far; a statement of the dispatcher is one. */
   async transactions() {
     await sleep(1_200); // a server process reports its counts once a second at most
     const { rows } = await this.admin.query(
@@ -165,23 +165,23 @@ export class WebhookWorld {
       [organizations.map(({ orgId }) => orgId), partnerId],
     );
     for (const [n, organization] of organizations.entries()) {
-      for (const url of urlsOf(n)) organization.webhookIds.push(await this.#createWebhook(token, organization, url));
+      for (const url of urlsOf(n)) organization.webhookIds.push(await this.createWebhook(token, organization, url));
     }
     return organizations;
   }
 
-  async #createWebhook(token, { orgId }, url) {
-    const answer = await fetch(`http://127.0.0.1:${this.port}/api/v1/webhooks`, {
+  async createWebhook(token, { orgId }, url) {
+    const response = await fetch(`http://127.0.0.1:${this.port}/api/v1/webhooks`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       body: JSON.stringify({ orgId, name: 'Bench', url, secret: SECRET, events: ['device.*'] }),
     });
-    const webhook = await answer.json();
-    if (answer.status !== 201) throw new Error(`POST /webhooks: ${answer.status} ${JSON.stringify(webhook)}`);
+    const webhook = await response.json();
+    if (response.status !== 201) throw new Error(`POST /webhooks: ${response.status} ${JSON.stringify(webhook)}`);
     return webhook.id;
   }
 
-  /** One event of an organization. Ends when the stream has it. */
+  /** Publishes one event of an organization. Resolves when the stream has it. */
   publish({ orgId, partnerId }) {
     const id = randomUUID();
     const timestamp = new Date().toISOString();
@@ -191,16 +191,16 @@ export class WebhookWorld {
     return this.publisher.publish(`rmm.events.${orgId}.${EVENT_TYPE}`, payload, id);
   }
 
-  /** So many events, for the organizations in turn, as fast as the stream takes them. */
+  /** Publishes events for the organizations in turn, as fast as the stream accepts them. */
   async publishAll(organizations, count) {
     let next = 0;
-    const lane = async () => {
+    const loop = async () => {
       while (next < count) await this.publish(organizations[next++ % organizations.length]);
     };
-    await Promise.all(Array.from({ length: WINDOW }, lane));
+    await Promise.all(Array.from({ length: WINDOW }, loop));
   }
 
-  /** Evenly so many a second for so long, whatever becomes of them. */
+  /** Publishes events at a steady rate, without waiting for their deliveries. */
   async publishPaced(organizations, perSecond, seconds) {
     const pace = this.pace(organizations, perSecond);
     while (pace.published < perSecond * seconds) await sleep(1);
@@ -209,7 +209,7 @@ export class WebhookWorld {
 
   /**
    * Begins to publish for the organizations in turn.
-   * @returns `published` so far, and `stop`, which ends when the stream has all of it and tells how many that were
+   * @returns `published` so far, and `stop`, which waits until the stream has all of them and returns their number
    */
   pace(organizations, perSecond) {
     const pending = [];
@@ -230,13 +230,13 @@ export class WebhookWorld {
     };
   }
 
-  /** Deliveries that stand as delivered. */
+  /** Returns the number of deliveries stored as delivered. */
   async delivered() {
     const { rows } = await this.admin.query('select coalesce(sum(delivered), 0) as n from webhook_counter');
     return Number(rows[0].n);
   }
 
-  /** Ends when so many more than `before` stand as delivered. @throws when they never do */
+  /** Waits until `count` more deliveries than `before` are stored as delivered. @throws after the time limit */
   async untilDelivered(before, count, timeoutMs = 120_000) {
     for (const startedAt = performance.now(); ; await sleep(25)) {
       const done = (await this.delivered()) - before;
@@ -248,7 +248,7 @@ export class WebhookWorld {
   /** @param {{ kill?: boolean }} options  without waiting for what is in flight */
   async close({ kill = false } = {}) {
     if (kill) this.child?.kill('SIGKILL');
-    for (const step of this.#undo.reverse()) await step();
-    this.#undo = [];
+    for (const step of this.undo.reverse()) await step();
+    this.undo = [];
   }
 }

@@ -7,8 +7,8 @@ const BURSTS = [60, 120, 300];
 
 /**
  * Hammers one key at several replicas while the clock of the window's script is moved forward, step by step.
- * @returns how many requests of the fullest hour were over the limit, and how many were let in before the second that
- *   Retry-After named; both judged by the moved times of asking and answering alone, so that only what is certain counts
+ * @returns how many requests of the fullest hour were over the limit, and how many were accepted before the second
+ *   that Retry-After named; both by the moved times of request and response alone, so that only certain cases count
  */
 export async function hammerThroughHours(replicas, { path, key, limit }) {
   const admissions = [];
@@ -17,12 +17,12 @@ export async function hammerThroughHours(replicas, { path, key, limit }) {
 
   const ask = async ({ port }) => {
     const sentAt = now();
-    const answer = await fetch(`http://127.0.0.1:${port}${path}`, { headers: { 'x-api-key': key } });
-    await answer.arrayBuffer();
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers: { 'x-api-key': key } });
+    await response.arrayBuffer();
     asked += 1;
-    if (answer.status === 200) admissions.push({ sentAt, answeredAt: now() });
-    else if (answer.status !== 429) throw new Error(`${path}: ${answer.status}`);
-    return { status: answer.status, opensAt: Math.floor(sentAt) + Number(answer.headers.get('retry-after')) };
+    if (response.status === 200) admissions.push({ sentAt, respondedAt: now() });
+    else if (response.status !== 429) throw new Error(`${path}: ${response.status}`);
+    return { status: response.status, opensAt: Math.floor(sentAt) + Number(response.headers.get('retry-after')) };
   };
   const hammer = (times) => {
     const caller = async (replica) => {
@@ -32,7 +32,7 @@ export async function hammerThroughHours(replicas, { path, key, limit }) {
   };
   const move = async (seconds) => {
     offsetSeconds += seconds;
-    await Promise.all(replicas.map((replica) => replica.tell({ offsetSeconds })));
+    await Promise.all(replicas.map((replica) => replica.send({ offsetSeconds })));
   };
 
   for (; offsetSeconds < SIMULATED_HOURS * HOUR_SECONDS; steps++) {
@@ -45,7 +45,7 @@ export async function hammerThroughHours(replicas, { path, key, limit }) {
     const before = admissions.length;
     await move(refusal.opensAt - 1 - Math.floor(now()));
     await hammer(BURSTS[0]);
-    early += admissions.slice(before).filter(({ answeredAt }) => Math.floor(answeredAt) < refusal.opensAt).length;
+    early += admissions.slice(before).filter(({ respondedAt }) => Math.floor(respondedAt) < refusal.opensAt).length;
     await move(1);
   }
   const fullest = fullestHour(admissions);
@@ -53,16 +53,16 @@ export async function hammerThroughHours(replicas, { path, key, limit }) {
     over: Math.max(0, fullest - limit),
     fullest,
     early,
-    admitted: admissions.length,
+    accepted: admissions.length,
     asked,
     steps,
     offsetSeconds,
   };
 }
 
-/** Most admissions of which the first was sent and the last answered within one hour. */
+/** Most admissions of which the first was sent and the last responded to within one hour. */
 function fullestHour(admissions) {
   const from = ({ sentAt }) =>
-    admissions.filter((each) => each.sentAt >= sentAt && each.answeredAt - sentAt <= HOUR_SECONDS).length;
+    admissions.filter((each) => each.sentAt >= sentAt && each.respondedAt - sentAt <= HOUR_SECONDS).length;
   return Math.max(...admissions.map(from));
 }

@@ -66,7 +66,7 @@ export class BenchKeys {
     ]);
   }
 
-  /** As credentials does: rows are locked in the order of their ids. */
+  /** Locks the rows in the order of their ids, as credentials does. */
   async countUses(uses) {
     const rows = await this.worker.query(
       `with used as (
@@ -100,7 +100,7 @@ const KEY_ENTITY = new EntitySchema({
   },
 });
 
-/** The same as most Nest applications have it: TypeORM's repository. */
+/** Look-up and counters through TypeORM's repository, as in most Nest applications. */
 export class OrmKeys {
   static async connect(url, schema, poolSize) {
     const source = new DataSource({ type: 'postgres', url, schema, poolSize, entities: [KEY_ENTITY] });

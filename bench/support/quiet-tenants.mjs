@@ -1,4 +1,4 @@
-// Quiet tenants beside whatever else goes on: how long their events take to their receivers.
+// Measures how long the events of quiet tenants take to their receivers while other tenants cause load.
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export const QUIET_TENANTS = 99;
@@ -6,11 +6,11 @@ const PER_TENANT = 2; // a second
 const LATE_MS = 15_000;
 
 export class QuietTenants {
-  static async open(world, receiver) {
+  static async open(dispatcher, receiver) {
     const quiet = new QuietTenants();
     const url = (n) => `http://127.0.0.1:${receiver.ports[n % receiver.ports.length]}/ok/quiet`;
-    const tenants = await world.addOrganizations(QUIET_TENANTS, (n) => [url(n)]);
-    return Object.assign(quiet, { world, receiver, tenants });
+    const tenants = await dispatcher.addOrganizations(QUIET_TENANTS, (n) => [url(n)]);
+    return Object.assign(quiet, { dispatcher, receiver, tenants });
   }
 
   /** @returns times from publish to receipt of the events of these seconds */
@@ -20,15 +20,15 @@ export class QuietTenants {
 
   /** The events that are published while something else is done; those that do not arrive in time count as endless. */
   async measureDuring(work) {
-    const { quiet: stray } = (await this.receiver.ask('taken')).groups;
-    if (stray) throw new Error(`${stray.received} events of before have come late`);
-    const pace = this.world.pace(this.tenants, QUIET_TENANTS * PER_TENANT);
+    const { quiet: late } = (await this.receiver.ask('taken')).groups;
+    if (late) throw new Error(`${late.received} events of before have come late`);
+    const pace = this.dispatcher.pace(this.tenants, QUIET_TENANTS * PER_TENANT);
     try {
       await work();
     } finally {
       this.published = await pace.stop();
     }
-    const arrived = await this.#untilReceived(this.published);
+    const arrived = await this.untilReceived(this.published);
     const { quiet } = (await this.receiver.ask('taken')).groups;
     const missing = this.published - arrived;
     return {
@@ -39,7 +39,7 @@ export class QuietTenants {
     };
   }
 
-  async #untilReceived(count) {
+  async untilReceived(count) {
     for (const startedAt = performance.now(); ; await sleep(50)) {
       const { quiet: received = 0 } = await this.receiver.ask('received');
       if (received >= count || performance.now() - startedAt > LATE_MS) return received;

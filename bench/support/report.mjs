@@ -1,9 +1,9 @@
 import os from 'node:os';
 
-/** Middle value; of an even number the lower of the two. */
+/** Returns the middle value; of an even number the lower of the two. */
 export const median = (values) => [...values].sort((a, b) => a - b)[Math.floor((values.length - 1) / 2)];
 
-/** A target as the report shows it; a missed one is said, never hidden. */
+/** Creates a row of the report for a target; a missed one is shown. */
 export const target = (name, value, op, wanted) => ({
   name,
   value: Number(value.toFixed(3)),
@@ -13,7 +13,7 @@ export const target = (name, value, op, wanted) => ({
 });
 
 /**
- * Prints one benchmark: a table for people, one JSON document with `--json`.
+ * Prints one benchmark: a table, or one JSON document with `--json`.
  * @param {{ name: string, arms: object[], targets: object[], notes?: string[] }} result
  *   `arms` are rows of one shape; their keys are the columns
  */

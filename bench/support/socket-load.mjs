@@ -19,13 +19,13 @@ export const getRequest = (path, headers = {}) =>
 class Line {
   constructor(port) {
     this.socket = net.connect({ port, host: '127.0.0.1', noDelay: true });
-    this.socket.on('data', (part) => this.#take(part));
+    this.socket.on('data', (part) => this.consume(part));
     this.socket.on('error', (error) => this.fail?.(error));
     this.socket.on('close', () => this.fail?.(new Error('the connection was closed')));
     this.text = '';
   }
 
-  /** @returns the status of the answer */
+  /** @returns the status of the response */
   ask(request) {
     return new Promise((settle, fail) => {
       Object.assign(this, { settle, fail });
@@ -33,7 +33,7 @@ class Line {
     });
   }
 
-  #take(part) {
+  consume(part) {
     this.text += part.latin1Slice();
     const head = this.text.indexOf('\r\n\r\n');
     if (head === -1) return;
@@ -65,7 +65,7 @@ function summary(times, elapsedMs, refused) {
 }
 
 /**
- * As fast as the server answers, until time is up or the requests of `once` are used up.
+ * Sends requests as fast as the server responds, until time is up or the requests of `once` are used up.
  * @param {{ requests: Buffer[], seconds?: number, once?: boolean }} options  requests are asked in turn
  */
 export async function flood(port, { requests, seconds = 2, once: onlyOnce = false }) {
@@ -89,13 +89,13 @@ export async function flood(port, { requests, seconds = 2, once: onlyOnce = fals
 }
 
 /**
- * Asks so many times a second, evenly, whatever the answers take: a late answer keeps nobody from asking. What was not
- * asked because this process itself was held up is left out, or a burst of it would be measured instead of the server.
+ * Sends requests at a steady rate, independent of response times. Requests this process was too busy to send are left out:
+ * sending them in a burst would measure this process instead of the server.
  */
 export class Pace {
-  #times = [];
-  #next = 0;
-  #refused = 0;
+  times = [];
+  next = 0;
+  refused = 0;
 
   constructor(port, requests, perSecond) {
     Object.assign(this, { port, requests, perSecond });
@@ -103,7 +103,7 @@ export class Pace {
 
   /** @returns the summary of this run */
   async run(seconds) {
-    this.#times = [];
+    this.times = [];
     this.lines ??= await openLines(this.port, CONNECTIONS);
     this.free ??= [...this.lines];
     const startedAt = performance.now();
@@ -114,25 +114,25 @@ export class Pace {
       const now = performance.now();
       due += (Math.min(now - last, MAX_CATCH_UP_MS) / 1_000) * this.perSecond;
       last = now;
-      for (; due >= 1; due--) pending.push(this.#ask());
+      for (; due >= 1; due--) pending.push(this.ask());
     }
     await Promise.all(pending);
-    return summary(this.#times, performance.now() - startedAt, this.#refused);
+    return summary(this.times, performance.now() - startedAt, this.refused);
   }
 
   end() {
     for (const line of this.lines) line.socket.destroy();
   }
 
-  async #ask() {
+  async ask() {
     const askedAt = performance.now();
-    const line = this.free.pop() ?? (await this.#another());
-    if ((await line.ask(this.requests[this.#next++ % this.requests.length])) !== 200) this.#refused++;
-    this.#times.push(performance.now() - askedAt);
+    const line = this.free.pop() ?? (await this.another());
+    if ((await line.ask(this.requests[this.next++ % this.requests.length])) !== 200) this.refused++;
+    this.times.push(performance.now() - askedAt);
     this.free.push(line);
   }
 
-  async #another() {
+  async another() {
     const [line] = await openLines(this.port, 1);
     this.lines.push(line);
     return line;

@@ -8,7 +8,7 @@ const ROUNDS = 7;
 const SECONDS = 1;
 
 /**
- * One row by id through `tenants.read` against the same select on a copy of the table without row-level security, both
+ * Measures one row by id through `tenants.read` against the same select on a copy of the table without row-level security, both
  * prepared, on the same pool.
  * @returns {Promise<{ arms: { name: string, perSecond: number }[], ratio: number, roundTrips: number }>}
  */
@@ -67,7 +67,7 @@ async function rate(read) {
   return count / ((performance.now() - startedAt) / 1000);
 }
 
-/** How often the server was waited for: each ReadyForQuery ends one round trip. */
+/** Counts round trips: each ReadyForQuery ends one. */
 async function roundTripsOf(pool, read) {
   let count = 0;
   const clients = await Promise.all(Array.from({ length: CALLERS }, () => pool.connect()));

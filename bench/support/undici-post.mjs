@@ -12,9 +12,9 @@ function poolOf(origin) {
 }
 
 async function bareRequest(origin, path, headers, body) {
-  const answer = await request(origin + path, { method: 'POST', headers, body });
-  await answer.body.text();
-  return answer.statusCode;
+  const response = await request(origin + path, { method: 'POST', headers, body });
+  await response.body.text();
+  return response.statusCode;
 }
 
 function bareDispatch(origin, path, headers, body) {

@@ -1,9 +1,9 @@
-// What the processes of the webhook benchmarks agree on.
+// Values that the processes of the webhook benchmarks share.
 import { createHmac } from 'node:crypto';
 
 export const SECRET = 'a secret that all webhooks of the benchmarks share';
 
-/** Microseconds of the one clock that all processes of a machine see. */
+/** Returns the microseconds of the clock that all processes of a machine share. */
 export const micros = () => Number(process.hrtime.bigint() / 1_000n);
 
 /** @param sorted  ascending */
@@ -11,10 +11,10 @@ export const percentile = (sorted, share) => sorted[Math.min(sorted.length - 1, 
 
 const FILLING = 'x'.repeat(760);
 
-/** `data` of an event: with what stands around it, a body of one kilobyte. `at` is when it is published. */
+/** Returns the `data` of an event; the complete body has one kilobyte. `at` is the time of the publish. */
 export const eventData = () => ({ deviceId: '6a0f0f3f-5b1f-4f5b-9d2a-5b1f6a1e6a55', at: micros(), note: FILLING });
 
-/** The eight headers of SPEC 6.2 in the plainest way. */
+/** Returns the eight headers of a delivery. @see docs/reference/webhooks.md */
 export function plainHeaders(deliveryId, eventId, body) {
   const time = String(Date.now());
   return {

@@ -17,7 +17,8 @@ const fleet = (args, env = {}) =>
     env: { ...process.env, FLEET_DATA_DIR: dataDir, ...env },
   });
 
-const BENCHES = /Benchmarks: api-key, http, login, outbox, revoke, users, webhooks, webhooks-fairness, webhooks-storm/;
+const BENCHES =
+  /Benchmarks: api-key, http, login, outbox, revoke, users, webhooks, webhooks-fairness, webhooks-retry-burst/;
 const ID = '00000000-0000-4000-8000-000000000000';
 const REFUSED = [
   [['nope'], /unknown command 'nope'/],

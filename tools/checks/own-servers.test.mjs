@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { ProcessGroup } from '../dist/processes/process-group.js';
-import { withPostgres, withRedis } from '../dist/stores/clients.js';
+import { withPostgres } from '../dist/stores/clients.js';
 import { openStores } from '../dist/stores/stores.js';
 import { FleetFixture } from './support/fleet-fixture.mjs';
 
@@ -43,23 +43,12 @@ describe('a fleet on servers of the user', () => {
     assert.equal(await hasDatabase(), true);
   });
 
-  it('removes its data from them at reset, and nothing else', async () => {
-    await withRedis(stores.redis.url, (redis) => redis.mset('rmm:key', '1', 'other', '1'));
+  it('leaves them unchanged at reset, and names what remains there', async () => {
     assert.equal((await fixture.fleet('down')).status, 0);
     const reset = await fixture.fleet('reset', '--yes');
     assert.equal(reset.status, 0, reset.stderr);
-    assert.equal(await hasDatabase(), false);
-    assert.deepEqual(await withRedis(stores.redis.url, (redis) => redis.keys('*')), ['other']);
-  });
-
-  it('keeps the data folder when a server does not respond at reset', async () => {
-    const started = await fixture.fleet('up', '--detach');
-    assert.equal(started.status, 0, started.stdout + started.stderr);
-    await fixture.fleet('down');
-    await group.release();
-    const refused = await fixture.fleet('reset', '--yes');
-    assert.equal(refused.status, 1);
-    assert.match(refused.stderr, /data on postgres at 127\.0\.0\.1:\d+ cannot be removed/);
-    assert.ok(fs.existsSync(path.join(fixture.dir, 'data/dev/state.json')));
+    assert.match(reset.stdout, /database rmm_fleet, keys rmm:\* and streams RMM_\* on 127\.0\.0\.1:\d+/);
+    assert.equal(await hasDatabase(), true);
+    assert.equal(fs.existsSync(path.join(fixture.dir, 'data/dev')), false);
   });
 });

@@ -40,7 +40,6 @@ export const EVERYWHERE = {
   beside: 'next to, in addition to',
   'lend lends lent lending': 'export, pass',
   'hasten hastens hastened': 'bring forward',
-  'midway hitherto henceforth thereof therein whereupon': 'a plain word',
 };
 
 /** Not as a part of an identifier (`keyDoor`, `door_open`); plain English elsewhere. */
@@ -56,9 +55,6 @@ export const IN_IDENTIFIERS = {
   'turn turns': 'round-robin position',
   'place places placed': 'state',
   fifo: 'queue',
-  'moment moments': 'time',
-  'thing things': 'a noun of the domain',
-  stuff: 'a noun of the domain',
 };
 
 /** Whole names that hide the act; as the name of a method they want a verb and its object. */
@@ -78,9 +74,7 @@ export const METHOD_NAMES = [
   'lead',
   'enter',
   'admit',
-  'forget',
   'hold',
-  'succeed',
   'tell',
   'hear',
 ];

@@ -30,6 +30,10 @@ const SUFFIXES = {
   ],
 };
 
+/** `TenantDatabase` of a lib may be in `tenant-database.ts`: what a lib exports is found by its name. */
+const kebab = (name = '') => name.replace(/(?<=[a-z0-9])(?=[A-Z])/g, '-').toLowerCase();
+const isLib = (file) => file.split(path.sep).includes('libs');
+
 const nameOf = ({ expression }) => (expression.type === 'CallExpression' ? expression.callee : expression).name;
 
 /** Requires that the file of a provider, controller, module or entity says which of them it holds. */
@@ -50,6 +54,7 @@ export const roleSuffix = {
         const name = nameOf(decorator);
         const allowed = Object.hasOwn(SUFFIXES, name) ? SUFFIXES[name] : null;
         if (!allowed || allowed.includes(suffix ?? plain)) continue;
+        if (isLib(context.filename) && plain === kebab(node.id?.name)) continue;
         context.report({
           node: node.id ?? node,
           messageId: 'missing',

@@ -54,6 +54,11 @@ tester.run('role-suffix', roleSuffix, {
     { name: 'a configuration provider', code: '@Injectable() class Config {}', filename: 'config.ts' },
     { name: 'an entity', code: "@Entity('api_key') class ApiKey {}", filename: 'api-key.entity.ts' },
     { name: 'a plain class', code: 'class RetryDelay {}', filename: 'retry-delay.ts' },
+    {
+      name: 'a provider of a lib',
+      code: '@Injectable() class WorkerDatabase {}',
+      filename: 'libs/a/src/worker-database.ts',
+    },
   ],
   invalid: [
     { name: 'a provider without a suffix', code: '@Injectable() class A {}', filename: 'key-lookup.ts', errors: 1 },

@@ -10,10 +10,11 @@ import { emit, replay, rotateSigningKey } from './commands/operations.js';
 import { receiver } from './commands/receiver.js';
 import { reset } from './commands/reset.js';
 import { restart } from './commands/restart.js';
-import { seed, totpCode } from './commands/seed.js';
+import { seed } from './commands/seed.js';
 import { status } from './commands/status.js';
 import { stores } from './commands/stores.js';
 import { PART_NAMES, test } from './commands/test.js';
+import { totp } from './commands/totp.js';
 import { up } from './commands/up.js';
 import { FleetError } from './errors.js';
 import { SERVICE_NAMES } from './fleet/services.js';
@@ -81,11 +82,7 @@ function createProgram(passedOn: readonly string[]): Command {
     .action(exitCodeOf(receiver));
   command('totp <secret>', 'print the code of an authenticator app')
     .option('--next', 'print the code of the next half minute')
-    .action(
-      exitCodeOf(async (secret: string, { next }: { next?: boolean }) =>
-        console.log(await totpCode(secret, next ? 1 : 0)),
-      ),
-    );
+    .action(exitCodeOf(totp));
   command('emit <event-type>', 'publish an event as another RMM service would')
     .requiredOption('--org <id>', 'the organization')
     .option('--data <json>', 'the data of the event', '{}')

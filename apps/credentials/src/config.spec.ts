@@ -17,7 +17,7 @@ const PRODUCTION = {
 const SECRET = 'a'.repeat(64);
 
 describe('readCredentialsConfig', () => {
-  it('refuses production without any pepper, naming it among the other problems', () => {
+  it('requires a pepper in production and lists it with the other problems', () => {
     expect(() => readCredentialsConfig(PRODUCTION)).toThrow('No enrollment key pepper configured');
     const read = () => readCredentialsConfig({ ...PRODUCTION, ENROLLMENT_KEY_PEPPER: '', JWKS_URL: '' });
     expect(read).toThrow(/No enrollment key pepper configured/);
@@ -32,12 +32,12 @@ describe('readCredentialsConfig', () => {
     },
   );
 
-  it('hashes new keys with ENROLLMENT_KEY_PEPPER, whatever legacy secrets stand beside it', () => {
+  it('hashes new keys with ENROLLMENT_KEY_PEPPER when legacy secrets are set too', () => {
     const { enrollmentPeppers } = readCredentialsConfig({ ...GOOD, JWT_SECRET: 'old', ENROLLMENT_KEY_PEPPER: 'new' });
     expect(enrollmentPeppers).toEqual({ current: 'new', legacy: ['old'] });
   });
 
-  it('lets enrollment keys live 30 days unless told otherwise, and a year at most', () => {
+  it('defaults to a lifetime of 30 days and accepts a year at most', () => {
     const minutes = (value?: string) =>
       readCredentialsConfig({ ...GOOD, ENROLLMENT_KEY_DEFAULT_TTL_MINUTES: value }).enrollmentKeyDefaultTtlMinutes;
     expect([minutes(), minutes('1'), minutes('525600')]).toEqual([43_200, 1, 525_600]);

@@ -1,36 +1,36 @@
 import { writeFileSync } from 'node:fs';
-import { examplesOf, OpenApiDocument, type RecordedCall } from '@rmm/testing/openapi';
 import supertest from 'supertest';
-import { CredentialsUnderTest } from '../test/credentials-under-test.js';
+import { examplesOf, OpenApiDocument, type RecordedCall } from '@rmm/testing/openapi';
+import { API_EXAMPLES } from '../test/api-examples/index.js';
+import { CredentialsTestApp } from '../test/credentials-test-app.js';
 import { recordedClient } from '../test/recorded-client.js';
-import { VISITS } from '../test/visits/visits.js';
 import { EXAMPLES_FILE, readExamples } from './openapi-examples.js';
 
-describe('the OpenAPI document of credentials', () => {
-  let service: CredentialsUnderTest;
+describe('OpenAPI document of credentials', () => {
+  let service: CredentialsTestApp;
   let document: OpenApiDocument;
 
   beforeAll(async () => {
-    service = await CredentialsUnderTest.start();
+    service = await CredentialsTestApp.start();
     const { body } = await supertest(service.app.getHttpServer() as never).get('/openapi.json');
     document = new OpenApiDocument(body);
   }, 120_000);
   afterAll(() => service.stop());
 
-  it('says in a line what each operation is for', () => {
+  it('has a summary for each operation', () => {
     expect(document.names.length).toBeGreaterThan(25);
     expect(document.withoutSummary()).toEqual([]);
   });
 
-  it('has a schema for every body a success answers', () => {
+  it('has a schema for every successful response with a body', () => {
     expect(document.withoutSchema()).toEqual([]);
   });
 
-  it('says what is truly answered, status and body', async () => {
+  it('describes the actual responses, status and body', async () => {
     const calls: RecordedCall[] = [];
     const client = service.client.bind(service);
     jest.spyOn(service, 'client').mockImplementation((...given) => recordedClient(client(...given), calls));
-    for (const visit of VISITS) await visit(service);
+    for (const call of API_EXAMPLES) await call(service);
     expect(document.contradictions(calls)).toEqual([]);
     expect(document.notCalled(calls)).toEqual([]);
     if (process.env.RECORD_EXAMPLES) {
@@ -39,13 +39,13 @@ describe('the OpenAPI document of credentials', () => {
   }, 120_000);
 
   // After a change of operations: RECORD_EXAMPLES=1 npx jest -c apps/credentials/jest.config.mjs src/openapi.spec.ts
-  it('shows a recorded call with each operation, which still fits', () => {
+  it('has a recorded example for each operation that matches its schema', () => {
     const examples = readExamples();
     expect(Object.keys(examples).sort()).toEqual([...document.offered].sort());
     expect(document.exampleMismatches(examples)).toEqual([]);
   });
 
-  it('shows no key that was ever alive', () => {
+  it('shows no real key', () => {
     const shown = JSON.stringify(readExamples()).match(/svc_[\w-]+|[0-9a-f]{64}/g) ?? [];
     expect(shown.length).toBeGreaterThan(5);
     expect(shown.filter((key) => !/^(?:svc_)?(?:sp_)?(.)\1*$/.test(key))).toEqual([]);

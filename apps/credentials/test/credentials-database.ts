@@ -3,6 +3,7 @@ import { PersistenceModule, TenantDatabase, WorkerDatabase } from '@rmm/persiste
 import { ServiceKitModule } from '@rmm/service-kit';
 import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import { readCredentialsConfig } from '../src/config.js';
+import { ENTITIES } from '../src/entities.js';
 import { MIGRATIONS } from '../src/migrations/index.js';
 
 export interface CredentialsDatabase {
@@ -13,7 +14,7 @@ export interface CredentialsDatabase {
   close(): Promise<void>;
 }
 
-/** The service's own schema, migrated, with its worker door: what repository specs run on. */
+/** Opens a migrated database of the service for repository specs. */
 export async function openCredentialsDatabase(): Promise<CredentialsDatabase> {
   const stores = await startStores();
   const database = await stores.createDatabase(['credentials']);
@@ -31,7 +32,7 @@ export async function openCredentialsDatabase(): Promise<CredentialsDatabase> {
   const module: TestingModule = await Test.createTestingModule({
     imports: [
       ServiceKitModule.forRoot(config, 'credentials'),
-      PersistenceModule.forRoot({ config, schema: 'credentials', entities: [], migrations: MIGRATIONS }),
+      PersistenceModule.forRoot({ config, schema: 'credentials', entities: ENTITIES, migrations: MIGRATIONS }),
     ],
   }).compile();
   await module.init();

@@ -1,11 +1,11 @@
-import type { RecordedCall } from '@rmm/testing/openapi';
 import type { Response } from 'supertest';
-import type { CredentialsUnderTest } from './credentials-under-test.js';
+import type { RecordedCall } from '@rmm/testing/openapi';
+import type { CredentialsTestApp } from './credentials-test-app.js';
 
-type Client = ReturnType<CredentialsUnderTest['client']>;
+type Client = ReturnType<CredentialsTestApp['client']>;
 type Method = 'get' | 'post' | 'patch' | 'delete';
 
-/** Writes down every call; one that is refused is an error, since visits are made of calls that succeed. */
+/** Records every call; a call that fails is an error, since examples are calls that succeed. */
 export function recordedClient(client: Client, calls: RecordedCall[]): Client {
   const recorded = (method: Method) => async (path: string, request?: object | string) => {
     const { status, headers, body, text }: Response = await client[method](path, request ?? {});

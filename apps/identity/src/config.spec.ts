@@ -21,7 +21,7 @@ const problems = (over: NodeJS.ProcessEnv): readonly string[] => {
 };
 
 describe('the configuration of identity', () => {
-  it('has the defaults of the contract', () => {
+  it('has documented defaults', () => {
     expect(read()).toMatchObject({
       port: 4001,
       accessTokenTtlSeconds: 900,
@@ -37,7 +37,7 @@ describe('the configuration of identity', () => {
     });
   });
 
-  it('opens sign-up and forces factors only by the word true, and turns factors off only by false', () => {
+  it('enables registration and forced MFA only for true, and disables MFA only for false', () => {
     expect(read({ ENABLE_REGISTRATION: 'TRUE' }).registrationEnabled).toBe(false);
     expect(read({ ENABLE_REGISTRATION: 'true' }).registrationEnabled).toBe(true);
     expect(read({ ENABLE_2FA: 'no' }).mfa.enabled).toBe(true);
@@ -45,7 +45,7 @@ describe('the configuration of identity', () => {
     expect(read({ MFA_FORCE_FOR_PARTNER_ADMIN: '1' }).mfa.forceByRole).toBe(false);
   });
 
-  it('takes a limit from its variable', () => {
+  it('reads a rate limit from its variable', () => {
     expect(read({ RATE_LIMIT_LOGIN_NARROW: '9/60' }).limits.loginNarrow).toMatchObject({ limit: 9, windowSeconds: 60 });
     expect(problems({ RATE_LIMIT_LOGIN_NARROW: 'many' })).toHaveLength(1);
   });
@@ -66,7 +66,7 @@ describe('the configuration of identity', () => {
     ]);
   });
 
-  it('refuses cheap hashes and a missing pepper in production', () => {
+  it('refuses low hash costs and a missing pepper in production', () => {
     const found = problems({ NODE_ENV: 'production', ARGON2_MEMORY_KIB: '4096' });
     expect(found.join('\n')).toContain('MFA_RECOVERY_CODE_PEPPER');
     expect(found.join('\n')).toContain('ARGON2_MEMORY_KIB must be 19456');

@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os';
-import { readConfig, readFleetConfig, type ConfigReader, type FleetConfig } from '@rmm/service-kit';
 import { readSecretsConfig } from '@rmm/secrets';
+import { readConfig, readFleetConfig, type ConfigReader, type FleetConfig } from '@rmm/service-kit';
 import { readLimits, type IdentityLimits } from './limits.js';
-import type { Argon2Cost, HashingBudget } from './login/password-hasher.js';
+import type { Argon2Cost, HashingBudget } from './passwords/password-hasher.js';
 
 export const IDENTITY_CONFIG = Symbol('IDENTITY_CONFIG');
 
@@ -10,19 +10,28 @@ const ARGON2_FLOOR: Argon2Cost = { memoryKib: 19_456, timeCost: 2, parallelism: 
 const PEPPER_MIN_LENGTH = 32;
 const QUEUE_PER_CORE = 32;
 
+export interface MfaConfig {
+  /** `ENABLE_2FA` */
+  enabled: boolean;
+  /** `MFA_FORCE_FOR_PARTNER_ADMIN` */
+  forceByRole: boolean;
+  recoveryCodePepper: string;
+  issuer: string;
+}
+
 export type IdentityConfig = Readonly<FleetConfig> & {
   secrets: ReturnType<typeof readSecretsConfig>;
   accessTokenTtlSeconds: number;
   refreshTokenTtlDays: number;
   refreshFamilyAbsoluteTtlDays: number;
   refreshRotationGraceSeconds: number;
-  /** Private P-256 JWKs by the operator; without them one is made and kept sealed in the database. */
+  /** Private P-256 JWKs of the operator; without them one is generated and stored encrypted in the database. */
   signing?: { keys: Record<string, unknown>[]; activeKid: string };
   authCookie: { sameSite: 'lax' | 'strict' | 'none'; forceSecure: boolean };
   bootstrapAdmin?: { email: string; password: string };
   registrationEnabled: boolean;
   businessEmail: { required: boolean; allowlist: readonly string[] };
-  mfa: { enabled: boolean; forceByRole: boolean; recoveryCodePepper: string; issuer: string };
+  mfa: MfaConfig;
   limits: IdentityLimits;
   lockout: { max: number; windowSeconds: number };
   argon2: Argon2Cost;
@@ -30,7 +39,7 @@ export type IdentityConfig = Readonly<FleetConfig> & {
   mail: { smtpUrl?: string; from: string; mailboxDir?: string };
 };
 
-/** Every variable of identity, read once. @throws ConfigError listing every problem. @see CONTRACT.md 10 */
+/** Reads every variable of identity. @throws ConfigError listing every problem. @see docs/reference/configuration.md */
 export const readIdentityConfig = (env: NodeJS.ProcessEnv): IdentityConfig => readConfig(env, define);
 
 function define(v: ConfigReader): IdentityConfig {
@@ -84,7 +93,7 @@ function refreshTtls(v: ConfigReader) {
 
 function signing(v: ConfigReader): IdentityConfig['signing'] {
   const activeKid = v.string('JWT_ACTIVE_KID');
-  const ring = v.json<{ keys: Record<string, unknown>[] }>('JWT_SIGNING_KEYRING', { check: jwkSetComplaint });
+  const ring = v.json<{ keys: Record<string, unknown>[] }>('JWT_SIGNING_KEYRING', { check: checkJwkSet });
   if (!ring) return undefined;
   if (activeKid === undefined || !ring.keys.some((key) => key.kid === activeKid)) {
     v.problem('JWT_ACTIVE_KID must name a key of JWT_SIGNING_KEYRING');
@@ -92,7 +101,7 @@ function signing(v: ConfigReader): IdentityConfig['signing'] {
   return { keys: ring.keys, activeKid: activeKid ?? '' };
 }
 
-function jwkSetComplaint(value: unknown): string | null {
+function checkJwkSet(value: unknown): string | null {
   const keys = (value as { keys?: unknown } | null)?.keys;
   const isPrivateP256 = (key: unknown) => {
     const { kty, crv, d, x, y, kid } = (key ?? {}) as Record<string, unknown>;
@@ -119,7 +128,7 @@ function recoveryCodePepper(v: ConfigReader, { isProduction }: FleetConfig): str
   return pepper;
 }
 
-/** Cheaper hashes are for tests only. */
+/** Production refuses costs below the default; tests use cheaper hashes. */
 function argon2Cost(v: ConfigReader, { isProduction }: FleetConfig): Argon2Cost {
   const floor = isProduction ? ARGON2_FLOOR : { memoryKib: 1024, timeCost: 2, parallelism: 1 };
   const { memoryKib, timeCost, parallelism } = ARGON2_FLOOR;

@@ -3,7 +3,7 @@ import type { ConfigReader, RateLimit } from '@rmm/service-kit';
 const MINUTE = 60;
 const HOUR = 3600;
 
-/** Windows against guessing: refused attempts count too, and without Redis nobody passes. */
+/** A limit against guessing: refused attempts count too, and without Redis every attempt is refused. */
 const guarded = (name: string, limit: number, windowSeconds: number): RateLimit => ({
   name,
   limit,
@@ -11,6 +11,7 @@ const guarded = (name: string, limit: number, windowSeconds: number): RateLimit 
   onRedisDown: 'refuse',
   countRefused: true,
 });
+/** A limit that protects resources: without Redis every attempt passes. */
 const lenient = (name: string, limit: number, windowSeconds: number): RateLimit => ({
   name,
   limit,
@@ -18,7 +19,10 @@ const lenient = (name: string, limit: number, windowSeconds: number): RateLimit 
   onRedisDown: 'allow',
 });
 
-/** The windows of identity's routes. @see CONTRACT.md 3 */
+/**
+ * Defaults of the rate limits. Services call `RateLimits.hit` with the configured ones once the request is valid, so a
+ * malformed request does not count. @see docs/reference/rate-limits.md
+ */
 const DEFAULTS = {
   loginWide: guarded('login-wide', 100, 5 * MINUTE),
   loginNarrow: guarded('login-narrow', 5, 5 * MINUTE),
@@ -44,7 +48,7 @@ const DEFAULTS = {
 
 export type IdentityLimits = Record<keyof typeof DEFAULTS, RateLimit>;
 
-/** Each window can be set by a variable: `RATE_LIMIT_LOGIN_NARROW=5/300` is five in 300 seconds. */
+/** Reads the limits, each of which a variable may set: `RATE_LIMIT_LOGIN_NARROW=5/300` is five in 300 seconds. */
 export function readLimits(v: ConfigReader): IdentityLimits {
   const read = (limit: RateLimit): RateLimit => {
     const variable = `RATE_LIMIT_${limit.name.toUpperCase().replaceAll('-', '_')}`;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { OperationExamples } from '@rmm/service-kit';
 
-/** Beside `src` and `dist` alike. */
+/** The same path from `src` and from `dist`. */
 export const EXAMPLES_FILE = new URL('../openapi-examples.json', import.meta.url);
 
 /** Calls recorded by `openapi.spec.ts`, shown on the docs page. */

@@ -1,43 +1,43 @@
 import { writeFileSync } from 'node:fs';
-import { examplesOf, OpenApiDocument, type RecordedCall } from '@rmm/testing/openapi';
 import supertest from 'supertest';
-import { IdentityFleet, type RunningIdentity } from '../test/identity-fleet.js';
-import { VISITS } from '../test/visits/visits.js';
+import { examplesOf, OpenApiDocument, type RecordedCall } from '@rmm/testing/openapi';
+import { API_EXAMPLES } from '../test/api-examples/api-examples.js';
+import { IdentityTestApp, type IdentityReplica } from '../test/identity-test-app.js';
 import { EXAMPLES_FILE, readExamples } from './openapi-examples.js';
 
 describe('the OpenAPI document of identity', () => {
-  let fleet: IdentityFleet;
-  let identity: RunningIdentity;
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
   let document: OpenApiDocument;
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    identity = await fleet.run();
+    testApp = await IdentityTestApp.start();
+    identity = await testApp.startReplica();
     const { body } = await supertest(identity.app.getHttpServer() as never).get('/openapi.json');
     document = new OpenApiDocument(body);
   }, 120_000);
-  afterAll(() => fleet.stop());
+  afterAll(() => testApp.stop());
 
-  it('says in a line what each operation is for', () => {
+  it('has a summary for each operation', () => {
     expect(document.names.length).toBeGreaterThan(50);
     expect(document.withoutSummary()).toEqual([]);
   });
 
-  it('has a schema for every body a success answers', () => {
+  it('has a schema for every success response', () => {
     expect(document.withoutSchema()).toEqual([]);
   });
 
-  it('says what is truly answered, status and body', async () => {
+  it('describes the status and body of real responses', async () => {
     const calls: RecordedCall[] = [];
     const call = identity.call.bind(identity);
     jest.spyOn(identity, 'call').mockImplementation(async (method, path, request, options) => {
-      const answer = await call(method, path, request, options);
-      const { status, headers, body } = answer;
+      const response = await call(method, path, request, options);
+      const { status, headers, body } = response;
       const credential = options.bearer === undefined ? undefined : 'bearer';
       calls.push({ method, path, credential, request, status, headers, body });
-      return answer;
+      return response;
     });
-    for (const visit of VISITS) await visit(identity);
+    for (const call of API_EXAMPLES) await call(identity);
     expect(document.contradictions(calls)).toEqual([]);
     expect(document.notCalled(calls)).toEqual([]);
     if (process.env.RECORD_EXAMPLES) {
@@ -46,7 +46,7 @@ describe('the OpenAPI document of identity', () => {
   }, 120_000);
 
   // After a change of operations: RECORD_EXAMPLES=1 npx jest -c apps/identity/jest.config.mjs src/openapi.spec.ts
-  it('shows a recorded call with each operation, which still fits', () => {
+  it('has a recorded example for each operation that still fits its schema', () => {
     const examples = readExamples();
     expect(Object.keys(examples).sort()).toEqual([...document.offered].sort());
     expect(document.exampleMismatches(examples)).toEqual([]);

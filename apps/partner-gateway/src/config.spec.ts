@@ -9,8 +9,8 @@ const ENVIRONMENT = {
   PUBLIC_APP_URL: 'https://app.fleet.example',
 };
 
-describe('the configuration of partner-gateway', () => {
-  it('refuses production without a cursor key, and a short key anywhere', () => {
+describe('readPartnerGatewayConfig', () => {
+  it('requires a cursor key in production and refuses a short key', () => {
     expect(() => readPartnerGatewayConfig({ ...ENVIRONMENT, NODE_ENV: 'production' })).toThrow(
       'PARTNER_API_CURSOR_SIGNING_KEY is required',
     );
@@ -19,13 +19,13 @@ describe('the configuration of partner-gateway', () => {
     expect(() => readPartnerGatewayConfig(short)).not.toThrow('xxxx');
   });
 
-  it('makes a key outside production', () => {
+  it('generates a cursor key outside production', () => {
     const { cursorSigningKey } = readPartnerGatewayConfig(ENVIRONMENT);
     expect(Buffer.byteLength(cursorSigningKey)).toBeGreaterThanOrEqual(32);
     expect(readPartnerGatewayConfig(ENVIRONMENT).cursorSigningKey).not.toBe(cursorSigningKey);
   });
 
-  it('reads where the documents of the other services are', () => {
+  it('reads the addresses of the OpenAPI documents', () => {
     const OPENAPI_SOURCES =
       'identity=http://127.0.0.1:4001/openapi.json, credentials=http://127.0.0.1:4002/openapi.json?a=b';
     expect(readPartnerGatewayConfig({ ...ENVIRONMENT, OPENAPI_SOURCES }).openApiSources).toEqual([

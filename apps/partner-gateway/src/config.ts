@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type ConfigReader, type FleetConfig, readConfig, readFleetConfig } from '@rmm/service-kit';
 
-/** Where the OpenAPI document of another service is. */
+/** The address of another service's OpenAPI document. */
 export interface OpenApiSource {
   name: string;
   url: string;
@@ -16,18 +16,18 @@ export const PARTNER_GATEWAY_CONFIG = Symbol('PARTNER_GATEWAY_CONFIG');
 
 const KEY_BYTES = 32;
 
-/** Every variable of this service, read once. @see CONTRACT.md 10 @throws ConfigError listing every problem */
+/** Reads every variable of this service. @throws ConfigError listing every problem */
 export const readPartnerGatewayConfig = (env: NodeJS.ProcessEnv): Readonly<PartnerGatewayConfig> =>
   readConfig(env, (v) => {
     const fleet = readFleetConfig(v, 'partner-gateway');
     return {
       ...fleet,
       cursorSigningKey: readCursorSigningKey(v, fleet.isProduction),
-      openApiSources: v.list('OPENAPI_SOURCES', { check: sourceComplaint }).map(toSource),
+      openApiSources: v.list('OPENAPI_SOURCES', { check: checkSource }).map(toSource),
     };
   });
 
-/** Outside production one is made: cursors then live as long as the process. */
+/** Generates a key outside production, where cursors are valid as long as the process runs. */
 function readCursorSigningKey(v: ConfigReader, isProduction: boolean): string {
   const key = v.string('PARTNER_API_CURSOR_SIGNING_KEY', { required: isProduction, secret: true });
   if (key === undefined) return randomBytes(KEY_BYTES).toString('hex');
@@ -36,7 +36,7 @@ function readCursorSigningKey(v: ConfigReader, isProduction: boolean): string {
   return key;
 }
 
-function sourceComplaint(item: string): string | null {
+function checkSource(item: string): string | null {
   const { name, url } = toSource(item);
   return name !== '' && URL.canParse(url) && /^https?:/.test(url) ? null : 'must list name=http(s) URL';
 }

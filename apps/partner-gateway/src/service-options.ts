@@ -9,7 +9,7 @@ export const serviceOptions: ServiceOptions<PartnerGatewayConfig> = {
   unprefixed: ['docs', 'docs/:asset', 'openapi.json'],
   openApi: {
     title: 'Partner gateway',
-    description: 'What integrations of a partner read, by key; what language models do, by API key.',
+    description: 'Partner interface for integrations (partner keys) and MCP for language models (API keys).',
   },
   bodyLimits: [MCP_BODY],
   errorBodies: MCP_ERRORS,

@@ -1,5 +1,5 @@
-import { AccessModule } from '@rmm/access';
 import { Module, type DynamicModule } from '@nestjs/common';
+import { AccessModule } from '@rmm/access';
 import { MessagingModule } from '@rmm/messaging';
 import { PersistenceModule } from '@rmm/persistence';
 import { ServiceKitModule } from '@rmm/service-kit';
@@ -13,11 +13,15 @@ import { EnrollmentModule } from './enrollment/enrollment.module.js';
 import { ExportModule } from './export/export.module.js';
 import { ImportModule } from './import/import.module.js';
 import { MIGRATIONS } from './migrations/index.js';
+import { ExternalLink } from './organizations/external-link.entity.js';
+import { OrganizationSecurityCopy } from './organizations/organization-security.entity.js';
 import { Organization } from './organizations/organization.entity.js';
 import { OrganizationsModule } from './organizations/organizations.module.js';
-import { PartnerFactsModule } from './partners/partner-facts.module.js';
+import { Partner } from './partners/partner.entity.js';
 import { Site } from './sites/site.entity.js';
 import { SitesModule } from './sites/sites.module.js';
+
+const ENTITIES = [Partner, Organization, OrganizationSecurityCopy, ExternalLink, Site, Device];
 
 @Module({})
 export class AppModule {
@@ -27,16 +31,10 @@ export class AppModule {
       global: true,
       imports: [
         ServiceKitModule.forRoot(config, 'provisioning'),
-        PersistenceModule.forRoot({
-          config,
-          schema: 'provisioning',
-          entities: [Organization, Site, Device],
-          migrations: MIGRATIONS,
-        }),
+        PersistenceModule.forRoot({ config, schema: 'provisioning', entities: ENTITIES, migrations: MIGRATIONS }),
         MessagingModule.forRoot({ config, service: 'provisioning' }),
         AccessModule.forRoot({ config, service: 'provisioning' }),
         OrganizationsModule,
-        PartnerFactsModule,
         SitesModule,
         ImportModule,
         DevicesModule,

@@ -9,7 +9,7 @@ const GOOD = {
 };
 
 describe('readProvisioningConfig', () => {
-  it('asks for no fleet-wide secret unless one is set, and enforces it in any case of the word', () => {
+  it('requires a fleet-wide secret only when one is set and reads the enforcement mode in any case', () => {
     expect(readProvisioningConfig(GOOD).enrollment).toMatchObject({
       fleetSecretHash: null,
       secretEnforcement: 'enforce',
@@ -23,7 +23,7 @@ describe('readProvisioningConfig', () => {
     expect(config.enrollment.fleetSecretHash).toHaveLength(32);
   });
 
-  it('tries the peppers in the order of the contract', () => {
+  it('orders the peppers from current to oldest', () => {
     const { peppers } = readProvisioningConfig({
       ...GOOD,
       JWT_SECRET: 'third',
@@ -32,7 +32,7 @@ describe('readProvisioningConfig', () => {
     expect(peppers).toEqual({ current: 'first', legacy: ['third'] });
   });
 
-  it('lists every problem at once, the missing pepper of production among them', () => {
+  it('lists every problem, including the missing pepper in production', () => {
     const read = () =>
       readProvisioningConfig({
         ...GOOD,

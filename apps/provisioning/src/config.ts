@@ -6,19 +6,19 @@ export const PROVISIONING_CONFIG = Symbol('PROVISIONING_CONFIG');
 
 export interface EnrollmentConfig {
   peppers: EnrollmentPeppers;
-  /** SHA-256 of `AGENT_ENROLLMENT_SECRET`, asked of keys that have no secret of their own; null asks for none. */
+  /** SHA-256 of `AGENT_ENROLLMENT_SECRET`, required for keys without a secret of their own; null requires none. */
   fleetSecretHash: Buffer | null;
-  /** `warn` only logs what `enforce` refuses. */
+  /** `warn` logs what `enforce` refuses. */
   secretEnforcement: 'enforce' | 'warn';
 }
 
-/** Every variable of the service, read once. @see CONTRACT.md 10 */
+/** Every variable of the service. @see docs/reference/configuration.md */
 export interface ProvisioningConfig extends FleetConfig {
   jwksUrl: string;
   enrollment: EnrollmentConfig;
 }
 
-/** @throws ConfigError  listing every problem at once */
+/** Reads the environment. @throws ConfigError  listing every problem */
 export const readProvisioningConfig = (env: NodeJS.ProcessEnv): Readonly<ProvisioningConfig> =>
   readConfig(env, (v) => ({
     ...readFleetConfig(v, 'provisioning'),

@@ -5,7 +5,7 @@ import { DEV_PUSH_BODY } from './dev-push/dev-push-form.js';
 
 const IMPORT_LIMIT_BYTES = 8 * 1024 * 1024;
 
-/** The options of this service; shared by `main.ts` and the specs that start it. */
+/** The options of the provisioning service, for `main.ts` and for specs that start it. */
 export const serviceOptions: ServiceOptions<ProvisioningConfig> = {
   service: 'provisioning',
   readConfig: readProvisioningConfig,

@@ -1,7 +1,7 @@
-import { type TcpProxy, startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { Column, CreateDateColumn, Entity, type MigrationInterface, PrimaryColumn, type QueryRunner } from 'typeorm';
+import { type TcpProxy, startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import type { MigrationTarget } from '../src/migrations/migrations-runner.js';
 import { Databases, type PersistenceOptions } from '../src/module/databases.js';
 import { tenantTable } from '../src/rls/tenant-table.js';
@@ -53,7 +53,7 @@ export const orgA1 = randomUUID();
 export const orgA2 = randomUUID();
 export const orgB1 = randomUUID();
 
-const NOBODY: TenantContext = {
+const NO_TENANT: TenantContext = {
   scope: 'none',
   partnerId: null,
   orgId: null,
@@ -62,8 +62,8 @@ const NOBODY: TenantContext = {
   userId: null,
 };
 
-export const as = (context: Partial<TenantContext>): HasTenant => ({ tenant: { ...NOBODY, ...context } });
-export const nobody = as({});
+export const as = (context: Partial<TenantContext>): HasTenant => ({ tenant: { ...NO_TENANT, ...context } });
+export const noTenant = as({});
 export const platform = as({ scope: 'system' });
 export const partner = (partnerId: string) => as({ scope: 'partner', partnerId, orgAccess: 'all' });
 export const selected = (partnerId: string, orgIds: string[]) =>

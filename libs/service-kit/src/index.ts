@@ -52,3 +52,5 @@ export { FormFile, TakesFormFile } from './http/form-file.js';
 export type { AuthenticatedRequest, KitRequest, KitResponse, RequestCaller } from './http/kit-request.js';
 export { API_PREFIX } from './http/path-rules.js';
 export type { ErrorBodyRule, PipelineOptions, TimeoutRule } from './http/request-pipeline.js';
+export { SLUG_PATTERN, toSlug, uniqueSlug, type SlugOptions } from './text/slug.js';
+export { isTimeZone } from './text/time-zone.js';

@@ -191,5 +191,5 @@ export async function startTinyApp(
   configureApp(app, { config, openApi: { title: 'Tiny', description: 'For specs' }, ...options });
   await app.init();
   app.get(HealthRegistry).state = 'ready';
-  return { app, server: app.getHttpServer() as Server, logged, close: () => app.close() };
+  return { app, server: app.getHttpServer(), logged, close: () => app.close() };
 }

@@ -27,15 +27,9 @@ export async function findStores(env: NodeJS.ProcessEnv = process.env): Promise<
   return given === null ? startThrowaway() : { addresses: given, stop: () => Promise.resolve() };
 }
 
-/** @returns null unless all three variables are set, so that an incomplete set is not used by mistake */
-export function fromEnvironment(env: NodeJS.ProcessEnv): StoreAddresses | null {
-  const { TEST_POSTGRES_URL: postgresUrl, TEST_REDIS_BIN: redisBin, TEST_NATS_BIN: natsBin } = env;
-  if (!postgresUrl || !redisBin || !natsBin) return null;
-  return { postgresUrl, redisBin, natsBin, redisEnv: json(env['TEST_REDIS_ENV']), natsEnv: json(env['TEST_NATS_ENV']) };
-}
-
-function json(text: string | undefined): Record<string, string> {
-  return text ? (JSON.parse(text) as Record<string, string>) : {};
+/** Reads the variable TEST_STORES. @returns null when it is not set */
+export function fromEnvironment({ TEST_STORES: addresses }: NodeJS.ProcessEnv): StoreAddresses | null {
+  return addresses ? (JSON.parse(addresses) as StoreAddresses) : null;
 }
 
 async function startThrowaway(): Promise<FoundStores> {

@@ -1,3 +1,7 @@
+import { decodeJwt, exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { randomUUID } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import {
   IDENTITY_ACCESS_IN_ORGANIZATION,
   IDENTITY_ACCESS_RESOLVE,
@@ -13,10 +17,6 @@ import {
   type MailSendRequest,
 } from '@rmm/contracts';
 import { Broadcasts, NatsLink } from '@rmm/messaging';
-import { decodeJwt, exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { randomUUID } from 'node:crypto';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
 const KID = 'spec';
 const HEARTBEAT_MS = 500;

@@ -2,8 +2,7 @@ import fs from 'node:fs';
 import readline from 'node:readline/promises';
 import { say } from '../console.js';
 import { FleetError } from '../errors.js';
-import { removeFromExternalStores } from '../fleet/remove-data.js';
-import { type FleetState, lockOwner, readState } from '../fleet/state.js';
+import { lockOwner, readState } from '../fleet/state.js';
 import { FLEET_DIR } from '../paths.js';
 import { isAlive } from '../processes/process-record.js';
 
@@ -11,8 +10,8 @@ import { isAlive } from '../processes/process-record.js';
 export async function reset({ yes }: { yes?: boolean }): Promise<number> {
   if (isAlive(unlessDamaged(lockOwner))) throw new FleetError('The fleet is running. Stop it first with: ./fleet down');
   if (!yes && !(await isConfirmed())) return 1;
-  const state: Partial<FleetState> | null = unlessDamaged(readState);
-  await removeFromExternalStores(state?.externalStores ?? {});
+  const servers = unlessDamaged(readState)?.externalStores ?? [];
+  if (servers.length) say(`remove database rmm_fleet, keys rmm:* and streams RMM_* on ${servers.join(', ')} yourself`);
   fs.rmSync(FLEET_DIR, { recursive: true, force: true });
   say('all data of the fleet is removed');
   return 0;

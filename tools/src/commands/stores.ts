@@ -10,7 +10,7 @@ export async function stores(): Promise<void> {
     process.stdin.resume().once('end', resolve).once('close', resolve);
   });
   const { addresses, stop } = await startThrowawayStores(console.error);
-  console.log(JSON.stringify(addresses));
+  console.log(addresses);
   await ending;
   await stop();
   process.exit(0);

@@ -7,20 +7,10 @@ import { ROOT } from '../paths.js';
 import { ProcessGroup } from '../processes/process-group.js';
 import { createTemporaryDir } from '../stores/throwaway.js';
 import { e2e } from '../test/e2e.js';
-import {
-  format,
-  launcher,
-  lint,
-  type Part,
-  type PartResult,
-  setup,
-  type TestContext,
-  types,
-  unit,
-} from '../test/parts.js';
+import { format, launcher, lint, type Part, type PartResult, type TestContext, types, unit } from '../test/parts.js';
 
 /** The parts in the order they run: what fails fast comes first. */
-const PARTS: Record<string, Part> = { format, types, lint, unit, setup, launcher, e2e };
+const PARTS: Record<string, Part> = { format, types, lint, unit, launcher, e2e };
 
 export const PART_NAMES = Object.keys(PARTS);
 

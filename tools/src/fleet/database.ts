@@ -58,11 +58,3 @@ function schemaStatements(): string[] {
     ]),
   ];
 }
-
-/** Drops the database and the logins of the fleet. */
-export async function dropDatabase(adminUrl: string): Promise<void> {
-  await withPostgres(adminUrl, async (client) => {
-    await client.query(`DROP DATABASE IF EXISTS ${DATABASE} WITH (FORCE)`);
-    for (const { login } of LOGINS) await client.query(`DROP ROLE IF EXISTS ${login}`);
-  });
-}

@@ -9,6 +9,7 @@ import { ProcessGroup } from '../processes/process-group.js';
 import { isAlive, startTimeOf, stopAll } from '../processes/process-record.js';
 import { build, run, settleAll } from '../processes/run.js';
 import type { Supervision } from '../processes/supervised-process.js';
+import type { Store } from '../stores/store.js';
 import { openStores, type Stores } from '../stores/stores.js';
 import { prepareDatabase } from './database.js';
 import { startLogRotation } from './logs.js';
@@ -16,11 +17,11 @@ import { type FleetSecrets, loadSecrets } from './secrets.js';
 import { environmentOf, natsUsers } from './service-environment.js';
 import { createInstances, describeServices, type ServiceInstance } from './service-instances.js';
 import { hasReplacedApps } from './services.js';
-import { EMPTY_STATE, type FleetState, type FleetSummary, hasLock, readState, takeLock, writeState } from './state.js';
+import { emptyState, type FleetState, type FleetSummary, hasLock, readState, takeLock, writeState } from './state.js';
 
 /** Starts everything of one fleet in order, and stops it in the opposite order. */
 export class Launcher {
-  private readonly state: FleetState = { ...EMPTY_STATE, phase: 'starting' };
+  private readonly state: FleetState = { ...emptyState(), phase: 'starting' };
   private group?: ProcessGroup;
   private instances: ServiceInstance[] = [];
   private readonly servers: { close(): Promise<void> }[] = [];
@@ -89,9 +90,9 @@ export class Launcher {
   private async openStores(supervision: Supervision, secrets: FleetSecrets): Promise<Stores> {
     const context = { ...supervision, dir: FLEET_DIR, ports: this.state.ports, isThrowaway: false };
     const stores = await openStores(context, natsUsers(secrets));
-    for (const [name, { title, version, from, isPrivate, url }] of Object.entries(stores)) {
+    for (const { title, version, from, isPrivate, url } of Object.values(stores) as Store[]) {
       say(`${title} ${version} (${from})`);
-      if (!isPrivate) this.state.externalStores[name] = url;
+      if (!isPrivate) this.state.externalStores.push(new URL(url).host);
     }
     return stores;
   }
@@ -113,7 +114,7 @@ export class Launcher {
     await this.group?.release();
     if (!hasLock()) return; // another launcher runs: the state is its own
     const { ports, externalStores } = this.state;
-    writeState({ ...EMPTY_STATE, ports, externalStores });
+    writeState({ ...emptyState(), ports, externalStores });
     fs.rmSync(LOCK_FILE);
   }
 }

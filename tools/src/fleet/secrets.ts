@@ -21,18 +21,11 @@ export interface FleetSecrets {
  * @throws FleetError when the file is damaged
  */
 export function loadSecrets(): FleetSecrets {
+  const kept = readJson<FleetSecrets>(SECRETS_FILE);
+  if (kept) return kept;
   const created = createSecrets();
-  const kept: Partial<FleetSecrets> = readJson<FleetSecrets>(SECRETS_FILE) ?? {};
-  const secrets = {
-    ...created,
-    ...kept,
-    database: { ...created.database, ...kept.database },
-    nats: { ...created.nats, ...kept.nats },
-  };
-  if (JSON.stringify(secrets) !== JSON.stringify(kept)) {
-    writeAtomically(SECRETS_FILE, `${JSON.stringify(secrets, null, 2)}\n`);
-  }
-  return secrets;
+  writeAtomically(SECRETS_FILE, JSON.stringify(created, null, 2));
+  return created;
 }
 
 function createSecrets(): FleetSecrets {

@@ -25,16 +25,22 @@ export interface FleetState {
   records: ProcessRecord[];
   /** Ports by process name, preferred at the next start. */
   ports: Partial<Record<string, number>>;
-  /** Addresses of servers of the user's own that contain data of this fleet, by name. */
-  externalStores: Record<string, string>;
+  /** Servers of the user's own that contain data of this fleet. */
+  externalStores: string[];
   services: ServiceStatus[];
 }
 
 export type RunningFleet = FleetState & Required<Pick<FleetState, 'launcher' | 'summary'>>;
 
-export const EMPTY_STATE: FleetState = { phase: 'stopped', records: [], ports: {}, externalStores: {}, services: [] };
+export const emptyState = (): FleetState => ({
+  phase: 'stopped',
+  records: [],
+  ports: {},
+  externalStores: [],
+  services: [],
+});
 
-export const readState = (): FleetState => readJson<FleetState>(STATE_FILE) ?? EMPTY_STATE;
+export const readState = (): FleetState => readJson<FleetState>(STATE_FILE) ?? emptyState();
 export const writeState = (state: FleetState): void => writeAtomically(STATE_FILE, JSON.stringify(state, null, 2));
 
 /** @throws FleetError unless the fleet runs and is ready */

@@ -53,16 +53,12 @@ function isTo({ channel, to }: Message, requested: string): boolean {
 }
 
 function renderPage(messages: readonly Message[]): string {
-  const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-  const escape = (text: string) => text.replace(/[&<>"]/g, (character) => entities[character] ?? '');
+  const escape = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
   const entries = messages.map(({ channel, to, subject, text, html, sentAt }) => {
     const preview = html ? `<iframe sandbox srcdoc="${escape(html)}" width="100%" height="320"></iframe>` : '';
-    const title = `<b>${escape(subject ?? channel)}</b> to ${escape(to)} at ${escape(sentAt)}`;
-    return `<details><summary>${title}</summary><pre>${escape(text)}</pre>${preview}</details>`;
+    const title = escape(`${sentAt} to ${to}: ${subject ?? channel}`);
+    return `<details><summary>${title}</summary><pre style="white-space: pre-wrap">${escape(text)}</pre>${preview}</details>`;
   });
-  const style = 'body { font: 15px sans-serif; max-width: 50rem; margin: 2rem auto } pre { white-space: pre-wrap }';
   const form = '<form><input name="to" placeholder="address or number"> <button>Show</button></form>';
-  const head = `<meta charset="utf-8"><title>Mailbox</title><style>${style}</style>`;
-  return `<!doctype html><html lang="en"><head>${head}</head><body><h1>Mailbox</h1>${form}
-${entries.join('\n') || '<p>Nothing was sent yet.</p>'}</body></html>`;
+  return `<!doctype html><meta charset="utf-8"><title>Mailbox</title>${form}${entries.join('\n') || 'Nothing was sent yet.'}`;
 }

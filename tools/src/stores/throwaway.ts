@@ -23,22 +23,14 @@ export async function startThrowawayStores(say: (line: string) => void) {
   const context = { dir, group, say, onChange: () => {}, ports: {}, isThrowaway: true };
   try {
     const [{ url }, redis, nats] = await settleAll(startPostgres(context), findRedis(say), findNats(say));
-    const addresses = {
+    const addresses = JSON.stringify({
       postgresUrl: url,
       redisBin: redis.bin,
       redisEnv: redis.env,
       natsBin: nats.bin,
       natsEnv: nats.env,
-    };
-    /** The same for the environment of specs and benchmarks. */
-    const variables = {
-      TEST_POSTGRES_URL: url,
-      TEST_REDIS_BIN: redis.bin,
-      TEST_REDIS_ENV: JSON.stringify(redis.env),
-      TEST_NATS_BIN: nats.bin,
-      TEST_NATS_ENV: JSON.stringify(nats.env),
-    };
-    return { addresses, variables, stop };
+    });
+    return { addresses, variables: { TEST_STORES: addresses }, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -1,4 +1,10 @@
-import { BadRequestError, ConflictError } from '@rmm/service-kit';
+import { BadRequestError, ConflictError, NotFoundError } from '@rmm/service-kit';
+
+export class ApiKeyNotFound extends NotFoundError {
+  constructor() {
+    super('API key');
+  }
+}
 
 export class ApiKeyAlreadyRevoked extends BadRequestError {
   override code = 'api_key_already_revoked';
@@ -10,8 +16,7 @@ export class ApiKeyNotActive extends BadRequestError {
   override error = 'Only active API keys may be updated or rotated';
 }
 
-/** 409: the key belongs to a service principal. */
-export class ServicePrincipalKey extends ConflictError {
+export class KeyOwnedByServicePrincipal extends ConflictError {
   override code = 'service_principal_key';
   override error = 'The key belongs to a service principal: rotate the principal';
 }

@@ -2,32 +2,24 @@ import { Body, Controller, Delete, Get, Header, HttpCode, Patch, Post, Query } f
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequireMfa, RequirePermission, type UserCaller } from '@rmm/access';
 import { pagedOf, UuidParam, type Paged } from '@rmm/service-kit';
-import { ApiKeyRotationService } from './api-key-rotation.service.js';
-import { ApiKeyUsageService } from './api-key-usage.service.js';
 import { ApiKeysService } from './api-keys.service.js';
-import { ApiKeyUsageDto } from './dto/api-key-usage.dto.js';
 import { ApiKeyDto, CreatedApiKeyDto, RevokedApiKeyDto, RotatedApiKeyDto } from './dto/api-key.dto.js';
 import { CreateApiKeyDto } from './dto/create-api-key.dto.js';
 import { ListApiKeysDto } from './dto/list-api-keys.dto.js';
 import { RotateApiKeyDto } from './dto/rotate-api-key.dto.js';
 import { UpdateApiKeyDto } from './dto/update-api-key.dto.js';
-import { UsageQueryDto } from './dto/usage-query.dto.js';
 
 const ApiKeyId = () => UuidParam('id', 'API key');
 
-/** @see SPEC.md 4.1, CONTRACT.md 4.1 */
+/** @see docs/reference/keys.md */
 @ApiTags('API keys')
 @Controller('api-keys')
 export class ApiKeysController {
-  constructor(
-    private readonly apiKeys: ApiKeysService,
-    private readonly rotation: ApiKeyRotationService,
-    private readonly usage: ApiKeyUsageService,
-  ) {}
+  constructor(private readonly apiKeys: ApiKeysService) {}
 
   @Get()
   @RequirePermission('organizations:read')
-  @ApiOperation({ summary: 'API keys, newest first' })
+  @ApiOperation({ summary: 'List API keys, newest first' })
   @ApiOkResponse({ type: pagedOf(ApiKeyDto) })
   list(@CurrentCaller() caller: UserCaller, @Query() query: ListApiKeysDto): Promise<Paged<ApiKeyDto>> {
     return this.apiKeys.list(caller, query);
@@ -37,7 +29,7 @@ export class ApiKeysController {
   @RequirePermission('organizations:write')
   @RequireMfa()
   @Header('Cache-Control', 'no-store')
-  @ApiOperation({ summary: 'Make an API key; the answer shows it this once' })
+  @ApiOperation({ summary: 'Create an API key; only this response contains the key' })
   @ApiCreatedResponse({ type: CreatedApiKeyDto })
   create(@CurrentCaller() caller: UserCaller, @Body() dto: CreateApiKeyDto): Promise<CreatedApiKeyDto> {
     return this.apiKeys.create(caller, dto);
@@ -45,28 +37,16 @@ export class ApiKeysController {
 
   @Get(':id')
   @RequirePermission('organizations:read')
-  @ApiOperation({ summary: 'One API key, without the key itself' })
+  @ApiOperation({ summary: 'Get an API key, without the key itself' })
   @ApiOkResponse({ type: ApiKeyDto })
   get(@CurrentCaller() caller: UserCaller, @ApiKeyId() id: string): Promise<ApiKeyDto> {
     return this.apiKeys.get(caller, id);
   }
 
-  @Get(':id/usage')
-  @RequirePermission('organizations:read')
-  @ApiOperation({ summary: 'How often an API key was used, day by day' })
-  @ApiOkResponse({ type: ApiKeyUsageDto })
-  usageOf(
-    @CurrentCaller() caller: UserCaller,
-    @ApiKeyId() id: string,
-    @Query() query: UsageQueryDto,
-  ): Promise<ApiKeyUsageDto> {
-    return this.usage.of(caller, id, query);
-  }
-
   @Patch(':id')
   @RequirePermission('organizations:write')
   @RequireMfa()
-  @ApiOperation({ summary: 'Change an active API key' })
+  @ApiOperation({ summary: 'Update an active API key' })
   @ApiOkResponse({ type: ApiKeyDto })
   update(
     @CurrentCaller() caller: UserCaller,
@@ -80,7 +60,7 @@ export class ApiKeysController {
   @HttpCode(200)
   @RequirePermission('organizations:write')
   @RequireMfa()
-  @ApiOperation({ summary: 'Revoke an API key, for good and everywhere at once' })
+  @ApiOperation({ summary: 'Revoke an API key permanently' })
   @ApiOkResponse({ type: RevokedApiKeyDto })
   revoke(@CurrentCaller() caller: UserCaller, @ApiKeyId() id: string): Promise<RevokedApiKeyDto> {
     return this.apiKeys.revoke(caller, id);
@@ -91,13 +71,13 @@ export class ApiKeysController {
   @RequirePermission('organizations:write')
   @RequireMfa()
   @Header('Cache-Control', 'no-store')
-  @ApiOperation({ summary: 'Replace the key of a record; the answer shows the new one this once' })
+  @ApiOperation({ summary: 'Rotate an API key; only this response contains the new key' })
   @ApiOkResponse({ type: RotatedApiKeyDto })
   rotate(
     @CurrentCaller() caller: UserCaller,
     @ApiKeyId() id: string,
     @Body() dto: RotateApiKeyDto,
   ): Promise<RotatedApiKeyDto> {
-    return this.rotation.rotate(caller, id, dto);
+    return this.apiKeys.rotate(caller, id, dto);
   }
 }

@@ -1,27 +1,23 @@
 import { Injectable } from '@nestjs/common';
+import { Any, Not } from 'typeorm';
 import type { UserCaller } from '@rmm/access';
-import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
-import { NotFoundError } from '@rmm/service-kit';
-import { newestPage } from '../newest-page.js';
-import type { HashedApiKey } from './api-key-changes.js';
-import type { ApiKey } from './api-key.entity.js';
+import {
+  TenantDatabase,
+  TenantRepository,
+  WorkerDatabase,
+  type PageRows,
+  type TenantTransaction,
+  type WorkerTransaction,
+} from '@rmm/persistence';
+import { ApiKey } from './api-key.entity.js';
+import { ApiKeyNotFound } from './api-key.errors.js';
 import type { ListApiKeysDto } from './dto/list-api-keys.dto.js';
 
-/** Every column but the hashes. */
-const COLUMNS = `id, partner_id AS "partnerId", org_id AS "orgId", name, key_prefix AS "keyPrefix", scopes,
-  source_cidrs AS "sourceCidrs", expires_at AS "expiresAt", expiry_reminders AS "expiryReminders",
-  rate_limit AS "rateLimit", status, source, principal_id AS "principalId", created_by AS "createdBy", generation,
-  previous_valid_until AS "previousValidUntil", last_used_at AS "lastUsedAt", usage_count AS "usageCount",
-  created_at AS "createdAt", updated_at AS "updatedAt"`;
-const HASHED = `${COLUMNS}, key_hash AS "keyHash", previous_key_hash AS "previousKeyHash"`;
+/** What caches and look-ups identify a key by. */
+const HASHES = ['keyHash', 'previousKeyHash'] as const;
 
 /** The stored status, or `expired` once `expires_at` has passed. */
-const STATUS = `CASE WHEN status = 'active' AND expires_at <= now() THEN 'expired' ELSE status END`;
-const LISTED = {
-  table: 'api_key',
-  columns: COLUMNS,
-  filter: `($1::uuid IS NULL OR org_id = $1) AND ($2::text IS NULL OR ${STATUS} = $2)`,
-};
+const CURRENT_STATUS = `CASE WHEN apiKey.status = 'active' AND apiKey.expiresAt <= now() THEN 'expired' ELSE apiKey.status END`;
 
 export type NewApiKey = Pick<
   ApiKey,
@@ -29,134 +25,140 @@ export type NewApiKey = Pick<
 > &
   Partial<Pick<ApiKey, 'sourceCidrs' | 'expiryReminders' | 'principalId'>>;
 
-export type ApiKeyPatch = Partial<Pick<ApiKey, 'name' | 'scopes' | 'rateLimit' | 'sourceCidrs' | 'expiryReminders'>>;
+export type ApiKeyChanges = Partial<Pick<ApiKey, 'name' | 'scopes' | 'rateLimit' | 'sourceCidrs' | 'expiryReminders'>>;
+
+/** A key that expires within `days` and whose creator is to be reminded. */
+export type ExpiringKey = Pick<ApiKey, 'id' | 'partnerId' | 'orgId' | 'name' | 'keyPrefix'> & {
+  createdBy: string;
+  expiresAt: Date;
+  days: number;
+};
 
 @Injectable()
-export class ApiKeysRepository {
-  constructor(private readonly tenants: TenantDatabase) {}
-
-  /** A page, newest first, and how many there are in all. */
-  list(caller: UserCaller, query: ListApiKeysDto): Promise<{ rows: ApiKey[]; total: number }> {
-    return newestPage(this.tenants, caller, LISTED, [query.orgId ?? null, query.status ?? null], query);
+export class ApiKeysRepository extends TenantRepository<ApiKey> {
+  constructor(
+    tenants: TenantDatabase,
+    private readonly worker: WorkerDatabase,
+  ) {
+    super(tenants, ApiKey, () => new ApiKeyNotFound(), { ownership: 'organization' });
   }
 
-  /** @throws NotFoundError */
-  async get(caller: UserCaller, id: string): Promise<ApiKey> {
-    const [row] = await this.tenants.read<ApiKey>(caller, `SELECT ${COLUMNS} FROM api_key WHERE id = $1`, [id]);
-    return found(row);
+  /** Lists a page, newest first. */
+  list(caller: UserCaller, { orgId, status, ...page }: ListApiKeysDto): Promise<PageRows<ApiKey>> {
+    const conditions = [status && { sql: `${CURRENT_STATUS} = :status`, params: { status } }];
+    return this.listPage(caller, { where: { orgId }, conditions, page });
   }
 
-  /** How often the key was used on each day from `from` on; days without use are left out. `day` is `2026-11-21`. */
-  usage(caller: UserCaller, id: string, from: string): Promise<{ day: string; count: string }[]> {
-    return this.tenants.read(
-      caller,
-      `SELECT to_char(day, 'YYYY-MM-DD') AS day, count FROM api_key_usage
-       WHERE key_id = $1 AND day >= $2::date ORDER BY day`,
-      [id, from],
-    );
+  /** @throws ApiKeyNotFound */
+  get(caller: UserCaller, id: string): Promise<ApiKey> {
+    return this.getOne(caller, { where: { id } });
   }
 
-  async insert(tx: TenantTransaction, row: NewApiKey): Promise<HashedApiKey> {
-    const { principalId = null } = row;
-    const [inserted] = await tx.query<HashedApiKey>(
-      `INSERT INTO api_key (partner_id, org_id, name, key_prefix, key_hash, scopes, expires_at, rate_limit, created_by,
-         source_cidrs, expiry_reminders, principal_id, source)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
-         CASE WHEN $12::uuid IS NULL THEN 'manual' ELSE 'service_principal' END) RETURNING ${HASHED}`,
-      [
-        row.partnerId,
-        row.orgId,
-        row.name,
-        row.keyPrefix,
-        row.keyHash,
-        row.scopes,
-        row.expiresAt,
-        row.rateLimit,
-        row.createdBy,
-        row.sourceCidrs ?? [],
-        row.expiryReminders ?? true,
-        principalId,
-      ],
-    );
-    if (!inserted) throw new Error('api_key insert returned nothing');
-    return inserted;
+  create(tx: TenantTransaction, key: NewApiKey): Promise<ApiKey> {
+    return this.insert(tx, { ...key, source: key.principalId ? 'service_principal' : 'manual' });
   }
 
-  /** Locks the row until the transaction ends. @throws NotFoundError */
-  async lock(tx: TenantTransaction, id: string): Promise<HashedApiKey> {
-    const [row] = await tx.query<HashedApiKey>(`SELECT ${HASHED} FROM api_key WHERE id = $1 FOR UPDATE`, [id]);
-    return found(row);
+  /** Locks the row until the transaction ends. @throws ApiKeyNotFound */
+  lock(tx: TenantTransaction, id: string): Promise<ApiKey> {
+    return this.getOne(tx, { where: { id }, hidden: HASHES, lock: 'FOR UPDATE' });
   }
 
-  /** The keys of a principal that are not revoked and not marked expired, locked. */
-  lockActiveOf(tx: TenantTransaction, principalId: string): Promise<HashedApiKey[]> {
-    return tx.query<HashedApiKey>(
-      `SELECT ${HASHED} FROM api_key WHERE principal_id = $1 AND status = 'active' ORDER BY id FOR UPDATE`,
-      [principalId],
-    );
+  /** Locks the keys of a principal that are stored as active. */
+  lockActiveOfPrincipal(tx: TenantTransaction, principalId: string): Promise<ApiKey[]> {
+    const where = { principalId, status: 'active' as const };
+    return this.findMany(tx, { where, hidden: HASHES, sort: { id: 'ASC' }, lock: 'FOR UPDATE' });
   }
 
-  /** The key of a principal that is active, else the last one it had. */
-  async newestOf(tx: TenantTransaction, principalId: string): Promise<ApiKey | null> {
-    const [row] = await tx.query<ApiKey>(
-      `SELECT ${COLUMNS} FROM api_key WHERE principal_id = $1
-       ORDER BY (status = 'active') DESC, created_at DESC, id DESC LIMIT 1`,
-      [principalId],
-    );
-    return row ?? null;
+  /** Finds the active key of a principal, or the newest one when none is active. */
+  async findNewestOfPrincipal(tx: TenantTransaction, principalId: string): Promise<ApiKey | null> {
+    const sort = { createdAt: 'DESC', id: 'DESC' } as const;
+    const active = await this.findOne(tx, { where: { principalId, status: 'active' }, sort });
+    return active ?? this.findOne(tx, { where: { principalId }, sort });
   }
 
-  async update(tx: TenantTransaction, id: string, patch: ApiKeyPatch): Promise<ApiKey> {
-    const { name, scopes, rateLimit, sourceCidrs, expiryReminders } = patch;
-    const [row] = await tx.query<ApiKey>(
-      `UPDATE api_key SET name = coalesce($2, name), scopes = coalesce($3, scopes),
-         rate_limit = coalesce($4, rate_limit), source_cidrs = coalesce($5, source_cidrs),
-         expiry_reminders = coalesce($6, expiry_reminders), updated_at = now()
-       WHERE id = $1 RETURNING ${COLUMNS}`,
-      [id, name ?? null, scopes ?? null, rateLimit ?? null, sourceCidrs ?? null, expiryReminders ?? null],
-    );
-    return found(row);
+  change(tx: TenantTransaction, id: string, changes: ApiKeyChanges): Promise<ApiKey> {
+    return this.updateOne(tx, { id }, changes);
   }
 
-  /** The old key ends now, or works on for `overlapSeconds` beside the new one. */
-  async rotate(
+  /** Replaces the key and resets its usage counters; the previous key works for `overlapSeconds` more. */
+  rotate(
     tx: TenantTransaction,
     id: string,
-    next: { keyPrefix: string; keyHash: Buffer; overlapSeconds: number },
+    { overlapSeconds, ...next }: Pick<ApiKey, 'keyPrefix' | 'keyHash'> & { overlapSeconds: number },
   ): Promise<ApiKey> {
-    const [row] = await tx.query<ApiKey>(
-      `UPDATE api_key SET key_prefix = $2, key_hash = $3, generation = generation + 1, usage_count = 0,
-         last_used_at = NULL, updated_at = now(),
-         previous_key_hash = CASE WHEN $4::integer > 0 THEN key_hash END,
-         previous_valid_until = CASE WHEN $4::integer > 0 THEN now() + make_interval(secs => $4::integer) END
-       WHERE id = $1 RETURNING ${COLUMNS}`,
-      [id, next.keyPrefix, next.keyHash, next.overlapSeconds],
-    );
-    return found(row);
+    const overlaps = overlapSeconds > 0;
+    const changes = {
+      ...next,
+      generation: () => 'generation + 1',
+      usageCount: '0',
+      lastUsedAt: null,
+      previousKeyHash: overlaps ? () => 'key_hash' : null,
+      previousValidUntil: overlaps ? () => 'now() + make_interval(secs => :overlapSeconds)' : null,
+    };
+    return this.updateOne(tx, { id }, changes, overlaps ? { overlapSeconds } : {});
   }
 
-  /** Ends keys, predecessors included. @returns those that were not revoked before, as they now are */
+  /** Revokes keys, their predecessors included. @returns those that were not revoked before */
   revoke(tx: TenantTransaction, ids: readonly string[]): Promise<ApiKey[]> {
+    const ended = { status: 'revoked', previousKeyHash: null, previousValidUntil: null } as const;
+    return this.update(tx, { id: Any(ids), status: Not('revoked') }, ended);
+  }
+
+  /** Makes a service principal the owner of a key. */
+  assignToPrincipal(tx: TenantTransaction, id: string, principalId: string, scopes: string[]): Promise<ApiKey> {
+    return this.updateOne(tx, { id }, { principalId, source: 'service_principal', scopes });
+  }
+
+  /**
+   * Stores the status of keys that have expired: of those given, or of all for null. In SQL because it locks in order of
+   * id and leaves rows that another replica has locked to that replica.
+   */
+  markExpired(tx: WorkerTransaction, keyIds: readonly string[] | null, limit: number): Promise<ApiKey[]> {
     return tx.query<ApiKey>(
-      `UPDATE api_key SET status = 'revoked', previous_key_hash = NULL, previous_valid_until = NULL, updated_at = now()
-       WHERE id = ANY ($1::uuid[]) AND status <> 'revoked' RETURNING ${COLUMNS}`,
-      [ids],
+      `UPDATE api_key SET status = 'expired', previous_key_hash = NULL, previous_valid_until = NULL, updated_at = now()
+       WHERE id IN (
+         SELECT id FROM api_key
+         WHERE status = 'active' AND expires_at <= now() AND (:keyIds::uuid[] IS NULL OR id = ANY (:keyIds))
+         ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED
+       )
+       RETURNING id, name, partner_id AS "partnerId", org_id AS "orgId", key_prefix AS "keyPrefix",
+         key_hash AS "keyHash", expires_at AS "expiresAt"`,
+      { keyIds, limit },
     );
   }
 
-  /** Hands a key over to a principal. */
-  async assign(tx: TenantTransaction, id: string, principalId: string, scopes: readonly string[]): Promise<ApiKey> {
-    const [row] = await tx.query<ApiKey>(
-      `UPDATE api_key SET principal_id = $2, source = 'service_principal', scopes = $3, updated_at = now()
-       WHERE id = $1 RETURNING ${COLUMNS}`,
-      [id, principalId, scopes],
+  /** Deletes the hashes of previous keys whose overlap has ended. */
+  async deleteEndedPreviousKeys(): Promise<void> {
+    await this.worker.query(
+      'UPDATE api_key SET previous_key_hash = NULL, previous_valid_until = NULL WHERE previous_valid_until <= now()',
     );
-    return found(row);
   }
-}
 
-/** @throws NotFoundError */
-function found<Row extends ApiKey>(row: Row | undefined): Row {
-  if (!row) throw new NotFoundError('API key');
-  return row;
+  /**
+   * Finds keys for which a reminder is due, nearest end first. Each key gets the nearest reminder only; a key created
+   * after the time of a reminder gets none for it.
+   * @param reminderDays days before the end
+   */
+  findExpiring(reminderDays: readonly number[], limit: number): Promise<ExpiringKey[]> {
+    return this.worker.query<ExpiringKey>(
+      `SELECT k.id, k.partner_id AS "partnerId", k.org_id AS "orgId", k.name, k.key_prefix AS "keyPrefix",
+         k.created_by AS "createdBy", k.expires_at AS "expiresAt", due.days
+       FROM api_key k
+       CROSS JOIN LATERAL (
+         SELECT days FROM unnest(:reminderDays::integer[]) AS stage(days)
+         WHERE now() >= k.expires_at - make_interval(days => days)
+           AND k.created_at < k.expires_at - make_interval(days => days)
+         ORDER BY days LIMIT 1
+       ) due
+       WHERE k.status = 'active' AND k.expires_at BETWEEN now() AND now() + interval '14 days'
+         AND k.expiry_reminders AND k.created_by IS NOT NULL
+         AND (k.reminded_at IS NULL OR k.reminded_at < k.expires_at - make_interval(days => due.days))
+       ORDER BY k.expires_at LIMIT :limit`,
+      { reminderDays, limit },
+    );
+  }
+
+  async setReminded(id: string): Promise<void> {
+    await this.worker.query('UPDATE api_key SET reminded_at = now() WHERE id = :id', { id });
+  }
 }

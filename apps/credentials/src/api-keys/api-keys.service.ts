@@ -1,25 +1,28 @@
 import { Injectable } from '@nestjs/common';
 import { isSiteRestricted, OrganizationDirectory, type UserCaller } from '@rmm/access';
+import { AuditTrail, Outbox } from '@rmm/messaging';
 import { API_KEY_SCOPES } from '@rmm/permissions';
 import { TenantDatabase } from '@rmm/persistence';
 import { mintApiKey } from '@rmm/secrets';
-import { Clock, ValidationError, toPage, type Paged } from '@rmm/service-kit';
-import { assertKnownScopes, assertMayGrant, SiteRestricted } from '../scope-checks.js';
-import { ApiKeyChanges, type HashedApiKey } from './api-key-changes.js';
+import { Clock, toPage, ValidationError, type Paged } from '@rmm/service-kit';
+import { assertCanGrant, assertKnownScopes } from '../scopes/scope-grant.policy.js';
+import { SiteRestricted } from '../scopes/scope.errors.js';
 import type { ApiKey } from './api-key.entity.js';
-import { ApiKeyAlreadyRevoked, ApiKeyNotActive } from './api-key.errors.js';
+import { ApiKeyAlreadyRevoked, ApiKeyNotActive, KeyOwnedByServicePrincipal } from './api-key.errors.js';
+import { apiKeyResource, apiKeysChanged, currentStatus, toApiKeyDto, toCreatedApiKeyDto } from './api-key.mapper.js';
 import { ApiKeysRepository } from './api-keys.repository.js';
 import {
-  statusAt,
-  toApiKeyDto,
-  toCreatedApiKeyDto,
+  STORE_KEY_WARNING,
   type ApiKeyDto,
   type CreatedApiKeyDto,
   type RevokedApiKeyDto,
+  type RotatedApiKeyDto,
 } from './dto/api-key.dto.js';
 import type { CreateApiKeyDto } from './dto/create-api-key.dto.js';
 import type { ListApiKeysDto } from './dto/list-api-keys.dto.js';
+import type { RotateApiKeyDto } from './dto/rotate-api-key.dto.js';
 import type { UpdateApiKeyDto } from './dto/update-api-key.dto.js';
+import { KeyCreatorPolicy } from './key-creator.policy.js';
 
 /** Requests per hour. */
 export const DEFAULT_RATE_LIMIT = 1_000;
@@ -28,9 +31,11 @@ export const DEFAULT_RATE_LIMIT = 1_000;
 export class ApiKeysService {
   constructor(
     private readonly repository: ApiKeysRepository,
-    private readonly changes: ApiKeyChanges,
+    private readonly creators: KeyCreatorPolicy,
     private readonly tenants: TenantDatabase,
     private readonly directory: OrganizationDirectory,
+    private readonly audit: AuditTrail,
+    private readonly outbox: Outbox,
     private readonly clock: Clock,
   ) {}
 
@@ -51,37 +56,42 @@ export class ApiKeysService {
 
   /** @throws WildcardScopeUnsupported, UnsupportedScope, ValidationError 400; PermissionNotDelegable 403 */
   async create(caller: UserCaller, dto: CreateApiKeyDto): Promise<CreatedApiKeyDto> {
-    const { scopes = [], expiresAt = null, rateLimit = DEFAULT_RATE_LIMIT, orgId, name } = dto;
+    const { scopes = [], expiresAt = null, rateLimit = DEFAULT_RATE_LIMIT } = dto;
     assertKnownScopes(scopes, API_KEY_SCOPES);
-    assertMayGrant(caller, scopes, API_KEY_SCOPES);
+    assertCanGrant(caller, scopes, API_KEY_SCOPES);
     if (expiresAt && expiresAt <= this.clock.now()) throw ValidationError.of('expiresAt', 'lies in the past');
-    const { partnerId } = await this.directory.assertOrganizationAccess(caller, orgId);
+    const { partnerId } = await this.directory.assertOrganizationAccess(caller, dto.orgId);
     const { key, keyPrefix, keyHash } = mintApiKey();
-    const { sourceCidrs, expiryReminders } = dto;
-    const given = { name, scopes, expiresAt, rateLimit, sourceCidrs, expiryReminders };
     return this.tenants.transaction(caller, async (tx) => {
-      const owned = { partnerId, orgId, keyPrefix, keyHash, createdBy: caller.userId };
-      const row = await this.repository.insert(tx, { ...given, ...owned });
-      await this.changes.audit(tx, caller, 'api_key.create', row, { keyPrefix, scopes, expiresAt, rateLimit });
-      await this.changes.announce(tx, [row], 'created');
+      const given = { ...dto, scopes, expiresAt, rateLimit };
+      const row = await this.repository.create(tx, {
+        ...given,
+        partnerId,
+        keyPrefix,
+        keyHash,
+        createdBy: caller.userId,
+      });
+      const details = { keyPrefix, scopes, expiresAt, rateLimit };
+      await this.audit.record(tx, caller, 'api_key.create', apiKeyResource(row), details);
+      await this.outbox.publish(tx, apiKeysChanged([row], 'created'));
       return toCreatedApiKeyDto(row, key);
     });
   }
 
-  /** @throws ApiKeyNotActive 400; PermissionNotDelegable 403 for what is added to the scopes */
+  /** @throws ApiKeyNotActive 400; PermissionNotDelegable 403 for added scopes */
   async update(caller: UserCaller, id: string, dto: UpdateApiKeyDto): Promise<ApiKeyDto> {
     if (Object.keys(dto).length === 0) throw ValidationError.of('body', 'names no field to change');
     if (dto.scopes) assertKnownScopes(dto.scopes, API_KEY_SCOPES);
     return this.tenants.transaction(caller, async (tx) => {
       const row = await this.repository.lock(tx, id);
-      assertMayManage(caller, row);
-      this.assertActive(row);
+      assertCanManage(caller, row);
+      assertActive(row, this.clock.now());
       const added = dto.scopes?.filter((scope) => !row.scopes.includes(scope)) ?? [];
-      assertMayGrant(caller, added, API_KEY_SCOPES);
-      const updated = await this.repository.update(tx, id, dto);
+      assertCanGrant(caller, added, API_KEY_SCOPES);
+      const updated = await this.repository.change(tx, id, dto);
       const details = { ...dto, ...(dto.scopes && { previousScopes: row.scopes }) };
-      await this.changes.audit(tx, caller, 'api_key.update', updated, details);
-      await this.changes.announce(tx, [row], 'updated');
+      await this.audit.record(tx, caller, 'api_key.update', apiKeyResource(updated), details);
+      await this.outbox.publish(tx, apiKeysChanged([row], 'updated'));
       return toApiKeyDto(updated, this.clock.now());
     });
   }
@@ -90,12 +100,12 @@ export class ApiKeysService {
   revoke(caller: UserCaller, id: string): Promise<RevokedApiKeyDto> {
     return this.tenants.transaction(caller, async (tx) => {
       const row = await this.repository.lock(tx, id);
-      assertMayManage(caller, row);
+      assertCanManage(caller, row);
       const [revoked] = await this.repository.revoke(tx, [id]);
       if (!revoked) throw new ApiKeyAlreadyRevoked();
       const { name, keyPrefix, updatedAt } = revoked;
-      await this.changes.audit(tx, caller, 'api_key.revoke', revoked, { keyPrefix });
-      await this.changes.announce(tx, [row], 'revoked');
+      await this.audit.record(tx, caller, 'api_key.revoke', apiKeyResource(revoked), { keyPrefix });
+      await this.outbox.publish(tx, apiKeysChanged([row], 'revoked'));
       return {
         success: true,
         message: 'API key revoked',
@@ -104,13 +114,39 @@ export class ApiKeysService {
     });
   }
 
-  /** @throws ApiKeyNotActive */
-  assertActive(row: Pick<HashedApiKey, 'status' | 'expiresAt'>): void {
-    if (statusAt(row, this.clock.now()) !== 'active') throw new ApiKeyNotActive();
+  /**
+   * Replaces the key of a record and resets its usage counters.
+   * @throws KeyOwnedByServicePrincipal 409, ApiKeyNotActive 400, PermissionNotDelegable 403, UnavailableError 503
+   */
+  async rotate(caller: UserCaller, id: string, { overlapSeconds = 0 }: RotateApiKeyDto): Promise<RotatedApiKeyDto> {
+    const before = await this.repository.get(caller, id);
+    this.assertRotatable(before);
+    await this.creators.assertCanRotate(caller, before);
+    const { key, keyPrefix, keyHash } = mintApiKey();
+    return this.tenants.transaction(caller, async (tx) => {
+      const row = await this.repository.lock(tx, id);
+      this.assertRotatable(row); // it may have changed since it was read
+      assertCanGrant(caller, row.scopes, API_KEY_SCOPES);
+      const rotated = await this.repository.rotate(tx, id, { keyPrefix, keyHash, overlapSeconds });
+      const details = { keyPrefix, previousKeyPrefix: row.keyPrefix, overlapSeconds };
+      await this.audit.record(tx, caller, 'api_key.rotate', apiKeyResource(rotated), details);
+      await this.outbox.publish(tx, apiKeysChanged([row], 'rotated'));
+      return { ...toApiKeyDto(rotated, this.clock.now()), key, warning: STORE_KEY_WARNING };
+    });
+  }
+
+  private assertRotatable(key: ApiKey): void {
+    assertActive(key, this.clock.now());
+    if (key.principalId !== null) throw new KeyOwnedByServicePrincipal();
   }
 }
 
-/** What belongs to a service principal is organization-wide. @see CONTRACT.md 4.3 */
-export function assertMayManage(caller: UserCaller, { principalId }: Pick<ApiKey, 'principalId'>): void {
+/** @throws ApiKeyNotActive */
+export function assertActive(key: ApiKey, now: Date): void {
+  if (currentStatus(key, now) !== 'active') throw new ApiKeyNotActive();
+}
+
+/** Keys of service principals are organization-wide. @throws SiteRestricted @see docs/reference/keys.md */
+function assertCanManage(caller: UserCaller, { principalId }: ApiKey): void {
   if (principalId !== null && isSiteRestricted(caller)) throw new SiteRestricted();
 }

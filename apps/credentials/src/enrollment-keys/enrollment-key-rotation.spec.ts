@@ -1,77 +1,77 @@
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
 import { ENROLLMENT_KEYS_RELEASE, ENROLLMENT_KEYS_RESERVE } from '@rmm/contracts';
 import { hashEnrollmentKey } from '@rmm/secrets';
 import { eventually } from '@rmm/testing-services';
-import { randomUUID } from 'node:crypto';
-import pg from 'pg';
-import { CredentialsUnderTest, LEGACY_PEPPER, PEPPER } from '../../test/credentials-under-test.js';
-import { makeCustomer, type Client, type Customer } from '../../test/customer.js';
+import { buildCustomer, type Client, type Customer } from '../../test/build-customer.js';
+import { CredentialsTestApp, LEGACY_PEPPER, PEPPER } from '../../test/credentials-test-app.js';
 
 const PATH = '/enrollment-keys';
 const HOUR_MS = 3_600_000;
 const inHours = (hours: number) => new Date(Date.now() + hours * HOUR_MS).toISOString();
 
-describe('the rotation of an enrollment key', () => {
-  let service: CredentialsUnderTest;
+describe('rotation of an enrollment key', () => {
+  let service: CredentialsTestApp;
   let ours: Customer;
   beforeAll(async () => {
-    service = await CredentialsUnderTest.start();
-    ours = await makeCustomer(service);
+    service = await CredentialsTestApp.start();
+    ours = await buildCustomer(service);
   }, 60_000);
   afterAll(() => service?.stop());
 
-  const make = async (body: object = {}) =>
+  const create = async (body: object = {}) =>
     (await ours.owner.post(PATH, { orgId: ours.orgId, name: 'Roll-out', ...body })).body;
   const rotate = (id: string, body: object | string = {}, client: Client = ours.owner) =>
     client.post(`${PATH}/${id}/rotate`, body);
   const rotated = async (id: string, body?: object | string) => {
-    const answer = await rotate(id, body);
-    expect(answer.status).toBe(200);
-    return answer.body;
+    const response = await rotate(id, body);
+    expect(response.status).toBe(200);
+    return response.body;
   };
   const hashesOf = (key: string) =>
     [PEPPER, LEGACY_PEPPER].map((pepper) => hashEnrollmentKey(key, pepper).toString('hex'));
   /** Reserves a use as an enrollment does. @returns `reserved`, or why not */
   const use = async (key: string, deviceId = randomUUID()) => {
-    const reply = await service.ask(ENROLLMENT_KEYS_RESERVE, { keyHashes: hashesOf(key), deviceId });
+    const reply = await service.request(ENROLLMENT_KEYS_RESERVE, { keyHashes: hashesOf(key), deviceId });
     return reply.reserved ? 'reserved' : reply.reason;
   };
   const usageOf = async (id: string) => (await ours.owner.get(`${PATH}/${id}`)).body.usageCount;
   const set = (id: string, assignment: string) =>
     service.admin.query(`update enrollment_key set ${assignment} where id = $1`, [id]);
 
-  it('answers a new key, kills the old one at once and counts from 0', async () => {
-    const { key: oldKey, ...before } = await make({ maxUsage: 2, siteId: ours.siteIds[0] });
+  it('returns a new key, ends the old one at once and resets the usage count', async () => {
+    const { key: oldKey, ...before } = await create({ maxUsage: 2, siteId: ours.siteIds[0] });
     await use(oldKey);
-    const answer = await rotate(before.id, { maxUsage: 7 });
-    expect(answer.status).toBe(200);
-    expect(answer.headers['cache-control']).toBe('no-store');
-    const { key, ...after } = answer.body;
+    const response = await rotate(before.id, { maxUsage: 7 });
+    expect(response.status).toBe(200);
+    expect(response.headers['cache-control']).toBe('no-store');
+    const { key, ...after } = response.body;
     expect(key).toMatch(/^[0-9a-f]{64}$/);
     expect(key).not.toBe(oldKey);
     expect(after).toEqual({ ...before, maxUsage: 7 });
     expect([await use(oldKey), await use(key)]).toEqual(['invalid_enrollment_key', 'reserved']);
 
-    const audit = await service.audited('enrollment_key.rotate', before.id);
+    const audit = await service.findAuditEntry('enrollment_key.rotate', before.id);
     expect(audit.details).toEqual({
       before: { usageCount: 1, maxUsage: 2, expiresAt: before.expiresAt },
       after: { usageCount: 0, maxUsage: 7, expiresAt: before.expiresAt },
     });
-    const heard = JSON.stringify(service.heard);
+    const heard = JSON.stringify(service.received);
     for (const secret of [oldKey, key, ...hashesOf(key)]) expect(heard).not.toContain(secret);
   });
 
   it.each([
     ['no body at all', ''],
     ['an empty body', {}],
-  ])('keeps uses and end with %s', async (_, body) => {
-    const { id, expiresAt, key } = await make({ maxUsage: 3, ttlMinutes: 90 });
+  ])('keeps the limit and the expiry with %s', async (_, body) => {
+    const { id, expiresAt, key } = await create({ maxUsage: 3, ttlMinutes: 90 });
     const after = await rotated(id, body);
     expect(after).toMatchObject({ id, maxUsage: 3, expiresAt, usageCount: 0, status: 'active' });
     expect(after.key).not.toBe(key);
   });
 
-  it('makes a key unlimited, and limited again', async () => {
-    const { id } = await make();
+  it('removes and sets the limit of uses', async () => {
+    const { id } = await create();
     const unlimited = await rotated(id, { maxUsage: null });
     expect(unlimited).toMatchObject({ maxUsage: null, status: 'active' });
     for (let uses = 0; uses < 3; uses += 1) expect(await use(unlimited.key)).toBe('reserved');
@@ -80,8 +80,8 @@ describe('the rotation of an enrollment key', () => {
     expect([await use(limited.key), await use(limited.key)]).toEqual(['reserved', 'enrollment_key_exhausted']);
   });
 
-  it('brings an expired or exhausted key back, the expired one only with a new end', async () => {
-    const { id, key } = await make();
+  it('activates an exhausted key again, an expired one only with a new expiry', async () => {
+    const { id, key } = await create();
     await use(key);
     expect(await use((await rotated(id)).key)).toBe('reserved');
     await set(id, `expires_at = now() - interval '1 hour'`);
@@ -99,29 +99,29 @@ describe('the rotation of an enrollment key', () => {
     ['no end', { expiresAt: null }, 'expiresAt'],
     ['a field of the creation', { ttlMinutes: 5 }, 'ttlMinutes'],
     ['a usage of their own', { usageCount: 0 }, 'usageCount'],
-  ])('is refused with %s, and the old key lives on', async (_, body, path) => {
-    const { id, key } = await make();
-    const answer = await rotate(id, body);
-    expect([answer.status, answer.body.code]).toEqual([400, 'validation_failed']);
-    expect(Object.keys(answer.body.details.fieldErrors)).toEqual([path]);
+  ])('refuses %s, and the old key keeps working', async (_, body, path) => {
+    const { id, key } = await create();
+    const response = await rotate(id, body);
+    expect([response.status, response.body.code]).toEqual([400, 'validation_failed']);
+    expect(Object.keys(response.body.details.fieldErrors)).toEqual([path]);
     expect(await use(key)).toBe('reserved');
   });
 
-  it('is kept to the cap of the partner, which an end that was given before may exceed', async () => {
-    const capped = await makeCustomer(service);
+  it('applies the cap of the partner to a new expiry, not to the existing one', async () => {
+    const capped = await buildCustomer(service);
     const { id } = (await capped.owner.post(PATH, { orgId: capped.orgId, name: 'Capped' })).body;
     const settings = { enrollment: { maxTtlMinutes: 60 } };
-    await service.partnerFact('partner.updated', { partnerId: capped.partnerId, version: 2, settings });
+    await service.publishPartner('partner.updated', { partnerId: capped.partnerId, version: 2, settings });
     const refused = await rotate(id, { expiresAt: inHours(2) }, capped.owner);
     expect([refused.status, refused.body.code]).toEqual([400, 'enrollment_ttl_exceeds_cap']);
     expect((await rotate(id, { expiresAt: inHours(0.9) }, capped.owner)).status).toBe(200);
     expect((await rotate(id, {}, await capped.member())).status).toBe(200);
   });
 
-  it('answers a key to each of many at once, and exactly the last one works', async () => {
-    const { id, key } = await make({ maxUsage: 100 });
-    const answers = await Promise.all(Array.from({ length: 8 }, () => rotated(id)));
-    const keys = answers.map((answer) => answer.key as string);
+  it('returns a key for each of many concurrent rotations, and exactly the last one works', async () => {
+    const { id, key } = await create({ maxUsage: 100 });
+    const responses = await Promise.all(Array.from({ length: 8 }, () => rotated(id)));
+    const keys = responses.map((response) => response.key as string);
     expect(new Set([key, ...keys]).size).toBe(9);
     const replies = [];
     for (const each of [key, ...keys]) replies.push(await use(each));
@@ -132,8 +132,8 @@ describe('the rotation of an enrollment key', () => {
     expect(rows).toEqual([{ generation: 9 }]);
   });
 
-  it('lets no old key in that races it, and no use of the old one counts for the new one', async () => {
-    const { id, key } = await make({ maxUsage: 1_000 });
+  it('refuses the old key in a race, and counts no use of it for the new one', async () => {
+    const { id, key } = await create({ maxUsage: 1_000 });
     const racers = Array.from({ length: 40 }, () => randomUUID());
     const [fresh, ...replies] = await Promise.all([rotated(id), ...racers.map((deviceId) => use(key, deviceId))]);
     expect(replies.every((reply) => ['reserved', 'invalid_enrollment_key'].includes(reply))).toBe(true);
@@ -142,8 +142,8 @@ describe('the rotation of an enrollment key', () => {
     expect([await use(fresh.key), await usageOf(id)]).toEqual(['reserved', 1]);
   });
 
-  it('takes the key from an enrollment that found it a moment before', async () => {
-    const { id, key } = await make({ maxUsage: 5 });
+  it('refuses an enrollment that read the key before the rotation', async () => {
+    const { id, key } = await create({ maxUsage: 5 });
     const rotating = new pg.Client({
       connectionString: service.database.adminUrl,
       options: '-c search_path=credentials',
@@ -164,18 +164,18 @@ describe('the rotation of an enrollment key', () => {
     }
   });
 
-  it('gives nothing back to the new key for what was reserved from the old one', async () => {
-    const { id, key } = await make({ maxUsage: 5 });
+  it('returns no use to the new key for a reservation of the old one', async () => {
+    const { id, key } = await create({ maxUsage: 5 });
     const [open, failing] = [randomUUID(), randomUUID()];
     expect([await use(key, open), await use(key, failing)]).toEqual(['reserved', 'reserved']);
     const fresh = await rotated(id);
     await use(fresh.key);
-    expect(await service.ask(ENROLLMENT_KEYS_RELEASE, { deviceId: failing })).toEqual({ settled: true });
+    expect(await service.request(ENROLLMENT_KEYS_RELEASE, { deviceId: failing })).toEqual({ settled: true });
     expect(await usageOf(id)).toBe(1);
   });
 
-  it('hashes the new key under the current pepper where the old one stood under a legacy one', async () => {
-    const { id } = await make({ maxUsage: 5 });
+  it('hashes the new key with the current pepper when the old one had a legacy pepper', async () => {
+    const { id } = await create({ maxUsage: 5 });
     const old = randomUUID();
     await service.admin.query('update enrollment_key set key_hash = $2 where id = $1', [
       id,

@@ -1,4 +1,10 @@
-import { BadRequestError } from '@rmm/service-kit';
+import { BadRequestError, NotFoundError } from '@rmm/service-kit';
+
+export class EnrollmentKeyNotFound extends NotFoundError {
+  constructor() {
+    super('Enrollment key');
+  }
+}
 
 export class EnrollmentTtlExceedsCap extends BadRequestError {
   override code = 'enrollment_ttl_exceeds_cap';

@@ -1,7 +1,8 @@
 import { Body, Controller, Delete, Get, Header, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequireMfa, RequirePermission, type UserCaller } from '@rmm/access';
-import { pagedOf, RateLimits, UuidParam, type Paged } from '@rmm/service-kit';
+import { pagedOf, RateLimit, UuidParam, type Paged } from '@rmm/service-kit';
+import { LIMITS } from '../limits.js';
 import { CreateEnrollmentKeyDto } from './dto/create-enrollment-key.dto.js';
 import { CreatedEnrollmentKeyDto, DeletedEnrollmentKeyDto, EnrollmentKeyDto } from './dto/enrollment-key.dto.js';
 import { ListEnrollmentKeysDto } from './dto/list-enrollment-keys.dto.js';
@@ -9,23 +10,17 @@ import { PurgedKeysDto, PurgeExpiredKeysDto } from './dto/purge-expired-keys.dto
 import { RotateEnrollmentKeyDto } from './dto/rotate-enrollment-key.dto.js';
 import { EnrollmentKeysService } from './enrollment-keys.service.js';
 
-/** CONTRACT.md 3: enrollment-key writes. */
-const WRITE_LIMIT = { name: 'enrollment-key-writes', limit: 120, windowSeconds: 60, onRedisDown: 'allow' } as const;
-
 const EnrollmentKeyId = () => UuidParam('id', 'Enrollment key');
 
-/** @see SPEC.md 4.2, CONTRACT.md 4.2 */
+/** @see docs/reference/keys.md */
 @ApiTags('Enrollment keys')
 @Controller('enrollment-keys')
 export class EnrollmentKeysController {
-  constructor(
-    private readonly enrollmentKeys: EnrollmentKeysService,
-    private readonly limits: RateLimits,
-  ) {}
+  constructor(private readonly enrollmentKeys: EnrollmentKeysService) {}
 
   @Get()
   @RequirePermission('organizations:read')
-  @ApiOperation({ summary: 'Enrollment keys with their uses, never the keys themselves' })
+  @ApiOperation({ summary: 'List enrollment keys, newest first' })
   @ApiOkResponse({ type: pagedOf(EnrollmentKeyDto) })
   list(@CurrentCaller() caller: UserCaller, @Query() query: ListEnrollmentKeysDto): Promise<Paged<EnrollmentKeyDto>> {
     return this.enrollmentKeys.list(caller, query);
@@ -34,14 +29,11 @@ export class EnrollmentKeysController {
   @Post()
   @RequirePermission('organizations:write')
   @RequireMfa()
+  @RateLimit(LIMITS.changeEnrollmentKeys, 'user')
   @Header('Cache-Control', 'no-store')
-  @ApiOperation({ summary: 'Make an enrollment key; it is shown this once' })
+  @ApiOperation({ summary: 'Create an enrollment key; only this response contains the key' })
   @ApiCreatedResponse({ type: CreatedEnrollmentKeyDto })
-  async create(
-    @CurrentCaller() caller: UserCaller,
-    @Body() dto: CreateEnrollmentKeyDto,
-  ): Promise<CreatedEnrollmentKeyDto> {
-    await this.limits.hit(WRITE_LIMIT, caller.userId);
+  create(@CurrentCaller() caller: UserCaller, @Body() dto: CreateEnrollmentKeyDto): Promise<CreatedEnrollmentKeyDto> {
     return this.enrollmentKeys.create(caller, dto);
   }
 
@@ -49,17 +41,17 @@ export class EnrollmentKeysController {
   @HttpCode(200)
   @RequirePermission('organizations:write')
   @RequireMfa()
+  @RateLimit(LIMITS.changeEnrollmentKeys, 'user')
   @ApiOperation({ summary: 'Delete the expired enrollment keys of an organization' })
   @ApiBody({ type: PurgeExpiredKeysDto, required: false })
   @ApiOkResponse({ type: PurgedKeysDto })
-  async purgeExpired(@CurrentCaller() caller: UserCaller, @Body() dto: PurgeExpiredKeysDto): Promise<PurgedKeysDto> {
-    await this.limits.hit(WRITE_LIMIT, caller.userId);
+  purgeExpired(@CurrentCaller() caller: UserCaller, @Body() dto: PurgeExpiredKeysDto): Promise<PurgedKeysDto> {
     return this.enrollmentKeys.purgeExpired(caller, dto.orgId);
   }
 
   @Get(':id')
   @RequirePermission('organizations:read')
-  @ApiOperation({ summary: 'One enrollment key with its uses' })
+  @ApiOperation({ summary: 'Get an enrollment key, without the key itself' })
   @ApiOkResponse({ type: EnrollmentKeyDto })
   get(@CurrentCaller() caller: UserCaller, @EnrollmentKeyId() id: string): Promise<EnrollmentKeyDto> {
     return this.enrollmentKeys.get(caller, id);
@@ -69,16 +61,16 @@ export class EnrollmentKeysController {
   @HttpCode(200)
   @RequirePermission('organizations:write')
   @RequireMfa()
+  @RateLimit(LIMITS.changeEnrollmentKeys, 'user')
   @Header('Cache-Control', 'no-store')
-  @ApiOperation({ summary: 'A new key for an old one, which is dead at once; uses are counted from 0' })
+  @ApiOperation({ summary: 'Rotate an enrollment key; only this response contains the new key' })
   @ApiBody({ type: RotateEnrollmentKeyDto, required: false })
   @ApiOkResponse({ type: CreatedEnrollmentKeyDto })
-  async rotate(
+  rotate(
     @CurrentCaller() caller: UserCaller,
     @EnrollmentKeyId() id: string,
     @Body() dto: RotateEnrollmentKeyDto,
   ): Promise<CreatedEnrollmentKeyDto> {
-    await this.limits.hit(WRITE_LIMIT, caller.userId);
     return this.enrollmentKeys.rotate(caller, id, dto);
   }
 
@@ -86,10 +78,10 @@ export class EnrollmentKeysController {
   @HttpCode(200)
   @RequirePermission('organizations:write')
   @RequireMfa()
-  @ApiOperation({ summary: 'Delete an enrollment key; devices it let in stay' })
+  @RateLimit(LIMITS.changeEnrollmentKeys, 'user')
+  @ApiOperation({ summary: 'Delete an enrollment key; its devices stay enrolled' })
   @ApiOkResponse({ type: DeletedEnrollmentKeyDto })
-  async delete(@CurrentCaller() caller: UserCaller, @EnrollmentKeyId() id: string): Promise<DeletedEnrollmentKeyDto> {
-    await this.limits.hit(WRITE_LIMIT, caller.userId);
+  delete(@CurrentCaller() caller: UserCaller, @EnrollmentKeyId() id: string): Promise<DeletedEnrollmentKeyDto> {
     return this.enrollmentKeys.delete(caller, id);
   }
 }

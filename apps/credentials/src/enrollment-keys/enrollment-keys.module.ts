@@ -1,13 +1,22 @@
 import { Module } from '@nestjs/common';
+import { PartnerDirectoryModule } from '../partner-directory/partner-directory.module.js';
 import { EnrollmentKeysController } from './enrollment-keys.controller.js';
 import { EnrollmentKeysRepository } from './enrollment-keys.repository.js';
 import { EnrollmentKeysService } from './enrollment-keys.service.js';
-import { EnrollmentReservationsController } from './enrollment-reservations.controller.js';
-import { EnrollmentReservations } from './enrollment-reservations.js';
-import { ReservationSettlement } from './reservation-settlement.js';
+import { EnrollmentReservationsRepository } from './enrollment-reservations.repository.js';
+import { EnrollmentReservationsRpc } from './enrollment-reservations.rpc.js';
+import { EnrollmentReservationsService } from './enrollment-reservations.service.js';
+import { SettleReservationsJob } from './settle-reservations.job.js';
 
 @Module({
-  controllers: [EnrollmentKeysController, EnrollmentReservationsController],
-  providers: [EnrollmentKeysService, EnrollmentKeysRepository, EnrollmentReservations, ReservationSettlement],
+  imports: [PartnerDirectoryModule],
+  controllers: [EnrollmentKeysController, EnrollmentReservationsRpc],
+  providers: [
+    EnrollmentKeysService,
+    EnrollmentKeysRepository,
+    EnrollmentReservationsService,
+    EnrollmentReservationsRepository,
+    SettleReservationsJob,
+  ],
 })
 export class EnrollmentKeysModule {}

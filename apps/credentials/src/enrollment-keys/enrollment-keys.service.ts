@@ -2,30 +2,27 @@ import { Inject, Injectable } from '@nestjs/common';
 import { assertSite, OrganizationDirectory, type DirectoryOrganization, type UserCaller } from '@rmm/access';
 import { PROVISIONING_SITES_GET } from '@rmm/contracts';
 import { AuditTrail, RpcClient } from '@rmm/messaging';
-import { TenantDatabase, type SqlExecutor } from '@rmm/persistence';
+import { TenantDatabase, type Source } from '@rmm/persistence';
 import { mintEnrollmentKey } from '@rmm/secrets';
 import { Clock, ValidationError, toPage, type Paged } from '@rmm/service-kit';
 import { CREDENTIALS_CONFIG, type CredentialsConfig } from '../config.js';
+import { PartnerDirectoryRepository } from '../partner-directory/partner-directory.repository.js';
 import type { CreateEnrollmentKeyDto } from './dto/create-enrollment-key.dto.js';
-import {
-  toCreatedEnrollmentKeyDto,
-  toEnrollmentKeyDto,
-  type CreatedEnrollmentKeyDto,
-  type DeletedEnrollmentKeyDto,
-  type EnrollmentKeyDto,
-} from './dto/enrollment-key.dto.js';
+import type { CreatedEnrollmentKeyDto, DeletedEnrollmentKeyDto, EnrollmentKeyDto } from './dto/enrollment-key.dto.js';
 import type { ListEnrollmentKeysDto } from './dto/list-enrollment-keys.dto.js';
 import type { PurgedKeysDto } from './dto/purge-expired-keys.dto.js';
 import type { RotateEnrollmentKeyDto } from './dto/rotate-enrollment-key.dto.js';
 import type { EnrollmentKey } from './enrollment-key.entity.js';
+import { enrollmentKeyResource, toCreatedEnrollmentKeyDto, toEnrollmentKeyDto } from './enrollment-key.mapper.js';
 import { EnrollmentKeysRepository } from './enrollment-keys.repository.js';
-import { checkedExpiry, firstExpiry, type LifetimeRules } from './key-lifetime.js';
+import { checkedExpiry, initialExpiry, type LifetimeRules } from './key-lifetime.js';
 
 @Injectable()
 export class EnrollmentKeysService {
   constructor(
     @Inject(CREDENTIALS_CONFIG) private readonly config: CredentialsConfig,
     private readonly repository: EnrollmentKeysRepository,
+    private readonly partners: PartnerDirectoryRepository,
     private readonly tenants: TenantDatabase,
     private readonly directory: OrganizationDirectory,
     private readonly rpc: RpcClient,
@@ -36,34 +33,42 @@ export class EnrollmentKeysService {
   async list(caller: UserCaller, query: ListEnrollmentKeysDto): Promise<Paged<EnrollmentKeyDto>> {
     if (query.orgId) await this.directory.assertOrganizationAccess(caller, query.orgId);
     const { rows, total } = await this.repository.list(caller, query);
-    return toPage(query, total, rows.map(toEnrollmentKeyDto));
+    const now = this.clock.now();
+    return toPage(
+      query,
+      total,
+      rows.map((row) => toEnrollmentKeyDto(row, now)),
+    );
   }
 
   async get(caller: UserCaller, id: string): Promise<EnrollmentKeyDto> {
     const row = await this.repository.get(caller, id);
     assertSite(caller, row.siteId);
-    return toEnrollmentKeyDto(row);
+    return toEnrollmentKeyDto(row, this.clock.now());
   }
 
   async create(caller: UserCaller, dto: CreateEnrollmentKeyDto): Promise<CreatedEnrollmentKeyDto> {
-    const { orgId, partnerId } = await this.organizationOf(caller, dto.orgId);
+    const { orgId, partnerId } = await this.resolveOrganization(caller, dto.orgId);
     const siteId = dto.siteId ?? null;
-    // A key without site lets devices into any site of the organization.
-    assertSite(caller, siteId);
-    if (siteId) await this.assertSiteOf(orgId, siteId);
-    const rules = await this.lifetimeRules(this.tenants.reader(caller), partnerId);
-    const expiresAt = firstExpiry(dto, { ...rules, defaultMinutes: this.config.enrollmentKeyDefaultTtlMinutes });
+    assertSite(caller, siteId); // a key without site enrolls devices into any site of the organization
+    if (siteId) await this.assertSiteOfOrganization(orgId, siteId);
+    const rules = await this.lifetimeRules(caller, partnerId);
+    const expiresAt = initialExpiry(dto, { ...rules, defaultMinutes: this.config.enrollmentKeyDefaultTtlMinutes });
     const { key, keyHash } = mintEnrollmentKey(this.config.enrollmentPeppers.current);
     const { name, maxUsage = 1 } = dto;
     return this.tenants.transaction(caller, async (tx) => {
       const given = { partnerId, orgId, siteId, name, keyHash, maxUsage, expiresAt, createdBy: caller.userId };
-      const row = await this.repository.insert(tx, given);
-      await this.audit.record(tx, caller, 'enrollment_key.create', resource(row), { siteId, maxUsage, expiresAt });
-      return toCreatedEnrollmentKeyDto(row, key);
+      const row = await this.repository.create(tx, given);
+      await this.audit.record(tx, caller, 'enrollment_key.create', enrollmentKeyResource(row), {
+        siteId,
+        maxUsage,
+        expiresAt,
+      });
+      return toCreatedEnrollmentKeyDto(row, this.clock.now(), key);
     });
   }
 
-  /** A new key in place of the old one, which is dead once this is committed; its uses are counted anew. */
+  /** Replaces the key and resets its usage count; the previous key stops working with the commit. */
   async rotate(caller: UserCaller, id: string, dto: RotateEnrollmentKeyDto): Promise<CreatedEnrollmentKeyDto> {
     const { key, keyHash } = mintEnrollmentKey(this.config.enrollmentPeppers.current);
     return this.tenants.transaction(caller, async (tx) => {
@@ -75,8 +80,8 @@ export class EnrollmentKeysService {
       const maxUsage = dto.maxUsage === undefined ? before.maxUsage : dto.maxUsage;
       const after = await this.repository.rotate(tx, id, { keyHash, maxUsage, expiresAt });
       const details = { before: allowance(before), after: allowance(after) };
-      await this.audit.record(tx, caller, 'enrollment_key.rotate', resource(after), details);
-      return toCreatedEnrollmentKeyDto(after, key);
+      await this.audit.record(tx, caller, 'enrollment_key.rotate', enrollmentKeyResource(after), details);
+      return toCreatedEnrollmentKeyDto(after, this.clock.now(), key);
     });
   }
 
@@ -84,16 +89,16 @@ export class EnrollmentKeysService {
     return this.tenants.transaction(caller, async (tx) => {
       const row = await this.repository.lock(tx, id);
       assertSite(caller, row.siteId);
-      await this.repository.delete(tx, id);
-      await this.audit.record(tx, caller, 'enrollment_key.delete', resource(row), allowance(row));
+      await this.repository.remove(tx, id);
+      await this.audit.record(tx, caller, 'enrollment_key.delete', enrollmentKeyResource(row), allowance(row));
       return { success: true, message: 'Enrollment key deleted' };
     });
   }
 
-  async purgeExpired(caller: UserCaller, asked: string | undefined): Promise<PurgedKeysDto> {
-    const { orgId, partnerId } = await this.organizationOf(caller, asked);
+  async purgeExpired(caller: UserCaller, requestedOrgId: string | undefined): Promise<PurgedKeysDto> {
+    const { orgId, partnerId } = await this.resolveOrganization(caller, requestedOrgId);
     return this.tenants.transaction(caller, async (tx) => {
-      const deletedIds = await this.repository.deleteExpired(tx, caller, orgId);
+      const deletedIds = await this.repository.removeExpired(tx, caller, orgId);
       const deletedCount = deletedIds.length;
       const purged = { type: 'enrollment_key', orgId, partnerId };
       await this.audit.record(tx, caller, 'enrollment_key.purge_expired', purged, { deletedCount, deletedIds });
@@ -101,31 +106,25 @@ export class EnrollmentKeysService {
     });
   }
 
-  /** @throws ValidationError  when none is named and the caller has none of its own; OrganizationAccessDenied */
-  private organizationOf(caller: UserCaller, asked: string | undefined): Promise<DirectoryOrganization> {
-    const orgId = asked ?? caller.orgId;
+  /** @throws ValidationError when none is given and the caller belongs to none; OrganizationAccessDenied */
+  private resolveOrganization(caller: UserCaller, requestedOrgId: string | undefined): Promise<DirectoryOrganization> {
+    const orgId = requestedOrgId ?? caller.orgId;
     if (!orgId) throw ValidationError.of('orgId', 'is required');
     return this.directory.assertOrganizationAccess(caller, orgId);
   }
 
   /** @throws ValidationError naming siteId */
-  private async assertSiteOf(orgId: string, siteId: string): Promise<void> {
+  private async assertSiteOfOrganization(orgId: string, siteId: string): Promise<void> {
     const { site } = await this.rpc.call(PROVISIONING_SITES_GET, { orgId, siteId });
     if (!site || site.deleted) throw ValidationError.of('siteId', 'is not a site of this organization');
   }
 
-  private async lifetimeRules(db: SqlExecutor, partnerId: string): Promise<LifetimeRules> {
-    return { nowMs: this.clock.nowMs(), capMinutes: await this.repository.maxTtlMinutes(db, partnerId) };
+  private async lifetimeRules(source: Source, partnerId: string): Promise<LifetimeRules> {
+    const partner = await this.partners.find(source, partnerId);
+    return { nowMs: this.clock.nowMs(), capMinutes: partner?.enrollmentMaxTtlMinutes ?? null };
   }
 }
 
-/** What a key is good for, and how much of it is gone. */
-const allowance = ({ usageCount, maxUsage, expiresAt }: EnrollmentKey) => ({ usageCount, maxUsage, expiresAt });
-
-const resource = (row: EnrollmentKey) => ({
-  type: 'enrollment_key',
-  id: row.id,
-  name: row.name,
-  orgId: row.orgId,
-  partnerId: row.partnerId,
-});
+function allowance({ usageCount, maxUsage, expiresAt }: EnrollmentKey) {
+  return { usageCount, maxUsage, expiresAt };
+}

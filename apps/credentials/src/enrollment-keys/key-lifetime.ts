@@ -3,24 +3,24 @@ import { EnrollmentTtlExceedsCap } from './enrollment-key.errors.js';
 
 export interface LifetimeRules {
   nowMs: number;
-  /** The longest lifetime the partner allows, in minutes; null for any. */
+  /** The longest lifetime the partner allows, in minutes; null for no limit. */
   capMinutes: number | null;
 }
 
 const MINUTE_MS = 60_000;
 
 /**
- * When a new key ends: as asked for, else after the default, which the partner's cap shortens.
- * @throws ValidationError  both ways of asking, or a time that has passed; EnrollmentTtlExceedsCap
- * @see CONTRACT.md 4.2
+ * Returns when a new key expires: as requested, else after the default lifetime, limited to the partner's cap.
+ * @throws ValidationError for both fields, or a time in the past; EnrollmentTtlExceedsCap
+ * @see docs/reference/keys.md
  */
-export function firstExpiry(
-  asked: { ttlMinutes?: number; expiresAt?: Date },
+export function initialExpiry(
+  requested: { ttlMinutes?: number; expiresAt?: Date },
   rules: LifetimeRules & { defaultMinutes: number },
 ): Date {
-  const { ttlMinutes, expiresAt } = asked;
+  const { ttlMinutes, expiresAt } = requested;
   if (ttlMinutes !== undefined && expiresAt !== undefined) {
-    throw ValidationError.of('ttlMinutes', 'cannot stand beside expiresAt');
+    throw ValidationError.of('ttlMinutes', 'cannot be combined with expiresAt');
   }
   const { nowMs, capMinutes, defaultMinutes } = rules;
   if (expiresAt !== undefined) return checkedExpiry(expiresAt, rules);
@@ -29,8 +29,8 @@ export function firstExpiry(
 }
 
 /**
- * An end that somebody chose.
- * @throws ValidationError  naming expiresAt, for a time that has passed; EnrollmentTtlExceedsCap
+ * Returns a requested expiry after checking it.
+ * @throws ValidationError naming expiresAt for a time in the past; EnrollmentTtlExceedsCap
  */
 export function checkedExpiry(expiresAt: Date, { nowMs, capMinutes }: LifetimeRules): Date {
   if (expiresAt.getTime() <= nowMs) throw ValidationError.of('expiresAt', 'lies in the past');

@@ -1,5 +1,4 @@
-import { AddKeys1767225600000 } from './1767225600000-AddKeys.js';
-import { CompleteKeys1767312000000 } from './1767312000000-CompleteKeys.js';
+import { InitialSchema1767225600000 } from './1767225600000-InitialSchema.js';
 
-/** In the order they run; listed as classes, since a build never deletes the output of a removed file. */
-export const MIGRATIONS = [AddKeys1767225600000, CompleteKeys1767312000000];
+/** Oldest first; listed as classes, since a build keeps the output of a deleted file. */
+export const MIGRATIONS = [InitialSchema1767225600000];

@@ -3,7 +3,7 @@ import { rowSecurityProblems } from '@rmm/persistence/testing';
 import { openCredentialsDatabase, type CredentialsDatabase } from '../../test/credentials-database.js';
 import { MIGRATIONS } from './index.js';
 
-describe('the schema credentials', () => {
+describe('migrations of credentials', () => {
   let opened: CredentialsDatabase;
   beforeAll(async () => {
     opened = await openCredentialsDatabase();
@@ -21,11 +21,11 @@ describe('the schema credentials', () => {
     };
   };
 
-  it('has row-level security, policies and grants on every table', async () => {
+  it('create row-level security, policies and grants on every table', async () => {
     expect(await rowSecurityProblems(opened.worker, 'credentials')).toEqual([]);
   });
 
-  it('goes down and up again over seeded rows', async () => {
+  it('can be reverted and run again', async () => {
     await opened.worker.query(
       `INSERT INTO partner_directory (partner_id, name, status, version) VALUES (gen_random_uuid(), 'P', 'active', 1)`,
     );

@@ -1,29 +1,29 @@
 import { CREDENTIALS_KEYS_RESOLVE, type ResolvedKey } from '@rmm/contracts';
-import { CredentialsUnderTest } from '../../test/credentials-under-test.js';
-import { issueKey, makePrincipal, withHash, type Client, type IssuedKey } from '../../test/principals.js';
+import { CredentialsTestApp } from '../../test/credentials-test-app.js';
+import { issueKey, buildPrincipal, withHash, type Client, type IssuedKey } from '../../test/partner-principals.js';
 
 const PATH = '/partner-service-principals';
 const [SOON, LATER] = ['2998-01-01T00:00:00.000Z', '2999-01-01T00:00:00.000Z'];
 
-describe('what the doors learn of a partner key', () => {
-  let service: CredentialsUnderTest;
+describe('look-up of a partner key', () => {
+  let service: CredentialsTestApp;
   let partnerId: string;
   let owner: Client;
 
   beforeAll(async () => {
-    service = await CredentialsUnderTest.start();
-    partnerId = await service.partner();
+    service = await CredentialsTestApp.start();
+    partnerId = await service.createPartner();
     owner = await service.as({ partnerId });
   }, 120_000);
   afterAll(() => service.stop());
 
   const resolve = ({ keyHash }: IssuedKey): Promise<ResolvedKey | null> =>
-    service.ask(CREDENTIALS_KEYS_RESOLVE, { keyHash });
+    service.request(CREDENTIALS_KEYS_RESOLVE, { keyHash });
   const age = (id: string, table: 'partner_principal' | 'partner_principal_key') =>
     service.admin.query(`UPDATE ${table} SET expires_at = now() - interval '1 second' WHERE id = $1`, [id]);
 
-  it('is its principal: partner, scopes, addresses and limit, at once as they are changed', async () => {
-    const { id } = await makePrincipal(owner, { scopes: ['sites:read'], sourceCidrs: ['192.0.2.0/24'] });
+  it('returns partner, scopes, addresses and limit of its principal as they are now', async () => {
+    const { id } = await buildPrincipal(owner, { scopes: ['sites:read'], sourceCidrs: ['192.0.2.0/24'] });
     const key = await issueKey(owner, id, { rateLimit: 7 });
     const known = { kind: 'partner_key', keyId: key.keyId, principalId: id, partnerId, rateLimit: 7, status: 'active' };
     expect(await resolve(key)).toMatchObject({ ...known, scopes: ['sites:read'], sourceCidrs: ['192.0.2.0/24'] });
@@ -31,8 +31,8 @@ describe('what the doors learn of a partner key', () => {
     expect(await resolve(key)).toMatchObject({ ...known, scopes: ['sites:write'], sourceCidrs: ['2001:db8::/32'] });
   });
 
-  it('is the earlier end, its own or that of the principal', async () => {
-    const { id } = await makePrincipal(owner, { expiresAt: SOON });
+  it('returns the earlier expiry of key and principal', async () => {
+    const { id } = await buildPrincipal(owner, { expiresAt: SOON });
     const [endless, longer] = [await issueKey(owner, id), await issueKey(owner, id, { expiresAt: LATER })];
     expect((await resolve(endless))?.expiresAt).toBe(SOON);
     expect((await resolve(longer))?.expiresAt).toBe(SOON);
@@ -41,8 +41,8 @@ describe('what the doors learn of a partner key', () => {
     expect((await resolve(longer))?.expiresAt).toBe(LATER);
   });
 
-  it('is that its end has come, or that of its principal', async () => {
-    const principal = await makePrincipal(owner, { expiresAt: LATER });
+  it('reports an expired key or principal', async () => {
+    const principal = await buildPrincipal(owner, { expiresAt: LATER });
     const [ended, other] = [
       await issueKey(owner, principal.id, { expiresAt: LATER }),
       await issueKey(owner, principal.id),
@@ -53,26 +53,26 @@ describe('what the doors learn of a partner key', () => {
     expect((await resolve(other))?.status).toBe('expired');
   });
 
-  it('is nothing while its partner is suspended', async () => {
-    const suspended = await service.partner();
+  it('returns null while the partner is suspended', async () => {
+    const suspended = await service.createPartner();
     const admin = await service.as({ partnerId: suspended });
-    const key = await issueKey(admin, (await makePrincipal(admin)).id);
+    const key = await issueKey(admin, (await buildPrincipal(admin)).id);
     expect((await resolve(key))?.status).toBe('active');
-    await service.partnerFact('partner.updated', { partnerId: suspended, status: 'suspended', version: 2 });
+    await service.publishPartner('partner.updated', { partnerId: suspended, status: 'suspended', version: 2 });
     expect(await resolve(key)).toBeNull();
-    await service.partnerFact('partner.updated', { partnerId: suspended, status: 'active', version: 3 });
+    await service.publishPartner('partner.updated', { partnerId: suspended, status: 'active', version: 3 });
     expect((await resolve(key))?.status).toBe('active');
   });
 
-  it('is never the key: it stands in no table, message or answer but the one that made it', async () => {
-    const { id } = await makePrincipal(owner);
+  it('stores the key nowhere and shows it in one response only', async () => {
+    const { id } = await buildPrincipal(owner);
     const first = await issueKey(owner, id);
     const rotated = await owner.post(`${PATH}/${id}/keys/${first.keyId}/rotate`);
     const second = withHash(rotated.body);
     await owner.patch(`${PATH}/${id}`, { description: 'Changed' });
     await owner.delete(`${PATH}/${id}/keys/${second.keyId}`);
-    await service.audited('partner_service_principal_key.revoke', id);
-    await service.announces(second.keyId, 'revoked');
+    await service.findAuditEntry('partner_service_principal_key.revoke', id);
+    await service.findBroadcast(second.keyId, 'revoked');
 
     const { rows: tables } = await service.admin.query<{ name: string }>(
       `SELECT quote_ident(table_name) AS name FROM information_schema.tables
@@ -83,8 +83,13 @@ describe('what the doors learn of a partner key', () => {
     for (const { name } of tables) {
       stored.push(JSON.stringify((await service.admin.query(`SELECT t::text FROM ${name} t`)).rows));
     }
-    const answers = [await owner.get(`${PATH}/${id}`), await owner.get(`${PATH}?limit=100`)].map(({ text }) => text);
-    const everything = [...stored, ...answers, JSON.stringify(service.heard), JSON.stringify(service.announced)].join();
+    const responses = [await owner.get(`${PATH}/${id}`), await owner.get(`${PATH}?limit=100`)].map(({ text }) => text);
+    const everything = [
+      ...stored,
+      ...responses,
+      JSON.stringify(service.received),
+      JSON.stringify(service.broadcasts),
+    ].join();
     expect(everything).toContain(second.keyPrefix);
     for (const { key } of [first, second]) {
       expect(everything).not.toContain(key);

@@ -5,11 +5,13 @@ import { PARTNER_SCOPES } from '@rmm/permissions';
 import { TenantDatabase } from '@rmm/persistence';
 import { mintPartnerKey } from '@rmm/secrets';
 import { Clock } from '@rmm/service-kit';
-import { assertMayGrant } from '../scope-checks.js';
+import { assertCanGrant } from '../scopes/scope-grant.policy.js';
 import type { CreatePartnerKeyDto } from './dto/create-partner-key.dto.js';
 import type { CreatedPartnerKeyDto, RevokedPartnerKeyDto } from './dto/partner-principal.dto.js';
 import type { RotatePartnerKeyDto } from './dto/rotate-partner-key.dto.js';
-import { partnerKeysChanged } from './partner-keys-changed.js';
+import type { PartnerKey } from './partner-key.entity.js';
+import { PartnerKeysRepository } from './partner-keys.repository.js';
+import type { PartnerPrincipal } from './partner-principal.entity.js';
 import {
   InvalidExpiry,
   PartnerKeyExpired,
@@ -17,19 +19,18 @@ import {
   PrincipalDisabled,
   PrincipalExpired,
 } from './partner-principal.errors.js';
-import type { PartnerPrincipalKey } from './partner-principal-key.entity.js';
-import type { PartnerPrincipal } from './partner-principal.entity.js';
+import { partnerKeysChanged, partnerPrincipalResource } from './partner-principal.mapper.js';
 import { PartnerPrincipalsRepository } from './partner-principals.repository.js';
-import { principalResource } from './principal-resource.js';
 
 const DEFAULT_RATE_LIMIT = 600; // requests per hour
-const PARTNER_KEY_PREFIX_LENGTH = 18; // CONTRACT.md 4.4.5
+const PARTNER_KEY_PREFIX_LENGTH = 18;
 
-/** The keys of partner principals: shown once, stored as hashes. */
+/** Issues, rotates and revokes the keys of partner principals. A key is shown once and stored as a hash. */
 @Injectable()
 export class PartnerKeysService {
   constructor(
-    private readonly repository: PartnerPrincipalsRepository,
+    private readonly principals: PartnerPrincipalsRepository,
+    private readonly keys: PartnerKeysRepository,
     private readonly tenants: TenantDatabase,
     private readonly audit: AuditTrail,
     private readonly outbox: Outbox,
@@ -39,14 +40,14 @@ export class PartnerKeysService {
   /** @throws InvalidExpiry, NotFoundError, PrincipalDisabled, PrincipalExpired, PermissionNotDelegable */
   issue(caller: UserCaller, principalId: string, dto: CreatePartnerKeyDto): Promise<CreatedPartnerKeyDto> {
     const { name, rateLimit = DEFAULT_RATE_LIMIT, expiresAt = null } = dto;
-    this.assertAhead(expiresAt);
+    this.assertInFuture(expiresAt);
     const minted = mint();
     return this.tenants.transaction(caller, async (tx) => {
-      const principal = await this.repository.lock(tx, principalId);
+      const principal = await this.principals.lock(tx, principalId);
       this.assertUsable(principal);
-      assertMayGrant(caller, principal.scopes, PARTNER_SCOPES);
-      const { id: keyId } = await this.repository.insertKey(tx, {
-        ...ownedBy(principal, caller),
+      assertCanGrant(caller, principal.scopes, PARTNER_SCOPES);
+      const { id: keyId } = await this.keys.create(tx, {
+        ...ownerOf(principal, caller),
         ...minted.stored,
         name,
         expiresAt,
@@ -54,18 +55,24 @@ export class PartnerKeysService {
       });
       const { keyPrefix, keyHash } = minted.stored;
       const details = { keyId, keyPrefix };
-      await this.audit.record(tx, caller, 'partner_service_principal_key.issue', principalResource(principal), details);
+      await this.audit.record(
+        tx,
+        caller,
+        'partner_service_principal_key.issue',
+        partnerPrincipalResource(principal),
+        details,
+      );
       await this.outbox.publish(
         tx,
-        partnerKeysChanged([{ ...ownedBy(principal, caller), id: keyId, keyHash }], 'created'),
+        partnerKeysChanged([{ ...ownerOf(principal, caller), id: keyId, keyHash }], 'created'),
       );
       return { keyId, key: minted.key, keyPrefix };
     });
   }
 
   /**
-   * A new key in place of one that works no longer from then on. Rotating mints a key with every scope of the
-   * principal, so the ceiling is that of issuing.
+   * Revokes a key and issues a new one. The new key has every scope of the principal, so the caller needs the same
+   * permissions as for issuing one.
    * @throws InvalidExpiry, NotFoundError, PrincipalDisabled, PrincipalExpired, PartnerKeyRevoked, PartnerKeyExpired,
    *   PermissionNotDelegable
    */
@@ -75,17 +82,17 @@ export class PartnerKeysService {
     keyId: string,
     dto: RotatePartnerKeyDto,
   ): Promise<CreatedPartnerKeyDto> {
-    this.assertAhead(dto.expiresAt);
+    this.assertInFuture(dto.expiresAt);
     const minted = mint();
     return this.tenants.transaction(caller, async (tx) => {
-      const principal = await this.repository.lock(tx, principalId);
-      const old = await this.repository.lockKey(tx, principalId, keyId);
+      const principal = await this.principals.lock(tx, principalId);
+      const old = await this.keys.lock(tx, principalId, keyId);
       this.assertUsable(principal);
-      this.assertInForce(old);
-      assertMayGrant(caller, principal.scopes, PARTNER_SCOPES);
-      await this.repository.revokeKey(tx, old.id);
-      const { id } = await this.repository.insertKey(tx, {
-        ...ownedBy(principal, caller),
+      this.assertRotatable(old);
+      assertCanGrant(caller, principal.scopes, PARTNER_SCOPES);
+      await this.keys.revoke(tx, old.id);
+      const { id } = await this.keys.create(tx, {
+        ...ownerOf(principal, caller),
         ...minted.stored,
         name: dto.name ?? old.name,
         expiresAt: dto.expiresAt === undefined ? old.expiresAt : dto.expiresAt,
@@ -98,30 +105,30 @@ export class PartnerKeysService {
         tx,
         caller,
         'partner_service_principal_key.rotate',
-        principalResource(principal),
+        partnerPrincipalResource(principal),
         details,
       );
       await this.outbox.publish(tx, [
         ...partnerKeysChanged([old], 'rotated'),
-        ...partnerKeysChanged([{ ...ownedBy(principal, caller), id, keyHash }], 'created'),
+        ...partnerKeysChanged([{ ...ownerOf(principal, caller), id, keyHash }], 'created'),
       ]);
       return { keyId: id, key: minted.key, keyPrefix };
     });
   }
 
-  /** Ends a key for good; again is no error. @throws NotFoundError */
+  /** Revokes a key permanently; revoking it again succeeds. @throws NotFoundError */
   revoke(caller: UserCaller, principalId: string, keyId: string): Promise<RevokedPartnerKeyDto> {
     return this.tenants.transaction(caller, async (tx) => {
-      const principal = await this.repository.lock(tx, principalId);
-      const row = await this.repository.lockKey(tx, principalId, keyId);
+      const principal = await this.principals.lock(tx, principalId);
+      const row = await this.keys.lock(tx, principalId, keyId);
       if (row.status === 'revoked') return { success: true, alreadyRevoked: true };
-      await this.repository.revokeKey(tx, keyId);
+      await this.keys.revoke(tx, keyId);
       const details = { keyId, keyPrefix: row.keyPrefix };
       await this.audit.record(
         tx,
         caller,
         'partner_service_principal_key.revoke',
-        principalResource(principal),
+        partnerPrincipalResource(principal),
         details,
       );
       await this.outbox.publish(tx, partnerKeysChanged([row], 'revoked'));
@@ -129,7 +136,7 @@ export class PartnerKeysService {
     });
   }
 
-  private assertAhead(expiresAt: Date | null | undefined): void {
+  private assertInFuture(expiresAt: Date | null | undefined): void {
     if (expiresAt && expiresAt <= this.clock.now()) throw new InvalidExpiry();
   }
 
@@ -138,19 +145,17 @@ export class PartnerKeysService {
     if (principal.expiresAt && principal.expiresAt <= this.clock.now()) throw new PrincipalExpired();
   }
 
-  private assertInForce(key: PartnerPrincipalKey): void {
+  private assertRotatable(key: PartnerKey): void {
     if (key.status === 'revoked') throw new PartnerKeyRevoked();
     if (key.expiresAt && key.expiresAt <= this.clock.now()) throw new PartnerKeyExpired();
   }
 }
 
-const ownedBy = ({ id, partnerId }: PartnerPrincipal, { userId }: UserCaller) => ({
-  principalId: id,
-  partnerId,
-  createdBy: userId,
-});
+function ownerOf({ id, partnerId }: PartnerPrincipal, { userId }: UserCaller) {
+  return { principalId: id, partnerId, createdBy: userId };
+}
 
-/** A fresh key, and apart from it all that is kept of it. */
+/** Creates a key and the part of it that is stored. */
 function mint() {
   const { key, keyHash } = mintPartnerKey();
   return { key, stored: { keyHash, keyPrefix: key.slice(0, PARTNER_KEY_PREFIX_LENGTH) } };

@@ -1,4 +1,16 @@
-import { BadRequestError, ConflictError } from '@rmm/service-kit';
+import { BadRequestError, ConflictError, NotFoundError } from '@rmm/service-kit';
+
+export class PartnerPrincipalNotFound extends NotFoundError {
+  constructor() {
+    super('Partner service principal');
+  }
+}
+
+export class PartnerKeyNotFound extends NotFoundError {
+  constructor() {
+    super('Partner service principal key');
+  }
+}
 
 export class PrincipalNameTaken extends ConflictError {
   override code = 'conflict';
@@ -15,7 +27,7 @@ export class PrincipalExpired extends ConflictError {
   override error = 'The principal has expired';
 }
 
-/** Rotation of a key past its own end, with a new one or without: what may be lost is not brought back. */
+/** An expired key cannot be rotated, not even with a new expiry. */
 export class PartnerKeyExpired extends ConflictError {
   override code = 'expired';
   override error = 'The key has expired';

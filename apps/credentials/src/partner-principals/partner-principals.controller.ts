@@ -26,7 +26,7 @@ import { PartnerPrincipalsService } from './partner-principals.service.js';
 const PrincipalId = () => UuidParam('id', 'Partner service principal');
 const KeyId = () => UuidParam('keyId', 'Partner service principal key');
 
-/** @see CONTRACT.md 4.4.5 */
+/** @see docs/reference/partner-interface.md */
 @ApiTags('Partner service principals')
 @Controller('partner-service-principals')
 @AllowScopes('partner', 'system')
@@ -38,7 +38,7 @@ export class PartnerPrincipalsController {
 
   @Get()
   @RequirePermission('organizations:read')
-  @ApiOperation({ summary: 'Partner principals with their keys, newest first' })
+  @ApiOperation({ summary: 'List partner principals with their keys, newest first' })
   @ApiOkResponse({ type: pagedOf(PartnerPrincipalDto) })
   list(@CurrentCaller() caller: UserCaller, @Query() query: PartnerQueryDto): Promise<Paged<PartnerPrincipalDto>> {
     return this.principals.list(caller, query.partnerId, query);
@@ -48,7 +48,7 @@ export class PartnerPrincipalsController {
   @RequirePermission('organizations:write')
   @RequireMfa()
   @FullPartnerAccess()
-  @ApiOperation({ summary: 'Make a partner principal; it reads only unless write scopes are named' })
+  @ApiOperation({ summary: 'Create a partner principal, read-only unless write scopes are given' })
   @ApiCreatedResponse({ type: PartnerPrincipalDataDto })
   async create(
     @CurrentCaller() caller: UserCaller,
@@ -60,7 +60,7 @@ export class PartnerPrincipalsController {
 
   @Get(':id')
   @RequirePermission('organizations:read')
-  @ApiOperation({ summary: 'One partner principal with its keys' })
+  @ApiOperation({ summary: 'Get a partner principal with its keys' })
   @ApiOkResponse({ type: PartnerPrincipalDataDto })
   async get(@CurrentCaller() caller: UserCaller, @PrincipalId() id: string): Promise<PartnerPrincipalDataDto> {
     return { data: await this.principals.get(caller, id) };
@@ -70,7 +70,7 @@ export class PartnerPrincipalsController {
   @RequirePermission('organizations:write')
   @RequireMfa()
   @FullPartnerAccess()
-  @ApiOperation({ summary: 'Change, disable or enable a partner principal; in force for its keys at once' })
+  @ApiOperation({ summary: 'Update, disable or enable a partner principal' })
   @ApiOkResponse({ type: PartnerPrincipalDataDto })
   async update(
     @CurrentCaller() caller: UserCaller,
@@ -85,7 +85,7 @@ export class PartnerPrincipalsController {
   @RequireMfa()
   @FullPartnerAccess()
   @Header('Cache-Control', 'no-store')
-  @ApiOperation({ summary: 'Issue a key, which this answer alone shows' })
+  @ApiOperation({ summary: 'Issue a partner key; only this response contains the key' })
   @ApiCreatedResponse({ type: CreatedPartnerKeyDto })
   issueKey(
     @CurrentCaller() caller: UserCaller,
@@ -101,7 +101,7 @@ export class PartnerPrincipalsController {
   @RequireMfa()
   @FullPartnerAccess()
   @Header('Cache-Control', 'no-store')
-  @ApiOperation({ summary: 'Replace a key by a new one; the old one is revoked at once' })
+  @ApiOperation({ summary: 'Rotate a partner key; only this response contains the new key' })
   @ApiBody({ type: RotatePartnerKeyDto, required: false })
   @ApiOkResponse({ type: CreatedPartnerKeyDto })
   rotateKey(
@@ -118,7 +118,7 @@ export class PartnerPrincipalsController {
   @RequirePermission('organizations:write')
   @RequireMfa()
   @FullPartnerAccess()
-  @ApiOperation({ summary: 'Revoke a key for good; doing it again is no error' })
+  @ApiOperation({ summary: 'Revoke a partner key permanently' })
   @ApiOkResponse({ type: RevokedPartnerKeyDto })
   revokeKey(
     @CurrentCaller() caller: UserCaller,

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { PartnerKeysRepository } from './partner-keys.repository.js';
 import { PartnerKeysService } from './partner-keys.service.js';
 import { PartnerPrincipalsController } from './partner-principals.controller.js';
 import { PartnerPrincipalsRepository } from './partner-principals.repository.js';
@@ -6,6 +7,6 @@ import { PartnerPrincipalsService } from './partner-principals.service.js';
 
 @Module({
   controllers: [PartnerPrincipalsController],
-  providers: [PartnerPrincipalsService, PartnerKeysService, PartnerPrincipalsRepository],
+  providers: [PartnerPrincipalsService, PartnerKeysService, PartnerPrincipalsRepository, PartnerKeysRepository],
 })
 export class PartnerPrincipalsModule {}

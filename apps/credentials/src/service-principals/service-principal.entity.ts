@@ -1,6 +1,7 @@
-import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { Column, CreateDateColumn, Entity, PrimaryColumn, UpdateDateColumn } from 'typeorm';
 
-export type ServicePrincipalStatus = 'active' | 'disabled';
+export const SERVICE_PRINCIPAL_STATUSES = ['active', 'disabled'] as const;
+export type ServicePrincipalStatus = (typeof SERVICE_PRINCIPAL_STATUSES)[number];
 
 @Entity({ name: 'service_principal' })
 export class ServicePrincipal {
@@ -12,6 +13,6 @@ export class ServicePrincipal {
   @Column('text') status!: ServicePrincipalStatus;
   @Column('uuid', { name: 'created_by', nullable: true }) createdBy!: string | null;
   @Column('uuid', { name: 'last_updated_by', nullable: true }) lastUpdatedBy!: string | null;
-  @Column('timestamptz', { name: 'created_at' }) createdAt!: Date;
-  @Column('timestamptz', { name: 'updated_at' }) updatedAt!: Date;
+  @CreateDateColumn({ type: 'timestamptz', name: 'created_at' }) createdAt!: Date;
+  @UpdateDateColumn({ type: 'timestamptz', name: 'updated_at' }) updatedAt!: Date;
 }

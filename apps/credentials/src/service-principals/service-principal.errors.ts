@@ -1,4 +1,10 @@
-import { BadRequestError, ConflictError } from '@rmm/service-kit';
+import { BadRequestError, ConflictError, NotFoundError } from '@rmm/service-kit';
+
+export class ServicePrincipalNotFound extends NotFoundError {
+  constructor() {
+    super('Service principal');
+  }
+}
 
 export class ServicePrincipalDisabled extends ConflictError {
   override code = 'service_principal_disabled';

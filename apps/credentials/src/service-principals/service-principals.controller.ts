@@ -7,23 +7,19 @@ import { CreateServicePrincipalDto } from './dto/create-service-principal.dto.js
 import { ListServicePrincipalsDto } from './dto/list-service-principals.dto.js';
 import { MigrateKeyDto } from './dto/migrate-key.dto.js';
 import { CreatedServicePrincipalDto, PrincipalKeyDto, ServicePrincipalDto } from './dto/service-principal.dto.js';
-import { KeyMigrationService } from './key-migration.service.js';
 import { ServicePrincipalsService } from './service-principals.service.js';
 
 const PrincipalId = () => UuidParam('id', 'Service principal');
 
-/** @see SPEC.md 4.3, CONTRACT.md 4.3 */
+/** @see docs/reference/keys.md */
 @ApiTags('Service principals')
 @Controller('service-principals')
 export class ServicePrincipalsController {
-  constructor(
-    private readonly principals: ServicePrincipalsService,
-    private readonly migration: KeyMigrationService,
-  ) {}
+  constructor(private readonly principals: ServicePrincipalsService) {}
 
   @Get()
   @RequirePermission('organizations:read')
-  @ApiOperation({ summary: 'Service principals, newest first' })
+  @ApiOperation({ summary: 'List service principals, newest first' })
   @ApiOkResponse({ type: pagedOf(ServicePrincipalDto) })
   list(
     @CurrentCaller() caller: UserCaller,
@@ -36,7 +32,7 @@ export class ServicePrincipalsController {
   @RequirePermission('organizations:write')
   @RequireMfa()
   @Header('Cache-Control', 'no-store')
-  @ApiOperation({ summary: 'Make a service principal and its key; the answer shows the key this once' })
+  @ApiOperation({ summary: 'Create a service principal and its key; only this response contains the key' })
   @ApiCreatedResponse({ type: CreatedServicePrincipalDto })
   create(
     @CurrentCaller() caller: UserCaller,
@@ -47,7 +43,7 @@ export class ServicePrincipalsController {
 
   @Get(':id')
   @RequirePermission('organizations:read')
-  @ApiOperation({ summary: 'One service principal' })
+  @ApiOperation({ summary: 'Get a service principal' })
   @ApiOkResponse({ type: ServicePrincipalDto })
   get(@CurrentCaller() caller: UserCaller, @PrincipalId() id: string): Promise<ServicePrincipalDto> {
     return this.principals.get(caller, id);
@@ -58,7 +54,7 @@ export class ServicePrincipalsController {
   @RequirePermission('organizations:write')
   @RequireMfa()
   @Header('Cache-Control', 'no-store')
-  @ApiOperation({ summary: 'Give a principal a new key in the place of the old one' })
+  @ApiOperation({ summary: 'Rotate the key of a service principal; only this response contains the new key' })
   @ApiOkResponse({ type: PrincipalKeyDto })
   rotate(@CurrentCaller() caller: UserCaller, @PrincipalId() id: string): Promise<PrincipalKeyDto> {
     return this.principals.rotate(caller, id);
@@ -68,7 +64,7 @@ export class ServicePrincipalsController {
   @HttpCode(200)
   @RequirePermission('organizations:write')
   @RequireMfa()
-  @ApiOperation({ summary: 'Disable a principal and revoke its keys, for good' })
+  @ApiOperation({ summary: 'Disable a service principal permanently and revoke its keys' })
   @ApiOkResponse({ type: ServicePrincipalDto })
   disable(@CurrentCaller() caller: UserCaller, @PrincipalId() id: string): Promise<ServicePrincipalDto> {
     return this.principals.disable(caller, id);
@@ -78,13 +74,13 @@ export class ServicePrincipalsController {
   @HttpCode(200)
   @RequirePermission('organizations:write')
   @RequireMfa()
-  @ApiOperation({ summary: 'Hand an API key over to a principal' })
+  @ApiOperation({ summary: 'Make a service principal the owner of an API key' })
   @ApiOkResponse({ type: ApiKeyDto })
   migrateKey(
     @CurrentCaller() caller: UserCaller,
     @PrincipalId() id: string,
     @Body() dto: MigrateKeyDto,
   ): Promise<ApiKeyDto> {
-    return this.migration.migrate(caller, id, dto.keyId);
+    return this.principals.migrateKey(caller, id, dto.keyId);
   }
 }

@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
 import { ApiKeysModule } from '../api-keys/api-keys.module.js';
-import { KeyMigrationService } from './key-migration.service.js';
 import { ServicePrincipalsController } from './service-principals.controller.js';
 import { ServicePrincipalsRepository } from './service-principals.repository.js';
 import { ServicePrincipalsService } from './service-principals.service.js';
@@ -8,6 +7,6 @@ import { ServicePrincipalsService } from './service-principals.service.js';
 @Module({
   imports: [ApiKeysModule],
   controllers: [ServicePrincipalsController],
-  providers: [ServicePrincipalsService, KeyMigrationService, ServicePrincipalsRepository],
+  providers: [ServicePrincipalsService, ServicePrincipalsRepository],
 })
 export class ServicePrincipalsModule {}

@@ -1,72 +1,44 @@
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
-import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
-import { NotFoundError } from '@rmm/service-kit';
-import { newestPage } from '../newest-page.js';
+import { TenantDatabase, TenantRepository, type PageRows, type TenantTransaction } from '@rmm/persistence';
 import type { ListServicePrincipalsDto } from './dto/list-service-principals.dto.js';
-import type { ServicePrincipal, ServicePrincipalStatus } from './service-principal.entity.js';
+import { ServicePrincipal, type ServicePrincipalStatus } from './service-principal.entity.js';
+import { ServicePrincipalNotFound } from './service-principal.errors.js';
 
-const COLUMNS = `id, partner_id AS "partnerId", org_id AS "orgId", name, scopes, status, created_by AS "createdBy",
-  last_updated_by AS "lastUpdatedBy", created_at AS "createdAt", updated_at AS "updatedAt"`;
-const LISTED = {
-  table: 'service_principal',
-  columns: COLUMNS,
-  filter: '($1::uuid IS NULL OR org_id = $1) AND ($2::text IS NULL OR status = $2)',
-};
+export type NewServicePrincipal = Pick<ServicePrincipal, 'partnerId' | 'orgId' | 'name' | 'scopes' | 'createdBy'>;
 
 @Injectable()
-export class ServicePrincipalsRepository {
-  constructor(private readonly tenants: TenantDatabase) {}
-
-  /** A page, newest first, and how many there are in all. */
-  list(caller: UserCaller, query: ListServicePrincipalsDto): Promise<{ rows: ServicePrincipal[]; total: number }> {
-    return newestPage(this.tenants, caller, LISTED, [query.orgId ?? null, query.status ?? null], query);
+export class ServicePrincipalsRepository extends TenantRepository<ServicePrincipal> {
+  constructor(tenants: TenantDatabase) {
+    super(tenants, ServicePrincipal, () => new ServicePrincipalNotFound(), { ownership: 'organization' });
   }
 
-  /** @throws NotFoundError */
-  async get(caller: UserCaller, id: string): Promise<ServicePrincipal> {
-    const sql = `SELECT ${COLUMNS} FROM service_principal WHERE id = $1`;
-    const [row] = await this.tenants.read<ServicePrincipal>(caller, sql, [id]);
-    return found(row);
+  /** Lists a page, newest first. */
+  list(caller: UserCaller, { orgId, status, ...page }: ListServicePrincipalsDto): Promise<PageRows<ServicePrincipal>> {
+    return this.listPage(caller, { where: { orgId, status }, page });
   }
 
-  async insert(
-    tx: TenantTransaction,
-    row: Pick<ServicePrincipal, 'partnerId' | 'orgId' | 'name' | 'scopes' | 'createdBy'>,
-  ): Promise<ServicePrincipal> {
-    const [inserted] = await tx.query<ServicePrincipal>(
-      `INSERT INTO service_principal (partner_id, org_id, name, scopes, created_by, last_updated_by)
-       VALUES ($1, $2, $3, $4, $5, $5) RETURNING ${COLUMNS}`,
-      [row.partnerId, row.orgId, row.name, row.scopes, row.createdBy],
-    );
-    return found(inserted);
+  /** @throws ServicePrincipalNotFound */
+  get(caller: UserCaller, id: string): Promise<ServicePrincipal> {
+    return this.getOne(caller, { where: { id } });
   }
 
-  /** Holds the principal still until the transaction ends: its changes come one after another. @throws NotFoundError */
-  async lock(tx: TenantTransaction, id: string): Promise<ServicePrincipal> {
-    const sql = `SELECT ${COLUMNS} FROM service_principal WHERE id = $1 FOR UPDATE`;
-    const [row] = await tx.query<ServicePrincipal>(sql, [id]);
-    return found(row);
+  create(tx: TenantTransaction, principal: NewServicePrincipal): Promise<ServicePrincipal> {
+    return this.insert(tx, { ...principal, lastUpdatedBy: principal.createdBy });
   }
 
-  /** Notes who changed it last, and its state. */
-  async touch(
+  /** Locks the principal until the transaction ends, so that its changes are serialized. @throws ServicePrincipalNotFound */
+  lock(tx: TenantTransaction, id: string): Promise<ServicePrincipal> {
+    return this.getOne(tx, { where: { id }, lock: 'FOR UPDATE' });
+  }
+
+  /** Stores who changed the principal last, and its status. */
+  setStatus(
     tx: TenantTransaction,
     id: string,
-    userId: string,
+    lastUpdatedBy: string,
     status: ServicePrincipalStatus,
   ): Promise<ServicePrincipal> {
-    const [row] = await tx.query<ServicePrincipal>(
-      `UPDATE service_principal SET status = $3, last_updated_by = $2, updated_at = now()
-       WHERE id = $1 RETURNING ${COLUMNS}`,
-      [id, userId, status],
-    );
-    return found(row);
+    return this.updateOne(tx, { id }, { status, lastUpdatedBy });
   }
-}
-
-/** @throws NotFoundError */
-function found(row: ServicePrincipal | undefined): ServicePrincipal {
-  if (!row) throw new NotFoundError('Service principal');
-  return row;
 }

@@ -1,38 +1,37 @@
 import { Injectable } from '@nestjs/common';
 import { isSiteRestricted, OrganizationDirectory, type UserCaller } from '@rmm/access';
-import { AuditTrail } from '@rmm/messaging';
+import type { CredentialChanged } from '@rmm/contracts';
+import { AuditTrail, Outbox } from '@rmm/messaging';
 import { API_KEY_SCOPES } from '@rmm/permissions';
 import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { mintApiKey } from '@rmm/secrets';
 import { Clock, toPage, ValidationError, type Paged } from '@rmm/service-kit';
-import { ApiKeyChanges, type HashedApiKey } from '../api-keys/api-key-changes.js';
 import type { ApiKey } from '../api-keys/api-key.entity.js';
+import { KeyOwnedByServicePrincipal } from '../api-keys/api-key.errors.js';
+import { apiKeysChanged, toApiKeyDto } from '../api-keys/api-key.mapper.js';
 import { ApiKeysRepository } from '../api-keys/api-keys.repository.js';
-import { DEFAULT_RATE_LIMIT } from '../api-keys/api-keys.service.js';
-import { assertKnownScopes, assertMayGrant, SiteRestricted } from '../scope-checks.js';
+import { assertActive, DEFAULT_RATE_LIMIT } from '../api-keys/api-keys.service.js';
+import type { ApiKeyDto } from '../api-keys/dto/api-key.dto.js';
+import { assertCanGrant, assertKnownScopes } from '../scopes/scope-grant.policy.js';
+import { SiteRestricted } from '../scopes/scope.errors.js';
 import type { CreateServicePrincipalDto } from './dto/create-service-principal.dto.js';
 import type { ListServicePrincipalsDto } from './dto/list-service-principals.dto.js';
-import {
-  toPrincipalKeyDto,
-  toServicePrincipalDto,
-  type CreatedServicePrincipalDto,
-  type PrincipalKeyDto,
-  type ServicePrincipalDto,
-} from './dto/service-principal.dto.js';
+import type { CreatedServicePrincipalDto, PrincipalKeyDto, ServicePrincipalDto } from './dto/service-principal.dto.js';
 import type { ServicePrincipal } from './service-principal.entity.js';
-import { ServicePrincipalDisabled } from './service-principal.errors.js';
+import { KeyNotInOrganization, ServicePrincipalDisabled } from './service-principal.errors.js';
+import { servicePrincipalResource, toPrincipalKeyDto, toServicePrincipalDto } from './service-principal.mapper.js';
 import { ServicePrincipalsRepository } from './service-principals.repository.js';
 
-/** Identities of an organization that are no people, each with at most one active API key. @see SPEC.md 3.2 */
+/** Machine identities of an organization, each with at most one active API key. @see docs/reference/keys.md */
 @Injectable()
 export class ServicePrincipalsService {
   constructor(
     private readonly repository: ServicePrincipalsRepository,
     private readonly keys: ApiKeysRepository,
-    private readonly changes: ApiKeyChanges,
     private readonly tenants: TenantDatabase,
     private readonly directory: OrganizationDirectory,
     private readonly audit: AuditTrail,
+    private readonly outbox: Outbox,
     private readonly clock: Clock,
   ) {}
 
@@ -48,74 +47,106 @@ export class ServicePrincipalsService {
 
   /** @throws SiteRestricted, PermissionNotDelegable 403; WildcardScopeUnsupported, UnsupportedScope 400 */
   async create(caller: UserCaller, dto: CreateServicePrincipalDto): Promise<CreatedServicePrincipalDto> {
-    assertUnrestricted(caller);
+    assertNotSiteRestricted(caller);
     const orgId = dto.orgId ?? caller.orgId;
     if (!orgId) throw ValidationError.of('orgId', 'is required');
     const { name, scopes } = dto;
     assertKnownScopes(scopes, API_KEY_SCOPES);
-    assertMayGrant(caller, scopes, API_KEY_SCOPES);
+    assertCanGrant(caller, scopes, API_KEY_SCOPES);
     const { partnerId } = await this.directory.assertOrganizationAccess(caller, orgId);
     return this.tenants.transaction(caller, async (tx) => {
-      const principal = await this.repository.insert(tx, { partnerId, orgId, name, scopes, createdBy: caller.userId });
-      const minted = await this.mint(tx, caller, principal, null);
-      const details = { scopes, keyPrefix: minted.keyPrefix };
-      await this.audit.record(tx, caller, 'service_principal.create', resource(principal), details);
-      return { ...toServicePrincipalDto(principal), ...minted };
+      const principal = await this.repository.create(tx, { partnerId, orgId, name, scopes, createdBy: caller.userId });
+      const created = await this.createKey(tx, caller, principal, null);
+      const details = { scopes, keyPrefix: created.keyPrefix };
+      await this.audit.record(tx, caller, 'service_principal.create', servicePrincipalResource(principal), details);
+      return { ...toServicePrincipalDto(principal), ...created };
     });
   }
 
-  /** @throws SiteRestricted, PermissionNotDelegable 403; ServicePrincipalDisabled 409 */
+  /** Revokes the key of the principal and creates a new one. @throws SiteRestricted, PermissionNotDelegable 403; ServicePrincipalDisabled 409 */
   rotate(caller: UserCaller, id: string): Promise<PrincipalKeyDto> {
-    assertUnrestricted(caller);
+    assertNotSiteRestricted(caller);
     return this.tenants.transaction(caller, async (tx) => {
       const principal = await this.lockActive(tx, id);
-      assertMayGrant(caller, principal.scopes, API_KEY_SCOPES);
-      const predecessor = await this.keys.newestOf(tx, id);
-      const old = await this.revokeKeys(tx, id, 'rotated');
-      const minted = await this.mint(tx, caller, principal, predecessor);
-      await this.repository.touch(tx, id, caller.userId, 'active');
-      const details = { keyPrefix: minted.keyPrefix, revoked: old.map(({ keyPrefix }) => keyPrefix) };
-      await this.audit.record(tx, caller, 'service_principal.rotate_key', resource(principal), details);
-      return minted;
+      assertCanGrant(caller, principal.scopes, API_KEY_SCOPES);
+      const predecessor = await this.keys.findNewestOfPrincipal(tx, id);
+      const revoked = await this.revokeKeys(tx, id, 'rotated');
+      const created = await this.createKey(tx, caller, principal, predecessor);
+      await this.repository.setStatus(tx, id, caller.userId, 'active');
+      const details = { keyPrefix: created.keyPrefix, revoked: revoked.map(({ keyPrefix }) => keyPrefix) };
+      await this.audit.record(tx, caller, 'service_principal.rotate_key', servicePrincipalResource(principal), details);
+      return created;
     });
   }
 
-  /** Ends the principal and its keys; a second time changes nothing. @throws SiteRestricted 403 */
+  /** Disables the principal and revokes its keys; a second call changes nothing. @throws SiteRestricted 403 */
   disable(caller: UserCaller, id: string): Promise<ServicePrincipalDto> {
-    assertUnrestricted(caller);
+    assertNotSiteRestricted(caller);
     return this.tenants.transaction(caller, async (tx) => {
       const principal = await this.repository.lock(tx, id);
-      const ended = await this.revokeKeys(tx, id, 'principal_disabled');
-      if (principal.status === 'disabled' && ended.length === 0) return toServicePrincipalDto(principal);
-      const disabled = await this.repository.touch(tx, id, caller.userId, 'disabled');
-      const details = { revoked: ended.map(({ keyPrefix }) => keyPrefix) };
-      await this.audit.record(tx, caller, 'service_principal.disable', resource(disabled), details);
+      const revoked = await this.revokeKeys(tx, id, 'principal_disabled');
+      if (principal.status === 'disabled' && revoked.length === 0) return toServicePrincipalDto(principal);
+      const disabled = await this.repository.setStatus(tx, id, caller.userId, 'disabled');
+      const details = { revoked: revoked.map(({ keyPrefix }) => keyPrefix) };
+      await this.audit.record(tx, caller, 'service_principal.disable', servicePrincipalResource(disabled), details);
       return toServicePrincipalDto(disabled);
     });
   }
 
-  /** @throws NotFoundError, ServicePrincipalDisabled */
-  async lockActive(tx: TenantTransaction, id: string): Promise<ServicePrincipal> {
+  /**
+   * Makes the principal the owner of an API key that a user created; the key itself stays the same. Its scopes become
+   * those that key and principal share; the other active key of the principal is revoked.
+   * @throws SiteRestricted, PermissionNotDelegable 403; NotFoundError 404; ServicePrincipalDisabled,
+   *   KeyOwnedByServicePrincipal 409; KeyNotInOrganization, ApiKeyNotActive 400
+   */
+  migrateKey(caller: UserCaller, id: string, keyId: string): Promise<ApiKeyDto> {
+    assertNotSiteRestricted(caller);
+    return this.tenants.transaction(caller, async (tx) => {
+      const principal = await this.lockActive(tx, id);
+      const key = await this.keys.lock(tx, keyId);
+      if (key.orgId !== principal.orgId) throw new KeyNotInOrganization();
+      if (key.principalId !== null) throw new KeyOwnedByServicePrincipal();
+      assertActive(key, this.clock.now());
+      const scopes = key.scopes.filter((scope) => principal.scopes.includes(scope));
+      assertCanGrant(caller, scopes, API_KEY_SCOPES);
+      const revoked = await this.revokeKeys(tx, id, 'revoked');
+      const migrated = await this.keys.assignToPrincipal(tx, keyId, id, scopes);
+      await this.repository.setStatus(tx, id, caller.userId, 'active');
+      await this.outbox.publish(tx, apiKeysChanged([key], 'updated'));
+      const { keyPrefix } = key;
+      const details = { keyId, keyPrefix, scopes, revoked: revoked.map((each) => each.keyPrefix) };
+      await this.audit.record(
+        tx,
+        caller,
+        'service_principal.migrate_key',
+        servicePrincipalResource(principal),
+        details,
+      );
+      return toApiKeyDto(migrated, this.clock.now());
+    });
+  }
+
+  /** @throws ServicePrincipalNotFound, ServicePrincipalDisabled */
+  private async lockActive(tx: TenantTransaction, id: string): Promise<ServicePrincipal> {
     const principal = await this.repository.lock(tx, id);
     if (principal.status === 'disabled') throw new ServicePrincipalDisabled();
     return principal;
   }
 
-  /** @returns the keys that were active until now */
-  async revokeKeys(
-    tx: TenantTransaction,
-    id: string,
-    reason: 'rotated' | 'revoked' | 'principal_disabled',
-  ): Promise<HashedApiKey[]> {
-    const active = await this.keys.lockActiveOf(tx, id);
-    const ids = active.map((key) => key.id);
-    if (ids.length > 0) await this.keys.revoke(tx, ids);
-    await this.changes.announce(tx, active, reason);
+  /** @returns the keys that were active */
+  private async revokeKeys(tx: TenantTransaction, id: string, reason: CredentialChanged['reason']): Promise<ApiKey[]> {
+    const active = await this.keys.lockActiveOfPrincipal(tx, id);
+    if (active.length === 0) return [];
+    await this.keys.revoke(
+      tx,
+      active.map((key) => key.id),
+    );
+    await this.outbox.publish(tx, apiKeysChanged(active, reason));
     return active;
   }
 
-  /** @param predecessor  whose limits are carried over, and whose expiry unless it has passed */
-  private async mint(
+  /** Creates a key with the limits of its predecessor, and with its expiry unless that has passed. */
+  private async createKey(
     tx: TenantTransaction,
     caller: UserCaller,
     { id, orgId, partnerId, name, scopes }: ServicePrincipal,
@@ -125,23 +156,15 @@ export class ServicePrincipalsService {
     const end = predecessor?.expiresAt ?? null;
     const expiresAt = end && end > this.clock.now() ? end : null;
     const { key, keyPrefix, keyHash } = mintApiKey();
-    const owned = { principalId: id, orgId, partnerId, name, scopes, createdBy: caller.userId };
-    const carried = { rateLimit, expiresAt, sourceCidrs, expiryReminders };
-    const row = await this.keys.insert(tx, { ...owned, ...carried, keyPrefix, keyHash });
-    await this.changes.announce(tx, [row], 'created');
+    const owner = { principalId: id, orgId, partnerId, createdBy: caller.userId };
+    const limits = { scopes, rateLimit, expiresAt, sourceCidrs, expiryReminders };
+    const row = await this.keys.create(tx, { ...owner, ...limits, name, keyPrefix, keyHash });
+    await this.outbox.publish(tx, apiKeysChanged([row], 'created'));
     return toPrincipalKeyDto(row, key);
   }
 }
 
 /** @throws SiteRestricted */
-export function assertUnrestricted(caller: UserCaller): void {
+function assertNotSiteRestricted(caller: UserCaller): void {
   if (isSiteRestricted(caller)) throw new SiteRestricted();
 }
-
-export const resource = ({ id, name, orgId, partnerId }: ServicePrincipal) => ({
-  type: 'service_principal',
-  id,
-  name,
-  orgId,
-  partnerId,
-});

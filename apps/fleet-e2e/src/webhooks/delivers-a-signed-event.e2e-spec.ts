@@ -54,7 +54,7 @@ describe('the event of an enrolled device', () => {
       status: 'delivered',
       attempt: 1,
       responseStatus: 200,
-      responseBody: 'noted',
+      responseBody: 'received',
     });
   });
 

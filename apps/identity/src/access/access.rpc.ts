@@ -8,16 +8,12 @@ import {
   type AccessSnapshot,
 } from '@rmm/contracts';
 import { RpcHandler } from '@rmm/messaging';
-import { DatabaseAccessSource } from './access-source.js';
-import { OrganizationAccess } from './organization-access.js';
+import { AccessSourceService } from './access-source.service.js';
 
-/** Answers the other services. */
+/** Handles requests of the other services about access. */
 @Controller()
 export class AccessRpc {
-  constructor(
-    private readonly source: DatabaseAccessSource,
-    private readonly organizations: OrganizationAccess,
-  ) {}
+  constructor(private readonly source: AccessSourceService) {}
 
   @RpcHandler(IDENTITY_ACCESS_RESOLVE)
   resolve(request: AccessResolveRequest): Promise<AccessSnapshot | null> {
@@ -25,7 +21,7 @@ export class AccessRpc {
   }
 
   @RpcHandler(IDENTITY_ACCESS_IN_ORGANIZATION)
-  inOrganization(request: AccessInOrganizationRequest): Promise<AccessInOrganization | null> {
-    return this.organizations.of(request);
+  resolveInOrganization(request: AccessInOrganizationRequest): Promise<AccessInOrganization | null> {
+    return this.source.resolveInOrganization(request);
   }
 }

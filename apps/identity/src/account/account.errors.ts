@@ -1,6 +1,6 @@
 import { BadRequestError } from '@rmm/service-kit';
 
-/** An account without a password proves itself at its identity provider; no good grant of that was sent. */
+/** A user without a password must reauthenticate at its identity provider; the request has no valid grant of that. */
 export class ReauthenticationRequired extends BadRequestError {
   override code = 'enrollment_grant_expired';
   override error = 'Sign in again at your identity provider first';

@@ -4,7 +4,7 @@ const PATH = '/users/me/avatar';
 
 export const MAX_AVATAR_BYTES = 5 * 1024 * 1024;
 
-/** The picture and 64 KB of form around it. @see CONTRACT.md 1.7 */
+/** The file and up to 64 KB of form around it. @see docs/reference/requests.md */
 export const AVATAR_BODY: BodyRule = {
   path: PATH,
   limitBytes: MAX_AVATAR_BYTES + 64 * 1024,
@@ -12,5 +12,5 @@ export const AVATAR_BODY: BodyRule = {
   read: 'stream',
 };
 
-/** The form is read inside the route, so a slow line counts. */
+/** Longer than the default, because the route reads the upload itself. */
 export const AVATAR_TIMEOUT: TimeoutRule = { path: PATH, timeoutMs: 60_000 };

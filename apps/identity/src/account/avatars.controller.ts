@@ -4,9 +4,9 @@ import { CurrentCaller, SignedIn, type UserCaller } from '@rmm/access';
 import { FormFile, TakesFormFile, UuidParam } from '@rmm/service-kit';
 import { headerOf, type HttpRequest, type HttpResponse } from '../sessions/http.js';
 import { MAX_AVATAR_BYTES } from './avatar-form.js';
-import { AVATAR_MIME } from './avatar-images.js';
-import { AvatarDto, NoAvatarDto } from './avatar.dto.js';
+import { AVATAR_MIME } from './avatar-images.service.js';
 import { AvatarsService } from './avatars.service.js';
+import { AvatarDto, NoAvatarDto } from './dto/avatar.dto.js';
 
 @ApiTags('Account')
 @Controller('users')
@@ -17,7 +17,7 @@ export class AvatarsController {
   @SignedIn()
   @HttpCode(200)
   @TakesFormFile({ field: 'file', maxBytes: MAX_AVATAR_BYTES, description: 'PNG, JPEG or WebP of at most 5 MB' })
-  @ApiOperation({ summary: 'Upload the own picture' })
+  @ApiOperation({ summary: 'Upload your avatar' })
   @ApiOkResponse({ type: AvatarDto })
   replace(@CurrentCaller() caller: UserCaller, @FormFile() file: Buffer): Promise<AvatarDto> {
     return this.avatars.replace(caller, file);
@@ -25,7 +25,7 @@ export class AvatarsController {
 
   @Delete('me/avatar')
   @SignedIn()
-  @ApiOperation({ summary: 'Remove the own picture' })
+  @ApiOperation({ summary: 'Remove your avatar' })
   @ApiOkResponse({ type: NoAvatarDto })
   async remove(@CurrentCaller() caller: UserCaller): Promise<NoAvatarDto> {
     await this.avatars.remove(caller);
@@ -34,16 +34,16 @@ export class AvatarsController {
 
   @Get(':id/avatar')
   @SignedIn()
-  @ApiOperation({ summary: 'The picture of a user of the own tenants' })
+  @ApiOperation({ summary: 'Get the avatar of a user of your tenant' })
   @ApiOkResponse({ content: { [AVATAR_MIME]: { schema: { type: 'string', format: 'binary' } } } })
-  @ApiResponse({ status: 304, description: 'The client has it: `If-None-Match` names its ETag' })
+  @ApiResponse({ status: 304, description: '`If-None-Match` contains the current ETag' })
   async get(
     @CurrentCaller() caller: UserCaller,
     @UuidParam('id', 'Avatar') id: string,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<StreamableFile | undefined> {
-    const { bytes, etag, mime } = await this.avatars.get(caller, id, tagsOf(headerOf(request, 'if-none-match')));
+    const { bytes, etag, mime } = await this.avatars.get(caller, id, parseTags(headerOf(request, 'if-none-match')));
     response.setHeader('ETag', `"${etag}"`);
     response.setHeader('Cache-Control', 'private, max-age=300');
     response.setHeader('Vary', 'Authorization, Origin');
@@ -53,5 +53,6 @@ export class AvatarsController {
   }
 }
 
-/** `"a", W/"b"` names a and b; a weak comparison, as RFC 9110 asks for here. */
-const tagsOf = (header = ''): string[] => header.split(',').map((tag) => tag.trim().replace(/^(?:W\/)?"(.*)"$/, '$1'));
+/** Parses `"a", W/"b"` into a and b: RFC 9110 requires a weak comparison here. */
+const parseTags = (header = ''): string[] =>
+  header.split(',').map((tag) => tag.trim().replace(/^(?:W\/)?"(.*)"$/, '$1'));

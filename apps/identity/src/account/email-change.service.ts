@@ -4,40 +4,40 @@ import { AuditTrail, type OutboxTransaction } from '@rmm/messaging';
 import { mintLinkToken } from '@rmm/secrets';
 import { RateLimits, UnauthenticatedError } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { CurrentPassword, CurrentPasswordWrong } from '../login/current-password.js';
 import { localeOf } from '../mail/mail-locale.js';
 import { MailOutbox } from '../mail/mail-outbox.js';
 import { ExistingFactorStepUpRequired } from '../mfa/mfa.errors.js';
 import { StepUpGrants } from '../mfa/step-up-grants.js';
-import { AddressLinksRepository } from '../registration/address-links.repository.js';
+import { CurrentPassword, CurrentPasswordWrong } from '../passwords/current-password.js';
+import { EmailLinksRepository } from '../registration/email-links.repository.js';
 import { isFresh, OwnSession } from '../sessions/own-session.js';
-import type { Person } from '../users/person.js';
+import type { User } from '../users/user.js';
 import { ReauthenticationRequired } from './account.errors.js';
-import type { UpdateProfileDto } from './dto.js';
+import type { UpdateProfileDto } from './dto/update-profile.dto.js';
 
 const ACTION = 'user.email.change.requested';
 
-/** A new address whose asker has proven to be the owner of the account. */
+/** A request for a new address by a user who has proven to own the account. */
 export interface ProvenRequest {
-  person: Person;
+  user: User;
   email: string;
 }
 
-/** What the answer adds for a new address. */
+/** The fields a response has in addition after a request for a new address. */
 export interface PendingAddress {
   pendingEmail: string;
   pendingEmailRequestedAt: string;
   verificationSent: boolean;
 }
 
-/** Asking for another address: never at once, and never a word on whether it is taken. @see CONTRACT.md 4.5 */
+/** Requests another e-mail address. The response does not disclose whether another user has the address. */
 @Injectable()
 export class EmailChangeService {
   constructor(
     private readonly session: OwnSession,
     private readonly currentPassword: CurrentPassword,
     private readonly grants: StepUpGrants,
-    private readonly links: AddressLinksRepository,
+    private readonly links: EmailLinksRepository,
     private readonly limits: RateLimits,
     private readonly audit: AuditTrail,
     private readonly mail: MailOutbox,
@@ -45,71 +45,66 @@ export class EmailChangeService {
   ) {}
 
   /**
-   * Is it the owner who asks? A proof of the last ten minutes suffices, the factor's included where one exists; else
-   * password and step-up grant. A grant is used up last, so that a wrong password does not cost it.
-   * @returns null for the address the account has already
-   * @throws ValidationError when the password is absent; CurrentPasswordWrong, ExistingFactorStepUpRequired,
+   * Checks that the caller owns the account: by a proof of the last ten minutes, of the factor as well when one is
+   * enrolled; else by password and step-up grant. A grant is consumed last, so that a wrong password does not use it up.
+   * @returns null for the address the user has already
+   * @throws ValidationError without a required password; CurrentPasswordWrong, ExistingFactorStepUpRequired,
    *   ReauthenticationRequired, RateLimitedError
    */
   async prove(caller: UserCaller, email: string, proofs: UpdateProfileDto): Promise<ProvenRequest | null> {
-    const { person } = await this.session.personOf(caller);
-    if (email === person.email) return null;
+    const { user } = await this.session.userOf(caller);
+    if (email === user.email) return null;
     try {
-      await this.assertOwner(caller, person, proofs);
+      await this.assertOwner(caller, user, proofs);
     } catch (error) {
-      await this.noteRefusal(caller, person, error);
+      await this.recordRefusal(caller, user, error);
       throw error;
     }
     await this.limits.hit(this.config.limits.emailChange, caller.userId);
-    return { person, email };
+    return { user, email };
   }
 
-  /** Older links die with the epoch; the account, its address and its sessions stay as they are. */
-  async request(tx: OutboxTransaction, caller: UserCaller, { person, email }: ProvenRequest): Promise<PendingAddress> {
-    const [asked] = await tx.query<{ epoch: number; at: Date }>(
-      `update user_account
-       set pending_email = $2, pending_email_requested_at = now(), email_epoch = email_epoch + 1, updated_at = now()
-       where id = $1 and status = 'active' and auth_epoch = $3
-       returning email_epoch as epoch, pending_email_requested_at as at`,
-      [person.id, email, person.authEpoch],
-    );
-    if (!asked) throw new UnauthenticatedError();
+  /** Stores the request and mails the link. Older links become invalid; address and sessions stay as they are. */
+  async request(tx: OutboxTransaction, caller: UserCaller, { user, email }: ProvenRequest): Promise<PendingAddress> {
+    const change = { userId: user.id, email, authEpoch: user.authEpoch };
+    const requested = await this.links.requestChange(tx, change);
+    if (!requested) throw new UnauthenticatedError();
     const { key, keyHash } = mintLinkToken();
     await this.links.replace(tx, {
-      userId: person.id,
+      userId: user.id,
       purpose: 'email_change',
       tokenHash: keyHash,
-      epoch: asked.epoch,
+      epoch: requested.epoch,
     });
-    const { name } = person;
-    const locale = localeOf(person);
+    const { name } = user;
+    const locale = localeOf(user);
     const url = `${this.config.publicAppUrl}/verify-email?token=${key}`;
     await this.mail.add(tx, { to: email, template: 'email-change-confirm', values: { name, url }, locale });
     const notice = { name, newEmail: email };
-    await this.mail.add(tx, { to: person.email, template: 'email-change-notice', values: notice, locale });
-    await this.audit.record(tx, caller, ACTION, { type: 'user', id: person.id, name }, { newEmail: email });
+    await this.mail.add(tx, { to: user.email, template: 'email-change-notice', values: notice, locale });
+    await this.audit.record(tx, caller, ACTION, { type: 'user', id: user.id, name }, { newEmail: email });
     return {
       pendingEmail: email,
-      pendingEmailRequestedAt: asked.at.toISOString(),
+      pendingEmailRequestedAt: requested.requestedAt.toISOString(),
       verificationSent: this.mail.canSend,
     };
   }
 
-  private async assertOwner(caller: UserCaller, person: Person, proofs: UpdateProfileDto): Promise<void> {
-    if (person.passwordHash === null) throw new ReauthenticationRequired();
+  private async assertOwner(caller: UserCaller, user: User, proofs: UpdateProfileDto): Promise<void> {
+    if (user.passwordHash === null) throw new ReauthenticationRequired();
     const { passwordProofAt, factorProofAt, now } = await this.session.proofsOf(caller);
-    const hasFactor = person.mfaEnabled && this.config.mfa.enabled;
+    const hasFactor = user.mfaEnabled && this.config.mfa.enabled;
     if (isFresh(passwordProofAt, now) && (!hasFactor || isFresh(factorProofAt, now))) return;
     const { currentPassword, stepUpGrantId } = proofs;
-    if (!hasFactor) return this.currentPassword.prove(caller, person, currentPassword);
-    const isGood =
-      stepUpGrantId !== undefined && (await this.grants.isValid(stepUpGrantId, caller, person, 'change_email'));
-    if (!isGood) throw new ExistingFactorStepUpRequired();
-    await this.currentPassword.prove(caller, person, currentPassword);
+    if (!hasFactor) return this.currentPassword.prove(caller, user, currentPassword);
+    const isValid =
+      stepUpGrantId !== undefined && (await this.grants.isValid(stepUpGrantId, caller, user, 'change_email'));
+    if (!isValid) throw new ExistingFactorStepUpRequired();
+    await this.currentPassword.prove(caller, user, currentPassword);
     if (!(await this.grants.consume(stepUpGrantId))) throw new ExistingFactorStepUpRequired();
   }
 
-  private async noteRefusal(caller: UserCaller, { id, name }: Person, error: unknown): Promise<void> {
+  private async recordRefusal(caller: UserCaller, { id, name }: User, error: unknown): Promise<void> {
     const reason = REASONS.find(([type]) => error instanceof type)?.[1];
     if (reason) await this.audit.recordDirect(caller, ACTION, { type: 'user', id, name }, { reason }, 'denied');
   }

@@ -16,7 +16,7 @@ const oneOf = (...words: string[]): Rule => ({
   text: `must be one of ${words.join(', ')}`,
 });
 
-/** The keys we know; all others are the client's own. */
+/** Validated keys; clients may store any others. */
 const RULES = new Map<string, Rule>([
   ['theme', oneOf('light', 'dark', 'system')],
   ['density', oneOf('comfortable', 'compact')],
@@ -28,27 +28,26 @@ const RULES = new Map<string, Rule>([
 
 /**
  * Checks a change of preferences; null removes a key.
- * @throws ValidationError naming `preferences.<key>` of everything that does not fit
- * @see CONTRACT.md 4.5
+ * @throws ValidationError naming `preferences.<key>` of each invalid value
  */
 export function assertPreferences(change: Preferences): void {
-  const wrong = Object.entries(change).flatMap(([key, value]): [string, string[]][] => {
+  const invalid = Object.entries(change).flatMap(([key, value]): [string, string[]][] => {
     const rule = RULES.get(key);
     const fits = !rule || (value === null && key !== '__proto__') || rule.fits(value);
     return fits ? [] : [[`preferences.${key}`, [rule.text]]];
   });
-  if (wrong.length === 0) return;
-  throw new ValidationError(undefined, { fieldErrors: Object.fromEntries(wrong) satisfies FieldErrors });
+  if (invalid.length === 0) return;
+  throw new ValidationError(undefined, { fieldErrors: Object.fromEntries(invalid) satisfies FieldErrors });
 }
 
-/** Key by key. @throws ValidationError when more than 64 KB would be kept */
+/** Merges key by key; null removes a key. @throws ValidationError for more than 64 KB in all */
 export function mergePreferences(stored: Preferences, change: Preferences): Preferences {
   const merged = new Map([...Object.entries(stored), ...Object.entries(change)]);
-  const kept = Object.fromEntries([...merged].filter(([, value]) => value !== null));
-  if (Buffer.byteLength(JSON.stringify(kept)) > MAX_BYTES) {
+  const remaining = Object.fromEntries([...merged].filter(([, value]) => value !== null));
+  if (Buffer.byteLength(JSON.stringify(remaining)) > MAX_BYTES) {
     throw ValidationError.of('preferences', `must be at most ${MAX_BYTES} bytes in all`);
   }
-  return kept;
+  return remaining;
 }
 
 function isLanguageTag(value: unknown): boolean {

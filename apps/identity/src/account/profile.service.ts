@@ -1,93 +1,75 @@
 import { Injectable } from '@nestjs/common';
-import { hasFullPartnerAccess, type UserCaller } from '@rmm/access';
-import { splitPermission } from '@rmm/permissions';
-import { WorkerDatabase } from '@rmm/persistence';
-import { UnauthenticatedError } from '@rmm/service-kit';
-import { sameMembership } from '../memberships/membership.js';
-import { PeopleRepository } from '../users/people.repository.js';
-import type { LiveMembership, Person } from '../users/person.js';
-import type { AccountDto, MembershipDto, ProfileDto } from './profile.dto.js';
+import type { UserCaller } from '@rmm/access';
+import { AuditTrail, type OutboxTransaction } from '@rmm/messaging';
+import { TenantDatabase, WorkerDatabase } from '@rmm/persistence';
+import { UnauthenticatedError, ValidationError } from '@rmm/service-kit';
+import type { User } from '../users/user.js';
+import { UsersRepository } from '../users/users.repository.js';
+import { AccountRepository } from './account.repository.js';
+import type { AccountDto, ProfileDto, UpdatedProfileDto } from './dto/profile.dto.js';
+import type { UpdateProfileDto } from './dto/update-profile.dto.js';
+import { EmailChangeService, type PendingAddress } from './email-change.service.js';
+import { assertPreferences, mergePreferences } from './preferences.js';
+import { toAccountDto, toProfileDto } from './profile.mapper.js';
 
-const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
+type Changes = Pick<UpdateProfileDto, 'name' | 'preferences'>;
 
-/** What somebody reads about itself. */
+/** The signed-in user's own profile. */
 @Injectable()
 export class ProfileService {
   constructor(
+    private readonly tenants: TenantDatabase,
     private readonly worker: WorkerDatabase,
-    private readonly people: PeopleRepository,
+    private readonly users: UsersRepository,
+    private readonly accounts: AccountRepository,
+    private readonly addresses: EmailChangeService,
+    private readonly audit: AuditTrail,
   ) {}
 
-  /** The body of GET /auth/me. */
-  async account(caller: UserCaller): Promise<AccountDto> {
-    const person = await this.personOf(caller);
-    const [codes] = await this.worker.query<{ left: number }>(
-      'select count(*)::integer as left from recovery_code where user_id = $1',
-      [person.id],
-    );
-    return {
-      user: {
-        id: person.id,
-        email: person.email,
-        name: person.name,
-        avatarUrl: person.avatarUrl,
-        mfaEnabled: person.mfaEnabled,
-        mfaMethod: person.mfaMethod,
-        phoneVerified: person.phoneVerified,
-        phoneLast4: person.phoneNumber?.slice(-4) ?? null,
-        status: person.status,
-        lastLoginAt: iso(person.lastLoginAt),
-        createdAt: person.createdAt.toISOString(),
-        hasPassword: person.passwordHash !== null,
-        recoveryCodesLeft: codes?.left ?? 0,
-      },
-      memberships: person.memberships.map((membership) => toMembershipDto(membership, caller)),
-    };
+  /** Returns the body of GET /auth/me. */
+  async getAccount(caller: UserCaller): Promise<AccountDto> {
+    const user = await this.getUser(caller);
+    return toAccountDto(user, caller, await this.accounts.countRecoveryCodes(caller, user.id));
   }
 
-  /** The body of GET /users/me. */
-  async profile(caller: UserCaller): Promise<ProfileDto> {
-    const person = await this.personOf(caller);
-    return {
-      id: person.id,
-      email: person.email,
-      name: person.name,
-      avatarUrl: person.avatarUrl,
-      status: person.status,
-      mfaEnabled: person.mfaEnabled,
-      mfaMethod: person.mfaMethod,
-      isPlatformAdmin: person.isPlatformAdmin,
-      createdAt: person.createdAt.toISOString(),
-      lastLoginAt: iso(person.lastLoginAt),
-      setupCompletedAt: iso(person.setupCompletedAt),
-      passwordChangedAt: iso(person.passwordChangedAt),
-      preferences: person.preferences,
-      partnerId: caller.partnerId,
-      orgId: caller.orgId,
-      scope: caller.scope,
-      partnerDefaultLocale: localeOf(person.memberships.find((m) => sameMembership(m, caller))),
-      permissions: [...caller.permissions].sort().map(splitPermission),
-      canManagePartnerWide: caller.scope !== 'organization' && hasFullPartnerAccess(caller),
-      requiresSetup: person.requiresSetup,
-    };
+  /** Returns the body of GET /users/me. */
+  async getProfile(caller: UserCaller): Promise<ProfileDto> {
+    return toProfileDto(await this.getUser(caller), caller);
   }
 
-  private async personOf(caller: UserCaller): Promise<Person> {
-    const person = await this.people.findById(this.worker, caller.userId);
-    if (!person) throw new UnauthenticatedError();
-    return person;
+  /**
+   * Updates all fields of the body or none. A new address stays pending until it is confirmed.
+   * @throws ValidationError without a change, or for unsuitable preferences; what `EmailChangeService.prove` throws
+   */
+  async update(caller: UserCaller, dto: UpdateProfileDto): Promise<UpdatedProfileDto> {
+    const { name, email, preferences } = dto;
+    if (preferences !== undefined) assertPreferences(preferences);
+    const proven = email === undefined ? null : await this.addresses.prove(caller, email, dto);
+    if (name === undefined && preferences === undefined && !proven) throw new ValidationError('Nothing to change');
+
+    const apply = async (tx: OutboxTransaction): Promise<PendingAddress | undefined> => {
+      await this.apply(tx, caller, { name, preferences });
+      return proven ? this.addresses.request(tx, caller, proven) : undefined;
+    };
+    // Only the worker login writes links that change an address, so the whole change then runs under it.
+    const pending = await (proven ? this.worker.transaction(apply) : this.tenants.transaction(caller, apply));
+    return { ...(await this.getProfile(caller)), ...pending };
+  }
+
+  private async apply(tx: OutboxTransaction, caller: UserCaller, changes: Changes): Promise<void> {
+    const fields = Object.entries(changes).flatMap(([field, value]) => (value === undefined ? [] : [field]));
+    if (fields.length === 0) return;
+    const stored = await this.accounts.lockProfile(tx, caller.userId);
+    if (!stored) throw new UnauthenticatedError();
+    const { name = stored.name, preferences = {} } = changes;
+    const merged = mergePreferences(stored.preferences, preferences);
+    await this.accounts.updateProfile(tx, caller.userId, { name, preferences: merged });
+    await this.audit.record(tx, caller, 'user.profile.update', { type: 'user', id: caller.userId, name }, { fields });
+  }
+
+  private async getUser(caller: UserCaller): Promise<User> {
+    const user = await this.users.findById(this.worker, caller.userId);
+    if (!user) throw new UnauthenticatedError();
+    return user;
   }
 }
-
-const toMembershipDto = (membership: LiveMembership, caller: UserCaller): MembershipDto => ({
-  partnerId: membership.partnerId,
-  partnerName: membership.partnerName,
-  orgId: membership.orgId,
-  orgName: membership.orgName,
-  roleId: membership.roleId,
-  roleName: membership.roleName,
-  scope: membership.scope,
-  current: sameMembership(membership, caller),
-});
-
-const localeOf = (membership: LiveMembership | undefined): string | null => membership?.partnerLocale ?? null;

@@ -1,20 +1,20 @@
 import type { Actor } from '@rmm/contracts';
 import type { AuditedCaller } from '@rmm/messaging';
-import type { MembershipKey } from '../memberships/membership.js';
+import type { MembershipKey } from '../members/membership.js';
 
-/** A person as an audit row names one. */
-export const actorOf = (person: { id: string; email?: string }): Actor => ({
+/** A user as an audit row names one. */
+export const actorOf = (user: { id: string; email?: string }): Actor => ({
   type: 'user',
-  id: person.id,
-  email: person.email ?? null,
+  id: user.id,
+  email: user.email ?? null,
 });
 
 /** Somebody who has no session yet, acting on its own account. */
 export const selfCaller = (
-  person: { id: string; email: string },
+  user: { id: string; email: string },
   membership: Pick<MembershipKey, 'partnerId' | 'orgId'> | null,
 ): AuditedCaller => ({
-  actor: actorOf(person),
+  actor: actorOf(user),
   tenant: { partnerId: membership?.partnerId ?? null, orgId: membership?.orgId ?? null },
 });
 

@@ -5,9 +5,14 @@ import { AccessSnapshots, InvalidAccessToken, type UserCaller } from '@rmm/acces
 import { TenantDatabase } from '@rmm/persistence';
 import { eventually } from '@rmm/testing-services';
 import { auditRow, minuteOf } from '../../test/audit-rows.js';
-import { expectStatus, IdentityFleet, type Answer, type RunningIdentity } from '../../test/identity-fleet.js';
-import { inviteAndAccept, registerPartner, roleId, signInAdmin, type Somebody } from '../../test/people.js';
-import { asText } from '../../test/visits/audit.js';
+import {
+  expectStatus,
+  IdentityTestApp,
+  type TestResponse,
+  type IdentityReplica,
+} from '../../test/identity-test-app.js';
+import { inviteAndAccept, registerPartner, roleId, signInAdmin, type TestUser } from '../../test/users.js';
+import { asText } from '../../test/api-examples/audit.js';
 import { AuditExportService } from './audit-export.service.js';
 import { AuditSealer } from './audit-sealer.js';
 
@@ -22,20 +27,20 @@ interface Row {
 }
 
 describe('the audit trail', () => {
-  let fleet: IdentityFleet;
-  let identity: RunningIdentity;
-  let acme: Somebody;
-  let other: Somebody;
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
+  let acme: TestUser;
+  let other: TestUser;
   let north: string;
   let south: string;
   let foreign: string;
-  let viewer: Somebody;
-  let selected: Somebody;
-  let orgAdmin: Somebody;
+  let viewer: TestUser;
+  let selected: TestUser;
+  let orgAdmin: TestUser;
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    identity = await fleet.run();
+    testApp = await IdentityTestApp.start();
+    identity = await testApp.startReplica();
     acme = await registerPartner(identity, 'Acme MSP');
     other = await registerPartner(identity, 'Other MSP');
     [north, south, foreign] = [
@@ -61,12 +66,12 @@ describe('the audit trail', () => {
       auditRow(other.partnerId, 5, { orgId: foreign, action: 'api_key.create', resourceId: 'k9' }),
     ]);
   }, 120_000);
-  afterAll(() => fleet.stop());
+  afterAll(() => testApp.stop());
 
   const role = (name: string, query = '') => roleId(identity, acme.bearer, name, query);
   const seal = (rows: Parameters<AuditSealer['seal']>[0]) => identity.app.get(AuditSealer).seal(rows);
   const withOrganization = async (partnerId: string) => {
-    const [row] = await fleet.query<{ id: string }>(
+    const [row] = await testApp.query<{ id: string }>(
       `insert into organization_directory (org_id, partner_id, name, slug, status, version)
        values (gen_random_uuid(), $1, 'Customer', 'customer-' || gen_random_uuid(), 'active', 1) returning org_id as id`,
       [partnerId],
@@ -76,9 +81,9 @@ describe('the audit trail', () => {
   const list = ({ bearer }: { bearer: string }, query: string) => identity.get(`/audit-logs?${query}`, { bearer });
   const exported = ({ bearer }: { bearer: string }, query: string) =>
     identity.get(`/audit-logs/export?${query}`, { bearer, send: asText });
-  const idsOf = ({ body }: Answer) => (body.data as Row[]).map(({ resourceId }) => resourceId);
-  const textOf = ({ body }: Answer) => body as unknown as string;
-  const linesOf = (answer: Answer) =>
+  const idsOf = ({ body }: TestResponse) => (body.data as Row[]).map(({ resourceId }) => resourceId);
+  const textOf = ({ body }: TestResponse) => body as unknown as string;
+  const linesOf = (answer: TestResponse) =>
     textOf(answer)
       .split('\n')
       .filter((line) => line !== '')
@@ -207,7 +212,7 @@ describe('the audit trail', () => {
       });
     });
 
-    it('may be asked for ten times an hour by a person', async () => {
+    it('may be asked for ten times an hour by a user', async () => {
       const { bearer } = await inviteAndAccept(identity, acme.bearer, { roleId: await role('Partner Admin') });
       const statuses: number[] = [];
       for (let i = 0; i < 11; i++) statuses.push((await exported({ bearer }, 'actorId=nobody')).status);
@@ -232,7 +237,7 @@ describe('the audit trail', () => {
 
     const server = () => identity.app.getHttpServer() as Server;
     /** Whom a bearer stands for, as the guard finds out. */
-    const callerOf = async (who: Somebody): Promise<UserCaller> => {
+    const callerOf = async (who: TestUser): Promise<UserCaller> => {
       const claims = JSON.parse(Buffer.from(who.bearer.split('.')[1], 'base64url').toString()) as { sid: string };
       const { userId, partnerId } = who;
       const session = { userId, sessionId: claims.sid, scope: 'partner', partnerId, orgId: null } as const;

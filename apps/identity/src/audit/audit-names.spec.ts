@@ -6,14 +6,14 @@ import {
   expectStatus,
   freshAddress,
   freshEmail,
-  IdentityFleet,
+  IdentityTestApp,
   PASSWORD,
   totpCode,
-  type RunningIdentity,
-} from '../../test/identity-fleet.js';
-import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, signInAdmin } from '../../test/people.js';
-import { asFile, pngOf } from '../../test/pictures.js';
-import { asText } from '../../test/visits/audit.js';
+  type IdentityReplica,
+} from '../../test/identity-test-app.js';
+import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, signInAdmin } from '../../test/users.js';
+import { attachFile, createPng } from '../../test/images.js';
+import { asText } from '../../test/api-examples/audit.js';
 
 const NEW_PASSWORD = 'another-horse-battery-8';
 const WRONG_PASSWORD = 'not-the-horse-battery-5';
@@ -36,11 +36,11 @@ interface SealedRow {
 
 type Who = 'admin' | 'member' | 'mover' | 'root' | 'limited';
 
-describe('the audit rows of what people do', () => {
-  let fleet: IdentityFleet;
-  let identity: RunningIdentity;
+describe('the audit rows of what users do', () => {
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
   let rows: SealedRow[];
-  const people: Partial<Record<Who, { userId: string; email: string }>> = {};
+  const users: Partial<Record<Who, { userId: string; email: string }>> = {};
   const called = new Map<string, { from: string; path: string }>();
   const secrets = new Set<string>();
 
@@ -71,12 +71,12 @@ describe('the audit rows of what people do', () => {
   };
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    identity = await fleet.run({ REFRESH_ROTATION_GRACE_SECONDS: '0' });
+    testApp = await IdentityTestApp.start();
+    identity = await testApp.startReplica({ REFRESH_ROTATION_GRACE_SECONDS: '0' });
     watchCalls();
     await actAll();
     await eventually(async () => {
-      rows = await fleet.query<SealedRow>(
+      rows = await testApp.query<SealedRow>(
         `select action, actor_type as "actorType", actor_id as "actorId", actor_email as "actorEmail", canonical,
            resource_type as "resourceType", resource_id as "resourceId", result, ip_address as "ipAddress",
            user_agent as "userAgent", request_id as "requestId", details->>'reason' as reason
@@ -85,7 +85,7 @@ describe('the audit rows of what people do', () => {
       expect(rows.map(({ action }) => action)).toContain('audit.verify');
     });
   }, 120_000);
-  afterAll(() => fleet.stop());
+  afterAll(() => testApp.stop());
 
   const actAll = async () => {
     const admin = await actAsAdmin();
@@ -99,10 +99,10 @@ describe('the audit rows of what people do', () => {
   /** Sign-up, the own account and factors. @returns a session that has proved a factor */
   const actAsAdmin = async (): Promise<string> => {
     const somebody = await registerPartner(identity);
-    people.admin = somebody;
+    users.admin = somebody;
     const own = { bearer: somebody.bearer };
     expectStatus(await identity.patch('/users/me', { name: 'Pat Rowan' }, own), 200);
-    const picture = { ...own, send: asFile(pngOf(64, 64)) };
+    const picture = { ...own, send: attachFile(createPng(64, 64)) };
     expectStatus(await identity.call('post', '/users/me/avatar', undefined, picture), 200);
     expectStatus(await identity.delete('/users/me/avatar', own), 200);
     expectStatus(await identity.post('/auth/mfa/setup', undefined, own), 200);
@@ -130,7 +130,7 @@ describe('the audit rows of what people do', () => {
     expectStatus(await identity.post('/users/resend-invite', { userId: id }, { bearer }), 200);
 
     const member = await inviteAndAccept(identity, bearer, { roleId: viewer });
-    people.member = member;
+    users.member = member;
     expectStatus(await identity.get('/users', { bearer: member.bearer }), 403);
     const enrolled = await enrollTotp(identity, member.bearer);
     const proof = { currentPassword: PASSWORD, code: enrolled.recoveryCodes[0] };
@@ -144,7 +144,7 @@ describe('the audit rows of what people do', () => {
     expectStatus(await identity.post(`/users/${locked.userId}/mfa/reset`, undefined, { bearer }), 200);
     expectStatus(await identity.post(`/users/${member.userId}/role`, { roleId: technician }, { bearer }), 200);
     const root = await signInAdmin(identity);
-    people.root = { userId: (await identity.get('/users/me', { bearer: root })).body.id as string, email: ADMIN.email };
+    users.root = { userId: (await identity.get('/users/me', { bearer: root })).body.id as string, email: ADMIN.email };
     const left = { status: 'disabled', disabledReason: 'Left the company' };
     expectStatus(await identity.patch(`/users/${member.userId}`, left, { bearer: root }), 200);
     expectStatus(await identity.delete(`/users/${member.userId}`, { bearer }), 200);
@@ -165,15 +165,15 @@ describe('the audit rows of what people do', () => {
     expectStatus(await identity.delete(`/roles/${expectStatus(cloned, 201).body.id}`, { bearer }), 200);
 
     const limited = await inviteAndAccept(identity, bearer, { roleId: id });
-    people.limited = limited;
+    users.limited = limited;
     const beyond = { name: 'All', permissions: [{ resource: 'devices', action: 'delete' }] };
     expectStatus(await identity.post('/roles', beyond, { bearer: limited.bearer }), 403);
   };
 
   const actOnSessions = async (admin: string) => {
     const mover = await inviteAndAccept(identity, admin, { roleId: await roleId(identity, admin, 'Partner Viewer') });
-    people.mover = mover;
-    const { partnerId } = people.admin as unknown as { partnerId: string };
+    users.mover = mover;
+    const { partnerId } = users.admin as unknown as { partnerId: string };
     const { email } = mover;
     const login = async (password: string) => identity.post('/auth/login', { email, password });
     expectStatus(await login(WRONG_PASSWORD), 401);
@@ -196,7 +196,7 @@ describe('the audit rows of what people do', () => {
     rows.filter(
       (row) =>
         row.action === action &&
-        row.actorId === people[who]?.userId &&
+        row.actorId === users[who]?.userId &&
         row.result === result &&
         (reason === undefined || row.reason === reason),
     );
@@ -247,7 +247,7 @@ describe('the audit rows of what people do', () => {
     expect(found).not.toEqual([]);
     for (const row of found) {
       const request = called.get(row.requestId ?? '');
-      expect(row).toMatchObject({ actorType: 'user', actorEmail: people[who]?.email, resourceType });
+      expect(row).toMatchObject({ actorType: 'user', actorEmail: users[who]?.email, resourceType });
       if (resourceType !== 'route') expect(row.resourceId).toEqual(expect.any(String));
       expect({ ipAddress: row.ipAddress, userAgent: row.userAgent }).toEqual({
         ipAddress: request?.from,
@@ -258,7 +258,7 @@ describe('the audit rows of what people do', () => {
 
   it('of strangers name the address that was typed in', () => {
     const found = rows.filter(({ action }) => action === 'auth.registration.requested');
-    expect(found).toEqual([expect.objectContaining({ actorId: null, actorEmail: people.admin?.email })]);
+    expect(found).toEqual([expect.objectContaining({ actorId: null, actorEmail: users.admin?.email })]);
   });
 
   it('are written by the change itself: no call of identity needs a fallback', () => {

@@ -4,8 +4,8 @@ import { AuditTrail, NatsLink } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
 import { runInContext } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
-import { expectStatus, freshEmail, IdentityFleet, type RunningIdentity } from '../../test/identity-fleet.js';
-import { registerPartner, signInAdmin } from '../../test/people.js';
+import { expectStatus, freshEmail, IdentityTestApp, type IdentityReplica } from '../../test/identity-test-app.js';
+import { registerPartner, signInAdmin } from '../../test/users.js';
 import { AuditRepository } from './audit.repository.js';
 
 interface Row {
@@ -18,21 +18,21 @@ interface Row {
 }
 
 describe('the sealing of audit rows', () => {
-  let fleet: IdentityFleet;
-  let identity: RunningIdentity;
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
   let credentials: NatsLink;
   let root: string;
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    identity = await fleet.run();
+    testApp = await IdentityTestApp.start();
+    identity = await testApp.startReplica();
     root = await signInAdmin(identity);
-    credentials = new NatsLink({ url: fleet.nats.urlFor('credentials'), name: 'credentials-spec' });
+    credentials = new NatsLink({ url: testApp.nats.urlFor('credentials'), name: 'credentials-spec' });
     await credentials.open();
   }, 120_000);
   afterAll(async () => {
     await credentials?.close();
-    await fleet.stop();
+    await testApp.stop();
   });
   afterEach(() => jest.restoreAllMocks());
 
@@ -46,7 +46,7 @@ describe('the sealing of audit rows', () => {
     aggregateId: 'k1',
     aggregateVersion: 0,
     data: {
-      actor: { type: 'user', id: 'u1', email: 'u1@people.test' },
+      actor: { type: 'user', id: 'u1', email: 'u1@users.test' },
       action,
       resourceType: 'api_key',
       resourceId: 'k1',
@@ -67,7 +67,7 @@ describe('the sealing of audit rows', () => {
     for (const each of messages) await stream.publish('rmm.audit.credentials', JSON.stringify(each));
   };
   const rowsOf = (partnerId: string) =>
-    fleet.query<Row>('select * from audit_entry where partner_id = $1 order by sequence', [partnerId]);
+    testApp.query<Row>('select * from audit_entry where partner_id = $1 order by sequence', [partnerId]);
   const sealed = (partnerId: string, count: number) =>
     eventually(async () => {
       const rows = await rowsOf(partnerId);
@@ -172,7 +172,7 @@ describe('the sealing of audit rows', () => {
   });
 
   it('shares a chain among replicas', async () => {
-    const replica = await fleet.run();
+    const replica = await testApp.startReplica();
     const partnerIds = [randomUUID(), randomUUID()];
     await publish(...Array.from({ length: 200 }, (_, i) => message(partnerIds[i % 2], `act.${i}`)));
     for (const partnerId of partnerIds) {
@@ -185,16 +185,16 @@ describe('the sealing of audit rows', () => {
   it('waits for a broker that is away: the change is made, its row stays in the outbox and comes later', async () => {
     const partner = await registerPartner(identity);
     await eventually(async () => expect((await rowsOf(partner.partnerId)).length).toBeGreaterThan(0));
-    await fleet.nats.stop();
+    await testApp.nats.stop();
     const name = `Renamed ${freshEmail()}`;
     const answer = await identity.patch('/users/me', { name }, { bearer: partner.bearer });
     expectStatus(answer, 200);
-    const waiting = await fleet.query(
+    const waiting = await testApp.query(
       `select 1 from outbox where subject = 'rmm.audit.identity' and payload::json ->> 'partnerId' = $1`,
       [partner.partnerId],
     );
     expect(waiting.length).toBeGreaterThan(0);
-    await fleet.nats.start();
+    await testApp.nats.start();
     await eventually(
       async () => {
         expect((await rowsOf(partner.partnerId)).map(({ action }) => action)).toContain('user.profile.update');

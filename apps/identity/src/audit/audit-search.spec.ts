@@ -3,7 +3,7 @@ import type { UserCaller } from '@rmm/access';
 import { bindParameters, Cursors, keysetPage, type SqlParams, type TenantContext } from '@rmm/persistence';
 import pg from 'pg';
 import { minuteOf } from '../../test/audit-rows.js';
-import { IdentityFleet } from '../../test/identity-fleet.js';
+import { IdentityTestApp } from '../../test/identity-test-app.js';
 import { auditSearch } from './audit-search.js';
 import type { AuditFiltersDto } from './dto.js';
 
@@ -20,15 +20,15 @@ interface Node {
 }
 
 describe('a search of the audit trail', () => {
-  let fleet: IdentityFleet;
+  let testApp: IdentityTestApp;
   let client: pg.Client;
   const [partnerId, orgId, userId] = [randomUUID(), randomUUID(), randomUUID()];
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    await (await fleet.run()).stop();
+    testApp = await IdentityTestApp.start();
+    await (await testApp.startReplica()).stop();
     // Every fourth row is of the organization; what is rare stands at the far end; others are newer and older.
-    await fleet.query(
+    await testApp.query(
       `insert into audit_entry (id, sequence, partner_id, org_id, timestamp, actor_type, actor_id, action, resource_type,
          resource_id, result, canonical, checksum, previous_checksum)
        select gen_random_uuid(), n, case when n % 5 = 0 then gen_random_uuid() else $1::uuid end,
@@ -39,16 +39,16 @@ describe('a search of the audit trail', () => {
        from generate_series(1, $4::integer) n`,
       [partnerId, orgId, minuteOf(0), ROWS],
     );
-    await fleet.query('analyze audit_entry');
+    await testApp.query('analyze audit_entry');
     client = new pg.Client({
-      connectionString: fleet.database.urls.identity.service,
+      connectionString: testApp.database.urls.identity.service,
       options: '-c search_path=identity',
     });
     await client.connect();
   }, 120_000);
   afterAll(async () => {
     await client.end();
-    await fleet.stop();
+    await testApp.stop();
   });
 
   const partner: TenantContext = { scope: 'partner', partnerId, orgId: null, orgAccess: 'all', orgIds: [], userId };

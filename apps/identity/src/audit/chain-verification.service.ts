@@ -3,7 +3,7 @@ import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
 import type { TimeoutRule } from '@rmm/service-kit';
-import { ContextRequired } from '../users/user-axis.js';
+import { ContextRequired } from '../members/member.errors.js';
 import { EMPTY_CHAIN, firstBreak, type AuditHead } from './audit-chain.js';
 import {
   AuditRepository,

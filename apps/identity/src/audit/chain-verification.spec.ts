@@ -1,23 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import type { SqlExecutor } from '@rmm/persistence';
 import { auditRow, minuteOf } from '../../test/audit-rows.js';
-import { expectStatus, IdentityFleet, type RunningIdentity } from '../../test/identity-fleet.js';
-import { inviteAndAccept, registerPartner, roleId, signInAdmin } from '../../test/people.js';
+import { expectStatus, IdentityTestApp, type IdentityReplica } from '../../test/identity-test-app.js';
+import { inviteAndAccept, registerPartner, roleId, signInAdmin } from '../../test/users.js';
 import { checksumOf, sealRows } from './audit-chain.js';
 import { AuditSealer } from './audit-sealer.js';
 import { AuditRepository } from './audit.repository.js';
 
 describe('the verification of the audit trail', () => {
-  let fleet: IdentityFleet;
-  let identity: RunningIdentity;
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
   let root: string;
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    identity = await fleet.run();
+    testApp = await IdentityTestApp.start();
+    identity = await testApp.startReplica();
     root = await signInAdmin(identity);
   }, 120_000);
-  afterAll(() => fleet.stop());
+  afterAll(() => testApp.stop());
   afterEach(() => jest.restoreAllMocks());
 
   const seal = (rows: Parameters<AuditSealer['seal']>[0]) => identity.app.get(AuditSealer).seal(rows);
@@ -39,16 +39,16 @@ describe('the verification of the audit trail', () => {
     };
   };
   /** As somebody who owns the database. */
-  const tamper = (sql: string, ...params: unknown[]) => fleet.query(sql, params);
+  const tamper = (sql: string, ...params: unknown[]) => testApp.query(sql, params);
 
   it('confirms what was sealed, in whatever months it happened', async () => {
     const { partnerId } = await parentChain(0, 1, -200_000, 60_000, 2);
-    const partitions = await fleet.query(
+    const partitions = await testApp.query(
       'select distinct tableoid from audit_entry where partner_id = $1', // rows of one chain in several partitions
       [partnerId],
     );
     expect(partitions.length).toBeGreaterThan(1);
-    const [head] = await fleet.query<{ checksum: string }>('select checksum from audit_head where chain = $1', [
+    const [head] = await testApp.query<{ checksum: string }>('select checksum from audit_head where chain = $1', [
       partnerId,
     ]);
     expect(await verify(partnerId)).toEqual({
@@ -103,13 +103,13 @@ describe('the verification of the audit trail', () => {
 
   it('finds a row beyond the last one sealed', async () => {
     const { partnerId } = await parentChain(0, 1);
-    const [head] = await fleet.query<{ checksum: string }>('select checksum from audit_head where chain = $1', [
+    const [head] = await testApp.query<{ checksum: string }>('select checksum from audit_head where chain = $1', [
       partnerId,
     ]);
     const { sealed } = sealRows({ sequence: 2, checksum: head.checksum }, [auditRow(partnerId, 2)]);
     const owner: SqlExecutor = {
       query: <Row>(sql: string, params: readonly unknown[] = []) =>
-        fleet.query<object>(sql, [...params]) as Promise<Row[]>,
+        testApp.query<object>(sql, [...params]) as Promise<Row[]>,
     };
     await identity.app.get(AuditRepository).insert(owner, sealed);
     expect((await verify(partnerId)).firstBreak).toEqual({ sequence: 3, id: sealed[0].id, kind: 'reordered' });
@@ -117,7 +117,7 @@ describe('the verification of the audit trail', () => {
 
   it('finds an end that was sealed anew', async () => {
     const { partnerId, ids } = await parentChain(0, 1, 2);
-    const [last] = await fleet.query<{ canonical: string; previous_checksum: string }>(
+    const [last] = await testApp.query<{ canonical: string; previous_checksum: string }>(
       'select canonical, previous_checksum from audit_entry where id = $1',
       [ids[2]],
     );

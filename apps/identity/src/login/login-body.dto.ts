@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { SessionDto } from '../sessions/session.dto.js';
-import { LoginUserDto } from '../users/login-user.dto.js';
-import { MFA_METHODS, type MfaMethod } from '../users/person.js';
+import { LoginUserDto } from '../users/dto/login-user.dto.js';
+import { MFA_METHODS, type MfaMethod } from '../users/user.js';
 
 /** "The login body" of CONTRACT 4.7. */
 export class LoginBodyDto extends SessionDto {

@@ -1,8 +1,8 @@
 import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, Public, SignedIn, SkipTenantStatus, type UserCaller } from '@rmm/access';
-import { DoneWithMessageDto } from '../action.dto.js';
-import { ApiOkOneOf } from '../one-of-response.js';
+import { DoneWithMessageDto } from '../dto/success.dto.js';
+import { ApiOkOneOf } from '../api-ok-one-of.decorator.js';
 import { clientOf, noStore, type HttpRequest, type HttpResponse } from '../sessions/http.js';
 import { SessionCookies } from '../sessions/session-cookies.js';
 import { ChangePasswordDto, LoginDto } from './dto.js';

@@ -3,25 +3,25 @@ import {
   cookiesOf,
   freshAddress,
   freshEmail,
-  IdentityFleet,
+  IdentityTestApp,
   PASSWORD,
-  type RunningIdentity,
-} from '../../test/identity-fleet.js';
+  type IdentityReplica,
+} from '../../test/identity-test-app.js';
 import { eventually } from '@rmm/testing-services';
-import { registerPartner, signInAdmin } from '../../test/people.js';
+import { registerPartner, signInAdmin } from '../../test/users.js';
 
 describe('password login', () => {
-  let fleet: IdentityFleet;
-  let identity: RunningIdentity;
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    identity = await fleet.run();
+    testApp = await IdentityTestApp.start();
+    identity = await testApp.startReplica();
   }, 120_000);
-  afterAll(() => fleet.stop());
+  afterAll(() => testApp.stop());
 
   const failures = (email: string) =>
-    fleet.query<{ reason: string }>(
+    testApp.query<{ reason: string }>(
       `select details ->> 'reason' as reason from audit_entry where action = 'user.login.failed'
        and (actor_email = $1 or resource_name = $1) order by sequence`,
       [email],
@@ -65,7 +65,7 @@ describe('password login', () => {
 
   it('refuses every reason with the same bytes, no sooner than the floor', async () => {
     const invited = freshEmail('invited');
-    await fleet.query(`insert into user_account (email, name) values ($1, 'Invited')`, [invited]);
+    await testApp.query(`insert into user_account (email, name) values ($1, 'Invited')`, [invited]);
     const started = performance.now();
     const answers = [
       await identity.post('/auth/login', { email: freshEmail(), password: PASSWORD }),
@@ -86,7 +86,7 @@ describe('password login', () => {
     expect(Object.keys(answer.body.details.fieldErrors).sort()).toEqual(['admin', 'email', 'password']);
   });
 
-  it('limits guesses per address and e-mail, other people are let in', async () => {
+  it('limits guesses per address and e-mail, other users are let in', async () => {
     const from = freshAddress();
     const guess = (email: string) => identity.post('/auth/login', { email, password: 'wrong password' }, { from });
     const email = freshEmail();
@@ -110,10 +110,10 @@ describe('password login', () => {
     expect(mails.filter(({ subject }) => subject.includes('paused'))).toHaveLength(1);
   }, 30_000);
 
-  it("keeps people out whose address is not on the partner's list", async () => {
+  it("keeps users out whose address is not on the partner's list", async () => {
     const partner = await registerPartner(identity);
     const settings = JSON.stringify({ security: { ipAllowlist: ['198.51.100.0/24'] } });
-    await fleet.query('update partner set settings = $2 where id = $1', [partner.partnerId, settings]);
+    await testApp.query('update partner set settings = $2 where id = $1', [partner.partnerId, settings]);
     const from = (address: string) =>
       identity.post('/auth/login', { email: partner.email, password: PASSWORD }, { from: address });
     expect(await from('203.0.113.200')).toMatchObject({ status: 403, body: { code: 'ip_not_allowed' } });
@@ -122,7 +122,7 @@ describe('password login', () => {
 
   it('lets nobody in whose partner is suspended, and says no more than for a wrong password', async () => {
     const partner = await registerPartner(identity);
-    await fleet.query(`update partner set status = 'suspended' where id = $1`, [partner.partnerId]);
+    await testApp.query(`update partner set status = 'suspended' where id = $1`, [partner.partnerId]);
     const answer = await identity.post('/auth/login', { email: partner.email, password: PASSWORD });
     expect(answer).toMatchObject({ status: 401, body: { code: 'login_failed' } });
   }, 20_000);

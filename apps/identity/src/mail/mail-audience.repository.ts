@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { MailAudience } from '@rmm/contracts';
 import { hasPermission, parsePermission, type Permission } from '@rmm/permissions';
 import { WorkerDatabase } from '@rmm/persistence';
-import { permissionsOfRole } from '../roles/permissions-sql.js';
+import { permissionsOfRole } from '../roles/roles.repository.js';
 
 export interface Addressee {
   email: string;

@@ -2,23 +2,23 @@ import { randomUUID } from 'node:crypto';
 import { IDENTITY_MAIL_SEND, type MailSendRequest } from '@rmm/contracts';
 import { NatsLink, RpcClient } from '@rmm/messaging';
 import { eventually } from '@rmm/testing-services';
-import { freshEmail, IdentityFleet, type RunningIdentity } from '../../test/identity-fleet.js';
-import { registerPartner } from '../../test/people.js';
+import { freshEmail, IdentityTestApp, type IdentityReplica } from '../../test/identity-test-app.js';
+import { registerPartner } from '../../test/users.js';
 
 describe('mail for other services', () => {
-  let fleet: IdentityFleet;
-  let identity: RunningIdentity;
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
   let link: NatsLink;
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    identity = await fleet.run();
-    link = new NatsLink({ url: fleet.nats.urlFor('credentials'), name: 'mail-spec' });
+    testApp = await IdentityTestApp.start();
+    identity = await testApp.startReplica();
+    link = new NatsLink({ url: testApp.nats.urlFor('credentials'), name: 'mail-spec' });
     await link.open();
   }, 120_000);
   afterAll(async () => {
     await link?.close();
-    await fleet?.stop();
+    await testApp?.stop();
   });
 
   const send = (more: Partial<MailSendRequest> = {}) =>
@@ -38,7 +38,7 @@ describe('mail for other services', () => {
     await eventually(async () => expect(await identity.mails(email)).toHaveLength(2));
     const [mail] = await identity.mails(email);
     expect(mail.subject).toBe('The API key "Reports" expires soon');
-    const rows = await fleet.query('select 1 from mail where recipient = $1', [email]);
+    const rows = await testApp.query('select 1 from mail where recipient = $1', [email]);
     expect(rows).toHaveLength(2);
   });
 
@@ -55,12 +55,12 @@ describe('mail for other services', () => {
       });
     const member = async (orgId: string, name: string, role: string, status = 'active') => {
       const email = freshEmail();
-      await fleet.query(
-        `with person as (
+      await testApp.query(
+        `with user as (
            insert into user_account (email, name, status) values ($1, $2, $3) returning id
          )
          insert into organization_membership (partner_id, org_id, user_id, role_id)
-         select $4, $5, person.id, r.id from person, role r where r.system_key = $6 and r.partner_id is null`,
+         select $4, $5, user.id, r.id from user, role r where r.system_key = $6 and r.partner_id is null`,
         [email, name, status, partnerId, orgId, role],
       );
       return email;
@@ -86,10 +86,10 @@ describe('mail for other services', () => {
         expect(toRobin.text).toContain('Hello Robin,');
         expect(toKim.text).toContain('Hello Kim,');
       });
-      const rows = await fleet.query('select 1 from mail where recipient = any($1)', [[robin, kim]]);
+      const rows = await testApp.query('select 1 from mail where recipient = any($1)', [[robin, kim]]);
       expect(rows).toHaveLength(2);
       const wrong = `select recipient from mail where template = 'webhook-failed' and recipient = any($1)`;
-      expect(await fleet.query(wrong, [[...others, admin]])).toEqual([]);
+      expect(await testApp.query(wrong, [[...others, admin]])).toEqual([]);
     });
 
     it('goes to the administrators of the partner when nobody in the organization does', async () => {
@@ -100,7 +100,7 @@ describe('mail for other services', () => {
         const mails = await identity.mails(admin);
         expect(mails.map(({ subject }) => subject)).toContain('The webhook "Tickets" was switched off');
       });
-      expect(await fleet.query('select 1 from mail where recipient = $1', [viewer])).toEqual([]);
+      expect(await testApp.query('select 1 from mail where recipient = $1', [viewer])).toEqual([]);
     });
   });
 

@@ -4,11 +4,11 @@ import {
   ADMIN,
   expectStatus,
   freshEmail,
-  IdentityFleet,
+  IdentityTestApp,
   PASSWORD,
-  type RunningIdentity,
-} from '../../test/identity-fleet.js';
-import { roleId } from '../../test/people.js';
+  type IdentityReplica,
+} from '../../test/identity-test-app.js';
+import { roleId } from '../../test/users.js';
 import { MailSweep } from './mail-sweep.js';
 
 interface Received {
@@ -62,23 +62,23 @@ class MailServer {
 }
 
 describe('mail over SMTP', () => {
-  let fleet: IdentityFleet;
-  let identity: RunningIdentity;
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
   let server: MailServer;
   let root: string;
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
+    testApp = await IdentityTestApp.start();
     server = new MailServer(await freePort());
     await server.start();
-    identity = await fleet.run({
+    identity = await testApp.startReplica({
       SMTP_URL: `smtp://127.0.0.1:${server.port}`,
       MAIL_FROM: 'RMM <no-reply@rmm.test>',
     });
     root = expectStatus(await identity.post('/auth/login', ADMIN), 200).body.tokens.accessToken as string;
   }, 120_000);
   afterAll(async () => {
-    await fleet.stop();
+    await testApp.stop();
     await server.stop();
   });
 
@@ -89,7 +89,7 @@ describe('mail over SMTP', () => {
     return email;
   };
   const rowsTo = (recipient: string) =>
-    fleet.query<{ attempts: number; sent: boolean; error: string | null; sealed: string | null }>(
+    testApp.query<{ attempts: number; sent: boolean; error: string | null; sealed: string | null }>(
       `select attempts, sent_at is not null as sent, last_error as error, values_sealed as sealed
        from mail where recipient = $1`,
       [recipient],
@@ -133,9 +133,9 @@ describe('mail over SMTP', () => {
     const others = { name: 'Other', admin: { email: freshEmail(), name: 'Olive' } };
     const partnerId = expectStatus(await identity.post('/orgs/partners', others, { bearer: root }), 201).body
       .id as string;
-    const evil = ['Evil\r\nBcc: all@people.test\r\n\r\nBody', 'Eve <script>\r\nX-Evil: 1'];
-    await fleet.query('update partner set name = $2 where id = $1', [partnerId, evil[0]]);
-    await fleet.query('update user_account set name = $2 where id = $1', [made.body.invite.userId, evil[1]]);
+    const evil = ['Evil\r\nBcc: all@users.test\r\n\r\nBody', 'Eve <script>\r\nX-Evil: 1'];
+    await testApp.query('update partner set name = $2 where id = $1', [partnerId, evil[0]]);
+    await testApp.query('update user_account set name = $2 where id = $1', [made.body.invite.userId, evil[1]]);
     const role = await roleId(identity, root, 'Partner Viewer', `&partnerId=${partnerId}`);
     const invite = { email: invited, name: 'Eve', roleId: role, partnerId };
     expectStatus(await identity.post('/users/invite', invite, { bearer: root }), 201);
@@ -143,7 +143,7 @@ describe('mail over SMTP', () => {
     expect(mail.to).toEqual([invited]);
     expect([...mail.headers.keys()]).not.toEqual(expect.arrayContaining(['bcc']));
     expect(mail.headers.has('x-evil')).toBe(false);
-    expect(mail.headers.get('subject')).toContain('Evil Bcc: all@people.test Body');
+    expect(mail.headers.get('subject')).toContain('Evil Bcc: all@users.test Body');
     const [, html = ''] = partsOf(mail);
     expect(html).not.toContain('<script>');
   }, 30_000);
@@ -189,7 +189,7 @@ describe('mail over SMTP', () => {
     server = again;
     await identity.app.get(MailSweep).run();
     expect(await rowsTo(email)).toMatchObject([{ attempts: 1, sent: false }]); // its next try is not due yet
-    await fleet.query('update mail set next_attempt_at = now() where recipient = $1', [email]);
+    await testApp.query('update mail set next_attempt_at = now() where recipient = $1', [email]);
     await identity.app.get(MailSweep).run();
     await server.mailTo(email);
     await eventually(async () =>

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { isFresh, OwnSession } from '../sessions/own-session.js';
-import type { Person } from '../users/person.js';
+import type { User } from '../users/user.js';
 import { ExistingFactorStepUpRequired } from './mfa.errors.js';
 import { StepUpGrants } from './step-up-grants.js';
 
@@ -18,11 +18,11 @@ export class ExistingFactor {
    * @returns the grant to consume with the change; null where none is needed
    * @throws ExistingFactorStepUpRequired
    */
-  async check(caller: UserCaller, person: Person, grantId: string | undefined): Promise<string | null> {
-    if (!person.mfaEnabled) return null;
+  async check(caller: UserCaller, user: User, grantId: string | undefined): Promise<string | null> {
+    if (!user.mfaEnabled) return null;
     const { factorProofAt, now } = await this.session.proofsOf(caller);
     if (isFresh(factorProofAt, now)) return null;
-    if (grantId === undefined || !(await this.grants.isValid(grantId, caller, person, 'add_factor'))) {
+    if (grantId === undefined || !(await this.grants.isValid(grantId, caller, user, 'add_factor'))) {
       throw new ExistingFactorStepUpRequired();
     }
     return grantId;

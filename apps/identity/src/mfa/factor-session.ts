@@ -4,10 +4,10 @@ import type { OutboxTransaction } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
 import { hashKey } from '@rmm/secrets';
 import { UnauthenticatedError } from '@rmm/service-kit';
-import { AccessChanges } from '../access/access-changes.js';
+import { AccessChangesService } from '../access/access-changes.service.js';
 import { SessionOpener, type OpenedSession } from '../sessions/session-opener.js';
 import { SessionsRepository } from '../sessions/sessions.repository.js';
-import type { LiveMembership, Person } from '../users/person.js';
+import type { UserMembership, User } from '../users/user.js';
 import type { Epochs } from './factors.repository.js';
 import { ReplacementSessionRequired } from './mfa.errors.js';
 
@@ -18,7 +18,7 @@ export class FactorSession {
     private readonly worker: WorkerDatabase,
     private readonly sessions: SessionsRepository,
     private readonly opener: SessionOpener,
-    private readonly access: AccessChanges,
+    private readonly accessChanges: AccessChangesService,
   ) {}
 
   /**
@@ -38,14 +38,14 @@ export class FactorSession {
   async reissue(
     tx: OutboxTransaction,
     caller: UserCaller,
-    person: Person & Epochs,
-    membership: LiveMembership,
+    user: User & Epochs,
+    membership: UserMembership,
   ): Promise<OpenedSession> {
     const replaced = await this.sessions.revokeFamily(tx, caller.sessionId, 'mfa_change');
     if (replaced === 0) throw new UnauthenticatedError();
-    await this.sessions.revokeAll(tx, person.id, 'mfa_change');
-    await this.access.announce(tx, { userIds: [person.id], reason: 'mfa_change' });
+    await this.sessions.revokeAll(tx, user.id, 'mfa_change');
+    await this.accessChanges.publish(tx, { userIds: [user.id], reason: 'mfa_change' });
     const replaces = caller.sessionId;
-    return this.opener.open(tx, person, membership, { method: 'password', mfa: true, factorProven: true, replaces });
+    return this.opener.open(tx, user, membership, { method: 'password', mfa: true, factorProven: true, replaces });
   }
 }

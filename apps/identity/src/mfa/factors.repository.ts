@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { SqlExecutor } from '@rmm/persistence';
-import type { Person } from '../users/person.js';
+import type { User } from '../users/user.js';
 
-export type Epochs = Pick<Person, 'authEpoch' | 'mfaEpoch'>;
+export type Epochs = Pick<User, 'authEpoch' | 'mfaEpoch'>;
 
 const EPOCHS = `auth_epoch as "authEpoch", mfa_epoch as "mfaEpoch"`;
 
-/** TOTP secrets (sealed) and recovery codes (hashed) of one person. */
+/** TOTP secrets (sealed) and recovery codes (hashed) of one user. */
 @Injectable()
 export class FactorsRepository {
   async findTotp(tx: SqlExecutor, userId: string): Promise<string | null> {

@@ -17,7 +17,7 @@ export class MfaSetupStartedDto {
 export class MfaEnabledDto extends SessionDto {
   @ApiProperty({ type: 'boolean', enum: [true] })
   success: true;
-  @ApiProperty({ description: 'A sentence for people' })
+  @ApiProperty({ description: 'A sentence for users' })
   message: string;
 }
 

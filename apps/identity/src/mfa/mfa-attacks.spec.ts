@@ -2,29 +2,29 @@ import { hashKey } from '@rmm/secrets';
 import { RedisConnections } from '@rmm/service-kit';
 import {
   expectStatus,
-  IdentityFleet,
+  IdentityTestApp,
   PASSWORD,
   totpCode,
-  type Answer,
-  type RunningIdentity,
+  type TestResponse,
+  type IdentityReplica,
   withStatus,
-} from '../../test/identity-fleet.js';
-import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf } from '../../test/people.js';
+} from '../../test/identity-test-app.js';
+import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf } from '../../test/users.js';
 
 const invalid = { status: 400, body: { code: 'mfa_code_invalid' } };
 const ended = { status: 401, body: { code: 'mfa_session_invalid' } };
 
 /** What somebody with the password, but without the factor, might try. */
 describe('an attack on the second factor', () => {
-  let fleet: IdentityFleet;
-  let identity: RunningIdentity;
-  let twin: RunningIdentity;
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
+  let twin: IdentityReplica;
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    [identity, twin] = await Promise.all([fleet.run(), fleet.run()]);
+    testApp = await IdentityTestApp.start();
+    [identity, twin] = await Promise.all([testApp.startReplica(), testApp.startReplica()]);
   }, 120_000);
-  afterAll(() => fleet.stop());
+  afterAll(() => testApp.stop());
 
   const enrolled = async () => {
     const partner = await registerPartner(identity);
@@ -36,9 +36,9 @@ describe('an attack on the second factor', () => {
   };
   const verify = (body: object, at = identity, bearer?: string) => at.post('/auth/mfa/verify', body, { bearer });
   const redis = () => identity.app.get(RedisConnections, { strict: false }).shared;
-  const statuses = (answers: Answer[]) => answers.map(({ status }) => status).sort();
+  const statuses = (answers: TestResponse[]) => answers.map(({ status }) => status).sort();
   const secretOf = async (userId: string) => {
-    const [row] = await fleet.query<{ sealed: string }>(
+    const [row] = await testApp.query<{ sealed: string }>(
       'select secret_sealed as sealed from totp_factor where user_id = $1',
       [userId],
     );
@@ -47,41 +47,42 @@ describe('an attack on the second factor', () => {
 
   describe('with a temporary token', () => {
     it('ends with its 300 seconds', async () => {
-      const person = await enrolled();
-      const token = await tempToken(person.email);
+      const user = await enrolled();
+      const token = await tempToken(user.email);
       const key = `rmm:identity:mfa-login:{${hashKey(token).toString('hex')}}`;
       const ttl = await redis().ttl(key);
       expect(ttl).toBeGreaterThan(0);
       expect(ttl).toBeLessThanOrEqual(300);
       await redis().pexpire(key, 0);
-      expect(await verify({ tempToken: token, code: totpCode(person.secret) })).toMatchObject(ended);
+      expect(await verify({ tempToken: token, code: totpCode(user.secret) })).toMatchObject(ended);
     }, 30_000);
 
     it('ends with a password change, a disabled account and a lost membership, and stays ended', async () => {
       const changes = [
-        (userId: string) => fleet.query('update user_account set auth_epoch = auth_epoch + 1 where id = $1', [userId]),
-        (userId: string) => fleet.query(`update user_account set status = 'disabled' where id = $1`, [userId]),
-        (userId: string) => fleet.query('delete from partner_membership where user_id = $1', [userId]),
-        (userId: string) => fleet.query('update user_account set mfa_epoch = mfa_epoch + 1 where id = $1', [userId]),
-        (userId: string) => fleet.query(`update user_account set mfa_method = 'sms' where id = $1`, [userId]),
+        (userId: string) =>
+          testApp.query('update user_account set auth_epoch = auth_epoch + 1 where id = $1', [userId]),
+        (userId: string) => testApp.query(`update user_account set status = 'disabled' where id = $1`, [userId]),
+        (userId: string) => testApp.query('delete from partner_membership where user_id = $1', [userId]),
+        (userId: string) => testApp.query('update user_account set mfa_epoch = mfa_epoch + 1 where id = $1', [userId]),
+        (userId: string) => testApp.query(`update user_account set mfa_method = 'sms' where id = $1`, [userId]),
       ];
       for (const change of changes) {
-        const person = await enrolled();
-        const token = await tempToken(person.email);
-        await change(person.userId);
-        const code = totpCode(person.secret);
+        const user = await enrolled();
+        const token = await tempToken(user.email);
+        await change(user.userId);
+        const code = totpCode(user.secret);
         expect(await verify({ tempToken: token, code })).toMatchObject(ended);
-        await fleet.query(`update user_account set status = 'active', mfa_method = 'totp' where id = $1`, [
-          person.userId,
+        await testApp.query(`update user_account set status = 'active', mfa_method = 'totp' where id = $1`, [
+          user.userId,
         ]);
         expect(await verify({ tempToken: token, code })).toMatchObject(ended);
       }
     }, 60_000);
 
     it('is let in once, however many replicas it is shown to at once', async () => {
-      const person = await enrolled();
-      const token = await tempToken(person.email);
-      const codes = [totpCode(person.secret, 0), totpCode(person.secret, 1), ...person.recoveryCodes.slice(0, 2)];
+      const user = await enrolled();
+      const token = await tempToken(user.email);
+      const codes = [totpCode(user.secret, 0), totpCode(user.secret, 1), ...user.recoveryCodes.slice(0, 2)];
       const answers = await Promise.all(
         codes.map((code, n) => verify({ tempToken: token, code }, n % 2 ? twin : identity)),
       );
@@ -89,13 +90,13 @@ describe('an attack on the second factor', () => {
     }, 30_000);
 
     it('opens nothing but the second step: neither as a bearer token nor for the account of another session', async () => {
-      const [person, other] = [await enrolled(), await registerPartner(identity)];
-      const token = await tempToken(person.email);
-      expect((await verify({ code: totpCode(person.secret) }, identity, token)).status).toBe(401);
+      const [user, other] = [await enrolled(), await registerPartner(identity)];
+      const token = await tempToken(user.email);
+      expect((await verify({ code: totpCode(user.secret) }, identity, token)).status).toBe(401);
       expect((await identity.get('/auth/me', { bearer: token })).status).toBe(401);
-      const code = totpCode(person.secret);
+      const code = totpCode(user.secret);
       const both = expectStatus(await verify({ tempToken: token, code }, identity, other.bearer), 200);
-      expect(both.body.user.id).toBe(person.userId);
+      expect(both.body.user.id).toBe(user.userId);
       expect((await identity.get('/auth/me', other)).body.user.mfaEnabled).toBe(false);
     }, 30_000);
 
@@ -112,18 +113,18 @@ describe('an attack on the second factor', () => {
 
   describe('by guessing', () => {
     it('meets one window on every route that takes a code', async () => {
-      const person = await enrolled();
+      const user = await enrolled();
       const wrong = { code: '000000', currentPassword: PASSWORD };
-      const login = await tempToken(person.email);
+      const login = await tempToken(user.email);
       const byLogin = () => verify({ tempToken: login, code: '000000' });
-      const byDisable = () => identity.post('/auth/mfa/disable', wrong, person);
-      const bySetup = () => identity.post('/auth/mfa/enable', { code: '000000' }, person);
+      const byDisable = () => identity.post('/auth/mfa/disable', wrong, user);
+      const bySetup = () => identity.post('/auth/mfa/enable', { code: '000000' }, user);
       const guesses = [byLogin, byDisable, bySetup, byLogin, byDisable];
       for (const guess of guesses) expect((await guess()).status).toBe(400);
       for (const guess of [byLogin, byDisable, bySetup]) {
         expect(await guess()).toMatchObject({ status: 429, body: { code: 'rate_limited' } });
       }
-      expect((await verify({ tempToken: login, code: totpCode(person.secret) }, twin)).status).toBe(429);
+      expect((await verify({ tempToken: login, code: totpCode(user.secret) }, twin)).status).toBe(429);
     }, 30_000);
 
     it.each([
@@ -139,17 +140,17 @@ describe('an attack on the second factor', () => {
     ])(
       'gets nowhere with a code %s',
       async (_, codeOf) => {
-        const person = await enrolled();
-        const token = await tempToken(person.email);
-        expect(await verify({ tempToken: token, code: codeOf(person.secret) })).toMatchObject(invalid);
+        const user = await enrolled();
+        const token = await tempToken(user.email);
+        expect(await verify({ tempToken: token, code: codeOf(user.secret) })).toMatchObject(invalid);
       },
       30_000,
     );
 
     it('gets nowhere with a code as number, list or object', async () => {
-      const person = await enrolled();
-      const token = await tempToken(person.email);
-      const code = totpCode(person.secret);
+      const user = await enrolled();
+      const token = await tempToken(user.email);
+      const code = totpCode(user.secret);
       for (const odd of [Number(code), [code], { code }, null, '']) {
         expect(await verify({ tempToken: token, code: odd })).toMatchObject({
           status: 400,
@@ -159,17 +160,17 @@ describe('an attack on the second factor', () => {
     }, 30_000);
 
     it('gets nowhere with the codes of somebody else', async () => {
-      const [person, other] = [await enrolled(), await enrolled()];
-      const token = await tempToken(person.email);
+      const [user, other] = [await enrolled(), await enrolled()];
+      const token = await tempToken(user.email);
       expect(await verify({ tempToken: token, code: totpCode(other.secret) })).toMatchObject(invalid);
       expect(await verify({ tempToken: token, code: other.recoveryCodes[0] })).toMatchObject(invalid);
     }, 30_000);
 
     it('gets nowhere by naming another method', async () => {
-      const person = await enrolled();
-      const token = await tempToken(person.email);
-      const code = totpCode(person.secret);
-      const [recovery] = person.recoveryCodes;
+      const user = await enrolled();
+      const token = await tempToken(user.email);
+      const code = totpCode(user.secret);
+      const [recovery] = user.recoveryCodes;
       expect(await verify({ tempToken: token, code, method: 'sms' })).toMatchObject({
         status: 400,
         body: { code: 'mfa_method_mismatch' },
@@ -183,9 +184,9 @@ describe('an attack on the second factor', () => {
 
   describe('with a code that was seen', () => {
     it('fails on every replica and every route', async () => {
-      const person = await enrolled();
-      const code = totpCode(person.secret);
-      const tokens = await Promise.all([1, 2, 3, 4].map(() => tempToken(person.email)));
+      const user = await enrolled();
+      const code = totpCode(user.secret);
+      const tokens = await Promise.all([1, 2, 3, 4].map(() => tempToken(user.email)));
       const answers = await Promise.all(
         tokens.map((token, n) => verify({ tempToken: token, code }, n % 2 ? twin : identity)),
       );
@@ -209,16 +210,16 @@ describe('an attack on the second factor', () => {
     }, 30_000);
 
     it('fails for a recovery code that two replicas are shown at once', async () => {
-      const person = await enrolled();
-      const [code] = person.recoveryCodes;
-      const tokens = await Promise.all([1, 2, 3].map(() => tempToken(person.email)));
+      const user = await enrolled();
+      const [code] = user.recoveryCodes;
+      const tokens = await Promise.all([1, 2, 3].map(() => tempToken(user.email)));
       const answers = await Promise.all(
         tokens.map((token, n) => verify({ tempToken: token, code }, n % 2 ? twin : identity)),
       );
       expect(statuses(answers)).toEqual([200, 400, 400]);
-      const [{ left }] = await fleet.query<{ left: number }>(
+      const [{ left }] = await testApp.query<{ left: number }>(
         'select count(*)::int as left from recovery_code where user_id = $1',
-        [person.userId],
+        [user.userId],
       );
       expect(left).toBe(9);
     }, 30_000);
@@ -244,12 +245,12 @@ describe('an attack on the second factor', () => {
     }, 30_000);
 
     it('cannot replace a factor that stands', async () => {
-      const person = await enrolled();
-      const before = await secretOf(person.userId);
+      const user = await enrolled();
+      const before = await secretOf(user.userId);
       expect(before).toMatch(/^v1\./);
-      expect((await identity.post('/auth/mfa/setup', undefined, person)).body.code).toBe('mfa_already_enabled');
-      expect(await enable(person, totpCode(person.secret, 1))).toMatchObject(notPending);
-      expect(await secretOf(person.userId)).toBe(before);
+      expect((await identity.post('/auth/mfa/setup', undefined, user)).body.code).toBe('mfa_already_enabled');
+      expect(await enable(user, totpCode(user.secret, 1))).toMatchObject(notPending);
+      expect(await secretOf(user.userId)).toBe(before);
     }, 30_000);
 
     it('leaves one factor when two sessions confirm theirs at once', async () => {
@@ -282,16 +283,16 @@ describe('an attack on the second factor', () => {
     const [admin, settings] = [await enrolled(), { security: { requireMfa: true } }];
     const role = await roleId(identity, admin.bearer, 'Partner Admin');
     const member = await inviteAndAccept(identity, admin.bearer, { roleId: role });
-    const person = { ...member, ...(await enrollTotp(identity, member.bearer)) };
-    const body = { currentPassword: PASSWORD, code: totpCode(person.secret) };
+    const user = { ...member, ...(await enrollTotp(identity, member.bearer)) };
+    const body = { currentPassword: PASSWORD, code: totpCode(user.secret) };
     const [disabled, enforced] = await Promise.all([
-      identity.post('/auth/mfa/disable', body, person),
+      identity.post('/auth/mfa/disable', body, user),
       twin.patch('/orgs/partners/me', { settings }, admin),
     ]);
     expectStatus(enforced, 200);
     expect([200, 403]).toContain(disabled.status);
     // Whichever came first: nobody works on without a factor.
-    const signedIn = await identity.post('/auth/login', { email: person.email, password: PASSWORD });
+    const signedIn = await identity.post('/auth/login', { email: user.email, password: PASSWORD });
     if (disabled.status === 403) expect(signedIn.body.mfaRequired).toBe(true);
     else expect((await identity.get('/users', sessionOf(signedIn))).status).toBe(428);
   }, 30_000);

@@ -3,29 +3,29 @@ import {
   cookiesOf,
   expectStatus,
   freshEmail,
-  IdentityFleet,
+  IdentityTestApp,
   PASSWORD,
   totpCode,
-  type Answer,
+  type TestResponse,
   type CallOptions,
-  type RunningIdentity,
+  type IdentityReplica,
   withStatus,
-} from '../../test/identity-fleet.js';
-import { enrollTotp, registerPartner, sessionOf } from '../../test/people.js';
+} from '../../test/identity-test-app.js';
+import { enrollTotp, registerPartner, sessionOf } from '../../test/users.js';
 
-const mfaClaim = (answer: Answer) =>
+const mfaClaim = (answer: TestResponse) =>
   JSON.parse(Buffer.from(sessionOf(answer).bearer.split('.')[1] ?? '', 'base64url').toString()).mfa as boolean;
 
 describe('a change of factors', () => {
-  let fleet: IdentityFleet;
-  let identity: RunningIdentity;
-  let twin: RunningIdentity;
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
+  let twin: IdentityReplica;
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    [identity, twin] = await Promise.all([fleet.run(), fleet.run()]);
+    testApp = await IdentityTestApp.start();
+    [identity, twin] = await Promise.all([testApp.startReplica(), testApp.startReplica()]);
   }, 120_000);
-  afterAll(() => fleet.stop());
+  afterAll(() => testApp.stop());
 
   const login = (email: string) => identity.post('/auth/login', { email, password: PASSWORD });
   const enrolled = async () => {
@@ -34,10 +34,10 @@ describe('a change of factors', () => {
   };
   const disable = (body: object, options: CallOptions, at = identity) => at.post('/auth/mfa/disable', body, options);
   const setPolicy = (partnerId: string, security: object | string) =>
-    fleet.query('update partner set settings = $2 where id = $1', [partnerId, JSON.stringify({ security })]);
+    testApp.query('update partner set settings = $2 where id = $1', [partnerId, JSON.stringify({ security })]);
   const auditOf = (userId: string, action: string) =>
     eventually(async () => {
-      const rows = await fleet.query<{ result: string; details: Record<string, unknown> }>(
+      const rows = await testApp.query<{ result: string; details: Record<string, unknown> }>(
         'select result, details from audit_entry where resource_id = $1 and action = $2 order by sequence',
         [userId, action],
       );
@@ -45,7 +45,7 @@ describe('a change of factors', () => {
       return rows;
     });
   const ageProofs = (userId: string) =>
-    fleet.query(
+    testApp.query(
       `update session_family set password_proof_at = now() - interval '11 minutes',
          factor_proof_at = now() - interval '11 minutes' where user_id = $1`,
       [userId],
@@ -53,46 +53,46 @@ describe('a change of factors', () => {
 
   describe('disabling', () => {
     it('clears everything, ends every other session and re-issues the own one', async () => {
-      const person = await enrolled();
-      const { body } = await login(person.email);
+      const user = await enrolled();
+      const { body } = await login(user.email);
       const other = expectStatus(
-        await identity.post('/auth/mfa/verify', { tempToken: body.tempToken, code: totpCode(person.secret, 0) }),
+        await identity.post('/auth/mfa/verify', { tempToken: body.tempToken, code: totpCode(user.secret, 0) }),
         200,
       );
-      const code = totpCode(person.secret, 1);
-      const done = expectStatus(await disable({ currentPassword: PASSWORD, code }, person), 200);
+      const code = totpCode(user.secret, 1);
+      const done = expectStatus(await disable({ currentPassword: PASSWORD, code }, user), 200);
       expect(done.body).toMatchObject({ success: true, message: expect.any(String), csrfToken: expect.any(String) });
       expect(done.body.refreshToken).toBeUndefined();
       expect(done.headers['cache-control']).toBe('no-store');
       expect(mfaClaim(done)).toBe(true);
       expect(cookiesOf(done).service_refresh_token).toMatch(/^[\w-]{43}$/);
-      for (const dead of [person.bearer, sessionOf(other).bearer]) {
+      for (const dead of [user.bearer, sessionOf(other).bearer]) {
         expect((await identity.get('/auth/me', { bearer: dead })).status).toBe(401);
       }
       const me = await identity.get('/auth/me', { bearer: sessionOf(done).bearer });
       expect(me.body.user).toMatchObject({ mfaEnabled: false, mfaMethod: null, recoveryCodesLeft: 0 });
-      const left = await fleet.query(
+      const left = await testApp.query(
         `select 1 from totp_factor where user_id = $1 union all select 1 from recovery_code where user_id = $1`,
-        [person.userId],
+        [user.userId],
       );
       expect(left).toEqual([]);
-      expect(await auditOf(person.userId, 'auth.mfa.disable')).toEqual([
+      expect(await auditOf(user.userId, 'auth.mfa.disable')).toEqual([
         { result: 'success', details: { method: 'totp', proof: 'totp' } },
       ]);
       await eventually(async () => {
-        const [mail] = await identity.mails(person.email);
+        const [mail] = await identity.mails(user.email);
         if (mail?.subject !== 'Two-step sign-in is off') throw new Error('not told');
       });
       const again = await disable({ currentPassword: PASSWORD, code }, sessionOf(done));
       expect(again).toMatchObject({ status: 400, body: { code: 'mfa_not_enabled' } });
-      expect(expectStatus(await login(person.email), 200).body.mfaRequired).toBe(false);
+      expect(expectStatus(await login(user.email), 200).body.mfaRequired).toBe(false);
     }, 30_000);
 
     it('hands the token back to a client that keeps it itself, and takes a recovery code', async () => {
-      const person = await enrolled();
-      const refreshToken = person.cookies.service_refresh_token;
-      const [code] = person.recoveryCodes;
-      const done = await disable({ currentPassword: PASSWORD, code, refreshToken }, { bearer: person.bearer });
+      const user = await enrolled();
+      const refreshToken = user.cookies.service_refresh_token;
+      const [code] = user.recoveryCodes;
+      const done = await disable({ currentPassword: PASSWORD, code, refreshToken }, { bearer: user.bearer });
       expect(expectStatus(done, 200).body.refreshToken).toMatch(/^[\w-]{43}$/);
       expect(done.headers['set-cookie']).toBeUndefined();
       const refreshed = await identity.post('/auth/refresh', { refreshToken: done.body.refreshToken });
@@ -101,53 +101,53 @@ describe('a change of factors', () => {
     }, 30_000);
 
     it('asks for a token of the very session it acts in', async () => {
-      const person = await enrolled();
+      const user = await enrolled();
       const stranger = await registerPartner(identity);
-      const body = { currentPassword: PASSWORD, code: totpCode(person.secret) };
+      const body = { currentPassword: PASSWORD, code: totpCode(user.secret) };
       const refused = { status: 428, body: { code: 'replacement_session_required' } };
-      const { bearer } = person;
+      const { bearer } = user;
       expect(await disable(body, { bearer })).toMatchObject(refused);
       expect(await disable(body, { bearer, cookies: stranger.cookies })).toMatchObject(refused);
       for (const refreshToken of [stranger.cookies.service_refresh_token, 'x'.repeat(43), bearer.slice(0, 4000)]) {
         expect(await disable({ ...body, refreshToken }, { bearer })).toMatchObject(refused);
         // The body's token is the one that counts, whatever the cookie.
-        expect(await disable({ ...body, refreshToken }, person)).toMatchObject(refused);
+        expect(await disable({ ...body, refreshToken }, user)).toMatchObject(refused);
       }
-      const headers = { 'x-service-csrf': person.cookies.service_csrf_token ?? '' };
-      expectStatus(await identity.post('/auth/refresh', {}, { cookies: person.cookies, headers }), 200);
-      expect(await disable(body, person)).toMatchObject(refused);
+      const headers = { 'x-service-csrf': user.cookies.service_csrf_token ?? '' };
+      expectStatus(await identity.post('/auth/refresh', {}, { cookies: user.cookies, headers }), 200);
+      expect(await disable(body, user)).toMatchObject(refused);
     }, 30_000);
 
     it('asks for password and code, and files what was wrong', async () => {
-      const person = await enrolled();
-      const code = totpCode(person.secret);
-      expect(await disable({ code }, person)).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
-      expect(await disable({ currentPassword: PASSWORD }, person)).toMatchObject({ status: 400 });
-      const extra = await disable({ currentPassword: PASSWORD, code, userId: person.userId }, person);
+      const user = await enrolled();
+      const code = totpCode(user.secret);
+      expect(await disable({ code }, user)).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
+      expect(await disable({ currentPassword: PASSWORD }, user)).toMatchObject({ status: 400 });
+      const extra = await disable({ currentPassword: PASSWORD, code, userId: user.userId }, user);
       expect(extra).toMatchObject({ status: 400, body: { details: { fieldErrors: { userId: ['unknown field'] } } } });
-      const wrongPassword = await disable({ currentPassword: 'wrong-horse-1', code }, person);
+      const wrongPassword = await disable({ currentPassword: 'wrong-horse-1', code }, user);
       expect(wrongPassword).toMatchObject({ status: 400, body: { code: 'invalid_credentials' } });
-      const wrongCode = await disable({ currentPassword: PASSWORD, code: 'AAAA-AAAA' }, person);
+      const wrongCode = await disable({ currentPassword: PASSWORD, code: 'AAAA-AAAA' }, user);
       expect(wrongCode).toMatchObject({ status: 400, body: { code: 'mfa_code_invalid' } });
       expect((await disable({ currentPassword: PASSWORD, code }, {})).status).toBe(401);
       const rows = await eventually(async () => {
-        const found = await auditOf(person.userId, 'auth.mfa.disable.failed');
+        const found = await auditOf(user.userId, 'auth.mfa.disable.failed');
         if (found.length < 2) throw new Error('not yet');
         return found;
       });
       expect(rows.map(({ details }) => details.reason).sort()).toEqual(['wrong_code', 'wrong_password']);
-      expectStatus(await disable({ currentPassword: PASSWORD, code }, person), 200);
+      expectStatus(await disable({ currentPassword: PASSWORD, code }, user), 200);
     }, 30_000);
 
     it.each([[{ requireMfa: true }], [{ requireMfa: 'perhaps' }], ['garbled']])(
       'is refused under the policy %j',
       async (security) => {
-        const person = await enrolled();
-        await setPolicy(person.partnerId, security);
-        const body = { currentPassword: PASSWORD, code: totpCode(person.secret) };
-        const refused = await disable(body, person);
+        const user = await enrolled();
+        await setPolicy(user.partnerId, security);
+        const body = { currentPassword: PASSWORD, code: totpCode(user.secret) };
+        const refused = await disable(body, user);
         expect(refused).toMatchObject({ status: 403, body: { code: 'mfa_required_by_policy' } });
-        expect(await auditOf(person.userId, 'auth.mfa.disable.failed')).toEqual([
+        expect(await auditOf(user.userId, 'auth.mfa.disable.failed')).toEqual([
           { result: 'denied', details: { reason: 'policy' } },
         ]);
       },
@@ -155,30 +155,30 @@ describe('a change of factors', () => {
     );
 
     it('is refused while any other membership demands the factor', async () => {
-      const person = await enrolled();
+      const user = await enrolled();
       const other = await registerPartner(identity);
-      await fleet.query(
+      await testApp.query(
         `insert into partner_membership (partner_id, user_id, role_id)
          select partner_id, $2, role_id from partner_membership where user_id = $1`,
-        [other.userId, person.userId],
+        [other.userId, user.userId],
       );
       await setPolicy(other.partnerId, { requireMfa: true });
-      const refused = await disable({ currentPassword: PASSWORD, code: totpCode(person.secret) }, person);
+      const refused = await disable({ currentPassword: PASSWORD, code: totpCode(user.secret) }, user);
       expect(refused).toMatchObject({ status: 403, body: { code: 'mfa_required_by_policy' } });
     }, 30_000);
 
     it('happens once, however many replicas are asked at once', async () => {
-      const person = await enrolled();
-      const codes = [totpCode(person.secret), totpCode(person.secret), ...person.recoveryCodes.slice(0, 2)];
+      const user = await enrolled();
+      const codes = [totpCode(user.secret), totpCode(user.secret), ...user.recoveryCodes.slice(0, 2)];
       const answers = await Promise.all(
-        codes.map((code, n) => disable({ currentPassword: PASSWORD, code }, person, n % 2 ? twin : identity)),
+        codes.map((code, n) => disable({ currentPassword: PASSWORD, code }, user, n % 2 ? twin : identity)),
       );
       expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
       const { bearer } = sessionOf(withStatus(answers, 200));
       expect((await identity.get('/auth/me', { bearer })).body.user.mfaEnabled).toBe(false);
-      const [{ alive }] = await fleet.query<{ alive: number }>(
+      const [{ alive }] = await testApp.query<{ alive: number }>(
         'select count(*)::int as alive from session_family where user_id = $1 and revoked_at is null',
-        [person.userId],
+        [user.userId],
       );
       expect(alive).toBe(1);
     }, 30_000);
@@ -190,104 +190,101 @@ describe('a change of factors', () => {
       const refused = await identity.post('/auth/mfa/recovery-codes', {}, { bearer: partner.bearer });
       expect(refused).toMatchObject({ status: 403, body: { code: 'mfa_required' } });
       expect((await identity.post('/auth/mfa/recovery-codes', {})).status).toBe(401);
-      const person = await enrolled();
-      const unknown = await identity.post('/auth/mfa/recovery-codes', { count: 50 }, { bearer: person.bearer });
+      const user = await enrolled();
+      const unknown = await identity.post('/auth/mfa/recovery-codes', { count: 50 }, { bearer: user.bearer });
       expect(unknown).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
     }, 30_000);
 
     it('kills all old codes at once and re-issues the session', async () => {
-      const person = await enrolled();
-      const done = expectStatus(await identity.post('/auth/mfa/recovery-codes', undefined, person), 200);
+      const user = await enrolled();
+      const done = expectStatus(await identity.post('/auth/mfa/recovery-codes', undefined, user), 200);
       expect(done.body.recoveryCodes).toHaveLength(10);
       expect(done.headers['cache-control']).toBe('no-store');
       expect(mfaClaim(done)).toBe(true);
-      expect((await identity.get('/auth/me', { bearer: person.bearer })).status).toBe(401);
-      const { tempToken } = (await login(person.email)).body;
-      const old = await identity.post('/auth/mfa/verify', { tempToken, code: person.recoveryCodes[0] });
+      expect((await identity.get('/auth/me', { bearer: user.bearer })).status).toBe(401);
+      const { tempToken } = (await login(user.email)).body;
+      const old = await identity.post('/auth/mfa/verify', { tempToken, code: user.recoveryCodes[0] });
       expect(old).toMatchObject({ status: 400, body: { code: 'mfa_code_invalid' } });
       const fresh = await identity.post('/auth/mfa/verify', { tempToken, code: done.body.recoveryCodes[0] });
       expect(fresh.status).toBe(200);
-      expect(await auditOf(person.userId, 'auth.mfa.recovery_codes.rotate')).toHaveLength(1);
+      expect(await auditOf(user.userId, 'auth.mfa.recovery_codes.rotate')).toHaveLength(1);
     }, 30_000);
 
     it('answers one of two calls at once, and its codes are the ones in force', async () => {
-      const person = await enrolled();
+      const user = await enrolled();
       const answers = await Promise.all(
-        [identity, twin, identity, twin].map((at) => at.post('/auth/mfa/recovery-codes', {}, person)),
+        [identity, twin, identity, twin].map((at) => at.post('/auth/mfa/recovery-codes', {}, user)),
       );
       expect(answers.map(({ status }) => status).sort()).toEqual([200, 401, 401, 401]);
-      const { tempToken } = (await login(person.email)).body;
+      const { tempToken } = (await login(user.email)).body;
       const [code] = withStatus(answers, 200).body.recoveryCodes as string[];
       expect((await identity.post('/auth/mfa/verify', { tempToken, code })).status).toBe(200);
     }, 30_000);
 
     it('refuses a session that ended after the request was let in', async () => {
-      const person = await enrolled();
-      await identity.get('/auth/me', { bearer: person.bearer });
-      await fleet.query('update session_family set revoked_at = now() where user_id = $1', [person.userId]);
-      const late = await identity.post('/auth/mfa/recovery-codes', {}, person);
+      const user = await enrolled();
+      await identity.get('/auth/me', { bearer: user.bearer });
+      await testApp.query('update session_family set revoked_at = now() where user_id = $1', [user.userId]);
+      const late = await identity.post('/auth/mfa/recovery-codes', {}, user);
       expect(late).toMatchObject({ status: 401, body: { code: 'unauthenticated' } });
-      const { tempToken } = (await login(person.email)).body;
-      const code = person.recoveryCodes[0];
+      const { tempToken } = (await login(user.email)).body;
+      const code = user.recoveryCodes[0];
       expect((await identity.post('/auth/mfa/verify', { tempToken, code })).status).toBe(200);
     }, 30_000);
 
     it('ends logins that wait for their factor', async () => {
-      const person = await enrolled();
-      const { tempToken } = (await login(person.email)).body;
-      expectStatus(await identity.post('/auth/mfa/recovery-codes', {}, person), 200);
-      const late = await identity.post('/auth/mfa/verify', { tempToken, code: totpCode(person.secret, 1) });
+      const user = await enrolled();
+      const { tempToken } = (await login(user.email)).body;
+      expectStatus(await identity.post('/auth/mfa/recovery-codes', {}, user), 200);
+      const late = await identity.post('/auth/mfa/verify', { tempToken, code: totpCode(user.secret, 1) });
       expect(late).toMatchObject({ status: 401, body: { code: 'mfa_session_invalid' } });
     }, 30_000);
   });
 
   describe('a step-up', () => {
     const stepUp = (body: object, options: CallOptions) => identity.post('/auth/mfa/step-up', body, options);
-    /** Somebody whose factor is not TOTP, as another method would leave it; the proofs of its session are old. */
+    /** TestUser whose factor is not TOTP, as another method would leave it; the proofs of its session are old. */
     const withOtherFactor = async () => {
-      const person = await enrolled();
-      await fleet.query('delete from totp_factor where user_id = $1', [person.userId]);
-      await fleet.query(
+      const user = await enrolled();
+      await testApp.query('delete from totp_factor where user_id = $1', [user.userId]);
+      await testApp.query(
         `update user_account set mfa_method = 'sms', phone_number = '+4915112345678', phone_verified = true where id = $1`,
-        [person.userId],
+        [user.userId],
       );
-      await ageProofs(person.userId);
-      return person;
+      await ageProofs(user.userId);
+      return user;
     };
-    const addFactor = async (person: { bearer: string; recoveryCodes: string[] }, n = 0) => {
-      const body = { method: 'recovery', operation: 'add_factor', code: person.recoveryCodes[n] };
-      return expectStatus(await stepUp(body, person), 200).body.stepUpGrantId as string;
+    const addFactor = async (user: { bearer: string; recoveryCodes: string[] }, n = 0) => {
+      const body = { method: 'recovery', operation: 'add_factor', code: user.recoveryCodes[n] };
+      return expectStatus(await stepUp(body, user), 200).body.stepUpGrantId as string;
     };
 
     it('trades a code for a grant of 300 seconds, once', async () => {
-      const person = await enrolled();
-      const body = { method: 'totp', operation: 'change_email', code: totpCode(person.secret) };
-      const granted = expectStatus(await stepUp(body, person), 200);
+      const user = await enrolled();
+      const body = { method: 'totp', operation: 'change_email', code: totpCode(user.secret) };
+      const granted = expectStatus(await stepUp(body, user), 200);
       expect(granted.body).toEqual({ stepUpGrantId: expect.stringMatching(/^[\w-]{43}$/), expiresInSeconds: 300 });
       expect(granted.headers['cache-control']).toBe('no-store');
-      expect(await stepUp(body, person)).toMatchObject({ status: 400, body: { code: 'mfa_proof_invalid' } });
-      expect(await auditOf(person.userId, 'auth.mfa.stepup.granted')).toEqual([
+      expect(await stepUp(body, user)).toMatchObject({ status: 400, body: { code: 'mfa_proof_invalid' } });
+      expect(await auditOf(user.userId, 'auth.mfa.stepup.granted')).toEqual([
         { result: 'success', details: { method: 'totp', operation: 'change_email' } },
       ]);
-      expect(await auditOf(person.userId, 'auth.mfa.stepup.failed')).toHaveLength(1);
+      expect(await auditOf(user.userId, 'auth.mfa.stepup.failed')).toHaveLength(1);
     }, 30_000);
 
-    it('counts guesses per person, and a success clears them', async () => {
-      const person = await enrolled();
-      const guess = () => stepUp({ method: 'totp', operation: 'add_factor', code: '000000' }, person);
+    it('counts guesses per user, and a success clears them', async () => {
+      const user = await enrolled();
+      const guess = () => stepUp({ method: 'totp', operation: 'add_factor', code: '000000' }, user);
       for (let n = 0; n < 4; n += 1) expect((await guess()).status).toBe(400);
-      expectStatus(
-        await stepUp({ method: 'totp', operation: 'add_factor', code: totpCode(person.secret) }, person),
-        200,
-      );
+      expectStatus(await stepUp({ method: 'totp', operation: 'add_factor', code: totpCode(user.secret) }, user), 200);
       const statuses: number[] = [];
       for (let n = 0; n < 6; n += 1) statuses.push((await guess()).status);
       expect(statuses).toEqual([400, 400, 400, 400, 400, 429]);
     }, 30_000);
 
     it('refuses what is malformed, not served or has no factor', async () => {
-      const person = await enrolled();
-      const code = totpCode(person.secret);
+      const user = await enrolled();
+      const code = totpCode(user.secret);
       const cases: [object, number, string][] = [
         [{ method: 'totp', operation: 'add_factor' }, 400, 'validation_failed'],
         [{ method: 'totp', operation: 'delete_account', code }, 400, 'validation_failed'],
@@ -297,9 +294,9 @@ describe('a change of factors', () => {
         [{ method: 'passkey', operation: 'add_factor', credential: {} }, 400, 'passkey_not_available'],
       ];
       for (const [body, status, expected] of cases) {
-        expect(await stepUp(body, person)).toMatchObject({ status, body: { code: expected } });
+        expect(await stepUp(body, user)).toMatchObject({ status, body: { code: expected } });
       }
-      const start = (method: string) => identity.post('/auth/mfa/step-up/start', { method }, person);
+      const start = (method: string) => identity.post('/auth/mfa/step-up/start', { method }, user);
       expect(await start('sms')).toMatchObject({ status: 501, body: { code: 'sms_not_configured' } });
       expect(await start('passkey')).toMatchObject({ status: 400, body: { code: 'passkey_not_available' } });
       expect(await start('totp')).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
@@ -311,17 +308,17 @@ describe('a change of factors', () => {
     }, 30_000);
 
     it('stands before another factor where the last proof is old: checked at setup, used up when confirmed', async () => {
-      const person = await withOtherFactor();
+      const user = await withOtherFactor();
       const refused = {
         status: 403,
         body: { code: 'existing_factor_step_up_required', stepUpUrl: '/auth/mfa/step-up' },
       };
-      const setup = (stepUpGrantId?: string) => identity.post('/auth/mfa/setup', { stepUpGrantId }, person);
+      const setup = (stepUpGrantId?: string) => identity.post('/auth/mfa/setup', { stepUpGrantId }, user);
       expect(await setup()).toMatchObject(refused);
       expect(await setup('x'.repeat(43))).toMatchObject(refused);
-      const stepUpGrantId = await addFactor(person);
+      const stepUpGrantId = await addFactor(user);
       const { secret } = expectStatus(await setup(stepUpGrantId), 200).body as { secret: string };
-      const enable = (body: object) => identity.post('/auth/mfa/enable', body, person);
+      const enable = (body: object) => identity.post('/auth/mfa/enable', body, user);
       const code = totpCode(secret);
       expect(await enable({ code })).toMatchObject(refused);
       expect(await enable({ code, stepUpGrantId: 'x' })).toMatchObject(refused);
@@ -329,39 +326,39 @@ describe('a change of factors', () => {
       expect(wrong).toMatchObject({ status: 400, body: { code: 'mfa_code_invalid' } });
       // Neither the refusals spent the code, nor the wrong code the grant.
       expectStatus(await enable({ code, stepUpGrantId }), 200);
-      const [row] = await fleet.query('select mfa_method as method from user_account where id = $1', [person.userId]);
+      const [row] = await testApp.query('select mfa_method as method from user_account where id = $1', [user.userId]);
       expect(row).toEqual({ method: 'totp' });
     }, 30_000);
 
     it('lets one of two confirmations have the grant', async () => {
-      const person = await withOtherFactor();
-      const stepUpGrantId = await addFactor(person);
-      const { secret } = (await identity.post('/auth/mfa/setup', { stepUpGrantId }, person)).body;
+      const user = await withOtherFactor();
+      const stepUpGrantId = await addFactor(user);
+      const { secret } = (await identity.post('/auth/mfa/setup', { stepUpGrantId }, user)).body;
       const answers = await Promise.all(
         [-1, 0, 1].map((step, n) =>
-          (n % 2 ? twin : identity).post('/auth/mfa/verify', { code: totpCode(secret, step), stepUpGrantId }, person),
+          (n % 2 ? twin : identity).post('/auth/mfa/verify', { code: totpCode(secret, step), stepUpGrantId }, user),
         ),
       );
       expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
     }, 30_000);
 
     it('is worth nothing for another operation, session or after a change of factors', async () => {
-      const person = await withOtherFactor();
-      const body = { method: 'recovery', operation: 'change_email', code: person.recoveryCodes[0] };
-      const forAddress = expectStatus(await stepUp(body, person), 200).body.stepUpGrantId as string;
+      const user = await withOtherFactor();
+      const body = { method: 'recovery', operation: 'change_email', code: user.recoveryCodes[0] };
+      const forAddress = expectStatus(await stepUp(body, user), 200).body.stepUpGrantId as string;
       const setup = (stepUpGrantId: string, options: CallOptions) =>
         identity.post('/auth/mfa/setup', { stepUpGrantId }, options);
-      expect((await setup(forAddress, person)).body.code).toBe('existing_factor_step_up_required');
+      expect((await setup(forAddress, user)).body.code).toBe('existing_factor_step_up_required');
 
-      const grant = await addFactor(person, 1);
-      const { tempToken } = (await login(person.email)).body;
-      const verify = { tempToken, code: person.recoveryCodes[2] };
+      const grant = await addFactor(user, 1);
+      const { tempToken } = (await login(user.email)).body;
+      const verify = { tempToken, code: user.recoveryCodes[2] };
       const other = sessionOf(expectStatus(await identity.post('/auth/mfa/verify', verify), 200));
-      await ageProofs(person.userId);
+      await ageProofs(user.userId);
       expect((await setup(grant, other)).body.code).toBe('existing_factor_step_up_required');
-      expect((await setup(grant, person)).status).toBe(200);
-      const renewed = sessionOf(expectStatus(await identity.post('/auth/mfa/recovery-codes', {}, person), 200));
-      await ageProofs(person.userId);
+      expect((await setup(grant, user)).status).toBe(200);
+      const renewed = sessionOf(expectStatus(await identity.post('/auth/mfa/recovery-codes', {}, user), 200));
+      await ageProofs(user.userId);
       expect((await setup(grant, renewed)).body.code).toBe('existing_factor_step_up_required');
     }, 30_000);
 
@@ -369,9 +366,9 @@ describe('a change of factors', () => {
       const partner = await registerPartner(identity);
       await ageProofs(partner.userId);
       expect((await identity.post('/auth/mfa/setup', undefined, partner)).status).toBe(200);
-      const person = await enrolled();
-      await fleet.query('delete from totp_factor where user_id = $1', [person.userId]);
-      expect((await identity.post('/auth/mfa/setup', undefined, person)).status).toBe(200);
+      const user = await enrolled();
+      await testApp.query('delete from totp_factor where user_id = $1', [user.userId]);
+      expect((await identity.post('/auth/mfa/setup', undefined, user)).status).toBe(200);
     }, 30_000);
   });
 
@@ -388,7 +385,7 @@ describe('a change of factors', () => {
   }, 30_000);
 
   it('does not exist while two-factor is off', async () => {
-    const off = await fleet.run({ ENABLE_2FA: 'false' });
+    const off = await testApp.startReplica({ ENABLE_2FA: 'false' });
     const { bearer } = await registerPartner(off);
     const code = '123456';
     const calls: [string, object][] = [

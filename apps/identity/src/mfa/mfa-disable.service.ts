@@ -4,12 +4,12 @@ import { AuditTrail } from '@rmm/messaging';
 import { TenantDatabase } from '@rmm/persistence';
 import { RateLimits } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { CurrentPassword, CurrentPasswordWrong } from '../login/current-password.js';
+import { CurrentPassword, CurrentPasswordWrong } from '../passwords/current-password.js';
 import { MailOutbox } from '../mail/mail-outbox.js';
 import { OwnSession } from '../sessions/own-session.js';
 import { SessionOpener, type IssuedSession } from '../sessions/session-opener.js';
-import { mfaFactsOf } from '../users/mfa-facts.js';
-import type { LiveMembership, Person } from '../users/person.js';
+import { mfaFactsOf } from './mfa-facts.js';
+import type { UserMembership, User } from '../users/user.js';
 import { CodeChecker } from './code-checker.js';
 import { FactorSession } from './factor-session.js';
 import { FactorsRepository } from './factors.repository.js';
@@ -49,28 +49,28 @@ export class MfaDisableService {
    *   RateLimitedError; in this order
    */
   async disable(caller: UserCaller, proofs: DisableProofs): Promise<IssuedSession> {
-    const { person, membership } = await this.session.personOf(caller);
-    if (!person.mfaEnabled) throw new MfaNotEnabled();
-    if (this.isDemanded(person)) return this.refuse(caller, person, 'policy', new MfaRequiredByPolicy());
+    const { user, membership } = await this.session.userOf(caller);
+    if (!user.mfaEnabled) throw new MfaNotEnabled();
+    if (this.isDemanded(user)) return this.refuse(caller, user, 'policy', new MfaRequiredByPolicy());
     await this.factorSession.assertReplaceable(caller, proofs.refreshToken);
-    await this.provePassword(caller, person, proofs.currentPassword);
-    await this.limits.hit(this.config.limits.mfaVerify, person.id);
-    const rightTotp = await this.codes.checkTotp(this.tenants.reader(caller), person.id, proofs.code);
-    const session = await this.clear(caller, person, membership, rightTotp ? null : proofs.code);
-    await this.limits.reset(this.config.limits.mfaVerify, person.id);
+    await this.provePassword(caller, user, proofs.currentPassword);
+    await this.limits.hit(this.config.limits.mfaVerify, user.id);
+    const rightTotp = await this.codes.checkTotp(this.tenants.reader(caller), user.id, proofs.code);
+    const session = await this.clear(caller, user, membership, rightTotp ? null : proofs.code);
+    await this.limits.reset(this.config.limits.mfaVerify, user.id);
     return session;
   }
 
   /** The factor is the account's: one membership that demands it keeps it for all. */
-  private isDemanded(person: Person): boolean {
-    return person.memberships.some((membership) => demandsFactor(mfaFactsOf(person, membership), this.config.mfa));
+  private isDemanded(user: User): boolean {
+    return user.memberships.some((membership) => demandsFactor(mfaFactsOf(user, membership), this.config.mfa));
   }
 
-  private async provePassword(caller: UserCaller, person: Person, password: string | undefined): Promise<void> {
+  private async provePassword(caller: UserCaller, user: User, password: string | undefined): Promise<void> {
     try {
-      await this.currentPassword.prove(caller, person, password);
+      await this.currentPassword.prove(caller, user, password);
     } catch (error) {
-      if (error instanceof CurrentPasswordWrong) return this.refuse(caller, person, 'wrong_password', error);
+      if (error instanceof CurrentPasswordWrong) return this.refuse(caller, user, 'wrong_password', error);
       throw error;
     }
   }
@@ -78,24 +78,24 @@ export class MfaDisableService {
   /** @param recoveryCode  to be used up by the change, where the app's code did not already prove it */
   private async clear(
     caller: UserCaller,
-    person: Person,
-    membership: LiveMembership,
+    user: User,
+    membership: UserMembership,
     recoveryCode: string | null,
   ): Promise<IssuedSession> {
     const opened = await this.tenants.transaction(caller, async (tx) => {
-      if (recoveryCode !== null && !(await this.codes.useRecoveryCode(tx, person.id, recoveryCode))) return null;
-      const epochs = await this.factors.clear(tx, person.id, person.mfaEpoch);
+      if (recoveryCode !== null && !(await this.codes.useRecoveryCode(tx, user.id, recoveryCode))) return null;
+      const epochs = await this.factors.clear(tx, user.id, user.mfaEpoch);
       if (!epochs) throw new MfaNotEnabled();
-      const self = { type: 'user', id: person.id, name: person.name };
+      const self = { type: 'user', id: user.id, name: user.name };
       const proof = recoveryCode === null ? 'totp' : 'recovery';
-      await this.audit.record(tx, caller, 'auth.mfa.disable', self, { method: person.mfaMethod, proof });
-      await this.mail.add(tx, { to: person.email, template: 'mfa-disabled', values: { name: person.name } });
-      return this.factorSession.reissue(tx, caller, { ...person, ...epochs }, membership);
+      await this.audit.record(tx, caller, 'auth.mfa.disable', self, { method: user.mfaMethod, proof });
+      await this.mail.add(tx, { to: user.email, template: 'mfa-disabled', values: { name: user.name } });
+      return this.factorSession.reissue(tx, caller, { ...user, ...epochs }, membership);
     });
-    return opened ? this.opener.issue(opened) : this.refuse(caller, person, 'wrong_code', new MfaCodeInvalid());
+    return opened ? this.opener.issue(opened) : this.refuse(caller, user, 'wrong_code', new MfaCodeInvalid());
   }
 
-  private async refuse(caller: UserCaller, { id, name }: Person, reason: Refusal, error: Error): Promise<never> {
+  private async refuse(caller: UserCaller, { id, name }: User, reason: Refusal, error: Error): Promise<never> {
     const result = reason === 'policy' ? 'denied' : 'failure';
     await this.audit.recordDirect(caller, 'auth.mfa.disable.failed', { type: 'user', id, name }, { reason }, result);
     throw error;

@@ -2,8 +2,14 @@ import { IDENTITY_ACCESS_RESOLVE, type AccessResolveRequest, type AccessSnapshot
 import { natsOptions } from '@rmm/messaging';
 import { eventually } from '@rmm/testing-services';
 import { connect } from 'nats';
-import { expectStatus, IdentityFleet, PASSWORD, totpCode, type RunningIdentity } from '../../test/identity-fleet.js';
-import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type Somebody } from '../../test/people.js';
+import {
+  expectStatus,
+  IdentityTestApp,
+  PASSWORD,
+  totpCode,
+  type IdentityReplica,
+} from '../../test/identity-test-app.js';
+import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type TestUser } from '../../test/users.js';
 import { MfaReminders } from './mfa-reminders.js';
 
 interface Window {
@@ -13,22 +19,26 @@ interface Window {
 }
 
 describe('the enrollment window', () => {
-  let fleet: IdentityFleet;
+  let testApp: IdentityTestApp;
   /** The flag of the role is not enforced, and it is. */
-  let lax: RunningIdentity;
-  let strict: RunningIdentity;
-  let twin: RunningIdentity;
+  let lax: IdentityReplica;
+  let strict: IdentityReplica;
+  let twin: IdentityReplica;
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
+    testApp = await IdentityTestApp.start();
     const forced = { MFA_FORCE_FOR_PARTNER_ADMIN: 'true' };
-    [lax, strict, twin] = await Promise.all([fleet.run(), fleet.run(forced), fleet.run(forced)]);
+    [lax, strict, twin] = await Promise.all([
+      testApp.startReplica(),
+      testApp.startReplica(forced),
+      testApp.startReplica(forced),
+    ]);
   }, 120_000);
-  afterAll(() => fleet.stop());
+  afterAll(() => testApp.stop());
 
   const login = (email: string, at = strict) => at.post('/auth/login', { email, password: PASSWORD });
   const windowOf = async (userId: string): Promise<Window> => {
-    const [row] = await fleet.query<Window>(
+    const [row] = await testApp.query<Window>(
       `select mfa_grace_granted_at as granted, mfa_enrollment_deadline as deadline,
          (extract(epoch from mfa_enrollment_deadline - mfa_grace_granted_at) / 86400)::float8 as days
        from user_account where id = $1`,
@@ -37,13 +47,13 @@ describe('the enrollment window', () => {
     return row;
   };
   const setDays = (partnerId: string, mfaEnrollmentGraceDays: number) =>
-    fleet.query('update partner set settings = $2 where id = $1', [
+    testApp.query('update partner set settings = $2 where id = $1', [
       partnerId,
       JSON.stringify({ security: { mfaEnrollmentGraceDays } }),
     ]);
   /** Moves a window into the past, as time would. */
   const age = (userId: string, days: number) =>
-    fleet.query(
+    testApp.query(
       `update user_account set mfa_grace_granted_at = mfa_grace_granted_at - make_interval(days => $2),
          mfa_enrollment_deadline = mfa_enrollment_deadline - make_interval(days => $2) where id = $1`,
       [userId, days],
@@ -59,11 +69,11 @@ describe('the enrollment window', () => {
       return mail;
     });
   const mailRows = async (email: string, template: string) => {
-    const rows = await fleet.query('select 1 from mail where recipient = $1 and template = $2', [email, template]);
+    const rows = await testApp.query('select 1 from mail where recipient = $1 and template = $2', [email, template]);
     return rows.length;
   };
-  const change = (person: { bearer: string }, at = strict) =>
-    at.patch('/orgs/partners/me', { name: 'Renamed MSP' }, person);
+  const change = (user: { bearer: string }, at = strict) =>
+    at.patch('/orgs/partners/me', { name: 'Renamed MSP' }, user);
 
   describe('opens once, when somebody is first met', () => {
     it('by a login, with a mail that says until when', async () => {
@@ -103,7 +113,7 @@ describe('the enrollment window', () => {
       await told(admin.email, OPENED);
     }, 30_000);
 
-    it('once, however many replicas meet the person at the same moment', async () => {
+    it('once, however many replicas meet the user at the same moment', async () => {
       const admin = await registerPartner(lax);
       const calls = [strict, twin, strict, twin].flatMap((at) => [login(admin.email, at), change(admin, at)]);
       const answers = await Promise.all(calls);
@@ -160,13 +170,13 @@ describe('the enrollment window', () => {
       expect((await login(admin.email)).body.mfaEnrollmentRequired).toBe(true);
     }, 30_000);
 
-    it('for each of several partners by its own days, the window being the person’s one', async () => {
+    it('for each of several partners by its own days, the window being the user’s one', async () => {
       const admin = await registerPartner(lax);
       const second = await registerPartner(lax);
       await setDays(admin.partnerId, 30);
       await login(admin.email);
       expect((await windowOf(admin.userId)).days).toBe(30);
-      await fleet.query(
+      await testApp.query(
         `insert into partner_membership (partner_id, user_id, role_id)
          select partner_id, $2, role_id from partner_membership where user_id = $1`,
         [second.userId, admin.userId],
@@ -181,7 +191,7 @@ describe('the enrollment window', () => {
   });
 
   describe('is never renewed', () => {
-    let admin: Somebody;
+    let admin: TestUser;
     let before: Window;
 
     beforeEach(async () => {
@@ -209,8 +219,8 @@ describe('the enrollment window', () => {
 
     it('by a role that does not ask, and back', async () => {
       const set = (role: string) =>
-        fleet.query(`update partner_membership set role_id = $2 where user_id = $1`, [admin.userId, role]);
-      const [{ id }] = await fleet.query<{ id: string }>(
+        testApp.query(`update partner_membership set role_id = $2 where user_id = $1`, [admin.userId, role]);
+      const [{ id }] = await testApp.query<{ id: string }>(
         'select role_id as id from partner_membership where user_id = $1',
         [admin.userId],
       );
@@ -222,7 +232,7 @@ describe('the enrollment window', () => {
     it('by more days of the partner, nor by another partner', async () => {
       await setDays(admin.partnerId, 30);
       const second = await registerPartner(lax);
-      await fleet.query(
+      await testApp.query(
         `insert into partner_membership (partner_id, user_id, role_id)
          select partner_id, $2, role_id from partner_membership where user_id = $1`,
         [second.userId, admin.userId],
@@ -272,18 +282,18 @@ describe('the enrollment window', () => {
     }, 30_000);
 
     it('not those who enrolled, are no longer asked, or whose window was short from the start', async () => {
-      const people = await Promise.all([1, 2, 3].map(() => registerPartner(lax)));
-      const [enrolled, moved, short] = people;
+      const users = await Promise.all([1, 2, 3].map(() => registerPartner(lax)));
+      const [enrolled, moved, short] = users;
       await setDays(short.partnerId, 2);
-      for (const { email } of people) await login(email);
+      for (const { email } of users) await login(email);
       await enrollTotp(lax, enrolled.bearer);
-      await fleet.query(`update partner_membership set role_id = $2 where user_id = $1`, [
+      await testApp.query(`update partner_membership set role_id = $2 where user_id = $1`, [
         moved.userId,
         await roleId(lax, moved.bearer, 'Partner Viewer'),
       ]);
       for (const { userId } of [enrolled, moved]) await age(userId, 12);
       await sweep();
-      for (const { email } of people) expect(await mailRows(email, 'mfa-grace-ending')).toBe(0);
+      for (const { email } of users) expect(await mailRows(email, 'mfa-grace-ending')).toBe(0);
       await told(short.email, OPENED);
       expect(await subjects(short.email)).not.toContain(ENDING);
     }, 30_000);
@@ -295,7 +305,7 @@ describe('the enrollment window', () => {
     const { sid } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { sid: string };
     const { userId, partnerId } = admin;
     const session = { userId, sessionId: sid, scope: 'partner', partnerId, orgId: null } as const;
-    const connection = await connect(natsOptions(fleet.nats.adminUrl, 'mfa-grace-spec'));
+    const connection = await connect(natsOptions(testApp.nats.adminUrl, 'mfa-grace-spec'));
     try {
       const ask = async (request: AccessResolveRequest) => {
         const { subject } = IDENTITY_ACCESS_RESOLVE;

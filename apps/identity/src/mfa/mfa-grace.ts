@@ -1,10 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { OutboxTransaction } from '@rmm/messaging';
-import { AccessChanges } from '../access/access-changes.js';
+import { AccessChangesService } from '../access/access-changes.service.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { MailOutbox } from '../mail/mail-outbox.js';
-import { mfaFactsOf } from '../users/mfa-facts.js';
-import type { LiveMembership, Person } from '../users/person.js';
+import { mfaFactsOf } from './mfa-facts.js';
+import type { UserMembership, User } from '../users/user.js';
 import { graceDays, judgeMfa, type MfaVerdict } from './mfa-policy.js';
 
 /** The second reminder goes out this long before the end; a shorter window has only the first. */
@@ -20,30 +20,30 @@ interface Window {
 @Injectable()
 export class MfaGrace {
   constructor(
-    private readonly access: AccessChanges,
+    private readonly accessChanges: AccessChangesService,
     private readonly mail: MailOutbox,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 
-  /** The policy's word on this person now. */
-  judge(person: Person, membership: LiveMembership): MfaVerdict {
-    return judgeMfa(mfaFactsOf(person, membership), this.config.mfa);
+  /** The policy's word on this user now. */
+  judge(user: User, membership: UserMembership): MfaVerdict {
+    return judgeMfa(mfaFactsOf(user, membership), this.config.mfa);
   }
 
   /**
    * Grants the window once, with the database clock, in one statement that matches only "no deadline yet", and tells
-   * the person. Whoever comes second learns of the window of the first.
+   * the user. Whoever comes second learns of the window of the first.
    * @returns the verdict after that
    */
-  async openIfDue(tx: OutboxTransaction, person: Person, membership: LiveMembership): Promise<MfaVerdict> {
-    const verdict = this.judge(person, membership);
+  async openIfDue(tx: OutboxTransaction, user: User, membership: UserMembership): Promise<MfaVerdict> {
+    const verdict = this.judge(user, membership);
     if (!verdict.opensGrace) return verdict;
-    const { granted, ...window } = await this.grant(tx, person.id, graceDays(membership.partnerSecurity));
-    const opened = this.judge({ ...person, ...window }, membership);
+    const { granted, ...window } = await this.grant(tx, user.id, graceDays(membership.partnerSecurity));
+    const opened = this.judge({ ...user, ...window }, membership);
     if (!granted || !opened.deadline) return opened;
-    await this.access.announce(tx, { userIds: [person.id], reason: 'mfa_grace_opened' });
-    const values = { name: person.name, deadline: deadlineText(opened.deadline) };
-    await this.mail.add(tx, { to: person.email, template: 'mfa-grace-opened', values });
+    await this.accessChanges.publish(tx, { userIds: [user.id], reason: 'mfa_grace_opened' });
+    const values = { name: user.name, deadline: deadlineText(opened.deadline) };
+    await this.mail.add(tx, { to: user.email, template: 'mfa-grace-opened', values });
     return opened;
   }
 

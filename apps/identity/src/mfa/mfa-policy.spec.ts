@@ -48,7 +48,7 @@ describe('the MFA policy', () => {
     expect(stretched).toMatchObject({ status: 'pending', deadline: inDays(9) });
   });
 
-  it('gives no window to people who held a factor, nor where the partner set zero days', () => {
+  it('gives no window to users who held a factor, nor where the partner set zero days', () => {
     expect(judgeMfa(facts({ roleForcesMfa: true, everHadFactor: true }), on).enrollmentRequired).toBe(true);
     const zero = facts({ roleForcesMfa: true, partnerSecurity: { mfaEnrollmentGraceDays: 0 } });
     expect(judgeMfa(zero, on).enrollmentRequired).toBe(true);

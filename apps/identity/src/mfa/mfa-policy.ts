@@ -3,7 +3,7 @@ import type { AccessScope, PartnerSecurity } from '@rmm/contracts';
 /** `settings.security` of a partner or an organization. */
 export type SecuritySettings = PartnerSecurity;
 
-/** What the policy needs to know about one person in one membership. */
+/** What the policy needs to know about one user in one membership. */
 export interface MfaFacts {
   scope: AccessScope;
   roleForcesMfa: boolean;
@@ -44,8 +44,8 @@ export const MAX_GRACE_DAYS = 30;
 const DAY_MS = 86_400_000;
 
 /**
- * The one answer to "must this person have a factor?": for login, refresh, gates and lists alike.
- * A setting bites at once; a role leaves a window to people who never held a factor; system scope is never asked.
+ * The one answer to "must this user have a factor?": for login, refresh, gates and lists alike.
+ * A setting bites at once; a role leaves a window to users who never held a factor; system scope is never asked.
  * @see CONTRACT.md 5
  */
 export function judgeMfa(facts: MfaFacts, switches: MfaSwitches): MfaVerdict {
@@ -72,7 +72,7 @@ export function judgeMfa(facts: MfaFacts, switches: MfaSwitches): MfaVerdict {
 }
 
 /**
- * Would this membership ask for a factor if the person gave its own up? Asked before one is lost, so settings that
+ * Would this membership ask for a factor if the user gave its own up? Asked before one is lost, so settings that
  * nobody can make sense of count as a demand.
  * @see CONTRACT.md 5.1, "settings unreadable"
  */

@@ -3,8 +3,8 @@ import { WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
 import { Job } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { MailOutbox } from '../mail/mail-outbox.js';
-import { PeopleRepository } from '../users/people.repository.js';
-import type { Person } from '../users/person.js';
+import { UsersRepository } from '../users/users.repository.js';
+import type { User } from '../users/user.js';
 import { deadlineText, MfaGrace, REMINDER_DAYS } from './mfa-grace.js';
 import { DEFAULT_GRACE_DAYS, MAX_GRACE_DAYS } from './mfa-policy.js';
 
@@ -29,12 +29,12 @@ const CANDIDATES = `
       where u.mfa_grace_granted_at + make_interval(days => ${PARTNER_DAYS}) <= now() + interval '${REMINDER_DAYS} days'))
   order by u.id limit ${BATCH}`;
 
-/** Reminds people three days before their enrollment window ends. Replicas may look side by side: one sends. */
+/** Reminds users three days before their enrollment window ends. Replicas may look side by side: one sends. */
 @Injectable()
 export class MfaReminders {
   constructor(
     private readonly worker: WorkerDatabase,
-    private readonly people: PeopleRepository,
+    private readonly users: UsersRepository,
     private readonly grace: MfaGrace,
     private readonly mail: MailOutbox,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
@@ -53,23 +53,23 @@ export class MfaReminders {
   }
 
   private async remind(tx: WorkerTransaction, userId: string): Promise<void> {
-    const person = await this.people.findById(tx, userId);
-    const deadline = person && this.endOf(person);
-    if (!deadline || deadline.getTime() - person.now.getTime() > REMINDER_DAYS * DAY_MS) return;
+    const user = await this.users.findById(tx, userId);
+    const deadline = user && this.endOf(user);
+    if (!deadline || deadline.getTime() - user.now.getTime() > REMINDER_DAYS * DAY_MS) return;
     const [claimed] = await tx.query(
       `update user_account set mfa_ending_mail_at = now()
        where id = $1 and mfa_ending_mail_at is null and first_factor_at is null returning id`,
       [userId],
     );
     if (!claimed) return;
-    const values = { name: person.name, deadline: deadlineText(deadline) };
-    await this.mail.add(tx, { to: person.email, template: 'mfa-grace-ending', values });
+    const values = { name: user.name, deadline: deadlineText(deadline) };
+    await this.mail.add(tx, { to: user.email, template: 'mfa-grace-ending', values });
   }
 
   /** The first end among the memberships that demand a factor; null when none has a window open. */
-  private endOf(person: Person): Date | null {
-    const ends = person.memberships
-      .map((membership) => this.grace.judge(person, membership))
+  private endOf(user: User): Date | null {
+    const ends = user.memberships
+      .map((membership) => this.grace.judge(user, membership))
       .flatMap(({ status, deadline }) => (status === 'pending' && deadline ? [deadline.getTime()] : []));
     return ends.length === 0 ? null : new Date(Math.min(...ends));
   }

@@ -2,8 +2,8 @@ import { Body, Controller, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, FullPartnerAccess, RequireMfa, RequirePermission, type UserCaller } from '@rmm/access';
 import { UuidParam } from '@rmm/service-kit';
-import { DoneWithMessageDto } from '../action.dto.js';
-import { AxisQueryDto } from '../users/dto.js';
+import { DoneWithMessageDto } from '../dto/success.dto.js';
+import { MemberScopeQueryDto } from '../members/dto/member-scope-query.dto.js';
 import { MfaResetService } from './mfa-reset.service.js';
 
 /** Beside the MFA routes, since it works while `ENABLE_2FA` is false too. */
@@ -22,8 +22,8 @@ export class MfaResetController {
   async reset(
     @CurrentCaller() caller: UserCaller,
     @UuidParam('id', 'User') id: string,
-    @Query() query: AxisQueryDto,
-    @Body() body: AxisQueryDto,
+    @Query() query: MemberScopeQueryDto,
+    @Body() body: MemberScopeQueryDto,
   ): Promise<DoneWithMessageDto> {
     const axis = { orgId: body.orgId ?? query.orgId, partnerId: body.partnerId ?? query.partnerId };
     await this.resets.reset(caller, id, axis);

@@ -4,11 +4,11 @@ import { type UserMfaReset } from '@rmm/contracts';
 import { AuditTrail, Outbox, type AuditedResource } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
 import { ForbiddenError, NotFoundError, type DomainError } from '@rmm/service-kit';
-import { AccessChanges } from '../access/access-changes.js';
+import { AccessChangesService } from '../access/access-changes.service.js';
 import { MailOutbox } from '../mail/mail-outbox.js';
 import { SessionsRepository } from '../sessions/sessions.repository.js';
-import { MembersRepository } from '../users/members.repository.js';
-import { UserAxes, type UserAxis } from '../users/user-axis.js';
+import { MembersRepository } from '../members/members.repository.js';
+import { MemberScopeService, type MemberScope } from '../members/member-scope.service.js';
 import { FactorsRepository } from './factors.repository.js';
 import { MfaNotEnabled, SelfResetRefused } from './mfa.errors.js';
 import { ResetTargets } from './reset-targets.js';
@@ -18,27 +18,27 @@ import { ResetTargets } from './reset-targets.js';
 export class MfaResetService {
   constructor(
     private readonly worker: WorkerDatabase,
-    private readonly axes: UserAxes,
+    private readonly axes: MemberScopeService,
     private readonly members: MembersRepository,
     private readonly targets: ResetTargets,
     private readonly factors: FactorsRepository,
     private readonly sessions: SessionsRepository,
     private readonly audit: AuditTrail,
-    private readonly access: AccessChanges,
+    private readonly accessChanges: AccessChangesService,
     private readonly outbox: Outbox,
     private readonly mail: MailOutbox,
   ) {}
 
   /**
-   * Clears every factor, phone and recovery codes and ends every session, in one transaction; the person enrolls anew at
+   * Clears every factor, phone and recovery codes and ends every session, in one transaction; the user enrolls anew at
    * its next login, without another window.
    * @param named  the axis, as for all calls on users
    * @throws SelfResetRefused, NotFoundError, UserInOtherTenants, PermissionNotDelegable, MfaNotEnabled
    */
   async reset(caller: UserCaller, userId: string, named: { orgId?: string; partnerId?: string }): Promise<void> {
     if (userId === caller.userId) return this.deny(caller, { type: 'user', id: userId }, new SelfResetRefused());
-    const axis = await this.axes.of(caller, named);
-    const { rows } = await this.members.page(caller, axis, { page: 1, limit: 1 }, userId);
+    const axis = await this.axes.resolve(caller, named);
+    const { rows } = await this.members.list(caller, axis, { page: 1, limit: 1 }, userId);
     if (rows.length === 0) throw new NotFoundError('User');
     const resource: AuditedResource = { type: 'user', id: userId, ...ownerOf(axis) };
     try {
@@ -54,15 +54,15 @@ export class MfaResetService {
     throw error;
   }
 
-  private clear(caller: UserCaller, userId: string, axis: UserAxis, resource: AuditedResource): Promise<void> {
+  private clear(caller: UserCaller, userId: string, axis: MemberScope, resource: AuditedResource): Promise<void> {
     return this.worker.transaction(async (tx) => {
-      const person = await this.targets.hold(tx, caller, userId);
-      const epochs = await this.factors.clear(tx, userId, person.mfaEpoch);
+      const user = await this.targets.hold(tx, caller, userId);
+      const epochs = await this.factors.clear(tx, userId, user.mfaEpoch);
       if (!epochs) throw new MfaNotEnabled();
       const sessions = await this.sessions.revokeAll(tx, userId, 'mfa_reset');
-      await this.access.announce(tx, { userIds: [userId], reason: 'mfa_reset' });
-      const details = { method: person.mfaMethod, sessions };
-      await this.audit.record(tx, caller, 'user.mfa_reset', { ...resource, name: person.name }, details);
+      await this.accessChanges.publish(tx, { userIds: [userId], reason: 'mfa_reset' });
+      const details = { method: user.mfaMethod, sessions };
+      await this.audit.record(tx, caller, 'user.mfa_reset', { ...resource, name: user.name }, details);
       const data: UserMfaReset = { userId, mfaEpoch: epochs.mfaEpoch };
       await this.outbox.publish(tx, {
         stream: 'internal',
@@ -73,12 +73,12 @@ export class MfaResetService {
         actor: caller.actor,
         data,
       });
-      await this.mail.add(tx, { to: person.email, template: 'mfa-reset', values: { name: person.name } });
+      await this.mail.add(tx, { to: user.email, template: 'mfa-reset', values: { name: user.name } });
     });
   }
 }
 
-const ownerOf = (axis: UserAxis) => ({
+const ownerOf = (axis: MemberScope) => ({
   partnerId: axis.partnerId,
   orgId: axis.kind === 'organization' ? axis.orgId : null,
 });

@@ -5,30 +5,30 @@ import { connect } from 'nats';
 import {
   ADMIN,
   expectStatus,
-  IdentityFleet,
+  IdentityTestApp,
   PASSWORD,
   totpCode,
-  type RunningIdentity,
-} from '../../test/identity-fleet.js';
-import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type Somebody } from '../../test/people.js';
+  type IdentityReplica,
+} from '../../test/identity-test-app.js';
+import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type TestUser } from '../../test/users.js';
 
-type Enrolled = Somebody & { secret: string; recoveryCodes: string[] };
+type Enrolled = TestUser & { secret: string; recoveryCodes: string[] };
 
 describe('the reset of somebody’s factor', () => {
-  let fleet: IdentityFleet;
-  let identity: RunningIdentity;
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
   let admin: Enrolled;
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    identity = await fleet.run();
+    testApp = await IdentityTestApp.start();
+    identity = await testApp.startReplica();
     admin = await withFactor(await registerPartner(identity));
   }, 120_000);
-  afterAll(() => fleet.stop());
+  afterAll(() => testApp.stop());
 
-  const withFactor = async <P extends Somebody>(person: P): Promise<P & Enrolled> => ({
-    ...person,
-    ...(await enrollTotp(identity, person.bearer)),
+  const withFactor = async <P extends TestUser>(user: P): Promise<P & Enrolled> => ({
+    ...user,
+    ...(await enrollTotp(identity, user.bearer)),
   });
   const login = (email: string, at = identity) => at.post('/auth/login', { email, password: PASSWORD });
   const reset = (userId: string, by: { bearer?: string } = admin, body: object = {}, query = '') =>
@@ -36,7 +36,7 @@ describe('the reset of somebody’s factor', () => {
   const member = async (role = 'Partner Viewer', by = admin) =>
     withFactor(await inviteAndAccept(identity, by.bearer, { roleId: await roleId(identity, by.bearer, role) }));
   const withOrganization = async (partnerId: string) => {
-    const [row] = await fleet.query<{ id: string }>(
+    const [row] = await testApp.query<{ id: string }>(
       `insert into organization_directory (org_id, partner_id, name, slug, status, version)
        values (gen_random_uuid(), $1, 'Customer', 'customer-' || gen_random_uuid(), 'active', 1) returning org_id as id`,
       [partnerId],
@@ -48,18 +48,18 @@ describe('the reset of somebody’s factor', () => {
     return withFactor(await inviteAndAccept(identity, admin.bearer, { roleId: id, orgId }));
   };
   const hasFactor = async (userId: string) => {
-    const [row] = await fleet.query<{ on: boolean }>('select mfa_enabled as on from user_account where id = $1', [
+    const [row] = await testApp.query<{ on: boolean }>('select mfa_enabled as on from user_account where id = $1', [
       userId,
     ]);
     return row.on;
   };
   /** A custom role of the admin's partner with just these permissions. */
   const customRole = async (partnerId: string, permissions: string[]) => {
-    const [role] = await fleet.query<{ id: string }>(
+    const [role] = await testApp.query<{ id: string }>(
       `insert into role (partner_id, scope, name) values ($1, 'partner', 'Custom ' || gen_random_uuid()) returning id`,
       [partnerId],
     );
-    await fleet.query(
+    await testApp.query(
       `insert into role_permission (role_id, permission_id)
        select $1, id from permission where resource || ':' || action = any($2)`,
       [role.id, permissions],
@@ -70,7 +70,7 @@ describe('the reset of somebody’s factor', () => {
   it('clears all of it, ends every session and is told to everybody concerned', async () => {
     const target = await member();
     const phone = '+4915112345678';
-    await fleet.query('update user_account set phone_number = $2, phone_verified = true where id = $1', [
+    await testApp.query('update user_account set phone_number = $2, phone_verified = true where id = $1', [
       target.userId,
       phone,
     ]);
@@ -86,7 +86,7 @@ describe('the reset of somebody’s factor', () => {
     expect((await identity.post('/auth/refresh', { refreshToken })).body.code).toBe('refresh_invalid');
     const late = await identity.post('/auth/mfa/verify', { tempToken, code: target.recoveryCodes[0] });
     expect(late).toMatchObject({ status: 401, body: { code: 'mfa_session_invalid' } });
-    const rows = await fleet.query(
+    const rows = await testApp.query(
       `select mfa_enabled, mfa_method, phone_number, phone_verified, first_factor_at is not null as ever,
          (select count(*)::int from totp_factor f where f.user_id = u.id) as totp,
          (select count(*)::int from recovery_code c where c.user_id = u.id) as codes
@@ -105,7 +105,7 @@ describe('the reset of somebody’s factor', () => {
       },
     ]);
     await eventually(async () => {
-      const audited = await fleet.query(
+      const audited = await testApp.query(
         `select result, actor_id as actor, details, partner_id as partner from audit_entry
          where resource_id = $1 and action = 'user.mfa_reset'`,
         [target.userId],
@@ -130,7 +130,7 @@ describe('the reset of somebody’s factor', () => {
   it('leaves a fact that other services end remote sessions by', async () => {
     const target = await member();
     expectStatus(await reset(target.userId), 200);
-    const connection = await connect(natsOptions(fleet.nats.adminUrl, 'mfa-reset-spec'));
+    const connection = await connect(natsOptions(testApp.nats.adminUrl, 'mfa-reset-spec'));
     try {
       const manager = await connection.jetstreamManager();
       const query = { last_by_subj: 'rmm.internal.identity.user.mfa_reset' };
@@ -159,7 +159,7 @@ describe('the reset of somebody’s factor', () => {
     const another = await registerPartner(identity);
     expect(await reset(target.userId, another)).toMatchObject({ status: 403, body: { code: 'mfa_required' } });
     const limited = await member('Partner Admin');
-    await fleet.query(`update partner_membership set org_access = 'none' where user_id = $1`, [limited.userId]);
+    await testApp.query(`update partner_membership set org_access = 'none' where user_id = $1`, [limited.userId]);
     const { tempToken } = (await login(limited.email)).body as { tempToken: string };
     const verified = await identity.post('/auth/mfa/verify', { tempToken, code: limited.recoveryCodes[0] });
     expect(await reset(target.userId, sessionOf(expectStatus(verified, 200)))).toMatchObject({
@@ -169,7 +169,7 @@ describe('the reset of somebody’s factor', () => {
     expect(await hasFactor(target.userId)).toBe(true);
   }, 60_000);
 
-  it('is refused for oneself, for people without factor and for malformed calls', async () => {
+  it('is refused for oneself, for users without factor and for malformed calls', async () => {
     expect(await reset(admin.userId)).toMatchObject({ status: 400, body: { code: 'self_action_refused' } });
     const viewer = await roleId(identity, admin.bearer, 'Partner Viewer');
     const plain = await inviteAndAccept(identity, admin.bearer, { roleId: viewer });
@@ -202,7 +202,7 @@ describe('the reset of somebody’s factor', () => {
   it('never reaches into another tenant, and does not say which', async () => {
     const target = await member();
     const other = await registerPartner(identity);
-    await fleet.query(
+    await testApp.query(
       `insert into partner_membership (partner_id, user_id, role_id)
        select partner_id, $2, role_id from partner_membership where user_id = $1`,
       [other.userId, target.userId],
@@ -212,7 +212,7 @@ describe('the reset of somebody’s factor', () => {
     expect(refused.text).not.toContain(other.partnerId);
     expect(await hasFactor(target.userId)).toBe(true);
     await eventually(async () => {
-      const rows = await fleet.query(
+      const rows = await testApp.query(
         `select details from audit_entry where resource_id = $1 and action = 'user.mfa_reset' and result = 'denied'`,
         [target.userId],
       );
@@ -232,7 +232,7 @@ describe('the reset of somebody’s factor', () => {
     const plain = await orgMember(orgId);
     const both = await orgMember(orgId);
     const viewer = await roleId(identity, admin.bearer, 'Partner Viewer');
-    await fleet.query('insert into partner_membership (partner_id, user_id, role_id) values ($1, $2, $3)', [
+    await testApp.query('insert into partner_membership (partner_id, user_id, role_id) values ($1, $2, $3)', [
       admin.partnerId,
       both.userId,
       viewer,
@@ -244,11 +244,11 @@ describe('the reset of somebody’s factor', () => {
 
   it('is refused to a partner for a platform administrator', async () => {
     const target = await member();
-    await fleet.query('update user_account set is_platform_admin = true where id = $1', [target.userId]);
+    await testApp.query('update user_account set is_platform_admin = true where id = $1', [target.userId]);
     expect(await reset(target.userId)).toMatchObject({ status: 403, body: { code: 'user_in_other_tenants' } });
   }, 30_000);
 
-  it('is refused to whoever holds less than the person', async () => {
+  it('is refused to whoever holds less than the user', async () => {
     const helpdesk = await customRole(admin.partnerId, ['users:read', 'users:write', 'devices:read']);
     const helper = await withFactor(await inviteAndAccept(identity, admin.bearer, { roleId: helpdesk }));
     const chief = await member('Partner Admin');
@@ -260,10 +260,10 @@ describe('the reset of somebody’s factor', () => {
     // What a parent role gives counts too.
     const child = await customRole(admin.partnerId, ['devices:read']);
     const strong = await customRole(admin.partnerId, ['billing:manage']);
-    await fleet.query('update role set parent_role_id = $2 where id = $1', [child, strong]);
+    await testApp.query('update role set parent_role_id = $2 where id = $1', [child, strong]);
     const heir = await withFactor(await inviteAndAccept(identity, admin.bearer, { roleId: child }));
     expect((await reset(heir.userId, helper)).body.code).toBe('permission_not_delegable');
-    await fleet.query('update role set parent_role_id = null where id = $1', [child]);
+    await testApp.query('update role set parent_role_id = null where id = $1', [child]);
     expectStatus(await reset(heir.userId, helper), 200);
   }, 60_000);
 
@@ -274,7 +274,7 @@ describe('the reset of somebody’s factor', () => {
   }, 30_000);
 
   it('gives no new window to somebody whose role demands a factor', async () => {
-    const strict = await fleet.run({ MFA_FORCE_FOR_PARTNER_ADMIN: 'true' });
+    const strict = await testApp.startReplica({ MFA_FORCE_FOR_PARTNER_ADMIN: 'true' });
     const colleague = await member('Partner Admin');
     expectStatus(await reset(colleague.userId), 200);
     const again = expectStatus(await login(colleague.email, strict), 200);
@@ -283,7 +283,7 @@ describe('the reset of somebody’s factor', () => {
 
   it('works while two-factor is off', async () => {
     const target = await member();
-    const off = await fleet.run({ ENABLE_2FA: 'false' });
+    const off = await testApp.startReplica({ ENABLE_2FA: 'false' });
     const { bearer } = sessionOf(expectStatus(await login(admin.email, off), 200));
     expectStatus(await off.post(`/users/${target.userId}/mfa/reset`, undefined, { bearer }), 200);
     expect(await hasFactor(target.userId)).toBe(false);

@@ -7,11 +7,11 @@ import { RateLimits, UnauthenticatedError } from '@rmm/service-kit';
 import qrcode from 'qrcode';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { MailOutbox } from '../mail/mail-outbox.js';
-import { sameMembership } from '../memberships/membership.js';
-import { PolicyLock } from '../security-policy/policy-lock.js';
+import { sameMembership } from '../members/membership.js';
+import { SecurityPoliciesService } from '../security-policy/security-policies.service.js';
 import { OwnSession } from '../sessions/own-session.js';
 import { SessionOpener, type IssuedSession, type OpenedSession } from '../sessions/session-opener.js';
-import type { LiveMembership, Person } from '../users/person.js';
+import type { UserMembership, User } from '../users/user.js';
 import { CodeChecker } from './code-checker.js';
 import { ExistingFactor } from './existing-factor.js';
 import { FactorSession } from './factor-session.js';
@@ -38,7 +38,7 @@ export class MfaSetupService {
     private readonly setups: TotpSetups,
     private readonly codes: CodeChecker,
     private readonly grace: MfaGrace,
-    private readonly policies: PolicyLock,
+    private readonly policies: SecurityPoliciesService,
     private readonly existing: ExistingFactor,
     private readonly factorSession: FactorSession,
     private readonly opener: SessionOpener,
@@ -54,11 +54,11 @@ export class MfaSetupService {
    * @throws MfaAlreadyEnabled, MfaMethodNotAllowed, ExistingFactorStepUpRequired
    */
   async start(caller: UserCaller, grantId?: string): Promise<MfaSetupStartedDto> {
-    const { person } = await this.candidate(caller);
-    await this.existing.check(caller, person, grantId);
+    const { user } = await this.candidate(caller);
+    await this.existing.check(caller, user, grantId);
     const setup: TotpSetup = { secret: newTotpSecret(), recoveryCodes: newRecoveryCodes() };
     await this.setups.start(caller.userId, caller.sessionId, setup);
-    const self = { type: 'user', id: person.id, name: person.name };
+    const self = { type: 'user', id: user.id, name: user.name };
     await this.audit.recordDirect(caller, 'auth.mfa.setup', self, { method: 'totp' });
     const otpAuthUrl = totpUrl(setup.secret, caller.email, this.config.mfa.issuer);
     return { ...setup, otpAuthUrl, qrCodeDataUrl: await qrcode.toDataURL(otpAuthUrl) };
@@ -75,55 +75,55 @@ export class MfaSetupService {
     await this.limits.hit(this.config.limits.mfaVerify, userId);
     const setup = await this.setups.find(userId, sessionId);
     if (!setup) throw new MfaSetupNotPending();
-    const { person, membership } = await this.candidate(caller);
-    const grantId = await this.existing.check(caller, person, stepUpGrantId);
+    const { user, membership } = await this.candidate(caller);
+    const grantId = await this.existing.check(caller, user, stepUpGrantId);
     if (!(await this.codes.checkSecret(userId, setup.secret, code))) {
-      const self = { type: 'user', id: userId, name: person.name };
+      const self = { type: 'user', id: userId, name: user.name };
       await this.audit.recordDirect(caller, 'auth.mfa.setup.failed', self, {}, 'failure');
       throw new MfaCodeInvalid();
     }
     await this.existing.consume(grantId);
     if (!(await this.setups.end(userId, sessionId))) throw new MfaSetupNotPending();
 
-    const session = await this.enable(caller, person, membership, setup);
+    const session = await this.enable(caller, user, membership, setup);
     await this.limits.reset(this.config.limits.mfaVerify, userId);
     return { session, recoveryCodes: setup.recoveryCodes };
   }
 
   /** Somebody who has no TOTP yet and may have it. */
-  private async candidate(caller: UserCaller): Promise<{ person: Person; membership: LiveMembership }> {
-    const { person, membership } = await this.session.personOf(caller);
-    if (await this.factors.hasTotp(this.tenants.reader(caller), person.id)) throw new MfaAlreadyEnabled();
-    this.assertAllowed(person, membership);
-    return { person, membership };
+  private async candidate(caller: UserCaller): Promise<{ user: User; membership: UserMembership }> {
+    const { user, membership } = await this.session.userOf(caller);
+    if (await this.factors.hasTotp(this.tenants.reader(caller), user.id)) throw new MfaAlreadyEnabled();
+    this.assertAllowed(user, membership);
+    return { user, membership };
   }
 
-  private assertAllowed(person: Person, membership: LiveMembership): void {
-    if (!this.grace.judge(person, membership).allowedMethods.includes('totp')) throw new MfaMethodNotAllowed();
+  private assertAllowed(user: User, membership: UserMembership): void {
+    if (!this.grace.judge(user, membership).allowedMethods.includes('totp')) throw new MfaMethodNotAllowed();
   }
 
   private async enable(
     caller: UserCaller,
-    person: Person,
-    membership: LiveMembership,
+    user: User,
+    membership: UserMembership,
     { secret, recoveryCodes }: TotpSetup,
   ): Promise<IssuedSession> {
-    const sealed = this.keyRing.seal(secret, totpSealContext(person.id));
-    const hashes = recoveryCodes.map((code) => this.codes.hashRecoveryCode(person.id, code));
+    const sealed = this.keyRing.seal(secret, totpSealContext(user.id));
+    const hashes = recoveryCodes.map((code) => this.codes.hashRecoveryCode(user.id, code));
     const store = async (tx: TenantTransaction): Promise<OpenedSession> => {
-      const epochs = await this.factors.markEnabled(tx, person.id, 'totp');
+      const epochs = await this.factors.markEnabled(tx, user.id, 'totp');
       if (!epochs) throw new UnauthenticatedError();
-      if (!(await this.factors.insertTotp(tx, person.id, sealed))) throw new MfaAlreadyEnabled();
-      await this.factors.replaceRecoveryCodes(tx, person.id, hashes);
-      const self = { type: 'user', id: person.id, name: person.name };
+      if (!(await this.factors.insertTotp(tx, user.id, sealed))) throw new MfaAlreadyEnabled();
+      await this.factors.replaceRecoveryCodes(tx, user.id, hashes);
+      const self = { type: 'user', id: user.id, name: user.name };
       await this.audit.record(tx, caller, 'auth.mfa.enable', self, { method: 'totp' });
-      await this.mail.add(tx, { to: person.email, template: 'mfa-enabled', values: { name: person.name } });
-      return this.factorSession.reissue(tx, caller, { ...person, ...epochs }, membership);
+      await this.mail.add(tx, { to: user.email, template: 'mfa-enabled', values: { name: user.name } });
+      return this.factorSession.reissue(tx, caller, { ...user, ...epochs }, membership);
     };
-    const opened = await this.policies.standing(person.id, async (memberships) => {
+    const opened = await this.policies.withStablePolicies(user.id, async (memberships) => {
       const current = memberships.find((candidate) => sameMembership(candidate, membership));
       if (!current) throw new UnauthenticatedError();
-      this.assertAllowed(person, current);
+      this.assertAllowed(user, current);
       return this.tenants.transaction(caller, store);
     });
     return this.opener.issue(opened);

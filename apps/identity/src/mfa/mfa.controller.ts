@@ -11,7 +11,7 @@ import {
   type UserCaller,
 } from '@rmm/access';
 import { LoginBodyDto } from '../login/login-body.dto.js';
-import { ApiOkOneOf } from '../one-of-response.js';
+import { ApiOkOneOf } from '../api-ok-one-of.decorator.js';
 import { noStore, type HttpRequest, type HttpResponse } from '../sessions/http.js';
 import { REFRESH_COOKIE, SessionCookies } from '../sessions/session-cookies.js';
 import { MfaDisableDto, MfaEnableDto, MfaSetupDto, MfaVerifyDto, ReplaceRecoveryCodesDto } from './dto.js';

@@ -87,7 +87,7 @@ export class SelfResetRefused extends BadRequestError {
   override error = 'You cannot do this to your own account';
 }
 
-/** The person also belongs to tenants the caller does not reach; which ones is not said. */
+/** The user also belongs to tenants the caller does not reach; which ones is not said. */
 export class UserInOtherTenants extends ForbiddenError {
   override code = 'user_in_other_tenants';
   override error = 'This user also belongs to tenants outside your reach';

@@ -1,27 +1,27 @@
 import {
   expectStatus,
-  IdentityFleet,
+  IdentityTestApp,
   PASSWORD,
   totpCode,
-  type Answer,
-  type RunningIdentity,
+  type TestResponse,
+  type IdentityReplica,
   withStatus,
-} from '../../test/identity-fleet.js';
-import { enrollTotp, registerPartner, sessionOf } from '../../test/people.js';
+} from '../../test/identity-test-app.js';
+import { enrollTotp, registerPartner, sessionOf } from '../../test/users.js';
 
 describe('TOTP', () => {
-  let fleet: IdentityFleet;
-  let identity: RunningIdentity;
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    identity = await fleet.run();
+    testApp = await IdentityTestApp.start();
+    identity = await testApp.startReplica();
   }, 120_000);
-  afterAll(() => fleet.stop());
+  afterAll(() => testApp.stop());
 
   const login = (email: string) => identity.post('/auth/login', { email, password: PASSWORD });
   const verify = (tempToken: string, code: string) => identity.post('/auth/mfa/verify', { tempToken, code });
-  const mfaClaim = (answer: Answer) =>
+  const mfaClaim = (answer: TestResponse) =>
     JSON.parse(Buffer.from(sessionOf(answer).bearer.split('.')[1] ?? '', 'base64url').toString()).mfa as boolean;
   const enrolled = async () => {
     const partner = await registerPartner(identity);
@@ -65,8 +65,8 @@ describe('TOTP', () => {
   }, 30_000);
 
   it('is asked for at login, without a cookie before it is answered', async () => {
-    const person = await enrolled();
-    const challenge = await login(person.email);
+    const user = await enrolled();
+    const challenge = await login(user.email);
     expect(challenge.status).toBe(200);
     expect(challenge.body).toEqual({
       mfaRequired: true,
@@ -81,36 +81,34 @@ describe('TOTP', () => {
     const { tempToken } = challenge.body as { tempToken: string };
     expect((await identity.get('/users/me', { bearer: tempToken })).status).toBe(401);
 
-    const session = expectStatus(await verify(tempToken, totpCode(person.secret)), 200);
-    expect(session.body).toMatchObject({ mfaRequired: false, user: { email: person.email, mfaEnabled: true } });
+    const session = expectStatus(await verify(tempToken, totpCode(user.secret)), 200);
+    expect(session.body).toMatchObject({ mfaRequired: false, user: { email: user.email, mfaEnabled: true } });
     expect(mfaClaim(session)).toBe(true);
-    const replay = await verify(tempToken, totpCode(person.secret, 1));
+    const replay = await verify(tempToken, totpCode(user.secret, 1));
     expect(replay).toMatchObject({ status: 401, body: { code: 'mfa_session_invalid' } });
   }, 30_000);
 
   it('lets a code through once, however many try it at once', async () => {
-    const person = await enrolled();
-    const tokens = await Promise.all(
-      [1, 2, 3, 4].map(async () => (await login(person.email)).body.tempToken as string),
-    );
-    const answers = await Promise.all(tokens.map((token) => verify(token, totpCode(person.secret))));
+    const user = await enrolled();
+    const tokens = await Promise.all([1, 2, 3, 4].map(async () => (await login(user.email)).body.tempToken as string));
+    const answers = await Promise.all(tokens.map((token) => verify(token, totpCode(user.secret))));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400]);
   }, 30_000);
 
-  it('counts guesses per person, not per temporary token', async () => {
-    const person = await enrolled();
+  it('counts guesses per user, not per temporary token', async () => {
+    const user = await enrolled();
     const statuses: number[] = [];
     for (let n = 0; n < 6; n += 1) {
-      const { tempToken } = (await login(person.email)).body as { tempToken: string };
+      const { tempToken } = (await login(user.email)).body as { tempToken: string };
       statuses.push((await verify(tempToken, '000000')).status);
     }
     expect(statuses).toEqual([400, 400, 400, 400, 400, 429]);
   }, 30_000);
 
   it('accepts each recovery code once, also when two come at the same moment', async () => {
-    const person = await enrolled();
-    const [code = ''] = person.recoveryCodes;
-    const tokens = await Promise.all([1, 2].map(async () => (await login(person.email)).body.tempToken as string));
+    const user = await enrolled();
+    const [code = ''] = user.recoveryCodes;
+    const tokens = await Promise.all([1, 2].map(async () => (await login(user.email)).body.tempToken as string));
     const answers = await Promise.all(tokens.map((token) => verify(token, code.toLowerCase())));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 400]);
     const winner = withStatus(answers, 200);
@@ -121,7 +119,7 @@ describe('TOTP', () => {
   it('is demanded by the partner at once, with the way to it left open', async () => {
     const partner = await registerPartner(identity);
     const settings = JSON.stringify({ security: { requireMfa: true, allowedMfaMethods: { sms: false } } });
-    await fleet.query('update partner set settings = $2 where id = $1', [partner.partnerId, settings]);
+    await testApp.query('update partner set settings = $2 where id = $1', [partner.partnerId, settings]);
     const login1 = expectStatus(await login(partner.email), 200);
     expect(login1.body).toMatchObject({
       mfaEnrollmentRequired: true,
@@ -139,7 +137,7 @@ describe('TOTP', () => {
   }, 30_000);
 
   it('is demanded by a role after a window that opens once', async () => {
-    const strict = await fleet.run({ MFA_FORCE_FOR_PARTNER_ADMIN: 'true' });
+    const strict = await testApp.startReplica({ MFA_FORCE_FOR_PARTNER_ADMIN: 'true' });
     const partner = await registerPartner(strict);
     const signIn = () => strict.post('/auth/login', { email: partner.email, password: PASSWORD });
     const first = expectStatus(await signIn(), 200);
@@ -148,7 +146,7 @@ describe('TOTP', () => {
     expect((await strict.get('/users', { bearer: sessionOf(first).bearer })).body.data[0].mfaStatus).toBe('pending');
     expect((await signIn()).body.mfaEnrollmentDeadline).toBe(first.body.mfaEnrollmentDeadline);
 
-    await fleet.query(
+    await testApp.query(
       `update user_account set mfa_grace_granted_at = now() - interval '15 days', mfa_enrollment_deadline = now() - interval '1 day' where id = $1`,
       [partner.userId],
     );
@@ -158,7 +156,7 @@ describe('TOTP', () => {
   }, 60_000);
 
   it('does not exist while two-factor is off', async () => {
-    const off = await fleet.run({ ENABLE_2FA: 'false' });
+    const off = await testApp.startReplica({ ENABLE_2FA: 'false' });
     const partner = await registerPartner(off);
     expect((await off.post('/auth/mfa/setup', undefined, { bearer: partner.bearer })).status).toBe(404);
     expect((await off.post('/auth/mfa/verify', { code: '123456', tempToken: 'x' })).status).toBe(404);
@@ -167,14 +165,14 @@ describe('TOTP', () => {
   }, 60_000);
 
   it('stores neither secret nor code in clear', async () => {
-    const person = await enrolled();
-    const [row] = await fleet.query<{ secret: string; codes: string }>(
+    const user = await enrolled();
+    const [row] = await testApp.query<{ secret: string; codes: string }>(
       `select secret_sealed as secret, (select string_agg(encode(code_hash, 'hex'), ' ') from recovery_code where user_id = $1) as codes
        from totp_factor where user_id = $1`,
-      [person.userId],
+      [user.userId],
     );
     expect(row?.secret).toMatch(/^v1\./);
-    expect(row?.secret).not.toContain(person.secret);
+    expect(row?.secret).not.toContain(user.secret);
     expect(row?.codes.split(' ')).toHaveLength(10);
   }, 30_000);
 });

@@ -30,17 +30,17 @@ export class RecoveryCodesService {
    * @throws MfaNotEnabled; UnauthenticatedError when the factors were changed meanwhile
    */
   async replace(caller: UserCaller): Promise<ConfirmedSetup> {
-    const { person, membership } = await this.session.personOf(caller);
-    if (!person.mfaEnabled) throw new MfaNotEnabled();
+    const { user, membership } = await this.session.userOf(caller);
+    if (!user.mfaEnabled) throw new MfaNotEnabled();
     const recoveryCodes = newRecoveryCodes();
-    const hashes = recoveryCodes.map((code) => this.codes.hashRecoveryCode(person.id, code));
+    const hashes = recoveryCodes.map((code) => this.codes.hashRecoveryCode(user.id, code));
     const opened = await this.tenants.transaction(caller, async (tx) => {
-      const epochs = await this.factors.moveEpoch(tx, person.id, person.mfaEpoch);
+      const epochs = await this.factors.moveEpoch(tx, user.id, user.mfaEpoch);
       if (!epochs) throw new UnauthenticatedError();
-      await this.factors.replaceRecoveryCodes(tx, person.id, hashes);
-      const self = { type: 'user', id: person.id, name: person.name };
+      await this.factors.replaceRecoveryCodes(tx, user.id, hashes);
+      const self = { type: 'user', id: user.id, name: user.name };
       await this.audit.record(tx, caller, 'auth.mfa.recovery_codes.rotate', self, { count: hashes.length });
-      return this.factorSession.reissue(tx, caller, { ...person, ...epochs }, membership);
+      return this.factorSession.reissue(tx, caller, { ...user, ...epochs }, membership);
     });
     return { session: await this.opener.issue(opened), recoveryCodes };
   }

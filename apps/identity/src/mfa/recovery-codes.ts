@@ -19,6 +19,6 @@ export function normalizeRecoveryCode(input: string): string | null {
   return SHAPE.test(code) ? code : null;
 }
 
-/** SHA-256 of pepper and code; bound to the user, so that equal codes of two people do not look alike. */
+/** SHA-256 of pepper and code; bound to the user, so that equal codes of two users do not look alike. */
 export const hashRecoveryCode = (code: string, userId: string, pepper: string): Buffer =>
   createHash('sha256').update(`${pepper}\0${userId}\0${code}`).digest();

@@ -2,41 +2,39 @@ import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import type { WorkerTransaction } from '@rmm/persistence';
 import { NotFoundError } from '@rmm/service-kit';
-import type { MembershipKey } from '../memberships/membership.js';
-import { Grants } from '../roles/grants.js';
-import { RolesRepository } from '../roles/roles.repository.js';
-import { PeopleRepository } from '../users/people.repository.js';
-import type { Person } from '../users/person.js';
+import type { MembershipKey } from '../members/membership.js';
+import { RoleGrantPolicy } from '../roles/role-grant.policy.js';
+import { UsersRepository } from '../users/users.repository.js';
+import type { User } from '../users/user.js';
 import { MfaNotEnabled, UserInOtherTenants } from './mfa.errors.js';
 
-/** Whose factor an administrator may take: a person is global, so one tenant must not reach into another through it. */
+/** Whose factor an administrator may take: a user is global, so one tenant must not reach into another through it. */
 @Injectable()
 export class ResetTargets {
   constructor(
-    private readonly people: PeopleRepository,
-    private readonly roles: RolesRepository,
-    private readonly grants: Grants,
+    private readonly users: UsersRepository,
+    private readonly grants: RoleGrantPolicy,
   ) {}
 
   /**
    * Holds the account, so that no membership is added meanwhile, and judges it.
    * @throws UserInOtherTenants unless every membership is inside the caller's reach; PermissionNotDelegable when the
-   *   person may do what the caller may not; MfaNotEnabled; NotFoundError
+   *   user may do what the caller may not; MfaNotEnabled; NotFoundError
    */
-  async hold(tx: WorkerTransaction, caller: UserCaller, userId: string): Promise<Person> {
+  async hold(tx: WorkerTransaction, caller: UserCaller, userId: string): Promise<User> {
     await tx.query('select id from user_account where id = $1 for update', [userId]);
-    const person = await this.people.findById(tx, userId);
-    if (!person) throw new NotFoundError('User');
-    if (!person.memberships.every((membership) => reaches(caller, membership))) throw new UserInOtherTenants();
-    await this.assertNotAbove(tx, caller, person);
-    if (!person.mfaEnabled) throw new MfaNotEnabled();
-    return person;
+    const user = await this.users.findById(tx, userId);
+    if (!user) throw new NotFoundError('User');
+    if (!user.memberships.every((membership) => reaches(caller, membership))) throw new UserInOtherTenants();
+    await this.assertNotAbove(tx, caller, user);
+    if (!user.mfaEnabled) throw new MfaNotEnabled();
+    return user;
   }
 
   /** Otherwise a lesser administrator weakens a greater account first and takes it afterwards. */
-  private async assertNotAbove(tx: WorkerTransaction, caller: UserCaller, { memberships }: Person): Promise<void> {
+  private async assertNotAbove(tx: WorkerTransaction, caller: UserCaller, { memberships }: User): Promise<void> {
     const roleIds = memberships.map(({ roleId }) => roleId);
-    this.grants.assertHeld(caller, await this.roles.permissionsOf(tx, roleIds));
+    await this.grants.assertHasPermissionsOf(tx, caller, roleIds);
   }
 }
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { hashKey, mintOpaqueToken } from '@rmm/secrets';
-import type { Person } from '../users/person.js';
+import type { User } from '../users/user.js';
 import { RedisOnce } from './redis-once.js';
 
 export const STEP_UP_OPERATIONS = ['add_factor', 'change_email'] as const;
@@ -9,10 +9,10 @@ export type StepUpOperation = (typeof STEP_UP_OPERATIONS)[number];
 
 export const STEP_UP_TTL_SECONDS = 300;
 
-type Epochs = Pick<Person, 'authEpoch' | 'mfaEpoch'>;
+type Epochs = Pick<User, 'authEpoch' | 'mfaEpoch'>;
 
 /**
- * Proofs of a factor for one dangerous operation: single use, 300 seconds, bound to person, operation, session and both
+ * Proofs of a factor for one dangerous operation: single use, 300 seconds, bound to user, operation, session and both
  * epochs. In Redis under the hash of their id; Redis away: 503.
  * @see CONTRACT.md 4.7
  */

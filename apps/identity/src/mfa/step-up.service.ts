@@ -5,7 +5,7 @@ import { TenantDatabase } from '@rmm/persistence';
 import { RateLimits, ValidationError } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { OwnSession } from '../sessions/own-session.js';
-import type { Person } from '../users/person.js';
+import type { User } from '../users/user.js';
 import { CodeChecker } from './code-checker.js';
 import type { StepUpDto } from './dto.js';
 import { MfaNotEnabled, MfaProofInvalid, PasskeyNotAvailable, SmsNotConfigured } from './mfa.errors.js';
@@ -37,12 +37,12 @@ export class StepUpService {
     if (method === 'sms' || method === 'passkey') throw notServed(method);
     if (code === undefined) throw ValidationError.of('code', 'is required');
     await this.limits.hit(this.config.limits.mfaStepUp, caller.userId);
-    const { person } = await this.session.personOf(caller);
-    if (!person.mfaEnabled) throw new MfaNotEnabled();
+    const { user } = await this.session.userOf(caller);
+    if (!user.mfaEnabled) throw new MfaNotEnabled();
     // Nobody knows a grant before it is answered, so it may exist before a recovery code is used up for it.
-    const grantId = await this.grants.issue(caller, person, operation);
-    if (!(await this.prove(caller, person, method, code, operation))) {
-      await this.audit.recordDirect(caller, 'auth.mfa.stepup.failed', selfOf(person), { method, operation }, 'failure');
+    const grantId = await this.grants.issue(caller, user, operation);
+    if (!(await this.prove(caller, user, method, code, operation))) {
+      await this.audit.recordDirect(caller, 'auth.mfa.stepup.failed', selfOf(user), { method, operation }, 'failure');
       throw new MfaProofInvalid();
     }
     await this.limits.reset(this.config.limits.mfaStepUp, caller.userId);
@@ -51,16 +51,16 @@ export class StepUpService {
 
   private async prove(
     caller: UserCaller,
-    person: Person,
+    user: User,
     method: 'totp' | 'recovery',
     code: string,
     operation: StepUpOperation,
   ): Promise<boolean> {
-    if (method === 'totp' && !(await this.codes.checkTotp(this.tenants.reader(caller), person.id, code))) return false;
+    if (method === 'totp' && !(await this.codes.checkTotp(this.tenants.reader(caller), user.id, code))) return false;
     return this.tenants.transaction(caller, async (tx) => {
-      const self = selfOf(person);
+      const self = selfOf(user);
       if (method === 'recovery') {
-        if (!(await this.codes.useRecoveryCode(tx, person.id, code))) return false;
+        if (!(await this.codes.useRecoveryCode(tx, user.id, code))) return false;
         await this.audit.record(tx, caller, 'auth.mfa.recovery_code.used', self);
       }
       await this.audit.record(tx, caller, 'auth.mfa.stepup.granted', self, { method, operation });
@@ -69,7 +69,7 @@ export class StepUpService {
   }
 }
 
-const selfOf = ({ id, name }: Person) => ({ type: 'user', id, name });
+const selfOf = ({ id, name }: User) => ({ type: 'user', id, name });
 
 const notServed = (method: 'sms' | 'passkey') =>
   method === 'sms' ? new SmsNotConfigured() : new PasskeyNotAvailable();

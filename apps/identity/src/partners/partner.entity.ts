@@ -1,5 +1,6 @@
-import type { PartnerStatus } from '@rmm/contracts';
 import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn, UpdateDateColumn } from 'typeorm';
+import type { PartnerStatus } from '@rmm/contracts';
+import { bigintAsNumber } from '../bigint.transformer.js';
 
 export const PARTNER_TYPES = ['msp', 'enterprise', 'internal'] as const;
 export type PartnerType = (typeof PARTNER_TYPES)[number];
@@ -12,8 +13,7 @@ export const PARTNER_STATUSES = [
   'offboarding',
 ] as const satisfies readonly PartnerStatus[];
 
-const toNumber = { from: Number, to: (value: number) => value };
-
+/** A managed service provider, or another company that manages devices of organizations. */
 @Entity('partner')
 export class Partner {
   @PrimaryGeneratedColumn('uuid')
@@ -25,35 +25,39 @@ export class Partner {
   @Column('text')
   slug: string;
 
-  @Column('text')
+  @Column('text', { default: 'msp' })
   type: PartnerType;
 
-  @Column('text')
+  @Column('text', { default: 'standard' })
   plan: string;
 
-  @Column('text')
+  @Column('text', { default: 'active' })
   status: PartnerStatus;
 
-  @Column('jsonb')
+  @Column('jsonb', { default: {} })
   settings: Record<string, unknown>;
 
-  /** Caps; null means none. */
+  /** Null is no cap. */
   @Column('integer', { name: 'max_organizations', nullable: true })
   maxOrganizations: number | null;
 
   @Column('integer', { name: 'max_devices', nullable: true })
   maxDevices: number | null;
 
-  @Column('text')
+  @Column('text', { default: 'UTC' })
   timezone: string;
 
   @Column('text', { name: 'billing_email', nullable: true })
   billingEmail: string | null;
 
-  @Column('text', { name: 'currency_code' })
+  @Column('text', { name: 'currency_code', default: 'USD' })
   currencyCode: string;
 
-  @Column('bigint', { transformer: toNumber })
+  /** The IP address of the registration. */
+  @Column('text', { name: 'signup_ip', nullable: true, select: false })
+  signupIp: string | null;
+
+  @Column('bigint', { default: 1, transformer: bigintAsNumber })
   version: number;
 
   @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })

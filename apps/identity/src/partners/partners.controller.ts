@@ -11,26 +11,24 @@ import {
 } from '@rmm/access';
 import { type Paged, pagedOf, UuidParam } from '@rmm/service-kit';
 import { noStore, type HttpResponse } from '../sessions/http.js';
-import { CreatePartnerDto, ListPartnersDto, UpdateOwnPartnerDto, UpdatePartnerDto } from './dto.js';
-import { PartnerChangesService } from './partner-changes.service.js';
-import { CreatedPartnerDto, PartnerDto } from './partner.dto.js';
+import { CreatePartnerDto } from './dto/create-partner.dto.js';
+import { ListPartnersDto } from './dto/list-partners.dto.js';
+import { CreatedPartnerDto, PartnerDto } from './dto/partner.dto.js';
+import { UpdateOwnPartnerDto, UpdatePartnerDto } from './dto/update-partner.dto.js';
 import { PartnersService } from './partners.service.js';
 
 @ApiTags('Partners')
 @Controller('orgs/partners')
 export class PartnersController {
-  constructor(
-    private readonly partners: PartnersService,
-    private readonly changes: PartnerChangesService,
-  ) {}
+  constructor(private readonly partners: PartnersService) {}
 
   @Get('me')
   @RequirePermission('organizations:read')
   @AllowScopes('partner')
   @SkipTenantStatus()
-  @ApiOperation({ summary: "The caller's partner" })
+  @ApiOperation({ summary: 'Get your partner' })
   @ApiOkResponse({ type: PartnerDto })
-  own(@CurrentCaller() caller: UserCaller): Promise<PartnerDto> {
+  getOwn(@CurrentCaller() caller: UserCaller): Promise<PartnerDto> {
     return this.partners.get(caller, caller.partnerId ?? '');
   }
 
@@ -39,16 +37,16 @@ export class PartnersController {
   @AllowScopes('partner')
   @FullPartnerAccess()
   @SkipTenantStatus()
-  @ApiOperation({ summary: "Change the caller's partner" })
+  @ApiOperation({ summary: 'Update your partner' })
   @ApiOkResponse({ type: PartnerDto })
   updateOwn(@CurrentCaller() caller: UserCaller, @Body() dto: UpdateOwnPartnerDto): Promise<PartnerDto> {
-    return this.changes.update(caller, caller.partnerId ?? '', dto);
+    return this.partners.update(caller, caller.partnerId ?? '', dto);
   }
 
   @Get()
   @SignedIn()
   @AllowScopes('system')
-  @ApiOperation({ summary: 'All partners' })
+  @ApiOperation({ summary: 'List all partners' })
   @ApiOkResponse({ type: pagedOf(PartnerDto) })
   list(@CurrentCaller() caller: UserCaller, @Query() query: ListPartnersDto): Promise<Paged<PartnerDto>> {
     return this.partners.list(caller, query);
@@ -57,7 +55,7 @@ export class PartnersController {
   @Post()
   @SignedIn()
   @AllowScopes('system')
-  @ApiOperation({ summary: 'Make a partner and invite its administrator' })
+  @ApiOperation({ summary: 'Create a partner and invite its administrator' })
   @ApiCreatedResponse({ type: CreatedPartnerDto })
   create(
     @CurrentCaller() caller: UserCaller,
@@ -71,7 +69,7 @@ export class PartnersController {
   @Get(':id')
   @SignedIn()
   @AllowScopes('system')
-  @ApiOperation({ summary: 'One partner' })
+  @ApiOperation({ summary: 'Get a partner' })
   @ApiOkResponse({ type: PartnerDto })
   get(@CurrentCaller() caller: UserCaller, @UuidParam('id', 'Partner') id: string): Promise<PartnerDto> {
     return this.partners.get(caller, id);
@@ -80,13 +78,13 @@ export class PartnersController {
   @Patch(':id')
   @SignedIn()
   @AllowScopes('system')
-  @ApiOperation({ summary: 'Change a partner, its status and caps included' })
+  @ApiOperation({ summary: 'Update a partner, including its status and caps' })
   @ApiOkResponse({ type: PartnerDto })
   update(
     @CurrentCaller() caller: UserCaller,
     @UuidParam('id', 'Partner') id: string,
     @Body() dto: UpdatePartnerDto,
   ): Promise<PartnerDto> {
-    return this.changes.update(caller, id, dto);
+    return this.partners.update(caller, id, dto);
   }
 }

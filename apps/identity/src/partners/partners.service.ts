@@ -1,80 +1,143 @@
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
-import { AuditTrail } from '@rmm/messaging';
-import { TenantDatabase, WorkerDatabase, type TenantTransaction } from '@rmm/persistence';
-import { NotFoundError, toPage, type Paged } from '@rmm/service-kit';
-import { Inviter } from '../users/inviter.js';
-import type { CreatePartnerDto, ListPartnersDto } from './dto.js';
-import { toPartnerDto, type CreatedPartnerDto, type PartnerDto } from './partner.dto.js';
-import { Partner } from './partner.entity.js';
-import { PartnerMaker } from './partner-maker.js';
+import {} from '@rmm/contracts';
+import { AuditTrail, Outbox } from '@rmm/messaging';
+import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
+import { toPage, ValidationError, type Paged } from '@rmm/service-kit';
+import { isDeepStrictEqual } from 'node:util';
+import { AccessChangesService } from '../access/access-changes.service.js';
+import type { SecuritySettings } from '../mfa/mfa-policy.js';
+import { SecurityPoliciesService } from '../security-policy/security-policies.service.js';
+import { changePolicy, type PolicyChange } from '../security-policy/security-policy.js';
+import type { CreatePartnerDto } from './dto/create-partner.dto.js';
+import type { ListPartnersDto } from './dto/list-partners.dto.js';
+import type { CreatedPartnerDto, PartnerDto } from './dto/partner.dto.js';
+import type { UpdatePartnerDto } from './dto/update-partner.dto.js';
+import { PartnerProvisioningService } from './partner-provisioning.service.js';
+import type { Partner } from './partner.entity.js';
+import { toPartnerDto, toPartnerState } from './partner.mapper.js';
+import { PartnersRepository } from './partners.repository.js';
 import { assertTimeZone } from './time-zone.js';
+
+/** A partner before and after a change. */
+interface Change {
+  before: Partner;
+  after: Partner;
+}
 
 /** Partners: all of them for system scope, its own for a partner. */
 @Injectable()
 export class PartnersService {
   constructor(
     private readonly tenants: TenantDatabase,
-    private readonly worker: WorkerDatabase,
-    private readonly maker: PartnerMaker,
-    private readonly inviter: Inviter,
+    private readonly partners: PartnersRepository,
+    private readonly provisioning: PartnerProvisioningService,
+    private readonly policies: SecurityPoliciesService,
     private readonly audit: AuditTrail,
+    private readonly outbox: Outbox,
+    private readonly accessChanges: AccessChangesService,
   ) {}
 
   async list(caller: UserCaller, query: ListPartnersDto): Promise<Paged<PartnerDto>> {
-    const { page, limit, search, status } = query;
-    const [rows, total] = await this.tenants.transaction(caller, (tx) => {
-      const partners = tx.repository(Partner).createQueryBuilder('p');
-      if (status) partners.andWhere('p.status = :status', { status });
-      if (search) {
-        const text = 'position(lower(:search) in lower(p.name)) > 0 or position(lower(:search) in p.slug) > 0';
-        partners.andWhere(`(${text})`, { search });
-      }
-      return partners
-        .orderBy('p.created_at', 'DESC')
-        .addOrderBy('p.id', 'DESC')
-        .offset((page - 1) * limit)
-        .limit(limit)
-        .getManyAndCount();
-    });
+    const { rows, total } = await this.partners.list(caller, query);
     return toPage(query, total, rows.map(toPartnerDto));
   }
 
   /** @throws NotFoundError also for a partner the caller cannot see */
-  get(caller: UserCaller, id: string): Promise<PartnerDto> {
-    return this.tenants.transaction(caller, async (tx) => toPartnerDto(await this.load(tx, id)));
+  async get(caller: UserCaller, id: string): Promise<PartnerDto> {
+    return toPartnerDto(await this.partners.get(caller, id));
   }
 
-  /** A partner and the invitation of its first administrator, in one transaction. */
-  async create(caller: UserCaller, { admin, ...partner }: CreatePartnerDto): Promise<CreatedPartnerDto> {
-    assertTimeZone(partner.timezone);
-    const made = await this.worker.transaction(async (tx) => {
-      const { id, name, slug, adminRoleId } = await this.maker.make(tx, {
-        ...partner,
-        createFirstOrganization: false,
-        actor: caller.actor,
-      });
-      await this.audit.record(tx, caller, 'partner.create', { type: 'partner', id, name, partnerId: id }, { slug });
-      const { account, delivery } = await this.inviter.invite(tx, caller, {
-        axis: { kind: 'partner', partnerId: id },
-        email: admin.email,
-        name: admin.name,
-        roleId: adminRoleId,
-        tenantName: name,
-        invitedBy: caller.userId,
-        orgAccess: 'all',
-        orgIds: [],
-        siteIds: null,
-        deviceGroupIds: null,
-      });
-      return { id, invite: { userId: account.id, ...delivery } };
+  /** Creates a partner and invites its first administrator. */
+  async create(caller: UserCaller, dto: CreatePartnerDto): Promise<CreatedPartnerDto> {
+    assertTimeZone(dto.timezone);
+    const { id, invite } = await this.provisioning.provisionWithAdmin(caller, dto);
+    return { ...(await this.get(caller, id)), invite };
+  }
+
+  /**
+   * Updates a partner, all fields or none. `settings` merges per key, null removes a key. `settings.security` needs a
+   * session with a factor and may lock no user out. @see docs/reference/mfa-and-policies.md
+   * @throws NotFoundError, ValidationError, MfaRequired, MfaPolicyWouldLockOutUsers, IpAllowlistWouldLockOutCaller
+   */
+  async update(caller: UserCaller, id: string, dto: UpdatePartnerDto): Promise<PartnerDto> {
+    if (Object.keys(dto).length === 0) throw ValidationError.of('body', 'names no field to change');
+    assertTimeZone(dto.timezone);
+    const { security } = dto.settings ?? {};
+    const saved =
+      security === undefined
+        ? await this.tenants.transaction(caller, (tx) => this.updateIn(tx, caller, id, dto))
+        : await this.policies.changePartnerPolicy(caller, id, security, (tx, policy) =>
+            this.updateIn(tx, caller, id, dto, policy),
+          );
+    return toPartnerDto(saved);
+  }
+
+  private async updateIn(
+    tx: TenantTransaction,
+    caller: UserCaller,
+    id: string,
+    dto: UpdatePartnerDto,
+    policy?: PolicyChange | null,
+  ): Promise<Partner> {
+    const before = await this.partners.lock(tx, id);
+    const settings = mergeSettings(before.settings, dto.settings, policy);
+    const after = { ...before, ...dto, settings, version: before.version + 1 };
+    if (policy !== undefined) await this.checkPolicy(tx, caller, { before, after });
+    const stored = await this.partners.store(tx, after);
+    await this.publish(tx, caller, { before, after: stored });
+    await this.record(tx, caller, { before, after: stored }, dto);
+    return stored;
+  }
+
+  private async checkPolicy(tx: TenantTransaction, caller: UserCaller, { before, after }: Change): Promise<void> {
+    const policies = { before: securityOf(before), after: securityOf(after) };
+    if (isDeepStrictEqual(policies.before, policies.after)) return;
+    const affected = { partnerId: after.id, partnerPolicy: policies.after };
+    await this.policies.assertNoUserLockedOut(tx, policies, affected);
+    await this.policies.record(tx, caller, resourceOf(after), policies);
+  }
+
+  private async publish(tx: TenantTransaction, caller: UserCaller, { before, after }: Change): Promise<void> {
+    await this.outbox.publish(tx, {
+      stream: 'internal',
+      type: 'partner.updated',
+      aggregateId: after.id,
+      aggregateVersion: after.version,
+      partnerId: after.id,
+      orgId: null,
+      actor: caller.actor,
+      data: toPartnerState(after),
     });
-    return { ...(await this.get(caller, made.id)), invite: made.invite };
+    const reason = before.status === after.status ? 'security_policy' : `partner is ${after.status}`;
+    const changesAccess = before.status !== after.status || !isDeepStrictEqual(securityOf(before), securityOf(after));
+    if (changesAccess) await this.accessChanges.publish(tx, { partnerIds: [after.id], reason });
   }
 
-  private async load(tx: TenantTransaction, id: string): Promise<Partner> {
-    const partner = await tx.repository(Partner).findOne({ where: { id } });
-    if (!partner) throw new NotFoundError('Partner');
-    return partner;
+  private async record(tx: TenantTransaction, caller: UserCaller, { before, after }: Change, dto: UpdatePartnerDto) {
+    const fields = Object.keys(dto).filter((field) => field !== 'settings' || hasMoreThanSecurity(dto.settings));
+    if (fields.length === 0) return;
+    const status = before.status === after.status ? {} : { status: { from: before.status, to: after.status } };
+    await this.audit.record(tx, caller, 'partner.update', resourceOf(after), { fields: fields.sort(), ...status });
   }
+}
+
+const securityOf = ({ settings }: Partner): SecuritySettings => settings.security ?? {};
+
+const resourceOf = ({ id, name }: Partner) => ({ type: 'partner', id, name, partnerId: id, orgId: null });
+
+const hasMoreThanSecurity = (settings: object | undefined): boolean =>
+  Object.keys(settings ?? {}).some((key) => key !== 'security');
+
+/** @param policy undefined when the request does not name it; null to remove it */
+function mergeSettings(
+  stored: Record<string, unknown>,
+  given: Record<string, unknown> | undefined,
+  policy: PolicyChange | null | undefined,
+): Record<string, unknown> {
+  const merged = Object.fromEntries(
+    Object.entries({ ...stored, ...given, security: stored.security ?? null }).filter(([, value]) => value !== null),
+  );
+  if (policy === undefined) return merged;
+  return { ...merged, security: changePolicy(stored.security ?? {}, policy) };
 }

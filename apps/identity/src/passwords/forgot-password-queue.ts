@@ -10,7 +10,7 @@ export const FORGOT_PASSWORD_QUEUE = 'identity-forgot-password';
 const JOB = 'forgot';
 const SEAL_CONTEXT = 'forgot-password.job';
 const WAIT_MS = 2_000;
-/** A store that is away for a minute or two loses nobody's request; after that people ask again. */
+/** A store that is away for a minute or two loses nobody's request; after that users ask again. */
 const RETRIES = { attempts: 8, backoff: { type: 'exponential', delay: 1_000 } };
 
 /** Nothing in it can be read in Redis: who asked is sealed. */

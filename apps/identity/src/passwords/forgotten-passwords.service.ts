@@ -3,7 +3,7 @@ import { WorkerDatabase } from '@rmm/persistence';
 import { RateLimitedError, RateLimits, type RateLimit } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { MailOutbox } from '../mail/mail-outbox.js';
-import { PeopleRepository } from '../users/people.repository.js';
+import { UsersRepository } from '../users/users.repository.js';
 import { ForgotPasswordQueue } from './forgot-password-queue.js';
 import { mayReset, ResetLinks } from './reset-links.js';
 
@@ -13,7 +13,7 @@ export class ForgottenPasswords {
   constructor(
     private readonly queue: ForgotPasswordQueue,
     private readonly worker: WorkerDatabase,
-    private readonly people: PeopleRepository,
+    private readonly users: UsersRepository,
     private readonly links: ResetLinks,
     private readonly mail: MailOutbox,
     private readonly limits: RateLimits,
@@ -30,13 +30,13 @@ export class ForgottenPasswords {
 
   /** Mails a link to somebody who may have one, a few times an hour at most: a mailbox is not flooded from many addresses. */
   async sendLink(email: string): Promise<void> {
-    const person = await this.people.findByEmail(this.worker, email);
-    if (!person || !mayReset(person)) return;
-    if (!(await this.isWithin(this.config.limits.forgotPasswordAccount, person.id))) return;
+    const user = await this.users.findByEmail(this.worker, email);
+    if (!user || !mayReset(user)) return;
+    if (!(await this.isWithin(this.config.limits.forgotPasswordAccount, user.id))) return;
     await this.worker.transaction(async (tx) => {
-      const url = await this.links.issue(tx, person);
+      const url = await this.links.issue(tx, user);
       if (!url) return;
-      await this.mail.add(tx, { to: person.email, template: 'password-reset', values: { name: person.name, url } });
+      await this.mail.add(tx, { to: user.email, template: 'password-reset', values: { name: user.name, url } });
     });
   }
 

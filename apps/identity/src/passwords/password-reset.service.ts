@@ -3,16 +3,16 @@ import { AuditTrail } from '@rmm/messaging';
 import { WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
 import { hashKey } from '@rmm/secrets';
 import { Logger, RateLimits } from '@rmm/service-kit';
-import { AccessChanges } from '../access/access-changes.js';
+import { AccessChangesService } from '../access/access-changes.service.js';
 import { selfCaller, stranger } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { AccountLockout } from '../login/account-lockout.js';
-import { PasswordHasher } from '../login/password-hasher.js';
-import { assertStrongPassword } from '../login/password-rules.js';
+import { AccountLockout } from './account-lockout.js';
+import { PasswordHasher } from './password-hasher.js';
+import { assertStrongPassword } from './password-rules.js';
 import { MailOutbox } from '../mail/mail-outbox.js';
 import { SessionsRepository } from '../sessions/sessions.repository.js';
-import { PeopleRepository } from '../users/people.repository.js';
-import type { Person } from '../users/person.js';
+import { UsersRepository } from '../users/users.repository.js';
+import type { User } from '../users/user.js';
 import { ResetTokenInvalid } from './passwords.errors.js';
 import { ResetLinksRepository } from './reset-links.repository.js';
 import { mayReset } from './reset-links.js';
@@ -25,10 +25,10 @@ export class PasswordResetService {
   constructor(
     private readonly worker: WorkerDatabase,
     private readonly links: ResetLinksRepository,
-    private readonly people: PeopleRepository,
+    private readonly users: UsersRepository,
     private readonly hasher: PasswordHasher,
     private readonly sessions: SessionsRepository,
-    private readonly access: AccessChanges,
+    private readonly accessChanges: AccessChangesService,
     private readonly audit: AuditTrail,
     private readonly mail: MailOutbox,
     private readonly lockout: AccountLockout,
@@ -55,18 +55,18 @@ export class PasswordResetService {
     });
   }
 
-  private async findOwner(tokenHash: Buffer): Promise<Person | null> {
+  private async findOwner(tokenHash: Buffer): Promise<User | null> {
     const userId = await this.links.findOwner(this.worker, tokenHash);
-    const person = userId === null ? null : await this.people.findById(this.worker, userId);
-    return person && mayReset(person) ? person : null;
+    const user = userId === null ? null : await this.users.findById(this.worker, userId);
+    return user && mayReset(user) ? user : null;
   }
 
   /** False when the link was not good any more. */
   private async replace(tx: WorkerTransaction, tokenHash: Buffer, passwordHash: string): Promise<boolean> {
     const userId = await this.links.use(tx, tokenHash);
-    const person = userId === null ? null : await this.people.findById(tx, userId);
-    if (!person || !mayReset(person)) return false;
-    const { id, name, email } = person;
+    const user = userId === null ? null : await this.users.findById(tx, userId);
+    if (!user || !mayReset(user)) return false;
+    const { id, name, email } = user;
     await tx.query(
       `update user_account
        set password_hash = $2, password_changed_at = now(), auth_epoch = auth_epoch + 1, reset_epoch = reset_epoch + 1,
@@ -76,17 +76,17 @@ export class PasswordResetService {
       [id, passwordHash],
     );
     await this.sessions.revokeAll(tx, id, 'password_reset');
-    await this.access.announce(tx, { userIds: [id], reason: 'password_reset' });
-    const caller = selfCaller(person, person.memberships[0] ?? null);
+    await this.accessChanges.publish(tx, { userIds: [id], reason: 'password_reset' });
+    const caller = selfCaller(user, user.memberships[0] ?? null);
     await this.audit.record(tx, caller, 'user.password.reset', { type: 'user', id, name });
     await this.mail.add(tx, { to: email, template: 'password-changed', values: { name } });
     return true;
   }
 
-  /** @param person  whose link it was a moment ago, or null when nobody knows */
-  private async refuse(person: Person | null): Promise<never> {
-    const caller = person ? selfCaller(person, person.memberships[0] ?? null) : stranger();
-    const resource = { type: 'user', id: person?.id ?? null, name: person?.name ?? null };
+  /** @param user  whose link it was a moment ago, or null when nobody knows */
+  private async refuse(user: User | null): Promise<never> {
+    const caller = user ? selfCaller(user, user.memberships[0] ?? null) : stranger();
+    const resource = { type: 'user', id: user?.id ?? null, name: user?.name ?? null };
     await this.audit.recordDirect(caller, 'user.password.reset', resource, { reason: 'token_invalid' }, 'failure');
     throw new ResetTokenInvalid();
   }

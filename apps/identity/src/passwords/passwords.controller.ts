@@ -2,7 +2,7 @@ import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { Public } from '@rmm/access';
 import { ValidationError } from '@rmm/service-kit';
-import { DoneWithMessageDto } from '../action.dto.js';
+import { DoneWithMessageDto } from '../dto/success.dto.js';
 import { clientOf, noStore, type HttpRequest, type HttpResponse } from '../sessions/http.js';
 import { ForgotPasswordDto, ResetPasswordDto } from './dto.js';
 import { ForgottenPasswords } from './forgotten-passwords.service.js';

@@ -5,28 +5,28 @@ import {
   expectStatus,
   freshAddress,
   freshEmail,
-  IdentityFleet,
+  IdentityTestApp,
   PASSWORD,
-  type RunningIdentity,
+  type IdentityReplica,
   withStatus,
-} from '../../test/identity-fleet.js';
-import { enrollTotp, registerPartner, sessionOf, type Somebody } from '../../test/people.js';
+} from '../../test/identity-test-app.js';
+import { enrollTotp, registerPartner, sessionOf, type TestUser } from '../../test/users.js';
 import { FORGOT_PASSWORD_QUEUE } from './forgot-password-queue.js';
 
 const NEW_PASSWORD = 'violet umbrella tango';
 const INVALID = { status: 400, body: { code: 'reset_token_invalid' } };
 
 describe('forgotten passwords', () => {
-  let fleet: IdentityFleet;
-  let identity: RunningIdentity;
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
   let queue: Queue;
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    identity = await fleet.run();
+    testApp = await IdentityTestApp.start();
+    identity = await testApp.startReplica();
     queue = identity.app.get<Queue>(getQueueToken(FORGOT_PASSWORD_QUEUE));
   }, 120_000);
-  afterAll(() => fleet.stop());
+  afterAll(() => testApp.stop());
 
   const forgot = (email: string, options = {}) => identity.post('/auth/forgot-password', { email }, options);
   const reset = (token: string, password = NEW_PASSWORD, options = {}) =>
@@ -41,7 +41,7 @@ describe('forgotten passwords', () => {
       if (mails.length < count) throw new Error(`${mails.length} reset mails for ${email}`);
       return /token=([A-Za-z0-9_-]+)/.exec(mails[0]?.text ?? '')?.[1] ?? '';
     });
-  const askAndGet = async ({ email }: Somebody) => {
+  const askAndGet = async ({ email }: TestUser) => {
     expectStatus(await forgot(email), 200);
     return linkFor(email);
   };
@@ -52,57 +52,57 @@ describe('forgotten passwords', () => {
       expect(Object.values(counts).every((count) => count === 0)).toBe(true);
     });
   const linksOf = (email: string) =>
-    fleet.query(
+    testApp.query(
       `select t.user_id from link_token t join user_account u on u.id = t.user_id
        where u.email = $1 and t.purpose = 'password_reset'`,
       [email],
     );
   it('are replaced by a mailed link: every session ends, and nobody is signed in by it', async () => {
-    const person = await registerPartner(identity);
-    const asked = expectStatus(await forgot(person.email.toUpperCase(), { headers: { host: 'evil.test' } }), 200);
+    const user = await registerPartner(identity);
+    const asked = expectStatus(await forgot(user.email.toUpperCase(), { headers: { host: 'evil.test' } }), 200);
     expect(asked.body).toEqual({ success: true, message: expect.any(String) });
-    const token = await linkFor(person.email);
+    const token = await linkFor(user.email);
     expect(token).toMatch(/^[A-Za-z0-9_-]{48}$/);
-    const [mail] = await mailsOf(person.email, 'Choose a new password');
+    const [mail] = await mailsOf(user.email, 'Choose a new password');
     expect(mail?.text).toContain(`https://app.test/reset-password?token=${token}`);
 
     const answer = expectStatus(await reset(token), 200);
     expect(answer.body).toEqual({ success: true, message: expect.any(String) });
     expect(answer.headers['set-cookie']).toBeUndefined();
-    expect((await identity.get('/auth/me', { bearer: person.bearer })).status).toBe(401);
-    const headers = { 'x-service-csrf': person.cookies.service_csrf_token ?? '' };
-    expect((await identity.post('/auth/refresh', undefined, { cookies: person.cookies, headers })).status).toBe(401);
-    expect((await login(person.email, PASSWORD)).status).toBe(401);
-    expect((await login(person.email, NEW_PASSWORD)).status).toBe(200);
+    expect((await identity.get('/auth/me', { bearer: user.bearer })).status).toBe(401);
+    const headers = { 'x-service-csrf': user.cookies.service_csrf_token ?? '' };
+    expect((await identity.post('/auth/refresh', undefined, { cookies: user.cookies, headers })).status).toBe(401);
+    expect((await login(user.email, PASSWORD)).status).toBe(401);
+    expect((await login(user.email, NEW_PASSWORD)).status).toBe(200);
     expect(await reset(token, 'another-horse-battery-8')).toMatchObject(INVALID);
 
-    await eventually(async () => expect(await mailsOf(person.email, 'Your password was changed')).toHaveLength(1));
+    await eventually(async () => expect(await mailsOf(user.email, 'Your password was changed')).toHaveLength(1));
     await eventually(async () =>
       expect(
-        await fleet.query(
+        await testApp.query(
           `select result, partner_id as "partnerId" from audit_entry
            where action = 'user.password.reset' and resource_id = $1 and result = 'success'`,
-          [person.userId],
+          [user.userId],
         ),
-      ).toEqual([{ result: 'success', partnerId: person.partnerId }]),
+      ).toEqual([{ result: 'success', partnerId: user.partnerId }]),
     );
-    const reasons = await fleet.query(
+    const reasons = await testApp.query(
       'select distinct revoked_reason as reason from session_family where user_id = $1 and revoked_at is not null',
-      [person.userId],
+      [user.userId],
     );
     expect(reasons).toEqual([{ reason: 'password_reset' }]);
   }, 30_000);
 
   it('answer everybody with the same bytes, and mail only those who could sign in', async () => {
     const disabled = await registerPartner(identity);
-    await fleet.query(`update user_account set status = 'disabled' where id = $1`, [disabled.userId]);
+    await testApp.query(`update user_account set status = 'disabled' where id = $1`, [disabled.userId]);
     const passwordless = await registerPartner(identity);
-    await fleet.query('update user_account set password_hash = null where id = $1', [passwordless.userId]);
+    await testApp.query('update user_account set password_hash = null where id = $1', [passwordless.userId]);
     const suspended = await registerPartner(identity);
-    await fleet.query(`update partner set status = 'suspended' where id = $1`, [suspended.partnerId]);
+    await testApp.query(`update partner set status = 'suspended' where id = $1`, [suspended.partnerId]);
     const known = await registerPartner(identity);
     const invited = freshEmail('invited');
-    await fleet.query(`insert into user_account (email, name) values ($1, 'Invited')`, [invited]);
+    await testApp.query(`insert into user_account (email, name) values ($1, 'Invited')`, [invited]);
     const without = [disabled.email, passwordless.email, suspended.email, invited, freshEmail()];
 
     const answers = [];
@@ -118,13 +118,13 @@ describe('forgotten passwords', () => {
   }, 40_000);
 
   it('take three requests an hour from an address; the fourth mails nothing and says nothing', async () => {
-    const people = await Promise.all([registerPartner(identity), registerPartner(identity)]);
+    const users = await Promise.all([registerPartner(identity), registerPartner(identity)]);
     const from = freshAddress();
-    for (let n = 0; n < 3; n += 1) expectStatus(await forgot(people[0].email, { from }), 200);
-    expectStatus(await forgot(people[1].email, { from }), 200);
+    for (let n = 0; n < 3; n += 1) expectStatus(await forgot(users[0].email, { from }), 200);
+    expectStatus(await forgot(users[1].email, { from }), 200);
     await settled();
-    expect(await linksOf(people[0].email)).toHaveLength(1);
-    expect(await linksOf(people[1].email)).toEqual([]);
+    expect(await linksOf(users[0].email)).toHaveLength(1);
+    expect(await linksOf(users[1].email)).toEqual([]);
   }, 30_000);
 
   it('do not flood a mailbox, from however many addresses they are asked for', async () => {
@@ -132,7 +132,7 @@ describe('forgotten passwords', () => {
     for (let n = 0; n < 8; n += 1) expectStatus(await forgot(email), 200);
     await settled();
     expect(
-      await fleet.query(`select id from mail where recipient = $1 and template = 'password-reset'`, [email]),
+      await testApp.query(`select id from mail where recipient = $1 and template = 'password-reset'`, [email]),
     ).toHaveLength(5);
     expect((await reset(await linkFor(email, 5))).status).toBe(200);
   }, 30_000);
@@ -153,9 +153,9 @@ describe('forgotten passwords', () => {
   }, 30_000);
 
   it('keep the link when the new password is weak or the form is wrong', async () => {
-    const person = await registerPartner(identity);
-    const token = await askAndGet(person);
-    for (const weak of ['short', 'password', person.email]) {
+    const user = await registerPartner(identity);
+    const token = await askAndGet(user);
+    for (const weak of ['short', 'password', user.email]) {
       expect(await reset(token, weak)).toMatchObject({ status: 400, body: { code: 'weak_password' } });
     }
     const wrong = [
@@ -173,25 +173,25 @@ describe('forgotten passwords', () => {
     expect(await forgot('nobody')).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
   }, 30_000);
 
-  it("hold to the rules of the person's partner", async () => {
-    const person = await registerPartner(identity);
-    await fleet.query(`update partner set settings = '{"security": {"passwordMinLength": 30}}' where id = $1`, [
-      person.partnerId,
+  it("hold to the rules of the user's partner", async () => {
+    const user = await registerPartner(identity);
+    await testApp.query(`update partner set settings = '{"security": {"passwordMinLength": 30}}' where id = $1`, [
+      user.partnerId,
     ]);
-    const token = await askAndGet(person);
+    const token = await askAndGet(user);
     expect(await reset(token)).toMatchObject({ status: 400, body: { code: 'weak_password' } });
     expectStatus(await reset(token, 'violet umbrella tango in the rain'), 200);
   }, 30_000);
 
   it('let exactly one of many uses of a link at once succeed', async () => {
-    const person = await registerPartner(identity);
-    const token = await askAndGet(person);
+    const user = await registerPartner(identity);
+    const token = await askAndGet(user);
     const passwords = Array.from({ length: 6 }, (_, n) => `violet umbrella tango ${n}`);
     const answers = await Promise.all(passwords.map((password) => reset(token, password)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400, 400, 400]);
     expect(withStatus(answers, 400)).toMatchObject(INVALID);
     const winner = passwords[answers.findIndex(({ status }) => status === 200)] ?? '';
-    expect((await login(person.email, winner)).status).toBe(200);
+    expect((await login(user.email, winner)).status).toBe(200);
   }, 30_000);
 
   it.each([
@@ -201,7 +201,7 @@ describe('forgotten passwords', () => {
       'belongs to a suspended tenant',
       `update partner set status = 'suspended' where id = (select partner_id from partner_membership where user_id = $1)`,
     ],
-    ['belongs to an invited person', `update user_account set status = 'invited' where id = $1`],
+    ['belongs to an invited user', `update user_account set status = 'invited' where id = $1`],
     [
       'is of another kind',
       `update link_token set purpose = 'email_change' where user_id = $1 and purpose = 'password_reset'`,
@@ -209,13 +209,13 @@ describe('forgotten passwords', () => {
   ])(
     'refuse a link that %s',
     async (_, change) => {
-      const person = await registerPartner(identity);
-      const token = await askAndGet(person);
-      await fleet.query(change, [person.userId]);
+      const user = await registerPartner(identity);
+      const token = await askAndGet(user);
+      await testApp.query(change, [user.userId]);
       expect(await reset(token)).toMatchObject(INVALID);
       expect(
-        await fleet.query('select 1 from user_account where id = $1 and password_changed_at > created_at', [
-          person.userId,
+        await testApp.query('select 1 from user_account where id = $1 and password_changed_at > created_at', [
+          user.userId,
         ]),
       ).toEqual([]);
     },
@@ -230,7 +230,7 @@ describe('forgotten passwords', () => {
     const row = { result: 'failure', reason: 'token_invalid' };
     await eventually(async () =>
       expect(
-        await fleet.query(
+        await testApp.query(
           `select result, details ->> 'reason' as reason from audit_entry
            where action = 'user.password.reset' and ip_address = $1`,
           [from],
@@ -262,10 +262,10 @@ describe('forgotten passwords', () => {
   }, 40_000);
 
   it('do not skip the second factor', async () => {
-    const person = await registerPartner(identity);
-    await enrollTotp(identity, person.bearer);
-    expectStatus(await reset(await askAndGet(person)), 200);
-    const answer = expectStatus(await login(person.email, NEW_PASSWORD), 200);
+    const user = await registerPartner(identity);
+    await enrollTotp(identity, user.bearer);
+    expectStatus(await reset(await askAndGet(user)), 200);
+    const answer = expectStatus(await login(user.email, NEW_PASSWORD), 200);
     expect(answer.body).toMatchObject({ mfaRequired: true, tokens: null });
   }, 30_000);
 
@@ -292,12 +292,12 @@ describe('forgotten passwords', () => {
 
   it('wait for Redis: without it both calls are refused', async () => {
     const { email } = await registerPartner(identity);
-    await fleet.stores.redis.stop();
+    await testApp.stores.redis.stop();
     const unavailable = { status: 503, body: { code: 'service_unavailable' } };
     expect(await forgot(email)).toMatchObject(unavailable);
     expect(await forgot(freshEmail())).toMatchObject(unavailable);
     expect(await reset('A'.repeat(48))).toMatchObject(unavailable);
-    await fleet.stores.redis.start();
+    await testApp.stores.redis.start();
     await eventually(async () => expectStatus(await forgot(email), 200));
     await linkFor(email);
   }, 60_000);

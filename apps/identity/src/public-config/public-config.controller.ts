@@ -2,7 +2,7 @@ import { Controller, Get, Inject } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { Public } from '@rmm/access';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { PublicConfigDto } from './public-config.dto.js';
+import { PublicConfigDto } from './dto/public-config.dto.js';
 
 @ApiTags('Configuration')
 @Controller('config')
@@ -11,9 +11,9 @@ export class PublicConfigController {
 
   @Get()
   @Public()
-  @ApiOperation({ summary: 'What clients read before anybody signs in' })
+  @ApiOperation({ summary: 'Get the configuration that clients need before login' })
   @ApiOkResponse({ type: PublicConfigDto })
-  read(): PublicConfigDto {
+  getConfig(): PublicConfigDto {
     return {
       features: { billing: false, support: false },
       cfAccessLogin: { enabled: false },

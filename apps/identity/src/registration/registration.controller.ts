@@ -1,15 +1,16 @@
 import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, Public, SignedIn, SkipTenantStatus, type UserCaller } from '@rmm/access';
-import { DoneWithMessageDto } from '../action.dto.js';
-import { ApiOkOneOf } from '../one-of-response.js';
+import { ApiOkOneOf } from '../api-ok-one-of.decorator.js';
+import { DoneWithMessageDto } from '../dto/success.dto.js';
 import { clientOf, noStore, type HttpRequest, type HttpResponse } from '../sessions/http.js';
 import { SessionCookies } from '../sessions/session-cookies.js';
-import { RegisterDto, RegisterPartnerDto, VerifyEmailDto } from './dto.js';
+import { RegisterDto, RegisterPartnerDto } from './dto/register.dto.js';
+import { ConfirmedAddressDto, SignInInsteadDto, VerificationSentDto, VerifiedDto } from './dto/verification.dto.js';
+import { VerifyEmailDto } from './dto/verify-email.dto.js';
+import { EmailVerificationService } from './email-verification.service.js';
+import { RegistrationsService } from './registrations.service.js';
 import { ResendVerificationService } from './resend-verification.service.js';
-import { SignUpService } from './sign-up.service.js';
-import { ConfirmedAddressDto, SignInInsteadDto, VerificationSentDto, VerifiedDto } from './verification.dto.js';
-import { VerificationService } from './verification.service.js';
 
 const CHECK_YOUR_MAIL: DoneWithMessageDto = {
   success: true,
@@ -20,8 +21,8 @@ const CHECK_YOUR_MAIL: DoneWithMessageDto = {
 @Controller('auth')
 export class RegistrationController {
   constructor(
-    private readonly signUps: SignUpService,
-    private readonly verifications: VerificationService,
+    private readonly registrations: RegistrationsService,
+    private readonly verifications: EmailVerificationService,
     private readonly resends: ResendVerificationService,
     private readonly cookies: SessionCookies,
   ) {}
@@ -29,27 +30,27 @@ export class RegistrationController {
   @Post('register')
   @Public()
   @HttpCode(200)
-  @ApiOperation({ summary: 'Legacy; creates nothing', deprecated: true })
+  @ApiOperation({ summary: 'Check a registration without creating a user (legacy)', deprecated: true })
   @ApiOkResponse({ type: DoneWithMessageDto })
   async register(@Body() dto: RegisterDto, @Req() request: HttpRequest): Promise<DoneWithMessageDto> {
-    await this.signUps.register(dto, clientOf(request));
+    await this.registrations.register(dto, clientOf(request));
     return CHECK_YOUR_MAIL;
   }
 
   @Post('register-partner')
   @Public()
   @HttpCode(200)
-  @ApiOperation({ summary: 'Step 1 of sign-up: sends a confirmation mail' })
+  @ApiOperation({ summary: 'Register a partner: step 1, sends a confirmation mail' })
   @ApiOkResponse({ type: DoneWithMessageDto })
   async registerPartner(@Body() dto: RegisterPartnerDto, @Req() request: HttpRequest): Promise<DoneWithMessageDto> {
-    await this.signUps.registerPartner(dto, clientOf(request));
+    await this.registrations.registerPartner(dto, clientOf(request));
     return CHECK_YOUR_MAIL;
   }
 
   @Post('verify-email')
   @Public()
   @HttpCode(200)
-  @ApiOperation({ summary: 'Step 2 of sign-up: makes partner and account, and signs in; also confirms an address' })
+  @ApiOperation({ summary: 'Verify an e-mail address: completes a registration and logs in, or confirms an address' })
   @ApiOkOneOf(VerifiedDto, SignInInsteadDto, ConfirmedAddressDto)
   async verify(
     @Body() { token }: VerifyEmailDto,
@@ -78,7 +79,7 @@ export class RegistrationController {
   @SignedIn()
   @SkipTenantStatus()
   @HttpCode(200)
-  @ApiOperation({ summary: 'Mail a link that proves the own address, where it is not proven yet' })
+  @ApiOperation({ summary: 'Resend the link that verifies your e-mail address' })
   @ApiOkResponse({ type: VerificationSentDto })
   async resend(@CurrentCaller() caller: UserCaller): Promise<VerificationSentDto> {
     await this.resends.resend(caller);

@@ -19,7 +19,7 @@ export class AlreadyVerified extends BadRequestError {
   override error = 'This address is verified already';
 }
 
-/** Unknown, used, expired, or anything else that keeps a confirmation from working. */
+/** The link is unknown, used or expired, or its address cannot be used any more. */
 export class VerificationInvalid extends BadRequestError {
   override code = 'verification_invalid';
   override error = 'Verification link is invalid or expired';

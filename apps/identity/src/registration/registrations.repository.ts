@@ -1,58 +1,67 @@
 import { Injectable } from '@nestjs/common';
-import type { SqlExecutor } from '@rmm/persistence';
+import type { SqlExecutor, WorkerTransaction } from '@rmm/persistence';
+import { MembersRepository } from '../members/members.repository.js';
+import { UsersRepository } from '../users/users.repository.js';
+import type { PendingRegistration } from './pending-registration.entity.js';
 
-export interface PendingRegistration {
-  companyName: string;
-  email: string;
-  name: string;
-  passwordHash: string;
-  ipAddress: string | null;
-  userAgent: string | null;
-}
+export type RegistrationForm = Pick<
+  PendingRegistration,
+  'companyName' | 'email' | 'name' | 'passwordHash' | 'ipAddress' | 'userAgent'
+>;
 
-/** Sign-ups between form and mail, under the worker login. */
+/** Registrations between form and confirmation. Under the worker login, because no user is signed in yet. */
 @Injectable()
 export class RegistrationsRepository {
-  /** Kept for one hour. No look-up: what is stored says nothing about accounts. */
-  async park(tx: SqlExecutor, tokenHash: Buffer, pending: PendingRegistration): Promise<void> {
+  constructor(
+    private readonly users: UsersRepository,
+    private readonly members: MembersRepository,
+  ) {}
+
+  /** Stores a registration for one hour. Whether the address has a user plays no part. */
+  async insertPending(tx: SqlExecutor, tokenHash: Buffer, form: RegistrationForm): Promise<void> {
     await tx.query(
-      `insert into pending_registration
+      `INSERT INTO pending_registration
          (token_hash, company_name, email, name, password_hash, ip_address, user_agent, expires_at)
-       values ($1, $2, $3, $4, $5, $6, $7, now() + interval '1 hour')`,
-      [
-        tokenHash,
-        pending.companyName,
-        pending.email,
-        pending.name,
-        pending.passwordHash,
-        pending.ipAddress,
-        pending.userAgent,
-      ],
+       VALUES (:tokenHash, :companyName, :email, :name, :passwordHash, :ipAddress, :userAgent,
+         now() + interval '1 hour')`,
+      { tokenHash, ...form },
     );
   }
 
-  /** Takes a sign-up out: for exactly one caller, and only while it is good. */
-  async take(tx: SqlExecutor, tokenHash: Buffer): Promise<PendingRegistration | null> {
-    const [row] = await tx.query<PendingRegistration>(
-      `delete from pending_registration where token_hash = $1 and expires_at > now()
-       returning company_name as "companyName", email, name, password_hash as "passwordHash",
-         ip_address as "ipAddress", user_agent as "userAgent"`,
-      [tokenHash],
+  /** Deletes and returns a registration: for exactly one caller, and only before it expires. */
+  async consume(tx: SqlExecutor, tokenHash: Buffer): Promise<RegistrationForm | null> {
+    const [form] = await tx.query<RegistrationForm>(
+      `DELETE FROM pending_registration WHERE token_hash = :tokenHash AND expires_at > now()
+       RETURNING company_name AS "companyName", email, name, password_hash AS "passwordHash",
+         ip_address AS "ipAddress", user_agent AS "userAgent"`,
+      { tokenHash },
     );
-    return row ?? null;
+    return form ?? null;
   }
 
-  /** @returns the new account's id, or null when the address is taken */
-  async insertUser(tx: SqlExecutor, { email, name, passwordHash }: PendingRegistration): Promise<string | null> {
-    const [row] = await tx.query<{ id: string }>(
-      `insert into user_account (email, name, password_hash, status, email_verified_at, password_changed_at)
-       values ($1, $2, $3, 'active', now(), now()) on conflict (email) do nothing returning id`,
-      [email, name, passwordHash],
-    );
-    return row?.id ?? null;
+  /** @returns the id of the new user; null when the address has one */
+  insertUser(tx: WorkerTransaction, { email, name, passwordHash }: RegistrationForm): Promise<string | null> {
+    return this.users.insertRegistered(tx, { email, name, passwordHash });
   }
 
-  async purgeExpired(db: SqlExecutor): Promise<void> {
-    await db.query('delete from pending_registration where expires_at < now()');
+  /** Makes the user a member of the partner with access to all its organizations. */
+  async insertAdmin(
+    tx: WorkerTransaction,
+    { partnerId, userId, roleId }: { partnerId: string; userId: string; roleId: string },
+  ): Promise<void> {
+    await this.members.insert(tx, {
+      scope: { kind: 'partner', partnerId },
+      userId,
+      roleId,
+      invitedBy: null,
+      orgAccess: 'all',
+      orgIds: [],
+      siteIds: null,
+      deviceGroupIds: null,
+    });
+  }
+
+  async deleteExpired(db: SqlExecutor): Promise<void> {
+    await db.query('DELETE FROM pending_registration WHERE expires_at < now()');
   }
 }

@@ -1,29 +1,35 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { KeyRing } from '@rmm/secrets';
 import { eventually } from '@rmm/testing-services';
-import { expectStatus, IdentityFleet, PASSWORD, totpCode, type RunningIdentity } from '../../test/identity-fleet.js';
-import { enrollTotp, registerPartner } from '../../test/people.js';
+import {
+  expectStatus,
+  IdentityTestApp,
+  PASSWORD,
+  totpCode,
+  type IdentityReplica,
+} from '../../test/identity-test-app.js';
+import { enrollTotp, registerPartner } from '../../test/users.js';
 import { totpSealContext } from '../mfa/factors.repository.js';
 
 const key = () => randomBytes(32).toString('base64');
 const [old, fresh] = [key(), key()];
 
 describe('a new key for sealing', () => {
-  let fleet: IdentityFleet;
+  let testApp: IdentityTestApp;
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
+    testApp = await IdentityTestApp.start();
   }, 120_000);
-  afterAll(() => fleet.stop());
+  afterAll(() => testApp.stop());
 
   const run = (keys: Record<string, string>, activeKid: string) =>
-    fleet.run({
+    testApp.startReplica({
       SECRET_ENCRYPTION_KEY: undefined,
       SECRETS_KEYRING: JSON.stringify(keys),
       SECRETS_ACTIVE_KID: activeKid,
     });
   const kids = () =>
-    fleet.query<{ kid: string; count: number }>(
+    testApp.query<{ kid: string; count: number }>(
       `select split_part(sealed, '.', 2) as kid, count(*)::int as count from (
          select private_jwk_sealed as sealed from signing_key union all
          select secret_sealed from totp_factor union all
@@ -32,14 +38,14 @@ describe('a new key for sealing', () => {
     );
   const sealForMany = async (count: number, ring: KeyRing) => {
     const ids = Array.from({ length: count }, () => randomUUID());
-    await fleet.query(
-      `with people as (
-         insert into user_account (id, email, name) select id, id || '@people.test', 'Many' from unnest($1::uuid[]) id)
+    await testApp.query(
+      `with users as (
+         insert into user_account (id, email, name) select id, id || '@users.test', 'Many' from unnest($1::uuid[]) id)
        insert into totp_factor (user_id, secret_sealed) select * from unnest($1::uuid[], $2::text[])`,
       [ids, ids.map((id) => ring.seal('SECRET', totpSealContext(id)))],
     );
   };
-  const signIn = async (identity: RunningIdentity, email: string, secret: string, steps: number) => {
+  const signIn = async (identity: IdentityReplica, email: string, secret: string, steps: number) => {
     const { body } = await identity.post('/auth/login', { email, password: PASSWORD });
     return identity.post('/auth/mfa/verify', { code: totpCode(secret, steps), tempToken: body.tempToken });
   };

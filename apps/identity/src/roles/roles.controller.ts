@@ -2,25 +2,26 @@ import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Query } from '@ne
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, FullPartnerAccess, RequirePermission, type UserCaller } from '@rmm/access';
 import { type Paged, pagedOf, UuidParam } from '@rmm/service-kit';
-import { DoneDto } from '../action.dto.js';
-import { AxisQueryDto, ListRolesDto } from '../users/dto.js';
-import { CloneRoleDto, CreateRoleDto, UpdateRoleDto } from './dto.js';
-import { RoleEditor } from './role-editor.service.js';
-import { AvailablePermissionsDto, EffectivePermissionsDto, RoleDto, RoleListItemDto, RoleUserDto } from './role.dto.js';
+import { DoneDto } from '../dto/success.dto.js';
+import { MemberScopeQueryDto } from '../members/dto/member-scope-query.dto.js';
+import { CloneRoleDto } from './dto/clone-role.dto.js';
+import { CreateRoleDto } from './dto/create-role.dto.js';
+import { EffectivePermissionsDto } from './dto/effective-permissions.dto.js';
+import { ListRolesDto } from './dto/list-roles.dto.js';
+import { AvailablePermissionsDto } from './dto/permission-catalog.dto.js';
+import { RoleDto, RoleListItemDto, RoleUserDto } from './dto/role.dto.js';
+import { UpdateRoleDto } from './dto/update-role.dto.js';
 import { RolesService } from './roles.service.js';
 
 @ApiTags('Roles')
 @Controller('roles')
 @FullPartnerAccess()
 export class RolesController {
-  constructor(
-    private readonly roles: RolesService,
-    private readonly editor: RoleEditor,
-  ) {}
+  constructor(private readonly roles: RolesService) {}
 
   @Get()
   @RequirePermission('users:read')
-  @ApiOperation({ summary: 'System and custom roles, with user counts' })
+  @ApiOperation({ summary: 'List system and custom roles with user counts' })
   @ApiOkResponse({ type: pagedOf(RoleListItemDto) })
   list(@CurrentCaller() caller: UserCaller, @Query() query: ListRolesDto): Promise<Paged<RoleListItemDto>> {
     return this.roles.list(caller, query);
@@ -28,91 +29,91 @@ export class RolesController {
 
   @Post()
   @RequirePermission('users:write')
-  @ApiOperation({ summary: 'Make a custom role' })
+  @ApiOperation({ summary: 'Create a custom role' })
   @ApiCreatedResponse({ type: RoleDto })
   create(@CurrentCaller() caller: UserCaller, @Body() dto: CreateRoleDto): Promise<RoleDto> {
-    return this.editor.create(caller, dto);
+    return this.roles.create(caller, dto);
   }
 
   @Get('permissions/available')
   @RequirePermission('users:read')
-  @ApiOperation({ summary: 'The words permissions are made of' })
+  @ApiOperation({ summary: 'List the resources and actions permissions are made of' })
   @ApiOkResponse({ type: AvailablePermissionsDto })
-  available(): AvailablePermissionsDto {
-    return this.roles.available();
+  listAvailablePermissions(): AvailablePermissionsDto {
+    return this.roles.listAvailablePermissions();
   }
 
   @Get(':id')
   @RequirePermission('users:read')
-  @ApiOperation({ summary: 'One role with its own permissions' })
+  @ApiOperation({ summary: 'Get a role with its own permissions' })
   @ApiOkResponse({ type: RoleDto })
   get(
     @CurrentCaller() caller: UserCaller,
     @UuidParam('id', 'Role') id: string,
-    @Query() query: AxisQueryDto,
+    @Query() query: MemberScopeQueryDto,
   ): Promise<RoleDto> {
     return this.roles.get(caller, id, query);
   }
 
   @Patch(':id')
   @RequirePermission('users:write')
-  @ApiOperation({ summary: 'Change a custom role; in force everywhere at once' })
+  @ApiOperation({ summary: 'Update a custom role; takes effect on every service at once' })
   @ApiOkResponse({ type: RoleDto })
   update(
     @CurrentCaller() caller: UserCaller,
     @UuidParam('id', 'Role') id: string,
     @Body() dto: UpdateRoleDto,
   ): Promise<RoleDto> {
-    return this.editor.update(caller, id, dto);
+    return this.roles.update(caller, id, dto);
   }
 
   @Delete(':id')
   @RequirePermission('users:delete')
-  @ApiOperation({ summary: 'Delete a custom role that nobody holds and nothing inherits from' })
+  @ApiOperation({ summary: 'Delete a custom role without users and child roles' })
   @ApiOkResponse({ type: DoneDto })
   async remove(
     @CurrentCaller() caller: UserCaller,
     @UuidParam('id', 'Role') id: string,
-    @Query() query: AxisQueryDto,
+    @Query() query: MemberScopeQueryDto,
   ): Promise<DoneDto> {
-    await this.editor.remove(caller, id, query);
+    await this.roles.remove(caller, id, query);
     return { success: true };
   }
 
   @Post(':id/clone')
   @RequirePermission('users:write')
   @HttpCode(201)
-  @ApiOperation({ summary: 'Copy a role, seeded ones too, into a custom one' })
+  @ApiOperation({ summary: 'Copy a custom or system role into a new custom role' })
   @ApiCreatedResponse({ type: RoleDto })
   clone(
     @CurrentCaller() caller: UserCaller,
     @UuidParam('id', 'Role') id: string,
     @Body() dto: CloneRoleDto,
   ): Promise<RoleDto> {
-    return this.editor.clone(caller, id, dto);
+    return this.roles.clone(caller, id, dto);
   }
 
   @Get(':id/users')
   @RequirePermission('users:read')
-  @ApiOperation({ summary: 'Who holds a role' })
+  @ApiOperation({ summary: 'List the users who have a role' })
   @ApiOkResponse({ type: pagedOf(RoleUserDto) })
-  users(
+  listUsers(
     @CurrentCaller() caller: UserCaller,
     @UuidParam('id', 'Role') id: string,
     @Query() query: ListRolesDto,
   ): Promise<Paged<RoleUserDto>> {
-    return this.roles.users(caller, id, query);
+    return this.roles.listUsers(caller, id, query);
   }
 
   @Get(':id/effective-permissions')
   @RequirePermission('users:read')
-  @ApiOperation({ summary: 'What a role gives in all, and where each permission comes from' })
+  @ApiOperation({ summary: 'List all permissions of a role with the source of each' })
   @ApiOkResponse({ type: EffectivePermissionsDto })
-  effective(
+  getEffectivePermissions(
     @CurrentCaller() caller: UserCaller,
     @UuidParam('id', 'Role') id: string,
-    @Query() query: AxisQueryDto,
+    @Query() query: MemberScopeQueryDto,
   ): Promise<EffectivePermissionsDto> {
-    return this.roles.effective(caller, id, query);
+    return this.roles.getEffectivePermissions(caller, id, query);
   }
 }

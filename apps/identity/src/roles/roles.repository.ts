@@ -1,172 +1,237 @@
 import { Injectable } from '@nestjs/common';
-import type { AccessScope } from '@rmm/contracts';
 import { MAX_PARENT_DEPTH, type Permission, type RoleNode } from '@rmm/permissions';
-import { TenantDatabase, type HasTenant, type SqlExecutor } from '@rmm/persistence';
-import type { UserStatus } from '../users/person.js';
-import type { UserAxis } from '../users/user-axis.js';
-import type { RoleListItemDto } from './role.dto.js';
+import {
+  listPage,
+  TenantDatabase,
+  TenantRepository,
+  type HasTenant,
+  type PageRequest,
+  type PageRows,
+  type QueryShape,
+  type Source,
+  type SqlExecutor,
+  type TenantTransaction,
+} from '@rmm/persistence';
+import { NotFoundError } from '@rmm/service-kit';
+import type { MemberScope } from '../members/member-scope.service.js';
+import type { UserStatus } from '../users/user.js';
 import { RoleTree } from './role-tree.js';
+import { Role } from './role.entity.js';
 
-/** A role as it is listed; times are texts of PostgreSQL. */
-export type RoleRow = RoleListItemDto;
-
-/** One role with its own pairs. */
-export type WholeRole = RoleRow & { permissions: Permission[] };
-
-/** Whose a role is: both null for a seeded one. */
-export interface RoleOwner {
-  scope: AccessScope;
-  partnerId: string | null;
-  orgId: string | null;
+/** A role as it is listed. */
+export interface ListedRole extends Role {
+  parentRoleName: string | null;
+  userCount: number;
 }
 
-/** Who holds a role; times are texts of PostgreSQL. */
-export interface RoleUserRow {
+/** One role with its own permissions. */
+export interface RoleWithPermissions extends ListedRole {
+  permissions: Permission[];
+}
+
+export interface RoleUser {
   id: string;
   name: string;
   email: string;
   status: UserStatus;
-  lastLoginAt: string | null;
+  lastLoginAt: Date | null;
 }
 
-/** A role as grants need it. */
+/** A role with the permissions in force: its own and those of its whole parent chain. */
 export interface GrantableRole {
   id: string;
   name: string;
   scope: string;
   systemKey: string | null;
-  /** With those of its whole parent chain. */
   permissions: Permission[];
 }
 
+export type RoleFields = Pick<Role, 'name' | 'description' | 'parentRoleId' | 'forceMfa'>;
+
 /**
- * The roles of an axis: its own and the seeded ones of its scope; a seeded role that the partner has its own copy of
- * stands behind that copy. $1 scope, $2 partner, $3 organization.
+ * An SQL expression: the permissions of a role, inherited ones included, as `text[]` of `resource:action`; empty for no
+ * role.
+ * @param roleId the expression of the role's id in the statement around it
  */
-const ON_AXIS = `r.scope = $1 and (
-  (r.partner_id = $2 and r.org_id is not distinct from $3)
-  or (r.partner_id is null and not exists (
-    select from role own where own.partner_id = $2 and own.org_id is null and own.system_key = r.system_key)))`;
-
-const COLUMNS = `r.id, r.name, r.description, r.scope, r.is_system as "isSystem", r.force_mfa as "forceMfa",
-        r.partner_id as "partnerId", r.org_id as "orgId", r.parent_role_id as "parentRoleId",
-        parent.name as "parentRoleName", r.created_at as "createdAt", r.updated_at as "updatedAt", r.partner_id,
-        (select count(*) from partner_membership m where m.role_id = r.id)
-          + (select count(*) from organization_membership m where m.role_id = r.id) as "userCount"`;
-
-const OWN_PERMISSIONS = `array(select p.resource || ':' || p.action
-  from role_permission rp join permission p on p.id = rp.permission_id where rp.role_id = r.id order by 1)`;
-
-const PAGE = `
-  select (select count(*)::integer from role r where ${ON_AXIS}) as total,
-    coalesce((select json_agg(p order by p.partner_id nulls first, p.name, p.id) from (
-      select ${COLUMNS}
-      from role r left join role parent on parent.id = r.parent_role_id
-      where ${ON_AXIS} order by r.partner_id nulls first, r.name, r.id limit $4 offset $5
-    ) p), '[]') as rows`;
-
-const ONE = `select ${COLUMNS}, ${OWN_PERMISSIONS} as permissions
-  from role r left join role parent on parent.id = r.parent_role_id where r.id = $4 and ${ON_AXIS}`;
-
-const TREE = `select r.id, r.name, r.parent_role_id as "parentRoleId", ${OWN_PERMISSIONS} as permissions
-  from role r where ${ON_AXIS}`;
-
-/** What some roles give together, with their parent chains. $1 roles */
-const IN_FORCE = `
-  with recursive chain as (
-    select r.id, r.parent_role_id, 0 as depth from role r where r.id = any($1::uuid[])
-    union all
-    select p.id, p.parent_role_id, c.depth + 1 from role p join chain c on p.id = c.parent_role_id
-    where c.depth < ${MAX_PARENT_DEPTH}
+export const permissionsOfRole = (roleId: string): string => `coalesce((
+  WITH RECURSIVE chain AS (
+    SELECT first.id, first.parent_role_id, 0 AS depth FROM role first WHERE first.id = ${roleId}
+    UNION ALL
+    SELECT parent.id, parent.parent_role_id, chain.depth + 1
+    FROM role parent JOIN chain ON parent.id = chain.parent_role_id WHERE chain.depth < ${MAX_PARENT_DEPTH}
   )
-  select coalesce(array_agg(distinct p.resource || ':' || p.action), '{}') as permissions
-  from chain c join role_permission rp on rp.role_id = c.id join permission p on p.id = rp.permission_id`;
+  SELECT array_agg(DISTINCT permission.resource || ':' || permission.action)
+  FROM chain JOIN role_permission rp ON rp.role_id = chain.id JOIN permission ON permission.id = rp.permission_id
+), '{}')`;
 
-/** $1 role, $2 owner, $3 limit, $4 offset */
-const usersSql = (axis: UserAxis['kind']) => {
-  const members = `from ${axis}_membership m join user_account u on u.id = m.user_id
-    where m.role_id = $1 and m.${axis === 'partner' ? 'partner_id' : 'org_id'} = $2`;
-  return `select (select count(*)::integer ${members}) as total,
-    coalesce((select json_agg(p order by p.member_since desc, p.member_id desc) from (
-      select u.id, u.name, u.email, u.status, u.last_login_at as "lastLoginAt", m.created_at as member_since,
-        m.id as member_id ${members} order by m.created_at desc, m.id desc limit $3 offset $4) p), '[]') as rows`;
+/** The roles of a scope: its own and the seeded ones; a partner's copy of a seeded role hides the seeded one. */
+const IN_SCOPE = `role.scope = :kind AND (
+  (role.partnerId = :partnerId AND role.orgId IS NOT DISTINCT FROM :orgId)
+  OR (role.partnerId IS NULL AND NOT EXISTS (
+    SELECT FROM role copy
+    WHERE copy.partner_id = :partnerId AND copy.org_id IS NULL AND copy.system_key = role.systemKey)))`;
+
+const OWN_PERMISSIONS = `ARRAY(SELECT p.resource || ':' || p.action
+  FROM role_permission rp JOIN permission p ON p.id = rp.permission_id WHERE rp.role_id = role.id ORDER BY 1)`;
+
+const USER_COUNT = `((SELECT count(*) FROM partner_membership m WHERE m.role_id = role.id)
+  + (SELECT count(*) FROM organization_membership m WHERE m.role_id = role.id))::integer`;
+
+const LISTED: QueryShape<Role> = {
+  key: 'listed',
+  build: (query) =>
+    query
+      .leftJoin(Role, 'parent', 'parent.id = role.parentRoleId')
+      .addSelect('parent.name', 'parentRoleName')
+      .addSelect(USER_COUNT, 'userCount'),
 };
 
-const USERS = { partner: usersSql('partner'), organization: usersSql('organization') };
+const WITH_PERMISSIONS: QueryShape<Role> = {
+  key: 'with permissions',
+  build: (query) => LISTED.build(query).addSelect(OWN_PERMISSIONS, 'permissions'),
+};
 
-const GRANTABLE = `
-  with recursive chain as (
-    select r.id, r.parent_role_id, 0 as depth from role r where r.id = $4 and ${ON_AXIS}
-    union all
-    select p.id, p.parent_role_id, c.depth + 1 from role p join chain c on p.id = c.parent_role_id
-    where c.depth < ${MAX_PARENT_DEPTH}
+const TREE_NODE: QueryShape<Role> = {
+  key: 'tree node',
+  build: (query) => query.addSelect(OWN_PERMISSIONS, 'permissions'),
+};
+
+const GRANTABLE: QueryShape<Role> = {
+  key: 'grantable',
+  build: (query) => query.addSelect(permissionsOfRole('role.id'), 'permissions'),
+};
+
+const EXACT_PERMISSIONS = `
+  WITH wanted AS (
+    SELECT p.id FROM permission p WHERE p.resource || ':' || p.action = ANY(:permissions::text[])
+  ),
+  removed AS (
+    DELETE FROM role_permission WHERE role_id = :roleId AND permission_id NOT IN (SELECT id FROM wanted)
   )
-  select r.id, r.name, r.scope, r.system_key as "systemKey",
-    coalesce((select array_agg(distinct p.resource || ':' || p.action)
-      from chain c join role_permission rp on rp.role_id = c.id join permission p on p.id = rp.permission_id), '{}')
-      as permissions
-  from role r where r.id = $4 and ${ON_AXIS}`;
+  INSERT INTO role_permission (role_id, permission_id) SELECT :roleId, id FROM wanted ON CONFLICT DO NOTHING`;
 
-/** $1 to $3 of `ON_AXIS`. */
-export const ownersOf = (axis: UserAxis) => [
-  axis.kind,
-  axis.partnerId,
-  axis.kind === 'organization' ? axis.orgId : null,
-];
-
-/** Roles in the context of a tenant. */
+/** Reads and writes roles. Row-level security hides foreign roles and refuses changes of seeded ones. */
 @Injectable()
-export class RolesRepository {
-  constructor(private readonly tenants: TenantDatabase) {}
-
-  async page(
-    caller: HasTenant,
-    axis: UserAxis,
-    { page, limit }: { page: number; limit: number },
-  ): Promise<{ total: number; rows: RoleRow[] }> {
-    const params = [...ownersOf(axis), limit, (page - 1) * limit];
-    const [found] = await this.tenants.read<{ total: number; rows: RoleRow[] }>(caller, PAGE, params);
-    return found ?? { total: 0, rows: [] };
+export class RolesRepository extends TenantRepository<Role> {
+  constructor(tenants: TenantDatabase) {
+    super(tenants, Role, () => new NotFoundError('Role'));
   }
 
-  /** Whose a role is, if the caller sees it at all. */
-  async findOwner(caller: HasTenant, roleId: string): Promise<RoleOwner | null> {
-    const sql = 'select scope, partner_id as "partnerId", org_id as "orgId" from role where id = $1';
-    const [owner] = await this.tenants.read<RoleOwner>(caller, sql, [roleId]);
-    return owner ?? null;
+  /** Seeded roles first, then by name. */
+  list(source: Source, scope: MemberScope, page: PageRequest): Promise<PageRows<ListedRole>> {
+    return this.listPage<ListedRole>(source, {
+      conditions: [inScope(scope)],
+      shape: LISTED,
+      sort: { partnerId: 'DESC', name: 'ASC', id: 'ASC' },
+      page,
+    });
   }
 
-  async find(db: SqlExecutor, axis: UserAxis, roleId: string): Promise<WholeRole | null> {
-    const [role] = await db.query<WholeRole>(ONE, [...ownersOf(axis), roleId]);
-    return role ?? null;
+  /** Returns a role whatever its scope. @throws NotFoundError when the caller does not see it */
+  getAnywhere(source: Source, roleId: string): Promise<Role> {
+    return this.getOne(source, { where: { id: roleId } });
   }
 
-  /** Every role of the axis with its own pairs and its parent. */
-  async tree(db: SqlExecutor, axis: UserAxis): Promise<RoleTree> {
-    return new RoleTree(await db.query<RoleNode>(TREE, ownersOf(axis)));
+  /** @throws NotFoundError */
+  get(source: Source, scope: MemberScope, roleId: string): Promise<RoleWithPermissions> {
+    return this.getOne<RoleWithPermissions>(source, {
+      where: { id: roleId },
+      conditions: [inScope(scope)],
+      shape: WITH_PERMISSIONS,
+    });
   }
 
-  async users(
-    caller: HasTenant,
-    axis: UserAxis,
-    roleId: string,
-    { page, limit }: { page: number; limit: number },
-  ): Promise<{ total: number; rows: RoleUserRow[] }> {
-    const owner = axis.kind === 'partner' ? axis.partnerId : axis.orgId;
-    const params = [roleId, owner, limit, (page - 1) * limit];
-    const [found] = await this.tenants.read<{ total: number; rows: RoleUserRow[] }>(caller, USERS[axis.kind], params);
-    return found ?? { total: 0, rows: [] };
+  /** Returns a role with its permissions in force, or null when the scope has no such role. */
+  findGrantable(source: Source, scope: MemberScope, roleId: string): Promise<GrantableRole | null> {
+    return this.findOne<GrantableRole>(source, {
+      columns: ['id', 'name', 'scope', 'systemKey'],
+      where: { id: roleId },
+      conditions: [inScope(scope)],
+      shape: GRANTABLE,
+    });
   }
 
-  /** A role of the axis with its permissions in force; null when the caller cannot see one of this id there. */
-  async findGrantable(db: SqlExecutor, axis: UserAxis, roleId: string): Promise<GrantableRole | null> {
-    const [role] = await db.query<GrantableRole>(GRANTABLE, [...ownersOf(axis), roleId]);
-    return role ?? null;
+  /** Returns every role of the scope with its own permissions and its parent. */
+  async getTree(source: Source, scope: MemberScope): Promise<RoleTree> {
+    const nodes = await this.findMany<RoleNode>(source, {
+      columns: ['id', 'name', 'parentRoleId'],
+      conditions: [inScope(scope)],
+      shape: TREE_NODE,
+    });
+    return new RoleTree(nodes);
   }
 
-  /** What these roles give together, on whatever axis they stand; for judging a person, not for showing. */
-  async permissionsOf(db: SqlExecutor, roleIds: readonly (string | null)[]): Promise<Permission[]> {
-    const [row] = await db.query<{ permissions: Permission[] }>(IN_FORCE, [roleIds]);
+  /** Returns the permissions that these roles grant together, whatever their scopes. */
+  async listPermissions(db: SqlExecutor, roleIds: readonly (string | null)[]): Promise<Permission[]> {
+    const [row] = await db.query<{ permissions: Permission[] }>(
+      `SELECT coalesce(array_agg(DISTINCT granted.permission), '{}') AS permissions
+       FROM unnest(:roleIds::uuid[]) AS given(id), unnest(${permissionsOfRole('given.id')}) AS granted(permission)`,
+      { roleIds },
+    );
     return row?.permissions ?? [];
   }
+
+  /** Lists the members of the scope who have the role, newest membership first. */
+  listUsers(caller: HasTenant, scope: MemberScope, roleId: string, page: PageRequest): Promise<PageRows<RoleUser>> {
+    const isPartner = scope.kind === 'partner';
+    return listPage<RoleUser>(this.tenants.reader(caller), {
+      select: 'u.id, u.name, u.email, u.status, u.last_login_at AS "lastLoginAt"',
+      from: `${isPartner ? 'partner_membership' : 'organization_membership'} m JOIN user_account u ON u.id = m.user_id`,
+      where: `m.role_id = :roleId AND ${isPartner ? 'm.partner_id' : 'm.org_id'} = :ownerId`,
+      params: { roleId, ownerId: isPartner ? scope.partnerId : scope.orgId },
+      orderBy: 'm.created_at DESC, m.id DESC',
+      page,
+    });
+  }
+
+  create(tx: TenantTransaction, scope: MemberScope, fields: RoleFields): Promise<Role> {
+    const { kind, partnerId, orgId } = ownerOf(scope);
+    return this.insert(tx, { ...fields, scope: kind, partnerId, orgId });
+  }
+
+  async change(tx: TenantTransaction, role: Role, fields: RoleFields): Promise<void> {
+    await this.updateOne(tx, { id: role.id }, { ...fields, version: role.version + 1 });
+  }
+
+  async remove(tx: TenantTransaction, roleId: string): Promise<void> {
+    await this.delete(tx, { id: roleId });
+  }
+
+  /** Replaces the role's own permissions. One statement, since a role has up to 500 of them. */
+  async setPermissions(tx: SqlExecutor, roleId: string, permissions: readonly Permission[]): Promise<void> {
+    await tx.query(EXACT_PERMISSIONS, { roleId, permissions });
+  }
+
+  /** Locks the role against assignments and new children, and counts both. */
+  async lockForRemoval(tx: TenantTransaction, roleId: string): Promise<{ userCount: number; childRoleCount: number }> {
+    await this.getOne(tx, { where: { id: roleId }, lock: 'FOR UPDATE' });
+    const [counts] = await tx.query<{ userCount: number; childRoleCount: number }>(
+      `SELECT ((SELECT count(*) FROM partner_membership WHERE role_id = :roleId)
+           + (SELECT count(*) FROM organization_membership WHERE role_id = :roleId))::integer AS "userCount",
+         (SELECT count(*)::integer FROM role WHERE parent_role_id = :roleId) AS "childRoleCount"`,
+      { roleId },
+    );
+    return counts ?? { userCount: 0, childRoleCount: 0 };
+  }
+
+  /**
+   * Locks the roles of a partner and of its organizations until the transaction ends. Changes run one after the other,
+   * so that two changes of parents never close a circle together.
+   */
+  async lockForChange(tx: SqlExecutor, partnerId: string): Promise<void> {
+    await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended('roles:' || :partnerId, 0))`, { partnerId });
+  }
+
+  /** Lets no role of the partner change until the transaction ends; any number of transactions share the lock. */
+  async lockAgainstChange(tx: SqlExecutor, partnerId: string): Promise<void> {
+    await tx.query(`SELECT pg_advisory_xact_lock_shared(hashtextextended('roles:' || :partnerId, 0))`, { partnerId });
+  }
 }
+
+const ownerOf = (scope: MemberScope) => ({
+  kind: scope.kind,
+  partnerId: scope.partnerId,
+  orgId: scope.kind === 'organization' ? scope.orgId : null,
+});
+
+const inScope = (scope: MemberScope) => ({ sql: IN_SCOPE, params: ownerOf(scope) });

@@ -12,14 +12,14 @@ describe('an address range of a policy', () => {
     ['::/0', '::/0'],
     ['::ffff:10.1.2.3', '10.1.2.3'],
     ['::ffff:10.1.2.3/104', '10.0.0.0/8'],
-  ])('%s is kept as %s', (text, canonical) => expect(canonicalRange(text)).toBe(canonical));
+  ])('%s has the canonical form %s', (text, canonical) => expect(canonicalRange(text)).toBe(canonical));
 
   it.each(['', 'x', '10/8', '010.0.0.1', '10.0.0.0/33', '10.0.0.0/', '10.0.0.0/8/8', '10.0.0.0/-1', '::1/129'])(
-    '%j is none',
+    '%j is not valid',
     (text) => expect(canonicalRange(text)).toBeNull(),
   );
 
-  it.each(['fe80::1%eth0', '::ffff:10.0.0.0/90', '0x0a.0.0.1', '10.0.0.1-10.0.0.9'])('%j is none', (text) =>
+  it.each(['fe80::1%eth0', '::ffff:10.0.0.0/90', '0x0a.0.0.1', '10.0.0.1-10.0.0.9'])('%j is not valid', (text) =>
     expect(canonicalRange(text)).toBeNull(),
   );
 });

@@ -3,9 +3,9 @@ import { parseAddress, parseCidr, type Cidr } from '@rmm/service-kit';
 const MAPPED_PREFIX = 96;
 
 /**
- * One spelling for an address or range: `10.1.2.3/8` becomes `10.0.0.0/8`, `2001:DB8::1` becomes `2001:db8::1`, a range
+ * Returns the canonical form of an address or range: `10.1.2.3/8` becomes `10.0.0.0/8`, `2001:DB8::1` becomes `2001:db8::1`, a range
  * of IPv4 addresses inside IPv6 becomes the IPv4 range. Addresses stay addresses.
- * @returns null for what is neither, short and octal forms of IPv4 and zones included
+ * @returns null for any other text, such as short or octal forms of IPv4 addresses, or zones
  */
 export function canonicalRange(text: string): string | null {
   const [address = '', prefix, ...rest] = text.trim().split('/');
@@ -31,7 +31,7 @@ function rangeText(bytes: number[], prefix: number): string {
   return `${textOf(network)}/${prefix}`;
 }
 
-/** The mask of one byte with so many leading bits kept. */
+/** Returns the mask of one byte that keeps so many leading bits. */
 const maskOf = (bits: number): number => (bits >= 8 ? 255 : bits <= 0 ? 0 : (255 << (8 - bits)) & 255);
 
 function textOf(bytes: number[]): string {

@@ -1,6 +1,6 @@
 import { ConflictError } from '@rmm/service-kit';
 
-/** Enrolled people would be left with nothing but methods that are no longer allowed. @see CONTRACT.md 5.5 */
+/** Enrolled users would be left with nothing but methods that are no longer allowed. @see CONTRACT.md 5.5 */
 export class MfaPolicyWouldLockOutUsers extends ConflictError {
   override code = 'mfa_policy_would_lock_out_users';
   override error = 'The policy would lock out users who are enrolled';

@@ -1,16 +1,16 @@
 import { Controller } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
 import { IDENTITY_SECURITY_POLICY_APPLY, type ApplySecurityPolicyRequest } from '@rmm/contracts';
 import { RpcHandler } from '@rmm/messaging';
 import { currentContext, runInContext } from '@rmm/service-kit';
-import { randomUUID } from 'node:crypto';
-import { OrganizationPoliciesService, type AppliedPolicy } from './organization-policies.service.js';
+import { SecurityPoliciesService, type AppliedPolicy } from './security-policies.service.js';
 
-/** Provisioning hands over `settings.security` of the organizations it serves. */
+/** Handles changes of `settings.security` of organizations, which provisioning receives. */
 @Controller()
 export class SecurityPolicyRpc {
-  constructor(private readonly policies: OrganizationPoliciesService) {}
+  constructor(private readonly policies: SecurityPoliciesService) {}
 
-  /** Under the address and agent of the person who asked, so that the audit row names them. */
+  /** Runs with the IP address and user agent of the user, so that the audit entry has them. */
   @RpcHandler(IDENTITY_SECURITY_POLICY_APPLY)
   apply(request: ApplySecurityPolicyRequest): Promise<AppliedPolicy> {
     const { ipAddress, userAgent } = request;

@@ -1,7 +1,7 @@
 import type { PartnerSecurity } from '@rmm/contracts';
-import type { LiveMembership } from '../users/person.js';
+import type { UserMembership } from '../users/user.js';
 
-/** A change of `settings.security`, validated: absent leaves alone, null clears. */
+/** A validated change of `settings.security`: absent fields stay, null clears one. */
 export type PolicyChange = { [Field in keyof PartnerSecurity]?: Change<PartnerSecurity[Field]> };
 type Change<Value> = Value extends boolean | number | unknown[] | undefined
   ? Value | null
@@ -9,16 +9,16 @@ type Change<Value> = Value extends boolean | number | unknown[] | undefined
 
 const METHODS = ['totp', 'sms'] as const;
 
-/** What is stored after the change; methods merge per method. Null as a whole clears everything. */
-export function changedPolicy(stored: PartnerSecurity, change: PolicyChange | null): PartnerSecurity {
+/** Returns the policy after a change; methods merge per method. A change of null clears everything. */
+export function changePolicy(stored: PartnerSecurity, change: PolicyChange | null): PartnerSecurity {
   if (change === null) return {};
   const { allowedMfaMethods: methods, ...others } = change;
-  const changed: PartnerSecurity = merged(stored, others);
+  const changed: PartnerSecurity = merge(stored, others);
   if (methods === undefined) return changed;
-  return merged(changed, { allowedMfaMethods: methods && merged(stored.allowedMfaMethods ?? {}, methods) });
+  return merge(changed, { allowedMfaMethods: methods && merge(stored.allowedMfaMethods ?? {}, methods) });
 }
 
-/** Does the change ask for more than before: a factor where none was demanded, or fewer methods? */
+/** Checks whether a change is stricter than before: a factor becomes required, or fewer methods are allowed. */
 export function tightensMfa(before: PartnerSecurity, after: PartnerSecurity): boolean {
   if (after.requireMfa && !before.requireMfa) return true;
   return METHODS.some((method) => allows(before, method) && !allows(after, method));
@@ -27,16 +27,16 @@ export function tightensMfa(before: PartnerSecurity, after: PartnerSecurity): bo
 export const allows = (policy: PartnerSecurity, method: 'totp' | 'sms'): boolean =>
   policy.allowedMfaMethods?.[method] !== false;
 
-export type PolicyOwners = Pick<LiveMembership, 'partnerSecurity' | 'organizationSecurity'>;
+export type PolicyOwners = Pick<UserMembership, 'partnerSecurity' | 'organizationSecurity'>;
 
-/** The longest life of a session in this membership, in hours: the shorter of what the owners say; null when they do not. */
+/** Returns the longest session lifetime in a membership, in hours; null when neither policy limits it. */
 export function sessionLifetimeHours({ partnerSecurity, organizationSecurity }: PolicyOwners): number | null {
-  const said = [partnerSecurity?.sessionLifetimeHours, organizationSecurity?.sessionLifetimeHours];
-  const hours = said.filter((value) => typeof value === 'number');
+  const lifetimes = [partnerSecurity?.sessionLifetimeHours, organizationSecurity?.sessionLifetimeHours];
+  const hours = lifetimes.filter((value) => typeof value === 'number');
   return hours.length > 0 ? Math.min(...hours) : null;
 }
 
-/** The strictest wish of all who have this person as a member: one password opens every membership. 0 when nobody has one. */
+/** Returns the greatest minimum length of all memberships, since one password opens each of them; 0 without any. */
 export const passwordMinLength = (memberships: readonly PolicyOwners[]): number =>
   Math.max(
     0,
@@ -45,14 +45,14 @@ export const passwordMinLength = (memberships: readonly PolicyOwners[]): number 
       .map((policy) => policy?.passwordMinLength ?? 0),
   );
 
-/** Null removes a key, an object without keys left is removed too. */
-function merged<T extends object>(stored: T, change: object): T {
-  const entries = Object.entries({ ...stored, ...withoutUndefined(change) }).filter(([, value]) => !isNothing(value));
+/** Merges objects: null removes a key, and an object without keys is removed too. */
+function merge<T extends object>(stored: T, change: object): T {
+  const entries = Object.entries({ ...stored, ...withoutUndefined(change) }).filter(([, value]) => !isEmpty(value));
   return Object.fromEntries(entries) as T;
 }
 
 const withoutUndefined = (object: object): object =>
   Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
 
-const isNothing = (value: unknown): boolean =>
+const isEmpty = (value: unknown): boolean =>
   value === null || (typeof value === 'object' && !Array.isArray(value) && Object.keys(value).length === 0);

@@ -4,7 +4,7 @@ import type { OutboxTransaction } from '@rmm/messaging';
 import type { SqlExecutor } from '@rmm/persistence';
 import { addressBucket, currentContext } from '@rmm/service-kit';
 import { MailOutbox } from '../mail/mail-outbox.js';
-import type { Person } from '../users/person.js';
+import type { User } from '../users/user.js';
 import { deviceName } from './device-name.js';
 import type { SessionMethod } from './sessions.repository.js';
 
@@ -15,7 +15,7 @@ const FORGOTTEN_AFTER = '400 days';
 /**
  * The devices somebody signs in from. A device is a browser on a system, without versions, in a coarse network: the
  * first half of an IPv4 address, the first 32 bits of an IPv6 one. So an update, another desk or a new lease of the
- * provider tells nothing, while a sign-in from elsewhere does. Only a hash is kept, of another shape for each person,
+ * provider tells nothing, while a sign-in from elsewhere does. Only a hash is kept, of another shape for each user,
  * and no cookie is needed.
  */
 @Injectable()
@@ -26,14 +26,14 @@ export class KnownDevices {
    * Notes the device of a sign-in, under the worker login and in its transaction; a new one is told by mail. The first
    * device of an account is not news.
    */
-  async note(tx: OutboxTransaction, person: Pick<Person, 'id' | 'email' | 'name' | 'now'>, method: SessionMethod) {
+  async note(tx: OutboxTransaction, user: Pick<User, 'id' | 'email' | 'name' | 'now'>, method: SessionMethod) {
     const { ipAddress, userAgent } = currentContext() ?? {};
     const device = deviceName(userAgent);
-    const isNews = await this.remember(tx, person.id, fingerprintOf(person.id, device, ipAddress));
+    const isNews = await this.remember(tx, user.id, fingerprintOf(user.id, device, ipAddress));
     if (!isNews || SILENT.includes(method)) return;
-    const time = `${person.now.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
-    const values = { name: person.name, device, address: ipAddress ?? '-', time };
-    await this.mail.add(tx, { to: person.email, template: 'new-device', values });
+    const time = `${user.now.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+    const values = { name: user.name, device, address: ipAddress ?? '-', time };
+    await this.mail.add(tx, { to: user.email, template: 'new-device', values });
   }
 
   /** Devices that were not used for more than a year are strangers again. */

@@ -2,29 +2,29 @@ import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { WorkerDatabase } from '@rmm/persistence';
 import { UnauthenticatedError } from '@rmm/service-kit';
-import { sameMembership } from '../memberships/membership.js';
-import { PeopleRepository } from '../users/people.repository.js';
-import type { LiveMembership, Person } from '../users/person.js';
+import { sameMembership } from '../members/membership.js';
+import { UsersRepository } from '../users/users.repository.js';
+import type { UserMembership, User } from '../users/user.js';
 import { SessionsRepository, type SessionProofs } from './sessions.repository.js';
 
 /** A proof older than this has to be given again before something dangerous. @see CONTRACT.md 4.5, 4.7 */
 const FRESH_FOR_MS = 600_000;
 
-/** The person behind a caller, the membership it acts in, and when it last proved who it is. */
+/** The user behind a caller, the membership it acts in, and when it last proved who it is. */
 @Injectable()
 export class OwnSession {
   constructor(
     private readonly worker: WorkerDatabase,
-    private readonly people: PeopleRepository,
+    private readonly users: UsersRepository,
     private readonly sessions: SessionsRepository,
   ) {}
 
-  /** @throws UnauthenticatedError when the person or the membership went meanwhile */
-  async personOf(caller: UserCaller): Promise<{ person: Person; membership: LiveMembership }> {
-    const person = await this.people.findById(this.worker, caller.userId);
-    const membership = person?.memberships.find((m) => sameMembership(m, caller));
-    if (!person || !membership) throw new UnauthenticatedError();
-    return { person, membership };
+  /** @throws UnauthenticatedError when the user or the membership went meanwhile */
+  async userOf(caller: UserCaller): Promise<{ user: User; membership: UserMembership }> {
+    const user = await this.users.findById(this.worker, caller.userId);
+    const membership = user?.memberships.find((m) => sameMembership(m, caller));
+    if (!user || !membership) throw new UnauthenticatedError();
+    return { user, membership };
   }
 
   /** @throws UnauthenticatedError when the session ended meanwhile */

@@ -3,13 +3,13 @@ import { AuditTrail } from '@rmm/messaging';
 import { WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
 import { hashKey } from '@rmm/secrets';
 import { currentContext, RateLimits } from '@rmm/service-kit';
-import { AccessChanges } from '../access/access-changes.js';
+import { AccessChangesService } from '../access/access-changes.service.js';
 import { actorOf } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { sameMembership } from '../memberships/membership.js';
+import { sameMembership } from '../members/membership.js';
 import { MfaGrace } from '../mfa/mfa-grace.js';
-import { PeopleRepository } from '../users/people.repository.js';
-import type { LiveMembership, Person } from '../users/person.js';
+import { UsersRepository } from '../users/users.repository.js';
+import type { UserMembership, User } from '../users/user.js';
 import { newCsrfToken } from './session-cookies.js';
 import { claimsOf, SessionOpener, type IssuedSession, type OpenedSession } from './session-opener.js';
 import { RefreshInvalid, RefreshRaced } from './sessions.errors.js';
@@ -24,11 +24,11 @@ export class RefreshService {
     private readonly worker: WorkerDatabase,
     private readonly sessions: SessionsRepository,
     private readonly opener: SessionOpener,
-    private readonly people: PeopleRepository,
+    private readonly users: UsersRepository,
     private readonly grace: MfaGrace,
     private readonly limits: RateLimits,
     private readonly audit: AuditTrail,
-    private readonly access: AccessChanges,
+    private readonly accessChanges: AccessChangesService,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 
@@ -45,11 +45,11 @@ export class RefreshService {
     if (presented.rotated) return this.refuseRotated(presented);
     if (presented.expired) throw new RefreshInvalid();
 
-    const person = await this.people.findById(this.worker, presented.userId);
-    const membership = person && this.liveMembership(person, presented);
-    if (!person || !membership) throw new RefreshInvalid();
+    const user = await this.users.findById(this.worker, presented.userId);
+    const membership = user && this.liveMembership(user, presented);
+    if (!user || !membership) throw new RefreshInvalid();
 
-    const opened = await this.worker.transaction((tx) => this.rotateIn(tx, presented, person, membership));
+    const opened = await this.worker.transaction((tx) => this.rotateIn(tx, presented, user, membership));
     return this.opener.issue(opened);
   }
 
@@ -63,25 +63,25 @@ export class RefreshService {
   private async rotateIn(
     tx: WorkerTransaction,
     presented: PresentedToken,
-    person: Person,
-    membership: LiveMembership,
+    user: User,
+    membership: UserMembership,
   ): Promise<OpenedSession> {
     if (!(await this.sessions.claimToken(tx, presented.tokenId))) throw new RefreshRaced();
     const ttlHours = this.opener.lifetimeHours(membership);
     const { ipAddress = null, userAgent = null } = currentContext() ?? {};
     const use = { membership, ttlHours, ipAddress, userAgent };
     if (!(await this.sessions.touchFamily(tx, presented.id, use))) throw new RefreshInvalid();
-    await this.grace.openIfDue(tx, person, membership);
-    const refreshToken = await this.opener.addToken(tx, presented.id, person.id);
-    const claims = claimsOf(person, membership, presented.id, presented.mfa);
-    return { refreshToken, csrfToken: newCsrfToken(), claims, storedAt: person.now };
+    await this.grace.openIfDue(tx, user, membership);
+    const refreshToken = await this.opener.addToken(tx, presented.id, user.id);
+    const claims = claimsOf(user, membership, presented.id, presented.mfa);
+    return { refreshToken, csrfToken: newCsrfToken(), claims, storedAt: user.now };
   }
 
-  /** Claims are rebuilt from what the person is now; the session keeps its choice while that membership lives. */
-  private liveMembership(person: Person, family: PresentedToken): LiveMembership | null {
-    const current = person.authEpoch === family.authEpoch && person.mfaEpoch === family.mfaEpoch;
-    if (person.status !== 'active' || !current) return null;
-    return person.memberships.find((m) => sameMembership(m, family)) ?? person.memberships[0] ?? null;
+  /** Claims are rebuilt from what the user is now; the session keeps its choice while that membership lives. */
+  private liveMembership(user: User, family: PresentedToken): UserMembership | null {
+    const current = user.authEpoch === family.authEpoch && user.mfaEpoch === family.mfaEpoch;
+    if (user.status !== 'active' || !current) return null;
+    return user.memberships.find((m) => sameMembership(m, family)) ?? user.memberships[0] ?? null;
   }
 
   private async refuseRotated(presented: PresentedToken): Promise<never> {
@@ -90,7 +90,7 @@ export class RefreshService {
       const ended = await this.sessions.revokeFamily(tx, presented.id, 'reuse_detected');
       if (ended === 0) return;
       const { userId, email, partnerId, orgId } = presented;
-      await this.access.announce(tx, { userIds: [userId], reason: 'refresh_reuse' });
+      await this.accessChanges.publish(tx, { userIds: [userId], reason: 'refresh_reuse' });
       await this.audit.record(
         tx,
         { actor: actorOf({ id: userId, email }), tenant: { partnerId, orgId } },

@@ -3,30 +3,30 @@ import {
   cookiesOf,
   expectStatus,
   freshAddress,
-  IdentityFleet,
+  IdentityTestApp,
   PASSWORD,
-  type Answer,
-  type RunningIdentity,
+  type TestResponse,
+  type IdentityReplica,
   withStatus,
-} from '../../test/identity-fleet.js';
-import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type Somebody } from '../../test/people.js';
+} from '../../test/identity-test-app.js';
+import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type TestUser } from '../../test/users.js';
 
 const INVALID = { status: 401, body: { code: 'refresh_invalid' } };
 const CLEARED = { service_refresh_token: '', service_csrf_token: '' };
 
 /** What becomes of sessions when somebody, or bad luck, works against them. @see CONTRACT.md 2.3 to 2.7 */
 describe('an attack on sessions', () => {
-  let fleet: IdentityFleet;
-  let identity: RunningIdentity;
-  let twin: RunningIdentity;
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
+  let twin: IdentityReplica;
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    [identity, twin] = await Promise.all([fleet.run(), fleet.run()]);
+    testApp = await IdentityTestApp.start();
+    [identity, twin] = await Promise.all([testApp.startReplica(), testApp.startReplica()]);
   }, 120_000);
-  afterAll(() => fleet.stop());
+  afterAll(() => testApp.stop());
 
-  const signIn = async ({ email }: Pick<Somebody, 'email'>, options = {}) =>
+  const signIn = async ({ email }: Pick<TestUser, 'email'>, options = {}) =>
     sessionOf(expectStatus(await identity.post('/auth/login', { email, password: PASSWORD }, options), 200));
   const somebody = async () => {
     const partner = await registerPartner(identity);
@@ -41,8 +41,8 @@ describe('an attack on sessions', () => {
   const claimsOf = (token: string) =>
     JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as Record<string, unknown>;
   const living = (userId: string) =>
-    fleet.query('select id from session_family where user_id = $1 and revoked_at is null', [userId]);
-  const statuses = (answers: readonly Answer[]) => answers.map(({ status }) => status).sort();
+    testApp.query('select id from session_family where user_id = $1 and revoked_at is null', [userId]);
+  const statuses = (answers: readonly TestResponse[]) => answers.map(({ status }) => status).sort();
 
   describe('with a refresh token', () => {
     it.each([
@@ -56,9 +56,9 @@ describe('an attack on sessions', () => {
     ])(
       'that %s: refused, cookies cleared',
       async (_, change) => {
-        const person = await somebody();
-        await fleet.query(change, [person.userId]);
-        const answer = await refresh(person.cookies);
+        const user = await somebody();
+        await testApp.query(change, [user.userId]);
+        const answer = await refresh(user.cookies);
         expect(answer).toMatchObject(INVALID);
         expect(cookiesOf(answer)).toEqual(CLEARED);
       },
@@ -66,59 +66,60 @@ describe('an attack on sessions', () => {
     );
 
     it('that nobody issued, or an access token in its place: refused, cookies cleared', async () => {
-      const person = await somebody();
-      for (const service_refresh_token of ['A'.repeat(43), person.bearer, "' or 1=1 --"]) {
-        const answer = await refresh({ ...person.cookies, service_refresh_token });
+      const user = await somebody();
+      for (const service_refresh_token of ['A'.repeat(43), user.bearer, "' or 1=1 --"]) {
+        const answer = await refresh({ ...user.cookies, service_refresh_token });
         expect(answer).toMatchObject(INVALID);
         expect(cookiesOf(answer)).toEqual(CLEARED);
         expect(await identity.post('/auth/refresh', { refreshToken: service_refresh_token })).toMatchObject(INVALID);
       }
-      expect(await me(person.cookies.service_refresh_token ?? '')).toBe(401);
-      expect((await refresh(person.cookies)).status).toBe(200);
+      expect(await me(user.cookies.service_refresh_token ?? '')).toBe(401);
+      expect((await refresh(user.cookies)).status).toBe(200);
     }, 30_000);
 
     it('outlives neither seven days nor its family', async () => {
-      const person = await somebody();
+      const user = await somebody();
       const lifetimes = () =>
-        fleet.query<{ token: number; family: number }>(
+        testApp.query<{ token: number; family: number }>(
           `select round(extract(epoch from t.expires_at - now()) / 3600)::int as token,
              round(extract(epoch from f.absolute_expires_at - f.created_at) / 3600)::int as family
            from refresh_token t join session_family f on f.id = t.family_id
            where t.user_id = $1 and t.rotated_at is null and f.method = 'password'`,
-          [person.userId],
+          [user.userId],
         );
       expect(await lifetimes()).toEqual([{ token: 168, family: 720 }]);
-      await fleet.query(
+      await testApp.query(
         `update session_family set absolute_expires_at = now() + interval '5 hours' where user_id = $1`,
-        [person.userId],
+        [user.userId],
       );
-      expectStatus(await refresh(person.cookies), 200);
+      expectStatus(await refresh(user.cookies), 200);
       expect((await lifetimes())[0]?.token).toBe(5);
     }, 30_000);
 
     it('that was stolen and used later ends the family for both, and is written down', async () => {
-      const person = await somebody();
-      const thief = expectStatus(await refresh(person.cookies, twin), 200);
-      await fleet.query(`update refresh_token set rotated_at = rotated_at - interval '16 seconds' where user_id = $1`, [
-        person.userId,
-      ]);
-      expect(await refresh(person.cookies)).toMatchObject(INVALID);
+      const user = await somebody();
+      const thief = expectStatus(await refresh(user.cookies, twin), 200);
+      await testApp.query(
+        `update refresh_token set rotated_at = rotated_at - interval '16 seconds' where user_id = $1`,
+        [user.userId],
+      );
+      expect(await refresh(user.cookies)).toMatchObject(INVALID);
       expect(await refresh(cookiesOf(thief), twin)).toMatchObject(INVALID);
       await eventually(async () => expect(await me(sessionOf(thief).bearer, twin)).toBe(401), { timeoutMs: 1_000 });
       await eventually(async () =>
         expect(
-          await fleet.query(
+          await testApp.query(
             `select result from audit_entry where action = 'auth.refresh.reuse_detected' and actor_id = $1`,
-            [person.userId],
+            [user.userId],
           ),
         ).toEqual([{ result: 'denied' }]),
       );
     }, 30_000);
 
     it('used ten times at once on two replicas: one lineage, and nobody is signed out', async () => {
-      const person = await somebody();
+      const user = await somebody();
       const answers = await Promise.all(
-        Array.from({ length: 10 }, (_, n) => refresh(person.cookies, n % 2 === 0 ? identity : twin)),
+        Array.from({ length: 10 }, (_, n) => refresh(user.cookies, n % 2 === 0 ? identity : twin)),
       );
       expect(statuses(answers)).toEqual([200, ...Array<number>(9).fill(409)]);
       expect(answers.filter(({ headers }) => headers['set-cookie'] !== undefined)).toHaveLength(1);
@@ -220,14 +221,14 @@ describe('an attack on sessions', () => {
   describe('by racing', () => {
     it('a logout with refreshes leaves nothing alive', async () => {
       for (let n = 0; n < 5; n += 1) {
-        const person = await somebody();
+        const user = await somebody();
         const [left, ...refreshed] = await Promise.all([
-          identity.post('/auth/logout', undefined, { bearer: person.bearer }),
-          refresh(person.cookies),
-          refresh(person.cookies, twin),
+          identity.post('/auth/logout', undefined, { bearer: user.bearer }),
+          refresh(user.cookies),
+          refresh(user.cookies, twin),
         ]);
         expect(left.status).toBe(200);
-        expect(await living(person.userId)).toEqual([]);
+        expect(await living(user.userId)).toEqual([]);
         for (const answer of refreshed.filter(({ status }) => status === 200)) {
           expect(await refresh(cookiesOf(answer))).toMatchObject(INVALID);
           expect(await me(sessionOf(answer).bearer)).toBe(401);
@@ -236,13 +237,13 @@ describe('an attack on sessions', () => {
     }, 60_000);
 
     it('a password change with refreshes and logins leaves no session of the old password', async () => {
-      const person = await somebody();
+      const user = await somebody();
       const change = { currentPassword: PASSWORD, newPassword: 'another-horse-battery-8' };
       const answers = await Promise.all([
-        identity.post('/auth/change-password', change, { bearer: person.bearer }),
-        refresh(person.cookies, twin),
-        twin.post('/auth/login', { email: person.email, password: PASSWORD }),
-        twin.post('/auth/login', { email: person.email, password: PASSWORD }),
+        identity.post('/auth/change-password', change, { bearer: user.bearer }),
+        refresh(user.cookies, twin),
+        twin.post('/auth/login', { email: user.email, password: PASSWORD }),
+        twin.post('/auth/login', { email: user.email, password: PASSWORD }),
       ]);
       expect(answers[0]?.status).toBe(200);
       for (const answer of answers.slice(1).filter(({ status }) => status === 200)) {
@@ -252,8 +253,8 @@ describe('an attack on sessions', () => {
     }, 30_000);
 
     it('two switches at once make one session', async () => {
-      const person = await somebody();
-      const switchTo = () => identity.post('/auth/switch', { partnerId: person.partnerId }, { bearer: person.bearer });
+      const user = await somebody();
+      const switchTo = () => identity.post('/auth/switch', { partnerId: user.partnerId }, { bearer: user.bearer });
       const answers = await Promise.all([switchTo(), switchTo(), switchTo()]);
       expect(statuses(answers)).toEqual([200, 401, 401]);
       expect(await me(sessionOf(withStatus(answers, 200)).bearer)).toBe(200);
@@ -262,28 +263,28 @@ describe('an attack on sessions', () => {
 
   describe('by a bad day', () => {
     it('a logout that cannot be stored is a 500 with cleared cookies, and a row about it', async () => {
-      const person = await somebody();
-      await fleet.query(`
+      const user = await somebody();
+      await testApp.query(`
         create function refuse_logout() returns trigger language plpgsql as $$ begin raise 'no'; end $$`);
-      await fleet.query(`
+      await testApp.query(`
         create trigger refuse_logout before update on session_family for each row
         when (new.revoked_reason = 'logout') execute function refuse_logout()`);
       try {
-        const answer = await identity.post('/auth/logout', undefined, { bearer: person.bearer });
+        const answer = await identity.post('/auth/logout', undefined, { bearer: user.bearer });
         expect(answer.status).toBe(500);
         expect(cookiesOf(answer)).toEqual(CLEARED);
       } finally {
-        await fleet.query('drop trigger refuse_logout on session_family');
-        await fleet.query('drop function refuse_logout()');
+        await testApp.query('drop trigger refuse_logout on session_family');
+        await testApp.query('drop function refuse_logout()');
       }
       await eventually(async () =>
         expect(
-          await fleet.query(`select result from audit_entry where action = 'user.logout' and actor_id = $1`, [
-            person.userId,
+          await testApp.query(`select result from audit_entry where action = 'user.logout' and actor_id = $1`, [
+            user.userId,
           ]),
         ).toEqual([{ result: 'failure' }]),
       );
-      expect(await me(person.bearer)).toBe(200);
+      expect(await me(user.bearer)).toBe(200);
     }, 30_000);
 
     it('asks for exactly one membership to switch to', async () => {

@@ -2,7 +2,7 @@ import { Controller, Delete, Get, Query, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, SignedIn, SkipTenantStatus, type UserCaller } from '@rmm/access';
 import { PageQueryDto, pagedOf, UuidParam, type Paged } from '@rmm/service-kit';
-import { DoneDto, DoneWithMessageDto } from '../action.dto.js';
+import { DoneDto, DoneWithMessageDto } from '../dto/success.dto.js';
 import { noStore, type HttpRequest, type HttpResponse } from './http.js';
 import { SessionCookies } from './session-cookies.js';
 import { SessionListItemDto } from './session-list.dto.js';

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import type { AccessScope } from '@rmm/contracts';
-import { ACCESS_SCOPES } from '../memberships/membership.js';
+import { ACCESS_SCOPES } from '../members/membership.js';
 import { SESSION_METHODS, type SessionMethod } from './sessions.repository.js';
 
 /** What a session acts as. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { TenantDatabase, type SqlExecutor } from '@rmm/persistence';
 import type { UserCaller } from '@rmm/access';
 import type { PageQueryDto } from '@rmm/service-kit';
-import type { MembershipKey } from '../memberships/membership.js';
+import type { MembershipKey } from '../members/membership.js';
 import type { RevokedReason, SessionMethod } from './sessions.repository.js';
 
 /** A live session as it is listed. Times are ISO texts of PostgreSQL. */
@@ -50,7 +50,7 @@ export class SessionListRepository {
     return found ?? { total: 0, rows: [] };
   }
 
-  /** False when the person has no such living session. */
+  /** False when the user has no such living session. */
   async end(tx: SqlExecutor, userId: string, familyId: string, reason: RevokedReason): Promise<boolean> {
     const rows = await tx.query(
       `update session_family set revoked_at = now(), revoked_reason = $3
@@ -60,7 +60,7 @@ export class SessionListRepository {
     return rows.length === 1;
   }
 
-  /** Ends every session of the person but one. @returns how many were alive */
+  /** Ends every session of the user but one. @returns how many were alive */
   async endOthers(tx: SqlExecutor, userId: string, keptId: string, reason: RevokedReason): Promise<number> {
     const rows = await tx.query(
       `update session_family set revoked_at = now(), revoked_reason = $3

@@ -3,7 +3,7 @@ import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
 import { TenantDatabase } from '@rmm/persistence';
 import { NotFoundError, toPage, type PageQueryDto, type Paged } from '@rmm/service-kit';
-import { AccessChanges } from '../access/access-changes.js';
+import { AccessChangesService } from '../access/access-changes.service.js';
 import { deviceName } from './device-name.js';
 import type { SessionListItemDto } from './session-list.dto.js';
 import { SessionListRepository, type ListedSession } from './session-list.repository.js';
@@ -15,7 +15,7 @@ export class SessionListService {
     private readonly tenants: TenantDatabase,
     private readonly repository: SessionListRepository,
     private readonly audit: AuditTrail,
-    private readonly access: AccessChanges,
+    private readonly accessChanges: AccessChangesService,
   ) {}
 
   async list(caller: UserCaller, query: PageQueryDto): Promise<Paged<SessionListItemDto>> {
@@ -31,7 +31,7 @@ export class SessionListService {
   async end(caller: UserCaller, id: string): Promise<void> {
     await this.tenants.transaction(caller, async (tx) => {
       if (!(await this.repository.end(tx, caller.userId, id, 'ended_by_user'))) throw new NotFoundError('Session');
-      await this.access.announce(tx, { userIds: [caller.userId], reason: 'session_ended' });
+      await this.accessChanges.publish(tx, { userIds: [caller.userId], reason: 'session_ended' });
       const details = { current: id === caller.sessionId };
       await this.audit.record(tx, caller, 'user.session.revoke', { type: 'session', id }, details);
     });
@@ -42,7 +42,7 @@ export class SessionListService {
     const { userId, sessionId } = caller;
     return this.tenants.transaction(caller, async (tx) => {
       const sessions = await this.repository.endOthers(tx, userId, sessionId, 'ended_by_user');
-      if (sessions > 0) await this.access.announce(tx, { userIds: [userId], reason: 'session_ended' });
+      if (sessions > 0) await this.accessChanges.publish(tx, { userIds: [userId], reason: 'session_ended' });
       await this.audit.record(tx, caller, 'user.session.revoke', { type: 'user', id: userId }, { sessions });
       return sessions;
     });

@@ -3,12 +3,12 @@ import {
   cookiesOf,
   expectStatus,
   freshAddress,
-  IdentityFleet,
+  IdentityTestApp,
   PASSWORD,
   totpCode,
-  type RunningIdentity,
-} from '../../test/identity-fleet.js';
-import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type Somebody } from '../../test/people.js';
+  type IdentityReplica,
+} from '../../test/identity-test-app.js';
+import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type TestUser } from '../../test/users.js';
 
 const FIREFOX = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:128.0) Gecko/20100101 Firefox/128.0';
 const NEWER_FIREFOX = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0';
@@ -22,17 +22,17 @@ interface Listed {
 }
 
 describe('the list of sessions', () => {
-  let fleet: IdentityFleet;
-  let identity: RunningIdentity;
-  let other: RunningIdentity;
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
+  let other: IdentityReplica;
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    [identity, other] = await Promise.all([fleet.run(), fleet.run()]);
+    testApp = await IdentityTestApp.start();
+    [identity, other] = await Promise.all([testApp.startReplica(), testApp.startReplica()]);
   }, 120_000);
-  afterAll(() => fleet.stop());
+  afterAll(() => testApp.stop());
 
-  const signIn = async ({ email }: Pick<Somebody, 'email'>, userAgent = FIREFOX, from = freshAddress()) =>
+  const signIn = async ({ email }: Pick<TestUser, 'email'>, userAgent = FIREFOX, from = freshAddress()) =>
     sessionOf(
       expectStatus(
         await identity.post(
@@ -56,15 +56,15 @@ describe('the list of sessions', () => {
       headers: { 'x-service-csrf': cookies.service_csrf_token ?? '', 'user-agent': userAgent },
     });
   const revocations = (userId: string) =>
-    fleet.query(
+    testApp.query(
       `select resource_type as type, resource_id as id, details from audit_entry
        where action = 'user.session.revoke' and actor_id = $1 order by timestamp`,
       [userId],
     );
 
   it('names device, address, times, way and membership of each, the own one marked', async () => {
-    const person = await registerPartner(identity);
-    const { bearer } = await signIn(person, SAFARI, '203.0.113.77');
+    const user = await registerPartner(identity);
+    const { bearer } = await signIn(user, SAFARI, '203.0.113.77');
     const { data, pagination } = await list(bearer);
     expect(pagination).toEqual({ page: 1, limit: 50, total: 2 });
     expect(data[0]).toEqual({
@@ -78,7 +78,7 @@ describe('the list of sessions', () => {
       lastUsedAt: expect.stringMatching(/Z$/),
       expiresAt: expect.stringMatching(/Z$/),
       current: true,
-      membership: { scope: 'partner', partnerId: person.partnerId, orgId: null },
+      membership: { scope: 'partner', partnerId: user.partnerId, orgId: null },
     });
     expect(data[1]).toMatchObject({ method: 'registration', current: false });
     expect((await list(bearer, '?limit=1&page=2')).data).toEqual([data[1]]);
@@ -91,14 +91,14 @@ describe('the list of sessions', () => {
   }, 30_000);
 
   it('shows where a session was refreshed last', async () => {
-    const person = await registerPartner(identity);
-    const { bearer, cookies } = await signIn(person, FIREFOX, '203.0.113.10');
+    const user = await registerPartner(identity);
+    const { bearer, cookies } = await signIn(user, FIREFOX, '203.0.113.10');
     const id = await currentId(bearer);
-    await fleet.query(`update session_family set last_used_at = now() - interval '1 day' where id = $1`, [id]);
+    await testApp.query(`update session_family set last_used_at = now() - interval '1 day' where id = $1`, [id]);
     expectStatus(await refresh(cookies, NEWER_FIREFOX, '198.51.100.9'), 200);
     const [session] = (await list(bearer)).data;
     expect(session).toMatchObject({ id, ipAddress: '198.51.100.9', userAgent: NEWER_FIREFOX });
-    const [row] = await fleet.query<{ fresh: boolean }>(
+    const [row] = await testApp.query<{ fresh: boolean }>(
       `select last_used_at > now() - interval '1 minute' as fresh from session_family where id = $1`,
       [id],
     );
@@ -106,24 +106,24 @@ describe('the list of sessions', () => {
   }, 30_000);
 
   it('leaves out what has ended: revoked, past its end, without a live token, of an older epoch', async () => {
-    const person = await registerPartner(identity);
+    const user = await registerPartner(identity);
     const dead = [];
-    for (let n = 0; n < 3; n += 1) dead.push(await currentId((await signIn(person)).bearer));
-    await fleet.query('update session_family set revoked_at = now() where id = $1', [dead[0]]);
-    await fleet.query('update session_family set absolute_expires_at = now() where id = $1', [dead[1]]);
-    await fleet.query('update refresh_token set expires_at = now() where family_id = $1', [dead[2]]);
-    await fleet.query(
+    for (let n = 0; n < 3; n += 1) dead.push(await currentId((await signIn(user)).bearer));
+    await testApp.query('update session_family set revoked_at = now() where id = $1', [dead[0]]);
+    await testApp.query('update session_family set absolute_expires_at = now() where id = $1', [dead[1]]);
+    await testApp.query('update refresh_token set expires_at = now() where family_id = $1', [dead[2]]);
+    await testApp.query(
       `update session_family set auth_epoch = auth_epoch - 1 where user_id = $1 and method <> 'password'`,
-      [person.userId],
+      [user.userId],
     );
-    const { bearer } = await signIn(person);
+    const { bearer } = await signIn(user);
     expect((await list(bearer)).data).toEqual([expect.objectContaining({ current: true })]);
   }, 30_000);
 
   it('ends one: its tokens are dead at once, on every replica', async () => {
-    const person = await registerPartner(identity);
-    const doomed = await signIn(person, SAFARI);
-    const kept = await signIn(person);
+    const user = await registerPartner(identity);
+    const doomed = await signIn(user, SAFARI);
+    const kept = await signIn(user);
     expect((await other.get('/auth/me', { bearer: doomed.bearer })).status).toBe(200);
     const id = await currentId(doomed.bearer);
 
@@ -139,7 +139,7 @@ describe('the list of sessions', () => {
     expect((await refresh(kept.cookies)).status).toBe(200);
     expect((await identity.delete(`/auth/sessions/${id}`, { bearer: kept.bearer })).status).toBe(404);
     await eventually(async () =>
-      expect(await revocations(person.userId)).toEqual([{ type: 'session', id, details: { current: false } }]),
+      expect(await revocations(user.userId)).toEqual([{ type: 'session', id, details: { current: false } }]),
     );
   }, 30_000);
 
@@ -151,20 +151,20 @@ describe('the list of sessions', () => {
   }, 30_000);
 
   it('ends all the others, and says how many', async () => {
-    const person = await registerPartner(identity);
-    const others = [await signIn(person), await signIn(person, SAFARI)];
-    const kept = await signIn(person);
+    const user = await registerPartner(identity);
+    const others = [await signIn(user), await signIn(user, SAFARI)];
+    const kept = await signIn(user);
     const ended = expectStatus(await identity.delete('/auth/sessions', { bearer: kept.bearer }), 200);
     expect(ended.body).toEqual({ success: true, message: 'Other sessions ended: 3' });
-    for (const { bearer } of [...others, person]) {
+    for (const { bearer } of [...others, user]) {
       expect((await identity.get('/auth/me', { bearer })).status).toBe(401);
     }
     expect((await list(kept.bearer)).data).toEqual([expect.objectContaining({ current: true })]);
     const again = expectStatus(await identity.delete('/auth/sessions', { bearer: kept.bearer }), 200);
     expect(again.body.message).toBe('Other sessions ended: 0');
-    const row = { type: 'user', id: person.userId };
+    const row = { type: 'user', id: user.userId };
     await eventually(async () =>
-      expect(await revocations(person.userId)).toEqual([
+      expect(await revocations(user.userId)).toEqual([
         { ...row, details: { sessions: 3 } },
         { ...row, details: { sessions: 0 } },
       ]),
@@ -192,18 +192,18 @@ describe('the list of sessions', () => {
     expect((await identity.get('/auth/me', { bearer: victim.bearer })).status).toBe(200);
   }, 30_000);
 
-  it('stands open to people of a suspended partner', async () => {
-    const person = await registerPartner(identity);
-    await fleet.query(`update partner set status = 'suspended' where id = $1`, [person.partnerId]);
-    expect((await list(person.bearer)).data).toHaveLength(1);
+  it('stands open to users of a suspended partner', async () => {
+    const user = await registerPartner(identity);
+    await testApp.query(`update partner set status = 'suspended' where id = $1`, [user.partnerId]);
+    expect((await list(user.bearer)).data).toHaveLength(1);
   }, 30_000);
 
   it('waits for a factor where one is demanded, as other routes do', async () => {
-    const person = await registerPartner(identity);
-    await fleet.query(`update partner set settings = '{"security": {"requireMfa": true}}' where id = $1`, [
-      person.partnerId,
+    const user = await registerPartner(identity);
+    await testApp.query(`update partner set settings = '{"security": {"requireMfa": true}}' where id = $1`, [
+      user.partnerId,
     ]);
-    const { bearer } = await signIn(person);
+    const { bearer } = await signIn(user);
     expect(await identity.get('/auth/sessions', { bearer })).toMatchObject({
       status: 428,
       body: { code: 'mfa_enrollment_required' },
@@ -211,10 +211,10 @@ describe('the list of sessions', () => {
   }, 30_000);
 
   it('lets a refresh and its end meet: whoever was first, the session is over', async () => {
-    const person = await registerPartner(identity);
-    const kept = await signIn(person);
+    const user = await registerPartner(identity);
+    const kept = await signIn(user);
     for (let n = 0; n < 5; n += 1) {
-      const doomed = await signIn(person);
+      const doomed = await signIn(user);
       const id = await currentId(doomed.bearer);
       const [refreshed, ended] = await Promise.all([
         refresh(doomed.cookies),
@@ -232,66 +232,66 @@ describe('the list of sessions', () => {
     const news = async (email: string) =>
       (await identity.mails(email)).filter(({ subject }) => subject === 'New sign-in to your account');
     const waiting = (email: string) =>
-      fleet.query(`select id from mail where recipient = $1 and template = 'new-device'`, [email]);
-    /** Registered and invited people have one device by then: that of the specs. */
+      testApp.query(`select id from mail where recipient = $1 and template = 'new-device'`, [email]);
+    /** Registered and invited users have one device by then: that of the specs. */
     const known = async () => {
-      const person = await registerPartner(identity);
-      expect(await waiting(person.email)).toEqual([]);
-      return person;
+      const user = await registerPartner(identity);
+      expect(await waiting(user.email)).toEqual([]);
+      return user;
     };
 
     it('from a device not seen before is told by mail, once', async () => {
-      const person = await known();
-      await signIn(person, FIREFOX, '203.0.113.50');
+      const user = await known();
+      await signIn(user, FIREFOX, '203.0.113.50');
       const [mail] = await eventually(async () => {
-        const mails = await news(person.email);
+        const mails = await news(user.email);
         expect(mails).toHaveLength(1);
         return mails;
       });
       expect(mail?.text).toMatch(/Firefox on Windows, address 203\.0\.113\.50, at \d{4}-\d\d-\d\d \d\d:\d\d UTC/);
-      await signIn(person, FIREFOX, '203.0.113.51');
-      await signIn(person, NEWER_FIREFOX, '203.0.99.1');
-      expect(await waiting(person.email)).toHaveLength(1);
+      await signIn(user, FIREFOX, '203.0.113.51');
+      await signIn(user, NEWER_FIREFOX, '203.0.99.1');
+      expect(await waiting(user.email)).toHaveLength(1);
     }, 30_000);
 
     it('from another network or browser is another device', async () => {
-      const person = await known();
-      await signIn(person, FIREFOX, '203.0.113.50');
-      await signIn(person, FIREFOX, '198.51.100.50');
-      await signIn(person, FIREFOX, '2001:db8:1::5');
-      await signIn(person, FIREFOX, '2001:db8:ffff::5');
-      await signIn(person, SAFARI, '203.0.113.50');
-      expect(await waiting(person.email)).toHaveLength(4);
+      const user = await known();
+      await signIn(user, FIREFOX, '203.0.113.50');
+      await signIn(user, FIREFOX, '198.51.100.50');
+      await signIn(user, FIREFOX, '2001:db8:1::5');
+      await signIn(user, FIREFOX, '2001:db8:ffff::5');
+      await signIn(user, SAFARI, '203.0.113.50');
+      expect(await waiting(user.email)).toHaveLength(4);
     }, 30_000);
 
     it('twice at once from a new device is told once', async () => {
-      const person = await known();
-      await Promise.all(Array.from({ length: 4 }, () => signIn(person, SAFARI, '198.51.100.60')));
-      expect(await waiting(person.email)).toHaveLength(1);
+      const user = await known();
+      await Promise.all(Array.from({ length: 4 }, () => signIn(user, SAFARI, '198.51.100.60')));
+      expect(await waiting(user.email)).toHaveLength(1);
     }, 30_000);
 
     it('is told of once the second factor was right, not before', async () => {
-      const person = await known();
-      const { secret } = await enrollTotp(identity, person.bearer);
+      const user = await known();
+      const { secret } = await enrollTotp(identity, user.bearer);
       const options = { from: '198.51.100.70', headers: { 'user-agent': SAFARI } };
-      const { body } = await identity.post('/auth/login', { email: person.email, password: PASSWORD }, options);
-      expect(await waiting(person.email)).toEqual([]);
+      const { body } = await identity.post('/auth/login', { email: user.email, password: PASSWORD }, options);
+      expect(await waiting(user.email)).toEqual([]);
       const proof = { code: totpCode(secret), tempToken: body.tempToken };
       expectStatus(await identity.post('/auth/mfa/verify', proof, options), 200);
-      expect(await waiting(person.email)).toHaveLength(1);
+      expect(await waiting(user.email)).toHaveLength(1);
     }, 30_000);
 
     it('that is the very first, or accepts an invitation, is not news', async () => {
-      const person = await registerPartner(identity);
-      await fleet.query('delete from known_device where user_id = $1', [person.userId]);
-      await signIn(person, SAFARI, '198.51.100.80');
-      expect(await waiting(person.email)).toEqual([]);
-      const viewer = await roleId(identity, person.bearer, 'Partner Viewer');
-      const invited = await inviteAndAccept(identity, person.bearer, { roleId: viewer });
+      const user = await registerPartner(identity);
+      await testApp.query('delete from known_device where user_id = $1', [user.userId]);
+      await signIn(user, SAFARI, '198.51.100.80');
+      expect(await waiting(user.email)).toEqual([]);
+      const viewer = await roleId(identity, user.bearer, 'Partner Viewer');
+      const invited = await inviteAndAccept(identity, user.bearer, { roleId: viewer });
       expect(await waiting(invited.email)).toEqual([]);
       expect(
-        await fleet.query('select user_id from known_device where user_id = any($1)', [
-          [person.userId, invited.userId],
+        await testApp.query('select user_id from known_device where user_id = any($1)', [
+          [user.userId, invited.userId],
         ]),
       ).toHaveLength(2);
     }, 30_000);

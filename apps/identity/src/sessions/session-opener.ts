@@ -5,7 +5,7 @@ import { mintOpaqueToken } from '@rmm/secrets';
 import { currentContext } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { sessionLifetimeHours } from '../security-policy/security-policy.js';
-import type { LiveMembership, Person } from '../users/person.js';
+import type { UserMembership, User } from '../users/user.js';
 import { AccessTokens, type SessionClaims } from './access-tokens.js';
 import { newCsrfToken } from './session-cookies.js';
 import type { SessionDto } from './session.dto.js';
@@ -45,26 +45,21 @@ export class SessionOpener {
   ) {}
 
   /** Stores a new family with its first token, in the transaction of what earned it. */
-  async open(
-    tx: SqlExecutor,
-    person: Person,
-    membership: LiveMembership,
-    options: SessionOptions,
-  ): Promise<OpenedSession> {
+  async open(tx: SqlExecutor, user: User, membership: UserMembership, options: SessionOptions): Promise<OpenedSession> {
     const id = randomUUID();
     const context = currentContext();
     const mfa = this.carriesMfa(options);
     const { key, keyHash } = mintOpaqueToken();
     const family: NewFamily = {
       id,
-      userId: person.id,
+      userId: user.id,
       scope: membership.scope,
       partnerId: membership.partnerId,
       orgId: membership.orgId,
       mfa,
       method: options.method,
-      authEpoch: person.authEpoch,
-      mfaEpoch: person.mfaEpoch,
+      authEpoch: user.authEpoch,
+      mfaEpoch: user.mfaEpoch,
       ipAddress: context?.ipAddress ?? null,
       userAgent: context?.userAgent ?? null,
       absoluteTtlHours: this.lifetimeHours(membership),
@@ -73,7 +68,7 @@ export class SessionOpener {
       replaces: options.replaces ?? null,
     };
     const storedAt = await this.repository.insertFamily(tx, family, this.newToken(keyHash));
-    return { refreshToken: key, csrfToken: newCsrfToken(), claims: claimsOf(person, membership, id, mfa), storedAt };
+    return { refreshToken: key, csrfToken: newCsrfToken(), claims: claimsOf(user, membership, id, mfa), storedAt };
   }
 
   /** The claim `mfa`: a factor was verified, or factors are switched off. */
@@ -82,7 +77,7 @@ export class SessionOpener {
   }
 
   /** How long a session in this membership may live: the configured time, or less where an owner says so. */
-  lifetimeHours(membership: LiveMembership): number {
+  lifetimeHours(membership: UserMembership): number {
     const configured = this.config.refreshFamilyAbsoluteTtlDays * 24;
     return Math.min(configured, sessionLifetimeHours(membership) ?? configured);
   }
@@ -104,20 +99,15 @@ export class SessionOpener {
   }
 }
 
-export const claimsOf = (
-  person: Person,
-  membership: LiveMembership,
-  familyId: string,
-  mfa: boolean,
-): SessionClaims => ({
-  sub: person.id,
-  email: person.email,
+export const claimsOf = (user: User, membership: UserMembership, familyId: string, mfa: boolean): SessionClaims => ({
+  sub: user.id,
+  email: user.email,
   scope: membership.scope,
   partnerId: membership.partnerId,
   orgId: membership.orgId,
   roleId: membership.roleId,
   mfa,
-  aep: person.authEpoch,
-  mep: person.mfaEpoch,
+  aep: user.authEpoch,
+  mep: user.mfaEpoch,
   sid: familyId,
 });

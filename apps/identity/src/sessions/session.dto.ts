@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { LoginUserDto } from '../users/login-user.dto.js';
+import { LoginUserDto } from '../users/dto/login-user.dto.js';
 
 /** `tokens` of an answer. @see CONTRACT.md 2.1 */
 export class TokensDto {

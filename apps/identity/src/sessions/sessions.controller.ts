@@ -1,4 +1,4 @@
-import { Body, Controller, Get, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
+import { Body, Controller, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import {
   CurrentCaller,
@@ -10,10 +10,8 @@ import {
   type UserCaller,
 } from '@rmm/access';
 import { UnauthenticatedError } from '@rmm/service-kit';
-import { AccountDto } from '../account/profile.dto.js';
-import { ProfileService } from '../account/profile.service.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { DoneDto } from '../action.dto.js';
+import { DoneDto } from '../dto/success.dto.js';
 import { assertNoForgery } from './csrf.js';
 import { RefreshDto, SwitchDto } from './dto.js';
 import { headerOf, noStore, type HttpRequest, type HttpResponse } from './http.js';
@@ -31,7 +29,6 @@ export class SessionsController {
     private readonly refreshes: RefreshService,
     private readonly logouts: LogoutService,
     private readonly switches: SwitchService,
-    private readonly profiles: ProfileService,
     private readonly cookies: SessionCookies,
     private readonly users: UserAuthenticator,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
@@ -57,20 +54,10 @@ export class SessionsController {
   @ApiOperation({ summary: 'End every session of the user' })
   @ApiOkResponse({ type: DoneDto })
   async logout(@Req() request: HttpRequest, @Res({ passthrough: true }) response: HttpResponse): Promise<DoneDto> {
-    const person = await this.leaving(request, response);
+    const user = await this.leaving(request, response);
     this.cookies.clear(request, response);
-    await this.logouts.logout(person);
+    await this.logouts.logout(user);
     return { success: true };
-  }
-
-  @Get('me')
-  @SignedIn()
-  @SkipTenantStatus()
-  @SkipMfaEnrollment()
-  @ApiOperation({ summary: 'The signed-in user and its memberships' })
-  @ApiOkResponse({ type: AccountDto })
-  me(@CurrentCaller() caller: UserCaller): Promise<AccountDto> {
-    return this.profiles.account(caller);
   }
 
   @Post('switch')

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { SqlExecutor } from '@rmm/persistence';
-import type { MembershipKey } from '../memberships/membership.js';
+import type { MembershipKey } from '../members/membership.js';
 
 export const SESSION_METHODS = ['password', 'passkey', 'sso', 'invite', 'registration'] as const;
 export type SessionMethod = (typeof SESSION_METHODS)[number];
@@ -63,7 +63,7 @@ export interface NewToken {
   ttlDays: number;
 }
 
-/** When the person of a session last proved who it is, and the database clock. */
+/** When the user of a session last proved who it is, and the database clock. */
 export interface SessionProofs {
   passwordProofAt: Date | null;
   factorProofAt: Date | null;
@@ -90,7 +90,7 @@ const FAMILY = `f.id, f.user_id as "userId", f.scope, f.partner_id as "partnerId
 @Injectable()
 export class SessionsRepository {
   /**
-   * A family and its first token. One that replaces another keeps how and when its person signed in: its end is not
+   * A family and its first token. One that replaces another keeps how and when its user signed in: its end is not
    * pushed out, its proofs do not get older.
    * @returns the database clock of this transaction
    */
@@ -193,7 +193,7 @@ export class SessionsRepository {
     return rows.length;
   }
 
-  /** Ends every session of a person. @returns how many were alive */
+  /** Ends every session of a user. @returns how many were alive */
   async revokeAll(tx: SqlExecutor, userId: string, reason: RevokedReason): Promise<number> {
     const rows = await tx.query(
       `update session_family set revoked_at = now(), revoked_reason = $2

@@ -3,9 +3,9 @@ import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
 import { NotFoundError, UnauthenticatedError, ValidationError } from '@rmm/service-kit';
-import { AccessChanges } from '../access/access-changes.js';
-import { PeopleRepository } from '../users/people.repository.js';
-import { toLoginUser } from '../users/person.js';
+import { AccessChangesService } from '../access/access-changes.service.js';
+import { UsersRepository } from '../users/users.repository.js';
+import { toLoginUser } from '../users/user.js';
 import type { SwitchDto } from './dto.js';
 import { SessionOpener } from './session-opener.js';
 import { SessionsRepository } from './sessions.repository.js';
@@ -15,11 +15,11 @@ import { SessionsRepository } from './sessions.repository.js';
 export class SwitchService {
   constructor(
     private readonly worker: WorkerDatabase,
-    private readonly people: PeopleRepository,
+    private readonly users: UsersRepository,
     private readonly sessions: SessionsRepository,
     private readonly opener: SessionOpener,
     private readonly audit: AuditTrail,
-    private readonly access: AccessChanges,
+    private readonly accessChanges: AccessChangesService,
   ) {}
 
   /**
@@ -29,30 +29,30 @@ export class SwitchService {
   async switchTo(caller: UserCaller, { orgId, partnerId }: SwitchDto) {
     if ((orgId === undefined) === (partnerId === undefined))
       throw ValidationError.of('orgId', 'name orgId or partnerId');
-    const person = await this.people.findById(this.worker, caller.userId);
-    if (!person) throw new UnauthenticatedError();
-    const membership = person.memberships.find((m) =>
+    const user = await this.users.findById(this.worker, caller.userId);
+    if (!user) throw new UnauthenticatedError();
+    const membership = user.memberships.find((m) =>
       orgId ? m.scope === 'organization' && m.orgId === orgId : m.scope === 'partner' && m.partnerId === partnerId,
     );
     if (!membership) throw new NotFoundError('Membership');
     const opened = await this.worker.transaction(async (tx) => {
       const ended = await this.sessions.revokeFamily(tx, caller.sessionId, 'switch');
       if (ended === 0) throw new UnauthenticatedError();
-      await this.access.announce(tx, { userIds: [person.id], reason: 'switch' });
+      await this.accessChanges.publish(tx, { userIds: [user.id], reason: 'switch' });
       const to = { scope: membership.scope, partnerId: membership.partnerId, orgId: membership.orgId };
       await this.audit.record(
         tx,
         caller,
         'user.context.switch',
-        { type: 'user', id: person.id, name: person.name },
+        { type: 'user', id: user.id, name: user.name },
         { to },
       );
-      return this.opener.open(tx, person, membership, {
+      return this.opener.open(tx, user, membership, {
         method: 'password',
         mfa: caller.mfa,
         replaces: caller.sessionId,
       });
     });
-    return { user: toLoginUser(person), session: await this.opener.issue(opened) };
+    return { user: toLoginUser(user), session: await this.opener.issue(opened) };
   }
 }

@@ -3,8 +3,8 @@ import { natsOptions } from '@rmm/messaging';
 import { eventually } from '@rmm/testing-services';
 import { exportJWK, generateKeyPair } from 'jose';
 import { connect } from 'nats';
-import { expectStatus, IdentityFleet, PASSWORD, type RunningIdentity } from '../../test/identity-fleet.js';
-import { registerPartner, sessionOf } from '../../test/people.js';
+import { expectStatus, IdentityTestApp, PASSWORD, type IdentityReplica } from '../../test/identity-test-app.js';
+import { registerPartner, sessionOf } from '../../test/users.js';
 import { SigningKeysRepository } from './signing-keys.repository.js';
 
 interface Reply {
@@ -17,17 +17,17 @@ const headerOf = (token: string) =>
 const kidOf = (token: string) => headerOf(token).kid;
 
 describe('a new signing key', () => {
-  let fleet: IdentityFleet;
-  let replicas: [RunningIdentity, RunningIdentity];
+  let testApp: IdentityTestApp;
+  let replicas: [IdentityReplica, IdentityReplica];
 
   beforeAll(async () => {
-    fleet = await IdentityFleet.start();
-    replicas = await Promise.all([fleet.run(), fleet.run()]);
+    testApp = await IdentityTestApp.start();
+    replicas = await Promise.all([testApp.startReplica(), testApp.startReplica()]);
   }, 120_000);
-  afterAll(() => fleet.stop());
+  afterAll(() => testApp.stop());
 
   const rotate = async (): Promise<Reply> => {
-    const connection = await connect(natsOptions(fleet.nats.adminUrl, 'operator'));
+    const connection = await connect(natsOptions(testApp.nats.adminUrl, 'operator'));
     try {
       return (await connection.request(ROTATE_SIGNING_KEY.subject, '{}', { timeout: 5_000 })).json<Reply>();
     } finally {
@@ -41,17 +41,17 @@ describe('a new signing key', () => {
   };
   /** As if so many minutes had passed since the last rotation. */
   const age = (minutes: number) =>
-    fleet.query(
+    testApp.query(
       `update signing_key set retired_at = retired_at - make_interval(mins => $1) where retired_at is not null`,
       [minutes],
     );
-  const signIn = async (identity: RunningIdentity, email: string) =>
+  const signIn = async (identity: IdentityReplica, email: string) =>
     sessionOf(expectStatus(await identity.post('/auth/login', { email, password: PASSWORD }), 200));
-  const listed = async (identity: RunningIdentity) =>
+  const listed = async (identity: IdentityReplica) =>
     (expectStatus(await identity.get('/auth/.well-known/jwks.json'), 200).body.keys as { kid: string }[]).map(
       ({ kid }) => kid,
     );
-  const me = async (identity: RunningIdentity, bearer: string) => (await identity.get('/auth/me', { bearer })).status;
+  const me = async (identity: IdentityReplica, bearer: string) => (await identity.get('/auth/me', { bearer })).status;
 
   it('is published first and signs later, while every session lives on', async () => {
     const { email } = await registerPartner(replicas[0]);
@@ -82,7 +82,7 @@ describe('a new signing key', () => {
     expect(kidOf(refreshed.body.tokens.accessToken as string)).toBe(kid);
     expect(await me(replicas[0], refreshed.body.tokens.accessToken as string)).toBe(200);
 
-    const made = await fleet.query<{ sealed: string; shown: object }>(
+    const made = await testApp.query<{ sealed: string; shown: object }>(
       'select private_jwk_sealed as sealed, public_jwk as shown from signing_key where kid = $1',
       [kid],
     );
@@ -90,7 +90,7 @@ describe('a new signing key', () => {
     expect(made[0]?.shown).not.toHaveProperty('d');
     await eventually(async () =>
       expect(
-        await fleet.query(
+        await testApp.query(
           `select actor_type as actor, resource_id as id, details from audit_entry where action = 'signing_key.rotate'`,
         ),
       ).toEqual([{ actor: 'system', id: kid, details: { replaces, signsFrom } }]),
@@ -102,7 +102,7 @@ describe('a new signing key', () => {
     const { replaces } = await rotated();
     await age(6 + 24 * 60 - 1);
     await eventually(async () => expect(await listed(replicas[1])).toContain(replaces), { timeoutMs: 15_000 });
-    const [last] = await fleet.query<{ kid: string }>('select kid from signing_key where retired_at is null');
+    const [last] = await testApp.query<{ kid: string }>('select kid from signing_key where retired_at is null');
     await eventually(async () => expect(kidOf((await signIn(replicas[1], email)).bearer)).toBe(last?.kid), {
       timeoutMs: 15_000,
     });
@@ -112,12 +112,13 @@ describe('a new signing key', () => {
   }, 60_000);
 
   it('is made for each of two rotations at once: they take turns', async () => {
-    const before = (await fleet.query<{ kid: string }>('select kid from signing_key where retired_at is null'))[0]?.kid;
+    const before = (await testApp.query<{ kid: string }>('select kid from signing_key where retired_at is null'))[0]
+      ?.kid;
     const both = await Promise.all([rotated(), rotated()]);
     expect(new Set(both.map(({ kid }) => kid)).size).toBe(2);
     const [first] = both.filter(({ replaces }) => replaces === before);
     const [second] = both.filter(({ replaces }) => replaces === first?.kid);
-    expect(await fleet.query('select kid from signing_key where retired_at is null')).toEqual([{ kid: second?.kid }]);
+    expect(await testApp.query('select kid from signing_key where retired_at is null')).toEqual([{ kid: second?.kid }]);
     const { email } = await registerPartner(replicas[0]);
     expect(kidOf((await signIn(replicas[0], email)).bearer)).toBe(before);
   }, 30_000);
@@ -126,9 +127,9 @@ describe('a new signing key', () => {
     const { email } = await registerPartner(replicas[0]);
     await rotated();
     await age(12);
-    const younger = await fleet.run();
+    const younger = await testApp.startReplica();
     const { bearer } = await signIn(younger, email);
-    const [newest] = await fleet.query<{ kid: string }>('select kid from signing_key where retired_at is null');
+    const [newest] = await testApp.query<{ kid: string }>('select kid from signing_key where retired_at is null');
     expect(kidOf(bearer)).toBe(newest?.kid);
     for (const replica of replicas) expect(await me(replica, bearer)).toBe(200);
     const elder = await signIn(replicas[0], email);
@@ -162,7 +163,7 @@ describe('a new signing key', () => {
         })),
       );
     const configured = (keys: object[], activeKid: string) =>
-      fleet.run({ JWT_SIGNING_KEYRING: JSON.stringify({ keys }), JWT_ACTIVE_KID: activeKid });
+      testApp.startReplica({ JWT_SIGNING_KEYRING: JSON.stringify({ keys }), JWT_ACTIVE_KID: activeKid });
     const [one, two] = await ring('configured-1', 'configured-2');
 
     const { email } = await registerPartner(replicas[0]);

@@ -5,22 +5,22 @@ import { Public } from '@rmm/access';
 import type { KitResponse } from '@rmm/service-kit';
 import { PARTNER_GATEWAY_CONFIG } from '../config.js';
 import type { PartnerGatewayConfig } from '../config.js';
-import { DocsAssets } from './docs-assets.js';
-import { MergedOpenApi } from './merged-openapi.js';
+import { DocsAssetsService } from './docs-assets.service.js';
+import { MergedOpenApiService } from './merged-openapi.service.js';
 
-/** Swagger UI styles elements by itself; scripts come from here only, and it may call this API only. */
+/** Allows inline styles, which Swagger UI sets; scripts and requests of this origin only. */
 const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** The API for people and for tools, outside /api/v1. */
+/** Serves the docs page and the OpenAPI document of the whole fleet, outside /api/v1. */
 @ApiExcludeController()
 @Controller()
 export class DocsController {
   private readonly page: string;
 
   constructor(
-    private readonly assets: DocsAssets,
-    private readonly openApi: MergedOpenApi,
+    private readonly assets: DocsAssetsService,
+    private readonly openApi: MergedOpenApiService,
     @Inject(PARTNER_GATEWAY_CONFIG) config: PartnerGatewayConfig,
   ) {
     this.page = assets.page(new URL(config.publicApiUrl).pathname.replace(/\/+$/, ''));
@@ -48,6 +48,6 @@ export class DocsController {
   @Public()
   @Header('Cache-Control', 'no-cache')
   document(): Promise<OpenAPIObject> {
-    return this.openApi.document();
+    return this.openApi.getDocument();
   }
 }

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
-import { DocsAssets } from './docs-assets.js';
+import { DocsAssetsService } from './docs-assets.service.js';
 import { DocsController } from './docs.controller.js';
-import { MergedOpenApi } from './merged-openapi.js';
+import { MergedOpenApiService } from './merged-openapi.service.js';
 
-@Module({ controllers: [DocsController], providers: [DocsAssets, MergedOpenApi] })
+@Module({ controllers: [DocsController], providers: [DocsAssetsService, MergedOpenApiService] })
 export class DocsModule {}

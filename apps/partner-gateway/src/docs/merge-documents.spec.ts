@@ -17,11 +17,11 @@ function documentOf(path: string, operationId: string, schemas: Record<string, o
 const refIn = (merged: OpenAPIObject, path: string) =>
   JSON.stringify(merged.paths[path].get).match(/schemas\/(\w+)/)?.[1];
 
-describe('the merged document', () => {
+describe('mergeDocuments', () => {
   const page = { type: 'object', properties: { total: { type: 'integer' } } };
   const other = { type: 'object', properties: { next: { type: 'string' } } };
 
-  it('has the paths of all, and equal schemas once', () => {
+  it('merges all paths and shares equal schemas', () => {
     const merged = mergeDocuments(head, [
       { name: 'identity', document: documentOf('/users', 'Users_list', { Page: page }) },
       { name: 'credentials', document: documentOf('/api-keys', 'ApiKeys_list', { Page: page }) },
@@ -33,7 +33,7 @@ describe('the merged document', () => {
     expect(merged.tags).toEqual([{ name: 'T' }]);
   });
 
-  it('renames a schema that means something else elsewhere, with everything that points to it', () => {
+  it('renames a different schema of the same name and its references', () => {
     const wrapper = { type: 'array', items: { $ref: '#/components/schemas/Page' } };
     const merged = mergeDocuments(head, [
       { name: 'identity', document: documentOf('/users', 'Users_list', { Page: page }) },
@@ -51,7 +51,7 @@ describe('the merged document', () => {
     expect(refIn(merged, '/webhooks')).toBe('WebhookDispatcherPage');
   });
 
-  it('keeps operation ids unique, and both methods of a path two services share', () => {
+  it('keeps operation ids unique, and both methods of a shared path', () => {
     const post = documentOf('/orgs', 'Orgs_list', { Page: page });
     post.paths['/orgs'] = { post: post.paths['/orgs'].get };
     const merged = mergeDocuments(head, [
@@ -62,7 +62,7 @@ describe('the merged document', () => {
     expect(merged.paths['/orgs'].post?.operationId).toBe('ProvisioningOrgs_list');
   });
 
-  it('leaves its sources as they were', () => {
+  it('does not change its sources', () => {
     const document = documentOf('/webhooks', 'List', { Page: other });
     const before = JSON.stringify(document);
     mergeDocuments(head, [

@@ -11,9 +11,9 @@ const METHODS = new Set(['get', 'put', 'post', 'delete', 'patch', 'head', 'optio
 const SCHEMA_REF = '#/components/schemas/';
 
 /**
- * One document of many. Equal schemas are shared; of two different ones with the same name the later is renamed after
- * its service, and so is an operation id that is taken.
- * @param head  title, description, servers and the like of the whole
+ * Merges documents. Equal schemas are shared; of two different ones with the same name the later gets its service as a
+ * prefix, as does an operation id that is taken.
+ * @param head title, description, servers and the like of the whole
  */
 export function mergeDocuments(head: OpenAPIObject, documents: readonly NamedDocument[]): OpenAPIObject {
   const merged: OpenAPIObject = { ...head, paths: {}, components: { schemas: {}, securitySchemes: {} } };
@@ -41,7 +41,7 @@ function operationsOf(item: object): { operationId?: string; tags?: string[] }[]
     .map(([, operation]) => operation as { operationId?: string; tags?: string[] });
 }
 
-/** @returns old name to new name, of those that had to be renamed */
+/** @returns the old and new names of renamed schemas */
 function addSchemas(merged: OpenAPIObject, service: string, document: OpenAPIObject): Map<string, string> {
   const known = (merged.components?.schemas ?? {}) as Json;
   const schemas = (document.components?.schemas ?? {}) as Json;
@@ -65,7 +65,7 @@ function freeId(taken: Set<string>, id: string | undefined, service: string): st
 const prefixed = (service: string, name: string) =>
   `${service.replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase())}${name}`;
 
-/** A deep copy in which references follow the renaming. */
+/** Returns a deep copy with references to the renamed schemas. */
 function withRefs(value: unknown, renamed: ReadonlyMap<string, string>): unknown {
   if (Array.isArray(value)) return value.map((item) => withRefs(item, renamed));
   if (typeof value !== 'object' || value === null) return value;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** JSON with the keys of every object sorted: the same value is the same text. */
+/** Returns JSON with sorted keys, so that equal values have equal texts. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
@@ -11,7 +11,7 @@ export function canonicalJson(value: unknown): string {
   return `{${fields.join(',')}}`;
 }
 
-/** What a record says, as 64 hex digits: it changes when any field does. */
+/** Returns the SHA-256 of a record, 64 hex digits. */
 export function revisionOf(record: object): string {
   return createHash('sha256').update(canonicalJson(record)).digest('hex');
 }

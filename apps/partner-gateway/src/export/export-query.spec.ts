@@ -4,12 +4,12 @@ const NOW = new Date('2026-03-01T12:00:00.000Z');
 const ORG = 'A0EEBC99-9c0b-4ef8-bb6d-6bb9bd380a11';
 const read = (query: Record<string, unknown>) => readExportQuery(query, 100, NOW);
 
-describe('the query of an export', () => {
-  it('has defaults', () => {
+describe('readExportQuery', () => {
+  it('applies defaults', () => {
     expect(read({})).toEqual({ orgId: null, updatedSince: null, cursor: null, limit: 100 });
   });
 
-  it('is normalized', () => {
+  it('normalizes values', () => {
     expect(read({ orgId: ORG, updatedSince: '2026-03-01T13:00:00+02:00', cursor: 'a.b', limit: '500' })).toEqual({
       orgId: ORG.toLowerCase(),
       updatedSince: '2026-03-01T11:00:00.000Z',

@@ -1,7 +1,7 @@
 import { isUuid, parseIsoDateTime } from '@rmm/service-kit';
 import { InvalidExportCursor, InvalidExportPagination, InvalidExportQuery } from './export.errors.js';
 
-/** A query that may be asked; what is not given is null. */
+/** A validated query; absent parameters are null. */
 export interface ExportQuery {
   orgId: string | null;
   /** UTC, milliseconds. */
@@ -17,7 +17,7 @@ const PARAMETERS = new Set(['orgId', 'updatedSince', 'cursor', 'limit']);
 /**
  * Reads the query of a list strictly: an unknown parameter, or a known one twice, is refused rather than ignored.
  * @throws InvalidExportQuery, InvalidExportPagination, InvalidExportCursor
- * @see CONTRACT.md 4.4.2
+ * @see docs/reference/partner-interface.md
  */
 export function readExportQuery(raw: Readonly<Record<string, unknown>>, defaultLimit: number, now: Date): ExportQuery {
   for (const [name, value] of Object.entries(raw)) {

@@ -5,7 +5,7 @@ import { ORGANIZATIONS, SITES, toRecord } from './export-resources.js';
 
 const base = { id: 's', orgId: 'o', siteId: 's', sourceUpdatedAt: '2026-03-01T12:00:00.000Z' };
 
-describe('canonical JSON', () => {
+describe('canonicalJson', () => {
   it('sorts keys at every depth, keeps the order of lists and leaves undefined out', () => {
     expect(canonicalJson({ b: [{ z: 1, a: null }, 2], a: 'é"', c: undefined })).toBe(
       '{"a":"é\\"","b":[{"a":null,"z":1},2]}',
@@ -15,7 +15,7 @@ describe('canonical JSON', () => {
   });
 });
 
-describe('a record', () => {
+describe('toRecord', () => {
   const site: ExportedSite & typeof base = {
     ...base,
     name: 'Main Office',
@@ -24,7 +24,7 @@ describe('a record', () => {
     contact: null,
   };
 
-  it('carries its base, its named fields with null for the unknown, and nothing else', () => {
+  it('returns the base and named fields only, null for unknown values', () => {
     const record = toRecord(SITES, Object.assign({ internalNote: 'x' }, site));
     const { revision, ...rest } = record;
     expect(rest).toEqual({
@@ -37,11 +37,11 @@ describe('a record', () => {
     expect(revision).toBe(revisionOf(rest));
   });
 
-  it('has another revision as soon as a field differs', () => {
+  it('changes the revision when a field differs', () => {
     expect(toRecord(SITES, { ...site, name: 'Other' }).revision).not.toBe(toRecord(SITES, site).revision);
   });
 
-  it('does not leave when a field is missing', () => {
+  it('throws when a field is missing', () => {
     const source = { ...base, name: 'N', slug: 'n', type: 'customer' } as never;
     expect(() => toRecord(ORGANIZATIONS, source)).toThrow('A record of organizations has no status');
   });

@@ -9,7 +9,7 @@ import {
 } from '@rmm/contracts';
 import { revisionOf } from './canonical-json.js';
 
-/** What every record begins with. */
+/** The fields of every record. */
 export interface RecordBase {
   id: string;
   orgId: string;
@@ -22,7 +22,7 @@ export interface RecordBase {
 
 type Source<T> = ExportReply<T>['records'][number];
 
-/** One list of the partner interface: who is asked, and which fields leave. */
+/** One list of the partner interface: the request to the owner of the data, and the fields to export. */
 export interface ExportResource<T = unknown> {
   name: string;
   defaultLimit: number;
@@ -50,8 +50,8 @@ export const SITES: ExportResource<ExportedSite> = {
 };
 
 /**
- * The record as it leaves: named fields only, what is not known is null.
- * @throws Error  when a field that is never null is missing: such a record must not leave
+ * Returns the exported record: the named fields only, null for unknown values.
+ * @throws Error when a field that is never null is missing
  */
 export function toRecord<T>(resource: ExportResource<T>, source: Source<T>): RecordBase {
   const { id, orgId, siteId, sourceUpdatedAt } = source;

@@ -1,11 +1,10 @@
 import { Module } from '@nestjs/common';
-import { ExportAudit } from './export-audit.js';
-import { ExportCursors } from './export-cursors.js';
+import { ExportCursorsService } from './export-cursors.service.js';
 import { ExportController } from './export.controller.js';
 import { ExportService } from './export.service.js';
 
 @Module({
   controllers: [ExportController],
-  providers: [ExportService, ExportCursors, ExportAudit],
+  providers: [ExportService, ExportCursorsService],
 })
 export class ExportModule {}

@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import type { PartnerKeyCaller } from '@rmm/access';
 import { OrganizationDirectory } from '@rmm/access';
-import { RpcClient } from '@rmm/messaging';
-import { Clock, ForbiddenError } from '@rmm/service-kit';
-import { ExportAudit } from './export-audit.js';
-import { ExportCursors, type Walk } from './export-cursors.js';
+import { AuditTrail, RpcClient } from '@rmm/messaging';
+import { Clock, ForbiddenError, Logger } from '@rmm/service-kit';
+import { waitForAudit } from '../wait-for-audit.js';
+import { ExportCursorsService, type ExportScope } from './export-cursors.service.js';
 import { type ExportQuery, readExportQuery } from './export-query.js';
 import { type ExportResource, type RecordBase, toRecord } from './export-resources.js';
 
-/** One page. `hasMore` is true exactly when there is a `nextCursor`. */
+/** One page; `hasMore` is true exactly when there is a `nextCursor`. */
 export interface ExportPage {
   schemaVersion: '1';
   snapshotAt: string;
@@ -17,49 +17,51 @@ export interface ExportPage {
   hasMore: boolean;
 }
 
-/** Walks over what a partner has, page by page, read from its owner. */
+/** Reads the data of a partner page by page from the service that owns it. */
 @Injectable()
 export class ExportService {
   constructor(
     private readonly rpc: RpcClient,
-    private readonly cursors: ExportCursors,
+    private readonly cursors: ExportCursorsService,
     private readonly organizations: OrganizationDirectory,
-    private readonly audit: ExportAudit,
+    private readonly audit: AuditTrail,
+    private readonly logger: Logger,
     private readonly clock: Clock,
   ) {}
 
   /**
+   * Reads one page and records it in the audit log.
    * @throws InvalidExportQuery, InvalidExportPagination, InvalidExportCursor 400; OrganizationAccessDenied 403 for an
-   * organization that is unknown, not alive or another partner's; UnavailableError when the owner cannot be reached
+   * organization that is unknown, inactive or another partner's; UnavailableError when the owner cannot be reached
    */
-  async page<T>(
+  async getPage<T>(
     caller: PartnerKeyCaller,
     resource: ExportResource<T>,
     rawQuery: Readonly<Record<string, unknown>>,
   ): Promise<ExportPage> {
     const query = readExportQuery(rawQuery, resource.defaultLimit, this.clock.now());
-    const walk: Walk = {
+    const scope: ExportScope = {
       resource: resource.name,
       partnerId: caller.partnerId,
       orgId: query.orgId,
       updatedSince: query.updatedSince,
     };
-    const page = await this.read(caller, resource, walk, query).catch(async (error: unknown) => {
-      if (error instanceof ForbiddenError) await this.audit.denied(caller, resource.name);
+    const page = await this.readPage(caller, resource, scope, query).catch(async (error: unknown) => {
+      if (error instanceof ForbiddenError) await this.recordDenied(caller, resource.name);
       throw error;
     });
-    await this.audit.read(caller, walk, page.data.length);
+    await this.recordRead(caller, scope, page.data.length);
     return page;
   }
 
-  private async read<T>(
+  private async readPage<T>(
     caller: PartnerKeyCaller,
     resource: ExportResource<T>,
-    walk: Walk,
+    scope: ExportScope,
     { cursor, limit }: ExportQuery,
   ): Promise<ExportPage> {
-    const position = cursor === null ? null : this.cursors.decode(cursor, walk);
-    const { partnerId, orgId, updatedSince } = walk;
+    const position = cursor === null ? null : this.cursors.decode(cursor, scope);
+    const { partnerId, orgId, updatedSince } = scope;
     if (orgId !== null) await this.organizations.assertOrganizationAccess(caller, orgId);
     const reply = await this.rpc.call(resource.contract, {
       partnerId,
@@ -71,14 +73,31 @@ export class ExportService {
     });
     const { snapshotAt, records, hasMore } = reply;
     const last = records.at(-1);
-    if (hasMore && last === undefined) throw new Error(`An empty page of ${resource.name} says there is more`);
+    if (hasMore && last === undefined) throw new Error(`An empty page of ${resource.name} has hasMore set`);
     return {
       schemaVersion: '1',
       snapshotAt,
       data: records.map((record) => toRecord(resource, record)),
-      nextCursor: hasMore && last ? this.cursors.encode(walk, { snapshotAt, after: positionOf(last) }) : null,
+      nextCursor: hasMore && last ? this.cursors.encode(scope, { snapshotAt, after: positionOf(last) }) : null,
       hasMore,
     };
+  }
+
+  private recordRead(
+    caller: PartnerKeyCaller,
+    { resource, orgId, updatedSince }: ExportScope,
+    count: number,
+  ): Promise<void> {
+    const target = { type: 'partner_export', name: resource, orgId };
+    const details = { resource, filters: { orgId, updatedSince }, count, keyId: caller.keyId };
+    return waitForAudit(this.audit.recordDirect(caller, 'partner_api.export', target, details), this.logger);
+  }
+
+  /** Leaves the filters out: a denied request may name another partner's organization. */
+  private recordDenied(caller: PartnerKeyCaller, resource: string): Promise<void> {
+    const target = { type: 'partner_export', name: resource };
+    const details = { resource, keyId: caller.keyId };
+    return waitForAudit(this.audit.recordDirect(caller, 'partner_api.export', target, details, 'denied'), this.logger);
   }
 }
 

@@ -1,7 +1,8 @@
-import { BadEnvelope, readCall } from './json-rpc.js';
+import { readCall } from './json-rpc.js';
+import { InvalidRpcEnvelope } from './mcp.errors.js';
 
-describe('a JSON-RPC message', () => {
-  it('is a request when it has an id, else a notification', () => {
+describe('readCall', () => {
+  it('reads a request with an id, and a notification without', () => {
     const params = { name: 'x' };
     expect(readCall({ jsonrpc: '2.0', id: 0, method: 'ping' })).toEqual({ id: 0, method: 'ping', params: {} });
     expect(readCall({ jsonrpc: '2.0', id: '', method: 'a', params })).toEqual({ id: '', method: 'a', params });
@@ -26,6 +27,6 @@ describe('a JSON-RPC message', () => {
     { jsonrpc: '2.0', id: 1, method: 'ping', params: ['a'] },
     { jsonrpc: '2.0', id: 1, result: {} },
   ])('is not %j', (body) => {
-    expect(() => readCall(body)).toThrow(BadEnvelope);
+    expect(() => readCall(body)).toThrow(InvalidRpcEnvelope);
   });
 });

@@ -1,19 +1,19 @@
-import { BadRequestError } from '@rmm/service-kit';
+import { InvalidRpcEnvelope } from './mcp.errors.js';
 
-/** @see CONTRACT.md 4.10.10 */
+/** Error codes of JSON-RPC and MCP. @see docs/reference/partner-interface.md */
 export const RPC_CODES = {
   malformedJson: -32700,
-  badEnvelope: -32600,
+  invalidEnvelope: -32600,
   unknownMethod: -32601,
-  badParameters: -32602,
+  invalidParameters: -32602,
   internal: -32603,
-  limited: -32000,
+  rateLimited: -32000,
   unauthorized: -32001,
 } as const;
 
 export type RpcId = string | number;
 
-/** A request, or a notification, which nobody waits for. */
+/** A request, or a notification, which gets no response. */
 export interface RpcCall {
   /** Null for a notification. */
   id: RpcId | null;
@@ -27,37 +27,26 @@ export interface RpcError {
   data?: Record<string, unknown>;
 }
 
-export type RpcAnswer = { jsonrpc: '2.0'; id: RpcId | null } & ({ result: object } | { error: RpcError });
+export type RpcResponse = { jsonrpc: '2.0'; id: RpcId | null } & ({ result: object } | { error: RpcError });
 
-/** 400: no JSON-RPC 2.0 request. */
-export class BadEnvelope extends BadRequestError {
-  override code = 'bad_envelope';
-  override error = 'Invalid Request';
+export function toResultResponse(id: RpcId, result: object): RpcResponse {
+  return { jsonrpc: '2.0', id, result };
 }
 
-/** A method refuses what it was asked; the answer is 200 all the same. */
-export class RpcRefusal extends Error {
-  constructor(
-    readonly code: number,
-    message: string,
-  ) {
-    super(message);
-  }
+export function toErrorResponse(id: RpcId | null, error: RpcError): RpcResponse {
+  return { jsonrpc: '2.0', id, error };
 }
-
-export const resultOf = (id: RpcId, result: object): RpcAnswer => ({ jsonrpc: '2.0', id, result });
-export const errorOf = (id: RpcId | null, error: RpcError): RpcAnswer => ({ jsonrpc: '2.0', id, error });
 
 /**
- * One message. Batches are refused: no revision of MCP that we speak needs them.
- * @throws BadEnvelope
+ * Reads one message. Batches are refused: the supported revision of MCP does not need them.
+ * @throws InvalidRpcEnvelope
  */
 export function readCall(body: unknown): RpcCall {
-  if (!isObject(body)) throw new BadEnvelope();
+  if (!isObject(body)) throw new InvalidRpcEnvelope();
   const { jsonrpc, method, params = {} } = body;
-  if (jsonrpc !== '2.0' || typeof method !== 'string' || !isObject(params)) throw new BadEnvelope();
+  if (jsonrpc !== '2.0' || typeof method !== 'string' || !isObject(params)) throw new InvalidRpcEnvelope();
   if (!('id' in body)) return { id: null, method, params };
-  if (!isId(body.id)) throw new BadEnvelope();
+  if (!isId(body.id)) throw new InvalidRpcEnvelope();
   return { id: body.id, method, params };
 }
 
@@ -65,5 +54,6 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-const isId = (value: unknown): value is RpcId =>
-  typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value));
+function isId(value: unknown): value is RpcId {
+  return typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value));
+}

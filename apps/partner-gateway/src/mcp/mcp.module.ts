@@ -1,9 +1,8 @@
 import { Module } from '@nestjs/common';
-import { McpAudit } from './mcp-audit.js';
-import { McpElsewhereController } from './mcp-elsewhere.controller.js';
+import { McpFallbackController } from './mcp-fallback.controller.js';
 import { McpController } from './mcp.controller.js';
 import { McpService } from './mcp.service.js';
 
-/** The order of the controllers is that of their routes: what is elsewhere comes last. */
-@Module({ controllers: [McpController, McpElsewhereController], providers: [McpService, McpAudit] })
+/** Routes match in the order of the controllers, so the fallback is last. */
+@Module({ controllers: [McpController, McpFallbackController], providers: [McpService] })
 export class McpModule {}

@@ -1,31 +1,50 @@
 import { Injectable } from '@nestjs/common';
 import type { ApiKeyCaller } from '@rmm/access';
-import { errorOf, readCall, resultOf, type RpcAnswer, type RpcCall, RpcRefusal } from './json-rpc.js';
-import { McpAudit } from './mcp-audit.js';
+import { AuditTrail } from '@rmm/messaging';
+import { Logger } from '@rmm/service-kit';
+import { waitForAudit } from '../wait-for-audit.js';
+import { toErrorResponse, toResultResponse, readCall, type RpcCall, type RpcResponse } from './json-rpc.js';
 import { callMethod } from './mcp-methods.js';
+import { RpcMethodFailed } from './mcp.errors.js';
+
+const MAX_METHOD = 100;
 
 @Injectable()
 export class McpService {
-  constructor(private readonly audit: McpAudit) {}
+  constructor(
+    private readonly audit: AuditTrail,
+    private readonly logger: Logger,
+  ) {}
 
   /**
-   * @returns null for a notification, whatever it says
-   * @throws BadEnvelope  400
+   * Handles one JSON-RPC message.
+   * @returns null for a notification
+   * @throws InvalidRpcEnvelope 400
    */
-  async exchange(caller: ApiKeyCaller, body: unknown): Promise<RpcAnswer | null> {
+  async exchange(caller: ApiKeyCaller, body: unknown): Promise<RpcResponse | null> {
     const call = readCall(body);
-    const answer = answerTo(call);
-    await this.audit.request(caller, call, answer);
-    return answer;
+    const response = handle(call);
+    await this.recordCall(caller, call, response);
+    return response;
+  }
+
+  /** Records the method only: the rest of a call may contain anything. */
+  private recordCall(caller: ApiKeyCaller, call: RpcCall, response: RpcResponse | null): Promise<void> {
+    const method = call.method.slice(0, MAX_METHOD);
+    const failure = response && 'error' in response ? response.error.message : undefined;
+    const result = failure === undefined ? 'success' : 'failure';
+    const resource = { type: 'mcp', name: method };
+    const written = this.audit.recordDirect(caller, 'mcp.request', resource, { method }, result, failure);
+    return waitForAudit(written, this.logger);
   }
 }
 
-function answerTo({ id, method }: RpcCall): RpcAnswer | null {
+function handle({ id, method }: RpcCall): RpcResponse | null {
   if (id === null) return null;
   try {
-    return resultOf(id, callMethod(method));
+    return toResultResponse(id, callMethod(method));
   } catch (error) {
-    if (error instanceof RpcRefusal) return errorOf(id, { code: error.code, message: error.message });
+    if (error instanceof RpcMethodFailed) return toErrorResponse(id, { code: error.code, message: error.message });
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-import { AddOutbox1767225600000 } from './1767225600000-AddOutbox.js';
+import { InitialSchema1767225600000 } from './1767225600000-InitialSchema.js';
 
-/** Oldest first. */
-export const MIGRATIONS = [AddOutbox1767225600000];
+/** Oldest first; listed as classes, since a build keeps the output of a deleted file. */
+export const MIGRATIONS = [InitialSchema1767225600000];

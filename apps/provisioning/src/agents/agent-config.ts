@@ -1,2 +1,2 @@
-/** How often agents report; they learn it at enrollment and with each heartbeat. @see CONTRACT.md 4.10.8 */
+/** Intervals of an agent, sent at enrollment and with each heartbeat. @see docs/reference/provisioning.md */
 export const AGENT_CONFIG = Object.freeze({ heartbeatIntervalSeconds: 60, metricsCollectionIntervalSeconds: 30 });

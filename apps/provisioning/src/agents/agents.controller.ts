@@ -1,9 +1,9 @@
-import { AgentToken, CurrentCaller, SkipFallbackAudit, type AgentCaller } from '@rmm/access';
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
-import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { AgentToken, CurrentCaller, SkipFallbackAudit, type AgentCaller } from '@rmm/access';
 import { UuidParam } from '@rmm/service-kit';
 import { AgentsService } from './agents.service.js';
-import { HeartbeatAnswerDto } from './dto/heartbeat-answer.dto.js';
+import { HeartbeatResponseDto } from './dto/heartbeat-response.dto.js';
 import { HeartbeatDto } from './dto/heartbeat.dto.js';
 
 @ApiTags('Agents')
@@ -15,13 +15,13 @@ export class AgentsController {
   @HttpCode(200)
   @AgentToken()
   @SkipFallbackAudit()
-  @ApiOkResponse({ type: HeartbeatAnswerDto })
-  async heartbeat(
+  @ApiOperation({ summary: 'Send a heartbeat', description: 'Reports the state of the device and returns its config.' })
+  @ApiOkResponse({ type: HeartbeatResponseDto })
+  heartbeat(
     @CurrentCaller() caller: AgentCaller,
     @UuidParam('id', 'Agent') id: string,
     @Body() dto: HeartbeatDto,
-  ): Promise<HeartbeatAnswerDto> {
-    await this.agents.heartbeat(caller, id, dto);
-    return new HeartbeatAnswerDto();
+  ): Promise<HeartbeatResponseDto> {
+    return this.agents.storeHeartbeat(caller, id, dto);
   }
 }

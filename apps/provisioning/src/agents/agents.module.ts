@@ -1,11 +1,11 @@
-import { AGENT_SOURCE } from '@rmm/access';
 import { Module } from '@nestjs/common';
-import { AgentRecords } from './agent-records.js';
+import { AGENT_SOURCE } from '@rmm/access';
 import { AgentsController } from './agents.controller.js';
+import { AgentsRepository } from './agents.repository.js';
 import { AgentsService } from './agents.service.js';
 
 @Module({
   controllers: [AgentsController],
-  providers: [AgentsService, AgentRecords, { provide: AGENT_SOURCE, useExisting: AgentRecords }],
+  providers: [AgentsService, AgentsRepository, { provide: AGENT_SOURCE, useExisting: AgentsRepository }],
 })
 export class AgentsModule {}

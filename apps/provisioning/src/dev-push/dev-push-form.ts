@@ -3,7 +3,7 @@ import type { BodyRule, KitRequest } from '@rmm/service-kit';
 
 const MAX_ENVELOPE_BYTES = 150 * 1024 * 1024;
 
-/** The envelope of CONTRACT.md 1.7. JSON passes the door only to hear which parts are missing. */
+/** JSON is accepted too, so that the response can name the missing parts. @see docs/reference/requests.md */
 export const DEV_PUSH_BODY: BodyRule = {
   path: '/dev/push',
   limitBytes: MAX_ENVELOPE_BYTES,
@@ -27,10 +27,10 @@ export const DEV_PUSH_FORM: ApiBodyOptions = {
 const BOUNDARY = /^multipart\/form-data\s*;.*\bboundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))/i;
 
 /**
- * Does the request bring a form with at least one part? Known from its headers, so that nothing of a large file is
- * read: a form without parts is its closing line alone. Where no length is told, parts are taken for granted.
+ * Returns whether the request has a form with at least one part. Only headers are read, so that a large file is never
+ * received: a form without parts consists of its closing line. Without a length, parts are assumed.
  */
-export function carriesForm({ headers }: Pick<KitRequest, 'headers'>): boolean {
+export function hasFormParts({ headers }: Pick<KitRequest, 'headers'>): boolean {
   const [, quoted, plain] = BOUNDARY.exec(headers['content-type'] ?? '') ?? [];
   const boundary = quoted ?? plain;
   if (boundary === undefined) return false;

@@ -1,11 +1,11 @@
-import { AcceptsApiKey, RequireMfa } from '@rmm/access';
 import { Controller, Post, Req } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiForbiddenResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { AcceptsApiKey, RequireMfa } from '@rmm/access';
 import { ValidationError, type KitRequest } from '@rmm/service-kit';
-import { carriesForm, DEV_PUSH_FORM } from './dev-push-form.js';
+import { DEV_PUSH_FORM, hasFormParts } from './dev-push-form.js';
 import { DevPushDisabled } from './dev-push.errors.js';
 
-/** A surface of API keys. The form stays unread: nothing is done with its file yet. @see SPEC.md 5.2, CONTRACT.md 4.10.9 */
+/** Accepts API keys. The form is not read, since pushing is not built yet. @see docs/reference/provisioning.md */
 @ApiTags('Development')
 @Controller('dev/push')
 export class DevPushController {
@@ -13,16 +13,15 @@ export class DevPushController {
   @AcceptsApiKey('devices:execute')
   @RequireMfa()
   @ApiOperation({
-    summary: 'Push a build to the agent of one device',
-    description:
-      'Pushing is not built yet: a well-formed request of somebody who may push is answered 403 `dev_push_disabled`.',
+    summary: 'Push a build to the agent of a device',
+    description: 'Not available yet: a valid request of an authorized caller fails with 403 `dev_push_disabled`.',
   })
   @ApiConsumes('multipart/form-data')
   @ApiBody(DEV_PUSH_FORM)
-  @ApiForbiddenResponse({ description: '`dev_push_disabled`, whatever the form holds' })
+  @ApiForbiddenResponse({ description: '`dev_push_disabled`' })
   push(@Req() request: KitRequest): never {
-    if (carriesForm(request)) throw new DevPushDisabled();
-    const text = ['is required'];
-    throw new ValidationError(undefined, { fieldErrors: { agentId: text, binary: text } });
+    if (hasFormParts(request)) throw new DevPushDisabled();
+    const problem = ['is required'];
+    throw new ValidationError(undefined, { fieldErrors: { agentId: problem, binary: problem } });
   }
 }

@@ -5,7 +5,7 @@ export type OsType = (typeof OS_TYPES)[number];
 export const DEVICE_STATUSES = ['online', 'offline', 'maintenance', 'decommissioned', 'updating', 'pending'] as const;
 export type DeviceStatus = (typeof DEVICE_STATUSES)[number];
 
-/** A machine of an organization and the agent on it. */
+/** A managed machine of an organization and its agent. */
 @Entity('device')
 export class Device {
   @PrimaryColumn('uuid')
@@ -23,14 +23,14 @@ export class Device {
   @Column('uuid', { name: 'agent_id' })
   agentId: string;
 
-  /** SHA-256 of the agent's bearer token; null once the token was ended. */
+  /** SHA-256 of the bearer token of the agent; null once the token was revoked. */
   @Column('bytea', { name: 'agent_token_hash', nullable: true, select: false })
   agentTokenHash: Buffer | null;
 
   @Column('uuid', { name: 'enrollment_key_id', nullable: true })
   enrollmentKeyId: string | null;
 
-  /** The reservation of the key's use that this enrollment settled. */
+  /** The reservation of an enrollment key use that this enrollment settled. */
   @Column('uuid', { name: 'enrollment_reservation_id', nullable: true, select: false })
   enrollmentReservationId: string | null;
 
@@ -82,7 +82,7 @@ export class Device {
   @Column('timestamptz', { name: 'enrolled_at', nullable: true })
   enrolledAt: Date | null;
 
-  /** Rises by one with every change that a fact or event tells of. */
+  /** Rises by one with every change that is published. */
   @Column('bigint')
   version: string;
 

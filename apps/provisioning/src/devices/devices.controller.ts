@@ -1,9 +1,9 @@
-import { CurrentCaller, RequirePermission, type Caller } from '@rmm/access';
 import { Controller, Get, Query } from '@nestjs/common';
-import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { CurrentCaller, RequirePermission, type Caller } from '@rmm/access';
 import { pagedOf, UuidParam, type Paged } from '@rmm/service-kit';
 import { DevicesService } from './devices.service.js';
-import { DeviceDto, toDeviceDto } from './dto/device.dto.js';
+import { DeviceDto } from './dto/device.dto.js';
 import { ListDevicesDto } from './dto/list-devices.dto.js';
 
 @ApiTags('Devices')
@@ -13,16 +13,17 @@ export class DevicesController {
 
   @Get()
   @RequirePermission('devices:read')
+  @ApiOperation({ summary: 'List devices', description: 'Newest first, without decommissioned devices by default.' })
   @ApiOkResponse({ type: pagedOf(DeviceDto) })
-  async list(@CurrentCaller() caller: Caller, @Query() query: ListDevicesDto): Promise<Paged<DeviceDto>> {
-    const { data, pagination } = await this.devices.list(caller, query);
-    return { data: data.map(toDeviceDto), pagination };
+  list(@CurrentCaller() caller: Caller, @Query() query: ListDevicesDto): Promise<Paged<DeviceDto>> {
+    return this.devices.list(caller, query);
   }
 
   @Get(':id')
   @RequirePermission('devices:read')
+  @ApiOperation({ summary: 'Get a device' })
   @ApiOkResponse({ type: DeviceDto })
-  async get(@CurrentCaller() caller: Caller, @UuidParam('id', 'Device') id: string): Promise<DeviceDto> {
-    return toDeviceDto(await this.devices.get(caller, id));
+  get(@CurrentCaller() caller: Caller, @UuidParam('id', 'Device') id: string): Promise<DeviceDto> {
+    return this.devices.get(caller, id);
   }
 }

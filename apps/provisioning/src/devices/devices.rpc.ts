@@ -1,25 +1,17 @@
 import { Controller } from '@nestjs/common';
-import { PROVISIONING_DEVICES_EXISTING } from '@rmm/contracts';
+import { PROVISIONING_DEVICES_EXISTING, type RpcReply, type RpcRequest } from '@rmm/contracts';
 import { RpcHandler } from '@rmm/messaging';
-import { WorkerDatabase } from '@rmm/persistence';
+import { DevicesRepository } from './devices.repository.js';
 
+/** Serves credentials, which settles reservations that were not confirmed by whether their device exists. */
 @Controller()
 export class DevicesRpc {
-  constructor(private readonly worker: WorkerDatabase) {}
+  constructor(private readonly devices: DevicesRepository) {}
 
-  /**
-   * Credentials settles reservations nobody confirmed: for which of them is there a device? A reservation bears the id
-   * of the device it was made for; a re-enrollment keeps its device and notes the reservation beside it, in place of the
-   * one before.
-   */
   @RpcHandler(PROVISIONING_DEVICES_EXISTING)
-  async existing({ deviceIds }: { deviceIds: string[] }): Promise<{ existing: string[] }> {
-    const rows = await this.worker.query<{ id: string }>(
-      `select id from device where id = any ($1::uuid[])
-       union
-       select enrollment_reservation_id from device where enrollment_reservation_id = any ($1::uuid[])`,
-      [deviceIds],
-    );
-    return { existing: rows.map((row) => row.id) };
+  async listExisting({
+    deviceIds,
+  }: RpcRequest<typeof PROVISIONING_DEVICES_EXISTING>): Promise<RpcReply<typeof PROVISIONING_DEVICES_EXISTING>> {
+    return { existing: await this.devices.listExisting(deviceIds) };
   }
 }

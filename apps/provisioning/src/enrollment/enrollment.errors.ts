@@ -1,7 +1,7 @@
 import type { EnrollmentRefusal } from '@rmm/contracts';
 import { ForbiddenError, UnauthenticatedError } from '@rmm/service-kit';
 
-/** 401: no key has this hash under any pepper. */
+/** 401: no key has this hash with any pepper. */
 export class InvalidEnrollmentKey extends UnauthenticatedError {
   override code = 'invalid_enrollment_key';
   override error = 'Invalid enrollment key';
@@ -13,7 +13,7 @@ const TEXTS = {
   enrollment_key_race_lost: 'The last use of the enrollment key went to another agent',
 } as const;
 
-/** 403: the key is genuine; `code` and `reason` say why it opens nothing now. */
+/** 403: the key exists; `code` and `reason` name why it cannot be used now. */
 export class EnrollmentKeyUnusable extends ForbiddenError {
   override code: string;
   override error: string;
@@ -35,8 +35,8 @@ export class EnrollmentSecretInvalid extends ForbiddenError {
   override error = 'Enrollment secret is not valid';
 }
 
-/** Not retryable: the partner's cap must be raised or a device decommissioned. */
-export class DeviceLimitReached extends ForbiddenError {
+/** Not retryable: the cap of the partner must be raised or a device decommissioned. */
+export class DeviceLimitExceeded extends ForbiddenError {
   override code = 'device_limit_reached';
   override error = 'Device limit reached';
 }

@@ -1,20 +1,22 @@
 import { Injectable } from '@nestjs/common';
-import type { SqlExecutor, TenantTransaction } from '@rmm/persistence';
-import { LIVE } from '../organizations/reachable.js';
+import { TenantDatabase, TenantRepository, type TenantTransaction } from '@rmm/persistence';
+import { NotFoundError } from '@rmm/service-kit';
+import { Device } from '../devices/device.entity.js';
+import { ACTIVE_ORGANIZATION } from '../organizations/organizations.repository.js';
 import type { EnrollDto } from './dto/enroll.dto.js';
-import type { Reservation } from './key-uses.js';
+import type { Reservation } from './key-reservations.service.js';
 
-export interface DeviceRow {
+export interface StoredDevice {
   id: string;
   agentId: string;
   siteId: string | null;
-  /** bigint: text from the database. */
+  /** A bigint as text. */
   version: string;
-  /** True when a record that existed was kept. */
-  renewed: boolean;
+  /** True when an existing record was kept. */
+  isReenrolled: boolean;
 }
 
-export interface GivenDevice {
+export interface EnrollingDevice {
   reservation: Reservation;
   reservationId: string;
   siteId: string | null;
@@ -22,96 +24,104 @@ export interface GivenDevice {
   dto: EnrollDto;
 }
 
-const ROW = `id, agent_id as "agentId", site_id as "siteId", version`;
+const isActive = { sql: `device.status <> 'decommissioned'` };
 
+/** Queries of an enrollment. They run in the context of the partner, so each names the organization. */
 @Injectable()
-export class EnrollmentRepository {
-  async isOrganizationLive(tx: SqlExecutor, orgId: string): Promise<boolean> {
-    const rows = await tx.query(`select 1 as live from organization o where o.id = $1 and ${LIVE}`, [orgId]);
-    return rows.length > 0;
+export class EnrollmentRepository extends TenantRepository<Device> {
+  constructor(tenants: TenantDatabase) {
+    super(tenants, Device, () => new NotFoundError('Device'));
   }
 
-  async hasSite(tx: SqlExecutor, orgId: string, siteId: string): Promise<boolean> {
-    const rows = await tx.query('select 1 as found from site where id = $2 and org_id = $1 and deleted_at is null', [
+  async isOrganizationActive(tx: TenantTransaction, orgId: string): Promise<boolean> {
+    const rows = await tx.query(`SELECT 1 AS one FROM organization o WHERE o.id = :orgId AND ${ACTIVE_ORGANIZATION}`, {
       orgId,
-      siteId,
-    ]);
+    });
     return rows.length > 0;
   }
 
-  /** Null where there is none, or more than one. */
-  async findOnlySite(tx: SqlExecutor, orgId: string): Promise<string | null> {
+  async hasSite(tx: TenantTransaction, orgId: string, siteId: string): Promise<boolean> {
+    const rows = await tx.query(
+      'SELECT 1 AS one FROM site WHERE id = :siteId AND org_id = :orgId AND deleted_at IS NULL',
+      { orgId, siteId },
+    );
+    return rows.length > 0;
+  }
+
+  /** Returns null when the organization has no site or several. */
+  async findOnlySiteId(tx: TenantTransaction, orgId: string): Promise<string | null> {
     const rows = await tx.query<{ id: string }>(
-      'select id from site where org_id = $1 and deleted_at is null limit 2',
-      [orgId],
+      'SELECT id FROM site WHERE org_id = :orgId AND deleted_at IS NULL LIMIT 2',
+      { orgId },
     );
     return rows.length === 1 ? rows[0].id : null;
   }
 
-  async countDevices(tx: SqlExecutor, partnerId: string): Promise<number> {
-    const [row] = await tx.query<{ total: number }>(
-      `select count(*)::int as total from device where partner_id = $1 and status <> 'decommissioned'`,
-      [partnerId],
-    );
-    return row.total;
+  /** Counts the devices of a partner without decommissioned ones. */
+  countActive(tx: TenantTransaction, partnerId: string): Promise<number> {
+    return this.count(tx, { where: { partnerId }, conditions: [isActive] });
   }
 
-  /** The device of the organization that this token still opens, locked. */
-  async findByToken(tx: SqlExecutor, orgId: string, tokenHash: Buffer): Promise<{ id: string } | null> {
-    const [row] = await tx.query<{ id: string }>(
-      `select id from device where agent_token_hash = $1 and org_id = $2 and status <> 'decommissioned' for update`,
-      [tokenHash, orgId],
-    );
-    return row ?? null;
+  /** Returns the active device of the organization with this token, locked; null when there is none. */
+  findByToken(tx: TenantTransaction, orgId: string, agentTokenHash: Buffer): Promise<{ id: string } | null> {
+    return this.findOne(tx, {
+      where: { orgId, agentTokenHash },
+      conditions: [isActive],
+      columns: ['id'],
+      lock: 'FOR UPDATE',
+    });
   }
 
-  /** A fresh device under the reservation's id; a decommissioned one of its name steps aside. */
-  async insert(tx: TenantTransaction, given: GivenDevice): Promise<DeviceRow> {
-    const { orgId, partnerId } = given.reservation;
+  /** Creates a device with the id of the reservation; a decommissioned device of the same hostname is renamed. */
+  async create(tx: TenantTransaction, enrolling: EnrollingDevice): Promise<StoredDevice> {
+    const { orgId, partnerId } = enrolling.reservation;
     await tx.query(
-      `update device set hostname = left(hostname, 240) || '~' || left(id::text, 8), version = version + 1
-        where org_id = $1 and lower(hostname) = lower($2) and status = 'decommissioned'`,
-      [orgId, given.dto.hostname],
+      `UPDATE device SET hostname = left(hostname, 240) || '~' || left(id::text, 8), version = version + 1
+        WHERE org_id = :orgId AND lower(hostname) = lower(:hostname) AND status = 'decommissioned'`,
+      { orgId, hostname: enrolling.dto.hostname },
     );
-    const [row] = await tx.query<DeviceRow>(
-      `insert into device (id, partner_id, org_id, status, enrolled_at, enrollment_reservation_id, site_id,
-         agent_token_hash, enrollment_key_id, hostname, os_type, os_version, architecture, agent_version, device_role,
-         is_virtual, virtualization_platform, hardware)
-       values ($1, $14, $15, 'offline', now(), $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
-       returning ${ROW}, false as renewed`,
-      [...values(given), partnerId, orgId],
-    );
-    return row;
+    const device = await this.insert(tx, {
+      ...propertiesOf(enrolling),
+      id: enrolling.reservationId,
+      partnerId,
+      orgId,
+      siteId: enrolling.siteId,
+      deviceRole: enrolling.dto.deviceRole,
+      hardware: enrolling.dto.hardwareInfo ? { ...enrolling.dto.hardwareInfo } : null,
+      status: 'offline',
+      enrolledAt: () => 'now()',
+    });
+    return { ...device, isReenrolled: false };
   }
 
-  /** The record is kept: a new token, and what the agent says of its machine now. */
-  async renew(tx: TenantTransaction, deviceId: string, given: GivenDevice): Promise<DeviceRow> {
-    const [row] = await tx.query<DeviceRow>(
-      `update device set enrolled_at = now(), enrollment_reservation_id = $1, site_id = coalesce($2, site_id),
-         agent_token_hash = $3, enrollment_key_id = $4, hostname = $5, os_type = $6, os_version = $7, architecture = $8,
-         agent_version = $9, device_role = coalesce($10, device_role), is_virtual = $11, virtualization_platform = $12,
-         hardware = coalesce($13, hardware), version = version + 1
-       where id = $14 returning ${ROW}, true as renewed`,
-      [...values(given), deviceId],
+  /** Keeps the record with a new token and the reported state; absent site, role and hardware stay as they are. */
+  async reenroll(tx: TenantTransaction, id: string, enrolling: EnrollingDevice): Promise<StoredDevice> {
+    const { siteId, dto } = enrolling;
+    const device = await this.updateOne(
+      tx,
+      { id },
+      {
+        ...propertiesOf(enrolling),
+        siteId: siteId ?? undefined,
+        deviceRole: dto.deviceRole ?? undefined,
+        hardware: dto.hardwareInfo ? { ...dto.hardwareInfo } : undefined,
+        enrolledAt: () => 'now()',
+        version: () => 'version + 1',
+      },
     );
-    return row;
+    return { ...device, isReenrolled: true };
   }
 }
 
-function values({ reservation, reservationId, siteId, tokenHash, dto }: GivenDevice): unknown[] {
-  return [
-    reservationId,
-    siteId,
-    tokenHash,
-    reservation.enrollmentKeyId,
-    dto.hostname,
-    dto.osType,
-    dto.osVersion,
-    dto.architecture,
-    dto.agentVersion ?? null,
-    dto.deviceRole ?? null,
-    dto.isVirtual ?? null,
-    dto.virtualizationPlatform ?? null,
-    dto.hardwareInfo ?? null,
-  ];
-}
+const propertiesOf = ({ reservation, reservationId, tokenHash, dto }: EnrollingDevice) => ({
+  enrollmentReservationId: reservationId,
+  agentTokenHash: tokenHash,
+  enrollmentKeyId: reservation.enrollmentKeyId,
+  hostname: dto.hostname,
+  osType: dto.osType,
+  osVersion: dto.osVersion,
+  architecture: dto.architecture,
+  agentVersion: dto.agentVersion ?? null,
+  isVirtual: dto.isVirtual ?? null,
+  virtualizationPlatform: dto.virtualizationPlatform ?? null,
+});

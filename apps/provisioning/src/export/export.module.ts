@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
-import { ExportWalk } from './export-walk.js';
+import { ExportRepository } from './export.repository.js';
 import { ExportRpc } from './export.rpc.js';
-import { Snapshots } from './snapshot.js';
+import { ExportService } from './export.service.js';
 
-@Module({ controllers: [ExportRpc], providers: [ExportWalk, Snapshots] })
+@Module({ controllers: [ExportRpc], providers: [ExportService, ExportRepository] })
 export class ExportModule {}

@@ -1,48 +1,49 @@
 import type { Caller } from '@rmm/access';
-import { type Actor, type AuditAction, type AuditEntry } from '@rmm/contracts';
+import type { Actor, AuditAction, AuditEntry } from '@rmm/contracts';
 import type { OutgoingMessage } from '@rmm/messaging';
 import { currentContext } from '@rmm/service-kit';
-import { organizationMessage } from '../organizations/organization-facts.js';
-import { siteMessage } from '../sites/site-facts.js';
-import type { WrittenRows } from './import-writer.js';
+import { organizationEvent } from '../organizations/organization-events.js';
+import { siteEvent } from '../sites/site-events.js';
+import type { WrittenRows } from './import.repository.js';
 
 /**
- * Facts and audit rows of an import, to be added to the outbox in one statement: a fact for each organization and site,
- * one audit row for each new organization (its link and sites in the details) and one for each change of a known one.
+ * Returns the messages of an import, to be published with one statement: an integration event for each organization and
+ * site, one audit entry for each new organization (its link and sites in the details) and one for each change of an
+ * existing one.
  */
 export function importMessages(caller: Caller, partnerId: string, written: WrittenRows): OutgoingMessage[] {
   const { actor } = caller;
-  const about = new Audits(caller, partnerId);
+  const entries = new AuditEntries(caller, partnerId);
   const created = new Set(written.organizations.map((row) => row.id));
   const linksOf = groupBy(written.links, (link) => link.orgId);
   const sitesOf = groupBy(written.newSites, (site) => site.orgId);
   const addedLinks = written.links.filter((link) => !created.has(link.orgId));
   const addedSites = written.newSites.filter((site) => !created.has(site.orgId));
   return [
-    ...written.organizations.map((row) => organizationMessage('organization.created', row, actor)),
-    ...written.revived.map((row) => organizationMessage('organization.updated', row, actor)),
-    ...written.newSites.map((row) => siteMessage('site.created', row, actor)),
-    ...written.patchedSites.map((row) => siteMessage('site.updated', row, actor)),
+    ...written.organizations.map((row) => organizationEvent('organization.created', row, actor)),
+    ...written.reactivated.map((row) => organizationEvent('organization.updated', row, actor)),
+    ...written.newSites.map((row) => siteEvent('site.created', row, actor)),
+    ...written.patchedSites.map((row) => siteEvent('site.updated', row, actor)),
     ...written.organizations.map((row) =>
-      about.organization('organization.create', row.id, row.name, {
+      entries.forOrganization('organization.create', row.id, row.name, {
         slug: row.slug,
         externalLinks: (linksOf.get(row.id) ?? []).map(({ system, externalId }) => ({ system, externalId })),
         sites: (sitesOf.get(row.id) ?? []).map(({ id, name }) => ({ id, name })),
       }),
     ),
-    ...written.revived.map((row) =>
-      about.organization('organization.reactivate', row.id, row.name, { slug: row.slug }),
+    ...written.reactivated.map((row) =>
+      entries.forOrganization('organization.reactivate', row.id, row.name, { slug: row.slug }),
     ),
     ...addedLinks.map(({ orgId, system, externalId }) =>
-      about.organization('organization.external_link.create', orgId, null, { system, externalId }),
+      entries.forOrganization('organization.external_link.create', orgId, null, { system, externalId }),
     ),
-    ...addedSites.map((row) => about.site('site.create', row)),
-    ...written.patchedSites.map((row) => about.site('site.update', row)),
+    ...addedSites.map((row) => entries.forSite('site.create', row)),
+    ...written.patchedSites.map((row) => entries.forSite('site.update', row)),
   ];
 }
 
-/** Audit rows as `AuditTrail` makes them, many at a time. */
-class Audits {
+/** Builds audit entries in the form of `AuditTrail.record`, to publish many with one statement. */
+class AuditEntries {
   private readonly actor: Actor;
   private readonly context = currentContext();
 
@@ -54,20 +55,20 @@ class Audits {
     if (this.context) this.context.audited = true;
   }
 
-  organization(
+  forOrganization(
     action: AuditAction,
     id: string,
     name: string | null,
     details: Record<string, unknown>,
   ): OutgoingMessage {
-    return this.row(action, { type: 'organization', id, name, orgId: id }, details);
+    return this.entry(action, { type: 'organization', id, name, orgId: id }, details);
   }
 
-  site(action: AuditAction, { id, name, orgId }: { id: string; name: string; orgId: string }): OutgoingMessage {
-    return this.row(action, { type: 'site', id, name, orgId }, {});
+  forSite(action: AuditAction, { id, name, orgId }: { id: string; name: string; orgId: string }): OutgoingMessage {
+    return this.entry(action, { type: 'site', id, name, orgId }, {});
   }
 
-  private row(
+  private entry(
     action: AuditAction,
     { type, id, name, orgId }: { type: string; id: string; name: string | null; orgId: string },
     details: Record<string, unknown>,

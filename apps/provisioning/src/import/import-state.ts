@@ -1,7 +1,7 @@
 import type { OrganizationStatus } from '@rmm/contracts';
 import type { SiteAddress, SiteContact } from '../sites/site-details.js';
 
-/** A live site of an organization that a row may mean. */
+/** A live site of an organization that a row may match. */
 export interface KnownSite {
   id: string;
   name: string;
@@ -12,7 +12,7 @@ export interface KnownSite {
   version: number;
 }
 
-/** An organization, live or soft-deleted, that a row may mean by its link or by its name. */
+/** An organization, live or soft-deleted, that a row may match by its link or by its name. */
 export interface KnownOrganization {
   id: string;
   name: string;
@@ -25,11 +25,11 @@ export interface KnownOrganization {
   sites: KnownSite[];
 }
 
-/** Everything the planner must know of one partner. It holds at least each organization that a row can match. */
+/** The stored state of a partner that a plan depends on. It includes every organization that a row can match. */
 export interface ImportState {
   organizations: readonly KnownOrganization[];
   /** Slugs of live organizations that a new one could collide with. */
   takenSlugs: ReadonlySet<string>;
-  /** How many organizations the partner may still add; null without a cap. */
-  freePlaces: number | null;
+  /** Number of organizations that the partner may still add; null without a cap. */
+  remainingCap: number | null;
 }

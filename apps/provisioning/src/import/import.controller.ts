@@ -1,3 +1,5 @@
+import { Body, Controller, HttpCode, Post } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import {
   AllowScopes,
   CurrentCaller,
@@ -7,11 +9,9 @@ import {
   SkipFallbackAudit,
   type Caller,
 } from '@rmm/access';
-import { Body, Controller, HttpCode, Post } from '@nestjs/common';
-import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { ImportPreviewDto, ImportResultDto } from './dto/import-answers.dto.js';
+import { ImportPreviewDto, ImportResultDto } from './dto/import-results.dto.js';
 import { CommitImportDto, PreviewImportDto } from './dto/import-rows.dto.js';
-import { ImportService, type ImportPreview, type ImportResult } from './import.service.js';
+import { ImportService } from './import.service.js';
 
 @ApiTags('Import')
 @Controller('orgs/import')
@@ -25,15 +25,20 @@ export class ImportController {
   @Post('preview')
   @SkipFallbackAudit()
   @HttpCode(200)
+  @ApiOperation({ summary: 'Preview an import', description: 'Returns the effect on each row and writes nothing.' })
   @ApiOkResponse({ type: ImportPreviewDto })
-  preview(@CurrentCaller() caller: Caller, @Body() dto: PreviewImportDto): Promise<ImportPreview> {
-    return this.imports.preview(caller, dto.rows, dto.partnerId);
+  preview(@CurrentCaller() caller: Caller, @Body() dto: PreviewImportDto): Promise<ImportPreviewDto> {
+    return this.imports.preview(caller, dto);
   }
 
   @Post()
   @HttpCode(200)
+  @ApiOperation({
+    summary: 'Import organizations and sites',
+    description: 'Rows of one organization are imported together or not at all; `errors` lists the refused rows.',
+  })
   @ApiOkResponse({ type: ImportResultDto })
-  commit(@CurrentCaller() caller: Caller, @Body() dto: CommitImportDto): Promise<ImportResult> {
-    return this.imports.commit(caller, dto.rows, dto.mode ?? 'skip', dto.partnerId);
+  commit(@CurrentCaller() caller: Caller, @Body() dto: CommitImportDto): Promise<ImportResultDto> {
+    return this.imports.commit(caller, dto);
   }
 }

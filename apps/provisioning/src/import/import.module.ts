@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { OrganizationsModule } from '../organizations/organizations.module.js';
 import { PartnersModule } from '../partners/partners.module.js';
-import { ImportWriter } from './import-writer.js';
 import { ImportController } from './import.controller.js';
 import { ImportRepository } from './import.repository.js';
 import { ImportService } from './import.service.js';
@@ -9,6 +8,6 @@ import { ImportService } from './import.service.js';
 @Module({
   imports: [PartnersModule, OrganizationsModule],
   controllers: [ImportController],
-  providers: [ImportService, ImportRepository, ImportWriter],
+  providers: [ImportService, ImportRepository],
 })
 export class ImportModule {}

@@ -1,10 +1,10 @@
+import pg from 'pg';
 import { revertMigrations, runMigrations, type SqlExecutor } from '@rmm/persistence';
 import { rowSecurityProblems } from '@rmm/persistence/testing';
 import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
-import pg from 'pg';
 import { MIGRATIONS } from './index.js';
 
-describe('the schema of provisioning', () => {
+describe('InitialSchema', () => {
   let stores: Stores;
   let database: TestDatabase<'provisioning'>;
   let admin: pg.Client;
@@ -40,7 +40,7 @@ describe('the schema of provisioning', () => {
     expect(await rowSecurityProblems(executor, 'provisioning')).toEqual([]);
   });
 
-  it('ties organization and partner together: no site, link or device under a foreign partner', async () => {
+  it('rejects a site, link or device whose partner is not the partner of its organization', async () => {
     const { rows } = await admin.query(
       `insert into organization (partner_id, name, name_key, slug) values (gen_random_uuid(), 'A', 'a', 'a') returning id`,
     );
@@ -57,7 +57,7 @@ describe('the schema of provisioning', () => {
     });
   });
 
-  it('goes down and up again over seeded rows', async () => {
+  it('reverts and runs again over existing rows', async () => {
     await revertMigrations(target(), MIGRATIONS.length);
     expect(await runMigrations(target())).toEqual(MIGRATIONS.map((migration) => migration.name));
     expect(await rowSecurityProblems(executor, 'provisioning')).toEqual([]);

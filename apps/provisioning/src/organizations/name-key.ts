@@ -1,9 +1,8 @@
-/** A name as it is stored: composed (NFC) and without blanks at its ends. */
-export const tidyName = (name: string): string => name.normalize('NFC').trim();
+/** Returns a name as it is stored: composed (NFC) and trimmed. */
+export const trimName = (name: string): string => name.normalize('NFC').trim();
 
 /**
- * What two names are compared by: composed, trimmed, inner blanks collapsed, lower-cased.
- * Stored beside the name, so that the database and the import planner never disagree about what is equal.
- * @see CONTRACT.md 4.10.2
+ * Returns the key by which two names are compared: composed, trimmed, inner white space collapsed, lower case.
+ * It is stored next to the name, so that the database and the import planner agree which names are equal.
  */
-export const nameKey = (name: string): string => tidyName(name).replace(/\s+/gu, ' ').toLowerCase();
+export const nameKey = (name: string): string => trimName(name).replace(/\s+/gu, ' ').toLowerCase();

@@ -2,18 +2,18 @@ import { Injectable } from '@nestjs/common';
 import type { OrganizationSecurityState } from '@rmm/contracts';
 import type { SqlExecutor } from '@rmm/persistence';
 
-/** An organization that is not ours to know gets no copy. */
+/** Selects from organization, so that an unknown organization, or one of another partner, gets no copy. */
 const UPSERT = `
-  insert into organization_security as s (org_id, partner_id, security, version)
-  select o.id, o.partner_id, $3, $4 from organization o where o.id = $1 and o.partner_id = $2
-  on conflict (org_id) do update set security = excluded.security, version = excluded.version, updated_at = now()
-  where s.version < excluded.version`;
+  INSERT INTO organization_security AS s (org_id, partner_id, security, version)
+  SELECT o.id, o.partner_id, :security, :version FROM organization o WHERE o.id = :orgId AND o.partner_id = :partnerId
+  ON CONFLICT (org_id) DO UPDATE SET security = excluded.security, version = excluded.version, updated_at = now()
+  WHERE s.version < excluded.version`;
 
-/** The copy of identity's security policies. */
+/** Copies of the security policies of identity. */
 @Injectable()
 export class OrganizationSecurityRepository {
-  /** Keeps the newest; an older one changes nothing. */
-  async project(tx: SqlExecutor, { orgId, partnerId, security, version }: OrganizationSecurityState): Promise<void> {
-    await tx.query(UPSERT, [orgId, partnerId, JSON.stringify(security), version]);
+  /** Stores a policy unless a newer one is stored. */
+  async save(tx: SqlExecutor, { security, ...state }: OrganizationSecurityState): Promise<void> {
+    await tx.query(UPSERT, { ...state, security: JSON.stringify(security) });
   }
 }

@@ -1,11 +1,11 @@
-import type { OrganizationStatus } from '@rmm/contracts';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { OrganizationStatus } from '@rmm/contracts';
 
 export const ORGANIZATION_STATUSES = ['active', 'trial', 'suspended', 'churned', 'offboarding'] as const;
 export const ORGANIZATION_TYPES = ['customer', 'internal'] as const;
 export type OrganizationType = (typeof ORGANIZATION_TYPES)[number];
 
-/** Whom to bill; fields without a value are null. */
+/** The contact for invoices; fields without a value are null. */
 export interface BillingContact {
   name: string | null;
   email: string | null;
@@ -23,7 +23,7 @@ export class Organization {
   @Column('text')
   name: string;
 
-  /** What names are compared by. @see name-key.ts */
+  /** Compared instead of the name. @see name-key.ts */
   @Column('text', { name: 'name_key' })
   nameKey: string;
 
@@ -49,15 +49,15 @@ export class Organization {
   @Column('jsonb', { name: 'billing_contact', nullable: true })
   billingContact: BillingContact | null;
 
-  /** Made by sign-up; at most one of a partner. */
+  /** Created by sign-up; at most one per partner. */
   @Column('boolean', { name: 'is_first' })
   isFirst: boolean;
 
-  /** Rises by one with every change; facts carry it. */
+  /** Rises by one with every change; events carry it. */
   @Column('bigint')
   version: string;
 
-  /** Both times are stamped by the database. */
+  /** A trigger sets both times. */
   @Column({ type: 'timestamptz', name: 'created_at', insert: false, update: false })
   createdAt: Date;
 

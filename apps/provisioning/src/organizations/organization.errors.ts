@@ -5,8 +5,8 @@ export class OrganizationSlugConflict extends ConflictError {
   override error = 'Slug is already in use';
 }
 
-/** Not retryable: the partner's cap must be raised or an organization deleted. */
-export class OrganizationLimitReached extends ConflictError {
+/** Not retryable: the cap of the partner must be raised or an organization deleted. */
+export class OrganizationLimitExceeded extends ConflictError {
   override code = 'organization_limit_reached';
   override error = 'Organization limit reached';
 }

@@ -1,3 +1,5 @@
+import { Body, Controller, Get, Patch, Post, Query } from '@nestjs/common';
+import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import {
   AllowScopes,
   CurrentCaller,
@@ -6,16 +8,14 @@ import {
   type Caller,
   type UserCaller,
 } from '@rmm/access';
-import { Body, Controller, Get, Patch, Post, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { pagedOf, UuidParam, type Paged } from '@rmm/service-kit';
 import { CreateOrganizationDto } from './dto/create-organization.dto.js';
 import { ListOrganizationsDto } from './dto/list-organizations.dto.js';
-import { OrganizationDto, toOrganizationDto, type OwnOrganizationDto } from './dto/organization.dto.js';
+import { OrganizationDto, type OwnOrganizationDto } from './dto/organization.dto.js';
 import { UpdateOrganizationDto } from './dto/update-organization.dto.js';
 import { OrganizationsService } from './organizations.service.js';
 
-type Shown = OrganizationDto | OwnOrganizationDto;
+type VisibleOrganization = OrganizationDto | OwnOrganizationDto;
 
 @ApiTags('Organizations')
 @Controller('orgs/organizations')
@@ -24,36 +24,45 @@ export class OrganizationsController {
 
   @Get()
   @RequirePermission('organizations:read')
+  @ApiOperation({
+    summary: 'List organizations',
+    description: 'Newest first. Organization callers see id, name, slug, status and settings.security of their own.',
+  })
   @ApiOkResponse({ type: pagedOf(OrganizationDto) })
-  async list(@CurrentCaller() caller: Caller, @Query() query: ListOrganizationsDto): Promise<Paged<Shown>> {
-    const { data, pagination } = await this.organizations.list(caller, query);
-    return { data: data.map((row) => toOrganizationDto(caller, row)), pagination };
+  list(@CurrentCaller() caller: Caller, @Query() query: ListOrganizationsDto): Promise<Paged<VisibleOrganization>> {
+    return this.organizations.list(caller, query);
   }
 
   @Get(':id')
   @RequirePermission('organizations:read')
+  @ApiOperation({ summary: 'Get an organization' })
   @ApiOkResponse({ type: OrganizationDto })
-  async get(@CurrentCaller() caller: Caller, @UuidParam('id', 'Organization') id: string): Promise<Shown> {
-    return toOrganizationDto(caller, await this.organizations.get(caller, id));
+  get(@CurrentCaller() caller: Caller, @UuidParam('id', 'Organization') id: string): Promise<VisibleOrganization> {
+    return this.organizations.get(caller, id);
   }
 
   @Post()
   @RequirePermission('organizations:write')
   @AllowScopes('partner', 'system')
   @FullPartnerAccess()
+  @ApiOperation({ summary: 'Create an organization' })
   @ApiCreatedResponse({ type: OrganizationDto })
-  async create(@CurrentCaller() caller: Caller, @Body() dto: CreateOrganizationDto): Promise<Shown> {
-    return toOrganizationDto(caller, await this.organizations.create(caller, dto));
+  create(@CurrentCaller() caller: Caller, @Body() dto: CreateOrganizationDto): Promise<VisibleOrganization> {
+    return this.organizations.create(caller, dto);
   }
 
   @Patch(':id')
   @RequirePermission('organizations:write')
+  @ApiOperation({
+    summary: 'Update an organization',
+    description: 'Absent fields stay as they are. Organization callers may change settings only.',
+  })
   @ApiOkResponse({ type: OrganizationDto })
-  async update(
+  update(
     @CurrentCaller() caller: UserCaller,
     @UuidParam('id', 'Organization') id: string,
     @Body() dto: UpdateOrganizationDto,
-  ): Promise<Shown> {
-    return toOrganizationDto(caller, await this.organizations.update(caller, id, dto));
+  ): Promise<VisibleOrganization> {
+    return this.organizations.update(caller, id, dto);
   }
 }

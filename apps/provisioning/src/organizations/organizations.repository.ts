@@ -1,149 +1,157 @@
 import { Injectable } from '@nestjs/common';
-import type { OrganizationStatus } from '@rmm/contracts';
-import type { SqlExecutor, TenantTransaction } from '@rmm/persistence';
-import { randomUUID } from 'node:crypto';
-import type { QueryDeepPartialEntity } from 'typeorm';
+import { OrganizationAccessDenied, type Caller } from '@rmm/access';
+import type { OrganizationSecurity } from '@rmm/contracts';
+import {
+  TenantDatabase,
+  TenantRepository,
+  type PageRequest,
+  type PageRows,
+  type QueryShape,
+  type TenantTransaction,
+  type WorkerTransaction,
+} from '@rmm/persistence';
+import { NotFoundError } from '@rmm/service-kit';
 import { nameKey } from './name-key.js';
+import { slugBases } from './organization-slug.js';
 import { Organization, type BillingContact, type OrganizationType } from './organization.entity.js';
-import { FACT_COLUMNS, type OrganizationRow } from './organization-facts.js';
 
-/** An organization as it is shown. */
-export interface OrganizationView {
-  id: string;
-  partnerId: string;
-  name: string;
-  slug: string;
-  type: OrganizationType;
-  status: OrganizationStatus;
-  settings: Record<string, unknown>;
-  contractStart: Date | null;
-  contractEnd: Date | null;
-  billingContact: BillingContact | null;
+/** SQL condition on an organization `o` whose sites and devices can be accessed. */
+export const ACTIVE_ORGANIZATION = `o.deleted_at IS NULL AND o.status IN ('active', 'trial')`;
+
+/** An organization with the values of other tables that its DTO shows. */
+export interface OrganizationView extends Organization {
+  /** Null when identity stores no policy. */
+  security: OrganizationSecurity | null;
   externalLinks: { system: string; externalId: string }[];
-  /** Without decommissioned ones. */
+  /** Without decommissioned devices. */
   deviceCount: number;
-  createdAt: Date;
-  updatedAt: Date;
 }
 
 export interface OrganizationFilter {
   search?: string;
-  status?: string;
+  status?: Organization['status'];
   partnerId?: string;
 }
 
-/** What a caller may set; absent fields are left alone. */
-export interface OrganizationChange {
+/** Absent fields stay as they are. */
+export interface OrganizationChanges {
   name?: string;
   slug?: string;
   type?: OrganizationType;
-  status?: OrganizationStatus;
+  status?: Organization['status'];
   settings?: Record<string, unknown>;
   contractStart?: Date | null;
   contractEnd?: Date | null;
   billingContact?: BillingContact | null;
 }
 
-export type NewOrganizationRow = OrganizationChange & { partnerId: string; name: string; slug: string };
+export type NewOrganization = OrganizationChanges & {
+  partnerId: string;
+  name: string;
+  slug: string;
+  isFirst?: boolean;
+};
 
-const VIEW = `
-  o.id, o.partner_id as "partnerId", o.name, o.slug, o.type, o.status,
-  coalesce(o.settings || (select jsonb_build_object('security', s.security)
-                          from organization_security s where s.org_id = o.id), o.settings) as settings,
-  o.contract_start as "contractStart", o.contract_end as "contractEnd", o.billing_contact as "billingContact",
-  o.created_at as "createdAt", o.updated_at as "updatedAt",
-  (select coalesce(jsonb_agg(jsonb_build_object('system', l.system, 'externalId', l.external_id)
-                             order by l.system, l.external_id), '[]')
-     from external_link l where l.org_id = o.id) as "externalLinks",
-  (select count(*)::int from device d where d.org_id = o.id and d.status <> 'decommissioned') as "deviceCount"`;
+const SECURITY = '(SELECT s.security FROM organization_security s WHERE s.org_id = organization.id)';
+const EXTERNAL_LINKS = `
+  (SELECT coalesce(jsonb_agg(jsonb_build_object('system', l.system, 'externalId', l.external_id)
+                             ORDER BY l.system, l.external_id), '[]')
+     FROM external_link l WHERE l.org_id = organization.id)`;
+const DEVICE_COUNT = `
+  (SELECT count(*)::int FROM device d WHERE d.org_id = organization.id AND d.status <> 'decommissioned')`;
 
-const FILTER = `
-  o.deleted_at is null
-  and ($1::text is null or o.name ilike $1 or o.slug ilike $1)
-  and ($2::text is null or o.status = $2)
-  and ($3::uuid is null or o.partner_id = $3)`;
+const VIEW: QueryShape<Organization> = {
+  key: 'view',
+  build: (query) =>
+    query
+      .addSelect(SECURITY, 'security')
+      .addSelect(EXTERNAL_LINKS, 'externalLinks')
+      .addSelect(DEVICE_COUNT, 'deviceCount'),
+};
 
-const like = (text: string | undefined) => (text === undefined ? null : `%${text.replace(/[\\%_]/g, '\\$&')}%`);
-const filterParams = ({ search, status, partnerId }: OrganizationFilter) => [
-  like(search),
-  status ?? null,
-  partnerId ?? null,
-];
+const containing = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`;
 
 @Injectable()
-export class OrganizationsRepository {
-  /** One page, newest first. */
-  list(sql: SqlExecutor, filter: OrganizationFilter, page: { limit: number; offset: number }) {
-    return sql.query<OrganizationView>(
-      `select ${VIEW} from organization o where ${FILTER} order by o.created_at desc, o.id desc limit $4 offset $5`,
-      [...filterParams(filter), page.limit, page.offset],
+export class OrganizationsRepository extends TenantRepository<Organization> {
+  constructor(tenants: TenantDatabase) {
+    super(tenants, Organization, () => new NotFoundError('Organization'));
+  }
+
+  /** Lists one page, newest first. */
+  list(caller: Caller, filter: OrganizationFilter, page: PageRequest): Promise<PageRows<OrganizationView>> {
+    const { search, status, partnerId } = filter;
+    const sql = '(organization.name ILIKE :search OR organization.slug ILIKE :search)';
+    return this.listPage<OrganizationView>(caller, {
+      where: { status, partnerId, deletedAt: null },
+      conditions: [search !== undefined && { sql, params: { search: containing(search) } }],
+      shape: VIEW,
+      page,
+    });
+  }
+
+  /** @throws NotFoundError */
+  get(source: Caller | TenantTransaction, id: string): Promise<OrganizationView> {
+    return this.getOne<OrganizationView>(source, { where: { id, deletedAt: null }, shape: VIEW });
+  }
+
+  /**
+   * Returns the organization that a query or body names.
+   * @throws OrganizationAccessDenied  403, the same for a foreign, an unknown and an inactive organization
+   */
+  async getAccessible(source: Caller | TenantTransaction, id: string): Promise<Pick<Organization, 'id' | 'partnerId'>> {
+    const organization = await this.findOne(source, {
+      where: { id, deletedAt: null, status: ['active', 'trial'] },
+      columns: ['id', 'partnerId'],
+    });
+    if (!organization) throw new OrganizationAccessDenied();
+    return organization;
+  }
+
+  /** Locks the organization until the transaction ends. @throws NotFoundError */
+  lock(tx: TenantTransaction, id: string): Promise<Organization> {
+    return this.getOne(tx, { where: { id, deletedAt: null }, lock: 'FOR UPDATE' });
+  }
+
+  /** Returns whether another live organization that the caller sees has the slug; the unique index decides. */
+  async isSlugTaken(caller: Caller, organization: { id: string; partnerId: string }, slug: string): Promise<boolean> {
+    const { id, partnerId } = organization;
+    const other = { sql: 'organization.id <> :id', params: { id } };
+    const where = { partnerId, slug, deletedAt: null };
+    return (await this.findOne(caller, { where, conditions: [other], columns: ['id'] })) !== null;
+  }
+
+  /** Counts the live organizations of a partner. */
+  countLive(tx: TenantTransaction, partnerId: string): Promise<number> {
+    return this.count(tx, { where: { partnerId, deletedAt: null } });
+  }
+
+  /** Returns the slugs of live organizations of a partner that may collide with the candidates. */
+  async listTakenSlugs(
+    tx: TenantTransaction | WorkerTransaction,
+    partnerId: string,
+    candidates: Iterable<string>,
+  ): Promise<Set<string>> {
+    const rows = await tx.query<{ slug: string }>(
+      `SELECT slug FROM organization
+        WHERE partner_id = :partnerId AND deleted_at IS NULL AND slug_base = ANY (:bases::text[])`,
+      { partnerId, bases: slugBases(candidates) },
     );
+    return new Set(rows.map(({ slug }) => slug));
   }
 
-  async count(sql: SqlExecutor, filter: OrganizationFilter): Promise<number> {
-    const [row] = await sql.query<{ total: number }>(
-      `select count(*)::int as total from organization o where ${FILTER}`,
-      filterParams(filter),
-    );
-    return row.total;
+  /** Returns the organization created at sign-up; null when the partner has none. */
+  findFirst(tx: WorkerTransaction, partnerId: string): Promise<Organization | null> {
+    return this.findOne(tx, { where: { partnerId, isFirst: true } });
   }
 
-  /** Null where there is none that the caller sees. */
-  async find(sql: SqlExecutor, id: string): Promise<OrganizationView | null> {
-    const [row] = await sql.query<OrganizationView>(
-      `select ${VIEW} from organization o where o.id = $1 and o.deleted_at is null`,
-      [id],
-    );
-    return row ?? null;
+  create(tx: TenantTransaction | WorkerTransaction, organization: NewOrganization): Promise<Organization> {
+    return this.insert(tx, { ...organization, nameKey: nameKey(organization.name) });
   }
 
-  /** The row for an update, locked to the end of the transaction. */
-  lock(tx: TenantTransaction, id: string): Promise<Organization | null> {
-    return tx
-      .repository(Organization)
-      .createQueryBuilder('organization')
-      .setLock('pessimistic_write')
-      .where('organization.id = :id and organization.deletedAt is null', { id })
-      .getOne();
-  }
-
-  /** Is this slug another live organization's? As far as the caller sees; the index has the last word. */
-  async hasSlug(sql: SqlExecutor, { id, partnerId }: { id: string; partnerId: string }, slug: string) {
-    const rows = await sql.query(
-      'select 1 as one from organization where partner_id = $1 and slug = $2 and id <> $3 and deleted_at is null',
-      [partnerId, slug, id],
-    );
-    return rows.length > 0;
-  }
-
-  /** How many live organizations a partner has. */
-  async countOf(tx: SqlExecutor, partnerId: string): Promise<number> {
-    const [row] = await tx.query<{ total: number }>(
-      'select count(*)::int as total from organization where partner_id = $1 and deleted_at is null',
-      [partnerId],
-    );
-    return row.total;
-  }
-
-  async insert(tx: TenantTransaction, given: NewOrganizationRow): Promise<OrganizationRow> {
-    const id = randomUUID();
-    await tx
-      .repository(Organization)
-      .insert({ ...given, id, nameKey: nameKey(given.name) } as QueryDeepPartialEntity<Organization>);
-    return this.factRow(tx, id);
-  }
-
-  /** Applies the change and raises the version. */
-  async update(tx: TenantTransaction, id: string, change: OrganizationChange): Promise<OrganizationRow> {
-    const set = { ...change, ...(change.name === undefined ? {} : { nameKey: nameKey(change.name) }) };
-    await tx
-      .repository(Organization)
-      .update({ id }, { ...set, version: () => 'version + 1' } as QueryDeepPartialEntity<Organization>);
-    return this.factRow(tx, id);
-  }
-
-  private async factRow(tx: SqlExecutor, id: string): Promise<OrganizationRow> {
-    const [row] = await tx.query<OrganizationRow>(`select ${FACT_COLUMNS} from organization where id = $1`, [id]);
-    return row;
+  /** Applies the changes and raises the version. */
+  change(tx: TenantTransaction, id: string, changes: OrganizationChanges): Promise<Organization> {
+    const { name } = changes;
+    const key = name === undefined ? undefined : nameKey(name);
+    return this.updateOne(tx, { id }, { ...changes, nameKey: key, version: () => 'version + 1' });
   }
 }

@@ -1,40 +1,51 @@
 import { Injectable } from '@nestjs/common';
-import type { PartnerState, PartnerStatus } from '@rmm/contracts';
-import type { SqlExecutor, WorkerTransaction } from '@rmm/persistence';
+import type { PartnerState } from '@rmm/contracts';
+import { TenantDatabase, TenantRepository, type TenantTransaction, type WorkerTransaction } from '@rmm/persistence';
+import { NotFoundError } from '@rmm/service-kit';
+import { Partner } from './partner.entity.js';
 
-/** What provisioning knows of a partner. */
-export interface KnownPartner {
-  id: string;
-  name: string;
-  status: PartnerStatus;
-  /** Null means no cap. */
-  maxOrganizations: number | null;
-  maxDevices: number | null;
-  timezone: string;
-}
-
-const COLUMNS = `id, name, status, max_organizations as "maxOrganizations", max_devices as "maxDevices", timezone`;
-
+/** SQL for the comparison of versions in ON CONFLICT. */
 const UPSERT = `
-  insert into partner (id, name, slug, status, max_organizations, max_devices, timezone, version)
-  values ($1, $2, $3, $4, $5, $6, $7, $8)
-  on conflict (id) do update set
-    name = excluded.name, slug = excluded.slug, status = excluded.status, max_organizations = excluded.max_organizations,
-    max_devices = excluded.max_devices, timezone = excluded.timezone, version = excluded.version, updated_at = now()
-  where partner.version < excluded.version`;
+  INSERT INTO partner (id, name, slug, status, max_organizations, max_devices, timezone, version)
+  VALUES (:partnerId, :name, :slug, :status, :maxOrganizations, :maxDevices, :timezone, :version)
+  ON CONFLICT (id) DO UPDATE SET
+    name = excluded.name, slug = excluded.slug, status = excluded.status,
+    max_organizations = excluded.max_organizations, max_devices = excluded.max_devices,
+    timezone = excluded.timezone, version = excluded.version, updated_at = now()
+  WHERE partner.version < excluded.version`;
 
-/** The projection of identity's partners. */
+/** Copies of the partners of identity, and the locks that serialize writers of one partner. */
 @Injectable()
-export class PartnersRepository {
-  /** Null for a partner of which no fact has arrived, or that the transaction may not see. */
-  async find(tx: SqlExecutor, partnerId: string): Promise<KnownPartner | null> {
-    const [partner] = await tx.query<KnownPartner>(`select ${COLUMNS} from partner where id = $1`, [partnerId]);
-    return partner ?? null;
+export class PartnersRepository extends TenantRepository<Partner> {
+  constructor(tenants: TenantDatabase) {
+    super(tenants, Partner, () => new NotFoundError('Partner'));
   }
 
-  /** Keeps the newest fact; an older one changes nothing. */
-  async project(tx: WorkerTransaction, fact: PartnerState): Promise<void> {
-    const { partnerId, name, slug, status, maxOrganizations, maxDevices, timezone, version } = fact;
-    await tx.query(UPSERT, [partnerId, name, slug, status, maxOrganizations, maxDevices, timezone, version]);
+  /** Returns null for a partner whose event has not arrived yet, and for one that the caller may not see. */
+  find(tx: TenantTransaction | WorkerTransaction, id: string): Promise<Partner | null> {
+    return this.findOne(tx, { where: { id } });
+  }
+
+  /** Stores the state of an event unless a newer one is stored. */
+  async save(tx: WorkerTransaction, { partnerId, version, ...state }: PartnerState): Promise<void> {
+    const { name, slug, status, maxOrganizations, maxDevices, timezone } = state;
+    await tx.query(UPSERT, { partnerId, version, name, slug, status, maxOrganizations, maxDevices, timezone });
+  }
+
+  /**
+   * Serializes the transactions that add organizations to a partner, so that each checks caps and slugs against the
+   * organizations of the others. The lock ends with the transaction.
+   */
+  lockOrganizations(tx: TenantTransaction | WorkerTransaction, partnerId: string): Promise<void> {
+    return this.lock(tx, `rmm.provisioning.organizations.${partnerId}`);
+  }
+
+  /** Serializes the transactions that add devices to a partner with a cap. */
+  lockDevices(tx: TenantTransaction, partnerId: string): Promise<void> {
+    return this.lock(tx, `rmm.provisioning.devices.${partnerId}`);
+  }
+
+  private async lock(tx: TenantTransaction | WorkerTransaction, name: string): Promise<void> {
+    await tx.query('SELECT pg_advisory_xact_lock(hashtextextended(:name, 0))', { name });
   }
 }

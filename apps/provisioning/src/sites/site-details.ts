@@ -1,8 +1,8 @@
 import type { ExportedSite } from '@rmm/contracts';
 
-/** Where a site is; every line may be null. Stored and shown as it is exported. */
+/** Address of a site; every line may be null. Stored and returned in the form of the export. */
 export type SiteAddress = NonNullable<ExportedSite['address']>;
-/** Whom to ask at a site. */
+/** Contact of a site. */
 export type SiteContact = NonNullable<ExportedSite['contact']>;
 
 const ADDRESS_LINES = ['line1', 'line2', 'city', 'region', 'postalCode', 'country'] as const;
@@ -13,19 +13,19 @@ const complete = <K extends string>(keys: readonly K[], given: Partial<Record<K,
   return keys.some((key) => filled[key] !== null) ? filled : null;
 };
 
-/** Every line named, blanks as null; null when nothing is left. */
+/** Returns all lines, blank ones as null; null when all are blank. */
 export const toSiteAddress = (given: Partial<SiteAddress>): SiteAddress | null => complete(ADDRESS_LINES, given);
-/** Every field named, blanks as null; null when nothing is left. */
+/** Returns all fields, blank ones as null; null when all are blank. */
 export const toSiteContact = (given: Partial<SiteContact>): SiteContact | null => complete(CONTACT_FIELDS, given);
 
-/** Later lines win where they say something: a blank never clears what is known. */
+/** Merges an address or contact: a null in `given` keeps the stored value. */
 export function mergeDetails<T extends SiteAddress | SiteContact>(stored: T | null, given: T | null): T | null {
   if (given === null) return stored;
-  const said = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
-  return { ...(stored ?? given), ...said };
+  const values = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
+  return { ...(stored ?? given), ...values };
 }
 
-/** Do two addresses or contacts say the same? */
+/** Returns whether two addresses or contacts are equal. */
 export const sameDetails = <T extends SiteAddress | SiteContact>(one: T | null, other: T | null): boolean =>
   one === other ||
   (one !== null &&

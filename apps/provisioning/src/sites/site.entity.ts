@@ -15,11 +15,11 @@ export class Site {
   @Column('text')
   name: string;
 
-  /** What names are compared by; unique among the live sites of an organization. */
+  /** Compared instead of the name; unique among the live sites of an organization. */
   @Column('text', { name: 'name_key' })
   nameKey: string;
 
-  /** IANA. */
+  /** IANA name. */
   @Column('text')
   timezone: string;
 
@@ -32,11 +32,11 @@ export class Site {
   @Column('jsonb')
   settings: Record<string, unknown>;
 
-  /** Rises by one with every change; facts carry it. */
+  /** Rises by one with every change; events carry it. */
   @Column('bigint')
   version: string;
 
-  /** Both times are stamped by the database. */
+  /** A trigger sets both times. */
   @Column({ type: 'timestamptz', name: 'created_at', insert: false, update: false })
   createdAt: Date;
 

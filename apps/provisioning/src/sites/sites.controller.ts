@@ -1,10 +1,10 @@
-import { CurrentCaller, RequirePermission, type Caller } from '@rmm/access';
 import { Body, Controller, Get, Post, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { CurrentCaller, RequirePermission, type Caller } from '@rmm/access';
 import { pagedOf, UuidParam, type Paged } from '@rmm/service-kit';
 import { CreateSiteDto } from './dto/create-site.dto.js';
 import { ListSitesDto } from './dto/list-sites.dto.js';
-import { SiteDto, toSiteDto } from './dto/site.dto.js';
+import { SiteDto } from './dto/site.dto.js';
 import { SitesService } from './sites.service.js';
 
 @ApiTags('Sites')
@@ -14,23 +14,25 @@ export class SitesController {
 
   @Get()
   @RequirePermission('sites:read')
+  @ApiOperation({ summary: 'List sites', description: 'Newest first.' })
   @ApiOkResponse({ type: pagedOf(SiteDto) })
-  async list(@CurrentCaller() caller: Caller, @Query() query: ListSitesDto): Promise<Paged<SiteDto>> {
-    const { data, pagination } = await this.sites.list(caller, query);
-    return { data: data.map(toSiteDto), pagination };
+  list(@CurrentCaller() caller: Caller, @Query() query: ListSitesDto): Promise<Paged<SiteDto>> {
+    return this.sites.list(caller, query);
   }
 
   @Get(':id')
   @RequirePermission('sites:read')
+  @ApiOperation({ summary: 'Get a site' })
   @ApiOkResponse({ type: SiteDto })
-  async get(@CurrentCaller() caller: Caller, @UuidParam('id', 'Site') id: string): Promise<SiteDto> {
-    return toSiteDto(await this.sites.get(caller, id));
+  get(@CurrentCaller() caller: Caller, @UuidParam('id', 'Site') id: string): Promise<SiteDto> {
+    return this.sites.get(caller, id);
   }
 
   @Post()
   @RequirePermission('sites:write')
+  @ApiOperation({ summary: 'Create a site' })
   @ApiCreatedResponse({ type: SiteDto })
-  async create(@CurrentCaller() caller: Caller, @Body() dto: CreateSiteDto): Promise<SiteDto> {
-    return toSiteDto(await this.sites.create(caller, dto));
+  create(@CurrentCaller() caller: Caller, @Body() dto: CreateSiteDto): Promise<SiteDto> {
+    return this.sites.create(caller, dto);
   }
 }

@@ -1,8 +1,12 @@
 import { Module } from '@nestjs/common';
+import { OrganizationsModule } from '../organizations/organizations.module.js';
 import { SitesController } from './sites.controller.js';
-import { SitesRepository } from './sites.repository.js';
 import { SitesRpc } from './sites.rpc.js';
 import { SitesService } from './sites.service.js';
 
-@Module({ controllers: [SitesController, SitesRpc], providers: [SitesService, SitesRepository] })
+@Module({
+  imports: [OrganizationsModule],
+  controllers: [SitesController, SitesRpc],
+  providers: [SitesService],
+})
 export class SitesModule {}

@@ -1,95 +1,111 @@
 import { Injectable } from '@nestjs/common';
-import type { SqlExecutor, TenantTransaction } from '@rmm/persistence';
-import { randomUUID } from 'node:crypto';
-import type { QueryDeepPartialEntity } from 'typeorm';
+import type { Caller } from '@rmm/access';
+import {
+  TenantDatabase,
+  TenantRepository,
+  WorkerDatabase,
+  type PageRequest,
+  type PageRows,
+  type QueryShape,
+  type TenantTransaction,
+  type WorkerTransaction,
+} from '@rmm/persistence';
+import { NotFoundError } from '@rmm/service-kit';
 import { nameKey } from '../organizations/name-key.js';
-import { LIVE } from '../organizations/reachable.js';
-import { SITE_FACT_COLUMNS, type SiteFactRow } from './site-facts.js';
+import { ACTIVE_ORGANIZATION } from '../organizations/organizations.repository.js';
 import type { SiteAddress, SiteContact } from './site-details.js';
+import type { SiteStateRow } from './site-events.js';
 import { Site } from './site.entity.js';
 
-/** A site as it is shown. */
-export interface SiteView {
-  id: string;
-  orgId: string;
-  name: string;
-  timezone: string;
-  address: SiteAddress | null;
-  contact: SiteContact | null;
-  settings: Record<string, unknown>;
-  /** Without decommissioned ones. */
+export interface SiteView extends Site {
+  /** Without decommissioned devices. */
   deviceCount: number;
-  createdAt: Date;
-  updatedAt: Date;
 }
 
 export interface SiteFilter {
   orgId?: string;
   search?: string;
-  /** The sites a member is confined to; null for no restriction. */
+  /** The sites a member is restricted to; null for no restriction. */
   siteIds: readonly string[] | null;
 }
 
-export interface NewSiteRow {
+export interface NewSite {
   partnerId: string;
   orgId: string;
   name: string;
   timezone: string;
-  address: SiteAddress | null;
-  contact: SiteContact | null;
-  settings: Record<string, unknown>;
+  address?: SiteAddress | null;
+  contact?: SiteContact | null;
+  settings?: Record<string, unknown>;
 }
 
-const VIEW = `
-  s.id, s.org_id as "orgId", s.name, s.timezone, s.address, s.contact, s.settings,
-  s.created_at as "createdAt", s.updated_at as "updatedAt",
-  (select count(*)::int from device d where d.site_id = s.id and d.status <> 'decommissioned') as "deviceCount"`;
-
-/** A site goes with its organization: those of an inactive one are out of reach. */
-const FROM = `site s join organization o on o.id = s.org_id and ${LIVE}`;
-
-const FILTER = `
-  s.deleted_at is null
-  and ($1::uuid is null or s.org_id = $1)
-  and ($2::text is null or s.name ilike $2)
-  and ($3::uuid[] is null or s.id = any ($3))`;
-
-const filterParams = ({ orgId, search, siteIds }: SiteFilter) => [
-  orgId ?? null,
-  search === undefined ? null : `%${search.replace(/[\\%_]/g, '\\$&')}%`,
-  siteIds,
-];
+/** The sites of an inactive organization cannot be accessed. */
+const VIEW: QueryShape<Site> = {
+  key: 'view',
+  build: (query) =>
+    query
+      .innerJoin('organization', 'o', `o.id = site.orgId AND ${ACTIVE_ORGANIZATION}`)
+      .addSelect(
+        `(SELECT count(*)::int FROM device d WHERE d.site_id = site.id AND d.status <> 'decommissioned')`,
+        'deviceCount',
+      ),
+};
 
 @Injectable()
-export class SitesRepository {
-  /** One page, newest first. */
-  list(sql: SqlExecutor, filter: SiteFilter, page: { limit: number; offset: number }): Promise<SiteView[]> {
-    return sql.query<SiteView>(
-      `select ${VIEW} from ${FROM} where ${FILTER} order by s.created_at desc, s.id desc limit $4 offset $5`,
-      [...filterParams(filter), page.limit, page.offset],
+export class SitesRepository extends TenantRepository<Site> {
+  constructor(
+    tenants: TenantDatabase,
+    private readonly worker: WorkerDatabase,
+  ) {
+    super(tenants, Site, () => new NotFoundError('Site'), { ownership: 'organization' });
+  }
+
+  /** Lists one page, newest first. */
+  list(caller: Caller, { orgId, search, siteIds }: SiteFilter, page: PageRequest): Promise<PageRows<SiteView>> {
+    const pattern = search && `%${search.replace(/[\\%_]/g, '\\$&')}%`;
+    return this.listPage<SiteView>(caller, {
+      where: { orgId, id: siteIds ?? undefined, deletedAt: null },
+      conditions: [pattern !== undefined && { sql: 'site.name ILIKE :pattern', params: { pattern } }],
+      shape: VIEW,
+      page,
+    });
+  }
+
+  /** @throws NotFoundError */
+  get(source: Caller | TenantTransaction, id: string): Promise<SiteView> {
+    return this.getOne<SiteView>(source, { where: { id, deletedAt: null }, shape: VIEW });
+  }
+
+  /** Returns whether the organization has a site of this id, soft-deleted ones included. */
+  async exists(caller: Caller, orgId: string, id: string): Promise<boolean> {
+    return (await this.findOne(caller, { where: { id, orgId }, columns: ['id'] })) !== null;
+  }
+
+  /** Returns the first site of an organization, also when it was deleted. @throws NotFoundError */
+  getOldest(tx: WorkerTransaction, orgId: string): Promise<Site> {
+    return this.getOne(tx, { where: { orgId }, sort: { createdAt: 'ASC', id: 'ASC' } });
+  }
+
+  create(tx: TenantTransaction | WorkerTransaction, site: NewSite): Promise<Site> {
+    return this.insert(tx, { ...site, nameKey: nameKey(site.name) });
+  }
+
+  /** Returns a live site of an organization for another service, or null. Uses the worker login: there is no caller. */
+  async findLive(orgId: string, id: string): Promise<SiteStateRow | null> {
+    const [site] = await this.worker.query<SiteStateRow>(
+      `SELECT id, org_id AS "orgId", partner_id AS "partnerId", name, deleted_at AS "deletedAt", version
+         FROM site WHERE id = :id AND org_id = :orgId AND deleted_at IS NULL`,
+      { orgId, id },
     );
+    return site ?? null;
   }
 
-  async count(sql: SqlExecutor, filter: SiteFilter): Promise<number> {
-    const [row] = await sql.query<{ total: number }>(
-      `select count(*)::int as total from ${FROM} where ${FILTER}`,
-      filterParams(filter),
+  /** Returns which of the ids are live sites of an organization, for another service. Uses the worker login. */
+  async listLiveIds(orgId: string, ids: readonly string[]): Promise<string[]> {
+    const sites = await this.worker.query<{ id: string }>(
+      'SELECT id FROM site WHERE org_id = :orgId AND id = ANY (:ids::uuid[]) AND deleted_at IS NULL',
+      { orgId, ids },
     );
-    return row.total;
-  }
-
-  /** Null where there is none that the caller's organization axis reaches. */
-  async find(sql: SqlExecutor, id: string): Promise<SiteView | null> {
-    const [row] = await sql.query<SiteView>(`select ${VIEW} from ${FROM} where s.id = $1 and s.deleted_at is null`, [
-      id,
-    ]);
-    return row ?? null;
-  }
-
-  async insert(tx: TenantTransaction, given: NewSiteRow): Promise<SiteFactRow> {
-    const id = randomUUID();
-    await tx.repository(Site).insert({ ...given, id, nameKey: nameKey(given.name) } as QueryDeepPartialEntity<Site>);
-    const [row] = await tx.query<SiteFactRow>(`select ${SITE_FACT_COLUMNS} from site where id = $1`, [id]);
-    return row;
+    return sites.map(({ id }) => id);
   }
 }

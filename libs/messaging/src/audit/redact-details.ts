@@ -1,3 +1,5 @@
+import { SECRET_NAMES } from '@rmm/service-kit';
+
 const REDACTED = '[removed]';
 const MAX_DEPTH = 6;
 const MAX_TEXT = 2_000;
@@ -5,9 +7,6 @@ const MAX_MEMBERS = 200; // of one list or object
 /** Limit of all details as JSON, in characters; a message may have 262,144 bytes. */
 const MAX_DETAILS = 40_000;
 
-/** Field names whose value is a secret: the last word names the kind of the value. */
-const SECRET_NAME =
-  /(password|passphrase|secret|token|authorization|cookie|credentials?|otp|totp|recoverycodes?|mfacode|(api|private|raw|enrollment|access|secret|signing|plain)[-_]?key|keyhash|html|mailbody|mailtext)$/i;
 /** Secrets recognized by their form: keys and tokens of ours, JWTs, bearer headers, links in mails. */
 const SECRET_VALUE = new RegExp(
   [
@@ -63,7 +62,7 @@ function redactObject(object: object, depth: number): Record<string, unknown> {
 
 function isSecret(name: string, value: unknown): boolean {
   if (value === null || typeof value === 'number' || typeof value === 'boolean') return false;
-  return SECRET_NAME.test(name) || (CODE_NAME.test(name) && typeof value === 'string' && CODE_VALUE.test(value));
+  return SECRET_NAMES.test(name) || (CODE_NAME.test(name) && typeof value === 'string' && CODE_VALUE.test(value));
 }
 
 function redactValue(value: unknown, depth: number): unknown {

@@ -1,7 +1,7 @@
-import { UnavailableError } from '@rmm/service-kit';
 import { isNativeError } from 'node:util/types';
 import pg from 'pg';
 import { QueryFailedError } from 'typeorm';
+import { UnavailableError } from '@rmm/service-kit';
 
 /** The connection is gone or cannot be had: 503 with Retry-After. The client it happened on must not be used again. */
 export class DatabaseConnectionLost extends UnavailableError {

@@ -7,7 +7,7 @@ jest.setTimeout(60_000);
 
 const QUICKLY_MS = 3_000;
 
-describe('without its database', () => {
+describe('database outage', () => {
   let fleet: Fleet;
   const me = partner(partnerA);
   const read = () => fleet.tenants.read(me, 'select name from device order by name');
@@ -18,7 +18,7 @@ describe('without its database', () => {
   afterEach(() => fleet.gate.open());
   afterAll(() => fleet.stop());
 
-  it('answers 503 quickly at each door, and heals by itself', async () => {
+  it('throws 503 quickly for each executor, and recovers', async () => {
     expect(await read()).toHaveLength(2);
     await fleet.gate.shut();
     const started = performance.now();
@@ -37,7 +37,7 @@ describe('without its database', () => {
     expect(await eventually(read)).toHaveLength(2);
   });
 
-  it('ends a transaction whose connection breaks, and never uses that connection again', async () => {
+  it('fails a transaction whose connection breaks, and never uses that connection again', async () => {
     let callbacks = 0;
     const work = fleet.tenants.transaction(me, async (tx) => {
       tx.afterCommit(() => void callbacks++);
@@ -51,7 +51,7 @@ describe('without its database', () => {
     expect(await eventually(read)).toHaveLength(2);
   });
 
-  it('says so as well when TypeORM meets the broken connection, or the work swallows it', async () => {
+  it('throws DatabaseConnectionLost also through TypeORM and when the work swallows the error', async () => {
     const viaTypeOrm = fleet.tenants.transaction(me, async (tx) => {
       const { manager } = tx;
       await fleet.gate.shut();
@@ -67,7 +67,7 @@ describe('without its database', () => {
     await expect(swallowed).rejects.toThrow(DatabaseConnectionLost);
   });
 
-  it('survives the server closing every connection, busy or idle', async () => {
+  it('recovers when the server closes every connection', async () => {
     await eventually(read);
     const work = fleet.tenants.transaction(me, async (tx) => {
       await fleet.admin(
@@ -79,7 +79,7 @@ describe('without its database', () => {
     expect(await eventually(read)).toHaveLength(2);
   });
 
-  it('answers 503 when a statement takes too long, and keeps the connection', async () => {
+  it('throws 503 when a statement takes too long, and keeps the connection', async () => {
     const work = fleet.tenants.transaction(me, async (tx) => {
       await tx.query('select pg_sleep(30)');
     });
@@ -87,7 +87,7 @@ describe('without its database', () => {
     expect(await read()).toHaveLength(2);
   });
 
-  it('gives a server up that hangs, and comes back when it does', async () => {
+  it('throws when the server hangs, and recovers with it', async () => {
     await read();
     fleet.gate.stall();
     const started = performance.now();
@@ -98,7 +98,7 @@ describe('without its database', () => {
     expect(await eventually(read)).toHaveLength(2);
   });
 
-  it('gives every statement, lock and idle transaction an end', async () => {
+  it('sets time limits for statements, locks and idle transactions', async () => {
     const settings = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'];
     const sql = 'select name, setting::int as ms from pg_settings where name = any ($1) order by name';
     const expected = [
@@ -110,7 +110,7 @@ describe('without its database', () => {
     expect(await fleet.worker.query(sql, [settings])).toEqual(expected);
   });
 
-  it('answers 503 when all connections are taken for too long', async () => {
+  it('throws 503 when all connections are in use for too long', async () => {
     const release: (() => void)[] = [];
     const holders = [1, 2, 3].map(() =>
       fleet.tenants.transaction(me, () => new Promise<void>((resolve) => release.push(resolve))),

@@ -3,7 +3,7 @@ import { DEFAULT_TIMEOUTS, poolOptions, sessionOptions } from './pool-options.js
 describe('poolOptions', () => {
   const pool = { url: 'postgres://a@127.0.0.1/b', schema: 'identity', max: 8, applicationName: 'identity' };
 
-  it('ends every statement within 10 s unless told otherwise, and waits a little longer for the answer', () => {
+  it('limits statements to 10 s by default, and waits a little longer for the response', () => {
     expect(DEFAULT_TIMEOUTS.statementMs).toBe(10_000);
     expect(poolOptions(pool)).toMatchObject({ statement_timeout: 10_000, query_timeout: 12_000, lock_timeout: 5_000 });
     expect(poolOptions({ ...pool, timeouts: { statementMs: 50 } })).toMatchObject({
@@ -12,7 +12,7 @@ describe('poolOptions', () => {
     });
   });
 
-  it('escapes what would end a value of the connection options', () => {
+  it('escapes separators in values of the connection options', () => {
     expect(sessionOptions({ a: 'x y\\z', b: '1' })).toBe('-c a=x\\ y\\\\z -c b=1');
   });
 });

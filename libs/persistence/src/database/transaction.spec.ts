@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
-import { Device, type Fleet, nobody, orgA1, partner, partnerA, platform, startFleet } from '../../test/fixture.js';
+import { Device, type Fleet, noTenant, orgA1, partner, partnerA, platform, startFleet } from '../../test/fixture.js';
 import {
   DatabaseConnectionLost,
   isCheckViolation,
@@ -12,7 +12,7 @@ import type { SqlExecutor } from './sql-executor.js';
 
 jest.setTimeout(60_000);
 
-describe('a transaction', () => {
+describe('transaction', () => {
   let fleet: Fleet;
   const me = partner(partnerA);
 
@@ -31,12 +31,12 @@ describe('a transaction', () => {
   const count = async (name: string) =>
     (await fleet.admin('select 1 from provisioning.device where name = $1', [name])).length;
 
-  it('keeps what its work wrote, and returns what it returned', async () => {
+  it('commits the work and returns its result', async () => {
     expect(await fleet.tenants.transaction(me, (tx) => add(tx, 'kept').then(() => 42))).toBe(42);
     expect(await count('kept')).toBe(1);
   });
 
-  it('undoes everything when its work throws, and throws the same', async () => {
+  it('rolls back when the work throws, and rethrows', async () => {
     const mistake = new Error('changed my mind');
     const work = fleet.tenants.transaction(me, async (tx) => {
       await add(tx, 'undone');
@@ -46,7 +46,7 @@ describe('a transaction', () => {
     expect(await count('undone')).toBe(0);
   });
 
-  it('leaves a connection that can be used after a statement failed', async () => {
+  it('leaves a usable connection after a failed statement', async () => {
     await expect(fleet.tenants.transaction(me, (tx) => tx.query('select 1/0'))).rejects.toMatchObject({
       code: '22012',
     });
@@ -56,7 +56,7 @@ describe('a transaction', () => {
     expect(await fleet.tenants.read(me, 'select 1 as one')).toEqual([{ one: 1 }]);
   });
 
-  it('gives up a connection whose plans a migration has outdated, and the next one works', async () => {
+  it('destroys a connection with outdated plans, and the next one works', async () => {
     const all = 'select * from provisioning.device where org_id = $1';
     const inside = () => fleet.tenants.transaction(me, (tx) => tx.query(all, [orgA1]));
     const single = () => fleet.worker.query('select * from provisioning.device where partner_id = $1', [partnerA]);
@@ -69,7 +69,7 @@ describe('a transaction', () => {
     }
   });
 
-  it('does not pretend to have committed when the error of a statement was swallowed', async () => {
+  it('throws when the error of a statement was swallowed', async () => {
     const work = fleet.tenants.transaction(me, async (tx) => {
       await add(tx, 'pretended');
       await tx.query('select 1/0').catch(() => undefined);
@@ -78,7 +78,7 @@ describe('a transaction', () => {
     expect(await count('pretended')).toBe(0);
   });
 
-  it('knows a violated unique key, foreign key and check by name', async () => {
+  it('detects a violated unique key, foreign key and check by name', async () => {
     const twice = fleet.tenants.transaction(me, async (tx) => {
       await add(tx, 'twin');
       await add(tx, 'twin');
@@ -95,7 +95,7 @@ describe('a transaction', () => {
     expect(isUniqueViolation(await viaTypeOrm.catch((e: unknown) => e), 'device_org_id_name_key')).toBe(true);
   });
 
-  it("is TypeORM's as well: same client, same context, same fate", async () => {
+  it('includes TypeORM: same client, same context, same commit', async () => {
     const name = 'by an entity';
     const work = fleet.tenants.transaction(me, async (tx) => {
       const devices = tx.repository(Device);
@@ -106,11 +106,11 @@ describe('a transaction', () => {
     });
     await expect(work).rejects.toThrow('undo');
     expect(await count(name)).toBe(0);
-    expect(await fleet.tenants.transaction(nobody, (tx) => tx.repository(Device).count())).toBe(0);
+    expect(await fleet.tenants.transaction(noTenant, (tx) => tx.repository(Device).count())).toBe(0);
     expect(await fleet.worker.transaction((tx) => tx.repository(Device).countBy({ name: 'a1' }))).toBe(1);
   });
 
-  it("lets TypeORM's own transaction() be a savepoint inside", async () => {
+  it("treats TypeORM's own transaction() as a savepoint", async () => {
     await fleet.tenants.transaction(me, async (tx) => {
       await add(tx, 'outer');
       const inner = tx.manager.transaction(async (manager) => {
@@ -122,7 +122,7 @@ describe('a transaction', () => {
     expect([await count('outer'), await count('inner')]).toEqual([1, 0]);
   });
 
-  it('undoes a savepoint alone', async () => {
+  it('rolls back to a savepoint', async () => {
     await fleet.tenants.transaction(me, async (tx) => {
       await add(tx, 'before');
       const failing = tx.savepoint(async () => {
@@ -135,7 +135,7 @@ describe('a transaction', () => {
     expect([await count('before'), await count('within'), await count('after')]).toEqual([1, 0, 1]);
   });
 
-  it('calls back after the commit, when the rows are there for others and the connection is free', async () => {
+  it('runs callbacks after the commit, with the connection released', async () => {
     const seen: unknown[] = [];
     await fleet.tenants.transaction(me, async (tx) => {
       tx.afterCommit(async () => void seen.push(await count('announced')));
@@ -145,7 +145,7 @@ describe('a transaction', () => {
     expect(seen).toEqual([1, 1]);
   });
 
-  it('never calls back after a rollback, nor for a savepoint that was undone', async () => {
+  it('runs no callback after a rollback, also of a savepoint', async () => {
     const called: string[] = [];
     const failed = fleet.tenants.transaction(me, async (tx) => {
       tx.afterCommit(() => void called.push('rolled back'));
@@ -163,7 +163,7 @@ describe('a transaction', () => {
     expect(called).toEqual(['kept']);
   });
 
-  it('stands when a callback fails, and the next one is called', async () => {
+  it('stays committed when a callback fails, and runs the next one', async () => {
     const logged = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
     let called = false;
     const work = fleet.tenants.transaction(me, async (tx) => {
@@ -179,14 +179,14 @@ describe('a transaction', () => {
     logged.mockRestore();
   });
 
-  it('refuses a second connection of the same pool inside, which would be a deadlock under load', async () => {
+  it('refuses a second connection of the same pool inside', async () => {
     const inside = (open: () => Promise<unknown>) => fleet.tenants.transaction(me, () => open());
     await expect(inside(() => fleet.tenants.transaction(me, async () => 1))).rejects.toThrow('use the `tx`');
     await expect(inside(() => fleet.tenants.read(me, 'select 1'))).rejects.toThrow('use the `tx`');
     await expect(fleet.worker.transaction(() => fleet.worker.query('select 1'))).rejects.toThrow('use the `tx`');
   });
 
-  it('allows the other login inside', async () => {
+  it('allows a connection of the other login inside', async () => {
     const rows = await fleet.tenants.transaction(platform, () =>
       fleet.worker.transaction((tx) => tx.query('select 1 as one')),
     );

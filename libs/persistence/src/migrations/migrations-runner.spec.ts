@@ -1,5 +1,5 @@
-import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import { AddFleet1700000000000, optionsFor, query, SCHEMA, targetFor } from '../../test/fixture.js';
 import { Databases, StartRefused } from '../module/databases.js';
 import { withoutForcedRowSecurity } from '../rls/tenant-table.js';
@@ -49,7 +49,7 @@ describe('migrations', () => {
     expect(await admin(`select count(*)::int as n from ${SCHEMA}.ran`)).toEqual([{ n: 1 }]);
   });
 
-  it('belong to the owner, and are told the names of the two other logins', async () => {
+  it('run as the owner, with the names of the two other logins in settings', async () => {
     const seen: unknown[] = [];
     class Look1700000003000 implements MigrationInterface {
       async up(q: QueryRunner): Promise<void> {
@@ -66,7 +66,7 @@ describe('migrations', () => {
     ]);
   });
 
-  it('leave nothing of one that fails, and everything of those before it', async () => {
+  it('roll back one that fails and keep those before it', async () => {
     const target = targetFor(database, [AddFleet1700000000000, Breaks1700000002000]);
     await expect(runMigrations(target)).rejects.toThrow('division by zero');
     const tables = await admin(
@@ -76,7 +76,7 @@ describe('migrations', () => {
     expect(await runMigrations(targetFor(database, [AddFleet1700000000000]))).toEqual([]);
   });
 
-  it('go down and up again', async () => {
+  it('can be reverted and run again', async () => {
     const target = targetFor(database, [AddFleet1700000000000, CountRuns1700000001000]);
     await runMigrations(target);
     await revertMigrations(target, 2);
@@ -86,7 +86,7 @@ describe('migrations', () => {
     expect(await runMigrations(target)).toHaveLength(2);
   });
 
-  it('may change the rows of forced tables, which bind the owner too', async () => {
+  it('may change rows of tables with forced row-level security', async () => {
     class Rename1700000004000 implements MigrationInterface {
       async up(q: QueryRunner): Promise<void> {
         await q.query(`update device set name = 'missed'`);
@@ -106,14 +106,14 @@ describe('migrations', () => {
     expect(forced).toEqual([{ f: true }]);
   });
 
-  it('are demanded when the owner login is not given and the schema is behind', async () => {
+  it('are required when the owner login is not set and one is missing', async () => {
     const options = optionsFor(database, { migrationsDatabaseUrl: undefined });
     await expect(Databases.open(options)).rejects.toThrow(StartRefused);
     await expect(Databases.open(options)).rejects.toThrow(
       /provisioning has migrations missing \(AddFleet1700000000000\)/,
     );
     await runMigrations(targetFor(database, [AddFleet1700000000000, CountRuns1700000001000]));
-    const opened = await Databases.open(options); // a schema ahead of the code is a newer version beside us
+    const opened = await Databases.open(options); // a schema ahead of the code: a newer version runs too
     await opened.close();
   });
 });

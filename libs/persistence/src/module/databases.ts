@@ -1,9 +1,9 @@
 import { Logger } from '@nestjs/common';
-import { type FleetConfig, StartRefusal } from '@rmm/service-kit';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg, { type Pool, type PoolConfig } from 'pg';
 import { DataSource, type ObjectLiteral } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+import { type FleetConfig, StartRefusal } from '@rmm/service-kit';
 import { DatabaseConnectionLost, fromDriver } from '../database/database.errors.js';
 import { poolOptions, type Timeouts } from '../database/pool-options.js';
 import { roleOf } from '../migrations/login-roles.js';

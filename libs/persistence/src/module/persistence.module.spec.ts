@@ -25,7 +25,7 @@ describe('PersistenceModule', () => {
   });
   afterAll(() => stores.stop());
 
-  it('migrates, gives out both doors and the worker, reports its health and closes', async () => {
+  it('migrates, provides both databases, reports its health and closes', async () => {
     const gate = await stores.gate(database.adminUrl);
     const at = (url: string) => Object.assign(new URL(url), { port: new URL(gate.url).port }).href;
     const { service, worker } = database.urls[SCHEMA];
@@ -51,7 +51,7 @@ describe('PersistenceModule', () => {
     expect(open).toEqual([]);
   });
 
-  describe('refuses to start on a login that row-level security would not bind', () => {
+  describe('refuses to start on a login that bypasses row-level security', () => {
     const refusal = async (config: Partial<PersistenceConfig>) => {
       const opened = Databases.open(optionsFor(database, config));
       await expect(opened).rejects.toThrow(StartRefused);
@@ -113,20 +113,20 @@ describe('PersistenceModule', () => {
       }
     });
 
-    it('names every problem of both at once', async () => {
+    it('listing every problem of both logins', async () => {
       const { owner } = database.urls[SCHEMA];
       const message = await refusal({ databaseUrl: owner, workerDatabaseUrl: database.adminUrl });
       expect(message).toContain(' DATABASE_URL: ');
       expect(message).toContain('WORKER_DATABASE_URL: ');
     });
 
-    it('a schema that is not there', async () => {
+    it('without the schema', async () => {
       const options = { ...optionsFor(database), schema: 'elsewhere' };
       await expect(Databases.open(options)).rejects.toThrow('finds no schema elsewhere');
     });
   });
 
-  it('waits for a server that is still starting, but not for ever', async () => {
+  it('waits a limited time for a server that is starting', async () => {
     const gate = await stores.gate(database.adminUrl);
     const at = (url: string) => Object.assign(new URL(url), { port: new URL(gate.url).port }).href;
     const { service, worker } = database.urls[SCHEMA];

@@ -1,6 +1,6 @@
 import { type DynamicModule, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
-import { HealthRegistry } from '@rmm/service-kit';
 import type { Pool } from 'pg';
+import { HealthRegistry } from '@rmm/service-kit';
 import { PartitionMaintenanceJob } from '../partitions/partition-maintenance.job.js';
 import { TenantDatabase } from '../tenants/tenant-database.js';
 import { WorkerDatabase } from '../worker/worker-database.js';

@@ -1,5 +1,5 @@
-import { BadRequestError } from '@rmm/service-kit';
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { BadRequestError } from '@rmm/service-kit';
 import type { HasTenant } from '../tenants/tenant-context.js';
 
 /** The cursor was not made by us, or for another tenant, filter or order. @see CONTRACT.md 1.3 */

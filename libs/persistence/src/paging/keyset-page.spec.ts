@@ -1,10 +1,10 @@
-import { type Fleet, nobody, orgA1, partner, partnerA, partnerB, startFleet } from '../../test/fixture.js';
+import { type Fleet, noTenant, orgA1, partner, partnerA, partnerB, startFleet } from '../../test/fixture.js';
 import { Cursors, type CursorBinding, InvalidCursor } from './cursors.js';
 import { keysetPage, type KeysetQuery } from './keyset-page.js';
 
 jest.setTimeout(60_000);
 
-describe('keyset paging', () => {
+describe('keysetPage', () => {
   let fleet: Fleet;
   const me = partner(partnerA);
   const cursors = new Cursors('k'.repeat(32));
@@ -34,7 +34,7 @@ describe('keyset paging', () => {
   afterAll(() => fleet.stop());
 
   it.each(['desc', 'asc'] as const)(
-    'shows each row once, %s, though two at a time differ by microseconds or not at all',
+    'returns each row once, %s, also with equal times or times that differ by microseconds',
     async (direction) => {
       const seen: string[] = [];
       const sizes: number[] = [];
@@ -52,18 +52,18 @@ describe('keyset paging', () => {
     },
   );
 
-  it('has no next page after a page that is exactly full', async () => {
+  it('has no next page after an exactly full last page', async () => {
     expect((await page(null, { limit: 10 })).nextCursor).toBeNull();
     expect((await page(null, { limit: 9 })).nextCursor).not.toBeNull();
   });
 
-  it('gives rows without the position', async () => {
+  it('returns rows without the position', async () => {
     const { rows } = await page(null, { limit: 1 });
     expect(Object.keys(rows[0])).toEqual(['name']);
   });
 
-  it('shows nothing without a tenant', async () => {
-    expect(await page(null, {}, { ...binding, caller: nobody })).toEqual({ rows: [], nextCursor: null });
+  it('returns no rows without a tenant', async () => {
+    expect(await page(null, {}, { ...binding, caller: noTenant })).toEqual({ rows: [], nextCursor: null });
   });
 
   describe('a cursor', () => {
@@ -78,18 +78,18 @@ describe('keyset paging', () => {
       await expect(page(cursor, { direction: 'asc' })).rejects.toMatchObject(refused);
     });
 
-    it('does not mind the order of filters, nor those that are not set', async () => {
+    it('is accepted with filters in another order or unset', async () => {
       const cursor = await cursorOfMine();
       await expect(
         page(cursor, {}, { ...binding, filters: { orgId: undefined, status: 'online' } }),
       ).resolves.toBeDefined();
     });
 
-    it.each(['', 'x', 'x.y', 'a.b.c', '%%%.%%%'])('is refused when it is %p', async (cursor) => {
+    it.each(['', 'x', 'x.y', 'a.b.c', '%%%.%%%'])('is refused as %p', async (cursor) => {
       expect(() => cursors.decode(cursor, binding, 'x')).toThrow(InvalidCursor);
     });
 
-    it('is refused when a byte of it was changed, or another key signed it', async () => {
+    it('is refused when it was changed or signed with another key', async () => {
       const cursor = await cursorOfMine();
       const changed = (cursor.startsWith('A') ? 'B' : 'A') + cursor.slice(1);
       await expect(page(changed)).rejects.toMatchObject(refused);
@@ -97,7 +97,7 @@ describe('keyset paging', () => {
       await expect(page(other)).rejects.toMatchObject(refused);
     });
 
-    it('needs a key of 32 bytes', () => {
+    it('requires a key of 32 bytes', () => {
       expect(() => new Cursors('short')).toThrow('32 bytes');
     });
   });

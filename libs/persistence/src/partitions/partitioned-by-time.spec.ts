@@ -1,10 +1,10 @@
-import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import { optionsFor, partner, partnerA, query, SCHEMA } from '../../test/fixture.js';
 import { Databases } from '../module/databases.js';
-import { rowSecurityProblems } from '../testing/row-security-problems.js';
 import { tenantTable } from '../rls/tenant-table.js';
 import { TenantDatabase } from '../tenants/tenant-database.js';
+import { rowSecurityProblems } from '../testing/row-security-problems.js';
 import { WorkerDatabase } from '../worker/worker-database.js';
 import { PartitionMaintenanceJob } from './partition-maintenance.job.js';
 import { noLongerPartitioned, partitionedByTime } from './partitioned-by-time.js';
@@ -81,7 +81,7 @@ describe('tables partitioned by time', () => {
       [partnerA, age],
     );
 
-  it('have today, the days ahead and a default from their first migration', async () => {
+  it('have partitions of today, the days ahead and a default from their first migration', async () => {
     const names = await partitions('delivery');
     expect(names).toHaveLength(5); // today, three ahead, default
     const [{ today }] = await admin(`select to_char(now() at time zone 'UTC', 'YYYYMMDD') as today`);
@@ -89,7 +89,7 @@ describe('tables partitioned by time', () => {
     expect(names).toContain('delivery_default');
   });
 
-  it('keep the tenants apart, and let nobody reach a partition past its table', async () => {
+  it('separate tenants, and give no access to a partition itself', async () => {
     await add('0 s');
     expect(await tenants.read(partner(partnerA), 'select note, length from delivery')).toEqual([
       { note: 'ping', length: 4 },
@@ -100,7 +100,7 @@ describe('tables partitioned by time', () => {
     expect(await rowSecurityProblems(worker, SCHEMA)).toEqual([]);
   });
 
-  it('are kept up by the worker login, once when many do it at a time', async () => {
+  it('are maintained by the worker login, once for concurrent runs', async () => {
     const [name] = (await partitions('delivery')).filter((partition) => partition !== 'delivery_default').slice(-1);
     await admin(`drop table ${SCHEMA}.${name}`);
     const job = new PartitionMaintenanceJob(worker);
@@ -109,7 +109,7 @@ describe('tables partitioned by time', () => {
     expect(await partitions('delivery')).toContain(name);
   });
 
-  it('let the worker call the upkeep of now, and nobody that of another time', async () => {
+  it('let the worker call the maintenance as of now only', async () => {
     await expect(worker.query(`select rmm_maintain_partitions_at(now() + interval '1 year')`)).rejects.toMatchObject({
       code: '42501',
     });
@@ -118,7 +118,7 @@ describe('tables partitioned by time', () => {
     });
   });
 
-  it('drop what is older than they keep, and no day sooner', async () => {
+  it('drop partitions after the retention time, not earlier', async () => {
     await add('0 s');
     const [first] = await partitions('delivery');
     await maintainAt('7 days');
@@ -131,13 +131,13 @@ describe('tables partitioned by time', () => {
     expect(await partitions('delivery')).not.toContain(`delivery_p${String(today)}`);
   });
 
-  it('keep a table without keepDays for ever', async () => {
+  it('keep partitions of a table without keepDays', async () => {
     const before = await partitions('trail');
     await maintainAt('400 days');
     expect(await partitions('trail')).toEqual(expect.arrayContaining(before));
   });
 
-  it('refuse no row: one from outside waits in the default, moves when its partition comes, and goes when it is old', async () => {
+  it('store rows outside of all partitions in the default, move them to a new partition and delete old ones', async () => {
     await add('-10 days');
     await add('8 days');
     const inDefault = () =>
@@ -151,7 +151,7 @@ describe('tables partitioned by time', () => {
     expect(await admin(`select note from ${SCHEMA}.delivery`)).toEqual([{ note: 'ping' }]);
   });
 
-  it('are nothing to do in a schema without them', async () => {
+  it('need no maintenance in a schema without them', async () => {
     const bare = await stores.createDatabase([SCHEMA]);
     const opened = await Databases.open(optionsFor(bare));
     const job = new PartitionMaintenanceJob(new WorkerDatabase(opened));

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import {
   as,
   type Fleet,
-  nobody,
+  noTenant,
   orgA1,
   orgA2,
   orgB1,
@@ -18,7 +18,7 @@ import type { HasTenant } from './tenant-context.js';
 
 jest.setTimeout(60_000);
 
-describe('the tenant doors', () => {
+describe('TenantDatabase', () => {
   let fleet: Fleet;
 
   beforeAll(async () => {
@@ -34,9 +34,9 @@ describe('the tenant doors', () => {
   describe.each([
     ['read', throughRead],
     ['run', throughRun],
-  ])('%s', (_door, devicesOf) => {
+  ])('%s', (_name, devicesOf) => {
     it.each<[string, HasTenant, string[]]>([
-      ['nothing without a context', nobody, []],
+      ['nothing without a context', noTenant, []],
       ['everything for the platform', platform, ['a1', 'a2', 'b1']],
       ['its own organizations for a partner', partner(partnerA), ['a1', 'a2']],
       ['nothing of another partner', partner(randomUUID()), []],
@@ -55,16 +55,16 @@ describe('the tenant doors', () => {
       expect(await devicesOf(caller)).toEqual(expected);
     });
 
-    it('leaves nothing behind for the next user of the connection', async () => {
+    it('leaves no context for the next user of the connection', async () => {
       expect(await devicesOf(platform)).toHaveLength(3); // the pool has one connection
-      expect(await devicesOf(nobody)).toEqual([]);
+      expect(await devicesOf(noTenant)).toEqual([]);
       const { rows } = await fleet.databases.servicePool
         .query(`${names}; select current_setting('rmm.scope', true) as s`)
         .then(last);
       expect(rows).toEqual([{ s: '' }]);
     });
 
-    it('takes values as values: an id that is SQL is refused, not run', async () => {
+    it('refuses an id that contains SQL', async () => {
       const hostile = `${orgA1}","x'}'; drop table device; --`;
       await expect(devicesOf(selected(partnerA, [hostile]))).rejects.toMatchObject({ code: '22P02' });
       await expect(devicesOf(partner(`' or true --`))).rejects.toMatchObject({ code: '22P02' });
@@ -72,12 +72,12 @@ describe('the tenant doors', () => {
     });
   });
 
-  it('sees the same with fifty selected organizations', async () => {
+  it('works with 50 selected organizations', async () => {
     const many = [...Array.from({ length: 49 }, () => randomUUID()), orgA1];
     expect(await throughRead(selected(partnerA, many))).toEqual(['a1']);
   });
 
-  it('binds the parameters of the query beside the context', async () => {
+  it('binds parameters of the query in addition to the context', async () => {
     const rows = await fleet.tenants.read(platform, 'select name from device where name = any ($1) and org_id <> $2', [
       ['a1', 'b1', `x' or true`],
       orgA1,
@@ -101,7 +101,7 @@ describe('the tenant doors', () => {
     expect(fleet.gate.roundTrips() - before).toBe(1);
   });
 
-  it('reads in one round trip and right even when the statement is new, and after its plan is made generic', async () => {
+  it('reads in one round trip also when the statement is new and when its plan is generic', async () => {
     const sql = `select name from device where name like $1`;
     const before = fleet.gate.roundTrips();
     expect(await fleet.tenants.read(partner(partnerA), sql, ['a%'])).toHaveLength(2);
@@ -109,12 +109,12 @@ describe('the tenant doors', () => {
     for (let i = 0; i < 8; i++) {
       expect(await fleet.tenants.read(partner(partnerA), sql, ['%'])).toHaveLength(2);
       expect(await fleet.tenants.read(partner(partnerB), sql, ['%'])).toHaveLength(1);
-      expect(await fleet.tenants.read(nobody, sql, ['%'])).toHaveLength(0);
+      expect(await fleet.tenants.read(noTenant, sql, ['%'])).toHaveLength(0);
     }
   });
 
-  it('goes on when a migration changes the columns under a prepared statement', async () => {
-    const vendors = () => fleet.tenants.read(nobody, 'select * from vendor limit 0');
+  it('recovers when a migration changes the columns of a prepared statement', async () => {
+    const vendors = () => fleet.tenants.read(noTenant, 'select * from vendor limit 0');
     await vendors();
     await fleet.admin('alter table provisioning.vendor add column city text');
     await expect(vendors()).resolves.toEqual([]);
@@ -123,7 +123,7 @@ describe('the tenant doors', () => {
     await expect(vendors()).resolves.toEqual([]);
   });
 
-  it('opens a transaction in one round trip, then needs one per statement and one to commit', async () => {
+  it('uses one round trip to open a transaction, one per statement and one to commit', async () => {
     const before = fleet.gate.roundTrips();
     await fleet.tenants.transaction(partner(partnerA), (tx) => tx.query(names));
     expect(fleet.gate.roundTrips() - before).toBe(3);
@@ -136,20 +136,20 @@ describe('the tenant doors', () => {
       fleet.tenants.transaction(caller, (tx) => tx.query(sql, params));
 
     it.each<[string, HasTenant, string, string]>([
-      ['without a context', nobody, partnerA, orgA1],
+      ['without a context', noTenant, partnerA, orgA1],
       ['for another partner', partner(partnerB), partnerA, orgA1],
       ['for an organization that is not selected', selected(partnerA, [orgA2]), partnerA, orgA1],
       ['for another organization of its partner', organization(partnerA, orgA2), partnerA, orgA1],
-    ])('fails loudly %s', async (_what, caller, partnerId, orgId) => {
+    ])('throws %s', async (_what, caller, partnerId, orgId) => {
       await expect(write(caller, insert, device(partnerId, orgId))).rejects.toMatchObject({ code: '42501' });
     });
 
-    it('fails loudly when a row would leave its tenant', async () => {
+    it('throws when a row would move to another tenant', async () => {
       const move = 'update device set org_id = $1 where name = $2 returning id';
       await expect(write(organization(partnerA, orgA1), move, [orgA2, 'a1'])).rejects.toMatchObject({ code: '42501' });
     });
 
-    it('does not find what it cannot see', async () => {
+    it('changes no rows of another tenant', async () => {
       const [row] = await fleet.tenants.read<{ id: string }>(platform, `select id from device where name = 'a1'`);
       for (const sql of [
         `update device set name = 'x' where id = $1 returning id`,
@@ -159,7 +159,7 @@ describe('the tenant doors', () => {
       }
     });
 
-    it('does it inside the tenant', async () => {
+    it('writes inside the tenant', async () => {
       const row = device(partnerA, orgA1);
       await write(selected(partnerA, [orgA1]), insert, row);
       expect(
@@ -167,13 +167,13 @@ describe('the tenant doors', () => {
       ).toHaveLength(1);
     });
 
-    it('cannot be smuggled into a read', async () => {
+    it('is refused in a read', async () => {
       const sql = `with gone as (delete from device returning id) select id from gone`;
       await expect(fleet.tenants.read(platform, sql)).rejects.toMatchObject({ code: '0A000' });
     });
   });
 
-  describe('the other ownerships', () => {
+  describe('ownership', () => {
     const add = (table: string, caller: HasTenant, values: Record<string, unknown>) => {
       const columns = Object.keys(values);
       const sql = `insert into ${table} (${columns.join()}) values (${columns.map((_, i) => `$${i + 1}`).join()})`;
@@ -181,7 +181,7 @@ describe('the tenant doors', () => {
     };
     const list = (table: string, caller: HasTenant) => fleet.tenants.read(caller, `select id from ${table}`);
 
-    it('partner-owned: the partner alone', async () => {
+    it('partner: the partner only', async () => {
       const row = { id: randomUUID(), partner_id: partnerA, name: 'p' };
       await expect(add('principal', organization(partnerA, orgA1), row)).rejects.toMatchObject({ code: '42501' });
       await add('principal', partner(partnerA), row);
@@ -190,7 +190,7 @@ describe('the tenant doors', () => {
       expect(await list('principal', organization(partnerA, orgA1))).toHaveLength(0);
     });
 
-    it('dual-owned: organization callers read the partner-wide rows and write only their own', async () => {
+    it('dual: organization callers read the partner-wide rows and write only their own', async () => {
       const wide = { id: randomUUID(), partner_id: partnerA, org_id: null, name: 'wide' };
       const own = { id: randomUUID(), partner_id: partnerA, org_id: orgA1, name: 'own' };
       await expect(add('script', organization(partnerA, orgA1), wide)).rejects.toMatchObject({ code: '42501' });
@@ -204,7 +204,7 @@ describe('the tenant doors', () => {
       expect(await fleet.tenants.transaction(organization(partnerA, orgA2), (tx) => tx.query(rename))).toEqual([]);
     });
 
-    it('user-private: the user alone, not even the platform', async () => {
+    it('user: the user only, not even the platform', async () => {
       const userId = randomUUID();
       const me = { ...partner(partnerA), tenant: { ...partner(partnerA).tenant, userId } };
       await add('factor', me, { id: randomUUID(), user_id: userId });
@@ -215,21 +215,21 @@ describe('the tenant doors', () => {
       expect(await list('factor', platform)).toHaveLength(0);
     });
 
-    it('worker-only: the service adds, the worker reads', async () => {
+    it('worker-only: the service inserts, the worker reads', async () => {
       const id = randomUUID();
-      await add('message', nobody, { id, body: 'x' });
+      await add('message', noTenant, { id, body: 'x' });
       await expect(list('message', platform)).rejects.toMatchObject({ code: '42501' });
       expect(await fleet.worker.query('select id from message where id = $1', [id])).toEqual([{ id }]);
     });
 
     it('global: the service reads', async () => {
       await fleet.worker.query(`insert into vendor values ('acme')`);
-      expect(await fleet.tenants.read(nobody, 'select name from vendor')).toEqual([{ name: 'acme' }]);
+      expect(await fleet.tenants.read(noTenant, 'select name from vendor')).toEqual([{ name: 'acme' }]);
       await expect(add('vendor', platform, { name: 'other' })).rejects.toMatchObject({ code: '42501' });
     });
   });
 
-  it('gives the worker all rows of just the tables and commands granted to it', async () => {
+  it('gives the worker all rows of the tables and commands granted to it only', async () => {
     expect(nameList(await fleet.worker.query(names))).toEqual(['a1', 'a2', 'b1']);
     await expect(fleet.worker.query('delete from device')).rejects.toMatchObject({ code: '42501' });
     await expect(fleet.worker.query('select * from principal')).rejects.toMatchObject({ code: '42501' });

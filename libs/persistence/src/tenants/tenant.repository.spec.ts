@@ -4,7 +4,7 @@ import {
   as,
   Device,
   type Fleet,
-  nobody,
+  noTenant,
   orgA1,
   orgA2,
   organization,
@@ -118,7 +118,7 @@ describe('TenantRepository', () => {
   });
 
   it.each<[string, HasTenant, string[]]>([
-    ['no rows without a tenant', nobody, []],
+    ['no rows without a tenant', noTenant, []],
     ['all rows to the platform', platform, ['a1', 'a2', 'b1']],
     ['the rows of its organizations to a partner', partner(partnerA), ['a1', 'a2']],
     ['the selected organizations only', selected(partnerA, [orgA2, orgB1]), ['a2']],

@@ -12,9 +12,9 @@ import { Transaction } from '../database/transaction.js';
 import type { CursorBinding, Cursors } from '../paging/cursors.js';
 import { keysetPage, type KeysetRows, type SortKey } from '../paging/keyset-page.js';
 import { type PageRequest, type PageRows, runPageStatements } from '../paging/list-page.js';
+import { type Ownership, ownerCondition } from './tenant-condition.js';
 import type { HasTenant } from './tenant-context.js';
 import { TenantDatabase, TenantTransaction } from './tenant-database.js';
-import { type Ownership, ownerCondition } from './tenant-condition.js';
 
 /** The name of a property of the entity. */
 export type PropertyOf<E> = keyof E & string;
@@ -23,6 +23,9 @@ export type PropertyOf<E> = keyof E & string;
 export type Where<E> = {
   readonly [P in keyof E]?: E[P] | null | (E[P] extends readonly unknown[] ? never : readonly E[P][]);
 };
+
+/** Values of columns: of their type, or SQL (`() => 'now()'`). Properties that are undefined are left out. */
+export type Values<E> = { readonly [P in keyof E]?: E[P] | (() => string) };
 
 /** A further condition: SQL with properties as `alias.property` and values as `:name`. Constant text. */
 export interface Condition {
@@ -162,19 +165,19 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
   }
 
   /** Inserts one row; properties that are undefined get the column's default. @returns the row as stored */
-  protected async insert(tx: Transaction, values: QueryDeepPartialEntity<E>): Promise<E> {
+  protected async insert(tx: Transaction, values: Values<E>): Promise<E> {
     const [row] = await this.insertMany(tx, [values]);
     if (!row) throw new Error(`INSERT INTO ${this.mapping.metadata.tableName} returned no row`);
     return row;
   }
 
   /** Inserts rows in one statement. @returns the rows as stored, hidden columns included */
-  protected async insertMany(tx: Transaction, values: QueryDeepPartialEntity<E>[]): Promise<E[]> {
+  protected async insertMany(tx: Transaction, values: Values<E>[]): Promise<E[]> {
     const { raw } = await tx.manager
       .createQueryBuilder()
       .insert()
       .into(this.entity)
-      .values(values)
+      .values(values as QueryDeepPartialEntity<E>[])
       .returning(this.mapping.allColumns)
       .updateEntity(false)
       .execute();
@@ -189,14 +192,14 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
   protected async update(
     tx: Transaction,
     where: FindOptionsWhere<E>,
-    changes: QueryDeepPartialEntity<E>,
+    changes: Values<E>,
     params: ObjectLiteral = {},
   ): Promise<E[]> {
     assertEachDefined(where);
     const { raw } = await tx.manager
       .createQueryBuilder()
       .update(this.entity)
-      .set(changes)
+      .set(changes as QueryDeepPartialEntity<E>)
       .where(where)
       .setParameters(params)
       .returning(this.mapping.allColumns)
@@ -209,7 +212,7 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
   protected async updateOne(
     tx: Transaction,
     where: FindOptionsWhere<E>,
-    changes: QueryDeepPartialEntity<E>,
+    changes: Values<E>,
     params?: ObjectLiteral,
   ): Promise<E> {
     const [row] = await this.update(tx, where, changes, params);

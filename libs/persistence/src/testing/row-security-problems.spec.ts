@@ -142,14 +142,14 @@ describe('rowSecurityProblems', () => {
       'drop table $S.part',
       'part_1: a partition must carry no grants',
     ],
-  ])('finds %s', async (_what, make, undo, expected) => {
+  ])('finds %s', async (_what, create, undo, expected) => {
     const fill = (sql: string) =>
       sql
         .replaceAll('$S', SCHEMA)
         .replaceAll('$V', SERVICE)
         .replaceAll('$W', WORKER)
         .replaceAll('$O', `rmm_test_${SCHEMA}_owner`);
-    await fleet.admin(fill(make));
+    await fleet.admin(fill(create));
     try {
       expect(await rowSecurityProblems(fleet.worker, SCHEMA)).toContain(expected);
     } finally {

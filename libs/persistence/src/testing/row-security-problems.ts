@@ -1,7 +1,7 @@
 import type { SqlExecutor } from '../database/sql-executor.js';
-import { type Catalog, type CatalogPolicy, type CatalogRelation, readCatalog } from './catalog.js';
 import { GLOBAL, WORKER_FUNCTION, WORKER_ONLY } from '../rls/table-markers.js';
 import { PRIVILEGES, type Privilege } from '../rls/tenant-table.js';
+import { type Catalog, type CatalogPolicy, type CatalogRelation, readCatalog } from './catalog.js';
 
 /**
  * Walks a schema for whatever would let a tenant's row be seen or written by another: a table without row-level

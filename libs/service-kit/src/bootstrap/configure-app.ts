@@ -9,6 +9,7 @@ import { ReadinessService } from '../health/readiness.service.js';
 import { API_PREFIX } from '../http/path-rules.js';
 import { type PipelineOptions, RequestPipeline } from '../http/request-pipeline.js';
 import { ServiceEndpoints } from '../http/service-endpoints.js';
+import { writeJson } from '../http/write-json.js';
 import { UnknownPathHandler } from '../http/unknown-path.handler.js';
 import { Logger } from '../logging/logger.js';
 import { NestLogger } from '../logging/nest-logger.js';
@@ -40,6 +41,7 @@ export function configureApp(app: NestExpressApplication, options: AppOptions): 
   app.disable('x-powered-by');
   app.set('etag', false);
   app.set('query parser', 'simple');
+  app.getHttpAdapter().getInstance().response.json = writeJson;
   app.setGlobalPrefix(API_PREFIX.slice(1), {
     exclude: unprefixed.map((path) => ({ path, method: RequestMethod.ALL })),
   });
@@ -50,7 +52,7 @@ export function configureApp(app: NestExpressApplication, options: AppOptions): 
   const pipeline = new RequestPipeline(app, config, options);
   pipeline.install(new ServiceEndpoints(sources, !unprefixed.includes('openapi.json')));
   app.get(UnknownPathHandler).handler = pipeline.refuseUnknown;
-  configureServer(app.getHttpServer() as Server);
+  configureServer(app.getHttpServer());
 }
 
 function configureServer(server: Server): void {

@@ -35,7 +35,7 @@ export async function startService(options: StartOptions): Promise<INestApplicat
   const logger = app.get(Logger);
   const shutdown = new Shutdown(app, config);
   try {
-    await listen(app.getHttpServer() as Server, config.port);
+    await listen(app.getHttpServer(), config.port);
     app.get(MetricsRegistry).collectProcessMetrics();
     await options.microservices?.(app);
     await app.init();

@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net';
 import type { Request } from 'express';
 import { cidrsContain, parseAddress, type Cidr } from '../config/cidr.js';
 
@@ -28,10 +29,8 @@ export function clientAddress(
 ): string | undefined {
   const peer = withoutMapping(request.socket.remoteAddress);
   if (!isPeerTrusted) return peer;
-  if (request.headers['x-forwarded-for'] === undefined) {
-    const real = request.headers['x-real-ip'];
-    return (typeof real === 'string' ? addressOf(real) : undefined) ?? peer;
-  }
+  const { 'x-forwarded-for': forwarded, 'x-real-ip': real } = request.headers;
+  if (forwarded === undefined) return (typeof real === 'string' ? addressOf(real) : undefined) ?? peer;
   for (const hop of request.ips) {
     const address = addressOf(hop);
     if (address !== undefined) return address;
@@ -47,6 +46,7 @@ function withoutMapping(address: string | undefined): string | undefined {
 /** Reads `1.2.3.4`, `1.2.3.4:5678`, `::1`, `[::1]:5678`; IPv4 inside IPv6 is read as IPv4. */
 function addressOf(hop: string): string | undefined {
   const text = hop.trim();
+  if (isIPv4(text)) return text;
   const bare = /^\[(.+)\](?::\d+)?$/.exec(text)?.[1] ?? /^(\d+\.\d+\.\d+\.\d+):\d+$/.exec(text)?.[1] ?? text;
   return parseAddress(bare)?.toString();
 }

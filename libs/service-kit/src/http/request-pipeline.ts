@@ -130,7 +130,7 @@ export class RequestPipeline {
     const timer = setTimeout(() => {
       const logDetails = { reason: `no response within ${timeoutMs} ms` };
       if (!response.headersSent) this.refuse(request, response, new UnavailableError(undefined, { logDetails }));
-    }, timeoutMs);
+    }, timeoutMs).unref();
     response.on('close', () => clearTimeout(timer));
     runInContext(contextOf(request), next);
   };

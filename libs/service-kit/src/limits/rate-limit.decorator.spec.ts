@@ -67,7 +67,7 @@ describe('@RateLimit', () => {
     configureApp(app, { config, openApi: { title: 'Limited', description: 'For specs' } });
     await app.init();
     app.get(HealthRegistry).state = 'ready';
-    server = app.getHttpServer() as Server;
+    server = app.getHttpServer();
     close = () => app.close();
   });
   afterAll(async () => {

@@ -18,6 +18,7 @@ interface Limiters {
 @Injectable()
 export class RateLimits {
   private readonly limiters = new Map<string, Limiters>();
+  private readonly limitersOfWindow = new WeakMap<RateLimitWindow, Limiters>();
   private readonly configured: ReadonlyMap<string, RateLimitWindow>;
   private redisPausedUntil = 0;
 
@@ -73,12 +74,20 @@ export class RateLimits {
     }
   }
 
-  private limitersFor({ name, limit: points, windowSeconds: duration, countRefused }: RateLimitWindow): Limiters {
-    const id = `${name}:${points}/${duration}`;
-    const known = this.limiters.get(id);
+  /** Windows with the same name and numbers share their limiters, also when each call declares a new object. */
+  private limitersFor(limit: RateLimitWindow): Limiters {
+    const known = this.limitersOfWindow.get(limit);
     if (known) return known;
+    const id = `${limit.name}:${limit.limit}/${limit.windowSeconds}`;
+    const limiters = this.limiters.get(id) ?? this.createLimiters(limit);
+    this.limiters.set(id, limiters);
+    this.limitersOfWindow.set(limit, limiters);
+    return limiters;
+  }
+
+  private createLimiters({ name, limit: points, windowSeconds: duration, countRefused }: RateLimitWindow): Limiters {
     const keyPrefix = countRefused ? `rmm:limit:guess:${name}` : `rmm:limit:${name}`;
-    const limiters = {
+    return {
       redis: new RateLimiterRedis({
         storeClient: this.redis.shared,
         keyPrefix,
@@ -88,7 +97,5 @@ export class RateLimits {
       }),
       memory: new RateLimiterMemory({ keyPrefix, points, duration }),
     };
-    this.limiters.set(id, limiters);
-    return limiters;
   }
 }

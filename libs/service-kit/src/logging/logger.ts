@@ -87,5 +87,5 @@ export class Logger {
 /** Terminals get colored lines, pipes get JSON, written in blocks at most 500 ms late and at once on exit. */
 function defaultSink(): LogSink {
   if (process.stdout.isTTY) return pretty({ ignore: 'service', messageFormat: '{service} {msg}', sync: true });
-  return pino.destination({ dest: 1, sync: false, minLength: 4096, periodicFlush: 500 });
+  return pino.destination({ dest: 1, sync: false, minLength: 8_192, periodicFlush: 500 });
 }

@@ -1,5 +1,5 @@
 import { type ArgumentMetadata, Injectable, type PipeTransform, type Type, ValidationPipe } from '@nestjs/common';
-import { isObject, validateSync, type ValidatorOptions } from 'class-validator';
+import { getMetadataStorage, isObject, validateSync, type ValidatorOptions } from 'class-validator';
 import { ValidationError } from '../errors/errors.js';
 import { UnreadableBody } from '../http/unreadable-body.js';
 import { createDto, type DtoSource } from './create-dto.js';
@@ -12,6 +12,8 @@ const VALIDATION: ValidatorOptions = {
   stopAtFirstError: true,
   validationError: { target: false },
 };
+
+cacheMetadata();
 
 /**
  * Creates and validates a DTO outside a route.
@@ -51,10 +53,13 @@ class SourcePipe extends ValidationPipe {
     return validateSync(object, options);
   }
 
-  /** `createDto` reads declared fields only; the contents of open objects are kept. */
-  protected override stripProtoKeys(): void {}
+  protected override stripProtoKeys(): void {
+    // `createDto` reads declared fields only and keeps the contents of open objects
+  }
 
-  protected override closeArrayGaps(): void {}
+  protected override closeArrayGaps(): void {
+    // arrays of JSON have none
+  }
 
   /** JSON and query strings contain no binary values. */
   protected override findNestedBinaryValues() {
@@ -73,4 +78,16 @@ export class DtoValidationPipe implements PipeTransform {
     if ((type !== 'body' && type !== 'query') || data !== undefined) return value;
     return this.pipes[type].transform(value, metadata);
   }
+}
+
+/** class-validator collects the metadata of a class for each validation by a scan of all DTO classes; once is enough. */
+function cacheMetadata(): void {
+  const storage = getMetadataStorage();
+  const collect = storage.getTargetValidationMetadatas.bind(storage);
+  const known = new WeakMap<object, ReturnType<typeof collect>>();
+  storage.getTargetValidationMetadatas = (target, ...options) => {
+    const metadata = known.get(target) ?? collect(target, ...options);
+    known.set(target, metadata);
+    return metadata;
+  };
 }

@@ -1,11 +1,12 @@
 import { ApiProperty, PickType } from '@nestjs/swagger';
-import type { ApiKey, ApiKeyStatus } from '../api-key.entity.js';
+import { API_KEY_SOURCES, API_KEY_STATUSES, type ApiKeySource, type ApiKeyStatus } from '../api-key.entity.js';
 
-const STATUSES: ApiKeyStatus[] = ['active', 'expired', 'revoked'];
-const SOURCES: ApiKey['source'][] = ['manual', 'service_principal'];
-const INSTANT = { type: String, format: 'date-time', nullable: true } as const;
+/** Shown with every new key. */
+export const STORE_KEY_WARNING = 'Store this key now: it is not shown again.';
 
-/** An API key as lists and single reads show it: never the key, never its hash. */
+const NULLABLE_TIME = { type: String, format: 'date-time', nullable: true } as const;
+
+/** An API key without the key itself. */
 export class ApiKeyDto {
   @ApiProperty({ format: 'uuid' })
   id: string;
@@ -22,13 +23,13 @@ export class ApiKeyDto {
   @ApiProperty({ type: [String] })
   scopes: string[];
 
-  @ApiProperty({ ...INSTANT, description: 'Null: never' })
+  @ApiProperty({ ...NULLABLE_TIME, description: 'null: never' })
   expiresAt: string | null;
 
-  @ApiProperty({ ...INSTANT, description: 'A few seconds behind; null after a rotation' })
+  @ApiProperty({ ...NULLABLE_TIME, description: 'A few seconds behind; null after a rotation' })
   lastUsedAt: string | null;
 
-  @ApiProperty({ type: 'integer', description: 'Requests since it was made or rotated, a few seconds behind' })
+  @ApiProperty({ type: 'integer', description: 'Requests since it was created or rotated, a few seconds behind' })
   usageCount: number;
 
   @ApiProperty({ type: 'integer', description: 'Requests per hour' })
@@ -43,26 +44,26 @@ export class ApiKeyDto {
   @ApiProperty({ format: 'date-time' })
   updatedAt: string;
 
-  @ApiProperty({ enum: STATUSES })
+  @ApiProperty({ enum: API_KEY_STATUSES })
   status: ApiKeyStatus;
 
-  @ApiProperty({ enum: SOURCES })
-  source: ApiKey['source'];
+  @ApiProperty({ enum: API_KEY_SOURCES })
+  source: ApiKeySource;
 
   @ApiProperty({ type: String, format: 'uuid', nullable: true, description: 'The service principal that owns it' })
   principalId: string | null;
 
-  @ApiProperty({ type: [String], description: 'CIDRs the key works from; empty: from anywhere' })
+  @ApiProperty({ type: [String], description: 'CIDR ranges the key may be used from; empty: any address' })
   sourceCidrs: string[];
 
-  @ApiProperty({ description: 'Whether its creator is mailed 14 and 3 days before it expires' })
+  @ApiProperty({ description: 'Whether the creator gets a mail 14 and 3 days before the key expires' })
   expiryReminders: boolean;
 
-  @ApiProperty({ ...INSTANT, description: 'Until when the key before the last rotation works as well' })
+  @ApiProperty({ ...NULLABLE_TIME, description: 'The time until which the key before the last rotation also works' })
   previousKeyValidUntil: string | null;
 }
 
-const SECRET = { description: '`svc_` and 32 characters; shown this once' };
+const SECRET = { description: '`svc_` and 32 characters; shown only once' };
 const WARNING = { description: 'A reminder to store the key' };
 
 export class CreatedApiKeyDto extends PickType(ApiKeyDto, [
@@ -103,56 +104,9 @@ export class RevokedApiKeyDto {
   @ApiProperty({ type: 'boolean', enum: [true] })
   success: true;
 
-  @ApiProperty({ description: 'A sentence for people' })
+  @ApiProperty({ description: 'A message for the user' })
   message: string;
 
   @ApiProperty({ type: RevokedKeyDto })
   apiKey: RevokedKeyDto;
 }
-
-/** Beside every key that is shown. */
-export const STORE_IT_NOW = 'Store this key now: it is not shown again.';
-
-const isoOf = (at: Date | null): string | null => at?.toISOString() ?? null;
-
-/** A key whose `expiresAt` has passed shows `expired` at once, whatever is stored. */
-export const statusAt = ({ status, expiresAt }: Pick<ApiKey, 'status' | 'expiresAt'>, now: Date): ApiKeyStatus =>
-  status === 'active' && expiresAt !== null && expiresAt <= now ? 'expired' : status;
-
-export const toApiKeyDto = (row: ApiKey, now: Date): ApiKeyDto => ({
-  id: row.id,
-  orgId: row.orgId,
-  name: row.name,
-  keyPrefix: row.keyPrefix,
-  scopes: row.scopes,
-  expiresAt: isoOf(row.expiresAt),
-  lastUsedAt: isoOf(row.lastUsedAt),
-  usageCount: Number(row.usageCount),
-  rateLimit: row.rateLimit,
-  createdBy: row.createdBy,
-  createdAt: row.createdAt.toISOString(),
-  updatedAt: row.updatedAt.toISOString(),
-  status: statusAt(row, now),
-  source: row.source,
-  principalId: row.principalId,
-  sourceCidrs: row.sourceCidrs,
-  expiryReminders: row.expiryReminders,
-  previousKeyValidUntil: isoOf(row.previousValidUntil && row.previousValidUntil > now ? row.previousValidUntil : null),
-});
-
-export const toCreatedApiKeyDto = (row: ApiKey, key: string): CreatedApiKeyDto => ({
-  id: row.id,
-  orgId: row.orgId,
-  name: row.name,
-  key,
-  keyPrefix: row.keyPrefix,
-  scopes: row.scopes,
-  expiresAt: isoOf(row.expiresAt),
-  rateLimit: row.rateLimit,
-  createdBy: row.createdBy,
-  createdAt: row.createdAt.toISOString(),
-  status: row.status,
-  sourceCidrs: row.sourceCidrs,
-  expiryReminders: row.expiryReminders,
-  warning: STORE_IT_NOW,
-});

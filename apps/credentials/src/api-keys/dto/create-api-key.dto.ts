@@ -15,13 +15,17 @@ export class CreateApiKeyDto {
   })
   scopes?: string[];
 
-  @IsIsoDateTime({ description: 'When the key ends; null or absent: never', optional: true, nullable: true })
+  @IsIsoDateTime({ description: 'When the key expires; null or absent: never', optional: true, nullable: true })
   expiresAt?: Date | null;
 
   @IsInteger({ description: 'Requests per hour', min: 1, max: 100_000, optional: true })
   rateLimit?: number;
 
-  @IsCidrList({ description: 'Addresses the key works from; empty: anywhere', max: MAX_SOURCE_CIDRS, optional: true })
+  @IsCidrList({
+    description: 'CIDR ranges the key may be used from; empty: any address',
+    max: MAX_SOURCE_CIDRS,
+    optional: true,
+  })
   sourceCidrs?: string[];
 
   @IsFlag({ description: 'Mail the creator 14 and 3 days before the key expires; default true', optional: true })

@@ -1,9 +1,10 @@
 import { IsOneOf, IsUuid, PageQueryDto } from '@rmm/service-kit';
+import { API_KEY_STATUSES, type ApiKeyStatus } from '../api-key.entity.js';
 
 export class ListApiKeysDto extends PageQueryDto {
   @IsUuid({ optional: true })
   orgId?: string;
 
-  @IsOneOf(['active', 'revoked', 'expired'], { optional: true })
-  status?: 'active' | 'revoked' | 'expired';
+  @IsOneOf(API_KEY_STATUSES, { optional: true })
+  status?: ApiKeyStatus;
 }

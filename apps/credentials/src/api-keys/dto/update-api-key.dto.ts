@@ -11,7 +11,7 @@ export class UpdateApiKeyDto {
   @IsInteger({ description: 'Requests per hour', min: 1, max: 100_000, optional: true })
   rateLimit?: number;
 
-  @IsCidrList({ description: 'Replaces the addresses; empty: anywhere', max: MAX_SOURCE_CIDRS, optional: true })
+  @IsCidrList({ description: 'Replaces the CIDR ranges; empty: any address', max: MAX_SOURCE_CIDRS, optional: true })
   sourceCidrs?: string[];
 
   @IsFlag({ description: 'Mail the creator 14 and 3 days before the key expires', optional: true })

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ENROLLMENT_KEY_STATUSES, type EnrollmentKey, type EnrollmentKeyStatus } from '../enrollment-key.entity.js';
+import { ENROLLMENT_KEY_STATUSES, type EnrollmentKeyStatus } from '../enrollment-key.entity.js';
 
-/** @see CONTRACT.md 4.2 */
+/** An enrollment key without the key itself. @see docs/reference/keys.md */
 export class EnrollmentKeyDto {
   @ApiProperty({ format: 'uuid' })
   id: string;
@@ -11,18 +11,18 @@ export class EnrollmentKeyDto {
     type: String,
     format: 'uuid',
     nullable: true,
-    description: 'Where its agents stand, whatever they say',
+    description: 'The site its devices are enrolled in; null: the site the agent names',
   })
   siteId: string | null;
   @ApiProperty()
   name: string;
-  @ApiProperty({ type: 'integer', description: 'Enrollments since the key was made or rotated' })
+  @ApiProperty({ type: 'integer', description: 'Enrollments since the key was created or rotated' })
   usageCount: number;
   @ApiProperty({ type: 'integer', nullable: true, description: 'null: any number' })
   maxUsage: number | null;
   @ApiProperty({ format: 'date-time' })
   expiresAt: string;
-  @ApiProperty({ type: String, format: 'uuid', nullable: true, description: 'null: minted by a machine' })
+  @ApiProperty({ type: String, format: 'uuid', nullable: true, description: 'null: created by a machine' })
   createdBy: string | null;
   @ApiProperty({ format: 'date-time' })
   createdAt: string;
@@ -31,32 +31,13 @@ export class EnrollmentKeyDto {
 }
 
 export class CreatedEnrollmentKeyDto extends EnrollmentKeyDto {
-  @ApiProperty({ description: '64 hex characters; shown this once', pattern: '^[0-9a-f]{64}$' })
+  @ApiProperty({ description: '64 hex characters; shown only once', pattern: '^[0-9a-f]{64}$' })
   key: string;
 }
 
 export class DeletedEnrollmentKeyDto {
   @ApiProperty({ type: 'boolean', enum: [true] })
   success: true;
-  @ApiProperty({ description: 'A sentence for people' })
+  @ApiProperty({ description: 'A message for the user' })
   message: string;
 }
-
-export const toEnrollmentKeyDto = (row: EnrollmentKey): EnrollmentKeyDto => ({
-  id: row.id,
-  orgId: row.orgId,
-  siteId: row.siteId,
-  name: row.name,
-  usageCount: row.usageCount,
-  maxUsage: row.maxUsage,
-  expiresAt: row.expiresAt.toISOString(),
-  createdBy: row.createdBy,
-  createdAt: row.createdAt.toISOString(),
-  status: row.status,
-});
-
-/** The only time the key leaves. */
-export const toCreatedEnrollmentKeyDto = (row: EnrollmentKey, key: string): CreatedEnrollmentKeyDto => ({
-  ...toEnrollmentKeyDto(row),
-  key,
-});

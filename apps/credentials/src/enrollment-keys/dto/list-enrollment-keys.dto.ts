@@ -4,6 +4,6 @@ export class ListEnrollmentKeysDto extends PageQueryDto {
   @IsUuid({ optional: true })
   orgId?: string;
 
-  @IsFlag({ description: 'true: only keys whose expiresAt has passed', optional: true })
+  @IsFlag({ description: 'true: expired keys only; false: keys that have not expired', optional: true })
   expired?: boolean;
 }

@@ -2,7 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsUuid } from '@rmm/service-kit';
 
 export class PurgeExpiredKeysDto {
-  @IsUuid({ description: 'Inferred for callers of one organization, needed from all others', optional: true })
+  @IsUuid({ description: 'Required unless the caller belongs to one organization', optional: true })
   orgId?: string;
 }
 

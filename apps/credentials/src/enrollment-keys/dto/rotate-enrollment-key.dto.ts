@@ -1,9 +1,9 @@
 import { IsInteger, IsIsoDateTime } from '@rmm/service-kit';
 
-/** What is left out stays as it was. */
+/** Absent fields keep their value. */
 export class RotateEnrollmentKeyDto {
   @IsInteger({
-    description: 'Enrollments the new key is good for; null: any number',
+    description: 'Enrollments the new key may be used for; null: any number',
     min: 1,
     max: 100_000,
     optional: true,
@@ -11,6 +11,6 @@ export class RotateEnrollmentKeyDto {
   })
   maxUsage?: number | null;
 
-  @IsIsoDateTime({ description: 'When the new key ends; brings an expired one back', optional: true })
+  @IsIsoDateTime({ description: 'When the new key expires; an expired key becomes active again', optional: true })
   expiresAt?: Date;
 }

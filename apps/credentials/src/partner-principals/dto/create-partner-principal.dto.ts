@@ -13,6 +13,6 @@ export class CreatePartnerPrincipalDto {
   @IsIsoDateTime({ optional: true, nullable: true })
   expiresAt?: Date | null;
 
-  @IsCidrList({ description: 'Addresses the keys work from; empty: anywhere', max: 50, optional: true })
+  @IsCidrList({ description: 'CIDR ranges the keys may be used from; empty: any address', max: 50, optional: true })
   sourceCidrs?: string[];
 }

@@ -1,10 +1,10 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { KEY_STATUSES, type KeyStatus, type PartnerPrincipalKey } from '../partner-principal-key.entity.js';
-import { PRINCIPAL_STATUSES, type PartnerPrincipal, type PrincipalStatus } from '../partner-principal.entity.js';
+import { PARTNER_KEY_STATUSES, type PartnerKeyStatus } from '../partner-key.entity.js';
+import { PARTNER_PRINCIPAL_STATUSES, type PartnerPrincipalStatus } from '../partner-principal.entity.js';
 
-const nullableTime = { type: String, format: 'date-time', nullable: true } as const;
+const NULLABLE_TIME = { type: String, format: 'date-time', nullable: true } as const;
 
-/** A key without what opens the door. @see CONTRACT.md 4.4.5 */
+/** A partner key without the key itself. @see docs/reference/partner-interface.md */
 export class PartnerKeyDto {
   @ApiProperty({ format: 'uuid' })
   id: string;
@@ -14,15 +14,15 @@ export class PartnerKeyDto {
   name: string;
   @ApiProperty({ description: 'The first 18 characters' })
   keyPrefix: string;
-  @ApiProperty({ enum: KEY_STATUSES })
-  status: KeyStatus;
-  @ApiProperty({ ...nullableTime, description: 'The end of the principal counts as well' })
+  @ApiProperty({ enum: PARTNER_KEY_STATUSES })
+  status: PartnerKeyStatus;
+  @ApiProperty({ ...NULLABLE_TIME, description: 'The key also stops working when the principal expires' })
   expiresAt: string | null;
   @ApiProperty({ type: 'integer', description: 'Requests per hour' })
   rateLimit: number;
-  @ApiProperty(nullableTime)
+  @ApiProperty(NULLABLE_TIME)
   lastUsedAt: string | null;
-  @ApiProperty(nullableTime)
+  @ApiProperty(NULLABLE_TIME)
   revokedAt: string | null;
   @ApiProperty({ type: String, format: 'uuid', nullable: true, description: 'The key it replaced' })
   rotatedFromId: string | null;
@@ -30,7 +30,7 @@ export class PartnerKeyDto {
   createdAt: string;
 }
 
-/** A principal with all its keys, oldest first. @see CONTRACT.md 4.4.5 */
+/** A partner principal with all its keys, oldest first. */
 export class PartnerPrincipalDto {
   @ApiProperty({ format: 'uuid' })
   id: string;
@@ -40,13 +40,13 @@ export class PartnerPrincipalDto {
   name: string;
   @ApiProperty({ type: String, nullable: true })
   description: string | null;
-  @ApiProperty({ enum: PRINCIPAL_STATUSES })
-  status: PrincipalStatus;
+  @ApiProperty({ enum: PARTNER_PRINCIPAL_STATUSES })
+  status: PartnerPrincipalStatus;
   @ApiProperty({ type: [String] })
   scopes: string[];
-  @ApiProperty(nullableTime)
+  @ApiProperty(NULLABLE_TIME)
   expiresAt: string | null;
-  @ApiProperty({ type: [String], description: 'Addresses the keys work from; empty: anywhere' })
+  @ApiProperty({ type: [String], description: 'CIDR ranges the keys may be used from; empty: any address' })
   sourceCidrs: string[];
   @ApiProperty({ format: 'date-time' })
   createdAt: string;
@@ -56,7 +56,7 @@ export class PartnerPrincipalDto {
   keys: PartnerKeyDto[];
 }
 
-/** One principal is answered below `data`. @see CONTRACT.md 1.2 */
+/** Response with one principal. */
 export class PartnerPrincipalDataDto {
   @ApiProperty({ type: PartnerPrincipalDto })
   data: PartnerPrincipalDto;
@@ -65,7 +65,7 @@ export class PartnerPrincipalDataDto {
 export class CreatedPartnerKeyDto {
   @ApiProperty({ format: 'uuid' })
   keyId: string;
-  @ApiProperty({ description: '`svc_sp_` and 43 characters; shown this once' })
+  @ApiProperty({ description: '`svc_sp_` and 43 characters; shown only once' })
   key: string;
   @ApiProperty()
   keyPrefix: string;
@@ -74,37 +74,6 @@ export class CreatedPartnerKeyDto {
 export class RevokedPartnerKeyDto {
   @ApiProperty({ type: 'boolean', enum: [true] })
   success: true;
-  @ApiProperty({ description: 'True where the key was revoked before' })
+  @ApiProperty({ description: 'True when the key was revoked before' })
   alreadyRevoked: boolean;
 }
-
-const toPartnerKeyDto = (row: PartnerPrincipalKey): PartnerKeyDto => ({
-  id: row.id,
-  partnerServicePrincipalId: row.principalId,
-  name: row.name,
-  keyPrefix: row.keyPrefix,
-  status: row.status,
-  expiresAt: row.expiresAt?.toISOString() ?? null,
-  rateLimit: row.rateLimit,
-  lastUsedAt: row.lastUsedAt?.toISOString() ?? null,
-  revokedAt: row.revokedAt?.toISOString() ?? null,
-  rotatedFromId: row.rotatedFromId,
-  createdAt: row.createdAt.toISOString(),
-});
-
-export const toPartnerPrincipalDto = (
-  row: PartnerPrincipal,
-  keys: readonly PartnerPrincipalKey[],
-): PartnerPrincipalDto => ({
-  id: row.id,
-  partnerId: row.partnerId,
-  name: row.name,
-  description: row.description,
-  status: row.status,
-  scopes: row.scopes,
-  expiresAt: row.expiresAt?.toISOString() ?? null,
-  sourceCidrs: row.sourceCidrs,
-  createdAt: row.createdAt.toISOString(),
-  updatedAt: row.updatedAt.toISOString(),
-  keys: keys.filter((key) => key.principalId === row.id).map(toPartnerKeyDto),
-});

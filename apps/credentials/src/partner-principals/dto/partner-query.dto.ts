@@ -1,6 +1,6 @@
 import { IsUuid, PageQueryDto } from '@rmm/service-kit';
 
-/** `?partnerId` counts for system callers only; everybody else has their own. */
+/** `?partnerId` is for system callers; other callers have access to their own partner only. */
 export class PartnerQueryDto extends PageQueryDto {
   @IsUuid({ optional: true })
   partnerId?: string;

@@ -1,11 +1,11 @@
 import { IsInteger, IsIsoDateTime, IsName } from '@rmm/service-kit';
 
-/** What is left out is inherited from the key that goes. */
+/** Absent fields are copied from the rotated key. */
 export class RotatePartnerKeyDto {
   @IsName({ optional: true })
   name?: string;
 
-  @IsIsoDateTime({ description: 'null: the new key has no end of its own', optional: true, nullable: true })
+  @IsIsoDateTime({ description: 'null: the new key does not expire by itself', optional: true, nullable: true })
   expiresAt?: Date | null;
 
   @IsInteger({ description: 'Requests per hour', min: 1, max: 10_000, optional: true })

@@ -1,7 +1,7 @@
 import { IsCidrList, IsIsoDateTime, IsName, IsOneOf, IsText, IsWordList } from '@rmm/service-kit';
-import { PRINCIPAL_STATUSES, type PrincipalStatus } from '../partner-principal.entity.js';
+import { PARTNER_PRINCIPAL_STATUSES, type PartnerPrincipalStatus } from '../partner-principal.entity.js';
 
-/** What is left out stays; null clears. */
+/** Absent fields keep their value; null clears a field. */
 export class UpdatePartnerPrincipalDto {
   @IsName({ description: 'Unique among the principals of the partner', optional: true })
   name?: string;
@@ -9,15 +9,15 @@ export class UpdatePartnerPrincipalDto {
   @IsText({ max: 1_000, optional: true, nullable: true })
   description?: string | null;
 
-  @IsOneOf(PRINCIPAL_STATUSES, { description: 'Keys of a disabled principal do not work', optional: true })
-  status?: PrincipalStatus;
+  @IsOneOf(PARTNER_PRINCIPAL_STATUSES, { description: 'The keys of a disabled principal do not work', optional: true })
+  status?: PartnerPrincipalStatus;
 
-  @IsWordList({ description: 'Replaces the scopes; in force for every key', optional: true, min: 1 })
+  @IsWordList({ description: 'Replaces the scopes of every key', optional: true, min: 1 })
   scopes?: string[];
 
-  @IsIsoDateTime({ description: 'When its keys end at the latest; null: never', optional: true, nullable: true })
+  @IsIsoDateTime({ description: 'When its keys expire at the latest; null: never', optional: true, nullable: true })
   expiresAt?: Date | null;
 
-  @IsCidrList({ description: 'Addresses the keys work from; empty: anywhere', max: 50, optional: true })
+  @IsCidrList({ description: 'CIDR ranges the keys may be used from; empty: any address', max: 50, optional: true })
   sourceCidrs?: string[];
 }

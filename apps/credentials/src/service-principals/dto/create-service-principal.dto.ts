@@ -1,7 +1,7 @@
 import { IsName, IsUuid, IsWordList } from '@rmm/service-kit';
 
 export class CreateServicePrincipalDto {
-  @IsUuid({ description: 'Inferred for callers of one organization, needed from all others', optional: true })
+  @IsUuid({ description: 'Required unless the caller belongs to one organization', optional: true })
   orgId?: string;
 
   @IsName({ description: 'Shown in lists' })

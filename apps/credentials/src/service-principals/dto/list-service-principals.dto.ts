@@ -1,10 +1,10 @@
 import { IsOneOf, IsUuid, PageQueryDto } from '@rmm/service-kit';
-import type { ServicePrincipalStatus } from '../service-principal.entity.js';
+import { SERVICE_PRINCIPAL_STATUSES, type ServicePrincipalStatus } from '../service-principal.entity.js';
 
 export class ListServicePrincipalsDto extends PageQueryDto {
   @IsUuid({ optional: true })
   orgId?: string;
 
-  @IsOneOf(['active', 'disabled'], { optional: true })
+  @IsOneOf(SERVICE_PRINCIPAL_STATUSES, { optional: true })
   status?: ServicePrincipalStatus;
 }

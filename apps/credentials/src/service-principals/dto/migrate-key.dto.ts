@@ -1,6 +1,6 @@
 import { IsUuid } from '@rmm/service-kit';
 
 export class MigrateKeyDto {
-  @IsUuid({ description: 'The API key the principal takes over' })
+  @IsUuid({ description: 'The API key that the principal becomes the owner of' })
   keyId!: string;
 }

@@ -1,11 +1,9 @@
 import { ApiProperty, IntersectionType } from '@nestjs/swagger';
-import { STORE_IT_NOW } from '../../api-keys/dto/api-key.dto.js';
-import type { ServicePrincipal, ServicePrincipalStatus } from '../service-principal.entity.js';
+import { SERVICE_PRINCIPAL_STATUSES, type ServicePrincipalStatus } from '../service-principal.entity.js';
 
-const STATUSES: ServicePrincipalStatus[] = ['active', 'disabled'];
 const USER = { type: String, format: 'uuid', nullable: true } as const;
 
-/** A service principal; its keys are among the API keys. */
+/** A service principal; its keys are listed among the API keys. */
 export class ServicePrincipalDto {
   @ApiProperty({ format: 'uuid' })
   id: string;
@@ -19,7 +17,7 @@ export class ServicePrincipalDto {
   @ApiProperty({ type: [String] })
   scopes: string[];
 
-  @ApiProperty({ enum: STATUSES })
+  @ApiProperty({ enum: SERVICE_PRINCIPAL_STATUSES })
   status: ServicePrincipalStatus;
 
   @ApiProperty(USER)
@@ -40,7 +38,7 @@ export class PrincipalKeyDto {
   @ApiProperty({ format: 'uuid', description: 'Its record under /api-keys' })
   apiKeyId: string;
 
-  @ApiProperty({ description: '`svc_` and 32 characters; shown this once' })
+  @ApiProperty({ description: '`svc_` and 32 characters; shown only once' })
   key: string;
 
   @ApiProperty({ description: 'The first 12 characters' })
@@ -51,22 +49,3 @@ export class PrincipalKeyDto {
 }
 
 export class CreatedServicePrincipalDto extends IntersectionType(ServicePrincipalDto, PrincipalKeyDto) {}
-
-export const toServicePrincipalDto = (row: ServicePrincipal): ServicePrincipalDto => ({
-  id: row.id,
-  orgId: row.orgId,
-  name: row.name,
-  scopes: row.scopes,
-  status: row.status,
-  createdBy: row.createdBy,
-  lastUpdatedBy: row.lastUpdatedBy,
-  createdAt: row.createdAt.toISOString(),
-  updatedAt: row.updatedAt.toISOString(),
-});
-
-export const toPrincipalKeyDto = (record: { id: string; keyPrefix: string }, key: string): PrincipalKeyDto => ({
-  apiKeyId: record.id,
-  key,
-  keyPrefix: record.keyPrefix,
-  warning: STORE_IT_NOW,
-});

@@ -1,13 +1,13 @@
 import { ApiProperty } from '@nestjs/swagger';
 
-const nullableText = { type: String, nullable: true } as const;
+const NULLABLE_TEXT = { type: String, nullable: true } as const;
 
 class RecordDto {
   @ApiProperty({ format: 'uuid' })
   id: string;
   @ApiProperty({ format: 'uuid' })
   orgId: string;
-  @ApiProperty({ ...nullableText, format: 'uuid' })
+  @ApiProperty({ ...NULLABLE_TEXT, format: 'uuid' })
   siteId: string | null;
   @ApiProperty({ format: 'date-time' })
   sourceUpdatedAt: string;
@@ -27,26 +27,26 @@ export class OrganizationRecordDto extends RecordDto {
 }
 
 class AddressDto {
-  @ApiProperty(nullableText)
+  @ApiProperty(NULLABLE_TEXT)
   line1: string | null;
-  @ApiProperty(nullableText)
+  @ApiProperty(NULLABLE_TEXT)
   line2: string | null;
-  @ApiProperty(nullableText)
+  @ApiProperty(NULLABLE_TEXT)
   city: string | null;
-  @ApiProperty(nullableText)
+  @ApiProperty(NULLABLE_TEXT)
   region: string | null;
-  @ApiProperty(nullableText)
+  @ApiProperty(NULLABLE_TEXT)
   postalCode: string | null;
-  @ApiProperty(nullableText)
+  @ApiProperty(NULLABLE_TEXT)
   country: string | null;
 }
 
 class SiteContactDto {
-  @ApiProperty(nullableText)
+  @ApiProperty(NULLABLE_TEXT)
   name: string | null;
-  @ApiProperty(nullableText)
+  @ApiProperty(NULLABLE_TEXT)
   email: string | null;
-  @ApiProperty(nullableText)
+  @ApiProperty(NULLABLE_TEXT)
   phone: string | null;
 }
 
@@ -64,9 +64,9 @@ export class SiteRecordDto extends RecordDto {
 class ExportPageDto {
   @ApiProperty({ enum: ['1'] })
   schemaVersion: string;
-  @ApiProperty({ format: 'date-time', description: 'The same on every page of a walk' })
+  @ApiProperty({ format: 'date-time', description: 'The same on every page of an export' })
   snapshotAt: string;
-  @ApiProperty({ ...nullableText, description: 'Follow it while `hasMore` is true' })
+  @ApiProperty({ ...NULLABLE_TEXT, description: 'Cursor of the next page while `hasMore` is true' })
   nextCursor: string | null;
   @ApiProperty()
   hasMore: boolean;

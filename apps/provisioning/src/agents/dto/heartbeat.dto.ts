@@ -1,6 +1,6 @@
 import { IsInteger, IsName, IsOpenObject, OpenDocument } from '@rmm/service-kit';
 
-/** Sent by installed agents, older or newer than the fleet: known fields are read, others ignored. */
+/** Agents may be older or newer than the fleet: known fields are read, others ignored. */
 @OpenDocument()
 export class HeartbeatDto {
   @IsName({ max: 64, optional: true, nullable: true })

@@ -14,8 +14,8 @@ function namedIn(body: unknown): string[] | null {
 
 const mapOf = (size: number) => Object.fromEntries(Array.from({ length: size }, (_, n) => [`field ${n}`, n]));
 
-describe('a patch of custom fields', () => {
-  it('sets texts, numbers and flags, and removes what is null', () => {
+describe('readCustomFieldPatch', () => {
+  it('sets texts, numbers and flags and removes null fields', () => {
     expect(readCustomFieldPatch({ rack: 'B12', height: -1.5, spare: false, note: '', old: null })).toEqual({
       set: { rack: 'B12', height: -1.5, spare: false, note: '' },
       remove: ['old'],
@@ -30,18 +30,18 @@ describe('a patch of custom fields', () => {
     ['a text no column can hold', { a: 'nul \u0000' }],
     ['half of a character', { a: '\ud800' }],
     ['a number without end', JSON.parse('{"a":1e999}')],
-  ])('refuses %s, by its name', (_, body) => {
+  ])('refuses %s with its name', (_, body) => {
     expect(namedIn({ good: 1, ...(body as object) })).toEqual(['a']);
   });
 
-  it('takes a text of 10,000 and a name of 100 characters, and no more', () => {
+  it('accepts a text of 10,000 and a name of 100 characters at most', () => {
     expect(namedIn({ ['n'.repeat(100)]: 'x'.repeat(10_000) })).toBeNull();
     expect(namedIn({ ['n'.repeat(101)]: 1 })).toEqual(['n'.repeat(100)]);
     expect(namedIn({ '': 1 })).toEqual(['body']);
     expect(namedIn({ 'line\nbreak': 1 })).toEqual(['line\nbreak']);
   });
 
-  it('refuses __proto__ and takes other names of the language as what they are: names', () => {
+  it('refuses __proto__ and accepts other names of Object.prototype', () => {
     expect(namedIn(JSON.parse('{"__proto__":"x"}'))).toEqual(['__proto__']);
     expect(namedIn(JSON.parse('{"__proto__":{"isAdmin":true}}'))).toEqual(['__proto__']);
     const { set, remove } = readCustomFieldPatch({ constructor: 'a', toString: 1, hasOwnProperty: null });
@@ -58,7 +58,7 @@ describe('a patch of custom fields', () => {
     expect(namedIn(body)).toEqual(['body']);
   });
 
-  it('has at least one field, and not too many for one audit row', () => {
+  it('requires at least one field and at most those of one audit entry', () => {
     expect(namedIn({})).toEqual([]);
     expect(namedIn(mapOf(MAX_KEYS_AT_ONCE))).toBeNull();
     expect(namedIn(mapOf(MAX_KEYS_AT_ONCE + 1))).toEqual(['body']);

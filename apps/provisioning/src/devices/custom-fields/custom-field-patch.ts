@@ -2,7 +2,7 @@ import { isStorableText, ValidationError } from '@rmm/service-kit';
 
 export type CustomFieldValue = string | number | boolean;
 
-/** What a PATCH wants: values to set, names to remove, and all names in the order they came. */
+/** The parts of a PATCH: values to set, names to remove, and all names in the order of the body. */
 export interface CustomFieldPatch {
   set: Record<string, CustomFieldValue>;
   remove: string[];
@@ -11,10 +11,10 @@ export interface CustomFieldPatch {
 
 export const MAX_KEY_LENGTH = 100;
 export const MAX_TEXT_LENGTH = 10_000;
-/** Of one request: the lists of an audit row have room for that many names. */
+/** Limit of one request: a list in the details of an audit entry has at most this many items. */
 export const MAX_KEYS_AT_ONCE = 200;
 
-/** Merged by assignment, as many a client does, this name would change what it is merged into. */
+/** A client that merges by assignment would change the prototype of its object. */
 const UNUSABLE = '__proto__';
 // eslint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
@@ -23,9 +23,8 @@ const KEY_TEXT = `is no name of a custom field: 1 to ${MAX_KEY_LENGTH} character
 const VALUE_TEXT = `must be text of at most ${MAX_TEXT_LENGTH} characters, a number, true, false or null`;
 
 /**
- * A flat map as it came over the wire; null removes.
- * @throws ValidationError  naming each key that is none, or whose value is nested, a list, too long or no number
- * @see CONTRACT.md 4.10.6
+ * Reads a flat map of custom fields; null removes a field.
+ * @throws ValidationError  with every invalid key, and every value that is nested, a list, too long or not finite
  */
 export function readCustomFieldPatch(body: unknown): CustomFieldPatch {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
@@ -38,7 +37,7 @@ export function readCustomFieldPatch(body: unknown): CustomFieldPatch {
     if (!isKey(key)) return [[key.slice(0, MAX_KEY_LENGTH) || 'body', [KEY_TEXT]]];
     return value === null || isValue(value) ? [] : [[key, [VALUE_TEXT]]];
   });
-  // `fromEntries` defines properties, so no name has a meaning of its own.
+  // `fromEntries` defines properties instead of assigning them, so no name has a special meaning.
   if (problems.length > 0)
     throw new ValidationError(undefined, { fieldErrors: Object.fromEntries<string[]>(problems) });
   return {

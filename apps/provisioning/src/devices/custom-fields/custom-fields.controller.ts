@@ -1,43 +1,45 @@
-import { AcceptsApiKey, CurrentCaller, RequirePermission, type Caller } from '@rmm/access';
 import { Body, Controller, Get, Head, Patch } from '@nestjs/common';
 import { ApiBody, ApiExcludeEndpoint, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { AcceptsApiKey, CurrentCaller, RequirePermission, type Caller } from '@rmm/access';
 import { UuidParam } from '@rmm/service-kit';
-import { readCustomFieldPatch } from './custom-field-patch.js';
 import { CustomFieldsService } from './custom-fields.service.js';
 import { CUSTOM_FIELDS_BODY, CustomFieldsDto } from './dto/custom-fields.dto.js';
 
-/** A surface of API keys: GET and PATCH, nothing else. @see SPEC.md 5.2 */
+/** Accepts API keys for GET and PATCH. @see docs/reference/keys.md */
 @ApiTags('Devices')
 @Controller('devices/:id/custom-fields')
 export class CustomFieldsController {
   constructor(private readonly fields: CustomFieldsService) {}
 
-  /** Stands before `get`, which would answer HEAD too and let keys in. */
+  /** Declared before `get`, which would also serve HEAD and would then accept API keys for it. */
   @Head()
   @RequirePermission('devices:read')
   @ApiExcludeEndpoint()
-  async head(@CurrentCaller() caller: Caller, @UuidParam('id', 'Device') id: string): Promise<CustomFieldsDto> {
-    return { customFields: await this.fields.get(caller, id) };
+  head(@CurrentCaller() caller: Caller, @UuidParam('id', 'Device') id: string): Promise<CustomFieldsDto> {
+    return this.fields.get(caller, id);
   }
 
   @Get()
   @AcceptsApiKey('devices:read')
-  @ApiOperation({ summary: 'The custom fields of a device' })
+  @ApiOperation({ summary: 'Get the custom fields of a device' })
   @ApiOkResponse({ type: CustomFieldsDto })
-  async get(@CurrentCaller() caller: Caller, @UuidParam('id', 'Device') id: string): Promise<CustomFieldsDto> {
-    return { customFields: await this.fields.get(caller, id) };
+  get(@CurrentCaller() caller: Caller, @UuidParam('id', 'Device') id: string): Promise<CustomFieldsDto> {
+    return this.fields.get(caller, id);
   }
 
   @Patch()
   @AcceptsApiKey('devices:write')
-  @ApiOperation({ summary: 'Set and remove custom fields of a device; those not named stay' })
+  @ApiOperation({
+    summary: 'Update custom fields of a device',
+    description: 'Sets the given fields; null removes a field. Other fields stay as they are.',
+  })
   @ApiBody(CUSTOM_FIELDS_BODY)
   @ApiOkResponse({ type: CustomFieldsDto })
-  async patch(
+  patch(
     @CurrentCaller() caller: Caller,
     @UuidParam('id', 'Device') id: string,
     @Body() body: unknown,
   ): Promise<CustomFieldsDto> {
-    return { customFields: await this.fields.merge(caller, id, readCustomFieldPatch(body)) };
+    return this.fields.merge(caller, id, body);
   }
 }

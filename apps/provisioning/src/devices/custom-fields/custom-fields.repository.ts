@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { SqlExecutor, TenantTransaction } from '@rmm/persistence';
-import { LIVE } from '../../organizations/reachable.js';
+import { NotFoundError } from '@rmm/service-kit';
+import { ACTIVE_ORGANIZATION } from '../../organizations/organizations.repository.js';
 import type { CustomFieldPatch, CustomFieldValue } from './custom-field-patch.js';
 
 export interface CustomFieldsRow {
@@ -16,32 +17,33 @@ export interface MergedCustomFields extends CustomFieldsRow {
   version: string;
 }
 
-const FIELDS = `d.site_id as "siteId", '{}'::uuid[] as "groupIds", d.custom_fields as "customFields"`;
+const FIELDS = `d.site_id AS "siteId", '{}'::uuid[] AS "groupIds", d.custom_fields AS "customFields"`;
 
+/** Reads and merges custom fields of devices of active organizations. SQL: the merge is one expression over jsonb. */
 @Injectable()
 export class CustomFieldsRepository {
-  /** Null where there is no device that the caller's organization axis reaches. */
-  async find(sql: SqlExecutor, deviceId: string): Promise<CustomFieldsRow | null> {
+  /** @throws NotFoundError */
+  async get(sql: SqlExecutor, deviceId: string): Promise<CustomFieldsRow> {
     const [row] = await sql.query<CustomFieldsRow>(
-      `select ${FIELDS} from device d join organization o on o.id = d.org_id and ${LIVE} where d.id = $1`,
-      [deviceId],
+      `SELECT ${FIELDS} FROM device d JOIN organization o ON o.id = d.org_id AND ${ACTIVE_ORGANIZATION}
+        WHERE d.id = :deviceId`,
+      { deviceId },
     );
-    return row ?? null;
+    if (!row) throw new NotFoundError('Device');
+    return row;
   }
 
-  /** One statement upon what others left, so patches of different fields at once all stay; null as with `find`. */
-  async merge(
-    tx: TenantTransaction,
-    deviceId: string,
-    { set, remove }: CustomFieldPatch,
-  ): Promise<MergedCustomFields | null> {
+  /** Merges with the stored fields in one statement, so that concurrent patches are all applied. @throws NotFoundError */
+  async merge(tx: TenantTransaction, deviceId: string, patch: CustomFieldPatch): Promise<MergedCustomFields> {
     const [row] = await tx.query<MergedCustomFields>(
-      `update device d set custom_fields = (d.custom_fields || $2::jsonb) - $3::text[], version = d.version + 1
-         from organization o
-        where d.id = $1 and o.id = d.org_id and ${LIVE}
-        returning ${FIELDS}, d.org_id as "orgId", d.partner_id as "partnerId", d.hostname, d.version`,
-      [deviceId, JSON.stringify(set), remove],
+      `UPDATE device d
+          SET custom_fields = (d.custom_fields || :set::jsonb) - :remove::text[], version = d.version + 1
+         FROM organization o
+        WHERE d.id = :deviceId AND o.id = d.org_id AND ${ACTIVE_ORGANIZATION}
+       RETURNING ${FIELDS}, d.org_id AS "orgId", d.partner_id AS "partnerId", d.hostname, d.version`,
+      { deviceId, set: JSON.stringify(patch.set), remove: patch.remove },
     );
-    return row ?? null;
+    if (!row) throw new NotFoundError('Device');
+    return row;
   }
 }

@@ -1,14 +1,13 @@
-import { assertDevice, type Caller } from '@rmm/access';
 import { Injectable } from '@nestjs/common';
+import { assertDevice, type Caller } from '@rmm/access';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
-import { NotFoundError, ValidationError } from '@rmm/service-kit';
-import type { CustomFieldPatch, CustomFieldValue } from './custom-field-patch.js';
+import { ValidationError } from '@rmm/service-kit';
+import { readCustomFieldPatch } from './custom-field-patch.js';
 import { CustomFieldsRepository, type MergedCustomFields } from './custom-fields.repository.js';
+import type { CustomFieldsDto } from './dto/custom-fields.dto.js';
 
-type CustomFields = Record<string, CustomFieldValue>;
-
-/** Of one device: lists and exports carry them all. */
+/** Limits of one device: lists and exports include all its fields. */
 export const MAX_FIELDS = 500;
 export const MAX_BYTES = 1024 * 1024;
 
@@ -21,32 +20,33 @@ export class CustomFieldsService {
     private readonly audit: AuditTrail,
   ) {}
 
-  /** @throws NotFoundError; SiteAccessDenied  for a confined caller */
-  async get(caller: Caller, deviceId: string): Promise<CustomFields> {
-    const device = await this.fields.find(this.tenants.reader(caller), deviceId);
-    if (!device) throw new NotFoundError('Device');
+  /** @throws NotFoundError; SiteAccessDenied  for a restricted caller */
+  async get(caller: Caller, deviceId: string): Promise<CustomFieldsDto> {
+    const device = await this.fields.get(this.tenants.reader(caller), deviceId);
     assertDevice(caller, device);
-    return device.customFields;
+    return { customFields: device.customFields };
   }
 
   /**
-   * Judged on the row as it was merged, under its lock: whoever is refused changed nothing.
-   * @returns all fields of the device
-   * @throws NotFoundError; SiteAccessDenied  for a confined caller; ValidationError  when the device would hold too much
+   * Merges a patch and returns all fields of the device. Checks run on the merged row under its lock; a refusal rolls
+   * the merge back.
+   * @param body  a flat map of any names; null removes a field
+   * @throws ValidationError  for a malformed body, or more than a device may have; NotFoundError; SiteAccessDenied  for
+   *   a restricted caller
    */
-  merge(caller: Caller, deviceId: string, patch: CustomFieldPatch): Promise<CustomFields> {
+  merge(caller: Caller, deviceId: string, body: unknown): Promise<CustomFieldsDto> {
+    const patch = readCustomFieldPatch(body);
     return this.tenants.transaction(caller, async (tx) => {
       const device = await this.fields.merge(tx, deviceId, patch);
-      if (!device) throw new NotFoundError('Device');
       assertDevice(caller, device);
-      assertRoom(device.customFields);
-      await this.tell(tx, caller, deviceId, device, patch.keys);
-      return device.customFields;
+      assertWithinLimits(device.customFields);
+      await this.publish(tx, caller, deviceId, device, patch.keys);
+      return { customFields: device.customFields };
     });
   }
 
-  /** Names only: values are the customer's, and may be anything. */
-  private async tell(
+  /** Publishes the names of the fields only: the values are the data of the customer. */
+  private async publish(
     tx: TenantTransaction,
     caller: Caller,
     deviceId: string,
@@ -70,9 +70,11 @@ export class CustomFieldsService {
 }
 
 /** @throws ValidationError */
-function assertRoom(customFields: CustomFields): void {
-  if (Object.keys(customFields).length > MAX_FIELDS)
+function assertWithinLimits(customFields: CustomFieldsDto['customFields']): void {
+  if (Object.keys(customFields).length > MAX_FIELDS) {
     throw ValidationError.of('body', `a device has at most ${MAX_FIELDS} custom fields`);
-  if (Buffer.byteLength(JSON.stringify(customFields)) > MAX_BYTES)
+  }
+  if (Buffer.byteLength(JSON.stringify(customFields)) > MAX_BYTES) {
     throw ValidationError.of('body', `the custom fields of a device have at most ${MAX_BYTES} bytes together`);
+  }
 }

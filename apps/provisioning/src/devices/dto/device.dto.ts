@@ -1,66 +1,61 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { DEVICE_STATUSES, OS_TYPES, type DeviceStatus, type OsType } from '../device.entity.js';
-import type { DeviceView } from '../devices.repository.js';
 
 export class DeviceDto {
   @ApiProperty({ format: 'uuid' })
   id: string;
+
   @ApiProperty({ format: 'uuid' })
   orgId: string;
+
   @ApiProperty({ type: String, format: 'uuid', nullable: true })
   siteId: string | null;
+
   @ApiProperty({ format: 'uuid' })
   agentId: string;
+
   @ApiProperty()
   hostname: string;
+
   @ApiProperty({ type: String, nullable: true })
   displayName: string | null;
+
   @ApiProperty({ enum: OS_TYPES })
   osType: OsType;
+
   @ApiProperty({ type: String, nullable: true })
   deviceRole: string | null;
+
   @ApiProperty({ type: String, nullable: true })
   osVersion: string | null;
+
   @ApiProperty({ type: String, nullable: true })
   architecture: string | null;
+
   @ApiProperty({ type: String, nullable: true })
   agentVersion: string | null;
+
   @ApiProperty({ enum: DEVICE_STATUSES })
   status: DeviceStatus;
+
   @ApiProperty({ type: String, format: 'date-time', nullable: true })
   lastSeenAt: string | null;
+
   @ApiProperty({ type: String, format: 'date-time', nullable: true })
   enrolledAt: string | null;
+
   @ApiProperty({ type: [String] })
   tags: string[];
+
   @ApiProperty({ type: [String], format: 'uuid' })
   groupIds: string[];
+
   @ApiProperty({ type: 'object', additionalProperties: true })
   customFields: Record<string, unknown>;
+
   @ApiProperty({ type: 'object', additionalProperties: true, nullable: true })
   hardware: Record<string, unknown> | null;
+
   @ApiProperty({ type: 'object', additionalProperties: true, nullable: true })
   metrics: Record<string, unknown> | null;
 }
-
-export const toDeviceDto = (row: DeviceView): DeviceDto => ({
-  id: row.id,
-  orgId: row.orgId,
-  siteId: row.siteId,
-  agentId: row.agentId,
-  hostname: row.hostname,
-  displayName: row.displayName,
-  osType: row.osType,
-  deviceRole: row.deviceRole,
-  osVersion: row.osVersion,
-  architecture: row.architecture,
-  agentVersion: row.agentVersion,
-  status: row.status,
-  lastSeenAt: row.lastSeenAt?.toISOString() ?? null,
-  enrolledAt: row.enrolledAt?.toISOString() ?? null,
-  tags: row.tags,
-  groupIds: row.groupIds,
-  customFields: row.customFields,
-  hardware: row.hardware,
-  metrics: row.metrics,
-});

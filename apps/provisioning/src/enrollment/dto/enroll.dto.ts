@@ -2,11 +2,11 @@ import { IsFlag, IsName, IsNested, IsOneOf, IsText, IsUuid, OpenDocument } from 
 import { OS_TYPES, type OsType } from '../../devices/device.entity.js';
 import { HardwareInfoDto } from './hardware-info.dto.js';
 
-/** Sent by installed agents, older or newer than the fleet: known fields are read, others ignored. */
+/** Agents may be older or newer than the fleet: known fields are read, others ignored. */
 @OpenDocument()
 export class EnrollDto {
   @IsText({ min: 1, max: 255, description: '64 hex characters' })
-  enrollmentKey: string;
+  enrollmentKey!: string;
 
   @IsText({ max: 1_024, optional: true, nullable: true, description: 'Or header x-agent-enrollment-secret' })
   enrollmentSecret?: string | null;
@@ -15,16 +15,16 @@ export class EnrollDto {
   siteId?: string | null;
 
   @IsName({ example: 'front-desk-01' })
-  hostname: string;
+  hostname!: string;
 
   @IsOneOf(OS_TYPES)
-  osType: OsType;
+  osType!: OsType;
 
   @IsName()
-  osVersion: string;
+  osVersion!: string;
 
   @IsName({ max: 64, example: 'amd64' })
-  architecture: string;
+  architecture!: string;
 
   @IsName({ max: 64, optional: true, nullable: true })
   agentVersion?: string | null;

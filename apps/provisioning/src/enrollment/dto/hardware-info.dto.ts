@@ -3,7 +3,7 @@ import { fieldOf, IsInteger, IsName, OpenDocument } from '@rmm/service-kit';
 const MODEL = { optional: true, nullable: true } as const;
 const COUNT = { optional: true, nullable: true, max: 1_000_000_000 } as const;
 
-/** Gigabytes may come with a fraction. */
+/** Accepts fractions, as agents report gigabytes. */
 const IsQuantity = (): PropertyDecorator =>
   fieldOf({
     ...MODEL,
@@ -13,7 +13,7 @@ const IsQuantity = (): PropertyDecorator =>
     api: { type: Number, minimum: 0 },
   });
 
-/** What an agent says of its machine; unknown fields are ignored. */
+/** The hardware that an agent reports; unknown fields are ignored. */
 @OpenDocument()
 export class HardwareInfoDto {
   @IsName(MODEL)

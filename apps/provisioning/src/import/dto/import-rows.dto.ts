@@ -1,8 +1,8 @@
 import { fieldOf, IsOneOf, IsUuid } from '@rmm/service-kit';
-import type { ImportMode } from '../decide.js';
-import { MAX_IMPORT_ROWS } from '../import-row.js';
+import type { ImportMode } from '../import-decisions.js';
+import { MAX_IMPORT_ROWS } from '../import-rows.js';
 
-/** The rows themselves are read by `parseImportRows`: their unknown columns are ignored, not refused. */
+/** Checks the list only: `parseImportRows` reads the rows, whose unknown columns are ignored instead of refused. */
 const IsRowList = (): PropertyDecorator =>
   fieldOf({
     name: 'isRowList',
@@ -14,13 +14,13 @@ const IsRowList = (): PropertyDecorator =>
 
 export class PreviewImportDto {
   @IsRowList()
-  rows: unknown[];
+  rows!: unknown[];
 
-  @IsUuid({ optional: true, description: 'System scope' })
+  @IsUuid({ optional: true, description: 'Required in system scope' })
   partnerId?: string;
 }
 
 export class CommitImportDto extends PreviewImportDto {
-  @IsOneOf(['skip', 'update'], { optional: true, description: 'skip unless said otherwise' })
+  @IsOneOf(['skip', 'update'], { optional: true, description: '`skip` by default' })
   mode?: ImportMode;
 }

@@ -1,18 +1,17 @@
 import type { OrganizationStatus } from '@rmm/contracts';
-import { IsName, IsNested, IsOneOf, IsOpenObject, IsUuid } from '@rmm/service-kit';
+import { IsName, IsNested, IsOneOf, IsOpenObject, IsUuid, SLUG_PATTERN } from '@rmm/service-kit';
 import { ORGANIZATION_STATUSES, ORGANIZATION_TYPES, type OrganizationType } from '../organization.entity.js';
-import { SLUG_PATTERN } from '../slug.js';
 import { BillingContactDto } from './billing-contact.dto.js';
-import { IsDayOrInstant } from './instant-field.js';
+import { IsDayOrInstant } from './day-or-instant.decorator.js';
 
 export class CreateOrganizationDto {
-  @IsUuid({ optional: true, description: 'The partner; needed in system scope, else the own one' })
+  @IsUuid({ optional: true, description: 'Required in system scope; otherwise the partner of the caller' })
   partnerId?: string;
 
   @IsName({ example: 'Acme Dental' })
-  name: string;
+  name!: string;
 
-  @IsName({ max: 90, pattern: SLUG_PATTERN, optional: true, description: 'Made from the name when absent' })
+  @IsName({ max: 90, pattern: SLUG_PATTERN, optional: true, description: 'Derived from the name when absent' })
   slug?: string;
 
   @IsOneOf(ORGANIZATION_TYPES, { optional: true })

@@ -1,11 +1,10 @@
 import type { OrganizationStatus } from '@rmm/contracts';
-import { IsName, IsNested, IsOneOf, IsOpenObject } from '@rmm/service-kit';
+import { IsName, IsNested, IsOneOf, IsOpenObject, SLUG_PATTERN } from '@rmm/service-kit';
 import { ORGANIZATION_STATUSES, ORGANIZATION_TYPES, type OrganizationType } from '../organization.entity.js';
-import { SLUG_PATTERN } from '../slug.js';
 import { BillingContactDto } from './billing-contact.dto.js';
-import { IsDayOrInstant } from './instant-field.js';
+import { IsDayOrInstant } from './day-or-instant.decorator.js';
 
-/** Absent leaves alone, null clears. */
+/** An absent field stays as it is; null clears it. */
 export class UpdateOrganizationDto {
   @IsName({ optional: true })
   name?: string;
@@ -22,8 +21,8 @@ export class UpdateOrganizationDto {
   @IsOpenObject({
     optional: true,
     description:
-      'Merged per key; null removes a key. `security` needs a session with a factor: requireMfa, allowedMfaMethods ' +
-      '{ totp, sms }, sessionLifetimeHours, passwordMinLength',
+      'Merged per key; null removes a key. `security` requires a session verified with a factor: requireMfa, ' +
+      'allowedMfaMethods { totp, sms }, sessionLifetimeHours, passwordMinLength',
   })
   settings?: Record<string, unknown>;
 

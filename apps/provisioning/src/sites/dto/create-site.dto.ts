@@ -1,29 +1,28 @@
-import { fieldOf, IsName, IsNested, IsOpenObject, IsUuid } from '@rmm/service-kit';
-import { isTimezone } from '../timezone.js';
+import { fieldOf, IsName, IsNested, IsOpenObject, isTimeZone, IsUuid } from '@rmm/service-kit';
 import { SiteAddressDto, SiteContactDto } from './site-details.dto.js';
 
-const IsTimezone = (): PropertyDecorator =>
+const IsTimeZone = (): PropertyDecorator =>
   fieldOf({
     optional: true,
-    description: 'IANA; UTC when absent',
+    description: 'IANA name; UTC when absent',
     example: 'Europe/Berlin',
     name: 'isTimezone',
-    check: (value) => typeof value === 'string' && isTimezone(value),
+    check: (value) => typeof value === 'string' && isTimeZone(value),
     text: 'must be an IANA time zone',
     api: { type: String },
   });
 
 export class CreateSiteDto {
-  @IsUuid({ optional: true, description: 'Organization callers may leave it out' })
+  @IsUuid({ optional: true, description: 'Optional for organization callers' })
   orgId?: string;
 
-  @IsUuid({ optional: true, description: 'Another name of orgId; it wins when both come' })
+  @IsUuid({ optional: true, description: 'Alias of orgId; it takes precedence' })
   organizationId?: string;
 
   @IsName({ example: 'Headquarters' })
-  name: string;
+  name!: string;
 
-  @IsTimezone()
+  @IsTimeZone()
   timezone?: string;
 
   @IsNested(() => SiteAddressDto, { optional: true, nullable: true })

@@ -8,9 +8,10 @@ export class CustomFieldsDto {
   customFields: Record<string, CustomFieldValue>;
 }
 
-/** The body is a map of any names, so no class describes it. */
+/** Schema of the body: a map of any names, which a DTO class cannot describe. */
 export const CUSTOM_FIELDS_BODY: ApiBodyOptions = {
-  description: 'A flat map that is merged with what is there; null removes a field. Names have 1 to 100 characters.',
+  description:
+    'A flat map that is merged with the stored fields; null removes a field. Names have 1 to 100 characters.',
   schema: {
     type: 'object',
     minProperties: 1,

@@ -1,0 +1,73 @@
+import { CredentialsTestApp } from '../../test/credentials-test-app.js';
+import { ApiKeyExpiryService } from './api-key-expiry.service.js';
+
+describe('reminders of expiring API keys', () => {
+  let service: CredentialsTestApp;
+  let partnerId: string;
+  let orgId: string;
+
+  beforeAll(async () => {
+    service = await CredentialsTestApp.start();
+    partnerId = await service.createPartner();
+    orgId = await service.createOrganization(partnerId);
+  }, 60_000);
+  afterAll(() => service?.stop());
+
+  /** Creates a key with this age and remaining lifetime. */
+  async function key(createdDaysAgo: number, expiresInDays: number, more: object = {}) {
+    const client = await service.as({ partnerId });
+    const expiresAt = new Date(Date.now() + expiresInDays * 86_400_000).toISOString();
+    const body = { orgId, name: 'Reports', scopes: [], expiresAt, ...more };
+    const { id } = (await client.post('/api-keys', body).expect(201)).body as { id: string };
+    await service.admin.query(`UPDATE api_key SET created_at = now() - make_interval(days => $2) WHERE id = $1`, [
+      id,
+      createdDaysAgo,
+    ]);
+    return { id, userId: service.identity.userIdOf(client.token) };
+  }
+  const run = () => service.app.get(ApiKeyExpiryService).sendReminders();
+  const mailsOf = (id: string) =>
+    service.identity.mails.filter(({ idempotencyKey }) => idempotencyKey.startsWith(`api-key-expiring:${id}:`));
+  const endIn = (id: string, days: number) =>
+    service.admin.query(`UPDATE api_key SET expires_at = now() + make_interval(days => $2) WHERE id = $1`, [id, days]);
+
+  it('are sent to the creator 14 and 3 days before the expiry, once each', async () => {
+    const { id, userId } = await key(60, 15);
+    await run();
+    expect(mailsOf(id)).toHaveLength(0);
+    await service.admin.query(`UPDATE api_key SET expires_at = now() + interval '13 days' WHERE id = $1`, [id]);
+    await run();
+    await run();
+    expect(mailsOf(id)).toHaveLength(1);
+    expect(mailsOf(id)[0]).toMatchObject({
+      to: [`${userId}@example.com`],
+      template: 'api-key-expiring',
+      values: { keyName: 'Reports', keyPrefix: expect.stringMatching(/^svc_.{8}$/) },
+    });
+    await service.admin.query(
+      `UPDATE api_key SET expires_at = now() + interval '2 days', reminded_at = now() - interval '11 days' WHERE id = $1`,
+      [id],
+    );
+    await run();
+    await run();
+    expect(mailsOf(id).map(({ idempotencyKey }) => idempotencyKey.split(':')[2])).toEqual(['14', '3']);
+  });
+
+  it('are not sent when a short-lived key is created, but 3 days before its expiry', async () => {
+    const { id } = await key(0, 10);
+    await run();
+    expect(mailsOf(id)).toHaveLength(0);
+    await service.admin.query(`UPDATE api_key SET created_at = now() - interval '8 days' WHERE id = $1`, [id]);
+    await endIn(id, 2);
+    await run();
+    expect(mailsOf(id)).toHaveLength(1);
+  });
+
+  it('are not sent when disabled, for revoked keys, and to disabled creators', async () => {
+    const [quiet, revoked, orphan] = [await key(60, 2, { expiryReminders: false }), await key(60, 2), await key(60, 2)];
+    await service.admin.query(`UPDATE api_key SET status = 'revoked' WHERE id = $1`, [revoked.id]);
+    service.identity.change(orphan.userId, { userStatus: 'disabled' });
+    await run();
+    expect([quiet, revoked, orphan].flatMap(({ id }) => mailsOf(id))).toEqual([]);
+  });
+});

@@ -1,0 +1,69 @@
+import { Injectable } from '@nestjs/common';
+import { IDENTITY_ACCESS_IN_ORGANIZATION, IDENTITY_MAIL_SEND } from '@rmm/contracts';
+import { AuditTrail, Outbox, RpcClient, type AuditedCaller } from '@rmm/messaging';
+import { WorkerDatabase } from '@rmm/persistence';
+import { apiKeyResource, apiKeysChanged } from './api-key.mapper.js';
+import { ApiKeysRepository, type ExpiringKey } from './api-keys.repository.js';
+
+const EXPIRE_BATCH = 500;
+const REMIND_BATCH = 200;
+/** Days before the end, the nearer one first. */
+const REMINDER_DAYS = [3, 14] as const;
+const SYSTEM: AuditedCaller = { actor: { type: 'system', id: null }, tenant: { partnerId: null, orgId: null } };
+
+/** Stores that keys have expired, and reminds their creators before. */
+@Injectable()
+export class ApiKeyExpiryService {
+  constructor(
+    private readonly repository: ApiKeysRepository,
+    private readonly worker: WorkerDatabase,
+    private readonly audit: AuditTrail,
+    private readonly outbox: Outbox,
+    private readonly rpc: RpcClient,
+  ) {}
+
+  /** Marks all keys that have expired, and deletes previous keys whose overlap has ended. */
+  async expireAll(): Promise<void> {
+    while ((await this.expire(null)) === EXPIRE_BATCH);
+    await this.repository.deleteEndedPreviousKeys();
+  }
+
+  /** Marks those of the given keys that have expired; of all keys for null. @returns how many were marked */
+  expire(keyIds: readonly string[] | null): Promise<number> {
+    return this.worker.transaction(async (tx) => {
+      const keys = await this.repository.markExpired(tx, keyIds, EXPIRE_BATCH);
+      for (const key of keys) {
+        const { keyPrefix, expiresAt } = key;
+        await this.audit.record(tx, SYSTEM, 'api_key.expire', apiKeyResource(key), { keyPrefix, expiresAt });
+      }
+      await this.outbox.publish(tx, apiKeysChanged(keys, 'expired'));
+      return keys.length;
+    });
+  }
+
+  /** Mails the creators of keys that expire soon. Replicas may overlap: identity sends a mail once. */
+  async sendReminders(): Promise<void> {
+    for (const key of await this.repository.findExpiring(REMINDER_DAYS, REMIND_BATCH)) {
+      await this.sendReminder(key);
+      await this.repository.setReminded(key.id);
+    }
+  }
+
+  /** Skips a key whose creator lost access: it no longer works. */
+  private async sendReminder({ createdBy, partnerId, orgId, ...key }: ExpiringKey): Promise<void> {
+    const creator = await this.rpc.call(IDENTITY_ACCESS_IN_ORGANIZATION, { userId: createdBy, partnerId, orgId });
+    if (!creator?.active || creator.grants.length === 0) return;
+    const expiresAt = key.expiresAt.toISOString();
+    await this.rpc.call(IDENTITY_MAIL_SEND, {
+      idempotencyKey: `api-key-expiring:${key.id}:${key.days}:${expiresAt}`,
+      to: [creator.email],
+      template: 'api-key-expiring',
+      values: {
+        name: creator.name,
+        keyName: key.name,
+        keyPrefix: key.keyPrefix,
+        expiresAt: `${expiresAt.slice(0, 16).replace('T', ' ')} UTC`,
+      },
+    });
+  }
+}

@@ -1,0 +1,302 @@
+import { randomUUID } from 'node:crypto';
+import { CREDENTIALS_KEYS_RESOLVE, type ResolvedApiKey } from '@rmm/contracts';
+import { API_KEY_SCOPES } from '@rmm/permissions';
+import { hashKey } from '@rmm/secrets';
+import { CredentialsTestApp } from '../../test/credentials-test-app.js';
+
+const inMs = (ms: number) => new Date(Date.now() + ms).toISOString();
+
+describe('ApiKeysService', () => {
+  let service: CredentialsTestApp;
+  let partnerId: string;
+  let orgId: string;
+  let ours: Awaited<ReturnType<CredentialsTestApp['as']>>;
+  let theirs: Awaited<ReturnType<CredentialsTestApp['as']>>;
+  let theirOrgId: string;
+
+  beforeAll(async () => {
+    service = await CredentialsTestApp.start();
+    partnerId = await service.createPartner();
+    orgId = await service.createOrganization(partnerId);
+    ours = await service.as({ partnerId });
+    const other = await service.createPartner();
+    theirOrgId = await service.createOrganization(other);
+    theirs = await service.as({ partnerId: other });
+  }, 60_000);
+  afterAll(() => service?.stop());
+
+  const create = async (more: object = {}, client = ours) => {
+    const response = await client.post('/api-keys', { orgId, name: 'Reports', scopes: ['devices:read'], ...more });
+    expect([response.status, response.body.code]).toEqual([201, undefined]);
+    return response.body as { id: string; key: string; keyPrefix: string };
+  };
+  const resolve = (key: string) =>
+    service.request(CREDENTIALS_KEYS_RESOLVE, {
+      keyHash: hashKey(key).toString('hex'),
+    }) as Promise<ResolvedApiKey | null>;
+  const statusOf = async (key: string) => (await resolve(key))?.status;
+  const age = (id: string, sql: string) => service.admin.query(`UPDATE api_key SET ${sql} WHERE id = $1`, [id]);
+
+  describe('create', () => {
+    it('returns the key once, in the documented format', async () => {
+      const response = await ours.post('/api-keys', {
+        orgId,
+        name: ' Reports ',
+        scopes: ['devices:read', 'devices:read'],
+      });
+      expect(response.status).toBe(201);
+      expect(response.headers['cache-control']).toBe('no-store');
+      const { key, id, ...rest } = response.body;
+      expect(key).toMatch(/^svc_[A-Za-z0-9_-]{32}$/);
+      expect(rest).toMatchObject({ name: 'Reports', keyPrefix: key.slice(0, 12), scopes: ['devices:read'] });
+      expect(rest).toMatchObject({ expiresAt: null, rateLimit: 1_000, status: 'active', sourceCidrs: [] });
+      const read = await ours.get(`/api-keys/${id}`);
+      expect(read.body).toMatchObject({ id, usageCount: 0, lastUsedAt: null, source: 'manual', principalId: null });
+      const shown = JSON.stringify([read.body, (await ours.get(`/api-keys?orgId=${orgId}`)).body]);
+      expect(shown).not.toContain(key);
+      expect(shown).not.toContain(hashKey(key).toString('hex'));
+      const { rows } = await service.admin.query('SELECT api_key::text AS row FROM api_key WHERE id = $1', [id]);
+      expect(rows[0].row).not.toContain(key);
+      const auditEntry = await service.findAuditEntry('api_key.create', id);
+      expect(JSON.stringify(auditEntry)).not.toContain(key);
+      expect(auditEntry).toMatchObject({ resourceName: 'Reports', details: { keyPrefix: key.slice(0, 12) } });
+    });
+
+    it.each([
+      ['no organization', { orgId: undefined }, 'orgId'],
+      ['an empty name', { name: ' ' }, 'name'],
+      ['a name of 256 characters', { name: 'n'.repeat(256) }, 'name'],
+      ['a control character', { name: 'a\u0007b' }, 'name'],
+      ['a limit of nothing', { rateLimit: 0 }, 'rateLimit'],
+      ['a limit below nothing', { rateLimit: -1 }, 'rateLimit'],
+      ['a limit over the limit', { rateLimit: 100_001 }, 'rateLimit'],
+      ['a limit as text', { rateLimit: '50' }, 'rateLimit'],
+      ['an end in the past', { expiresAt: inMs(-1_000) }, 'expiresAt'],
+      ['an end without offset', { expiresAt: '2030-01-01T00:00:00' }, 'expiresAt'],
+      ['no list of addresses', { sourceCidrs: ['office'] }, 'sourceCidrs.0'],
+      ['an unknown field', { partnerId: randomUUID() }, 'partnerId'],
+      ['a status', { status: 'active' }, 'status'],
+    ])('refuses %s and names the field', async (_, more, field) => {
+      const response = await ours.post('/api-keys', { orgId, name: 'x', scopes: [], ...more });
+      expect([response.status, response.body.code]).toEqual([400, 'validation_failed']);
+      expect(Object.keys(response.body.details.fieldErrors)).toEqual([field]);
+    });
+
+    it.each(['*', 'devices:*', '*:read'])('refuses the wildcard %s', async (scope) => {
+      const response = await ours.post('/api-keys', { orgId, name: 'x', scopes: ['devices:read', scope] });
+      expect([response.status, response.body.code]).toEqual([400, 'wildcard_scope_unsupported']);
+      expect(response.body.error).toBe('wildcard API key scopes are unsupported');
+    });
+
+    it.each(['devices:fly', 'Devices:read', 'devices:read ', 'sites:read'])(
+      'refuses the unknown scope "%s"',
+      async (scope) => {
+        const response = await ours.post('/api-keys', { orgId, name: 'x', scopes: [scope] });
+        expect([response.status, response.body.code]).toEqual([400, 'unsupported_scope']);
+        expect(response.body.supportedScopes).toEqual(Object.keys(API_KEY_SCOPES));
+      },
+    );
+
+    it.each(Object.entries(API_KEY_SCOPES))('grants %s to callers with its permissions only', async (scope, needs) => {
+      const manage = ['organizations:read', 'organizations:write'];
+      const enough = await service.as({ partnerId, permissions: [...manage, ...needs] });
+      await create({ scopes: [scope] }, enough);
+      for (const lost of needs) {
+        const less = await service.as({
+          partnerId,
+          permissions: [...manage, ...needs.filter((each) => each !== lost)],
+        });
+        const response = await less.post('/api-keys', { orgId, name: 'x', scopes: [scope] });
+        expect([response.status, response.body.code, response.body.required]).toEqual([
+          403,
+          'permission_not_delegable',
+          [lost],
+        ]);
+      }
+    });
+  });
+
+  describe('access', () => {
+    it.each(['post', 'patch', 'delete', 'rotate'] as const)(
+      '%s requires the permission and a second factor',
+      async (call) => {
+        const { id } = await create();
+        const send = (client: typeof ours) =>
+          ({
+            post: () => client.post('/api-keys', { orgId, name: 'x' }),
+            patch: () => client.patch(`/api-keys/${id}`, { name: 'y' }),
+            delete: () => client.delete(`/api-keys/${id}`),
+            rotate: () => client.post(`/api-keys/${id}/rotate`),
+          })[call]();
+        const reader = await send(await service.as({ partnerId, permissions: ['organizations:read'] }));
+        expect([reader.status, reader.body.required]).toEqual([403, ['organizations:write']]);
+        const plain = await send(await service.as({ partnerId, mfa: false }));
+        expect([plain.status, plain.body.code]).toEqual([403, 'mfa_required']);
+        expect((await send(service.client())).body.code).toBe('unauthenticated');
+        const machine = await send(service.client(undefined, { 'X-API-Key': `svc_${'a'.repeat(32)}` }));
+        expect([machine.status, machine.body.code]).toEqual([401, 'api_key_not_accepted_here']);
+      },
+    );
+
+    it('reads require the permission and no second factor', async () => {
+      const { id } = await create();
+      const reader = await service.as({ partnerId, permissions: ['organizations:read'], mfa: false });
+      const blind = await service.as({ partnerId, permissions: ['organizations:write'] });
+      for (const path of ['/api-keys', `/api-keys/${id}`, `/api-keys/${id}/usage`]) {
+        expect((await reader.get(path)).status).toBe(200);
+        expect((await blind.get(path)).body.required).toEqual(['organizations:read']);
+      }
+    });
+
+    it('returns 404 for a key of another tenant, as for an unknown one', async () => {
+      const { id } = await create();
+      const unknown = randomUUID();
+      for (const call of [
+        (of: string) => theirs.get(`/api-keys/${of}`),
+        (of: string) => theirs.get(`/api-keys/${of}/usage`),
+        (of: string) => theirs.patch(`/api-keys/${of}`, { name: 'theirs' }),
+        (of: string) => theirs.delete(`/api-keys/${of}`),
+        (of: string) => theirs.post(`/api-keys/${of}/rotate`),
+      ]) {
+        const [foreign, none, malformed] = [await call(id), await call(unknown), await call('x')];
+        expect([foreign.status, none.status, malformed.status]).toEqual([404, 404, 404]);
+        expect({ ...foreign.body, requestId: '' }).toEqual({ ...none.body, requestId: '' });
+      }
+      for (const named of [orgId, unknown]) {
+        const list = await theirs.get(`/api-keys?orgId=${named}`);
+        expect([list.status, list.body.code]).toEqual([403, 'organization_access_denied']);
+        const created = await theirs.post('/api-keys', { orgId: named, name: 'x' });
+        expect([created.status, created.body.code]).toEqual([403, 'organization_access_denied']);
+      }
+      expect(await resolveName(id)).toBe('Reports');
+    });
+
+    const resolveName = async (id: string) => (await ours.get(`/api-keys/${id}`)).body.name as string;
+
+    it('lists keys of the organizations of the caller: one, the selected ones, all', async () => {
+      const second = await service.createOrganization(partnerId);
+      const [first, other] = [await create(), await create({ orgId: second })];
+      const member = await service.as({ scope: 'organization', partnerId, orgId });
+      expect((await member.get(`/api-keys/${first.id}`)).status).toBe(200);
+      expect((await member.get(`/api-keys/${other.id}`)).status).toBe(404);
+      const selected = await service.as({ partnerId, orgAccess: 'selected', orgIds: [second] });
+      expect((await selected.get('/api-keys')).body.data.map(({ id }: { id: string }) => id)).toEqual([other.id]);
+      const none = await service.as({ partnerId, orgAccess: 'none' });
+      expect((await none.get('/api-keys')).body.pagination.total).toBe(0);
+      const system = await service.as({ scope: 'system' });
+      expect((await system.get(`/api-keys/${other.id}`)).status).toBe(200);
+      expect((await system.post('/api-keys', { orgId: theirOrgId, name: 'x' })).status).toBe(201);
+    });
+  });
+
+  it('lists newest first, by organization and current status', async () => {
+    const own = await service.createOrganization(partnerId);
+    const [a, b, c] = [
+      await create({ orgId: own, name: 'a' }),
+      await create({ orgId: own, name: 'b', expiresAt: inMs(60_000) }),
+      await create({ orgId: own, name: 'c' }),
+    ];
+    await age(b.id, `expires_at = now() - interval '1 second'`);
+    await ours.delete(`/api-keys/${c.id}`);
+    const names = async (query: string) =>
+      (await ours.get(`/api-keys?orgId=${own}${query}`)).body.data.map((row: { name: string }) => row.name);
+    expect(await names('')).toEqual(['c', 'b', 'a']);
+    expect(await names('&status=active')).toEqual(['a']);
+    expect(await names('&status=expired')).toEqual(['b']);
+    expect(await names('&status=revoked')).toEqual(['c']);
+    expect(await names('&limit=2&page=2')).toEqual(['a']);
+    expect((await ours.get('/api-keys?status=dead')).status).toBe(400);
+    expect((await ours.get('/api-keys?limit=101')).status).toBe(400);
+    expect(a.id).toBeDefined();
+  });
+
+  describe('patch', () => {
+    it('changes name, scopes, limit and addresses, and publishes the change', async () => {
+      const { id, key } = await create();
+      const patch = { name: 'New', scopes: ['scripts:read'], rateLimit: 5, sourceCidrs: ['203.0.113.0/24'] };
+      const response = await ours.patch(`/api-keys/${id}`, { ...patch, expiryReminders: false });
+      expect([response.status, response.body]).toMatchObject([200, { id, ...patch, expiryReminders: false }]);
+      expect(await resolve(key)).toMatchObject({
+        scopes: ['scripts:read'],
+        rateLimit: 5,
+        sourceCidrs: ['203.0.113.0/24'],
+      });
+      await service.findBroadcast(id, 'updated');
+      expect(await service.findAuditEntry('api_key.update', id)).toMatchObject({
+        details: { previousScopes: ['devices:read'] },
+      });
+    });
+
+    it('keeps absent fields', async () => {
+      const { id } = await create({ rateLimit: 77, sourceCidrs: ['10.0.0.0/8'] });
+      const response = await ours.patch(`/api-keys/${id}`, { name: 'Only the name' });
+      expect(response.body).toMatchObject({ rateLimit: 77, scopes: ['devices:read'], sourceCidrs: ['10.0.0.0/8'] });
+    });
+
+    it.each([
+      ['nothing', {}],
+      ['null', { name: null }],
+      ['an end', { expiresAt: inMs(1e9) }],
+      ['a status', { status: 'active' }],
+      ['another organization', { orgId: randomUUID() }],
+      ['a limit too high', { rateLimit: 1_000_000 }],
+    ])('refuses %s', async (_, body) => {
+      const { id } = await create();
+      const response = await ours.patch(`/api-keys/${id}`, body);
+      expect([response.status, response.body.code]).toEqual([400, 'validation_failed']);
+    });
+
+    it('requires the permissions of added scopes only', async () => {
+      const { id } = await create({ scopes: ['devices:write', 'scripts:read'] });
+      const permissions = ['organizations:read', 'organizations:write', 'devices:read'];
+      const client = await service.as({ partnerId, permissions });
+      const kept = await client.patch(`/api-keys/${id}`, { scopes: ['devices:write', 'devices:read'] });
+      expect([kept.status, kept.body.scopes]).toEqual([200, ['devices:write', 'devices:read']]);
+      const widened = await client.patch(`/api-keys/${id}`, { scopes: ['devices:write', 'scripts:write'] });
+      expect([widened.status, widened.body.code, widened.body.required]).toEqual([
+        403,
+        'permission_not_delegable',
+        ['scripts:write'],
+      ]);
+      expect((await ours.patch(`/api-keys/${id}`, { scopes: ['*'] })).body.code).toBe('wildcard_scope_unsupported');
+      expect((await ours.patch(`/api-keys/${id}`, { scopes: ['x'] })).body.code).toBe('unsupported_scope');
+    });
+  });
+
+  describe('a key that is not active', () => {
+    it.each([
+      ['revoked', async (id: string) => void (await ours.delete(`/api-keys/${id}`))],
+      ['expired', async (id: string) => void (await age(id, `expires_at = now() - interval '1 second'`))],
+    ])('%s can be neither changed nor rotated', async (_, end) => {
+      const { id } = await create();
+      await end(id);
+      for (const response of [
+        await ours.patch(`/api-keys/${id}`, { name: 'x' }),
+        await ours.post(`/api-keys/${id}/rotate`),
+      ]) {
+        expect([response.status, response.body.code]).toEqual([400, 'api_key_not_active']);
+        expect(response.body.error).toBe('Only active API keys may be updated or rotated');
+      }
+    });
+
+    it('can be revoked once, also when it has expired', async () => {
+      const { id, key } = await create();
+      await age(id, `expires_at = now() - interval '1 second'`);
+      const response = await ours.delete(`/api-keys/${id}`);
+      expect([response.status, response.body]).toMatchObject([
+        200,
+        { success: true, apiKey: { id, status: 'revoked' } },
+      ]);
+      const again = await ours.delete(`/api-keys/${id}`);
+      expect([again.status, again.body.code]).toEqual([400, 'api_key_already_revoked']);
+      expect(await statusOf(key)).toBe('revoked');
+      await service.findBroadcast(id, 'revoked');
+    });
+
+    it('is revoked once by five concurrent calls', async () => {
+      const { id } = await create();
+      const responses = await Promise.all(Array.from({ length: 5 }, () => ours.delete(`/api-keys/${id}`)));
+      expect(responses.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400, 400]);
+    });
+  });
+});

@@ -1,0 +1,85 @@
+import { Injectable } from '@nestjs/common';
+import {
+  PROVISIONING_DEVICES_EXISTING,
+  type EnrollmentReserveReply,
+  type EnrollmentReserveRequest,
+} from '@rmm/contracts';
+import { RpcClient } from '@rmm/messaging';
+import { WorkerDatabase } from '@rmm/persistence';
+import { EnrollmentReservationsRepository } from './enrollment-reservations.repository.js';
+
+const SETTLE_AFTER_SECONDS = 30; // an enrollment succeeds or fails within 10 s
+const SETTLE_BATCH = 500;
+
+/**
+ * Reserves uses of enrollment keys before the device exists and settles them after. A use counts at once; a reservation
+ * is identified by the device id, so a repeated request is the same use.
+ * @see docs/reference/keys.md
+ */
+@Injectable()
+export class EnrollmentReservationsService {
+  constructor(
+    private readonly repository: EnrollmentReservationsRepository,
+    private readonly worker: WorkerDatabase,
+    private readonly rpc: RpcClient,
+  ) {}
+
+  reserve({ keyHashes, deviceId }: EnrollmentReserveRequest): Promise<EnrollmentReserveReply> {
+    return this.worker.transaction(async (tx) => {
+      const key = await this.repository.findKey(tx, keyHashes);
+      if (!key) return { reserved: false, reason: 'invalid_enrollment_key' };
+      if (!(await this.repository.isReserved(tx, deviceId, key.id))) {
+        if (key.expired) return { reserved: false, reason: 'enrollment_key_expired' };
+        if (key.exhausted) return { reserved: false, reason: 'enrollment_key_exhausted' };
+        if (!(await this.repository.reserve(tx, key.id, keyHashes, deviceId))) {
+          // a key that was rotated or deleted meanwhile is invalid; otherwise another device took the last use
+          const exists = (await this.repository.findKey(tx, keyHashes)) !== null;
+          return { reserved: false, reason: exists ? 'enrollment_key_race_lost' : 'invalid_enrollment_key' };
+        }
+      }
+      const current = keyHashes[0];
+      const isLegacy = current && key.keyHash.toString('hex') !== current;
+      if (isLegacy) await this.repository.rehash(tx, key, current);
+      return {
+        reserved: true,
+        enrollmentKeyId: key.id,
+        orgId: key.orgId,
+        partnerId: key.partnerId,
+        siteId: key.siteId,
+        enrollmentSecretHash: key.secretHash?.toString('hex') ?? null,
+      };
+    });
+  }
+
+  /** Keeps the use of a device that was created. @returns false when nothing was reserved for it */
+  confirm(deviceId: string): Promise<boolean> {
+    return this.repository.confirm(deviceId);
+  }
+
+  /** Returns the use of a device that was not created. @returns false when nothing was reserved for it */
+  release(deviceId: string): Promise<boolean> {
+    return this.repository.release(deviceId);
+  }
+
+  /**
+   * Settles reservations whose enrollment crashed, by whether the device exists. A reservation that is settled elsewhere
+   * meanwhile is left as it is.
+   * @returns how many were settled here
+   * @throws UnavailableError when provisioning cannot be reached; nothing is settled then
+   */
+  async settle(olderThanSeconds = SETTLE_AFTER_SECONDS): Promise<number> {
+    const deviceIds = await this.repository.listUnsettled(olderThanSeconds, SETTLE_BATCH);
+    if (deviceIds.length === 0) return 0;
+    const { existing } = await this.rpc.call(PROVISIONING_DEVICES_EXISTING, { deviceIds });
+    const exists = new Set(existing);
+    let settled = 0;
+    for (const deviceId of deviceIds) {
+      if (await (exists.has(deviceId) ? this.confirm(deviceId) : this.release(deviceId))) settled += 1;
+    }
+    return settled;
+  }
+
+  deleteSettled(): Promise<void> {
+    return this.repository.deleteSettled();
+  }
+}

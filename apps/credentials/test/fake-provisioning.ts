@@ -1,0 +1,48 @@
+import type { Msg } from 'nats';
+import { randomUUID } from 'node:crypto';
+import { PROVISIONING_DEVICES_EXISTING, PROVISIONING_ORGANIZATIONS_GET, PROVISIONING_SITES_GET } from '@rmm/contracts';
+import type { OrganizationState, SiteState } from '@rmm/contracts';
+import type { NatsLink } from '@rmm/messaging';
+
+/** Stands in for provisioning: sites, organizations, and which devices exist. */
+export class FakeProvisioning {
+  /** Ids of the devices that exist. */
+  readonly devices = new Set<string>();
+  /** True: requests for existing devices get no reply. */
+  unavailable = false;
+  private readonly organizations = new Map<string, OrganizationState>();
+  private readonly sites = new Map<string, SiteState>();
+
+  constructor(link: NatsLink) {
+    const serve = <Q>(subject: string, handle: (payload: Q) => unknown) =>
+      link.connection.subscribe(subject, {
+        callback: (_: unknown, message: Msg) => {
+          const value = handle(message.json<Q>());
+          if (value !== undefined) message.respond(JSON.stringify({ value }));
+        },
+      });
+    serve(PROVISIONING_SITES_GET.subject, ({ orgId, siteId }: { orgId: string; siteId: string }) => {
+      const site = this.sites.get(siteId);
+      return { site: site?.orgId === orgId ? site : null };
+    });
+    serve(PROVISIONING_ORGANIZATIONS_GET.subject, ({ orgIds }: { orgIds: string[] }) => ({
+      organizations: orgIds.flatMap((id) => this.organizations.get(id) ?? []),
+    }));
+    serve(PROVISIONING_DEVICES_EXISTING.subject, ({ deviceIds }: { deviceIds: string[] }) =>
+      this.unavailable ? undefined : { existing: deviceIds.filter((id) => this.devices.has(id)) },
+    );
+  }
+
+  addOrganization(organization: OrganizationState): void {
+    this.organizations.set(organization.orgId, organization);
+  }
+
+  /** @returns the id of the new site */
+  addSite(orgId: string): string {
+    const { partnerId = '' } = this.organizations.get(orgId) ?? {};
+    const siteId = randomUUID();
+    const site: SiteState = { siteId, orgId, partnerId, name: 'Site', deleted: false, version: 1 };
+    this.sites.set(siteId, site);
+    return siteId;
+  }
+}

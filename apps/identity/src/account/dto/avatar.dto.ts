@@ -1,0 +1,18 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { AVATAR_MIME } from '../avatar-images.service.js';
+
+export class AvatarDto {
+  @ApiProperty({ description: 'Changes with each upload' })
+  avatarUrl: string;
+  @ApiProperty({ type: 'integer', description: 'Bytes, as stored' })
+  size: number;
+  @ApiProperty({ enum: [AVATAR_MIME], description: 'Every upload is converted' })
+  mime: string;
+  @ApiProperty({ format: 'date-time' })
+  updatedAt: string;
+}
+
+export class NoAvatarDto {
+  @ApiProperty({ type: String, nullable: true, enum: [null] })
+  avatarUrl: null;
+}

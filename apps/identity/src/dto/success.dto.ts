@@ -1,0 +1,12 @@
+import { ApiProperty } from '@nestjs/swagger';
+
+/** The response to an action without a result of its own. */
+export class DoneDto {
+  @ApiProperty({ type: 'boolean', enum: [true] })
+  success: true;
+}
+
+export class DoneWithMessageDto extends DoneDto {
+  @ApiProperty({ description: 'A sentence to show to the user' })
+  message: string;
+}

@@ -1,0 +1,18 @@
+import { IsName, IsText } from '@rmm/service-kit';
+import { MAX_PASSWORD_INPUT } from '../../login/dto.js';
+
+export class AcceptInviteDto {
+  @IsText({ min: 1, max: 255 })
+  token!: string;
+
+  @IsText({ max: MAX_PASSWORD_INPUT, description: '8 to 128 characters, strength-checked' })
+  password!: string;
+
+  @IsName({ optional: true })
+  name?: string;
+}
+
+export class PreviewInviteDto {
+  @IsText({ min: 1, max: 255 })
+  token!: string;
+}

@@ -1,0 +1,59 @@
+import { Body, Controller, Get, HttpCode, Post, Req, Res } from '@nestjs/common';
+import { ApiGoneResponse, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
+import { Public } from '@rmm/access';
+import { GoneError } from '@rmm/service-kit';
+import { LoginBodyDto } from '../login/login-body.dto.js';
+import { clientOf, noStore, type HttpRequest, type HttpResponse } from '../sessions/http.js';
+import { SessionCookies } from '../sessions/session-cookies.js';
+import { AcceptInviteDto, PreviewInviteDto } from './dto/accept-invitation.dto.js';
+import { InvitePreviewDto } from './dto/invitation.dto.js';
+import { InvitationAcceptanceService } from './invitation-acceptance.service.js';
+
+@ApiTags('Registration')
+@Controller('auth')
+export class InvitationAcceptanceController {
+  constructor(
+    private readonly acceptance: InvitationAcceptanceService,
+    private readonly cookies: SessionCookies,
+  ) {}
+
+  @Post('invite/preview')
+  @Public()
+  @HttpCode(200)
+  @ApiOperation({ summary: 'Preview an invitation' })
+  @ApiOkResponse({ type: InvitePreviewDto })
+  preview(
+    @Body() { token }: PreviewInviteDto,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ): Promise<InvitePreviewDto> {
+    noStore(response);
+    return this.acceptance.preview(token, clientOf(request));
+  }
+
+  /** Always 410: a token in a path would end up in logs. */
+  @Get('invite/preview/:token')
+  @Public()
+  @ApiParam({ name: 'token', type: String })
+  @ApiOperation({ summary: 'Refuse a token in the path; send it in the body of a POST', deprecated: true })
+  @ApiGoneResponse({ schema: { $ref: '#/components/schemas/ErrorBody' } })
+  previewByPath(): never {
+    throw new GoneError();
+  }
+
+  @Post('accept-invite')
+  @Public()
+  @HttpCode(200)
+  @ApiOperation({ summary: 'Accept an invitation with a password and log in' })
+  @ApiOkResponse({ type: LoginBodyDto })
+  async accept(
+    @Body() dto: AcceptInviteDto,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ): Promise<LoginBodyDto> {
+    noStore(response);
+    const { body, session } = await this.acceptance.accept(dto, clientOf(request));
+    this.cookies.set(request, response, session);
+    return body;
+  }
+}

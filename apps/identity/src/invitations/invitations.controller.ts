@@ -1,0 +1,43 @@
+import { Body, Controller, HttpCode, Post, Res } from '@nestjs/common';
+import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { CurrentCaller, FullPartnerAccess, RequirePermission, type UserCaller } from '@rmm/access';
+import { noStore, type HttpResponse } from '../sessions/http.js';
+import { InvitedUserDto, InviteResentDto } from './dto/invitation.dto.js';
+import { InviteUserDto } from './dto/invite-user.dto.js';
+import { ResendInviteDto } from './dto/resend-invitation.dto.js';
+import { InvitationsService } from './invitations.service.js';
+
+@ApiTags('Users')
+@Controller('users')
+export class InvitationsController {
+  constructor(private readonly invitations: InvitationsService) {}
+
+  @Post('invite')
+  @RequirePermission('users:invite')
+  @FullPartnerAccess()
+  @ApiOperation({ summary: 'Invite a user to a partner or an organization' })
+  @ApiCreatedResponse({ type: InvitedUserDto })
+  invite(
+    @CurrentCaller() caller: UserCaller,
+    @Body() dto: InviteUserDto,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ): Promise<InvitedUserDto> {
+    noStore(response);
+    return this.invitations.invite(caller, dto);
+  }
+
+  @Post('resend-invite')
+  @RequirePermission('users:invite')
+  @FullPartnerAccess()
+  @HttpCode(200)
+  @ApiOperation({ summary: 'Resend an invitation; the previous link becomes invalid' })
+  @ApiOkResponse({ type: InviteResentDto })
+  async resendInvite(
+    @CurrentCaller() caller: UserCaller,
+    @Body() dto: ResendInviteDto,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ): Promise<InviteResentDto> {
+    noStore(response);
+    return { success: true, ...(await this.invitations.resend(caller, dto)) };
+  }
+}

@@ -1,0 +1,229 @@
+import { randomUUID } from 'node:crypto';
+import { FakeProvisioning } from '../../test/fake-provisioning.js';
+import {
+  expectStatus,
+  freshEmail,
+  IdentityTestApp,
+  PASSWORD,
+  type IdentityReplica,
+  withStatus,
+} from '../../test/identity-test-app.js';
+import { inviteAndAccept, registerPartner, roleId, sessionOf, signInAdmin, type TestUser } from '../../test/users.js';
+
+describe('invitations', () => {
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
+  let acme: TestUser;
+  let other: TestUser;
+
+  beforeAll(async () => {
+    testApp = await IdentityTestApp.start();
+    identity = await testApp.startReplica();
+    acme = await registerPartner(identity, 'Acme MSP');
+    other = await registerPartner(identity, 'Other MSP');
+  }, 120_000);
+  afterAll(() => testApp.stop());
+
+  const invite = (bearer: string, body: Record<string, unknown>) => identity.post('/users/invite', body, { bearer });
+  const withOrganization = async (partnerId: string) => {
+    const [row] = await testApp.query<{ id: string }>(
+      `insert into organization_directory (org_id, partner_id, name, slug, status, version)
+       values (gen_random_uuid(), $1, 'Customer', 'customer-' || gen_random_uuid(), 'active', 1) returning org_id as id`,
+      [partnerId],
+    );
+    return row.id;
+  };
+
+  it('are mailed, previewed, and accepted once', async () => {
+    const email = freshEmail();
+    const viewer = await roleId(identity, acme.bearer, 'Partner Viewer');
+    const invited = expectStatus(await invite(acme.bearer, { email, name: 'Robin Vale', roleId: viewer }), 201);
+    expect(invited.body).toEqual({
+      id: expect.any(String),
+      email,
+      name: 'Robin Vale',
+      status: 'invited',
+      roleId: viewer,
+      inviteEmailSent: true,
+    });
+    const again = await invite(acme.bearer, { email, name: 'Robin Vale', roleId: viewer });
+    expect(again).toMatchObject({
+      status: 409,
+      body: { code: 'user_already_exists', error: 'User already exists in this scope' },
+    });
+
+    const token = await identity.mailedToken(email);
+    const preview = expectStatus(await identity.post('/auth/invite/preview', { token }), 200);
+    expect(preview.body).toEqual({ email, name: 'Robin Vale', partnerName: 'Acme MSP' });
+    const weak = await identity.post('/auth/accept-invite', { token, password: 'password' });
+    expect(weak).toMatchObject({ status: 400, body: { code: 'weak_password' } });
+
+    const accepts = await Promise.all(
+      [1, 2].map(() => identity.post('/auth/accept-invite', { token, password: PASSWORD })),
+    );
+    expect(accepts.map(({ status }) => status).sort()).toEqual([200, 400]);
+    expect(withStatus(accepts, 400).body.code).toBe('invite_invalid');
+    expect(await identity.post('/auth/invite/preview', { token })).toMatchObject({
+      status: 410,
+      body: { code: 'invite_accepted' },
+    });
+    const { bearer } = sessionOf(withStatus(accepts, 200));
+    expect((await identity.get('/users/me', { bearer })).body).toMatchObject({
+      status: 'active',
+      partnerId: acme.partnerId,
+    });
+  }, 40_000);
+
+  it('store tokens as hashes, and mails without values once sent', async () => {
+    const email = freshEmail();
+    const viewer = await roleId(identity, acme.bearer, 'Partner Viewer');
+    expectStatus(await invite(acme.bearer, { email, name: 'Robin', roleId: viewer }), 201);
+    const token = await identity.mailedToken(email);
+    const [dump] = await testApp.query<{ rows: string }>(
+      `select (select json_agg(t)::text from link_token t) || (select json_agg(m)::text from mail m) as rows`,
+    );
+    expect(dump.rows).not.toContain(token);
+  }, 30_000);
+
+  it('list users of the own tenant only', async () => {
+    const viewer = await roleId(identity, other.bearer, 'Partner Viewer');
+    const foreigner = await inviteAndAccept(identity, other.bearer, { roleId: viewer });
+    const list = expectStatus(await identity.get('/users?limit=100', { bearer: acme.bearer }), 200);
+    const ids = (list.body.data as { id: string }[]).map(({ id }) => id);
+    expect(ids).toContain(acme.userId);
+    expect(ids).not.toContain(other.userId);
+    expect(ids).not.toContain(foreigner.userId);
+    expect(list.body.pagination).toEqual({ page: 1, limit: 100, total: ids.length });
+    expect(list.body.data[0]).toMatchObject({
+      mfaStatus: 'not_required',
+      mfaEnrollmentDeadline: null,
+      orgAccess: expect.any(String),
+    });
+
+    const hidden = await identity.get(`/users/${foreigner.userId}`, { bearer: acme.bearer });
+    const random = await identity.get('/users/7d9f2c1e-0000-4000-8000-000000000000', { bearer: acme.bearer });
+    expect(hidden).toMatchObject({ status: 404, body: { code: 'not_found', error: 'User not found' } });
+    expect({ ...hidden.body, requestId: '' }).toEqual({ ...random.body, requestId: '' });
+    expect((await identity.get('/users/not-a-uuid', { bearer: acme.bearer })).status).toBe(404);
+  }, 40_000);
+
+  it('refuse roles with permissions the caller does not have, and roles of another scope or tenant', async () => {
+    const orgId = await withOrganization(acme.partnerId);
+    const orgAdminRole = await roleId(identity, acme.bearer, 'Org Admin', `&orgId=${orgId}`);
+    const partnerAdminRole = await roleId(identity, acme.bearer, 'Partner Admin');
+    const foreignAdminRole = await roleId(identity, other.bearer, 'Partner Admin');
+    const orgAdmin = await inviteAndAccept(identity, acme.bearer, { roleId: orgAdminRole, orgId });
+
+    const user = () => ({ email: freshEmail(), name: 'Sam' });
+    const wrongAxis = await invite(acme.bearer, { ...user(), roleId: orgAdminRole });
+    expect(wrongAxis).toMatchObject({ status: 400, body: { code: 'invalid_role_scope' } });
+    const foreign = await invite(acme.bearer, { ...user(), roleId: foreignAdminRole });
+    expect(foreign.status).toBe(400);
+    const up = await invite(orgAdmin.bearer, { ...user(), roleId: partnerAdminRole });
+    expect(up.status).toBe(400);
+    expect((await invite(orgAdmin.bearer, { ...user(), roleId: orgAdminRole })).status).toBe(201);
+    const foreignOrg = await invite(acme.bearer, {
+      ...user(),
+      roleId: orgAdminRole,
+      orgId: await withOrganization(other.partnerId),
+    });
+    expect(foreignOrg).toMatchObject({ status: 403, body: { code: 'organization_access_denied' } });
+
+    const technicianRole = await roleId(identity, acme.bearer, 'Partner Technician');
+    const technician = await inviteAndAccept(identity, acme.bearer, { roleId: technicianRole });
+    const unpermitted = await invite(technician.bearer, { ...user(), roleId: technicianRole });
+    expect(unpermitted).toMatchObject({ status: 403, body: { code: 'permission_denied', required: ['users:invite'] } });
+  }, 60_000);
+
+  it('give organization members access to that organization only', async () => {
+    const [mine, theirs] = [await withOrganization(acme.partnerId), await withOrganization(acme.partnerId)];
+    const role = await roleId(identity, acme.bearer, 'Org Admin', `&orgId=${mine}`);
+    const admin = await inviteAndAccept(identity, acme.bearer, { roleId: role, orgId: mine });
+    const neighbor = await inviteAndAccept(identity, acme.bearer, { roleId: role, orgId: theirs });
+    const list = expectStatus(await identity.get('/users', { bearer: admin.bearer }), 200);
+    expect((list.body.data as { id: string }[]).map(({ id }) => id)).toEqual([admin.userId]);
+    expect((await identity.get(`/users/${neighbor.userId}`, { bearer: admin.bearer })).status).toBe(404);
+    const named = await identity.get(`/users?orgId=${theirs}`, { bearer: admin.bearer });
+    expect(named).toMatchObject({ status: 403, body: { code: 'organization_access_denied' } });
+    expect((await identity.get('/orgs/partners/me', { bearer: admin.bearer })).body.code).toBe('scope_not_allowed');
+  }, 60_000);
+
+  it('refuse sites beyond those the caller is restricted to', async () => {
+    const orgId = await withOrganization(acme.partnerId);
+    const role = await roleId(identity, acme.bearer, 'Org Admin', `&orgId=${orgId}`);
+    const [site, elsewhere, unknown] = [randomUUID(), randomUUID(), randomUUID()];
+    const unanswered = { roleId: role, orgId, siteIds: [site] };
+    const alone = await invite(acme.bearer, { email: freshEmail(), name: 'Robin', ...unanswered });
+    expect([alone.status, alone.body.code]).toEqual([503, 'service_unavailable']);
+    const provisioning = await FakeProvisioning.start(testApp, new Set([site, elsewhere]));
+    const strange = await invite(acme.bearer, {
+      email: freshEmail(),
+      name: 'Robin',
+      ...unanswered,
+      siteIds: [unknown],
+    });
+    expect(Object.keys(strange.body.details.fieldErrors as object)).toEqual(['siteIds.0']);
+    const confined = await inviteAndAccept(identity, acme.bearer, { roleId: role, orgId, siteIds: [site] });
+    for (const siteIds of [undefined, [elsewhere], [site, elsewhere]]) {
+      const refused = await invite(confined.bearer, { email: freshEmail(), name: 'Robin', roleId: role, siteIds });
+      expect(refused).toMatchObject({ status: 403, body: { code: 'site_access_denied' } });
+    }
+    for (const siteIds of [[site], []]) {
+      expectStatus(await invite(confined.bearer, { email: freshEmail(), name: 'Robin', roleId: role, siteIds }), 201);
+    }
+    await provisioning.stop();
+  }, 40_000);
+
+  it('are refused to partner members with selected organizations', async () => {
+    const orgId = await withOrganization(acme.partnerId);
+    const role = await roleId(identity, acme.bearer, 'Partner Admin');
+    const limited = await inviteAndAccept(identity, acme.bearer, {
+      roleId: role,
+      orgAccess: 'selected',
+      orgIds: [orgId],
+    });
+    for (const path of ['/users', '/roles', '/users/roles']) {
+      const refused = await identity.get(path, { bearer: limited.bearer });
+      expect(refused).toMatchObject({ status: 403, body: { code: 'full_partner_access_required' } });
+    }
+  }, 40_000);
+
+  it("let roles be assigned, but not one's own, nor away from the last administrator", async () => {
+    const [viewer, admin] = [
+      await roleId(identity, acme.bearer, 'Partner Viewer'),
+      await roleId(identity, acme.bearer, 'Partner Admin'),
+    ];
+    const user = await inviteAndAccept(identity, acme.bearer, { roleId: admin });
+    const change = (bearer: string, userId: string, to: string) =>
+      identity.post(`/users/${userId}/role`, { roleId: to }, { bearer });
+    expect((await change(acme.bearer, acme.userId, viewer)).body.code).toBe('self_action_refused');
+    expectStatus(await change(acme.bearer, user.userId, viewer), 200);
+    expect((await identity.get('/users', { bearer: user.bearer })).status).toBe(403);
+    expect((await change(other.bearer, user.userId, viewer)).status).toBe(404);
+
+    const root = await signInAdmin(identity);
+    const last = await identity.post(
+      `/users/${other.userId}/role`,
+      {
+        roleId: await roleId(identity, root, 'Partner Viewer', `&partnerId=${other.partnerId}`),
+        partnerId: other.partnerId,
+      },
+      { bearer: root },
+    );
+    expect(last).toMatchObject({ status: 409, body: { code: 'last_admin' } });
+  }, 60_000);
+
+  it('require a system caller to name a partner or organization', async () => {
+    const root = await signInAdmin(identity);
+    expect((await identity.get('/users', { bearer: root })).body.code).toBe('context_required');
+    const list = expectStatus(await identity.get(`/users?partnerId=${acme.partnerId}`, { bearer: root }), 200);
+    expect((list.body.data as { id: string }[]).map(({ id }) => id)).toContain(acme.userId);
+    const nobodys = { partnerId: randomUUID(), email: freshEmail(), name: 'Robin', roleId: randomUUID() };
+    for (const refused of [
+      await identity.get(`/users?partnerId=${nobodys.partnerId}`, { bearer: root }),
+      await invite(root, nobodys),
+    ]) {
+      expect(refused).toMatchObject({ status: 403, body: { code: 'partner_access_denied' } });
+    }
+  }, 30_000);
+});

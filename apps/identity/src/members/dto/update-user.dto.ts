@@ -1,0 +1,13 @@
+import { IsName, IsOneOf, IsText } from '@rmm/service-kit';
+import { USER_STATUSES, type UserStatus } from '../../users/user.js';
+
+export class UpdateUserDto {
+  @IsName({ optional: true })
+  name?: string;
+
+  @IsOneOf(USER_STATUSES, { optional: true, description: 'Any other status than active ends every session' })
+  status?: UserStatus;
+
+  @IsText({ optional: true, nullable: true, max: 1000, description: 'Kept while the user is disabled' })
+  disabledReason?: string | null;
+}

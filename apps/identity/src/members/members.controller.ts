@@ -1,0 +1,99 @@
+import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Query } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { AllowScopes, CurrentCaller, FullPartnerAccess, RequirePermission, type UserCaller } from '@rmm/access';
+import { type Paged, pagedOf, UuidParam } from '@rmm/service-kit';
+import { DoneDto } from '../dto/success.dto.js';
+import { ListRolesDto } from '../roles/dto/list-roles.dto.js';
+import { AssignableRoleDto } from '../roles/dto/role.dto.js';
+import { RolesService } from '../roles/roles.service.js';
+import { AssignRoleDto } from './dto/assign-role.dto.js';
+import { ListUsersDto } from './dto/list-members.dto.js';
+import { MemberScopeQueryDto } from './dto/member-scope-query.dto.js';
+import { UserDto } from './dto/member.dto.js';
+import { PlatformUserDto } from './dto/platform-user.dto.js';
+import { UpdateUserDto } from './dto/update-user.dto.js';
+import { MembersService } from './members.service.js';
+import { PlatformUsersService } from './platform-users.service.js';
+
+@ApiTags('Users')
+@Controller('users')
+export class MembersController {
+  constructor(
+    private readonly members: MembersService,
+    private readonly roles: RolesService,
+    private readonly platformUsers: PlatformUsersService,
+  ) {}
+
+  @Get()
+  @RequirePermission('users:read')
+  @FullPartnerAccess()
+  @ApiOperation({ summary: 'List the users of a partner or an organization' })
+  @ApiOkResponse({ type: pagedOf(UserDto) })
+  list(@CurrentCaller() caller: UserCaller, @Query() query: ListUsersDto): Promise<Paged<UserDto>> {
+    return this.members.list(caller, query);
+  }
+
+  @Get('roles')
+  @RequirePermission('users:read')
+  @FullPartnerAccess()
+  @ApiOperation({ summary: 'List the roles that can be assigned in a partner or an organization' })
+  @ApiOkResponse({ type: pagedOf(AssignableRoleDto) })
+  listRoles(@CurrentCaller() caller: UserCaller, @Query() query: ListRolesDto): Promise<Paged<AssignableRoleDto>> {
+    return this.roles.listAssignable(caller, query);
+  }
+
+  @Get(':id')
+  @RequirePermission('users:read')
+  @FullPartnerAccess()
+  @ApiOperation({ summary: 'Get a user of a partner or an organization' })
+  @ApiOkResponse({ type: UserDto })
+  get(
+    @CurrentCaller() caller: UserCaller,
+    @UuidParam('id', 'User') id: string,
+    @Query() query: MemberScopeQueryDto,
+  ): Promise<UserDto> {
+    return this.members.get(caller, id, query);
+  }
+
+  @Patch(':id')
+  @RequirePermission('users:write')
+  @AllowScopes('system')
+  @ApiOperation({ summary: 'Update a user; any status but active ends its sessions' })
+  @ApiOkResponse({ type: PlatformUserDto })
+  update(
+    @CurrentCaller() caller: UserCaller,
+    @UuidParam('id', 'User') id: string,
+    @Body() dto: UpdateUserDto,
+  ): Promise<PlatformUserDto> {
+    return this.platformUsers.update(caller, id, dto);
+  }
+
+  @Delete(':id')
+  @RequirePermission('users:delete')
+  @FullPartnerAccess()
+  @ApiOperation({ summary: 'Remove a member; the user remains and can be invited again' })
+  @ApiOkResponse({ type: DoneDto })
+  async remove(
+    @CurrentCaller() caller: UserCaller,
+    @UuidParam('id', 'User') id: string,
+    @Query() query: MemberScopeQueryDto,
+  ): Promise<DoneDto> {
+    await this.members.remove(caller, id, query);
+    return { success: true };
+  }
+
+  @Post(':id/role')
+  @RequirePermission('users:write')
+  @FullPartnerAccess()
+  @HttpCode(200)
+  @ApiOperation({ summary: 'Assign another role to a member' })
+  @ApiOkResponse({ type: DoneDto })
+  async assignRole(
+    @CurrentCaller() caller: UserCaller,
+    @UuidParam('id', 'User') id: string,
+    @Body() dto: AssignRoleDto,
+  ): Promise<DoneDto> {
+    await this.members.assignRole(caller, id, dto);
+    return { success: true };
+  }
+}

@@ -1,0 +1,221 @@
+import { Injectable } from '@nestjs/common';
+import { TenantDatabase, type HasTenant, type TenantTransaction } from '@rmm/persistence';
+import { NotFoundError } from '@rmm/service-kit';
+import type { SecuritySettings } from '../mfa/mfa-policy.js';
+import type { Transaction } from '../transaction.js';
+import type { UserStatus } from '../users/user.js';
+import type { ListUsersDto } from './dto/list-members.dto.js';
+import type { MemberScope } from './member-scope.service.js';
+import type { OrgAccess } from './membership.js';
+import { OrganizationMembership } from './organization-membership.entity.js';
+import { PartnerMembership } from './partner-membership.entity.js';
+
+/** A member of a scope as it is listed. */
+export interface MemberRow {
+  id: string;
+  email: string;
+  name: string;
+  status: UserStatus;
+  lastLoginAt: Date | null;
+  mfaEnabled: boolean;
+  everHadFactor: boolean;
+  graceGrantedAt: Date | null;
+  enrollmentDeadline: Date | null;
+  roleId: string;
+  roleName: string;
+  roleForcesMfa: boolean;
+  orgAccess: OrgAccess | null;
+  orgIds: string[] | null;
+  siteIds: string[] | null;
+  deviceGroupIds: string[] | null;
+}
+
+/** The number of all matching members, and what decides their MFA status. */
+interface PageHead {
+  total: number;
+  /** The database clock. */
+  now: Date;
+  partnerSecurity: SecuritySettings | null;
+  organizationSecurity: SecuritySettings | null;
+}
+
+export interface MemberPage extends PageHead {
+  rows: MemberRow[];
+}
+
+/** A membership that is locked until the transaction ends. */
+export interface LockedMember {
+  roleId: string;
+  systemKey: string | null;
+  email: string;
+  name: string;
+  status: UserStatus;
+  /** Null is no restriction. */
+  siteIds: string[] | null;
+  deviceGroupIds: string[] | null;
+}
+
+export interface NewMembership {
+  scope: MemberScope;
+  userId: string;
+  roleId: string;
+  invitedBy: string | null;
+  orgAccess: OrgAccess;
+  orgIds: string[];
+  siteIds: string[] | null;
+  deviceGroupIds: string[] | null;
+}
+
+type Filters = Pick<ListUsersDto, 'status' | 'roleId' | 'search'> & { userId?: string };
+
+const PARTNER_ADMIN = 'partner_admin';
+
+export const isAdminRole = (role: { systemKey: string | null }): boolean => role.systemKey === PARTNER_ADMIN;
+
+/** Table, owner column and the columns of one kind of membership. */
+const TABLES = {
+  partner: {
+    name: 'partner_membership',
+    owner: 'partner_id',
+    entity: PartnerMembership,
+    restriction: `m.org_access AS "orgAccess", m.org_ids AS "orgIds", NULL AS "siteIds", NULL AS "deviceGroupIds"`,
+  },
+  organization: {
+    name: 'organization_membership',
+    owner: 'org_id',
+    entity: OrganizationMembership,
+    restriction: `NULL AS "orgAccess", NULL AS "orgIds", m.site_ids AS "siteIds",
+      m.device_group_ids AS "deviceGroupIds"`,
+  },
+} as const;
+
+/** Each filter applies only when its value is not null. */
+const FILTERS = {
+  status: 'u.status = :status',
+  roleId: 'm.role_id = :roleId',
+  search: '(position(lower(:search) IN lower(u.name)) > 0 OR position(lower(:search) IN u.email) > 0)',
+  userId: 'u.id = :userId',
+} as const satisfies Record<keyof Filters, string>;
+
+/** Reads and writes memberships. Row-level security limits each statement to the caller's tenant. */
+@Injectable()
+export class MembersRepository {
+  constructor(private readonly tenants: TenantDatabase) {}
+
+  /** Lists one page, newest membership first, in one round trip whatever the number of members. */
+  async list(
+    caller: HasTenant,
+    scope: MemberScope,
+    { page, limit, status, roleId, search }: Pick<ListUsersDto, 'page' | 'limit' | 'status' | 'roleId' | 'search'>,
+    userId?: string,
+  ): Promise<MemberPage> {
+    const filters = definedOf({ status, roleId, search, userId });
+    const owner = { ownerId: ownerIdOf(scope) };
+    const [rows, [head]] = await this.tenants.readAll(caller, [
+      { sql: rowsSql(scope.kind, filters), params: { ...owner, ...filters, limit, offset: (page - 1) * limit } },
+      { sql: headSql(scope.kind, filters), params: { ...owner, ...filters, ...policyOwners(scope) } },
+    ]);
+    return { ...(head as unknown as PageHead), rows: rows as unknown as MemberRow[] };
+  }
+
+  /** Locks a membership until the transaction ends. @throws NotFoundError when the user is no member of the scope */
+  async lock(tx: TenantTransaction, scope: MemberScope, userId: string): Promise<LockedMember> {
+    const { name, owner, restriction } = TABLES[scope.kind];
+    const [member] = await tx.query<LockedMember>(
+      `SELECT m.role_id AS "roleId", r.system_key AS "systemKey", u.email, u.name, u.status, ${restriction}
+       FROM ${name} m JOIN role r ON r.id = m.role_id JOIN user_account u ON u.id = m.user_id
+       WHERE m.${owner} = :ownerId AND m.user_id = :userId FOR UPDATE OF m`,
+      { ownerId: ownerIdOf(scope), userId },
+    );
+    if (!member) throw new NotFoundError('User');
+    return member;
+  }
+
+  /**
+   * Checks whether the partner has another active administrator. Locks the partner's administrators, so that two of them
+   * cannot be removed at the same time.
+   */
+  async hasAnotherAdmin(tx: TenantTransaction, partnerId: string, userId: string): Promise<boolean> {
+    await tx.query('SELECT pg_advisory_xact_lock(hashtextextended(:partnerId, 1))', { partnerId });
+    const others = await tx.query(
+      `SELECT 1 AS one
+       FROM partner_membership m JOIN role r ON r.id = m.role_id JOIN user_account u ON u.id = m.user_id
+       WHERE m.partner_id = :partnerId AND m.user_id <> :userId AND r.system_key = :systemKey AND u.status = 'active'
+       LIMIT 1`,
+      { partnerId, userId, systemKey: PARTNER_ADMIN },
+    );
+    return others.length > 0;
+  }
+
+  /** @returns false when the user is a member of this scope already */
+  async insert(tx: Transaction, { scope, orgAccess, orgIds, ...membership }: NewMembership): Promise<boolean> {
+    const { siteIds, deviceGroupIds, ...common } = membership;
+    const insert = tx.manager.createQueryBuilder().insert();
+    const filled =
+      scope.kind === 'partner'
+        ? insert.into(PartnerMembership).values({ ...common, partnerId: scope.partnerId, orgAccess, orgIds })
+        : insert
+            .into(OrganizationMembership)
+            .values({ ...common, partnerId: scope.partnerId, orgId: scope.orgId, siteIds, deviceGroupIds });
+    const { raw } = await filled.orIgnore().updateEntity(false).returning(['id']).execute();
+    return (raw as unknown[]).length === 1;
+  }
+
+  async setRole(tx: TenantTransaction, scope: MemberScope, userId: string, roleId: string): Promise<void> {
+    if (scope.kind === 'partner') {
+      await tx.repository(PartnerMembership).update({ partnerId: scope.partnerId, userId }, { roleId });
+    } else {
+      await tx.repository(OrganizationMembership).update({ orgId: scope.orgId, userId }, { roleId });
+    }
+  }
+
+  /** Deletes the membership; the user remains. */
+  async remove(tx: TenantTransaction, scope: MemberScope, userId: string): Promise<void> {
+    if (scope.kind === 'partner') {
+      await tx.repository(PartnerMembership).delete({ partnerId: scope.partnerId, userId });
+    } else {
+      await tx.repository(OrganizationMembership).delete({ orgId: scope.orgId, userId });
+    }
+  }
+}
+
+const ownerIdOf = (scope: MemberScope) => (scope.kind === 'partner' ? scope.partnerId : scope.orgId);
+
+const policyOwners = (scope: MemberScope) => ({
+  partnerId: scope.partnerId,
+  orgId: scope.kind === 'organization' ? scope.orgId : null,
+});
+
+const definedOf = (filters: Filters): Filters =>
+  Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined)) as Filters;
+
+/** The texts depend only on which filters are set, so there are few and each stays prepared. */
+function matching(kind: MemberScope['kind'], filters: Filters): string {
+  const conditions = Object.keys(filters).map((name) => ` AND ${FILTERS[name as keyof Filters]}`);
+  const { name, owner } = TABLES[kind];
+  return `FROM ${name} m JOIN user_account u ON u.id = m.user_id JOIN role r ON r.id = m.role_id
+    WHERE m.${owner} = :ownerId${conditions.join('')}`;
+}
+
+const rowsSql = (kind: MemberScope['kind'], filters: Filters): string => `
+  SELECT u.id, u.email, u.name, u.status, u.last_login_at AS "lastLoginAt", u.mfa_enabled AS "mfaEnabled",
+    u.first_factor_at IS NOT NULL AS "everHadFactor", u.mfa_grace_granted_at AS "graceGrantedAt",
+    u.mfa_enrollment_deadline AS "enrollmentDeadline", r.id AS "roleId", r.name AS "roleName",
+    r.force_mfa AS "roleForcesMfa", ${TABLES[kind].restriction}
+  ${matching(kind, filters)}
+  ORDER BY m.created_at DESC, m.id DESC LIMIT :limit OFFSET :offset`;
+
+/** Without a filter the total is stored, and a filter by role needs no join: both keep long lists fast. */
+function totalSql(kind: MemberScope['kind'], filters: Filters): string {
+  const names = Object.keys(filters);
+  if (names.length === 0) return 'coalesce((SELECT members FROM member_count WHERE owner_id = :ownerId), 0)';
+  const { name, owner } = TABLES[kind];
+  return names.join() === 'roleId'
+    ? `(SELECT count(*)::integer FROM ${name} m WHERE m.${owner} = :ownerId AND m.role_id = :roleId)`
+    : `(SELECT count(*)::integer ${matching(kind, filters)})`;
+}
+
+const headSql = (kind: MemberScope['kind'], filters: Filters): string => `
+  SELECT ${totalSql(kind, filters)} AS total, now() AS now,
+    (SELECT settings -> 'security' FROM partner WHERE id = :partnerId) AS "partnerSecurity",
+    (SELECT settings -> 'security' FROM organization_security_policy WHERE org_id = :orgId) AS "organizationSecurity"`;

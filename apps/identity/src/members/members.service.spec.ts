@@ -1,0 +1,323 @@
+import { eventually } from '@rmm/testing-services';
+import {
+  expectStatus,
+  freshEmail,
+  IdentityTestApp,
+  PASSWORD,
+  type TestResponse,
+  type IdentityReplica,
+} from '../../test/identity-test-app.js';
+import { inviteAndAccept, registerPartner, roleId, sessionOf, signInAdmin, type TestUser } from '../../test/users.js';
+
+const pair = (resource: string, action: string) => ({ resource, action });
+const UNKNOWN = '7d9f2c1e-0000-4000-8000-000000000000';
+const codeOf = ({ status, body }: TestResponse) => (status < 300 ? status : (body.code as string));
+
+describe('members', () => {
+  let testApp: IdentityTestApp;
+  let replicas: IdentityReplica[];
+  let identity: IdentityReplica;
+  let owner: TestUser;
+  let stranger: TestUser;
+  let viewer: string;
+
+  beforeAll(async () => {
+    testApp = await IdentityTestApp.start();
+    identity = await testApp.startReplica();
+    replicas = [identity, await testApp.startReplica()];
+    owner = await registerPartner(identity);
+    stranger = await registerPartner(identity, 'Other MSP');
+    viewer = await roleId(identity, owner.bearer, 'Partner Viewer');
+  }, 120_000);
+  afterAll(() => testApp.stop());
+
+  const member = (role = viewer) => inviteAndAccept(identity, owner.bearer, { roleId: role, orgAccess: 'all' });
+  const memberWith = async (...permissions: object[]) => {
+    const role = await identity.post('/roles', { name: 'Member', permissions }, owner);
+    return member(expectStatus(role, 201).body.id as string);
+  };
+  const login = (email: string) => identity.post('/auth/login', { email, password: PASSWORD });
+
+  describe('that are removed', () => {
+    it('lose membership and sessions, and remain users who can be invited again', async () => {
+      const leaver = await member();
+      expect((await identity.delete(`/users/${leaver.userId}`, owner)).body).toEqual({ success: true });
+      for (const replica of replicas) {
+        await eventually(async () => {
+          expect((await replica.get('/users/me', leaver)).status).toBe(401);
+        });
+      }
+      const csrf = leaver.cookies.service_csrf_token ?? '';
+      const refresh = await identity.post(
+        '/auth/refresh',
+        {},
+        { cookies: leaver.cookies, headers: { 'x-service-csrf': csrf } },
+      );
+      expect([refresh.status, refresh.body.code]).toEqual([401, 'refresh_invalid']);
+      expect((await login(leaver.email)).body.code).toBe('login_failed');
+      const [account] = await testApp.query<{ status: string }>('select status from user_account where id = $1', [
+        leaver.userId,
+      ]);
+      expect(account).toEqual({ status: 'active' });
+
+      // Invited again, the same account comes back with its password.
+      const again = await identity.post(
+        '/users/invite',
+        { email: leaver.email, name: 'Robin', roleId: viewer, orgAccess: 'all' },
+        owner,
+      );
+      expect(expectStatus(again, 201).body).toMatchObject({ id: leaver.userId, status: 'active' });
+      expect((await login(leaver.email)).status).toBe(200);
+    });
+
+    it('keep their memberships in other tenants', async () => {
+      const leaver = await member();
+      const theirs = await roleId(identity, stranger.bearer, 'Partner Viewer');
+      const attached = { email: leaver.email, name: 'Other name', roleId: theirs, orgAccess: 'all' };
+      expectStatus(await identity.post('/users/invite', attached, stranger), 201);
+      expectStatus(await identity.delete(`/users/${leaver.userId}`, owner), 200);
+      const back = expectStatus(await login(leaver.email), 200);
+      const me = await identity.get('/auth/me', { bearer: back.body.tokens.accessToken as string });
+      expect(me.body.user.name).toBe('Robin Vale');
+      expect(me.body.memberships).toEqual([expect.objectContaining({ partnerId: stranger.partnerId })]);
+    });
+
+    it('cannot be removed by other tenants, without the permission, by themselves or by administrators with fewer permissions', async () => {
+      const kept = await member();
+      const technician = await memberWith(pair('devices', 'read'));
+      const lesser = await memberWith(pair('users', 'read'), pair('users', 'delete'), pair('users', 'write'));
+      const responses = await Promise.all([
+        identity.delete(`/users/${kept.userId}`, stranger),
+        identity.delete(`/users/${UNKNOWN}`, owner),
+        identity.delete('/users/no-uuid', owner),
+        identity.delete(`/users/${kept.userId}`, technician),
+        identity.delete(`/users/${owner.userId}`, owner),
+        identity.delete(`/users/${owner.userId}`, lesser),
+        identity.post(`/users/${owner.userId}/role`, { roleId: viewer }, lesser),
+      ]);
+      expect(responses.map(codeOf)).toEqual([
+        'not_found',
+        'not_found',
+        'not_found',
+        'permission_denied',
+        'self_action_refused',
+        'permission_not_delegable',
+        'permission_not_delegable',
+      ]);
+      expect((await identity.get('/users/me', kept)).status).toBe(200);
+    });
+
+    it('never include the last administrator, also when two remove each other at the same time', async () => {
+      for (let round = 0; round < 3; round += 1) {
+        const first = await registerPartner(identity);
+        const admin = await roleId(identity, first.bearer, 'Partner Admin');
+        const second = await inviteAndAccept(identity, first.bearer, { roleId: admin, orgAccess: 'all' });
+        const [one, two] = replicas;
+        const responses = await Promise.all([
+          one?.delete(`/users/${second.userId}`, first),
+          two?.delete(`/users/${first.userId}`, second),
+        ]);
+        const left = await testApp.query(
+          `select m.id from partner_membership m join role r on r.id = m.role_id
+           where m.partner_id = $1 and r.system_key = 'partner_admin'`,
+          [first.partnerId],
+        );
+        expect({ left: left.length, done: responses.filter((response) => response?.status === 200).length }).toEqual({
+          left: 1,
+          done: 1,
+        });
+      }
+      const root = await signInAdmin(identity);
+      const alone = await identity.delete(`/users/${owner.userId}?partnerId=${owner.partnerId}`, { bearer: root });
+      expect([alone.status, alone.body.code]).toEqual([409, 'last_admin']);
+    }, 60_000);
+
+    it('cannot accept their invitation any more', async () => {
+      const email = freshEmail();
+      const invited = await identity.post('/users/invite', { email, name: 'Robin', roleId: viewer }, owner);
+      const token = await identity.mailedToken(email);
+      expectStatus(await identity.delete(`/users/${expectStatus(invited, 201).body.id}`, owner), 200);
+      const accepted = await identity.post('/auth/accept-invite', { token, password: PASSWORD });
+      expect([accepted.status, accepted.body.code]).toEqual([400, 'invite_invalid']);
+    });
+  });
+
+  it('cannot be removed or assigned a role by a caller who is restricted to fewer sites', async () => {
+    const [{ orgId }] = await testApp.query<{ orgId: string }>(
+      `insert into organization_directory (org_id, partner_id, name, slug, status, version)
+       values (gen_random_uuid(), $1, 'Customer', 'c-' || gen_random_uuid(), 'active', 1) returning org_id as "orgId"`,
+      [owner.partnerId],
+    );
+    const orgAdmin = await roleId(identity, owner.bearer, 'Org Admin', `&orgId=${orgId}`);
+    const orgViewer = await roleId(identity, owner.bearer, 'Org Viewer', `&orgId=${orgId}`);
+    const [confined, free] = [
+      await inviteAndAccept(identity, owner.bearer, { roleId: orgAdmin, orgId }),
+      await inviteAndAccept(identity, owner.bearer, { roleId: orgViewer, orgId }),
+    ];
+    await testApp.query(`update organization_membership set site_ids = array[gen_random_uuid()] where user_id = $1`, [
+      confined.userId,
+    ]);
+    const { bearer } = sessionOf(expectStatus(await login(confined.email), 200));
+    const responses = await Promise.all([
+      identity.delete(`/users/${free.userId}`, { bearer }),
+      identity.post(`/users/${free.userId}/role`, { roleId: orgViewer }, { bearer }),
+    ]);
+    expect(responses.map(codeOf)).toEqual(['site_access_denied', 'site_access_denied']);
+    // From the partner, on the organization's axis.
+    const foreign = await identity.delete(`/users/${free.userId}`, owner);
+    expect(foreign.status).toBe(404);
+    expect((await identity.delete(`/users/${free.userId}?orgId=${orgId}`, owner)).status).toBe(200);
+  });
+
+  it('are listed by status, role and search text, with the total', async () => {
+    const lister = await registerPartner(identity);
+    const [tech, view] = [
+      await roleId(identity, lister.bearer, 'Partner Technician'),
+      await roleId(identity, lister.bearer, 'Partner Viewer'),
+    ];
+    const invite = async (name: string, role: string) =>
+      expectStatus(
+        await identity.post('/users/invite', { email: freshEmail(name.toLowerCase()), name, roleId: role }, lister),
+        201,
+      );
+    for (const [name, role] of [
+      ['Nora', tech],
+      ['Nils', tech],
+      ['Olga', view],
+    ] as const) {
+      await invite(name, role);
+    }
+    const listed = async (query: string) => {
+      const { body } = expectStatus(await identity.get(`/users?${query}`, lister), 200);
+      return {
+        names: (body.data as { name: string }[]).map(({ name }) => name),
+        total: body.pagination.total as number,
+      };
+    };
+    expect(await listed('')).toEqual({ names: ['Olga', 'Nils', 'Nora', 'Pat Morgan'], total: 4 });
+    expect(await listed('status=invited&limit=1')).toEqual({ names: ['Olga'], total: 3 });
+    expect(await listed(`roleId=${tech}`)).toEqual({ names: ['Nils', 'Nora'], total: 2 });
+    expect(await listed('search=NO')).toEqual({ names: ['Nora'], total: 1 });
+    expect(await listed('search=%25')).toEqual({ names: [], total: 0 });
+    expect(await listed('page=3&limit=2')).toEqual({ names: [], total: 4 });
+    const wrong = await identity.get('/users?status=gone', lister);
+    expect(wrong.status).toBe(400);
+  });
+
+  describe('that are invited', () => {
+    it('by two tenants keep their link when one of them removes them', async () => {
+      const email = freshEmail();
+      const theirs = await roleId(identity, stranger.bearer, 'Partner Viewer');
+      const first = await identity.post('/users/invite', { email, name: 'Robin', roleId: viewer }, owner);
+      const userId = expectStatus(first, 201).body.id as string;
+      expectStatus(await identity.post('/users/invite', { email, name: 'Robin', roleId: theirs }, stranger), 201);
+      const token = await identity.mailedToken(email, 2);
+      expectStatus(await identity.delete(`/users/${userId}`, stranger), 200);
+      const accepted = await identity.post('/auth/accept-invite', { token, password: PASSWORD });
+      const me = await identity.get('/auth/me', sessionOf(expectStatus(accepted, 200)));
+      expect(me.body.memberships).toEqual([expect.objectContaining({ partnerId: owner.partnerId, current: true })]);
+    });
+
+    it('receive a new link that invalidates the previous one', async () => {
+      const email = freshEmail();
+      const invited = await identity.post('/users/invite', { email, name: 'Robin', roleId: viewer }, owner);
+      const userId = expectStatus(invited, 201).body.id as string;
+      const old = await identity.mailedToken(email);
+      const resent = await identity.post('/users/resend-invite', { userId }, owner);
+      expect(expectStatus(resent, 200).body).toEqual({ success: true, inviteEmailSent: true });
+      const fresh = await identity.mailedToken(email, 2);
+      expect((await identity.post('/auth/accept-invite', { token: old, password: PASSWORD })).body.code).toBe(
+        'invite_invalid',
+      );
+      expectStatus(await identity.post('/auth/accept-invite', { token: fresh, password: PASSWORD }), 200);
+      const late = await identity.post('/users/resend-invite', { userId }, owner);
+      expect([late.status, late.body.code]).toEqual([400, 'user_not_invited']);
+    });
+
+    it('receive no link from other tenants or without the permission', async () => {
+      const invited = await identity.post('/users/invite', { email: freshEmail(), name: 'R', roleId: viewer }, owner);
+      const { id: userId } = expectStatus(invited, 201).body;
+      const reader = await memberWith(pair('users', 'read'));
+      const responses = await Promise.all([
+        identity.post('/users/resend-invite', { userId }, stranger),
+        identity.post('/users/resend-invite', { userId: UNKNOWN }, owner),
+        identity.post('/users/resend-invite', { userId }, reader),
+        identity.post('/users/resend-invite', { userId: 'x' }, owner),
+        identity.post('/users/resend-invite', { userId, roleId: viewer }, owner),
+      ]);
+      const expected = ['not_found', 'not_found', 'permission_denied', 'validation_failed', 'validation_failed'];
+      expect(responses.map(codeOf)).toEqual(expected);
+    });
+
+    it('at the same time twice are invited once', async () => {
+      const body = { email: freshEmail(), name: 'Robin', roleId: viewer, orgAccess: 'all' };
+      const responses = await Promise.all(replicas.map((replica) => replica.post('/users/invite', body, owner)));
+      expect(responses.map(({ status }) => status).sort()).toEqual([201, 409]);
+    });
+  });
+
+  describe('as users', () => {
+    it('are changed by platform administrators only, which is checked before any lookup', async () => {
+      const kept = await member();
+      for (const id of [kept.userId, UNKNOWN]) {
+        const refused = await identity.patch(`/users/${id}`, { name: 'Mine' }, owner);
+        expect([refused.status, refused.body.code]).toEqual([403, 'scope_not_allowed']);
+      }
+      const bearer = await signInAdmin(identity);
+      const renamed = await identity.patch(`/users/${kept.userId}`, { name: 'Renamed' }, { bearer });
+      expect(expectStatus(renamed, 200).body).toMatchObject({ id: kept.userId, name: 'Renamed', status: 'active' });
+      const responses = await Promise.all([
+        identity.patch(`/users/${UNKNOWN}`, { name: 'X' }, { bearer }),
+        identity.patch(`/users/${kept.userId}`, {}, { bearer }),
+        identity.patch(`/users/${kept.userId}`, { status: 'gone' }, { bearer }),
+        identity.patch(`/users/${kept.userId}`, { email: 'x@y.test' }, { bearer }),
+      ]);
+      const malformed = ['validation_failed', 'validation_failed', 'validation_failed'];
+      expect(responses.map(codeOf)).toEqual(['not_found', ...malformed]);
+      expect((await identity.get('/users/me', kept)).status).toBe(200);
+    });
+
+    it('lose every session when they are disabled, and can log in once enabled again', async () => {
+      const user = await member();
+      const bearer = await signInAdmin(identity);
+      const disable = { status: 'disabled', disabledReason: 'Left' };
+      const response = await identity.patch(`/users/${user.userId}`, disable, { bearer });
+      expect(expectStatus(response, 200).body).toMatchObject(disable);
+      for (const replica of replicas) {
+        await eventually(async () => {
+          expect((await replica.get('/users/me', user)).status).toBe(401);
+        });
+      }
+      expect((await login(user.email)).body.code).toBe('login_failed');
+      const enabled = await identity.patch(`/users/${user.userId}`, { status: 'active' }, { bearer });
+      expect(enabled.body).toMatchObject({ status: 'active', disabledReason: null });
+      expect((await identity.get('/users/me', user)).status).toBe(401);
+      expect((await login(user.email)).status).toBe(200);
+    });
+
+    it('that are platform administrators cannot disable each other at the same time', async () => {
+      const bearer = await signInAdmin(identity);
+      const { id } = (await identity.get('/users/me', { bearer })).body;
+      const other = await member();
+      await testApp.query('update user_account set is_platform_admin = true where id = $1', [other.userId]);
+      const { bearer: second } = sessionOf(expectStatus(await login(other.email), 200));
+      const [one, two] = replicas;
+      const responses = await Promise.all([
+        one?.patch(`/users/${other.userId}`, { status: 'disabled' }, { bearer }),
+        two?.patch(`/users/${id}`, { status: 'disabled' }, { bearer: second }),
+      ]);
+      expect(responses.filter((response) => response?.status === 200)).toHaveLength(1);
+      await testApp.query(
+        `update user_account set status = 'active', is_platform_admin = (id = $1) where id = any($2)`,
+        [id, [id, other.userId]],
+      );
+    });
+
+    it('cannot disable themselves', async () => {
+      const bearer = await signInAdmin(identity);
+      const { id } = (await identity.get('/users/me', { bearer })).body;
+      const refused = await identity.patch(`/users/${id}`, { status: 'disabled' }, { bearer });
+      expect([refused.status, refused.body.code]).toEqual([403, 'self_action_refused']);
+    });
+  });
+});

@@ -1,0 +1,56 @@
+import { Injectable } from '@nestjs/common';
+import type { UserCaller } from '@rmm/access';
+import { AuditTrail } from '@rmm/messaging';
+import { TenantDatabase } from '@rmm/persistence';
+import { ValidationError } from '@rmm/service-kit';
+import { AccessChangesService } from '../access/access-changes.service.js';
+import { SessionEnder } from '../sessions/session-ender.js';
+import type { UserStatus } from '../users/user.js';
+import { UsersRepository } from '../users/users.repository.js';
+import type { PlatformUserDto } from './dto/platform-user.dto.js';
+import type { UpdateUserDto } from './dto/update-user.dto.js';
+import { LastAdmin, SelfActionRefused } from './member.errors.js';
+import { toPlatformUserDto } from './member.mapper.js';
+
+/** Users as platform administrators change them. */
+@Injectable()
+export class PlatformUsersService {
+  constructor(
+    private readonly tenants: TenantDatabase,
+    private readonly users: UsersRepository,
+    private readonly sessions: SessionEnder,
+    private readonly audit: AuditTrail,
+    private readonly accessChanges: AccessChangesService,
+  ) {}
+
+  /**
+   * Updates a user, with memberships or without. Only platform administrators may: a user belongs to no single tenant.
+   * Any other status than `active` ends every session in the same transaction.
+   * @throws NotFoundError; SelfActionRefused when callers would lock themselves out; LastAdmin
+   */
+  async update(caller: UserCaller, userId: string, dto: UpdateUserDto): Promise<PlatformUserDto> {
+    if (Object.values(dto).every((value) => value === undefined)) {
+      throw ValidationError.of('body', 'names no field to change');
+    }
+    if (userId === caller.userId && dto.status !== undefined && dto.status !== 'active') throw new SelfActionRefused();
+    return this.tenants.transaction(caller, async (tx) => {
+      const before = await this.users.lock(tx, userId);
+      if (before.isPlatformAdmin && leavesActive(before.status, dto.status)) {
+        await this.users.lockPlatformAdmins(tx);
+        if (!(await this.users.hasAnotherPlatformAdmin(tx, userId))) throw new LastAdmin();
+      }
+      const { name = before.name, status = before.status, disabledReason = before.disabledReason } = dto;
+      const reason = status === 'disabled' ? disabledReason : null;
+      const after = await this.users.change(tx, userId, { name, status, disabledReason: reason });
+      const endsSessions = leavesActive(before.status, after.status);
+      const sessions = endsSessions ? await this.sessions.endAll(tx, userId, 'not_active') : 0;
+      await this.accessChanges.publish(tx, { userIds: [userId], reason: 'user_changed' });
+      const details = { fields: Object.keys(dto), status: { from: before.status, to: after.status }, sessions };
+      await this.audit.record(tx, caller, 'user.update', { type: 'user', id: userId, name: after.email }, details);
+      return toPlatformUserDto(after);
+    });
+  }
+}
+
+const leavesActive = (before: UserStatus, after: UserStatus | undefined): boolean =>
+  before === 'active' && after !== undefined && after !== 'active';

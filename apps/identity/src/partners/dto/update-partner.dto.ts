@@ -1,0 +1,44 @@
+import type { PartnerStatus } from '@rmm/contracts';
+import { IsEmailAddress, IsInteger, IsName, IsOneOf, IsOpenObject } from '@rmm/service-kit';
+import { PARTNER_STATUSES, PARTNER_TYPES, type PartnerType } from '../partner.entity.js';
+import { MAX_CAP } from './create-partner.dto.js';
+
+export class UpdateOwnPartnerDto {
+  @IsName({ optional: true })
+  name?: string;
+
+  @IsOpenObject({
+    optional: true,
+    description:
+      'Merged per key; null removes a key. `security` needs a session with a factor: requireMfa, allowedMfaMethods ' +
+      '{ totp, sms }, sessionLifetimeHours, passwordMinLength, mfaEnrollmentGraceDays, ipAllowlist',
+    example: { security: { requireMfa: true, allowedMfaMethods: { sms: false } } },
+  })
+  settings?: Record<string, unknown>;
+
+  @IsName({ optional: true, max: 64, description: 'IANA name' })
+  timezone?: string;
+
+  @IsEmailAddress({ optional: true, nullable: true })
+  billingEmail?: string | null;
+
+  @IsName({ optional: true, pattern: /^[A-Z]{3}$/, max: 3, example: 'USD' })
+  currencyCode?: string;
+}
+
+export class UpdatePartnerDto extends UpdateOwnPartnerDto {
+  @IsOneOf(PARTNER_TYPES, { optional: true })
+  type?: PartnerType;
+
+  @IsName({ optional: true, max: 50 })
+  plan?: string;
+
+  @IsOneOf(PARTNER_STATUSES, { optional: true, description: 'Any other than active refuses its users and keys' })
+  status?: PartnerStatus;
+
+  @IsInteger({ optional: true, nullable: true, max: MAX_CAP, description: 'null: no cap' })
+  maxOrganizations?: number | null;
+
+  @IsInteger({ optional: true, nullable: true, max: MAX_CAP, description: 'null: no cap' })
+  maxDevices?: number | null;
+}

@@ -1,0 +1,111 @@
+import { Injectable } from '@nestjs/common';
+import type { UserCaller } from '@rmm/access';
+import { type Actor } from '@rmm/contracts';
+import { AuditTrail, Outbox } from '@rmm/messaging';
+import { WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
+import { InvitationsRepository } from '../invitations/invitations.repository.js';
+import { InvitationSenderService } from '../invitations/invitation-sender.service.js';
+import type { CreatePartnerDto } from './dto/create-partner.dto.js';
+import type { PartnerInviteDto } from './dto/partner.dto.js';
+import { freeSlug, slugOf } from './partner-slug.js';
+import { PartnersRepository, type CreatedPartner, type NewPartner } from './partners.repository.js';
+
+export interface PartnerToProvision extends Omit<NewPartner, 'slug'> {
+  /** Derived from the name when absent. */
+  slug?: string;
+  /** True for a registration: provisioning creates the first organization and site. */
+  createsFirstOrganization: boolean;
+  actor: Actor;
+}
+
+export interface ProvisionedPartner extends CreatedPartner {
+  /** The partner's own copy of the Partner Admin role. */
+  adminRoleId: string;
+}
+
+const SLUG_TRIES = 5;
+
+/** Creates partners. */
+@Injectable()
+export class PartnerProvisioningService {
+  constructor(
+    private readonly partners: PartnersRepository,
+    private readonly invitations: InvitationSenderService,
+    private readonly invitedMembers: InvitationsRepository,
+    private readonly worker: WorkerDatabase,
+    private readonly outbox: Outbox,
+    private readonly audit: AuditTrail,
+  ) {}
+
+  /**
+   * Creates a partner and invites its first administrator, in one transaction. Under the worker login: the partner is
+   * no caller's tenant yet, and its copy of the Partner Admin role is a system role.
+   */
+  provisionWithAdmin(
+    caller: UserCaller,
+    { admin, ...partner }: CreatePartnerDto,
+  ): Promise<{ id: string; invite: PartnerInviteDto }> {
+    return this.invitedMembers.withAccount(admin.email, (existing) =>
+      this.worker.transaction(async (tx) => {
+        const { id, name, slug, adminRoleId } = await this.provision(tx, {
+          ...partner,
+          createsFirstOrganization: false,
+          actor: caller.actor,
+        });
+        await this.audit.record(tx, caller, 'partner.create', { type: 'partner', id, name, partnerId: id }, { slug });
+        const { account, delivery } = await this.invitations.invite(tx, caller, existing, {
+          scope: { kind: 'partner', partnerId: id },
+          email: admin.email,
+          name: admin.name,
+          roleId: adminRoleId,
+          tenantName: name,
+          invitedBy: caller.userId,
+          orgAccess: 'all',
+          orgIds: [],
+          siteIds: null,
+          deviceGroupIds: null,
+        });
+        return { id, invite: { userId: account.id, ...delivery } };
+      }),
+    );
+  }
+
+  /** Creates a partner with its own Partner Admin role, and publishes `partner.created`. */
+  async provision(tx: WorkerTransaction, partner: PartnerToProvision): Promise<ProvisionedPartner> {
+    const created = await this.insert(tx, partner);
+    const adminRoleId = await this.partners.copyAdminRole(tx, created.id);
+    await this.outbox.publish(tx, {
+      stream: 'internal',
+      type: 'partner.created',
+      aggregateId: created.id,
+      aggregateVersion: 1,
+      partnerId: created.id,
+      orgId: null,
+      actor: partner.actor,
+      data: {
+        partnerId: created.id,
+        name: created.name,
+        slug: created.slug,
+        status: created.status,
+        maxOrganizations: partner.maxOrganizations ?? null,
+        maxDevices: partner.maxDevices ?? null,
+        timezone: partner.timezone ?? 'UTC',
+        settings: {},
+        version: 1,
+        createFirstOrganization: partner.createsFirstOrganization,
+      },
+    });
+    return { ...created, adminRoleId };
+  }
+
+  private async insert(tx: WorkerTransaction, partner: PartnerToProvision): Promise<CreatedPartner> {
+    await this.partners.lockSlugs(tx);
+    const wanted = partner.slug ?? slugOf(partner.name);
+    for (let attempt = 0; attempt < SLUG_TRIES; attempt += 1) {
+      const slug = freeSlug(wanted, await this.partners.listTakenSlugs(tx, wanted));
+      const created = await this.partners.insertUnlessTaken(tx, { ...partner, slug });
+      if (created) return created;
+    }
+    throw new Error(`No free slug was found for the partner in ${SLUG_TRIES} attempts`);
+  }
+}

@@ -1,0 +1,8 @@
+import { IsName } from '@rmm/service-kit';
+import { MemberScopeQueryDto } from '../../members/dto/member-scope-query.dto.js';
+import { ROLE_NAME } from './create-role.dto.js';
+
+export class CloneRoleDto extends MemberScopeQueryDto {
+  @IsName(ROLE_NAME)
+  name!: string;
+}

@@ -1,0 +1,9 @@
+import { IsUuid, PageQueryDto } from '@rmm/service-kit';
+
+export class ListRolesDto extends PageQueryDto {
+  @IsUuid({ optional: true })
+  orgId?: string;
+
+  @IsUuid({ optional: true })
+  partnerId?: string;
+}

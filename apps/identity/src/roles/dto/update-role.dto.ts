@@ -1,0 +1,25 @@
+import { IsFlag, IsName, IsNestedList, IsText, IsUuid } from '@rmm/service-kit';
+import { MemberScopeQueryDto } from '../../members/dto/member-scope-query.dto.js';
+import { ROLE_NAME } from './create-role.dto.js';
+import { MAX_PERMISSIONS, PermissionPairDto } from './permission-pair.dto.js';
+
+export class UpdateRoleDto extends MemberScopeQueryDto {
+  @IsName({ ...ROLE_NAME, optional: true })
+  name?: string;
+
+  @IsText({ optional: true, nullable: true, max: 1000 })
+  description?: string | null;
+
+  @IsNestedList(() => PermissionPairDto, {
+    optional: true,
+    max: MAX_PERMISSIONS,
+    description: "Replaces the role's own pairs",
+  })
+  permissions?: PermissionPairDto[];
+
+  @IsUuid({ optional: true, nullable: true, description: 'null: no parent' })
+  parentRoleId?: string | null;
+
+  @IsFlag({ optional: true })
+  forceMfa?: boolean;
+}

@@ -1,0 +1,18 @@
+import { Module } from '@nestjs/common';
+import { AccessChangesModule } from '../access/access-changes.module.js';
+import { MemberScopeModule } from '../members/member-scope.module.js';
+import { PermissionsController } from './permissions.controller.js';
+import { RoleGrantPolicy } from './role-grant.policy.js';
+import { RolesController } from './roles.controller.js';
+import { RolesRepository } from './roles.repository.js';
+import { RolesService } from './roles.service.js';
+import { SystemRolesRepository } from './system-roles.repository.js';
+
+/** Roles and the permissions they grant. */
+@Module({
+  imports: [AccessChangesModule, MemberScopeModule],
+  controllers: [PermissionsController, RolesController],
+  providers: [RoleGrantPolicy, RolesRepository, RolesService, SystemRolesRepository],
+  exports: [RoleGrantPolicy, RolesRepository, RolesService, SystemRolesRepository],
+})
+export class RolesModule {}

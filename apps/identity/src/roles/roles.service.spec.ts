@@ -1,0 +1,275 @@
+import { eventually } from '@rmm/testing-services';
+import {
+  expectStatus,
+  IdentityTestApp,
+  type TestResponse,
+  type IdentityReplica,
+} from '../../test/identity-test-app.js';
+import { inviteAndAccept, registerPartner, roleId, signInAdmin, type TestUser } from '../../test/users.js';
+
+const pair = (resource: string, action: string) => ({ resource, action });
+const UNKNOWN = '7d9f2c1e-0000-4000-8000-000000000000';
+
+describe('roles', () => {
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
+  let owner: TestUser;
+  let stranger: TestUser;
+
+  beforeAll(async () => {
+    testApp = await IdentityTestApp.start();
+    identity = await testApp.startReplica();
+    owner = await registerPartner(identity);
+    stranger = await registerPartner(identity, 'Other MSP');
+  }, 120_000);
+  afterAll(() => testApp.stop());
+
+  const create = async (body: object, bearer = owner.bearer): Promise<TestResponse['body']> =>
+    expectStatus(await identity.post('/roles', { name: 'Helpdesk', ...body }, { bearer }), 201).body;
+  /** A member whose role gives exactly these pairs. */
+  const memberWith = async (...permissions: { resource: string; action: string }[]) => {
+    const role = await create({ name: 'Member', permissions });
+    return inviteAndAccept(identity, owner.bearer, { roleId: role.id, orgAccess: 'all' });
+  };
+
+  it('are created with their own permissions and returned completely', async () => {
+    const parent = await create({ name: 'Parent', permissions: [pair('devices', 'read')] });
+    const role = await create({
+      name: '  Helpdesk  ',
+      description: 'First line',
+      parentRoleId: parent.id,
+      forceMfa: true,
+      permissions: [pair('tickets', 'write'), pair('tickets', 'write'), pair('tickets', 'read')],
+    });
+    expect(role).toEqual({
+      id: expect.any(String),
+      name: 'Helpdesk',
+      description: 'First line',
+      scope: 'partner',
+      isSystem: false,
+      forceMfa: true,
+      partnerId: owner.partnerId,
+      orgId: null,
+      parentRoleId: parent.id,
+      parentRoleName: 'Parent',
+      permissions: [pair('tickets', 'read'), pair('tickets', 'write')],
+      userCount: 0,
+      createdAt: expect.any(String),
+      updatedAt: expect.any(String),
+    });
+    expect((await identity.get(`/roles/${role.id}`, owner)).body).toEqual(role);
+    const list = await identity.get('/roles?limit=100', owner);
+    const listed = (list.body.data as { id: string }[]).find(({ id }) => id === role.id);
+    expect(listed).toBeDefined();
+    expect(listed).not.toHaveProperty('permissions');
+  });
+
+  it.each([
+    ['no name', {}, 'name'],
+    ['a name of spaces', { name: '   ' }, 'name'],
+    ['a name that is too long', { name: 'x'.repeat(101) }, 'name'],
+    ['an unknown pair', { name: 'R', permissions: [pair('tickets', 'read'), pair('tickets', 'fly')] }, 'permissions.1'],
+    ['a pair in capitals', { name: 'R', permissions: [pair('Tickets', 'read')] }, 'permissions.0'],
+    ['a field of the record', { name: 'R', isSystem: true }, 'isSystem'],
+    ['the owner', { name: 'R', scope: 'system' }, 'scope'],
+    ['a parent that is no id', { name: 'R', parentRoleId: 'x' }, 'parentRoleId'],
+  ])('are refused with %s', async (_, body, path) => {
+    const response = await identity.post('/roles', body, owner);
+    expect(response).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
+    expect(Object.keys(response.body.details.fieldErrors as object)).toContain(path);
+  });
+
+  it('need users:write, users:delete and users:read', async () => {
+    const reader = await memberWith(pair('users', 'read'));
+    const role = await create({});
+    const writes = [
+      identity.post('/roles', { name: 'R' }, reader),
+      identity.patch(`/roles/${role.id}`, { name: 'R' }, reader),
+      identity.post(`/roles/${role.id}/clone`, { name: 'R' }, reader),
+      identity.delete(`/roles/${role.id}`, reader),
+    ];
+    for (const response of await Promise.all(writes)) expect(response.body.code).toBe('permission_denied');
+    const nobody = await memberWith(pair('devices', 'read'));
+    for (const path of ['/roles', `/roles/${role.id}`, `/roles/${role.id}/users`, '/roles/permissions/available']) {
+      expect((await identity.get(path, nobody)).body).toMatchObject({ code: 'permission_denied' });
+    }
+    expect((await identity.get('/permissions/catalog', nobody)).status).toBe(200);
+  });
+
+  it('are closed to partner members with selected organizations', async () => {
+    const role = await create({ name: 'Full', permissions: [pair('users', 'read'), pair('users', 'write')] });
+    const narrow = await inviteAndAccept(identity, owner.bearer, { roleId: role.id, orgAccess: 'none' });
+    const responses = [
+      await identity.get('/roles', narrow),
+      await identity.post('/roles', { name: 'R', permissions: [] }, narrow),
+    ];
+    for (const { status, body } of responses)
+      expect([status, body.code]).toEqual([403, 'full_partner_access_required']);
+  });
+
+  it('of another partner return 404', async () => {
+    const role = await create({});
+    const unknown = await identity.get(`/roles/${UNKNOWN}`, stranger);
+    for (const call of [
+      identity.get(`/roles/${role.id}`, stranger),
+      identity.patch(`/roles/${role.id}`, { name: 'Mine' }, stranger),
+      identity.delete(`/roles/${role.id}`, stranger),
+      identity.post(`/roles/${role.id}/clone`, { name: 'Mine' }, stranger),
+      identity.get(`/roles/${role.id}/users`, stranger),
+      identity.get(`/roles/${role.id}/effective-permissions`, stranger),
+      identity.get('/roles/no-uuid', stranger),
+    ]) {
+      const { status, body } = await call;
+      expect([status, body.code, body.error]).toEqual([404, 'not_found', unknown.body.error]);
+    }
+    const child = await identity.post('/roles', { name: 'Child', parentRoleId: role.id }, stranger);
+    expect([child.status, child.body.code]).toEqual([400, 'invalid_parent_role']);
+  });
+
+  it('that are seeded can be cloned, but not changed or deleted', async () => {
+    for (const name of ['Partner Viewer', 'Partner Admin']) {
+      const seeded = await roleId(identity, owner.bearer, name);
+      const patched = await identity.patch(`/roles/${seeded}`, { name: 'Mine' }, owner);
+      expect(patched.body).toMatchObject({ code: 'system_role_immutable', error: 'Cannot modify system roles' });
+      const deleted = await identity.delete(`/roles/${seeded}`, owner);
+      expect(deleted.body).toMatchObject({ code: 'system_role_immutable', error: 'Cannot delete system roles' });
+      const source = (await identity.get(`/roles/${seeded}`, owner)).body;
+      const clone = await identity.post(`/roles/${seeded}/clone`, { name: 'Ours' }, owner);
+      expect(expectStatus(clone, 201).body).toMatchObject({
+        name: 'Ours',
+        isSystem: false,
+        forceMfa: source.forceMfa,
+        partnerId: owner.partnerId,
+        permissions: source.permissions,
+        description: expect.stringContaining(name),
+      });
+    }
+  });
+
+  it('inherit from the whole parent chain, in authorization and in responses', async () => {
+    const top = await create({ name: 'Top', permissions: [pair('users', 'read'), pair('devices', 'read')] });
+    const middle = await create({ name: 'Middle', parentRoleId: top.id, permissions: [pair('devices', 'read')] });
+    const low = await create({ name: 'Low', parentRoleId: middle.id, permissions: [pair('alerts', 'read')] });
+    const { body } = await identity.get(`/roles/${low.id}/effective-permissions`, owner);
+    expect(body.inheritanceChain).toEqual([low, middle, top].map(({ id, name }) => ({ id, name })));
+    expect(body.permissions).toEqual([
+      { ...pair('alerts', 'read'), inherited: false, sourceRoleId: low.id, sourceRoleName: 'Low' },
+      { ...pair('devices', 'read'), inherited: true, sourceRoleId: middle.id, sourceRoleName: 'Middle' },
+      { ...pair('users', 'read'), inherited: true, sourceRoleId: top.id, sourceRoleName: 'Top' },
+    ]);
+    const holder = await inviteAndAccept(identity, owner.bearer, { roleId: low.id, orgAccess: 'all' });
+    expect((await identity.get('/users', holder)).status).toBe(200);
+
+    // The grandparent loses the pair: who holds the grandchild loses it with the response.
+    const change = { permissions: [pair('devices', 'read')] };
+    expectStatus(await identity.patch(`/roles/${top.id}`, change, owner), 200);
+    expect((await identity.get('/users', holder)).status).toBe(403);
+    expectStatus(await identity.patch(`/roles/${middle.id}`, { permissions: [pair('users', 'read')] }, owner), 200);
+    expect((await identity.get('/users', holder)).status).toBe(200);
+    const clone = await identity.post(`/roles/${low.id}/clone`, { name: 'Flat' }, owner);
+    expect(clone.body.permissions).toEqual([pair('alerts', 'read'), pair('devices', 'read'), pair('users', 'read')]);
+    expect((await identity.get(`/roles/${low.id}/users`, owner)).body.data).toEqual([
+      expect.objectContaining({ id: holder.userId, email: holder.email, status: 'active' }),
+    ]);
+  });
+
+  it('never grant permissions that their editor does not have', async () => {
+    const lesser = await memberWith(pair('users', 'read'), pair('users', 'write'), pair('devices', 'read'));
+    const admin = await roleId(identity, owner.bearer, 'Partner Admin');
+    const technician = await roleId(identity, owner.bearer, 'Partner Technician');
+    const strong = await create({ name: 'Strong', permissions: [pair('scripts', 'execute')] });
+    const own = expectStatus(
+      await identity.post('/roles', { name: 'Own', permissions: [pair('devices', 'read')] }, lesser),
+      201,
+    ).body;
+    const attempts: Promise<TestResponse>[] = [
+      identity.post('/roles', { name: 'R', permissions: [pair('scripts', 'read')] }, lesser),
+      identity.post('/roles', { name: 'R', permissions: [pair('*', '*')] }, lesser),
+      identity.post('/roles', { name: 'R', permissions: [pair('devices', '*')] }, lesser),
+      identity.post('/roles', { name: 'R', parentRoleId: strong.id }, lesser),
+      identity.post('/roles', { name: 'R', parentRoleId: admin }, lesser),
+      identity.post(`/roles/${technician}/clone`, { name: 'R' }, lesser),
+      identity.post(`/roles/${admin}/clone`, { name: 'R' }, lesser),
+      identity.patch(`/roles/${own.id}`, { permissions: [pair('scripts', 'execute')] }, lesser),
+      identity.patch(`/roles/${own.id}`, { parentRoleId: strong.id }, lesser),
+      identity.patch(`/roles/${strong.id}`, { permissions: [] }, lesser),
+      identity.patch(`/roles/${strong.id}`, { forceMfa: true }, lesser),
+      identity.post(`/users/${owner.userId}/role`, { roleId: own.id }, lesser),
+    ];
+    const responses = await Promise.all(attempts);
+    expect(responses.map(({ status, body }) => [status, body.code])).toEqual(
+      responses.map(() => [403, 'permission_not_delegable']),
+    );
+    const after = (await identity.get(`/roles/${own.id}`, owner)).body;
+    expect(after.permissions).toEqual([pair('devices', 'read')]);
+    // A name grants nothing.
+    expect((await identity.patch(`/roles/${strong.id}`, { name: 'Stronger' }, lesser)).status).toBe(200);
+  });
+
+  it('are deleted only without users and child roles', async () => {
+    const parent = await create({ name: 'Parent' });
+    const child = await create({ name: 'Child', parentRoleId: parent.id, permissions: [pair('devices', 'read')] });
+    await inviteAndAccept(identity, owner.bearer, { roleId: child.id, orgAccess: 'all' });
+    const children = await identity.delete(`/roles/${parent.id}`, owner);
+    expect(children).toMatchObject({ status: 400, body: { code: 'role_has_children', childRoleCount: 1 } });
+    const users = await identity.delete(`/roles/${child.id}`, owner);
+    expect(users).toMatchObject({ status: 400, body: { code: 'role_has_users', userCount: 1 } });
+    const free = await create({ name: 'Free' });
+    expect((await identity.delete(`/roles/${free.id}`, owner)).body).toEqual({ success: true });
+    expect((await identity.delete(`/roles/${free.id}`, owner)).status).toBe(404);
+  });
+
+  it('change only in the fields that are sent', async () => {
+    const parent = await create({ name: 'Parent' });
+    const role = await create({ description: 'Old', parentRoleId: parent.id, permissions: [pair('devices', 'read')] });
+    const nothing = await identity.patch(`/roles/${role.id}`, {}, owner);
+    expect([nothing.status, nothing.body.code]).toEqual([400, 'validation_failed']);
+    const renamed = expectStatus(await identity.patch(`/roles/${role.id}`, { name: 'New' }, owner), 200).body;
+    expect(renamed).toMatchObject({ name: 'New', description: 'Old', parentRoleId: parent.id });
+    const cleared = await identity.patch(`/roles/${role.id}`, { description: null, parentRoleId: null }, owner);
+    expect(cleared.body).toMatchObject({ description: null, parentRoleId: null, parentRoleName: null });
+    expect(cleared.body.permissions).toEqual([pair('devices', 'read')]);
+    const nulled = await identity.patch(`/roles/${role.id}`, { name: null }, owner);
+    expect(nulled.status).toBe(400);
+  });
+
+  it('record granted and removed permissions in the audit trail', async () => {
+    const role = await create({ name: 'Audited', permissions: [pair('devices', 'read')] });
+    await identity.patch(`/roles/${role.id}`, { permissions: [pair('alerts', 'read')] }, owner);
+    await identity.post(`/roles/${role.id}/clone`, { name: 'Clone' }, owner);
+    await identity.delete(`/roles/${role.id}`, owner);
+    await eventually(async () => {
+      const { body } = await identity.get(`/audit-logs?resourceType=role&resourceId=${role.id}`, owner);
+      const rows = body.data as { action: string; details: object; actorEmail: string; resourceName: string }[];
+      expect(rows.map(({ action }) => action).sort()).toEqual(['role.create', 'role.delete', 'role.update']);
+      const cloned = await identity.get('/audit-logs?action=role.clone', owner);
+      expect(cloned.body.data[0]).toMatchObject({ resourceName: 'Clone', details: { sourceRoleId: role.id } });
+      const update = rows.find(({ action }) => action === 'role.update');
+      expect(update).toMatchObject({
+        actorEmail: owner.email,
+        resourceName: 'Audited',
+        details: { added: ['alerts:read'], removed: ['devices:read'] },
+      });
+    });
+  });
+
+  it('list the catalog without wildcards', async () => {
+    const { body } = await identity.get('/permissions/catalog', owner);
+    expect(body.permissions).toEqual(expect.arrayContaining([expect.objectContaining(pair('users', 'invite'))]));
+    expect(JSON.stringify(body.permissions)).not.toContain('*');
+    expect(body.resourceLabels.users).toBe('Users and roles');
+    expect(body.actionLabels.read).toBe('View');
+    const available = (await identity.get('/roles/permissions/available', owner)).body;
+    expect(available.resources).toContain('ticket_mailbox');
+    expect(available.actions).toContain('cross_site_restore');
+  });
+
+  it('of a partner are managed by a platform administrator who names the partner', async () => {
+    const bearer = await signInAdmin(identity);
+    const unnamed = await identity.post('/roles', { name: 'R' }, { bearer });
+    expect([unnamed.status, unnamed.body.code]).toEqual([403, 'context_required']);
+    const created = await identity.post('/roles', { name: 'R', partnerId: owner.partnerId }, { bearer });
+    expect(expectStatus(created, 201).body.partnerId).toBe(owner.partnerId);
+    expect((await identity.get(`/roles/${created.body.id}`, { bearer })).status).toBe(200);
+  });
+});

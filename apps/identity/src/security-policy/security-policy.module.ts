@@ -1,0 +1,16 @@
+import { Module } from '@nestjs/common';
+import { AccessChangesModule } from '../access/access-changes.module.js';
+import { PartnersRepositoryModule } from '../partners/partners-repository.module.js';
+import { UsersModule } from '../users/users.module.js';
+import { SecurityPoliciesRepository } from './security-policies.repository.js';
+import { SecurityPoliciesService } from './security-policies.service.js';
+import { SecurityPolicyRpc } from './security-policy.rpc.js';
+
+/** Security policies of partners and organizations. */
+@Module({
+  imports: [AccessChangesModule, PartnersRepositoryModule, UsersModule],
+  controllers: [SecurityPolicyRpc],
+  providers: [SecurityPoliciesRepository, SecurityPoliciesService],
+  exports: [SecurityPoliciesService],
+})
+export class SecurityPolicyModule {}

@@ -1,0 +1,77 @@
+import type { Membership } from '../members/membership.js';
+import type { SecuritySettings } from '../mfa/mfa-policy.js';
+import type { LoginUserDto } from './dto/login-user.dto.js';
+
+export const USER_STATUSES = ['active', 'invited', 'disabled'] as const;
+export type UserStatus = (typeof USER_STATUSES)[number];
+export const MFA_METHODS = ['totp', 'sms', 'passkey'] as const;
+export type MfaMethod = (typeof MFA_METHODS)[number];
+
+/** A user with its memberships, as login and sessions need it; read in one statement. */
+export interface User {
+  id: string;
+  email: string;
+  name: string;
+  passwordHash: string | null;
+  status: UserStatus;
+  isPlatformAdmin: boolean;
+  requiresSetup: boolean;
+  avatarUrl: string | null;
+  mfaEnabled: boolean;
+  mfaMethod: MfaMethod | null;
+  phoneNumber: string | null;
+  phoneVerified: boolean;
+  firstFactorAt: Date | null;
+  graceGrantedAt: Date | null;
+  enrollmentDeadline: Date | null;
+  authEpoch: number;
+  mfaEpoch: number;
+  resetEpoch: number;
+  emailEpoch: number;
+  emailVerifiedAt: Date | null;
+  /** A requested e-mail address that is not confirmed yet. */
+  pendingEmail: string | null;
+  pendingEmailRequestedAt: Date | null;
+  passwordChangedAt: Date | null;
+  lastLoginAt: Date | null;
+  createdAt: Date;
+  setupCompletedAt: Date | null;
+  preferences: Record<string, unknown>;
+  /** The database clock at the time of reading. */
+  now: Date;
+  /** System scope first, then organizations, then partners, each oldest first. */
+  memberships: UserMembership[];
+}
+
+/** A membership with the current status and policies of its partner and organization. */
+export interface UserMembership extends Membership {
+  id: string | null;
+  roleForcesMfa: boolean;
+  partnerStatus: string | null;
+  orgStatus: string | null;
+  partnerSecurity: SecuritySettings | null;
+  partnerLocale: string | null;
+  organizationSecurity: SecuritySettings | null;
+}
+
+const ACTIVE_ORGANIZATION = ['active', 'trial'];
+
+/**
+ * Checks whether a user may act in this membership. Partners must be active (their own members may also act while
+ * pending), organizations active or on trial.
+ */
+export function tenantIsActive(membership: UserMembership): boolean {
+  const { scope, partnerStatus, orgStatus } = membership;
+  if (scope === 'system') return true;
+  if (scope === 'partner') return partnerStatus === 'active' || partnerStatus === 'pending';
+  return partnerStatus === 'active' && ACTIVE_ORGANIZATION.includes(orgStatus ?? '');
+}
+
+export const toLoginUser = (user: User): LoginUserDto => ({
+  id: user.id,
+  email: user.email,
+  name: user.name,
+  mfaEnabled: user.mfaEnabled,
+  avatarUrl: user.avatarUrl,
+  isPlatformAdmin: user.isPlatformAdmin,
+});

@@ -1,0 +1,125 @@
+import { Injectable } from '@nestjs/common';
+import { TenantInactive } from '@rmm/access';
+import type { Actor, DeviceEnrolled } from '@rmm/contracts';
+import { AuditTrail, Outbox } from '@rmm/messaging';
+import { TenantDatabase, type TenantContext, type TenantTransaction } from '@rmm/persistence';
+import { hashKey, mintAgentToken } from '@rmm/secrets';
+import { Clock, UnavailableError, ValidationError } from '@rmm/service-kit';
+import type { Partner } from '../partners/partner.entity.js';
+import { PartnersRepository } from '../partners/partners.repository.js';
+import type { EnrollDto } from './dto/enroll.dto.js';
+import { DeviceLimitExceeded } from './enrollment.errors.js';
+import { EnrollmentRepository, type StoredDevice } from './enrollment.repository.js';
+import type { Reservation } from './key-reservations.service.js';
+
+export interface EnrollmentRequest {
+  reservation: Reservation;
+  reservationId: string;
+  dto: EnrollDto;
+  /** The token of the device that is enrolled again, or null. */
+  oldToken: string | null;
+}
+
+export interface EnrolledDevice {
+  agentId: string;
+  deviceId: string;
+  /** Returned once; stored as SHA-256. */
+  authToken: string;
+  orgId: string;
+  siteId: string | null;
+}
+
+/**
+ * Credentials releases a use 30 s after its reservation when no device exists. Reserving takes up to 3 s and a commit up
+ * to 12 s; a slower enrollment must not create a device whose use may have been given to another agent.
+ */
+const MAX_ENROLLMENT_MS = 12_000;
+
+/** Stores the device of an enrollment with its event and audit entry in one transaction. */
+@Injectable()
+export class DeviceEnrollmentService {
+  constructor(
+    private readonly tenants: TenantDatabase,
+    private readonly devices: EnrollmentRepository,
+    private readonly partners: PartnersRepository,
+    private readonly outbox: Outbox,
+    private readonly audit: AuditTrail,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * @throws TenantInactive, DeviceLimitExceeded; ValidationError  for a site of another organization; UnavailableError
+   *   when it takes so long that the reservation may have been released
+   */
+  enroll({ reservation, reservationId, dto, oldToken }: EnrollmentRequest): Promise<EnrolledDevice> {
+    const { orgId, partnerId } = reservation;
+    const { key: authToken, keyHash: tokenHash } = mintAgentToken();
+    const startedMs = this.clock.nowMs();
+    return this.tenants.transaction({ tenant: partnerContext(partnerId) }, async (tx) => {
+      const partner = await this.partners.find(tx, partnerId);
+      await this.assertActive(tx, partner, orgId);
+      const siteId = await this.resolveSite(tx, reservation, dto.siteId ?? null);
+      const existing = oldToken && (await this.devices.findByToken(tx, orgId, hashKey(oldToken)));
+      if (!existing) await this.assertBelowCap(tx, partner, partnerId);
+      const device = { reservation, reservationId, siteId, tokenHash, dto };
+      const stored = existing
+        ? await this.devices.reenroll(tx, existing.id, device)
+        : await this.devices.create(tx, device);
+      await this.publish(tx, stored, reservation, dto);
+      if (this.clock.nowMs() - startedMs > MAX_ENROLLMENT_MS) throw new UnavailableError();
+      return { agentId: stored.agentId, deviceId: stored.id, authToken, orgId, siteId: stored.siteId };
+    });
+  }
+
+  private async assertActive(tx: TenantTransaction, partner: Partner | null, orgId: string): Promise<void> {
+    if (partner && partner.status !== 'active') throw new TenantInactive();
+    if (!(await this.devices.isOrganizationActive(tx, orgId))) throw new TenantInactive();
+  }
+
+  /** Returns the site of the key, else the requested one, else the only one of the organization, else null. */
+  private async resolveSite(tx: TenantTransaction, key: Reservation, requestedId: string | null) {
+    const { orgId, siteId: pinnedId } = key;
+    if (pinnedId !== null && (await this.devices.hasSite(tx, orgId, pinnedId))) return pinnedId;
+    if (requestedId === null) return this.devices.findOnlySiteId(tx, orgId);
+    if (await this.devices.hasSite(tx, orgId, requestedId)) return requestedId;
+    throw ValidationError.of('siteId', 'is not a site of the organization');
+  }
+
+  private async assertBelowCap(tx: TenantTransaction, partner: Partner | null, partnerId: string): Promise<void> {
+    const cap = partner?.maxDevices ?? null;
+    if (cap === null) return;
+    await this.partners.lockDevices(tx, partnerId);
+    if ((await this.devices.countActive(tx, partnerId)) >= cap) throw new DeviceLimitExceeded();
+  }
+
+  private async publish(tx: TenantTransaction, device: StoredDevice, key: Reservation, dto: EnrollDto): Promise<void> {
+    const { orgId, partnerId, enrollmentKeyId } = key;
+    const { id: deviceId, siteId } = device;
+    const { hostname, osType, agentVersion = null } = dto;
+    const actor: Actor = { type: 'agent', id: device.agentId };
+    const data: DeviceEnrolled = { deviceId, hostname, osType, siteId, enrollmentKeyId, agentVersion };
+    await this.outbox.publish(tx, {
+      stream: 'events',
+      type: 'device.enrolled',
+      aggregateId: deviceId,
+      aggregateVersion: Number(device.version),
+      partnerId,
+      orgId,
+      actor,
+      data,
+    });
+    const resource = { type: 'device', id: deviceId, name: hostname };
+    const details = { siteId, enrollmentKeyId, osType, reenrolled: device.isReenrolled };
+    await this.audit.record(tx, { actor, tenant: { partnerId, orgId } }, 'device.enroll', resource, details);
+  }
+}
+
+/** Returns the context of a whole partner: the key names the partner, and an enrollment has no caller. */
+const partnerContext = (partnerId: string): TenantContext => ({
+  scope: 'partner',
+  partnerId,
+  orgId: null,
+  orgAccess: 'all',
+  orgIds: [],
+  userId: null,
+});

@@ -1,0 +1,38 @@
+import type { Actor, OrganizationState } from '@rmm/contracts';
+import type { OutgoingMessage } from '@rmm/messaging';
+import type { Organization } from './organization.entity.js';
+
+/** The properties of an organization that its events carry. */
+export const STATE_PROPERTIES = ['id', 'partnerId', 'name', 'slug', 'status', 'deletedAt', 'version'] as const;
+export type OrganizationStateRow = Pick<Organization, (typeof STATE_PROPERTIES)[number]>;
+
+export const toOrganizationState = (row: OrganizationStateRow): OrganizationState => ({
+  orgId: row.id,
+  partnerId: row.partnerId,
+  name: row.name,
+  slug: row.slug,
+  status: row.status,
+  deleted: row.deletedAt !== null,
+  version: Number(row.version),
+});
+
+/** Returns the integration event for every service that stores a directory of organizations. */
+export function organizationEvent(
+  type: 'organization.created' | 'organization.updated',
+  row: OrganizationStateRow,
+  actor?: Actor,
+): OutgoingMessage {
+  const data = toOrganizationState(row);
+  const { orgId, partnerId, version } = data;
+  return { stream: 'internal', type, aggregateId: orgId, aggregateVersion: version, partnerId, orgId, actor, data };
+}
+
+/** Returns the broadcast that drops cached access of members and keys after a change of status. */
+export const organizationAccessChanged = ({ id, partnerId, status }: OrganizationStateRow): OutgoingMessage => ({
+  stream: 'broadcast',
+  type: 'access.changed',
+  aggregateId: id,
+  partnerId,
+  orgId: id,
+  data: { orgIds: [id], reason: `organization is ${status}` },
+});

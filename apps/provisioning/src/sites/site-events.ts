@@ -1,0 +1,22 @@
+import type { Actor, SiteState } from '@rmm/contracts';
+import type { OutgoingMessage } from '@rmm/messaging';
+import type { Site } from './site.entity.js';
+
+/** The properties of a site that its events carry. */
+export type SiteStateRow = Pick<Site, 'id' | 'orgId' | 'partnerId' | 'name' | 'deletedAt' | 'version'>;
+
+export const toSiteState = (row: SiteStateRow): SiteState => ({
+  siteId: row.id,
+  orgId: row.orgId,
+  partnerId: row.partnerId,
+  name: row.name,
+  deleted: row.deletedAt !== null,
+  version: Number(row.version),
+});
+
+/** Returns the integration event for the services that store sites. */
+export function siteEvent(type: 'site.created' | 'site.updated', row: SiteStateRow, actor?: Actor): OutgoingMessage {
+  const data = toSiteState(row);
+  const { siteId, orgId, partnerId, version } = data;
+  return { stream: 'internal', type, aggregateId: siteId, aggregateVersion: version, partnerId, orgId, actor, data };
+}
