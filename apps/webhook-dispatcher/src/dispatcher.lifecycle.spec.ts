@@ -1,5 +1,5 @@
-import type { ServerResponse } from 'node:http';
 import type { INestApplication } from '@nestjs/common';
+import type { ServerResponse } from 'node:http';
 import { eventually } from '@rmm/testing-services';
 import {
   createWebhook,

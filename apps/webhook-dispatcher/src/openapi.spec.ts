@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
-import { examplesOf, OpenApiDocument } from '@rmm/testing/openapi';
 import supertest from 'supertest';
-import { DispatcherTestApp } from '../test/dispatcher-test-app.js';
-import { RecordedClient } from '../test/api-examples/recorded-client.js';
+import { examplesOf, OpenApiDocument } from '@rmm/testing/openapi';
 import { API_EXAMPLES } from '../test/api-examples/index.js';
+import { RecordedClient } from '../test/api-examples/recorded-client.js';
+import { DispatcherTestApp } from '../test/dispatcher-test-app.js';
 import { EXAMPLES_FILE, readExamples } from './openapi-examples.js';
 
 // Real stores on a busy machine: time is not what these specs are about.

@@ -1,14 +1,14 @@
-import { randomUUID } from 'node:crypto';
 import type { INestApplication } from '@nestjs/common';
-import { Test } from '@nestjs/testing';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import { Test } from '@nestjs/testing';
+import { connect, type NatsConnection } from 'nats';
+import { randomUUID } from 'node:crypto';
+import type pg from 'pg';
 import type { UserCaller } from '@rmm/access';
 import { type AuditEntry, IDENTITY_MAIL_SEND, type MailSendRequest, STREAMS } from '@rmm/contracts';
 import { ensureStreams, JetStreamServer, natsOptions } from '@rmm/messaging';
 import { configureApp, HealthRegistry } from '@rmm/service-kit';
 import { adminPool, eventually, startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
-import { connect, type NatsConnection } from 'nats';
-import type pg from 'pg';
 import { AppModule } from '../src/app.module.js';
 import { readWebhookDispatcherConfig, type WebhookDispatcherConfig } from '../src/config.js';
 import type { RetryPolicy } from '../src/sending/retry-delay.js';

@@ -1,5 +1,5 @@
-import { generateKeyPairSync, randomUUID, sign } from 'node:crypto';
 import { type DynamicModule, Global, Injectable, Module, type OnApplicationBootstrap } from '@nestjs/common';
+import { generateKeyPairSync, randomUUID, sign } from 'node:crypto';
 import {
   ACCESS_SOURCE,
   HeartbeatPublisher,

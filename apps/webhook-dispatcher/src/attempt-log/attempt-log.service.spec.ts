@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { eventually } from '@rmm/testing-services';
 import type { ApiClient } from '../../test/api-client.js';
-import { createWebhook, type DispatcherTestCluster, type Organization } from '../../test/dispatcher-test-cluster.js';
 import { DispatcherTestApp } from '../../test/dispatcher-test-app.js';
+import { createWebhook, type DispatcherTestCluster, type Organization } from '../../test/dispatcher-test-cluster.js';
 import type { FakeReceiver } from '../../test/fake-receiver.js';
-import { MASK } from '../webhooks/webhook-masking.js';
 import type { WebhookHeader } from '../webhooks/webhook-headers.js';
+import { MASK } from '../webhooks/webhook-masking.js';
 import type { AttemptDto } from './dto/attempt.dto.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
 jest.setTimeout(60_000);
 
-/** What a connection adds by itself. */
+/** The headers that the connection adds. */
 const OF_THE_CONNECTION = new Set(['host', 'connection', 'content-length']);
 
 describe('GET /webhooks/:id/deliveries/:deliveryId/attempts', () => {
@@ -54,9 +54,9 @@ describe('GET /webhooks/:id/deliveries/:deliveryId/attempts', () => {
     });
   /** Retries follow each other at once. */
   const hurried = (maxRetries: number) => ({ maxRetries, initialDelayMs: 1 });
-  /** Retries wait for `hasten`, however slow the machine is. */
+  /** Delays retries until `setDue` is called, however slow the machine is. */
   const patient = { initialDelayMs: 3_600_000, maxDelayMs: 3_600_000 };
-  const hasten = (webhookId: string) =>
+  const setDue = (webhookId: string) =>
     cluster.rows(`update delivery set due_at = now() - interval '1 minute' where webhook_id = $1`, [webhookId]);
   const sentTo = (i: number): WebhookHeader[] => {
     const raw = receiver.received[i]?.rawHeaders ?? [];
@@ -74,8 +74,8 @@ describe('GET /webhooks/:id/deliveries/:deliveryId/attempts', () => {
             .end('busy')
         : response
             .writeHead(200, {
-              'X-Auth-Token': 'told to nobody',
-              Location: 'https://a.example/?token=told-to-nobody&b=1',
+              'X-Auth-Token': 'a secret value',
+              Location: 'https://a.example/?token=a-secret-value&b=1',
             })
             .end('done');
     const webhook = await createWebhook(service.app, mine, receiver.url.replace('//', '//user:pass@'), {
@@ -118,10 +118,10 @@ describe('GET /webhooks/:id/deliveries/:deliveryId/attempts', () => {
               (select json_agg(s) from request_shape s) as s`,
       [webhook.id],
     );
-    expect(JSON.stringify(stored)).not.toMatch(/a=1|k-123|höst|told.to.nobody|pass|sha256=/);
+    expect(JSON.stringify(stored)).not.toMatch(/a=1|k-123|höst|a.secret.value|pass|sha256=/);
   });
 
-  it('costs no row beside the delivery where the first attempt succeeds, and one shape however many are sent', async () => {
+  it('stores no row in addition to the delivery when the first attempt succeeds, and one shape for all', async () => {
     const webhook = await service.webhook(mine);
     for (let i = 0; i < 5; i += 1) await cluster.emit(mine);
     await eventually(async () => {
@@ -144,7 +144,7 @@ describe('GET /webhooks/:id/deliveries/:deliveryId/attempts', () => {
     await cluster.emit(mine);
     await ended(webhook.id, 'retrying');
     await writer.patch(`/${webhook.id}`, { headers: [{ key: 'X-Other', value: '2' }], secret: 's' }).expect(200);
-    await hasten(webhook.id);
+    await setDue(webhook.id);
     const deliveryId = await ended(webhook.id, 'delivered');
     const [first, second] = await attemptsOf(webhook.id, deliveryId);
     expect(first?.requestHeaders).toEqual(sentTo(0));
@@ -178,7 +178,7 @@ describe('GET /webhooks/:id/deliveries/:deliveryId/attempts', () => {
     };
     expect(await attemptsOf(webhook.id, deliveryId)).toEqual([expected]);
     await cluster.rows(`update webhook set status = 'disabled' where id = $1`, [webhook.id]);
-    await hasten(webhook.id);
+    await setDue(webhook.id);
     await ended(webhook.id, 'failed');
     expect(await attemptsOf(webhook.id, deliveryId)).toEqual([expected]);
   });

@@ -5,20 +5,20 @@ import type { WebhookHeader } from '../webhooks/webhook-headers.js';
 const AUTHORIZATION = 'authorization';
 
 /**
- * Which headers the requests of a webhook carry. It is the same for all attempts until the headers or secrets of the
+ * The headers that the requests of a webhook carry. The shape is the same for all attempts until the headers or secrets of the
  * webhook change, so attempts refer to it instead of storing headers.
  */
 export interface RequestShape {
   /** A hash of the other fields, so that every replica gives the same shape the same id. */
   readonly id: string;
   readonly webhookId: string;
-  /** As they were sent, in order. */
+  /** The names in the order they were sent. */
   readonly names: readonly string[];
   /** The custom headers of the webhook, values sealed as in its row. */
   readonly headers: readonly WebhookHeader[];
-  /** How many headers the request was created with. */
+  /** The number of headers the request was created with. */
   readonly headerCount: number;
-  /** Whether it is in `request_shape`. */
+  /** True once it is in `request_shape`. */
   isStored: boolean;
 }
 

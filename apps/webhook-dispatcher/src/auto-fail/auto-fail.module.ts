@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
-import { FailDeadWebhooksJob } from './fail-dead-webhooks.job.js';
 import { AutoFailRepository } from './auto-fail.repository.js';
+import { FailDeadWebhooksJob } from './fail-dead-webhooks.job.js';
 
 @Module({
   providers: [FailDeadWebhooksJob, AutoFailRepository],

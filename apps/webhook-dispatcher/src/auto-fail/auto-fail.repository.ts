@@ -4,7 +4,7 @@ import type { Webhook } from '../webhooks/webhook.entity.js';
 
 export type FailedWebhook = Pick<Webhook, 'id' | 'partnerId' | 'orgId' | 'name'> & {
   failingSince: Date;
-  /** Whether the receiver responded 410. */
+  /** True when the receiver responded 410. */
   isGone: boolean;
 };
 
@@ -15,7 +15,7 @@ export type DueMail = Omit<FailedWebhook, 'isGone'> & {
 };
 
 const BATCH = 200;
-/** How old the dead letter of a 410 may be: much older than the interval of the job. */
+/** The maximum age of the dead letter of a 410: much longer than the interval of the job. */
 const GONE_MINUTES = 30;
 const IS_GONE = `
   EXISTS (SELECT FROM dead_letter l

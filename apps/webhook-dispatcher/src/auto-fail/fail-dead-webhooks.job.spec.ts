@@ -108,10 +108,10 @@ describe('failing webhooks by themselves', () => {
         failingSince: expect.stringMatching(/^\d{4}-.* UTC$/),
       },
     });
-    const told = mails.length;
+    const sent = mails.length;
     await app.get(FailDeadWebhooksJob).run();
-    expect(mails).toHaveLength(told);
-    // Every replica has heard of it: nothing is sent any more.
+    expect(mails).toHaveLength(sent);
+    // Every replica has received the broadcast: nothing is sent any more.
     await cluster.emit(organization);
     const other = await createWebhook(app, organization, receiver.url);
     await cluster.emit(organization);
@@ -119,7 +119,7 @@ describe('failing webhooks by themselves', () => {
     expect(await cluster.deliveries(webhook.id)).toHaveLength(1);
   });
 
-  it('starts the clock again when somebody sets it to active', async () => {
+  it('restarts the period when a user sets the webhook to active', async () => {
     receiver.respond = (response) => response.writeHead(500).end();
     const webhook = await createWebhook(app, organization, receiver.url);
     await oneRetry(webhook.id);

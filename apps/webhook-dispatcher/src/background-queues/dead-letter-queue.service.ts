@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import { Queue } from 'bullmq';
 import { jobContext } from '@rmm/messaging';
 import { Logger, RedisConnections } from '@rmm/service-kit';
-import { Queue } from 'bullmq';
 import type { LeasedDelivery } from '../sending/leased-delivery.js';
 import { countJobsOf, type JobCounts, producerOptions, withinQueueTimeout } from './queue-options.js';
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import { Queue, Worker } from 'bullmq';
 import { jobContext, type JobContext, runJob } from '@rmm/messaging';
 import { Logger, RedisConnections } from '@rmm/service-kit';
-import { Queue, Worker } from 'bullmq';
 import type { DeliveryKey } from '../sending/claims.repository.js';
 import { countJobsOf, type JobCounts, producerOptions, queuePrefix, withinQueueTimeout } from './queue-options.js';
 

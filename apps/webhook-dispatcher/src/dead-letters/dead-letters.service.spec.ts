@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto';
-import { eventually } from '@rmm/testing-services';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
+import { randomUUID } from 'node:crypto';
+import { eventually } from '@rmm/testing-services';
 import type { ApiClient } from '../../test/api-client.js';
-import type { DispatcherTestCluster, Organization } from '../../test/dispatcher-test-cluster.js';
 import { DispatcherTestApp } from '../../test/dispatcher-test-app.js';
+import type { DispatcherTestCluster, Organization } from '../../test/dispatcher-test-cluster.js';
 import type { FakeReceiver } from '../../test/fake-receiver.js';
 import { DEAD_LETTER_QUEUE } from '../background-queues/dead-letter-queue.service.js';
 import { queuePrefix } from '../background-queues/queue-options.js';
@@ -72,7 +72,7 @@ describe('/webhooks/dead-letters', () => {
     return { webhookId: webhook.id, jobId, eventId };
   }
 
-  it('lists what died, newest first, by organization and webhook', async () => {
+  it('lists dead letters newest first, by organization and webhook', async () => {
     const first = await deadLetter();
     const { data, pagination } = await letters(`?webhookId=${first.webhookId}`);
     expect(data).toEqual([
@@ -100,7 +100,7 @@ describe('/webhooks/dead-letters', () => {
     expect((await letters(`?limit=1&page=2`)).data).toMatchObject([{ jobId: first.jobId }]);
   });
 
-  it('shows the platform all, others their own, and nobody a foreign organization', async () => {
+  it('lists all for the platform, their own for others, and refuses other organizations', async () => {
     const { jobId, webhookId } = await deadLetter();
     expect((await letters(`?webhookId=${webhookId}`, system)).data).toMatchObject([{ jobId }]);
     expect((await letters(`?webhookId=${webhookId}`, stranger)).data).toEqual([]);
@@ -116,7 +116,7 @@ describe('/webhooks/dead-letters', () => {
     }
   });
 
-  it('sends one again as a new delivery, and takes it away from table and queue', async () => {
+  it('retries a dead letter as a new delivery and deletes it from table and queue', async () => {
     const { jobId, webhookId, eventId } = await deadLetter();
     receiver.respond = (response) => response.end();
     const { body } = await partner.post(`/dead-letters/${jobId}/retry`).expect(202);
@@ -135,7 +135,7 @@ describe('/webhooks/dead-letters', () => {
     });
   });
 
-  it('lets one of several that come at once have it; for the others it is gone', async () => {
+  it('returns 202 to one of several concurrent retries and 404 to the others', async () => {
     const { jobId, webhookId } = await deadLetter();
     receiver.respond = (response) => response.end();
     const responses = await Promise.all([
@@ -144,11 +144,11 @@ describe('/webhooks/dead-letters', () => {
     ]);
     const statuses = responses.map(({ status }) => status);
     expect(statuses.filter((status) => status === 404)).toHaveLength(4);
-    const made = statuses.filter((status) => status === 202).length;
-    expect(await cluster.deliveries(webhookId)).toHaveLength(1 + made);
+    const accepted = statuses.filter((status) => status === 202).length;
+    expect(await cluster.deliveries(webhookId)).toHaveLength(1 + accepted);
   });
 
-  it('keeps it while its webhook is not active', async () => {
+  it('keeps the dead letter while its webhook is not active', async () => {
     const { jobId, webhookId } = await deadLetter();
     await partner.patch(`/${webhookId}`, { status: 'paused' }).expect(200);
     const refused = await partner.post(`/dead-letters/${jobId}/retry`).expect(409);
@@ -157,7 +157,7 @@ describe('/webhooks/dead-letters', () => {
     expect(await queue.getJob(jobId)).toBeDefined();
   });
 
-  it('drops one; its delivery stays failed and may still be retried', async () => {
+  it('deletes a dead letter; its delivery stays failed and may still be retried', async () => {
     const { jobId, webhookId } = await deadLetter();
     const { body } = await partner.delete(`/dead-letters/${jobId}`).expect(200);
     expect(body).toEqual({ success: true });
@@ -170,7 +170,7 @@ describe('/webhooks/dead-letters', () => {
     await partner.post(`/${webhookId}/retry/${jobId}`).expect(202);
   });
 
-  it('goes when its delivery is retried by hand, and with its webhook', async () => {
+  it('deletes the dead letter when its delivery is retried or its webhook deleted', async () => {
     const first = await deadLetter();
     await partner.post(`/${first.webhookId}/retry/${first.jobId}`).expect(202);
     await eventually(async () => expect(await queue.getJob(first.jobId)).toBeUndefined());
@@ -184,7 +184,7 @@ describe('/webhooks/dead-letters', () => {
     await eventually(async () => expect(await queue.getJob(second.jobId)).toBeUndefined());
   });
 
-  it('does not need its job: the table is the record', async () => {
+  it('retries a dead letter whose job is missing', async () => {
     const { jobId } = await deadLetter();
     await queue.remove(jobId);
     await partner.post(`/dead-letters/${jobId}/retry`).expect(202);
@@ -208,7 +208,7 @@ describe('/webhooks/dead-letters', () => {
     expect((await letters(`?webhookId=${webhookId}`)).data).toHaveLength(1);
   });
 
-  it('answers while Redis is away', async () => {
+  it('responds while Redis is unavailable', async () => {
     const retried = await deadLetter();
     mine = await cluster.organization(partnerId);
     const dropped = await deadLetter();

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { eventually } from '@rmm/testing-services';
 import type { ApiClient } from '../../test/api-client.js';
-import type { DispatcherTestCluster, Organization } from '../../test/dispatcher-test-cluster.js';
 import { DispatcherTestApp } from '../../test/dispatcher-test-app.js';
+import type { DispatcherTestCluster, Organization } from '../../test/dispatcher-test-cluster.js';
 import type { Responder, FakeReceiver } from '../../test/fake-receiver.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
@@ -91,7 +91,7 @@ describe('the history of deliveries', () => {
 
   it('counts what became of deliveries as their rows do, whatever happens to them', async () => {
     const webhook = await service.webhook(mine, { events: ['*'] }, { maxRetries: 1, initialDelayMs: 1 });
-    // A seeded walk: the same mixture each run.
+    // Seeded, so that each run has the same mixture.
     let seed = 17;
     const random = () => (seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31) / 2 ** 31;
     receiver.respond = (response) => response.writeHead(random() < 0.5 ? 500 : 200).end();
@@ -134,9 +134,9 @@ describe('the history of deliveries', () => {
   }, 180_000);
 
   describe('the kept body of an answer', () => {
-    const answered = async (body: Buffer | string): Promise<Record<string, unknown>> => {
-      const answer: Responder = (response) => response.writeHead(500, { 'content-type': 'text/plain' }).end(body);
-      receiver.respond = answer;
+    const deliverWithBody = async (body: Buffer | string): Promise<Record<string, unknown>> => {
+      const respond: Responder = (response) => response.writeHead(500, { 'content-type': 'text/plain' }).end(body);
+      receiver.respond = respond;
       const webhook = await service.webhook(mine, {}, { maxRetries: 0 });
       await cluster.emit(mine);
       return eventually(async () => {
@@ -158,7 +158,7 @@ describe('the history of deliveries', () => {
       ['more than is read', Buffer.alloc(200_000, 'ü'), 'ü'.repeat(1_000)],
       ['quotes and back-slashes', '{"a":"\\\\"}', '{"a":"\\\\"}'],
     ])('%s is text of at most 1,000 characters', async (_, body, kept) => {
-      const delivery = await answered(body);
+      const delivery = await deliverWithBody(body);
       expect(delivery['responseBody']).toBe(kept);
       expect(delivery['errorMessage']).toBe(`HTTP 500: ${[...kept].slice(0, 500).join('')}`);
     });

@@ -3,18 +3,18 @@ import type { Envelope } from '@rmm/contracts';
 import { type BatchMessage, type BatchSubscription, EventBatches } from '@rmm/messaging';
 import { Clock, UnavailableError } from '@rmm/service-kit';
 import { DispatcherMetrics } from '../dispatcher.metrics.js';
-import type { Subscription } from '../subscriptions/subscription.js';
 import { SubscriptionIndexService } from '../subscriptions/subscription-index.service.js';
-import { deliveryTime, findEventError, createWebhookBody } from './webhook-event.js';
-import type { IntakeEvent } from './intake.repository.js';
+import type { Subscription } from '../subscriptions/subscription.js';
 import { IntakeWriterService } from './intake-writer.service.js';
+import type { IntakeEvent } from './intake.repository.js';
+import { deliveryTime, findEventError, createWebhookBody } from './webhook-event.js';
 
 /** The durable consumer of all replicas. */
 export const EVENTS_DURABLE = 'webhook-dispatcher-events';
 const BATCH_MESSAGES = 500;
 /** Reads up to 5,000 events ahead, so that a burst of one tenant does not delay the events of others. */
 const BATCHES_AT_ONCE = 10;
-/** How long a batch waits for more events. */
+/** The time a batch waits for more events. */
 const LINGER_MS = 1;
 
 /** Consumes domain events: matches them in memory, writes their deliveries and acknowledges them when these are stored. */

@@ -1,17 +1,17 @@
 import { type Logger, UnavailableError } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
-import type { LeasedDelivery } from '../sending/leased-delivery.js';
-import type { InstanceLeaseService } from '../sending/instance-lease.service.js';
 import type { BacklogService } from '../sending/backlog.service.js';
+import type { InstanceLeaseService } from '../sending/instance-lease.service.js';
+import type { LeasedDelivery } from '../sending/leased-delivery.js';
 import { DEFAULT_RETRY_POLICY } from '../sending/retry-delay.js';
 import type { SenderService } from '../sending/sender.service.js';
 import type { ReplicaSignalsService } from '../sending/shards/replica-signals.service.js';
 import type { ShardOwnershipService } from '../sending/shards/shard-ownership.service.js';
-import type { IntakeDelivery, IntakeRepository } from './intake.repository.js';
 import { IntakeWriterService } from './intake-writer.service.js';
+import type { IntakeDelivery, IntakeRepository } from './intake.repository.js';
 
-describe('IntakeWriter', () => {
-  /** What was written, statement by statement. */
+describe('IntakeWriterService', () => {
+  /** The inserted deliveries of each statement. */
   let statements: IntakeDelivery[][];
   /** Statements wait until this is called. */
   let letGo: () => void;
@@ -72,7 +72,7 @@ describe('IntakeWriter', () => {
   const tick = () => new Promise((resolve) => setImmediate(resolve));
   const organizations = (statement: IntakeDelivery[] | undefined) => new Set(statement?.map(({ orgId }) => orgId));
 
-  it('lets one event pass the thousands of somebody else that came before it', async () => {
+  it('writes an event before the thousands of another organization that arrived earlier', async () => {
     const burst = Array.from({ length: 1_000 }, () => write('noisy', 20));
     await tick();
     const quiet = write('quiet');
@@ -86,7 +86,7 @@ describe('IntakeWriter', () => {
     expect(Math.max(...statements.map(({ length }) => length))).toBeLessThan(550);
   });
 
-  it('leaves the events of an organization with a long queue where they are, until it is shorter', async () => {
+  it('holds back the events of an organization while its queue is long', async () => {
     letGo();
     queued = { noisy: 3_000 };
     const waiting = write('noisy');
@@ -97,7 +97,7 @@ describe('IntakeWriter', () => {
     expect(sent.map(({ orgId }) => orgId)).toEqual(['quiet', 'noisy']);
   });
 
-  it('writes them all the same when too many wait: then they wait in the table', async () => {
+  it('writes the events to the table when too many wait', async () => {
     letGo();
     queued = { noisy: 3_000 };
     const burst = Array.from({ length: 4_000 }, () => write('noisy'));
@@ -105,18 +105,18 @@ describe('IntakeWriter', () => {
     expect(statements[0]?.every(({ owner }) => owner === 'noisy')).toBe(true);
     expect(backlogged).toEqual(new Set(['noisy']));
     expect(sent).toEqual([]);
-    // Parked now: what comes goes behind what is in the table.
+    // With a backlog, new deliveries are inserted behind it.
     await Promise.all(burst);
   });
 
-  it('holds what this process sends, and leaves the rest to others', async () => {
+  it('leases the deliveries of its own shards only', async () => {
     letGo();
     await Promise.all([write('a', 1, 0), write('a', 1, 1)]);
     expect(statements.flat().map(({ owner }) => owner)).toEqual(['me', null]);
     expect(sent).toHaveLength(1);
   });
 
-  it('tries a statement again while the database is away, and says so to nobody', async () => {
+  it('retries a statement while the database is unavailable and rejects no event', async () => {
     let failures = 2;
     insert = () => {
       failures -= 1;
@@ -128,7 +128,7 @@ describe('IntakeWriter', () => {
     expect(statements).toHaveLength(1);
   });
 
-  it('refuses the one event the database will not take, and stores the others', async () => {
+  it('rejects the event that the database refuses and stores the others', async () => {
     insert = (deliveries) => {
       if (deliveries.some(({ orgId }) => orgId === 'bad')) throw new Error('invalid text');
     };
@@ -139,7 +139,7 @@ describe('IntakeWriter', () => {
     expect(statements.flat()).toHaveLength(2);
   });
 
-  it('finishes the statement in hand when it stops, and hands the rest back', async () => {
+  it('completes the running statement when it stops and rejects the rest', async () => {
     const inHand = write('a');
     await tick();
     const waiting = write('b');

@@ -1,11 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger, UnavailableError } from '@rmm/service-kit';
 import { ArrayQueue } from '../sending/array-queue.js';
-import type { LeasedDelivery } from '../sending/leased-delivery.js';
-import { InstanceLeaseService } from '../sending/instance-lease.service.js';
-import { retryForever } from '../sending/retry-forever.js';
 import { BacklogService } from '../sending/backlog.service.js';
+import { InstanceLeaseService } from '../sending/instance-lease.service.js';
+import type { LeasedDelivery } from '../sending/leased-delivery.js';
+import { retryForever } from '../sending/retry-forever.js';
 import { SenderService } from '../sending/sender.service.js';
 import { ReplicaSignalsService } from '../sending/shards/replica-signals.service.js';
 import { ShardOwnershipService } from '../sending/shards/shard-ownership.service.js';

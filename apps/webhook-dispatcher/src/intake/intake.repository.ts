@@ -14,7 +14,7 @@ export interface IntakeDelivery {
   webhookId: string;
   partnerId: string;
   orgId: string;
-  /** How many attempts it may take. */
+  /** The number of attempts it may take. */
   maxAttempts: number;
   shard: number;
   /** This instance; the organization when it joins the backlog; null when any replica may claim it. */

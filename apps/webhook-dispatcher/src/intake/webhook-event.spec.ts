@@ -15,12 +15,12 @@ const envelope = (changes: Partial<Envelope> = {}): Envelope => ({
 });
 
 describe('findEventError', () => {
-  it('takes a good event', () => expect(findEventError(envelope())).toBeNull());
+  it('accepts a valid event', () => expect(findEventError(envelope())).toBeNull());
 
   it.each([
     [{ type: 'device.exploded' }, 'unknown event type device.exploded'],
     [{ type: 'webhook.test' }, 'unknown event type webhook.test'],
-    [{ orgId: 'everybody' }, 'orgId is not a lower-case UUID'],
+    [{ orgId: 'all' }, 'orgId is not a lower-case UUID'],
     [{ orgId: null }, 'orgId is not a lower-case UUID'],
     [{ id: 'a\u0000b' }, 'id is not an id'],
     [{ id: 'x'.repeat(129) }, 'id is not an id'],
@@ -42,7 +42,7 @@ describe('deliveryTime', () => {
 });
 
 describe('createWebhookBody', () => {
-  it('holds the five fields, in this order, and nothing else', () => {
+  it('contains exactly the five fields in this order', () => {
     expect(createWebhookBody(envelope({ actor: { type: 'agent', id: 'x' }, correlationId: 'c' }))).toBe(
       '{"id":"0b5ff8a5-4b1b-4d3e-9b0e-0d5e6f3b8a11","type":"device.enrolled","timestamp":"2026-03-01T12:00:00.000Z",' +
         '"orgId":"7d0d7f5e-9f1c-4a0c-8f11-222222222222","data":{"deviceId":"d"}}',

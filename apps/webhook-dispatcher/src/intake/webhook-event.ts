@@ -11,7 +11,7 @@ export function findEventError({ id, type, orgId }: Envelope): string | null {
   return EVENT_ID.test(id) ? null : 'id is not an id';
 }
 
-/** How long the stream keeps events. */
+/** The age up to which the stream keeps events. */
 const OLDEST_MS = 7 * 86_400_000;
 /** Tolerated difference of clocks. */
 const NEWEST_MS = 300_000;

@@ -1,7 +1,7 @@
+import pg from 'pg';
 import { revertMigrations, runMigrations } from '@rmm/persistence';
 import { rowSecurityProblems } from '@rmm/persistence/testing';
 import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
-import pg from 'pg';
 import { MIGRATIONS } from './index.js';
 
 const SCHEMA = 'webhook_dispatcher';

@@ -1,8 +1,8 @@
-import { eventually } from '@rmm/testing-services';
 import request from 'supertest';
+import { eventually } from '@rmm/testing-services';
 import type { ApiClient } from '../../test/api-client.js';
-import type { DispatcherTestCluster, Organization } from '../../test/dispatcher-test-cluster.js';
 import { DispatcherTestApp } from '../../test/dispatcher-test-app.js';
+import type { DispatcherTestCluster, Organization } from '../../test/dispatcher-test-cluster.js';
 import type { FakeReceiver } from '../../test/fake-receiver.js';
 import { BacklogService } from '../sending/backlog.service.js';
 import { SweeperService } from '../sending/sweeper.service.js';
@@ -51,7 +51,7 @@ describe('GET /webhooks/queues', () => {
     ]);
   });
 
-  it('is told to Prometheus as well, what waits in the table included', async () => {
+  it('exports the counts to Prometheus, with those waiting in the table', async () => {
     const scrape = async () => {
       const { text } = await request(service.app.getHttpServer()).get('/metrics').expect(200);
       return (name: string) => Number(new RegExp(`^${name}\\{.*\\} (.+)$`, 'm').exec(text)?.[1]);
@@ -62,7 +62,7 @@ describe('GET /webhooks/queues', () => {
     await service.app.get(BacklogService).stop();
     await cluster.rows(
       `insert into delivery (id, created_at, partner_id, org_id, webhook_id, event_type, event_id, max_attempts, lease_owner)
-       select gen_random_uuid(), now(), $1, $2, gen_random_uuid(), 'device.online', 'parked' || n, 6, $2
+       select gen_random_uuid(), now(), $1, $2, gen_random_uuid(), 'device.online', 'backlog' || n, 6, $2
          from generate_series(1, 3) as n`,
       [mine.partnerId, mine.orgId],
     );
@@ -101,7 +101,7 @@ describe('GET /webhooks/queues', () => {
     }
   });
 
-  it('says how long the oldest has been due that nobody takes', async () => {
+  it('returns how long the oldest unclaimed delivery has been due', async () => {
     const own = await service.startReplica();
     // A sender that is stopped leaves what is due where it is.
     for (const replica of [service.app, own]) await replica.get(SweeperService).stop();

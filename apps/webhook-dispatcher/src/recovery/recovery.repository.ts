@@ -22,9 +22,9 @@ export interface RepeatRequest {
   /** Attempts each new delivery may take. */
   maxAttempts: number;
   after: HistoryCursor;
-  /** How many failed deliveries to read. */
+  /** The number of failed deliveries to read. */
   readLimit: number;
-  /** How many new deliveries to insert. */
+  /** The number of new deliveries to insert. */
   insertLimit: number;
 }
 

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { RateLimits } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
 import type { ApiClient } from '../../test/api-client.js';
-import type { DispatcherTestCluster, Organization } from '../../test/dispatcher-test-cluster.js';
 import { DispatcherTestApp } from '../../test/dispatcher-test-app.js';
+import type { DispatcherTestCluster, Organization } from '../../test/dispatcher-test-cluster.js';
 import type { FakeReceiver } from '../../test/fake-receiver.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
@@ -42,7 +42,7 @@ describe('POST /webhooks/:id/recover', () => {
   const accepted = async (id: string, body?: object): Promise<number> =>
     ((await recover(id, body).expect(202)).body as { accepted: number }).accepted;
 
-  /** Deliveries as they stand after a day of trouble; `repeats` is the event of an earlier one. */
+  /** Inserts deliveries as they are stored after an outage; `repeats` is the event of an earlier one. */
   async function history(
     webhookId: string,
     rows: {
@@ -59,7 +59,7 @@ describe('POST /webhooks/:id/recover', () => {
       const id = randomUUID();
       ids.push(id);
       await cluster.rows(
-        `with at as (select date_trunc('milliseconds', now()) - make_interval(mins => $7) as at), made as (
+        `with at as (select date_trunc('milliseconds', now()) - make_interval(mins => $7) as at), inserted as (
            insert into delivery (id, created_at, partner_id, org_id, webhook_id, event_type, event_id, max_attempts,
                                  status, attempt, due_at, repeat_of)
            select $1::uuid, at, $2::uuid, $3::uuid, $4::uuid, 'device.online', $5, 6, $6, 1,
@@ -107,7 +107,7 @@ describe('POST /webhooks/:id/recover', () => {
       { timeoutMs: 30_000 },
     );
 
-  it('sends the events of failed deliveries again, oldest first, and leaves the old deliveries as they are', async () => {
+  it('sends the events of failed deliveries again, oldest first, and keeps the old deliveries', async () => {
     const webhook = await service.webhook(mine, { secret: 's' });
     const old = await history(webhook.id, [
       { event: 'third', status: 'failed', minutesAgo: 10 },
@@ -147,7 +147,7 @@ describe('POST /webhooks/:id/recover', () => {
     expect(audited?.data.details).toEqual({ since: expect.any(String), until: null, status: 'failed' });
   });
 
-  it('sends an event once, and skips what was delivered or is under way since, and what has no body any more', async () => {
+  it('sends an event once and skips what was delivered since, is under way, or has no body', async () => {
     const webhook = await service.webhook(mine);
     await history(webhook.id, [
       { event: 'twice failed', status: 'failed', minutesAgo: 30 },
@@ -168,7 +168,7 @@ describe('POST /webhooks/:id/recover', () => {
     expect(await accepted(webhook.id)).toBe(0);
   });
 
-  it('takes a span: from since on, before until', async () => {
+  it('recovers deliveries from `since` on and before `until`', async () => {
     const webhook = await service.webhook(mine);
     const [, from] = await history(webhook.id, [
       { event: 'before', status: 'failed', minutesAgo: 30 },
@@ -183,7 +183,7 @@ describe('POST /webhooks/:id/recover', () => {
     await eventually(() => expect(sentEvents()).toEqual(['from']));
   });
 
-  it('doubles nothing when calls come at once, or again after one that broke off', async () => {
+  it('sends nothing twice when requests are concurrent or repeated after an error', async () => {
     const webhook = await service.webhook(mine);
     const events = Array.from({ length: 30 }, (_, i) => ({ event: `e${i}`, status: 'failed', minutesAgo: 40 - i }));
     await history(webhook.id, events);
@@ -199,7 +199,7 @@ describe('POST /webhooks/:id/recover', () => {
     expect(sentEvents().sort()).toEqual(events.map(({ event }) => event).sort());
   });
 
-  it('brings back what failed once more', async () => {
+  it('recovers a delivery that failed again', async () => {
     const webhook = await service.webhook(mine, {}, { maxRetries: 0 });
     await history(webhook.id, [{ event: 'e', status: 'failed', minutesAgo: 5 }]);
     receiver.respond = (response) => response.writeHead(500).end();
@@ -214,10 +214,10 @@ describe('POST /webhooks/:id/recover', () => {
     await eventually(() => expect(receiver.received).toHaveLength(2));
   });
 
-  it('takes 10,000 a call and goes on with the next', async () => {
+  it('accepts 10,000 per request and continues with the next request', async () => {
     const webhook = await service.webhook(mine);
     await cluster.rows(
-      `with made as (
+      `with inserted as (
          insert into delivery (id, created_at, partner_id, org_id, webhook_id, event_type, event_id, max_attempts, status)
          select gen_random_uuid(), date_trunc('milliseconds', now()) - n * interval '100 ms', $1, $2, $3, 'device.online',
                 'e' || n, 6, 'failed'
@@ -227,7 +227,7 @@ describe('POST /webhooks/:id/recover', () => {
          update webhook_counter set total = total + 10500, failed = failed + 10500 where webhook_id = $3
        )
        insert into event_body (event_id, created_at, partner_id, org_id, body)
-       select event_id, created_at, $1, $2, '{}' from made`,
+       select event_id, created_at, $1, $2, '{}' from inserted`,
       [mine.partnerId, mine.orgId, webhook.id],
     );
     // A call also ends when it has taken too long, which a busy machine may bring about.
@@ -245,7 +245,7 @@ describe('POST /webhooks/:id/recover', () => {
     await partner.delete(`/${webhook.id}`).expect(200);
   }, 180_000);
 
-  it('makes the next attempt of what waits for its retry at once', async () => {
+  it('starts the next attempt of waiting retries at once', async () => {
     const webhook = await service.webhook(mine);
     const [waiting] = await history(webhook.id, [
       { event: 'waits', status: 'retrying', minutesAgo: 5 },
@@ -260,7 +260,7 @@ describe('POST /webhooks/:id/recover', () => {
     expect(await accepted(webhook.id, { since: HOUR_AGO(), status: 'retrying' })).toBe(0);
   });
 
-  it('stays 202 while Redis is away, and so do test and retry; the sweeper sends them', async () => {
+  it('returns 202 for recover, test and retry while Redis is unavailable, and the sweeper sends them', async () => {
     const webhook = await service.webhook(mine);
     const [, old] = await history(webhook.id, [
       { event: 'recovered', status: 'failed', minutesAgo: 30 },
@@ -277,9 +277,9 @@ describe('POST /webhooks/:id/recover', () => {
       expect(sentEvents()).toEqual(expect.arrayContaining(['recovered', 'retried']));
     } finally {
       await cluster.stores.redis.start();
-      // The limits of later cases let everybody pass until their connection is back.
+      // The limits of later cases allow every request until their connection is back.
       const once = { name: 'once', limit: 1, windowSeconds: 60, onRedisDown: 'allow' } as const;
-      await eventually(() => expect(service.app.get(RateLimits).hit(once, 'anybody')).rejects.toThrow(), {
+      await eventually(() => expect(service.app.get(RateLimits).hit(once, 'any')).rejects.toThrow(), {
         timeoutMs: 20_000,
       });
     }
@@ -297,7 +297,7 @@ describe('POST /webhooks/:id/recover', () => {
     expect((await recover(webhook.id, body).expect(400)).body.code).toBe('validation_failed');
   });
 
-  it('is closed to others, and 409 while the webhook is not active', async () => {
+  it('refuses other tenants and readers, and returns 409 while the webhook is not active', async () => {
     const webhook = await service.webhook(mine);
     const body = { since: HOUR_AGO() };
     for (const [as, id] of [
@@ -314,7 +314,7 @@ describe('POST /webhooks/:id/recover', () => {
     expect((await recover(webhook.id).expect(409)).body.code).toBe('webhook_not_active');
   });
 
-  it('is limited to 6 an hour a webhook, and a test to 30 a minute', async () => {
+  it('allows 6 recoveries per hour and 30 tests per minute for each webhook', async () => {
     const webhook = await service.webhook(mine);
     const other = await service.webhook(mine);
     for (let i = 0; i < 6; i += 1) await recover(webhook.id).expect(202);

@@ -20,7 +20,7 @@ const RATE_DECAY = 0.75;
  */
 @Injectable()
 export class BacklogService {
-  /** How many deliveries organizations with a long queue send in a run. */
+  /** The deliveries that organizations with a long queue send in a run. */
   private readonly rates = new Map<string, number>();
   private readonly organizations = new Set<string>();
   private timer: NodeJS.Timeout | undefined;
@@ -34,7 +34,7 @@ export class BacklogService {
     private readonly logger: Logger,
   ) {}
 
-  /** How many organizations have a backlog. */
+  /** The number of organizations with a backlog. */
   get size(): number {
     return this.organizations.size;
   }

@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import type { INestApplication } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
 import { createWebhook, DispatcherTestCluster } from '../../test/dispatcher-test-cluster.js';
 import { ClaimsRepository } from './claims.repository.js';
 import { SweeperService } from './sweeper.service.js';
@@ -7,7 +7,7 @@ import { SweeperService } from './sweeper.service.js';
 // Real stores on a busy machine: time is not what these specs are about.
 jest.setTimeout(60_000);
 
-describe('claims', () => {
+describe('ClaimsRepository', () => {
   let cluster: DispatcherTestCluster;
   let app: INestApplication;
 
@@ -19,7 +19,7 @@ describe('claims', () => {
 
   afterAll(() => cluster.close(), 30_000);
 
-  it('find what was just asked for behind a storm of older retries', async () => {
+  it('claims a requested delivery during a burst of older retries', async () => {
     const organization = await cluster.organization();
     const webhook = await createWebhook(app, organization, 'http://127.0.0.1:9/');
     await cluster.rows(

@@ -1,20 +1,20 @@
-import { eventually } from '@rmm/testing-services';
 import { Redis } from 'ioredis';
+import { eventually } from '@rmm/testing-services';
 import {
   createWebhook,
   DispatcherTestCluster,
   organizationCaller,
   type Organization,
 } from '../../test/dispatcher-test-cluster.js';
-import { buildService, ServiceProcess } from '../../test/service-process.js';
 import { FakeReceiver } from '../../test/fake-receiver.js';
+import { buildService, ServiceProcess } from '../../test/service-process.js';
 import { DeliveriesService } from '../deliveries/deliveries.service.js';
 import { WebhooksService } from '../webhooks/webhooks.service.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
 jest.setTimeout(60_000);
 
-describe('surviving', () => {
+describe('recovery from failures', () => {
   let cluster: DispatcherTestCluster;
   let receiver: FakeReceiver;
   let organization: Organization;
@@ -41,7 +41,7 @@ describe('surviving', () => {
       { timeoutMs: 20_000 },
     );
 
-  it('sends what a killed process had in flight again, under the same id', async () => {
+  it('sends the deliveries in flight of a killed process again under the same ids', async () => {
     let app = await cluster.start();
     organization = await cluster.organization();
     const webhook = await createWebhook(app, organization, receiver.url);
@@ -52,27 +52,27 @@ describe('surviving', () => {
     await cluster.emit(organization);
     await eventually(() => expect(receiver.received).toHaveLength(1), { timeoutMs: 20_000 });
     await killed.kill('SIGKILL');
-    const [held] = await cluster.deliveries(webhook.id);
-    expect(held).toMatchObject({ status: 'pending', attempt: 0, lease_owner: expect.any(String) });
+    const [leased] = await cluster.deliveries(webhook.id);
+    expect(leased).toMatchObject({ status: 'pending', attempt: 0, lease_owner: expect.any(String) });
 
     receiver.respond = (response) => response.end();
     app = await cluster.start();
-    // The lease still stands: nobody takes it away from a process that may be alive.
+    // The lease is still valid: no replica reclaims it from a process that may be alive.
     expect(receiver.received).toHaveLength(1);
     await cluster.rows(`update dispatcher_instance set lease_until = now() - interval '1 second' where id = $1`, [
-      (held as unknown as { lease_owner: string }).lease_owner,
+      (leased as unknown as { lease_owner: string }).lease_owner,
     ]);
     await delivered(webhook.id, 1);
-    expect(receiver.requestsOf(held?.id ?? '')).toHaveLength(2);
+    expect(receiver.requestsOf(leased?.id ?? '')).toHaveLength(2);
     await cluster.stop(app);
   }, 90_000);
 
-  it('ends cleanly on SIGTERM, and is ready under real Node before', async () => {
+  it('becomes ready under Node and exits with 0 on SIGTERM', async () => {
     const service = await ServiceProcess.start(cluster.env());
     expect(await service.kill('SIGTERM')).toBe(0);
   }, 60_000);
 
-  it('sends and retries while Redis is away', async () => {
+  it('sends and retries while Redis is unavailable', async () => {
     const app = await cluster.start();
     organization = await cluster.organization();
     const webhook = await createWebhook(app, organization, receiver.url);
@@ -91,7 +91,7 @@ describe('surviving', () => {
     await cluster.stop(app);
   }, 60_000);
 
-  it('sends retries whose jobs were lost with everything else in Redis', async () => {
+  it('sends retries whose jobs were lost in Redis', async () => {
     const app = await cluster.start();
     organization = await cluster.organization();
     const webhook = await createWebhook(app, organization, receiver.url);
@@ -107,7 +107,7 @@ describe('surviving', () => {
     await cluster.stop(app);
   }, 60_000);
 
-  it('hands back what it has not begun when it stops, and finishes what is in flight', async () => {
+  it('releases queued deliveries when it stops and completes those in flight', async () => {
     let app = await cluster.start({ WEBHOOK_ORIGIN_CONCURRENCY: '1' });
     organization = await cluster.organization();
     const webhook = await createWebhook(app, organization, receiver.url);
@@ -127,7 +127,7 @@ describe('surviving', () => {
     await cluster.stop(app);
   }, 60_000);
 
-  it('shares the work of several replicas without doing any of it twice', async () => {
+  it('sends each delivery once with several replicas', async () => {
     const replicas = await Promise.all([cluster.start(), cluster.start()]);
     organization = await cluster.organization();
     const webhook = await createWebhook(replicas[0], organization, receiver.url);
@@ -145,7 +145,7 @@ describe('surviving', () => {
     await Promise.all(replicas.map((app) => cluster.stop(app)));
   }, 60_000);
 
-  it('gives a webhook made on one replica its first event, whichever replica takes that', async () => {
+  it('sends a new webhook its first event, whichever replica consumes it', async () => {
     const replicas = await Promise.all([cluster.start(), cluster.start()]);
     organization = await cluster.organization();
     for (let i = 0; i < 20; i += 1) {
@@ -160,7 +160,7 @@ describe('surviving', () => {
     await Promise.all(replicas.map((app) => cluster.stop(app)));
   }, 60_000);
 
-  it('keeps outcomes while the database is away, and sends nothing twice', async () => {
+  it('keeps outcomes while the database is unavailable and sends nothing twice', async () => {
     const gate = await cluster.stores.gate(cluster.database.urls.webhook_dispatcher.worker);
     const app = await cluster.start({ WORKER_DATABASE_URL: gate.url });
     organization = await cluster.organization();

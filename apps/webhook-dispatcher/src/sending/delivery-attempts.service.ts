@@ -1,20 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import { Outbound, type OutboundResponse, OutboundTimeout, UnsafeAddress } from '@rmm/outbound';
 import { Clock } from '@rmm/service-kit';
-import { formatResponseHeaders } from '../attempt-log/response-headers.js';
 import { type RequestShape, requestShapeOf } from '../attempt-log/request-shape.js';
+import { formatResponseHeaders } from '../attempt-log/response-headers.js';
 import { DispatcherConfig } from '../config.js';
 import { SubscriptionIndexService } from '../subscriptions/subscription-index.service.js';
 import type { Subscription } from '../subscriptions/subscription.js';
 import { BreakersService } from './breaker/breakers.service.js';
 import { deliveryHeaders } from './delivery-request.js';
 import type { LeasedDelivery } from './leased-delivery.js';
-import { ERROR_BODY_CHARACTERS, truncateText, RESPONSE_BODY_CHARACTERS } from './truncate-text.js';
 import { type AttemptResult, createInactiveOutcome, NO_RESULT, type Outcome } from './outcome.js';
 import { retryAfterMs } from './retry-after.js';
 import { DEFAULT_RETRY_POLICY, retryDelayMs, type RetryPolicy } from './retry-delay.js';
+import { ERROR_BODY_CHARACTERS, truncateText, RESPONSE_BODY_CHARACTERS } from './truncate-text.js';
 
-/** How much of a response is read. @see docs/reference/webhooks.md */
+/** Limit of the response bytes that are read. @see docs/reference/webhooks.md */
 const MAX_RESPONSE_BYTES = 64 * 1024;
 
 interface CompletedAttempt {

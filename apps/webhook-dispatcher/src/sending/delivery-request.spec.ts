@@ -1,6 +1,6 @@
-import { mintWebhookSecret } from '@rmm/secrets';
 import { Webhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
+import { mintWebhookSecret } from '@rmm/secrets';
 import { deliveryHeaders } from './delivery-request.js';
 import { signBody, signingKeys } from './sign-body.js';
 

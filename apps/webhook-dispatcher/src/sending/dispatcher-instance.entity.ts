@@ -6,6 +6,6 @@ export class DispatcherInstance {
   @PrimaryColumn('uuid') id!: string;
   @CreateDateColumn({ type: 'timestamptz', name: 'started_at' }) startedAt!: Date;
   @Column('timestamptz', { name: 'lease_until' }) leaseUntil!: Date;
-  /** Whether it is shutting down and takes over no more shards. */
+  /** True while it is shutting down and takes over no more shards. */
   @Column('boolean', { name: 'is_leaving', default: false }) isLeaving!: boolean;
 }

@@ -49,7 +49,7 @@ function numbers(seed: number): (below: number) => number {
 }
 
 describe('FairScheduler', () => {
-  it('starts what there is room for, in order', () => {
+  it('starts items in order up to the limit', () => {
     const { add, order, scheduler } = setUp();
     add('1', 'a', 'x');
     add('2', 'a', 'x');
@@ -57,7 +57,7 @@ describe('FairScheduler', () => {
     expect([scheduler.active, scheduler.queued]).toEqual([2, 0]);
   });
 
-  it('caps an origin over all organizations', () => {
+  it('limits an origin over all organizations', () => {
     const { add, finish, running } = setUp();
     ['1', '2', '3'].forEach((name) => add(name, 'a', 'x'));
     add('4', 'b', 'x');
@@ -67,7 +67,7 @@ describe('FairScheduler', () => {
     expect(running()).toEqual(['3', '4']);
   });
 
-  it('caps an organization over all origins', () => {
+  it('limits an organization over all origins', () => {
     const { add, finish, running } = setUp();
     ['1', '2', '3', '4'].forEach((name) => add(name, 'a', `origin-${name}`));
     add('5', 'b', 'origin-5');
@@ -76,7 +76,7 @@ describe('FairScheduler', () => {
     expect(running()).toEqual(['1', '3', '4', '5']);
   });
 
-  it('caps a webhook, and leaves the rest of its origin to others', () => {
+  it('limits a webhook and leaves the rest of its origin to others', () => {
     const { add, finish, running } = setUp({ perWebhook: 2, perOrigin: 3, perOrganization: 9 });
     ['1', '2', '3'].forEach((name) => add(name, 'a', 'x'));
     add('4', 'a', 'x', { webhook: 'other' });
@@ -87,7 +87,7 @@ describe('FairScheduler', () => {
     expect(running()).toEqual(['2', '3']);
   });
 
-  it('caps all together', () => {
+  it('limits all items together', () => {
     const { add, finish, running } = setUp({ total: 2, perOrigin: 9, perOrganization: 9 });
     ['1', '2', '3'].forEach((name) => add(name, name, name));
     expect(running()).toEqual(['1', '2']);
@@ -95,7 +95,7 @@ describe('FairScheduler', () => {
     expect(running()).toEqual(['2', '3']);
   });
 
-  it('lets a late one pass a long queue of somebody else', () => {
+  it('starts a late item before the long queue of another organization', () => {
     const { add, finish, order } = setUp({ total: 1, perOrigin: 9, perOrganization: 9 });
     for (let i = 0; i < 50; i += 1) add(`noisy-${i}`, 'noisy', 'x');
     add('quiet', 'quiet', 'y');
@@ -104,7 +104,7 @@ describe('FairScheduler', () => {
     expect(order).toContain('quiet');
   });
 
-  it('gives an organization with a thousand origins one turn in two, not a thousand', () => {
+  it('starts every second item for an organization with a thousand origins', () => {
     const { add, finish, order, running } = setUp({ total: 1, perOrigin: 9, perOrganization: 9 });
     for (let i = 0; i < 1_000; i += 1) add(`noisy-${i}`, 'noisy', `origin-${i}`);
     for (let i = 0; i < 10; i += 1) add(`quiet-${i}`, 'quiet', 'y');
@@ -112,7 +112,7 @@ describe('FairScheduler', () => {
     expect(order.filter((name) => name.startsWith('quiet'))).toHaveLength(10);
   });
 
-  it('gives an organization with a thousand webhooks at an origin one turn in two there', () => {
+  it('starts every second item of an origin for an organization with a thousand webhooks there', () => {
     const { add, finish, order, running } = setUp({ total: 9, perOrigin: 1, perOrganization: 9 });
     for (let i = 0; i < 1_000; i += 1) add(`noisy-${i}`, 'noisy', 'x', { webhook: `webhook-${i}` });
     for (let i = 0; i < 10; i += 1) add(`quiet-${i}`, 'quiet', 'x');
@@ -120,7 +120,7 @@ describe('FairScheduler', () => {
     expect(order.filter((name) => name.startsWith('quiet'))).toHaveLength(10);
   });
 
-  it('passes a turn on when the one that was woken cannot use it', () => {
+  it('wakes another route when the woken one cannot start', () => {
     const { add, finish, running } = setUp({ total: 10, perOrigin: 1, perOrganization: 1 });
     add('a-x', 'a', 'x');
     add('b-y', 'b', 'y');
@@ -133,7 +133,7 @@ describe('FairScheduler', () => {
     expect(running()).toEqual(['b-x']);
   });
 
-  it('keeps a quarter of every cap for first attempts', () => {
+  it('reserves a quarter of every limit for first attempts', () => {
     const wide = { total: 100, perWebhook: 100, perOrigin: 100, perOrganization: 100 };
     for (const limit of ['total', 'perWebhook', 'perOrigin', 'perOrganization'] as const) {
       const { add, running } = setUp({ ...wide, [limit]: 8 });
@@ -144,7 +144,7 @@ describe('FairScheduler', () => {
     }
   });
 
-  it('lets retries and first attempts take turns', () => {
+  it('alternates retries and first attempts', () => {
     const { add, finish, order, running } = setUp({ total: 1, perOrigin: 1, perOrganization: 1 });
     for (let i = 0; i < 5; i += 1) add(`first-${i}`, 'a', 'x');
     for (let i = 0; i < 5; i += 1) add(`retry-${i}`, 'a', 'x', { retry: true });
@@ -152,7 +152,7 @@ describe('FairScheduler', () => {
     expect(order.slice(0, 6).filter((name) => name.startsWith('retry'))).toHaveLength(3);
   });
 
-  it('begins nothing while it may not, and goes on when told', () => {
+  it('starts nothing while `canStart` is false and continues after `resume`', () => {
     let canStart = false;
     const { scheduler, add, running } = setUp({}, { canStart: () => canStart });
     add('1', 'a', 'x');
@@ -162,7 +162,7 @@ describe('FairScheduler', () => {
     expect(running()).toEqual(['1']);
   });
 
-  it('changes the cap of an origin while it is in use', () => {
+  it('changes the limit of an origin while it is in use', () => {
     const { scheduler, add, finish, running } = setUp({ perOrigin: 3, perOrganization: 9 });
     for (let i = 1; i <= 8; i += 1) add(`${i}`, 'a', 'x');
     scheduler.limitOrigin('x', 1);
@@ -175,14 +175,14 @@ describe('FairScheduler', () => {
     expect(running()).toEqual(['4', '5', '6']);
   });
 
-  it('meets an origin with the cap that is asked for', () => {
+  it('uses `limitOf` for a new origin', () => {
     const { add, running } = setUp({ perOrigin: 3 }, { limitOf: (origin) => (origin === 'x' ? 1 : 3) });
     ['1', '2'].forEach((name) => add(name, 'a', 'x'));
     ['3', '4'].forEach((name) => add(name, 'b', 'y'));
     expect(running()).toEqual(['1', '3', '4']);
   });
 
-  it('keeps the order of a webhook over thousands', () => {
+  it('keeps the order of a webhook over thousands of items', () => {
     const { add, finish, order, running } = setUp({ total: 1, perOrigin: 1, perOrganization: 1 });
     const names = Array.from({ length: 3_000 }, (_, i) => `${i}`);
     names.forEach((name) => add(name, 'a', 'x'));
@@ -190,7 +190,7 @@ describe('FairScheduler', () => {
     expect(order).toEqual(names);
   });
 
-  it('gives back what has not begun, and goes on with what comes after', () => {
+  it('returns the queued items and continues with new ones', () => {
     const { scheduler, add, finish, running } = setUp({ total: 1, perOrigin: 1, perOrganization: 1 });
     ['1', '2', '3'].forEach((name) => add(name, 'a', 'x'));
     expect(scheduler.clear().map(({ name }) => name)).toEqual(['2', '3']);
@@ -200,7 +200,7 @@ describe('FairScheduler', () => {
     expect(running()).toEqual(['4']);
   });
 
-  it('gives back what would go to some origins, and leaves the rest', () => {
+  it('returns the queued items of given origins and keeps the rest', () => {
     const { scheduler, add, finish, running } = setUp({ total: 1, perOrigin: 1, perOrganization: 1 });
     add('1', 'a', 'x');
     add('2', 'a', 'x');
@@ -210,7 +210,7 @@ describe('FairScheduler', () => {
     expect(running()).toEqual(['3']);
   });
 
-  it('shortens the queue of an organization from its end', () => {
+  it('returns the newest items of an organization', () => {
     const { scheduler, add } = setUp({ total: 1, perOrigin: 1, perOrganization: 1 });
     for (let i = 0; i < 11; i += 1) add(`a-${i}`, 'a', 'x');
     add('b', 'b', 'y');
@@ -224,7 +224,7 @@ describe('FairScheduler', () => {
     });
   });
 
-  it('starts a queue of its own for a webhook that was re-pointed', () => {
+  it('queues the items of a webhook by origin after its URL changed', () => {
     const { add, finish, order, running } = setUp({ total: 9, perOrigin: 1, perOrganization: 9 });
     add('1', 'a', 'x', { webhook: 'w' });
     add('2', 'a', 'x', { webhook: 'w' });
@@ -235,7 +235,7 @@ describe('FairScheduler', () => {
     expect(order).toEqual(['1', '3', '2']);
   });
 
-  it('counts a job that ends twice once', () => {
+  it('counts an item that ends twice once', () => {
     let end = () => undefined as void;
     const scheduler = new FairScheduler<Schedulable>(
       { total: 1, perWebhook: 1, perOrigin: 1, perOrganization: 1 },
@@ -247,8 +247,8 @@ describe('FairScheduler', () => {
     expect(scheduler.active).toBe(0);
   });
 
-  describe.each(Array.from({ length: 20 }, (_, i) => i + 1))('in disorder %i', (seed) => {
-    it('keeps every cap, leaves no slot unused that something waits for, keeps the order, and runs everything', () => {
+  describe.each(Array.from({ length: 20 }, (_, i) => i + 1))('in random order %i', (seed) => {
+    it('keeps every limit, uses free capacity, keeps the order and runs every item', () => {
       const below = numbers(seed);
       const limits = {
         total: 2 + below(12),
@@ -319,7 +319,7 @@ describe('FairScheduler', () => {
     });
   });
 
-  it('lets so many retries begin as it is told, and first attempts as ever', () => {
+  it('limits retries to the allowed number and first attempts not at all', () => {
     const { add, order, scheduler, running, finish } = setUp({ total: 20, perOrigin: 10, perOrganization: 10 });
     scheduler.allowRetries(2.5);
     for (const name of ['r1', 'r2', 'r3', 'r4']) add(name, 'a', 'x', { retry: true });
@@ -338,7 +338,7 @@ describe('FairScheduler', () => {
     expect([scheduler.queued, scheduler.queuedRetries]).toEqual([0, 0]);
   });
 
-  it('counts queued retries also when some are taken back', () => {
+  it('counts queued retries after some were removed', () => {
     const { add, scheduler } = setUp({ total: 0 });
     for (const name of ['r1', 'r2', 'r3']) add(name, 'a', 'x', { retry: true });
     add('1', 'a', 'x');

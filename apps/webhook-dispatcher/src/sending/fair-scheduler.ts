@@ -1,5 +1,5 @@
-import { ConcurrencyLimit, FIRST_ATTEMPT, type Kind, KINDS, otherKind, RETRY } from './concurrency-limit.js';
 import { ArrayQueue } from './array-queue.js';
+import { ConcurrencyLimit, FIRST_ATTEMPT, type Kind, KINDS, otherKind, RETRY } from './concurrency-limit.js';
 import { type NodeLimits, SchedulerGraph } from './scheduler-graph.js';
 import type { OrganizationNode, OriginNode, RouteNode, WebhookNode } from './scheduler-nodes.js';
 

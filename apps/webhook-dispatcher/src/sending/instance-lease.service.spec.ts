@@ -5,7 +5,7 @@ import { InstanceLeaseService, LEASE_SECONDS } from './instance-lease.service.js
 // Real stores on a busy machine: time is not what these specs are about.
 jest.setTimeout(60_000);
 
-describe('InstanceLease', () => {
+describe('InstanceLeaseService', () => {
   let cluster: DispatcherTestCluster;
   let app: INestApplication;
   let lease: InstanceLeaseService;
@@ -19,7 +19,7 @@ describe('InstanceLease', () => {
   afterEach(() => jest.restoreAllMocks());
   afterAll(() => cluster.close(), 30_000);
 
-  it('lets nothing begin that could outlive it', async () => {
+  it('starts no attempt that could outlive the lease', async () => {
     const startedMs = performance.now();
     await lease.renew();
     const clock = jest.spyOn(performance, 'now');
@@ -33,7 +33,7 @@ describe('InstanceLease', () => {
     expect(lease.canStartAttempt).toBe(true);
   });
 
-  it('goes on under a new identity when its row is gone', async () => {
+  it('continues under a new identity when its row was deleted', async () => {
     const before = lease.owner;
     await cluster.rows('delete from dispatcher_instance where id = $1', [before]);
     await lease.renew();

@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
 import { Logger } from '@rmm/service-kit';
 import { DispatcherConfig } from '../config.js';
 import { InstanceLeaseRepository } from './instance-lease.repository.js';
@@ -37,7 +37,7 @@ export class InstanceLeaseService {
     return this.ownerId;
   }
 
-  /** Whether an attempt that starts now ends before the lease does. */
+  /** True while an attempt that starts now ends before the lease does. */
   get canStartAttempt(): boolean {
     return performance.now() < this.canStartUntilMs;
   }

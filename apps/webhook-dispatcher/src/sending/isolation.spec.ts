@@ -9,7 +9,7 @@ jest.setTimeout(180_000);
 const NOISE = 2_000;
 const QUIET = 50;
 const TIMEOUT_MS = 5_000;
-/** What an origin gets at a time: a wave of those that do not answer. */
+/** The concurrent attempts at an origin: one wave of those without a response. */
 const WAVE = 10;
 
 const hang: Responder = () => undefined;
@@ -74,15 +74,15 @@ describe('isolation', () => {
   it.each([
     ['hangs', hang],
     ['drips', drip],
-  ])('lets others pass thousands of deliveries to a receiver that %s', async (_, answer) => {
+  ])('sends to other receivers despite thousands of deliveries to one that %s', async (_, respond) => {
     await start();
-    noisy.respond = answer;
+    noisy.respond = respond;
     await startNoise();
     const noiseMeanwhile = await sendQuietly();
     expect(noiseMeanwhile).toBeLessThanOrEqual(3 * WAVE);
   });
 
-  it('takes turns with thousands of deliveries to a receiver that answers 500, slots being scarce', async () => {
+  it('alternates with thousands of deliveries to a receiver that returns 500 when capacity is scarce', async () => {
     await start({ WEBHOOK_WORKER_CONCURRENCY: '4' });
     noisy.respond = fail;
     await startNoise();
@@ -100,7 +100,7 @@ describe('isolation', () => {
     expect(meanwhile.filter((who) => who === 'noise').length).toBeLessThanOrEqual(3 * QUIET);
   });
 
-  it('lets others pass thousands of deliveries to a receiver that refuses', async () => {
+  it('sends to other receivers despite thousands of deliveries to one that refuses connections', async () => {
     await start();
     await noisy.stop();
     const webhook = await startNoise();
@@ -108,7 +108,7 @@ describe('isolation', () => {
     expect(await count(webhook.id, `status in ('pending', 'retrying')`)).toBeGreaterThan(0);
   });
 
-  it('gives an origin that hangs one attempt at a time, and all it may have when it answers again', async () => {
+  it('attempts a hanging origin once at a time and without that limit when it responds again', async () => {
     await start({ WEBHOOK_TIMEOUT_MS: '1000' });
     const open = { now: 0, most: 0 };
     let isHanging = true;
@@ -124,29 +124,29 @@ describe('isolation', () => {
     open.most = 0;
     const before = noisy.received.length;
     await eventually(() => expect(noisy.received.length).toBeGreaterThan(before + 2), { timeoutMs: 20_000 });
-    // The receiver may hear of the next one before it notices that the last was given up.
+    // The receiver may get the next request before it notices that the last one was aborted.
     expect(open.most).toBeLessThanOrEqual(2);
     isHanging = false;
     await eventually(() => expect(open.most).toBeGreaterThan(2), { timeoutMs: 20_000 });
     expect(open.most).toBeLessThanOrEqual(WAVE);
   });
 
-  it('parks what an organization cannot get through, and sends all of it when it can', async () => {
+  it('moves what an organization cannot send to its backlog and sends all of it later', async () => {
     await start({ WEBHOOK_TIMEOUT_MS: '1000' });
     noisy.respond = hang;
     const webhook = await startNoise();
-    const parked = 'lease_owner = org_id';
-    await eventually(async () => expect(await count(webhook.id, parked)).toBeGreaterThan(NOISE / 2));
-    // What comes now is parked from the start.
+    const inBacklog = 'lease_owner = org_id';
+    await eventually(async () => expect(await count(webhook.id, inBacklog)).toBeGreaterThan(NOISE / 2));
+    // New deliveries are inserted into the backlog.
     const late = await cluster.emit(noise);
     await eventually(async () =>
       expect(await cluster.rows('select lease_owner from delivery where event_id = $1', [late])).toEqual([
         { lease_owner: noise.orgId },
       ]),
     );
-    // It is held by nobody who could die.
+    // No instance leases them, so none can lose them.
     await cluster.stop(app);
-    expect(await count(webhook.id, parked)).toBeGreaterThan(NOISE / 2);
+    expect(await count(webhook.id, inBacklog)).toBeGreaterThan(NOISE / 2);
     noisy.respond = (response) => response.end();
     app = await cluster.start();
     await eventually(async () => expect(await count(webhook.id, `status = 'delivered'`)).toBe(NOISE + 1), {

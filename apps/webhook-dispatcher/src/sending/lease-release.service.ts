@@ -13,7 +13,7 @@ export interface ReleasedDelivery {
   delivery: LeasedDelivery;
   /** The shard to store; null keeps the stored one. */
   shard: number | null;
-  /** Whether it joins the backlog of its organization instead of being free for any replica. */
+  /** True when it joins the backlog of its organization instead of being free for any replica. */
   isInBacklog: boolean;
 }
 

@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import type { INestApplication } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
 import { eventually } from '@rmm/testing-services';
 import { createWebhook, DispatcherTestCluster, type Organization } from '../../test/dispatcher-test-cluster.js';
 import { FakeReceiver } from '../../test/fake-receiver.js';
@@ -9,7 +9,7 @@ import { OrphanedLeasesService } from './orphaned-leases.service.js';
 // Real stores on a busy machine: time is not what these specs are about.
 jest.setTimeout(60_000);
 
-describe('deliveries leased without the knowledge of who holds the lease', () => {
+describe('OrphanedLeasesService', () => {
   let cluster: DispatcherTestCluster;
   let app: INestApplication;
   let receiver: FakeReceiver;
@@ -29,7 +29,7 @@ describe('deliveries leased without the knowledge of who holds the lease', () =>
     await cluster.close();
   }, 30_000);
 
-  /** As a claim leaves it whose respondAll was lost after the commit. */
+  /** Inserts a lease as a claim leaves it whose response was lost after the commit. */
   async function insertOrphan(): Promise<string> {
     const id = randomUUID();
     await cluster.rows(
@@ -47,7 +47,7 @@ describe('deliveries leased without the knowledge of who holds the lease', () =>
     return id;
   }
 
-  it('are free, and sent, after two looks', async () => {
+  it('releases orphaned leases in the second run', async () => {
     const id = await insertOrphan();
     const orphans = app.get(OrphanedLeasesService);
     await orphans.reclaimOrphans();
@@ -61,7 +61,7 @@ describe('deliveries leased without the knowledge of who holds the lease', () =>
     );
   });
 
-  it('are not those that wait, are under way, or have an outcome that cannot be written yet', async () => {
+  it('keeps leases that are queued, in flight, or have an unwritten outcome', async () => {
     let respondAll = (): void => undefined;
     receiver.received.length = 0;
     receiver.respond = (response) => {
@@ -89,7 +89,7 @@ describe('deliveries leased without the knowledge of who holds the lease', () =>
     expect(ids).toHaveLength(15);
   });
 
-  it('are met in the course of the sweeps, without a call', async () => {
+  it('runs with the sweeps', async () => {
     const id = await insertOrphan();
     await eventually(() => expect(receiver.requestsOf(id)).toHaveLength(1), { timeoutMs: 50_000 });
   });

@@ -4,9 +4,9 @@ import type { RequestShape } from '../attempt-log/request-shape.js';
 import { RequestShapesRepository } from '../attempt-log/request-shapes.repository.js';
 import { DispatcherMetrics } from '../dispatcher.metrics.js';
 import { LeasedDeliveriesService } from './leased-deliveries.service.js';
-import { retryForever } from './retry-forever.js';
 import type { Outcome } from './outcome.js';
 import { OutcomesRepository } from './outcomes.repository.js';
+import { retryForever } from './retry-forever.js';
 
 const FLUSH_ROWS = 500;
 const FLUSH_MS = 20;
@@ -45,7 +45,7 @@ export class OutcomeWriterService {
     this.listener = listener;
   }
 
-  /** How many outcomes are not written yet. */
+  /** The number of outcomes that are not written yet. */
   get backlog(): number {
     return this.waiting.length + this.writing;
   }

@@ -1,7 +1,7 @@
 import type { RequestShape } from '../attempt-log/request-shape.js';
 import type { LeasedDelivery } from './leased-delivery.js';
 
-/** What is stored of an attempt. */
+/** The stored result of an attempt. */
 export interface AttemptResult {
   /** When the attempt started, Unix milliseconds; null when there was none. */
   startedMs: number | null;

@@ -34,9 +34,9 @@ describe('the statements of the sender', () => {
     return row ?? { scanned: 0, lookUps: 0 };
   };
 
-  it('never read a partition through, although their plans were made while it was empty', async () => {
+  it('use indexes although they were planned while the partition was empty', async () => {
     const organization = await cluster.organization();
-    // First tries, retries and what is parked meanwhile: every way a delivery is written and claimed.
+    // First attempts, retries and backlog: every way a delivery is written and claimed.
     receiver.respond = (response, { headers }) => {
       const isFirst = receiver.requestsOf(String(headers['x-service-delivery-id'])).length === 1;
       response.writeHead(isFirst ? 503 : 200).end();

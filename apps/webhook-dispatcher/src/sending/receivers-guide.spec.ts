@@ -1,7 +1,7 @@
+import type { INestApplication } from '@nestjs/common';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { INestApplication } from '@nestjs/common';
 import { eventually } from '@rmm/testing-services';
 import {
   createWebhook,
@@ -9,8 +9,8 @@ import {
   organizationCaller,
   type Organization,
 } from '../../test/dispatcher-test-cluster.js';
-import { GUIDE_VERIFIERS, type SignedRequest } from '../../test/guide-verifiers.js';
 import { FakeReceiver, type Received } from '../../test/fake-receiver.js';
+import { GUIDE_VERIFIERS, type SignedRequest } from '../../test/guide-verifiers.js';
 import { WebhookSecretsService } from '../webhooks/webhook-secrets.service.js';
 
 const OLD = 'ein Schlüssel aus Wörtern';
@@ -60,7 +60,7 @@ describe('the guide for receivers', () => {
 
   const timeOf = ({ headers }: Received) => Number(headers['x-service-signature-timestamp']);
 
-  /** What came, as it came unless changed. */
+  /** Returns the received request with changes. */
   const presented = (
     received: Received,
     secret: string,

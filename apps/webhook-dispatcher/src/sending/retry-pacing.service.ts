@@ -1,5 +1,5 @@
-import { type EventLoopUtilization, performance } from 'node:perf_hooks';
 import { Injectable } from '@nestjs/common';
+import { type EventLoopUtilization, performance } from 'node:perf_hooks';
 import { OutcomeWriterService } from './outcome-writer.service.js';
 import { SenderService } from './sender.service.js';
 

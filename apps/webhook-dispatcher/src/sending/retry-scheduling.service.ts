@@ -1,15 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { FailDeadWebhooksJob } from '../auto-fail/fail-dead-webhooks.job.js';
-import { ClaimsRepository, type DeliveryKey } from './claims.repository.js';
 import { DeadLetterQueueService } from '../background-queues/dead-letter-queue.service.js';
-import type { Outcome } from './outcome.js';
-import { OutcomeWriterService } from './outcome-writer.service.js';
-import { yieldAfter } from './yield-after.js';
 import { CHUNK_ROWS, RetryQueueService } from '../background-queues/retry-queue.service.js';
+import { ClaimsRepository, type DeliveryKey } from './claims.repository.js';
+import { OutcomeWriterService } from './outcome-writer.service.js';
+import type { Outcome } from './outcome.js';
 import { SenderService } from './sender.service.js';
 import { ReplicaSignalsService } from './shards/replica-signals.service.js';
 import { ShardOwnershipService } from './shards/shard-ownership.service.js';
 import { SweeperService } from './sweeper.service.js';
+import { yieldAfter } from './yield-after.js';
 
 /**
  * Schedules the next attempt of a stored outcome in Redis and claims it when it is due.

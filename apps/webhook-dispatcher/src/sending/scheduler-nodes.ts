@@ -1,12 +1,12 @@
-import { ConcurrencyLimit, type Kind } from './concurrency-limit.js';
 import { ArrayQueue } from './array-queue.js';
+import { ConcurrencyLimit, type Kind } from './concurrency-limit.js';
 
 /** A value for each kind: first attempts, retries. */
 export type PerKind<T> = [first: T, retry: T];
 
 const perKind = <T>(create: () => T): PerKind<T> => [create(), create()];
 
-/** Whether a route is in no queue, in that of its organization, or in that of its origin. */
+/** Says if a route is in no queue, in that of its organization, or in that of its origin. */
 export type RouteState = 'idle' | 'ready' | 'blocked';
 
 /** A webhook with its queued items, in order of arrival. */

@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import type { INestApplication } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
 import { eventually } from '@rmm/testing-services';
 import {
   createWebhook,
@@ -14,7 +14,7 @@ import { WebhooksService } from '../webhooks/webhooks.service.js';
 // Real stores on a busy machine: time is not what these specs are about.
 jest.setTimeout(60_000);
 
-describe('delivering', () => {
+describe('sending deliveries', () => {
   let cluster: DispatcherTestCluster;
   let app: INestApplication;
   let receiver: FakeReceiver;
@@ -106,7 +106,7 @@ describe('delivering', () => {
     expect(receiver.received[0]?.headers).not.toHaveProperty('x-service-signature');
   });
 
-  it('gives a webhook the first event after its creation', async () => {
+  it('sends a webhook the first event after its creation', async () => {
     for (let i = 0; i < 10; i += 1) {
       const webhook = await createWebhook(app, organization, `${receiver.url}/${i}`, { events: ['user.login'] });
       await cluster.emit(organization, 'user.login');
@@ -129,7 +129,7 @@ describe('delivering', () => {
     for (const { id } of [theirs, otherType, paused]) expect(await cluster.deliveries(id)).toEqual([]);
   });
 
-  it('makes one delivery of an event that comes twice, also with another time', async () => {
+  it('creates one delivery of an event that is published twice, also with another time', async () => {
     const webhook = await createWebhook(app, organization, receiver.url);
     const id = randomUUID();
     const timestamp = new Date().toISOString();
@@ -153,7 +153,7 @@ describe('delivering', () => {
     expect(await cluster.rows('select 1 from event_body where event_id = $1', [eventId])).toHaveLength(1);
   });
 
-  it('tries again after a 503, with the same id, and delivers on the third attempt', async () => {
+  it('retries after a 503 with the same id and delivers at the third attempt', async () => {
     let attempts = 0;
     receiver.respond = (response) => response.writeHead(++attempts <= 2 ? 503 : 204).end();
     const webhook = await createWebhook(app, organization, receiver.url, { secret: 'x' });
@@ -169,7 +169,7 @@ describe('delivering', () => {
     expect(deliveryStats).toMatchObject({ total: 1, delivered: 1, retrying: 0, pending: 0 });
   }, 20_000);
 
-  it('waits as long as a receiver asks for', async () => {
+  it('respects Retry-After', async () => {
     let attempts = 0;
     receiver.respond = (response) =>
       ++attempts === 1 ? response.writeHead(429, { 'retry-after': '3' }).end() : response.end();
@@ -180,7 +180,7 @@ describe('delivering', () => {
     expect(second - first).toBeGreaterThanOrEqual(2_990);
   }, 20_000);
 
-  it('gives up when the retries are used up: failed, dead letter, and a manual retry is a new delivery', async () => {
+  it('creates a dead letter when the retries are used up, and a new delivery for a manual retry', async () => {
     receiver.respond = (response) => response.writeHead(500).end('no\u0000pe');
     const webhook = await createWebhook(app, organization, receiver.url);
     await cluster.setRetryPolicy(webhook.id, { maxRetries: 1, initialDelayMs: 50 });
@@ -214,7 +214,7 @@ describe('delivering', () => {
     });
   }, 20_000);
 
-  it('ends an attempt that takes too long, dripping or silent', async () => {
+  it('aborts an attempt at the time limit, with or without response bytes', async () => {
     receiver.respond = (response) => {
       const timer = setInterval(() => response.write('x'), 50);
       response.once('close', () => clearInterval(timer));
@@ -229,7 +229,7 @@ describe('delivering', () => {
     await app.get(WebhooksService).delete(organizationCaller(organization), webhook.id);
   });
 
-  it('sends nothing to a URL that has become unsafe, and counts the attempt', async () => {
+  it('sends nothing to a URL that has become unsafe and counts the attempt', async () => {
     const webhook = await createWebhook(app, organization, receiver.url);
     const strict = await cluster.start({ OUTBOUND_EXTRA_ALLOWED_CIDRS: '' });
     await cluster.stop(app);
@@ -244,7 +244,7 @@ describe('delivering', () => {
     app = await cluster.start({ WEBHOOK_TIMEOUT_MS: '1000' });
   }, 30_000);
 
-  it('uses the new URL and secret from the next attempt on, and drops what a deleted webhook had waiting', async () => {
+  it('uses a new URL and secret from the next attempt on and deletes waiting deliveries with the webhook', async () => {
     receiver.respond = (response) => response.writeHead(500).end();
     const webhook = await createWebhook(app, organization, `${receiver.url}/old`, { secret: 'old' });
     await cluster.emit(organization);
@@ -260,7 +260,7 @@ describe('delivering', () => {
     expect(await cluster.deliveries(webhook.id)).toEqual([]);
   });
 
-  it('fails what is due for a paused webhook without sending', async () => {
+  it('fails due deliveries of a paused webhook without sending', async () => {
     receiver.respond = (response) => response.writeHead(500).end();
     const webhook = await createWebhook(app, organization, receiver.url);
     await cluster.emit(organization);
@@ -275,7 +275,7 @@ describe('delivering', () => {
     expect(await cluster.rows('select 1 from dead_letter where webhook_id = $1', [webhook.id])).toEqual([]);
   });
 
-  it('skips a webhook that cannot be opened, and serves the others', async () => {
+  it('skips a webhook that cannot be opened and sends to the others', async () => {
     const broken = await createWebhook(app, organization, receiver.url);
     const fine = await createWebhook(app, organization, receiver.url);
     await cluster.rows(`update webhook set url_sealed = 'v1.gone.AAAA' where id = $1`, [broken.id]);
@@ -287,7 +287,7 @@ describe('delivering', () => {
     await app.get(WebhooksService).delete(organizationCaller(organization), broken.id);
   });
 
-  it('keeps a reserved header out that was written past the API', async () => {
+  it('leaves out a reserved header that was stored without the API', async () => {
     const webhook = await createWebhook(app, organization, receiver.url, {
       secret: 'real',
       headers: [{ key: 'X-Fine', value: '1' }],
@@ -308,7 +308,7 @@ describe('delivering', () => {
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it('refuses events nobody knows and goes on', async () => {
+  it('terminates unknown events and continues', async () => {
     const webhook = await createWebhook(app, organization, receiver.url, { events: ['*'] });
     await cluster.emit(organization, 'device.exploded');
     await cluster.emit(organization, 'webhook.test');

@@ -1,20 +1,20 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@rmm/service-kit';
 import { DispatcherConfig } from '../config.js';
 import { DispatcherMetrics } from '../dispatcher.metrics.js';
 import { SubscriptionIndexService } from '../subscriptions/subscription-index.service.js';
-import { DeliveryAttemptsService } from './delivery-attempts.service.js';
 import { BreakersService } from './breaker/breakers.service.js';
+import { DeliveryAttemptsService } from './delivery-attempts.service.js';
+import { FairScheduler } from './fair-scheduler.js';
+import { InstanceLeaseService } from './instance-lease.service.js';
+import { type ReleasedDelivery, LeaseReleaseService } from './lease-release.service.js';
 import { LeasedDeliveriesService } from './leased-deliveries.service.js';
 import type { LeasedDelivery } from './leased-delivery.js';
-import { InstanceLeaseService } from './instance-lease.service.js';
-import { createInactiveOutcome } from './outcome.js';
 import { OutcomeWriterService } from './outcome-writer.service.js';
-import { type ReleasedDelivery, LeaseReleaseService } from './lease-release.service.js';
+import { createInactiveOutcome } from './outcome.js';
 import { SHARDS, shardOf } from './shards/shard-of.js';
 import { ShardOwnershipService } from './shards/shard-ownership.service.js';
-import { FairScheduler } from './fair-scheduler.js';
 
 /** Limits the queued deliveries; more remain in the database, the stream or Redis. */
 const MAX_QUEUED = 30_000;
@@ -74,12 +74,12 @@ export class SenderService {
     return this.scheduler.queued;
   }
 
-  /** How many more deliveries may be queued now. */
+  /** The number of deliveries that may be queued now. */
   get room(): number {
     return this.isStopped || this.outcomes.isFull ? 0 : Math.max(0, MAX_QUEUED - this.scheduler.queued);
   }
 
-  /** How many more deliveries that may be retries may be queued now. */
+  /** The number of retries that may be queued now. */
   get roomForRetries(): number {
     return Math.min(this.room, Math.max(0, MAX_QUEUED_RETRIES - this.scheduler.queuedRetries));
   }

@@ -4,11 +4,11 @@ import { DispatcherMetrics } from '../dispatcher.metrics.js';
 import { SubscriptionIndexService } from '../subscriptions/subscription-index.service.js';
 import { ClaimsRepository } from './claims.repository.js';
 import type { LeasedDelivery } from './leased-delivery.js';
-import { yieldAfter } from './yield-after.js';
+import { OrphanedLeasesService } from './orphaned-leases.service.js';
 import { SenderService } from './sender.service.js';
 import { ReplicaSignalsService } from './shards/replica-signals.service.js';
 import { ShardOwnershipService } from './shards/shard-ownership.service.js';
-import { OrphanedLeasesService } from './orphaned-leases.service.js';
+import { yieldAfter } from './yield-after.js';
 
 const SWEEP_MS = 1_000;
 /** Sweeps between two checks of expired leases, counts of waiting deliveries, removals of deleted webhooks. */
@@ -20,7 +20,7 @@ const ORPHANS_EVERY = 15;
 const CLAIM_ROWS = 150;
 /** With less room the claim waits for the next sweep, since a claim of few rows costs about as much. */
 const MIN_CLAIM_ROWS = 75;
-/** How long a due retry is left to its job in Redis. */
+/** The time for which a due retry is left to its job in Redis. */
 const OVERDUE_MS = 1_000;
 
 /**

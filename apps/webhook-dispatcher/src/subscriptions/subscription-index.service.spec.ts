@@ -15,7 +15,7 @@ const URL_A = 'http://127.0.0.1:9/a';
 // Real stores on a busy machine: time is not what these specs are about.
 jest.setTimeout(60_000);
 
-describe('SubscriptionIndex', () => {
+describe('SubscriptionIndexService', () => {
   let cluster: DispatcherTestCluster;
   let here: INestApplication;
   let there: INestApplication;
@@ -32,7 +32,7 @@ describe('SubscriptionIndex', () => {
 
   afterAll(() => cluster.close(), 30_000);
 
-  it('hears of every change on every replica, without any event', async () => {
+  it('receives every change on every replica without any event', async () => {
     const caller = organizationCaller(organization);
     const index = there.get(SubscriptionIndexService);
     const webhook = await createWebhook(here, organization, URL_A);
@@ -48,7 +48,7 @@ describe('SubscriptionIndex', () => {
     expect(index.match(organization.orgId, 'device.online')).toEqual([]);
   });
 
-  it('misses nothing that commits after a later change was seen', async () => {
+  it('loads a change that commits after a later one was loaded', async () => {
     const index = here.get(SubscriptionIndexService);
     const id = '00000000-0000-4000-8000-000000000001';
     const slow = await cluster.admin.connect();
@@ -71,7 +71,7 @@ describe('SubscriptionIndex', () => {
     expect(index.match(organization.orgId, 'device.online')).toHaveLength(2);
   });
 
-  it('has what had committed before a refresh was asked for, also when one is under way', async () => {
+  it('contains what committed before a refresh, also when another refresh is running', async () => {
     const index = here.get(SubscriptionIndexService);
     for (let i = 0; i < 10; i += 1) {
       const underWay = index.refresh();
@@ -82,7 +82,7 @@ describe('SubscriptionIndex', () => {
     }
   });
 
-  it('forgets what was deleted although nobody said so', async () => {
+  it('removes deleted webhooks without a broadcast', async () => {
     const index = here.get(SubscriptionIndexService);
     const webhook = await createWebhook(here, organization, URL_A);
     await index.refresh();

@@ -26,18 +26,18 @@ describe('openSubscription', () => {
   });
   const open = (changes: Partial<SubscriptionRow>) => openSubscription(row(changes), sealing, NOW);
 
-  it('takes the previous secret and its end along while they overlap', () => {
+  it('opens the previous secret with its end while they overlap', () => {
     expect(open({}).previousSecret).toMatchObject({ untilMs: NOW + 1 });
     expect(open({ secretOverlapUntil: new Date(NOW) }).previousSecret).toBeNull();
   });
 
-  it('works without a previous secret whose time and key are gone, but not without one that must sign', () => {
+  it('opens without a previous secret whose overlap has ended, but not without one that must sign', () => {
     const previousSecretSealed = lost.sealSecret(ID, 'old');
     expect(open({ previousSecretSealed, secretOverlapUntil: new Date(NOW) }).secret).not.toBeNull();
     expect(() => open({ previousSecretSealed })).toThrow();
   });
 
-  it('works out keys of Standard Webhooks for both secrets, and only where they are asked for', () => {
+  it('derives the keys of Standard Webhooks for both secrets only when enabled', () => {
     const asked = open({ standardWebhooks: true });
     expect([asked.secret?.standard, asked.previousSecret?.standard]).not.toContain(null);
     const plain = open({});

@@ -1,10 +1,10 @@
+import { readRetryPolicy, type RetryPolicy } from '../sending/retry-delay.js';
+import { originOf, shardOf } from '../sending/shards/shard-of.js';
+import { type SigningKeys, signingKeys } from '../sending/sign-body.js';
 import { coveredTypes } from '../webhooks/event-catalog.js';
 import { sendableHeaders, type WebhookHeader } from '../webhooks/webhook-headers.js';
 import type { WebhookSealingService } from '../webhooks/webhook-sealing.service.js';
 import type { Webhook } from '../webhooks/webhook.entity.js';
-import { readRetryPolicy, type RetryPolicy } from '../sending/retry-delay.js';
-import { originOf, shardOf } from '../sending/shards/shard-of.js';
-import { type SigningKeys, signingKeys } from '../sending/sign-body.js';
 
 /** An active webhook with its secrets opened, created once per version of its row. */
 export interface Subscription {
@@ -19,7 +19,7 @@ export interface Subscription {
   readonly secret: SigningKeys | null;
   /** The secret before a rotation; it signs attempts that start before `untilMs` as well. */
   readonly previousSecret: (SigningKeys & { readonly untilMs: number }) | null;
-  /** Whether the headers of Standard Webhooks are sent as well. */
+  /** Adds the headers of Standard Webhooks. */
   readonly standardWebhooks: boolean;
   /** Custom headers that may be sent. */
   readonly headers: readonly WebhookHeader[];

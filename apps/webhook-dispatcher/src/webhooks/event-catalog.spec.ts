@@ -17,7 +17,7 @@ describe('coveredTypes', () => {
 });
 
 describe('unsupportedEvents', () => {
-  it('names what nobody may subscribe to', () => {
+  it('returns the patterns that cannot be subscribed to', () => {
     expect(unsupportedEvents(['device.*', '*', 'webhook.test', 'device.unknown', '', 'session.*'])).toEqual([
       'webhook.test',
       'device.unknown',

@@ -27,7 +27,7 @@ describe('maskUrl', () => {
     ['an empty value', '?token=&b=2', '?b=2'],
     ['a value with = in it', '?token=a=b&b=2', '?b=2'],
     ['pairs parted by semicolons', '?b=1;token=2&c=3', '?c=3'],
-    ['a broken escape beside it', '?b=%zz&token=1', '?b=%zz'],
+    ['a broken escape next to it', '?b=%zz&token=1', '?b=%zz'],
     ['a fragment', '?b=2#access_token=1', '?b=2'],
   ])('takes out %s', (_, query, shown) => expect(maskUrl(`${AT}/a${query}`)).toBe(`${AT}/a${shown}`));
 

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
+import { Webhook } from 'standardwebhooks';
 import { Clock } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
-import { Webhook } from 'standardwebhooks';
 import type { ApiClient } from '../../test/api-client.js';
+import { DispatcherTestApp } from '../../test/dispatcher-test-app.js';
 import {
   type DispatcherTestCluster,
   organizationCaller,
   type Organization,
 } from '../../test/dispatcher-test-cluster.js';
-import { DispatcherTestApp } from '../../test/dispatcher-test-app.js';
 import { isSignedWith, type FakeReceiver, type Received } from '../../test/fake-receiver.js';
 import { SubscriptionIndexService } from '../subscriptions/subscription-index.service.js';
 import { MASK } from './webhook-masking.js';
@@ -47,7 +47,7 @@ describe('POST /webhooks/:id/rotate-secret', () => {
       'select secret_sealed, previous_secret_sealed from webhook where id = $1',
       [id],
     );
-  /** What the receiver gets of a test event. */
+  /** Returns the request of a test event. */
   const delivered = async (id: string): Promise<Received> => {
     const { body } = await member.post(`/${id}/test`, {}).expect(202);
     return eventually(() => {
@@ -61,7 +61,7 @@ describe('POST /webhooks/:id/rotate-secret', () => {
     headers: { ...headers, 'x-service-signature': String(headers['x-service-signature-previous']) },
   });
 
-  it('generates a secret, shows it once, and signs with both from then on', async () => {
+  it('generates a secret, returns it once and signs with both', async () => {
     const id = await create({ secret: 'the first' });
     const beforeMs = Date.now();
     const response = await rotate(id).expect(200);
@@ -87,7 +87,7 @@ describe('POST /webhooks/:id/rotate-secret', () => {
     expect(isSignedWith('the first', received)).toBe(false);
   });
 
-  it('takes a given secret and does not say it again, neither here nor in the audit trail', async () => {
+  it('stores a given secret without returning it, in the response or the audit entry', async () => {
     const id = await create({ secret: 'the first' });
     const { body } = await rotate(id, { secret: 'the second', overlapSeconds: 60 }).expect(200);
     expect(body).toEqual({ id, hasSecret: true, secretOverlapUntil: expect.any(String) });
@@ -104,7 +104,7 @@ describe('POST /webhooks/:id/rotate-secret', () => {
     );
   });
 
-  it('stops signing with the old secret when its time has come, although nobody says so', async () => {
+  it('stops signing with the previous secret when its overlap has ended, without a broadcast', async () => {
     const id = await create({ secret: 'the first' });
     await member.patch(`/${id}`, { headers: [{ key: 'X-Spec', value: id }] }).expect(200);
     await rotate(id, { secret: 'the second', overlapSeconds: 30 }).expect(200);
@@ -155,7 +155,7 @@ describe('POST /webhooks/:id/rotate-secret', () => {
   it.each([
     ['replaced', 'the third', true],
     ['removed', null, false],
-  ])('is over at once when a PATCH has %s the secret', async (_, secret, hasSecret) => {
+  ])('ends the overlap when a PATCH has %s the secret', async (_, secret, hasSecret) => {
     const id = await create({ secret: 'the first' });
     await rotate(id, { secret: 'the second' }).expect(200);
     const { body } = await member.patch(`/${id}`, { secret }).expect(200);
@@ -166,7 +166,7 @@ describe('POST /webhooks/:id/rotate-secret', () => {
     expect(headers).not.toHaveProperty('x-service-signature-previous');
   });
 
-  it('goes on while a PATCH leaves the secret alone or sends back its mask', async () => {
+  it('continues the overlap when a PATCH keeps the secret or sends its mask', async () => {
     const id = await create({ secret: 'the first' });
     const { body } = await rotate(id).expect(200);
     for (const changes of [{ name: 'Renamed' }, { secret: MASK }]) {
@@ -176,7 +176,7 @@ describe('POST /webhooks/:id/rotate-secret', () => {
     expect(isSignedWith('the first', previousOf(await delivered(id)))).toBe(true);
   });
 
-  it('leaves one secret and the one before it when many rotate at once', async () => {
+  it('keeps one previous secret when many rotate at once', async () => {
     const id = await create({ secret: 'the first' });
     const responses = await Promise.all(Array.from({ length: 5 }, () => rotate(id).expect(200)));
     const secrets = responses.map(({ body }) => body.secret as string);
@@ -188,7 +188,7 @@ describe('POST /webhooks/:id/rotate-secret', () => {
     expect(previous).not.toEqual(current);
   });
 
-  it('sends what a foreign verifier accepts, with either secret, when Standard Webhooks are on', async () => {
+  it('signs for the Standard Webhooks verifier with either secret', async () => {
     const first = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
     const id = await create({ secret: first, standardWebhooks: true });
     const { body } = await rotate(id).expect(200);
@@ -220,7 +220,7 @@ describe('POST /webhooks/:id/rotate-secret', () => {
     expect(await stored(id)).toMatchObject([{ previous_secret_sealed: null }]);
   });
 
-  it('is closed to readers, to strangers and without token', async () => {
+  it('refuses readers, other tenants and anonymous requests', async () => {
     const id = await create();
     const reader = service.member(mine, ['organizations:read']);
     const refused = await rotate(id, {}, reader).expect(403);

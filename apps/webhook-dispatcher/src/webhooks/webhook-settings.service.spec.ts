@@ -24,8 +24,8 @@ const blocked = [
 ];
 const lines = [...new Set(blocked.flatMap((url) => [url, overHttps(url)]))].filter((url) => !isPublic(url));
 
-/** Stands where the name servers stand: what these names led to, and public addresses for the others. */
-const ANSWERS: [RegExp, string[]][] = [
+/** Replaces the name servers: the addresses of these names, and public addresses for the others. */
+const ADDRESSES: [RegExp, string[]][] = [
   [/169\.254\.169\.254|nicob|1ynrnhl/, ['169.254.169.254']],
   [/nip\.io|localtest|apple|burpcollaborator|rebind/, ['127.0.0.1']],
   [/^mixed\./, ['8.8.8.8', '10.0.0.1']],
@@ -33,7 +33,7 @@ const ANSWERS: [RegExp, string[]][] = [
   [/^lan\./, ['192.168.1.20', 'fd12::20']],
   [/./, ['8.8.8.8', '2606:4700::1111']],
 ];
-const resolve = (host: string) => Promise.resolve(ANSWERS.find(([name]) => name.test(host))?.[1] ?? []);
+const resolve = (host: string) => Promise.resolve(ADDRESSES.find(([name]) => name.test(host))?.[1] ?? []);
 
 describe('URLs of webhooks', () => {
   const identity = new FakeIdentity();
@@ -61,7 +61,7 @@ describe('URLs of webhooks', () => {
   const create = (client: ApiClient, url: string) => client.post('', { name: 'Hook', url, events: ['device.*'] });
   const refusal = { code: 'invalid_webhook_url', error: 'Invalid webhook URL', message: expect.stringMatching(/./) };
 
-  it.each(lines)('hosted: %s is refused', async (url) => {
+  it.each(lines)('hosted: refuses %s', async (url) => {
     const { status, body } = await create(hosted, url);
     expect({ status, body }).toEqual({ status: 400, body: expect.objectContaining(refusal) });
     expect(body.message).not.toMatch(/\d+\.\d+\.\d+\.\d+|::/);
@@ -77,7 +77,7 @@ describe('URLs of webhooks', () => {
     ['https://redis/', 'the host must be a full domain name'],
     ['https://hooks.example.com:0/', 'port 0 is not a port'],
     ['https://127.0.0.1../', 'the host is not a valid name'],
-  ])('hosted: %s is refused, since %s', async (url, reason) => {
+  ])('hosted: refuses %s, since %s', async (url, reason) => {
     const { body } = await create(hosted, url).expect(400);
     expect(body).toMatchObject({ ...refusal, message: expect.stringContaining(reason) });
   });
@@ -88,7 +88,7 @@ describe('URLs of webhooks', () => {
     'https://localhost.example.com/',
     'https://8.8.8.8/',
     'https://[2606:4700::1111]/',
-  ])('both: %s is taken', async (url) => {
+  ])('hosted and self-hosted: accepts %s', async (url) => {
     await create(hosted, url).expect(201);
     await create(selfHosted, url).expect(201);
   });
@@ -101,7 +101,7 @@ describe('URLs of webhooks', () => {
     'http://lan.example.com/',
     'https://lan.example.com/',
     'https://mixed.example.com/',
-  ])('self-hosted: %s is taken', async (url) => {
+  ])('self-hosted: accepts %s', async (url) => {
     await create(selfHosted, url).expect(201);
   });
 
@@ -117,11 +117,11 @@ describe('URLs of webhooks', () => {
     'http://[fd00:ec2::254]/latest/meta-data/',
     'http://[fe80::1]/',
     'http://100.100.100.200/',
-  ])('self-hosted: %s is refused', async (url) => {
+  ])('self-hosted: refuses %s', async (url) => {
     expect((await create(selfHosted, url).expect(400)).body).toMatchObject(refusal);
   });
 
-  it('checks a changed URL the same way, and keeps the old one', async () => {
+  it('checks a changed URL the same way and keeps the old one', async () => {
     const { body: webhook } = await create(hosted, 'https://hooks.example.com/x').expect(201);
     for (const url of ['https://169.254.169.254/', 'https://127.0.0.1.nip.io/', 'http://hooks.example.com/']) {
       const { body } = await hosted.patch(`/${webhook.id}`, { url }).expect(400);
@@ -131,7 +131,7 @@ describe('URLs of webhooks', () => {
     expect(kept.url).toBe('https://hooks.example.com/x');
   });
 
-  it('stores nothing for a URL it refused', async () => {
+  it('stores nothing for a refused URL', async () => {
     const name = randomUUID();
     await hosted.post('', { name, url: 'https://127.0.0.1/', events: ['*'] }).expect(400);
     expect(await cluster.rows('select id from webhook where name = $1', [name])).toEqual([]);

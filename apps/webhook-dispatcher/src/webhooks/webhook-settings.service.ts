@@ -7,7 +7,13 @@ import { unsupportedEvents } from './event-catalog.js';
 import { headerErrors, type WebhookHeader } from './webhook-headers.js';
 import { isMaskedForm, isSecretHeader, MASK, containsMask } from './webhook-masking.js';
 import { WebhookSealingService } from './webhook-sealing.service.js';
-import { currentOverlap, NO_OVERLAP, type Webhook, type WebhookSettings } from './webhook.entity.js';
+import {
+  currentOverlap,
+  type NewWebhookSettings,
+  NO_OVERLAP,
+  type Webhook,
+  type WebhookSettings,
+} from './webhook.entity.js';
 import { InvalidWebhookUrl, UnsupportedEventType } from './webhook.errors.js';
 import { toStoredStatus } from './webhook.mapper.js';
 
@@ -24,22 +30,18 @@ export class WebhookSettingsService {
    * Returns the settings of a new webhook. Call it outside of a transaction, since it queries DNS.
    * @throws UnsupportedEventType, ValidationError, InvalidWebhookUrl
    */
-  async create(id: string, dto: CreateWebhookDto): Promise<WebhookSettings> {
-    const headers = dto.headers ?? [];
+  async create(id: string, dto: CreateWebhookDto): Promise<NewWebhookSettings> {
+    const { orgId, url, secret, headers = [], ...columns } = dto;
     assertSupportedEvents(dto.events);
     assertValidHeaders(headers);
-    assertNoMask('secret', dto.secret);
+    assertNoMask('secret', secret);
     headers.forEach(({ key, value }, i) => isSecretHeader(key) && assertNoMask(`headers.${i}.value`, value));
-    await this.assertAllowedUrl(dto.url);
+    await this.assertAllowedUrl(url);
     return {
-      name: dto.name,
-      urlSealed: this.sealing.sealUrl(id, dto.url),
-      secretSealed: dto.secret === undefined ? null : this.sealing.sealSecret(id, dto.secret),
-      ...NO_OVERLAP,
-      standardWebhooks: dto.standardWebhooks ?? false,
+      ...columns,
+      urlSealed: this.sealing.sealUrl(id, url),
+      secretSealed: secret === undefined ? null : this.sealing.sealSecret(id, secret),
       headers: this.sealing.sealHeaders(id, headers),
-      events: dto.events,
-      status: 'active',
     };
   }
 
@@ -66,18 +68,16 @@ export class WebhookSettingsService {
    */
   applyPatch(stored: Webhook, patch: UpdateWebhookDto): Partial<WebhookSettings> {
     const { id } = stored;
-    const { name, url, secret, standardWebhooks, headers, events, status } = patch;
+    const { url, secret, headers, status, ...columns } = patch;
     const keepsSecret = secret === undefined || secret === MASK;
     if (stored.secretSealed === null) assertNoMask('secret', secret);
     return {
-      name,
+      ...columns,
       urlSealed: url && this.sealing.sealUrl(id, url),
       ...(keepsSecret
         ? currentOverlap(stored, this.clock.now())
         : { ...NO_OVERLAP, secretSealed: secret === null ? null : this.sealing.sealSecret(id, secret) }),
-      standardWebhooks,
       headers: headers && this.mergeHeaders(stored, headers),
-      events,
       status: status && toStoredStatus(status),
     };
   }

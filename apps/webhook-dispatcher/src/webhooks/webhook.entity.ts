@@ -16,7 +16,7 @@ export class Webhook {
   /** The secret before the last rotation; it signs as well until `secretOverlapUntil`. Both are set, or neither. */
   @Column('text', { name: 'previous_secret_sealed', nullable: true }) previousSecretSealed!: string | null;
   @Column('timestamptz', { name: 'secret_overlap_until', nullable: true }) secretOverlapUntil!: Date | null;
-  /** Whether deliveries also carry the headers of Standard Webhooks. */
+  /** Adds the headers of Standard Webhooks to deliveries. */
   @Column('boolean', { name: 'standard_webhooks' }) standardWebhooks!: boolean;
   @Column('jsonb') headers!: WebhookHeader[];
   @Column('text', { array: true }) events!: string[];
@@ -29,18 +29,13 @@ export class Webhook {
 }
 
 /** The columns that a request creates or changes. */
-export type WebhookSettings = Pick<
+export type WebhookSettings = Omit<
   Webhook,
-  | 'name'
-  | 'urlSealed'
-  | 'secretSealed'
-  | 'previousSecretSealed'
-  | 'secretOverlapUntil'
-  | 'standardWebhooks'
-  | 'headers'
-  | 'events'
-  | 'status'
+  'id' | 'partnerId' | 'orgId' | 'retryPolicy' | 'createdBy' | 'createdAt' | 'updatedAt'
 >;
+
+/** The columns of a create request; the others get their defaults. */
+export type NewWebhookSettings = Partial<WebhookSettings> & Pick<WebhookSettings, 'name' | 'urlSealed' | 'events'>;
 
 export type SecretOverlap = Pick<Webhook, 'previousSecretSealed' | 'secretOverlapUntil'>;
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { eventually } from '@rmm/testing-services';
 import type { ApiClient } from '../../test/api-client.js';
-import type { DispatcherTestCluster, Organization } from '../../test/dispatcher-test-cluster.js';
 import { DispatcherTestApp } from '../../test/dispatcher-test-app.js';
+import type { DispatcherTestCluster, Organization } from '../../test/dispatcher-test-cluster.js';
 import type { FakeReceiver } from '../../test/fake-receiver.js';
 import { MASK } from './webhook-masking.js';
 import { WebhookSealingService } from './webhook-sealing.service.js';
@@ -43,7 +43,7 @@ describe('/webhooks', () => {
   const withUserinfo = (userinfo: string) => receiver.base.replace('//', `//${userinfo}@`);
 
   describe('POST', () => {
-    it('creates an active webhook, shown masked', async () => {
+    it('creates an active webhook and masks its secrets', async () => {
       const url = `${withUserinfo('user:pass')}/hook?token=abc&a=1`;
       const headers = [
         { key: 'X-Environment', value: 'prod' },
@@ -78,7 +78,7 @@ describe('/webhooks', () => {
     });
 
     it.each([
-      ['an event type nobody knows', { events: ['device.*', 'nonsense'] }, 400, 'unsupported_event_type'],
+      ['an unknown event type', { events: ['device.*', 'nonsense'] }, 400, 'unsupported_event_type'],
       ['the test event', { events: ['webhook.test'] }, 400, 'unsupported_event_type'],
       ['another scheme', { url: 'ftp://example.com' }, 400, 'invalid_webhook_url'],
       ['no URL at all', { url: 'not a url' }, 400, 'invalid_webhook_url'],
@@ -111,7 +111,7 @@ describe('/webhooks', () => {
       expect(body).toMatchObject({ code, requestId: expect.any(String) });
     });
 
-    it('says what is wrong in the words of the contract', async () => {
+    it('returns the documented error texts', async () => {
       const bad = await member.post('', input({ url: 'http://localhost/' })).expect(400);
       expect(bad.body).toMatchObject({ error: 'Invalid webhook URL', message: expect.stringContaining('localhost') });
       const unknown = await member.post('', input({ events: ['x'] })).expect(400);
@@ -122,7 +122,7 @@ describe('/webhooks', () => {
       expect(field.body.details.fieldErrors).toEqual({ color: ['unknown field'] });
     });
 
-    it('wants the organization from partners and the platform, and checks it', async () => {
+    it('requires the organization from partners and the platform and checks it', async () => {
       const missing = await partner.post('', input()).expect(400);
       expect(missing.body).toMatchObject({
         code: 'organization_context_required',
@@ -138,7 +138,7 @@ describe('/webhooks', () => {
       await member.post('', input({ orgId: foreign.orgId })).expect(403);
     });
 
-    it('is closed without token and without permission', async () => {
+    it('returns 401 without a token and 403 without the permission', async () => {
       await service.anonymous.post('', input()).expect(401);
       const { body } = await reader.post('', input()).expect(403);
       expect(body).toMatchObject({ code: 'permission_denied', required: ['organizations:write'] });
@@ -159,7 +159,7 @@ describe('/webhooks', () => {
       await partner.get(`?orgId=${org.orgId}&status=disabled`).expect(400);
     });
 
-    it('wants the organization from partners, permission and token from all', async () => {
+    it('requires the organization from partners, and permission and token from all', async () => {
       expect((await partner.get('').expect(400)).body.code).toBe('organization_context_required');
       expect((await partner.get(`?orgId=${foreign.orgId}`).expect(403)).body.code).toBe('organization_access_denied');
       await unauthorized.get('').expect(403);
@@ -167,7 +167,7 @@ describe('/webhooks', () => {
       await member.get('?limit=101').expect(400);
     });
 
-    it('names the event types before it looks for an id', async () => {
+    it('lists the event types at a path that is not read as an id', async () => {
       const { body } = await reader.get('/event-types').expect(200);
       expect(body.data).toHaveLength(30);
       expect(body.data[0]).toEqual({ type: 'device.enrolled', group: 'device', description: expect.any(String) });
@@ -175,7 +175,7 @@ describe('/webhooks', () => {
       await unauthorized.get('/event-types').expect(403);
     });
 
-    it('shows one with its statistics', async () => {
+    it('returns a webhook with its statistics', async () => {
       const id = await create();
       const { body } = await reader.get(`/${id}`).expect(200);
       expect(body.deliveryStats).toEqual({
@@ -212,7 +212,7 @@ describe('/webhooks', () => {
   });
 
   describe('PATCH', () => {
-    it('changes what is named and keeps what comes back masked', async () => {
+    it('changes the given fields and keeps masked values', async () => {
       const url = `${withUserinfo('u:p')}/hook?token=t`;
       const id = await create({
         url,
@@ -254,7 +254,7 @@ describe('/webhooks', () => {
       ['a status of the table', { status: 'error' }, 'validation_failed'],
       ['another organization', { orgId: randomUUID() }, 'validation_failed'],
       ['a bad URL', { url: 'http://127.0.0.1.nope.local/' }, 'invalid_webhook_url'],
-      ['an event type nobody knows', { events: ['x'] }, 'unsupported_event_type'],
+      ['an unknown event type', { events: ['x'] }, 'unsupported_event_type'],
       ['a mask that hides nothing', { headers: [{ key: 'X-Token', value: MASK }] }, 'validation_failed'],
       ['a masked secret where there is none', { secret: MASK }, 'validation_failed'],
       ['a null switch', { standardWebhooks: null }, 'validation_failed'],
@@ -263,7 +263,7 @@ describe('/webhooks', () => {
       expect(body.code).toBe(code);
     });
 
-    it('refuses a masked URL that was edited, and stores no stars', async () => {
+    it('refuses an edited masked URL and stores no mask', async () => {
       const id = await create({ url: `${receiver.base}/hook?token=t&b=1` });
       for (const url of [
         `${receiver.base}/other?token=${MASK}&b=1`,
@@ -280,7 +280,7 @@ describe('/webhooks', () => {
       await eventually(() => expect(receiver.received.map(({ path }) => path)).toEqual(['/hook?token=t&b=1']));
     });
 
-    it('means the URL of the row when a masked one comes back, also while another change is being made', async () => {
+    it('keeps the stored URL when a masked one is sent, also during another change', async () => {
       const id = await create({ url: `${receiver.base}/hook?token=t` });
       const shown = (await member.get(`/${id}`).expect(200)).body.url as string;
       const other = await cluster.admin.connect();
@@ -304,7 +304,7 @@ describe('/webhooks', () => {
       await eventually(() => expect(receiver.received.map(({ path }) => path)).toEqual(['/moved?token=u']));
     });
 
-    it('takes another URL for a new one, without the credentials of the old', async () => {
+    it('stores another URL without the credentials of the old one', async () => {
       const id = await create({ url: `${withUserinfo('u:p')}/hook?token=t` });
       await member.patch(`/${id}`, { url: `${receiver.base}/other` }).expect(200);
       receiver.received.length = 0;
@@ -313,7 +313,7 @@ describe('/webhooks', () => {
       expect(receiver.received[0]?.headers).not.toHaveProperty('authorization');
     });
 
-    it('keeps a masked header by its name alone, whatever its case, and moves no value to another name', async () => {
+    it('keeps a masked header by its name in any case and moves no value to another name', async () => {
       const id = await create({ headers: [{ key: 'X-Api-Key', value: 'k' }] });
       const kept = await member.patch(`/${id}`, { headers: [{ key: 'x-api-key', value: MASK }] }).expect(200);
       expect(kept.body.headers).toEqual([{ key: 'x-api-key', value: MASK }]);
@@ -325,7 +325,7 @@ describe('/webhooks', () => {
       await eventually(() => expect(receiver.received[0]?.headers).toMatchObject({ 'x-open': MASK }));
     });
 
-    it('is closed to readers', async () => {
+    it('refuses readers', async () => {
       await reader.patch(`/${await create()}`, { name: 'x' }).expect(403);
     });
   });
@@ -344,7 +344,7 @@ describe('/webhooks', () => {
   });
 
   describe('POST /:id/test', () => {
-    it('sends a test delivery, default or given', async () => {
+    it('sends a test delivery with the default or a given payload', async () => {
       const id = await create();
       const { body } = await member.post(`/${id}/test`).expect(202);
       expect(body).toEqual({
@@ -376,7 +376,7 @@ describe('/webhooks', () => {
   });
 
   describe('POST /:id/retry/:deliveryId', () => {
-    it('is for failed deliveries of that webhook alone', async () => {
+    it('retries only failed deliveries of the webhook', async () => {
       const id = await create();
       const { body } = await member.post(`/${id}/test`, {}).expect(202);
       await eventually(async () => expect(await cluster.deliveries(id)).toMatchObject([{ status: 'delivered' }]));

@@ -9,7 +9,7 @@ import {
   type TenantTransaction,
 } from '@rmm/persistence';
 import { WebhookCounter } from './webhook-counter.entity.js';
-import { type StoredWebhookStatus, Webhook, type WebhookSettings } from './webhook.entity.js';
+import { type NewWebhookSettings, type StoredWebhookStatus, Webhook, type WebhookSettings } from './webhook.entity.js';
 import { WebhookNotFound } from './webhook.errors.js';
 
 const COUNTS = ['total', 'delivered', 'failed', 'retrying', 'lastDeliveryAt', 'lastSuccessAt'] as const;
@@ -17,7 +17,7 @@ const COUNTS = ['total', 'delivered', 'failed', 'retrying', 'lastDeliveryAt', 'l
 /** A webhook with the counts of its deliveries. */
 export type WebhookWithCounts = Webhook & Pick<WebhookCounter, (typeof COUNTS)[number]>;
 
-export type NewWebhook = WebhookSettings & Pick<Webhook, 'id' | 'partnerId' | 'orgId' | 'createdBy'>;
+export type NewWebhook = NewWebhookSettings & Pick<Webhook, 'id' | 'partnerId' | 'orgId' | 'createdBy'>;
 
 const WITH_COUNTS: QueryShape<Webhook> = {
   key: 'counts',

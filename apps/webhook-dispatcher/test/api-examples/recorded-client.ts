@@ -1,6 +1,6 @@
 import type { INestApplication } from '@nestjs/common';
-import type { RecordedCall } from '@rmm/testing/openapi';
 import request, { type Response } from 'supertest';
+import type { RecordedCall } from '@rmm/testing/openapi';
 import type { DispatcherTestApp } from '../dispatcher-test-app.js';
 import type { DispatcherTestCluster, Organization } from '../dispatcher-test-cluster.js';
 import type { FakeReceiver } from '../fake-receiver.js';

@@ -14,8 +14,8 @@ function setUp() {
   return { breakers, changes, timeOut };
 }
 
-describe('Breakers', () => {
-  it('leave one attempt at a time after ten that timed out, to that origin alone', () => {
+describe('BreakersService', () => {
+  it('allow one attempt at a time after ten timeouts, for that origin only', () => {
     const { breakers, changes, timeOut } = setUp();
     timeOut(9);
     expect([breakers.limitOf('x'), breakers.openBreakers]).toEqual([10, 0]);
@@ -25,7 +25,7 @@ describe('Breakers', () => {
     expect(changes).toEqual([['x', 1]]);
   });
 
-  it('close with the first quick answer, whatever it says', () => {
+  it('close with the first quick response, whatever its status', () => {
     const { breakers, changes, timeOut } = setUp();
     timeOut(12);
     breakers.recordResponse('x', 10_000);
@@ -38,7 +38,7 @@ describe('Breakers', () => {
     expect(breakers.limitOf('x')).toBe(10);
   });
 
-  it('count only what is in a row', () => {
+  it('count only slow attempts in a row', () => {
     const { breakers, timeOut } = setUp();
     timeOut(9);
     breakers.recordResponse('x', 5);
@@ -47,14 +47,14 @@ describe('Breakers', () => {
   });
 
   it.each([
-    ['an answer after more than ten seconds', (b: BreakersService) => b.recordResponse('x', 10_001)],
+    ['a response after more than ten seconds', (b: BreakersService) => b.recordResponse('x', 10_001)],
     ['a refused connection', (b: BreakersService) => b.recordFailure('x', new OutboundFailed('', 'ECONNREFUSED'), 1)],
     [
       'a slow connection',
       (b: BreakersService) => b.recordFailure('x', new OutboundFailed('', 'UND_ERR_CONNECT_TIMEOUT'), 5_000),
     ],
     [
-      'a certificate nobody trusts',
+      'an untrusted certificate',
       (b: BreakersService) => b.recordFailure('x', new OutboundFailed('', 'CERT_HAS_EXPIRED'), 9),
     ],
     [
@@ -69,7 +69,7 @@ describe('Breakers', () => {
   });
 
   it.each([
-    ['an answer within ten seconds', (b: BreakersService) => b.recordResponse('x', 10_000)],
+    ['a response within ten seconds', (b: BreakersService) => b.recordResponse('x', 10_000)],
     ['a quick reset', (b: BreakersService) => b.recordFailure('x', new OutboundFailed('', 'ECONNRESET'), 5)],
     [
       'a malformed answer',
@@ -82,7 +82,7 @@ describe('Breakers', () => {
     expect(breakers.limitOf('x')).toBe(10);
   });
 
-  it('learn nothing from an address that was not called', () => {
+  it('ignore an address that is not allowed', () => {
     const { breakers, timeOut } = setUp();
     timeOut(9);
     for (let i = 0; i < 9; i += 1) breakers.recordFailure('x', new UnsafeAddress(['private']), 1);
@@ -92,7 +92,7 @@ describe('Breakers', () => {
     expect(breakers.limitOf('x')).toBe(1);
   });
 
-  it('forget origins that are somebody else’s', () => {
+  it('are removed for origins of other replicas', () => {
     const { breakers, timeOut } = setUp();
     timeOut(10, 'x');
     timeOut(10, 'y');
@@ -100,7 +100,7 @@ describe('Breakers', () => {
     expect([breakers.limitOf('x'), breakers.limitOf('y'), breakers.openBreakers]).toEqual([10, 1, 1]);
   });
 
-  it('ask at a pace what is open, and nobody else', () => {
+  it('pause between attempts at an origin with an open breaker only', () => {
     const { breakers, timeOut } = setUp();
     timeOut(9);
     expect(breakers.pauseMs('x')).toBe(0);

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { OutboundFailed, OutboundTimeout, UnsafeAddress } from '@rmm/outbound';
 import { DispatcherConfig } from '../../config.js';
 
-/** How many slow attempts in a row open the breaker of an origin. */
+/** The number of slow attempts in a row that opens the breaker of an origin. */
 const SLOW_IN_A_ROW = 10;
 /** A response that takes longer counts as slow. */
 const SLOW_MS = 10_000;
@@ -35,7 +35,7 @@ export class BreakersService {
 
   constructor(private readonly config: DispatcherConfig) {}
 
-  /** How many breakers are open. */
+  /** The number of open breakers. */
   get openBreakers(): number {
     return this.openCount;
   }

@@ -9,7 +9,7 @@ jest.setTimeout(120_000);
 const EVENTS = 200;
 const PER_ORIGIN = 10;
 
-/** How many requests a receiver has open, and the most it ever had. */
+/** Counts how many requests a receiver has open, and the most it ever had. */
 function countOpen(receiver: FakeReceiver, responseMs: number): { most: number } {
   const open = { now: 0, most: 0 };
   receiver.respond = (response) => {
@@ -78,7 +78,7 @@ describe('replicas', () => {
     ).map(({ owner }) => owner);
   const ids = ({ received }: FakeReceiver) => received.map(({ headers }) => String(headers['x-service-delivery-id']));
 
-  it('send each delivery once and keep the cap of every origin while one comes and one goes', async () => {
+  it('send each delivery once and keep every limit while a replica starts and another stops', async () => {
     await subscribe();
     const open = receivers.map((receiver) => countOpen(receiver, 40));
     const [first] = await Promise.all([start(), start()]);
@@ -98,7 +98,7 @@ describe('replicas', () => {
     expect(Math.max(...open.map(({ most }) => most))).toBeLessThanOrEqual(PER_ORIGIN);
   });
 
-  it('take over from one that was killed once its lease has lapsed, doubling only what it held', async () => {
+  it('take over from a killed replica when its lease has expired and repeat only its deliveries in flight', async () => {
     await subscribe();
     const open = receivers.map((receiver) => countOpen(receiver, 40));
     const killed = await start();
@@ -115,7 +115,7 @@ describe('replicas', () => {
     processes = processes.filter((service) => service !== killed);
     const owned = await cluster.rows<{ shard: number }>('select shard from delivery_shard where owner = $1', [dead]);
     expect(owned.length).toBeGreaterThan(0);
-    const held = new Set(
+    const leased = new Set(
       (await cluster.rows<{ id: string }>('select id from delivery where lease_owner = $1', [dead])).map(
         ({ id }) => id,
       ),
@@ -129,7 +129,7 @@ describe('replicas', () => {
       expect(new Set(received).size).toBe(EVENTS);
       const twice = received.filter((id, i) => received.indexOf(id) !== i);
       expect(new Set(twice).size).toBe(twice.length);
-      for (const id of twice) expect(held.has(id)).toBe(true);
+      for (const id of twice) expect(leased.has(id)).toBe(true);
     }
     expect(Math.max(...open.map(({ most }) => most))).toBeLessThanOrEqual(PER_ORIGIN);
   });

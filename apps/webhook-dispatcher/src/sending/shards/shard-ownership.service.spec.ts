@@ -1,5 +1,5 @@
-import type { ServerResponse } from 'node:http';
 import type { INestApplication } from '@nestjs/common';
+import type { ServerResponse } from 'node:http';
 import { eventually } from '@rmm/testing-services';
 import {
   createWebhook,
@@ -21,7 +21,7 @@ jest.setTimeout(60_000);
 
 const ALL = Array.from({ length: SHARDS }, (_, shard) => shard);
 
-describe('Shards', () => {
+describe('ShardOwnershipService', () => {
   let cluster: DispatcherTestCluster;
   let organization: Organization;
   let running: INestApplication[];
@@ -87,13 +87,13 @@ describe('Shards', () => {
       { timeoutMs: 20_000 },
     );
 
-  it('are all of the only one as soon as it is there', async () => {
+  it('acquires all shards when it is alone', async () => {
     const app = await start();
     expect(owned(app)).toEqual(ALL);
     expect(app.get(ShardOwnershipService).ownsAll).toBe(true);
   });
 
-  it('are shared out anew with everybody who comes and goes', async () => {
+  it('distributes the shards again when replicas start and stop', async () => {
     const [a, b] = [await start(), await start()];
     await settled(a, b);
     const c = await start();
@@ -104,12 +104,12 @@ describe('Shards', () => {
     await settled(c);
   });
 
-  it('settle when several come at once', async () => {
+  it('reaches a stable distribution when several replicas start at once', async () => {
     const apps = await Promise.all([start(), start(), start(), start()]);
     await settled(...apps);
   });
 
-  it('stay with their owner until its last attempt there has ended', async () => {
+  it('keeps a shard until its last attempt has ended', async () => {
     const a = await start();
     const open = await Promise.all(Array.from({ length: 12 }, receive));
     const unanswered: ServerResponse[] = [];
@@ -132,8 +132,8 @@ describe('Shards', () => {
     await cluster.emit(organization);
     const staying = open.filter((receiver) => !moving.includes(shardAt(receiver)));
     await eventually(() => expect(staying.every(({ received }) => received.length === 2)).toBe(true));
-    const held = open.filter((receiver) => moving.includes(shardAt(receiver)));
-    expect(held.map(({ received }) => received.length)).toEqual(held.map(() => 1));
+    const moved = open.filter((receiver) => moving.includes(shardAt(receiver)));
+    expect(moved.map(({ received }) => received.length)).toEqual(moved.map(() => 1));
     for (const receiver of open) receiver.respond = (response) => response.end();
     for (const response of unanswered) response.end();
     await settled(a, b);
@@ -141,7 +141,7 @@ describe('Shards', () => {
     expect(open.map(({ received }) => received.length)).toEqual(open.map(() => 2));
   });
 
-  it('pass from one that has died, once its lease has lapsed', async () => {
+  it('acquires the shards of a killed replica when its lease has expired', async () => {
     const [a, b] = [await start(), await start()];
     await settled(a, b);
     const dead = owner(a);
@@ -158,7 +158,7 @@ describe('Shards', () => {
     await settled(a, b);
   });
 
-  it('are never had by two, whoever loses a lease at whatever moment', async () => {
+  it('never has two owners of a shard, whichever replica loses its lease at any time', async () => {
     const apps = await Promise.all([start(), start(), start()]);
     for (let round = 0; round < 5; round += 1) {
       await cluster.rows(`update dispatcher_instance set lease_until = now() - interval '1 second' where id = $1`, [
@@ -178,7 +178,7 @@ describe('Shards', () => {
     await settled(...apps);
   });
 
-  it('send what came in elsewhere, each delivery once, retries and tests among them', async () => {
+  it('sends deliveries of other replicas once, with retries and tests', async () => {
     const apps = [await start(), await start(), await start()];
     await settled(...apps);
     const all = await Promise.all(Array.from({ length: 6 }, receive));
@@ -197,12 +197,12 @@ describe('Shards', () => {
     for (const [i, { id }] of webhooks.entries()) {
       const rows = await delivered(id, 23);
       expect(all[i]?.received).toHaveLength(46);
-      // Whoever sent it wrote where it belongs, or it did not matter.
+      // The sender stored the shard of the origin, or it did not matter.
       expect(rows.filter(({ shard }) => shard === shardAt(all[i])).length).toBeGreaterThanOrEqual(20);
     }
   });
 
-  it('follow a webhook that is re-pointed', async () => {
+  it('sends deliveries of a webhook whose URL changed from the new owner', async () => {
     const apps = [await start(), await start()];
     await settled(...apps);
     const [here, there] = apps as [INestApplication, INestApplication];
@@ -220,7 +220,7 @@ describe('Shards', () => {
     expect(row?.shard).toBe(shardAt(to));
   });
 
-  it('are free a little later when a stop has cut attempts', async () => {
+  it('frees shards later when the shutdown has cut attempts', async () => {
     const a = await start();
     const receiver = await receive();
     receiver.respond = () => undefined;

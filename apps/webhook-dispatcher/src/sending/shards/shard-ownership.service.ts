@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@rmm/service-kit';
 import { InstanceLeaseService } from '../instance-lease.service.js';
 import { preferredOwners } from './preferred-owners.js';
