@@ -31,7 +31,7 @@ export class WebhookSettingsService {
    * @throws UnsupportedEventType, ValidationError, InvalidWebhookUrl
    */
   async create(id: string, dto: CreateWebhookDto): Promise<NewWebhookSettings> {
-    const { orgId, url, secret, headers = [], ...columns } = dto;
+    const { url, secret, headers = [], ...columns } = dto;
     assertSupportedEvents(dto.events);
     assertValidHeaders(headers);
     assertNoMask('secret', secret);

@@ -1,7 +1,8 @@
-import { IsFlag, IsName, IsNestedList, IsText, IsUuid, IsWordList } from '@rmm/service-kit';
+import { IsName, IsNestedList, IsText, IsUuid, IsWordList } from '@rmm/service-kit';
 import { WebhookHeaderDto } from './webhook-header.dto.js';
+import { WebhookSettingsDto } from './webhook-settings.dto.js';
 
-export class CreateWebhookDto {
+export class CreateWebhookDto extends WebhookSettingsDto {
   @IsUuid({ optional: true, description: 'Required for partner and system callers' })
   orgId?: string;
 
@@ -22,7 +23,4 @@ export class CreateWebhookDto {
 
   @IsNestedList(() => WebhookHeaderDto, { max: 20, optional: true, description: 'Sent with each delivery' })
   headers?: WebhookHeaderDto[];
-
-  @IsFlag({ optional: true, description: 'Adds the headers of Standard Webhooks; default false' })
-  standardWebhooks?: boolean;
 }

@@ -1,8 +1,9 @@
-import { IsFlag, IsName, IsNestedList, IsOneOf, IsText, IsWordList } from '@rmm/service-kit';
+import { IsName, IsNestedList, IsOneOf, IsText, IsWordList } from '@rmm/service-kit';
 import { WebhookHeaderDto } from './webhook-header.dto.js';
+import { WebhookSettingsDto } from './webhook-settings.dto.js';
 import { WEBHOOK_STATUSES, type WebhookStatus } from './webhook.dto.js';
 
-export class UpdateWebhookDto {
+export class UpdateWebhookDto extends WebhookSettingsDto {
   @IsName({ optional: true, description: 'Shown in lists' })
   name?: string;
 
@@ -21,9 +22,6 @@ export class UpdateWebhookDto {
     description: 'Replaces all; ******** keeps the stored value',
   })
   headers?: WebhookHeaderDto[];
-
-  @IsFlag({ optional: true, description: 'Whether the headers of Standard Webhooks are sent as well' })
-  standardWebhooks?: boolean;
 
   @IsOneOf(WEBHOOK_STATUSES, { optional: true, description: 'Paused and failed webhooks receive nothing' })
   status?: WebhookStatus;
