@@ -11,6 +11,7 @@ export class Webhook {
   @Column('uuid', { name: 'partner_id' }) partnerId!: string;
   @Column('uuid', { name: 'org_id' }) orgId!: string;
   @Column('text') name!: string;
+  @Column('text', { nullable: true }) description!: string | null;
   @Column('text', { name: 'url_sealed' }) urlSealed!: string;
   @Column('text', { name: 'secret_sealed', nullable: true }) secretSealed!: string | null;
   /** The secret before the last rotation; it signs as well until `secretOverlapUntil`. Both are set, or neither. */

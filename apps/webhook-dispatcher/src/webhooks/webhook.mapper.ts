@@ -62,6 +62,7 @@ export class WebhookMapper {
       id: row.id,
       orgId: row.orgId,
       name: row.name,
+      description: row.description,
       ...this.maskedParts(row),
       events: row.events,
       status: STATUS[row.status],

@@ -54,6 +54,7 @@ describe('/webhooks', () => {
         id: expect.any(String),
         orgId: mine.orgId,
         name: 'Hook',
+        description: null,
         url: `${receiver.base}/hook?a=1`,
         events: ['device.*'],
         headers: [
@@ -323,6 +324,16 @@ describe('/webhooks', () => {
       receiver.received.length = 0;
       await member.post(`/${id}/test`, {}).expect(202);
       await eventually(() => expect(receiver.received[0]?.headers).toMatchObject({ 'x-open': MASK }));
+    });
+
+    it('changes and removes the description', async () => {
+      const id = await service.create(partner, { orgId: mine.orgId, description: 'Creates tickets' });
+      expect((await partner.get(`/${id}`)).body).toMatchObject({ description: 'Creates tickets' });
+      const { body } = await partner.patch(`/${id}`, { description: 'Closes tickets' }).expect(200);
+      expect(body.description).toBe('Closes tickets');
+      expect((await partner.patch(`/${id}`, { name: 'Hook' }).expect(200)).body.description).toBe('Closes tickets');
+      expect((await partner.patch(`/${id}`, { description: null }).expect(200)).body.description).toBeNull();
+      await partner.patch(`/${id}`, { description: 'x'.repeat(1_001) }).expect(400);
     });
 
     it('refuses readers', async () => {

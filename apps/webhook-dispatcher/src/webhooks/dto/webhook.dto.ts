@@ -15,6 +15,8 @@ export class WebhookDto {
   orgId!: string;
   @ApiProperty()
   name!: string;
+  @ApiProperty({ type: String, nullable: true })
+  description!: string | null;
   @ApiProperty({ description: 'Without userinfo and without query parameters whose names suggest secrets' })
   url!: string;
   @ApiProperty({ type: [String] })
