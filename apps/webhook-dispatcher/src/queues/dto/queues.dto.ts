@@ -26,7 +26,7 @@ export class WaitingDeliveriesDto {
   @ApiProperty({ ...integer, description: 'Waiting for the time of the next attempt' })
   scheduled!: number;
   @ApiProperty({ ...integer, description: 'Leased by a replica: queued there, or in flight' })
-  // eslint-disable-next-line rmm/plain-identifiers -- the name in the API
+  // eslint-disable-next-line rmm/plain-identifiers -- a field of the API
   held!: number;
   @ApiProperty({ ...integer, nullable: true, description: 'How long the oldest due delivery has waited' })
   oldestDueSeconds!: number | null;
@@ -40,7 +40,7 @@ export class ReplicaDto {
   @ApiProperty({ format: 'date-time', description: 'When its leases end unless it renews them' })
   leaseUntil!: string;
   @ApiProperty(integer)
-  // eslint-disable-next-line rmm/plain-identifiers -- the name in the API
+  // eslint-disable-next-line rmm/plain-identifiers -- a field of the API
   held!: number;
 }
 
