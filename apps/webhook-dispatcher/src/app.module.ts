@@ -1,45 +1,29 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AccessModule } from '@rmm/access';
 import { MessagingModule } from '@rmm/messaging';
-import { Outbound } from '@rmm/outbound';
 import { PersistenceModule } from '@rmm/persistence';
-import { KeyRing } from '@rmm/secrets';
 import { ServiceKitModule } from '@rmm/service-kit';
-import { attemptLogFeature } from './attempt-log/attempt-log.feature.js';
-import { AUTO_FAIL } from './auto-fail/auto-fail.feature.js';
-import { DispatcherConfig, type WebhookDispatcherConfig } from './config.js';
-import { deadLettersFeature } from './dead-letters/dead-letters.feature.js';
-import { DeliveriesController } from './deliveries/deliveries.controller.js';
-import { DeliveriesRepository } from './deliveries/deliveries.repository.js';
-import { DeliveriesService } from './deliveries/deliveries.service.js';
-import { Retention } from './deliveries/retention.js';
+import { AttemptLogModule } from './attempt-log/attempt-log.module.js';
+import type { WebhookDispatcherConfig } from './config.js';
+import { DeliveriesModule } from './deliveries/deliveries.module.js';
 import { DispatcherLifecycle } from './dispatcher.lifecycle.js';
-import { DispatcherMetrics } from './dispatcher.metrics.js';
-import { EventIntake } from './intake/event-intake.js';
-import { IntakeWriter } from './intake/intake-writer.js';
-import { IntakeRepository } from './intake/intake.repository.js';
-import { MIGRATIONS } from './migrations/migrations.js';
-import { queuesFeature } from './queues/queues.feature.js';
-import { recoveryFeature } from './recovery/recovery.feature.js';
-import { secretsFeature } from './secrets/secrets.feature.js';
-import { SENDING } from './sending/sending.providers.js';
-import { SubscriptionFeed } from './subscriptions/subscription-feed.js';
-import { SubscriptionIndex } from './subscriptions/subscription-index.js';
-import { SubscriptionsRepository } from './subscriptions/subscriptions.repository.js';
-import { NamedOrganization } from './webhooks/named-organization.js';
-import { WebhookInput } from './webhooks/webhook-input.js';
-import { WebhookSealing } from './webhooks/webhook-sealing.js';
-import { WebhooksController } from './webhooks/webhooks.controller.js';
-import { WebhooksRepository } from './webhooks/webhooks.repository.js';
-import { WebhooksService } from './webhooks/webhooks.service.js';
+import { ENTITIES } from './entities.js';
+import { IntakeModule } from './intake/intake.module.js';
+import { MIGRATIONS } from './migrations/index.js';
+import { PlatformModule } from './platform.module.js';
+import { QueuesModule } from './queues/queues.module.js';
+import { RecoveryModule } from './recovery/recovery.module.js';
+import { SendingModule } from './sending/sending.module.js';
+import { SubscriptionsModule } from './subscriptions/subscriptions.module.js';
+import { WebhooksModule } from './webhooks/webhooks.module.js';
 
 const SERVICE = 'webhook-dispatcher';
 
 /**
- * The worker looks rows up by their keys, in sets. Its plans are made once per connection, often while the partition of
- * the day is empty or its statistics are old; without this they would then read all of it for each set.
+ * Planner settings of the worker's connections. Its statements look rows up by key and are planned once per connection,
+ * often while the partition of the day is empty; without these settings they would scan it later.
  */
-const LOOK_UPS_ONLY = { enable_seqscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off', jit: 'off' };
+const INDEX_SCANS_ONLY = { enable_seqscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off', jit: 'off' };
 
 @Module({})
 export class AppModule {
@@ -51,59 +35,24 @@ export class AppModule {
         PersistenceModule.forRoot({
           config,
           schema: 'webhook_dispatcher',
-          entities: [],
+          entities: ENTITIES,
           migrations: MIGRATIONS,
-          workerSettings: LOOK_UPS_ONLY,
+          workerSettings: INDEX_SCANS_ONLY,
         }),
         MessagingModule.forRoot({ config, service: SERVICE }),
         AccessModule.forRoot({ config, service: SERVICE }),
+        PlatformModule.forRoot(config),
+        // In this order, so that `webhooks/dead-letters` and `webhooks/queues` are matched before `webhooks/:id`.
+        DeliveriesModule,
+        QueuesModule,
+        WebhooksModule,
+        AttemptLogModule,
+        RecoveryModule,
+        SubscriptionsModule,
+        SendingModule,
+        IntakeModule,
       ],
-      controllers: [
-        // Before what takes their names for ids.
-        ...deadLettersFeature.controllers,
-        ...queuesFeature.controllers,
-        WebhooksController,
-        ...secretsFeature.controllers,
-        DeliveriesController,
-        ...attemptLogFeature.controllers,
-        ...recoveryFeature.controllers,
-      ],
-      providers: [
-        { provide: DispatcherConfig, useValue: config.dispatcher },
-        { provide: KeyRing, useFactory: () => KeyRing.fromConfig(config) },
-        { provide: Outbound, useFactory: () => outboundOf(config) },
-        WebhooksService,
-        WebhooksRepository,
-        WebhookInput,
-        WebhookSealing,
-        NamedOrganization,
-        DeliveriesService,
-        DeliveriesRepository,
-        Retention,
-        SubscriptionIndex,
-        SubscriptionsRepository,
-        SubscriptionFeed,
-        EventIntake,
-        IntakeRepository,
-        IntakeWriter,
-        ...secretsFeature.providers,
-        ...attemptLogFeature.providers,
-        ...deadLettersFeature.providers,
-        ...recoveryFeature.providers,
-        ...queuesFeature.providers,
-        ...AUTO_FAIL,
-        ...SENDING,
-        DispatcherMetrics,
-        DispatcherLifecycle,
-      ],
+      providers: [DispatcherLifecycle],
     };
   }
-}
-
-function outboundOf({ isHosted, outboundExtraAllowedCidrs, dispatcher }: WebhookDispatcherConfig): Outbound {
-  return new Outbound({
-    isHosted,
-    extraAllowedCidrs: outboundExtraAllowedCidrs.map(({ text }) => text),
-    pools: { connectionsPerOrigin: dispatcher.originConcurrency },
-  });
 }

@@ -7,17 +7,17 @@ import {
   readOutboundExtraAllowedCidrs,
 } from '@rmm/service-kit';
 
-/** What concerns the sending of webhooks alone; also its injection token. @see CONTRACT.md 10 */
+/** The settings of sending webhooks; the class is also the injection token. @see docs/reference/configuration.md */
 export abstract class DispatcherConfig {
-  /** The whole attempt, milliseconds. */
+  /** Time limit of an attempt, in milliseconds. */
   abstract readonly timeoutMs: number;
-  /** Attempts at a time: to one origin, of one process, of one organization. */
+  /** Concurrent attempts: to one origin, of one replica, of one organization. */
   abstract readonly originConcurrency: number;
   abstract readonly workerConcurrency: number;
   abstract readonly organizationConcurrency: number;
-  /** A `Retry-After` is honored up to this. */
+  /** The longest `Retry-After` that is respected. */
   abstract readonly retryAfterCapSeconds: number;
-  /** A webhook that has failed for so long becomes `failed`. */
+  /** After how many hours without a success a webhook is set to `failed`. */
   abstract readonly autoFailAfterHours: number;
   abstract readonly deliveryRetentionDays: number;
 }
@@ -28,7 +28,7 @@ export interface WebhookDispatcherConfig extends FleetConfig, SecretsConfig {
   dispatcher: DispatcherConfig;
 }
 
-/** Every variable of this service, read once. @throws ConfigError  listing every problem. @see CONTRACT.md 10 */
+/** Reads the variables of this service. @throws ConfigError  listing every problem. @see docs/reference/configuration.md */
 export const readWebhookDispatcherConfig = (env: NodeJS.ProcessEnv): Readonly<WebhookDispatcherConfig> =>
   readConfig(env, (v) => {
     const fleet = readFleetConfig(v, 'webhook-dispatcher');

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import type { OperationExamples } from '@rmm/service-kit';
 
-/** Beside `src` and `dist` alike. */
+/** In the directory that contains `src` and `dist`. */
 export const EXAMPLES_FILE = new URL('../openapi-examples.json', import.meta.url);
 
-/** Calls recorded by `openapi.spec.ts`, shown on the docs page. */
+/** Reads the calls that `openapi.spec.ts` recorded, for the API documentation. */
 export const readExamples = (): OperationExamples =>
   JSON.parse(readFileSync(EXAMPLES_FILE, 'utf8')) as OperationExamples;

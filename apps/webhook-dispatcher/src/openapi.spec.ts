@@ -1,20 +1,20 @@
 import { writeFileSync } from 'node:fs';
-import { examplesOf, OpenApiDocument } from '@rmm/testing/openapi';
 import supertest from 'supertest';
-import { DispatcherOverHttp } from '../test/dispatcher-over-http.js';
-import { Visited } from '../test/visits/visited.js';
-import { VISITS } from '../test/visits/visits.js';
+import { examplesOf, OpenApiDocument } from '@rmm/testing/openapi';
+import { API_EXAMPLES } from '../test/api-examples/index.js';
+import { RecordedClient } from '../test/api-examples/recorded-client.js';
+import { DispatcherTestApp } from '../test/dispatcher-test-app.js';
 import { EXAMPLES_FILE, readExamples } from './openapi-examples.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
 jest.setTimeout(60_000);
 
 describe('the OpenAPI document of webhook-dispatcher', () => {
-  let service: DispatcherOverHttp;
+  let service: DispatcherTestApp;
   let document: OpenApiDocument;
 
   beforeAll(async () => {
-    service = await DispatcherOverHttp.start({ GLOBAL_RATE_LIMIT_PER_MINUTE: '100000' });
+    service = await DispatcherTestApp.start({ GLOBAL_RATE_LIMIT_PER_MINUTE: '100000' });
     const { body } = await supertest(service.app.getHttpServer()).get('/openapi.json');
     document = new OpenApiDocument(body);
   });
@@ -31,13 +31,13 @@ describe('the OpenAPI document of webhook-dispatcher', () => {
   });
 
   it('says what is truly answered, status and body', async () => {
-    const organization = await service.world.organization();
-    const visited = new Visited(service, organization);
-    for (const visit of VISITS) await visit(visited);
-    expect(document.contradictions(visited.calls)).toEqual([]);
-    expect(document.notCalled(visited.calls)).toEqual([]);
+    const organization = await service.cluster.organization();
+    const client = new RecordedClient(service, organization);
+    for (const recordCalls of API_EXAMPLES) await recordCalls(client);
+    expect(document.contradictions(client.calls)).toEqual([]);
+    expect(document.notCalled(client.calls)).toEqual([]);
     if (process.env.RECORD_EXAMPLES) {
-      writeFileSync(EXAMPLES_FILE, JSON.stringify(examplesOf(visited.calls, document.operationOf), null, 2) + '\n');
+      writeFileSync(EXAMPLES_FILE, JSON.stringify(examplesOf(client.calls, document.operationOf), null, 2) + '\n');
     }
   });
 

@@ -5,8 +5,8 @@ import ts from 'typescript';
 
 const GUIDE = resolve(__dirname, '../../../docs/guides/receiving-webhooks.md');
 
-/** A request as a verifier gets it. */
-export interface Presented {
+/** A request to verify. */
+export interface SignedRequest {
   /** Base64 of the bytes. */
   body: string;
   /** Names in lower case. */
@@ -15,22 +15,22 @@ export interface Presented {
   nowMs: number;
 }
 
-/** The guide's code in one language, and how to run it. */
+/** Runs the code of the guide in one language. */
 export interface GuideVerifier {
   language: string;
   /** False where this machine cannot run it. */
   isRunnable: boolean;
-  /** Puts every request before the code of the guide, in a process of its own language. */
-  verify: (dir: string, requests: readonly Presented[]) => boolean[];
+  /** Verifies each request with the code of the guide, in one process. */
+  verify: (dir: string, requests: readonly SignedRequest[]) => boolean[];
 }
 
 const TYPESCRIPT_DRIVER = `
 import { readFileSync } from 'node:fs';
 import { isValidSignature } from './guide.mjs';
 const requests = JSON.parse(readFileSync(0, 'utf8'));
-const verdicts = requests.map(({ body, headers, secret, nowMs }) =>
+const results = requests.map(({ body, headers, secret, nowMs }) =>
   isValidSignature(Buffer.from(body, 'base64'), headers, secret, nowMs));
-console.log(JSON.stringify(verdicts));
+console.log(JSON.stringify(results));
 `;
 
 const PYTHON_DRIVER = `
@@ -61,7 +61,7 @@ import (
 	"guide/webhooks"
 )
 
-type presented struct {
+type signedRequest struct {
 	Body    []byte            \`json:"body"\`
 	Headers map[string]string \`json:"headers"\`
 	Secret  string            \`json:"secret"\`
@@ -69,19 +69,19 @@ type presented struct {
 }
 
 func main() {
-	var requests []presented
+	var requests []signedRequest
 	if err := json.NewDecoder(os.Stdin).Decode(&requests); err != nil {
 		panic(err)
 	}
-	verdicts := []bool{}
+	results := []bool{}
 	for _, r := range requests {
 		header := http.Header{}
 		for name, value := range r.Headers {
 			header.Set(name, value)
 		}
-		verdicts = append(verdicts, webhooks.IsValidSignature(r.Body, header, r.Secret, time.UnixMilli(r.NowMs)))
+		results = append(results, webhooks.IsValidSignature(r.Body, header, r.Secret, time.UnixMilli(r.NowMs)))
 	}
-	if err := json.NewEncoder(os.Stdout).Encode(verdicts); err != nil {
+	if err := json.NewEncoder(os.Stdout).Encode(results); err != nil {
 		panic(err)
 	}
 }
@@ -89,11 +89,11 @@ func main() {
 
 const PHP_DRIVER = `<?php
 require __DIR__ . '/guide.php';
-$verdicts = array_map(
+$results = array_map(
     fn ($r) => is_valid_signature(base64_decode($r['body']), $r['headers'], $r['secret'], $r['nowMs']),
     json_decode(stream_get_contents(STDIN), true),
 );
-echo json_encode($verdicts);
+echo json_encode($results);
 `;
 
 export const GUIDE_VERIFIERS: readonly GuideVerifier[] = [
@@ -131,12 +131,12 @@ function verifier(
   };
 }
 
-/** Every runtime answers one of the two, and none of them does so when it is not there. */
+/** Checks both spellings, since each runtime accepts one of them. */
 function isInstalled(command: string): boolean {
   return ['--version', 'version'].some((argument) => spawnSync(command, [argument], { stdio: 'ignore' }).status === 0);
 }
 
-/** The one block of the guide in a language. */
+/** Returns the block of the guide in a language. */
 function codeOf(language: string): string {
   const blocks = [
     ...readFileSync(GUIDE, 'utf8').matchAll(new RegExp(`\`\`\`${language} verify\\n([\\s\\S]*?)\`\`\``, 'g')),

@@ -6,16 +6,16 @@ import { eventually, freePort } from '@rmm/testing-services';
 const APP = resolve(__dirname, '..');
 const TSC = resolve(APP, '../../node_modules/typescript/bin/tsc');
 
-/** Brings `dist` up to date: what runs in production is ESM under Node, which Jest does not run. */
+/** Compiles `dist`: production runs ES modules under Node, which Jest does not. */
 export function buildService(): void {
   execFileSync(process.execPath, [TSC, '-b', 'tsconfig.app.json'], { cwd: APP, stdio: 'pipe' });
 }
 
-/** The built service in a process of its own. */
+/** The compiled service in a separate process. */
 export class ServiceProcess {
   private constructor(private readonly child: ChildProcess) {}
 
-  /** Ends when it is ready. @throws with its output when it does not become so */
+  /** Waits until the service is ready. @throws with the output of the process after 30 s */
   static async start(env: Record<string, string>): Promise<ServiceProcess> {
     const port = await freePort();
     const output: Buffer[] = [];

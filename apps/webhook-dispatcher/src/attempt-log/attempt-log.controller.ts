@@ -12,7 +12,7 @@ export class AttemptLogController {
 
   @Get()
   @RequirePermission('organizations:read')
-  @ApiOperation({ summary: 'The attempts at a delivery with their headers, oldest first' })
+  @ApiOperation({ summary: 'List the attempts of a delivery with their headers, oldest first' })
   @ApiOkResponse({ type: pagedOf(AttemptDto) })
   list(
     @CurrentCaller() caller: UserCaller,

@@ -1,77 +1,57 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '@rmm/access';
-import { TenantDatabase } from '@rmm/persistence';
+import { listPage, type PageRequest, type PageRows, TenantDatabase, TenantRepository } from '@rmm/persistence';
+import { Delivery } from '../deliveries/delivery.entity.js';
 import { DeliveryNotFound } from '../deliveries/delivery.errors.js';
-import type { WebhookHeader } from '../webhooks/webhook-headers.js';
+import type { Attempt } from './attempt.entity.js';
+import type { AttemptOutcome } from './dto/attempt.dto.js';
+import type { StoredRequestShape } from './stored-request-shape.entity.js';
 
-export interface AttemptRow {
-  attempt: number;
-  startedAt: Date;
-  durationMs: number | null;
-  outcome: 'delivered' | 'retrying' | 'failed';
-  responseStatus: number | null;
-  responseHeaders: string | null;
-  responseBody: string | null;
-  errorMessage: string | null;
-  /** Null when nothing was sent. */
-  names: string[] | null;
-  headers: WebhookHeader[] | null;
-}
+/** An attempt with the shape of its request, which is null when nothing was sent. */
+export type AttemptRow = Pick<
+  Attempt,
+  'attempt' | 'startedAt' | 'durationMs' | 'responseStatus' | 'responseHeaders' | 'responseBody' | 'errorMessage'
+> & { outcome: AttemptOutcome } & (
+    Pick<StoredRequestShape, 'names' | 'headers'> | Record<keyof Pick<StoredRequestShape, 'names' | 'headers'>, null>
+  );
 
-export interface LoggedDelivery {
-  id: string;
-  eventId: string;
-  eventType: string;
-  createdAt: Date;
-}
+export type LoggedDelivery = Pick<Delivery, 'id' | 'eventId' | 'eventType' | 'createdAt'>;
 
-// A delivery whose webhook ceased to be active ends without an attempt: `started_at` is then null.
+/**
+ * The attempts that were followed by another, and the last one, which is stored in its delivery. A delivery that ended
+ * without an attempt has no `started_at`.
+ */
 const ATTEMPTS = `
-  select attempt, started_at, duration_ms, 'retrying' as outcome, response_status, response_headers, response_body,
+  SELECT attempt, started_at, duration_ms, 'retrying' AS outcome, response_status, response_headers, response_body,
          error_message, request_shape
-    from attempt where delivery_id = $1 and created_at = $2
-  union all
-  select attempt, started_at, response_time_ms, status, response_status, response_headers, response_body,
+  FROM attempt WHERE delivery_id = :id AND created_at = :createdAt
+  UNION ALL
+  SELECT attempt, started_at, response_time_ms, status, response_status, response_headers, response_body,
          error_message, request_shape
-    from delivery
-   where id = $1 and created_at = $2 and status in ('delivered', 'failed') and started_at is not null`;
+  FROM delivery
+  WHERE id = :id AND created_at = :createdAt AND status IN ('delivered', 'failed') AND started_at IS NOT NULL`;
 
 @Injectable()
-export class AttemptLogRepository {
-  constructor(private readonly tenants: TenantDatabase) {}
-
-  /** @throws DeliveryNotFound */
-  async delivery(caller: Caller, webhookId: string, id: string): Promise<LoggedDelivery> {
-    const [row] = await this.tenants.read<LoggedDelivery>(
-      caller,
-      `select id, event_id as "eventId", event_type as "eventType", created_at as "createdAt"
-         from delivery where webhook_id = $1 and id = $2`,
-      [webhookId, id],
-    );
-    if (!row) throw new DeliveryNotFound();
-    return row;
+export class AttemptLogRepository extends TenantRepository<Delivery> {
+  constructor(tenants: TenantDatabase) {
+    super(tenants, Delivery, () => new DeliveryNotFound(), { ownership: 'organization' });
   }
 
-  /** Oldest first. */
-  async list(
-    caller: Caller,
-    { id, createdAt }: LoggedDelivery,
-    { limit, offset }: { limit: number; offset: number },
-  ): Promise<{ rows: AttemptRow[]; total: number }> {
-    const key = [id, createdAt.toISOString()];
-    const [rows, counted] = await Promise.all([
-      this.tenants.read<AttemptRow>(
-        caller,
-        `select a.attempt, a.started_at as "startedAt", a.duration_ms as "durationMs", a.outcome,
-                a.response_status as "responseStatus", a.response_headers as "responseHeaders",
-                a.response_body as "responseBody", a.error_message as "errorMessage", s.names, s.headers
-           from (${ATTEMPTS} order by attempt limit $3 offset $4) a
-           left join request_shape s on s.id = a.request_shape
-          order by a.attempt`,
-        [...key, limit, offset],
-      ),
-      this.tenants.read<{ total: number }>(caller, `select count(*)::int as total from (${ATTEMPTS}) a`, key),
-    ]);
-    return { rows, total: counted[0]?.total ?? 0 };
+  /** @throws DeliveryNotFound */
+  getDelivery(caller: Caller, webhookId: string, id: string): Promise<LoggedDelivery> {
+    return this.getOne(caller, { where: { webhookId, id }, columns: ['id', 'eventId', 'eventType', 'createdAt'] });
+  }
+
+  /** Lists a page, oldest first. In SQL because the attempts of a delivery are in two tables. */
+  listAttempts(caller: Caller, { id, createdAt }: LoggedDelivery, page: PageRequest): Promise<PageRows<AttemptRow>> {
+    return listPage<AttemptRow>(this.tenants.reader(caller), {
+      select: `a.attempt, a.started_at AS "startedAt", a.duration_ms AS "durationMs", a.outcome,
+               a.response_status AS "responseStatus", a.response_headers AS "responseHeaders",
+               a.response_body AS "responseBody", a.error_message AS "errorMessage", s.names, s.headers`,
+      from: `(${ATTEMPTS}) a LEFT JOIN request_shape s ON s.id = a.request_shape`,
+      params: { id, createdAt: createdAt.toISOString() },
+      orderBy: 'a.attempt',
+      page,
+    });
   }
 }

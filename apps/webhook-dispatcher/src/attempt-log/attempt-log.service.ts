@@ -1,23 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { type Paged, type PageQueryDto, toPage } from '@rmm/service-kit';
-import type { WebhookHeader } from '../webhooks/webhook-headers.js';
-import { WebhookSealing } from '../webhooks/webhook-sealing.js';
 import { WebhooksRepository } from '../webhooks/webhooks.repository.js';
-import { AttemptLogRepository, type AttemptRow, type LoggedDelivery } from './attempt-log.repository.js';
+import { AttemptLogRepository } from './attempt-log.repository.js';
+import { AttemptMapper } from './attempt.mapper.js';
 import type { AttemptDto } from './dto/attempt.dto.js';
-import { readKeptHeaders } from './kept-headers.js';
-import { requestHeadersOf } from './request-headers.js';
 
 @Injectable()
 export class AttemptLogService {
   constructor(
     private readonly webhooks: WebhooksRepository,
     private readonly repository: AttemptLogRepository,
-    private readonly sealing: WebhookSealing,
+    private readonly mapper: AttemptMapper,
   ) {}
 
-  /** Oldest first. @throws WebhookNotFound, DeliveryNotFound */
+  /** Lists a page, oldest first. @throws WebhookNotFound, DeliveryNotFound */
   async list(
     caller: UserCaller,
     webhookId: string,
@@ -25,39 +22,12 @@ export class AttemptLogService {
     query: PageQueryDto,
   ): Promise<Paged<AttemptDto>> {
     await this.webhooks.get(caller, webhookId);
-    const delivery = await this.repository.delivery(caller, webhookId, deliveryId);
-    const { limit, page } = query;
-    const { rows, total } = await this.repository.list(caller, delivery, { limit, offset: (page - 1) * limit });
+    const delivery = await this.repository.getDelivery(caller, webhookId, deliveryId);
+    const { rows, total } = await this.repository.listAttempts(caller, delivery, query);
     return toPage(
       query,
       total,
-      rows.map((row) => this.#toDto(row, webhookId, delivery)),
+      rows.map((row) => this.mapper.toDto(row, webhookId, delivery)),
     );
-  }
-
-  #toDto(row: AttemptRow, webhookId: string, delivery: LoggedDelivery): AttemptDto {
-    const own = this.#opened(webhookId, row.headers ?? []);
-    return {
-      attempt: row.attempt,
-      startedAt: row.startedAt.toISOString(),
-      durationMs: row.durationMs,
-      outcome: row.outcome,
-      responseStatus: row.responseStatus,
-      requestHeaders: requestHeadersOf(row.names ?? [], own, delivery, row.startedAt),
-      responseHeaders: readKeptHeaders(row.responseHeaders),
-      responseBody: row.responseBody,
-      errorMessage: row.errorMessage,
-    };
-  }
-
-  /** One that cannot be opened any more is left out, and so shown masked. */
-  #opened(webhookId: string, sealed: readonly WebhookHeader[]): WebhookHeader[] {
-    return sealed.flatMap((header) => {
-      try {
-        return this.sealing.openHeaders(webhookId, [header]);
-      } catch {
-        return [];
-      }
-    });
   }
 }

@@ -1,22 +1,22 @@
 import { USER_AGENT } from '../sending/delivery-request.js';
-import { MASK, maskHeaderValue } from '../webhooks/webhook-masking.js';
 import type { WebhookHeader } from '../webhooks/webhook-headers.js';
+import { MASK, maskHeaderValue } from '../webhooks/webhook-masking.js';
 import type { LoggedDelivery } from './attempt-log.repository.js';
 
 /**
- * The headers of a request as they were sent, rebuilt: standard ones from the delivery and the attempt's millisecond,
- * the webhook's own from its shape. Signatures and values of headers that are named like secrets are masked.
- * @param own  the webhook's headers, opened; one that is absent is masked
+ * Restores the headers of a request: standard ones from the delivery and the time of the attempt, custom ones from the
+ * shape of the request. Signatures and values whose names suggest secrets are masked.
+ * @param customHeaders  the webhook's headers, opened; the value of an absent one is masked
  */
-export function requestHeadersOf(
+export function restoreRequestHeaders(
   names: readonly string[],
-  own: readonly WebhookHeader[],
+  customHeaders: readonly WebhookHeader[],
   { id, eventId, eventType }: Pick<LoggedDelivery, 'id' | 'eventId' | 'eventType'>,
   startedAt: Date,
 ): WebhookHeader[] {
   const attemptMs = startedAt.getTime();
   const values = new Map([
-    ...own.map(({ key, value }) => [key.toLowerCase(), maskHeaderValue(key, value)] as const),
+    ...customHeaders.map(({ key, value }) => [key.toLowerCase(), maskHeaderValue(key, value)] as const),
     ['content-type', 'application/json'],
     ['user-agent', USER_AGENT],
     ['x-service-delivery-id', id],
@@ -24,7 +24,7 @@ export function requestHeadersOf(
     ['x-service-event-type', eventType],
     ['x-service-timestamp', String(attemptMs)],
     ['x-service-signature-timestamp', String(attemptMs)],
-    // Only where the webhook asks for the headers of Standard Webhooks: these come before its own of the same name.
+    // Only with Standard Webhooks; otherwise a custom header may have these names.
     ...(names.includes('webhook-id')
       ? ([
           ['webhook-id', eventId],

@@ -1,81 +1,74 @@
 import { Injectable } from '@nestjs/common';
 import { WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
-import { DispatcherConfig } from '../config.js';
+import type { Webhook } from '../webhooks/webhook.entity.js';
 
-export interface FailedWebhook {
-  id: string;
-  partnerId: string;
-  orgId: string;
-  name: string;
+export type FailedWebhook = Pick<Webhook, 'id' | 'partnerId' | 'orgId' | 'name'> & {
   failingSince: Date;
-  /** The receiver said so itself. */
+  /** True when the receiver responded 410. */
   isGone: boolean;
-}
+};
 
-export interface DueMail extends Omit<FailedWebhook, 'isGone'> {
+export type DueMail = Omit<FailedWebhook, 'isGone'> & {
   organizationName: string;
-  /** When it was failed. */
+  /** When the webhook was set to failed. */
   failedAt: Date;
-}
+};
 
 const BATCH = 200;
-/** How far back a 410 is looked for: far longer than between two looks. */
+/** The maximum age of the dead letter of a 410: much longer than the interval of the job. */
 const GONE_MINUTES = 30;
 const IS_GONE = `
-  exists (select from dead_letter l
-           where l.webhook_id = w.id and l.response_status = 410 and l.failed_at >= c.failing_since
-             and l.failed_at > now() - interval '${GONE_MINUTES} minutes')`;
+  EXISTS (SELECT FROM dead_letter l
+          WHERE l.webhook_id = w.id AND l.response_status = 410 AND l.failed_at >= c.failing_since
+            AND l.failed_at > now() - interval '${GONE_MINUTES} minutes')`;
 
 /**
- * $1 hours. The row of the webhook is locked before its counter, as by those who change it; a webhook revived meanwhile
- * is looked at again, as it then is.
+ * Locks the webhook before its counter, as every writer does. A webhook that was set to active meanwhile is checked
+ * again with its new values.
  */
 const FAIL = `
-  with due as (
-    select w.id, c.failing_since,
-           ${IS_GONE} as is_gone
-      from webhook_counter c join webhook w on w.id = c.webhook_id and w.status = 'active'
-     where c.failing_since is not null
-       and (c.failing_since < now() - make_interval(hours => $1) or ${IS_GONE})
-     order by w.id limit ${BATCH}
-       for update of w, c skip locked
-  ), failed as (
-    update webhook w set status = 'error', updated_at = now() from due where w.id = due.id
-    returning w.id, w.partner_id, w.org_id, w.name, due.failing_since, due.is_gone
-  ), told as (
-    update webhook_counter c set mail_due_for = date_trunc('milliseconds', now()) from failed where c.webhook_id = failed.id
+  WITH due AS (
+    SELECT w.id, c.failing_since, ${IS_GONE} AS is_gone
+    FROM webhook_counter c JOIN webhook w ON w.id = c.webhook_id AND w.status = 'active'
+    WHERE c.failing_since IS NOT NULL
+      AND (c.failing_since < now() - make_interval(hours => :failingHours) OR ${IS_GONE})
+    ORDER BY w.id LIMIT ${BATCH}
+    FOR UPDATE OF w, c SKIP LOCKED
+  ), failed AS (
+    UPDATE webhook w SET status = 'error', updated_at = now() FROM due WHERE w.id = due.id
+    RETURNING w.id, w.partner_id, w.org_id, w.name, due.failing_since, due.is_gone
+  ), mail_scheduled AS (
+    UPDATE webhook_counter c SET mail_due_for = date_trunc('milliseconds', now())
+    FROM failed WHERE c.webhook_id = failed.id
   )
-  select id, partner_id as "partnerId", org_id as "orgId", name, failing_since as "failingSince", is_gone as "isGone"
-    from failed`;
+  SELECT id, partner_id AS "partnerId", org_id AS "orgId", name, failing_since AS "failingSince", is_gone AS "isGone"
+  FROM failed`;
 
-/** Webhooks that have failed for too long, under the worker login. */
+/** Finds webhooks that fail, across tenants. In SQL because rows are selected, locked and updated as a set. */
 @Injectable()
 export class AutoFailRepository {
-  constructor(
-    private readonly worker: WorkerDatabase,
-    private readonly config: DispatcherConfig,
-  ) {}
+  constructor(private readonly worker: WorkerDatabase) {}
 
-  /** Fails what is due. Replicas may do so side by side: each webhook is failed once. */
-  fail(tx: WorkerTransaction): Promise<FailedWebhook[]> {
-    return tx.query<FailedWebhook>(FAIL, [this.config.autoFailAfterHours]);
+  /** Sets webhooks to failed. Replicas may do so concurrently: each webhook is set once. */
+  failDeadWebhooks(tx: WorkerTransaction, failingHours: number): Promise<FailedWebhook[]> {
+    return tx.query<FailedWebhook>(FAIL, { failingHours });
   }
 
-  async dueMails(): Promise<DueMail[]> {
+  listDueMails(): Promise<DueMail[]> {
     return this.worker.query<DueMail>(
-      `select w.id, w.partner_id as "partnerId", w.org_id as "orgId", w.name,
-              coalesce(c.failing_since, c.mail_due_for) as "failingSince", c.mail_due_for as "failedAt",
-              coalesce(o.name, '') as "organizationName"
-         from webhook_counter c join webhook w on w.id = c.webhook_id
-         left join organization_directory o on o.org_id = w.org_id
-        where c.mail_due_for is not null order by c.mail_due_for limit ${BATCH}`,
+      `SELECT w.id, w.partner_id AS "partnerId", w.org_id AS "orgId", w.name,
+              coalesce(c.failing_since, c.mail_due_for) AS "failingSince", c.mail_due_for AS "failedAt",
+              coalesce(o.name, '') AS "organizationName"
+       FROM webhook_counter c JOIN webhook w ON w.id = c.webhook_id
+       LEFT JOIN organization_directory o ON o.org_id = w.org_id
+       WHERE c.mail_due_for IS NOT NULL ORDER BY c.mail_due_for LIMIT ${BATCH}`,
     );
   }
 
   async markMailed({ id, failedAt }: DueMail): Promise<void> {
     await this.worker.query(
-      'update webhook_counter set mail_due_for = null where webhook_id = $1 and mail_due_for = $2',
-      [id, failedAt.toISOString()],
+      'UPDATE webhook_counter SET mail_due_for = NULL WHERE webhook_id = :id AND mail_due_for = :failedAt',
+      { id, failedAt: failedAt.toISOString() },
     );
   }
 }

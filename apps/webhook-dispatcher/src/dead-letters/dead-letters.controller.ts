@@ -2,14 +2,14 @@ import { Controller, Delete, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type UserCaller } from '@rmm/access';
 import { type Paged, pagedOf, UuidParam } from '@rmm/service-kit';
-import { AcceptedDelivery } from '../deliveries/dto/delivery.dto.js';
+import { AcceptedDeliveryDto } from '../deliveries/dto/delivery.dto.js';
 import { DeadLettersService } from './dead-letters.service.js';
 import { DeadLetterDto, DeletedDeadLetterDto } from './dto/dead-letter.dto.js';
 import { ListDeadLettersDto } from './dto/list-dead-letters.dto.js';
 
 const JobId = () => UuidParam('jobId', 'Dead letter');
 
-/** Matched before `/webhooks/:id`. @see CONTRACT.md 4.9 */
+/** Registered before `/webhooks/:id`. @see docs/reference/webhooks.md */
 @ApiTags('Webhooks')
 @Controller('webhooks/dead-letters')
 export class DeadLettersController {
@@ -17,7 +17,7 @@ export class DeadLettersController {
 
   @Get()
   @RequirePermission('organizations:read')
-  @ApiOperation({ summary: 'Deliveries that used up their retries, newest first' })
+  @ApiOperation({ summary: 'List deliveries that used up their retries, newest first' })
   @ApiOkResponse({ type: pagedOf(DeadLetterDto) })
   list(@CurrentCaller() caller: UserCaller, @Query() query: ListDeadLettersDto): Promise<Paged<DeadLetterDto>> {
     return this.deadLetters.list(caller, query);
@@ -26,15 +26,15 @@ export class DeadLettersController {
   @Post(':jobId/retry')
   @HttpCode(202)
   @RequirePermission('organizations:write')
-  @ApiOperation({ summary: 'Send a dead letter again, as a new delivery' })
-  @ApiAcceptedResponse({ type: AcceptedDelivery })
-  retry(@CurrentCaller() caller: UserCaller, @JobId() jobId: string): Promise<AcceptedDelivery> {
+  @ApiOperation({ summary: 'Retry a dead letter as a new delivery' })
+  @ApiAcceptedResponse({ type: AcceptedDeliveryDto })
+  retry(@CurrentCaller() caller: UserCaller, @JobId() jobId: string): Promise<AcceptedDeliveryDto> {
     return this.deadLetters.retry(caller, jobId);
   }
 
   @Delete(':jobId')
   @RequirePermission('organizations:write')
-  @ApiOperation({ summary: 'Drop a dead letter; its delivery stays failed' })
+  @ApiOperation({ summary: 'Delete a dead letter; its delivery stays failed' })
   @ApiOkResponse({ type: DeletedDeadLetterDto })
   delete(@CurrentCaller() caller: UserCaller, @JobId() jobId: string): Promise<DeletedDeadLetterDto> {
     return this.deadLetters.delete(caller, jobId);

@@ -3,75 +3,68 @@ import { OrganizationDirectory, type UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
 import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { type Paged, toPage } from '@rmm/service-kit';
+import { DeadLetterQueueService } from '../background-queues/dead-letter-queue.service.js';
 import { DeliveriesService } from '../deliveries/deliveries.service.js';
-import type { AcceptedDelivery } from '../deliveries/dto/delivery.dto.js';
-import { DeadLetterQueue } from '../sending/dead-letter-queue.js';
+import type { AcceptedDeliveryDto } from '../deliveries/dto/delivery.dto.js';
+import type { Webhook } from '../webhooks/webhook.entity.js';
 import { WebhookNotFound } from '../webhooks/webhook.errors.js';
-import type { WebhookRow } from '../webhooks/webhook-row.js';
+import { webhookResource } from '../webhooks/webhook.mapper.js';
 import { WebhooksRepository } from '../webhooks/webhooks.repository.js';
-import { resourceOf } from '../webhooks/webhooks.service.js';
+import type { DeadLetter } from './dead-letter.entity.js';
 import { DeadLetterNotFound } from './dead-letter.errors.js';
+import { toDeadLetterDto } from './dead-letter.mapper.js';
 import { DeadLettersRepository } from './dead-letters.repository.js';
-import { type DeadLetterDto, type DeadLetterRow, toDeadLetterDto } from './dto/dead-letter.dto.js';
+import type { DeadLetterDto } from './dto/dead-letter.dto.js';
 import type { ListDeadLettersDto } from './dto/list-dead-letters.dto.js';
 
-/** What an operator does about deliveries that used up their retries. Their job ids are the ids of the deliveries. */
+/** Lists, retries and deletes dead letters. The job id of a dead letter is the id of its delivery. */
 @Injectable()
 export class DeadLettersService {
   constructor(
     private readonly tenants: TenantDatabase,
-    private readonly directory: OrganizationDirectory,
+    private readonly organizations: OrganizationDirectory,
     private readonly webhooks: WebhooksRepository,
     private readonly deliveries: DeliveriesService,
     private readonly repository: DeadLettersRepository,
-    private readonly queue: DeadLetterQueue,
+    private readonly queue: DeadLetterQueueService,
     private readonly audit: AuditTrail,
   ) {}
 
-  /** Newest first, of all organizations the caller reaches. @throws OrganizationAccessDenied */
+  /** Lists a page of all organizations the caller has access to, newest first. @throws OrganizationAccessDenied */
   async list(caller: UserCaller, query: ListDeadLettersDto): Promise<Paged<DeadLetterDto>> {
-    if (query.orgId !== undefined) await this.directory.assertOrganizationAccess(caller, query.orgId);
-    const { rows, total } = await this.repository.list(caller, {
-      orgId: query.orgId ?? null,
-      webhookId: query.webhookId ?? null,
-      limit: query.limit,
-      offset: (query.page - 1) * query.limit,
-    });
+    if (query.orgId !== undefined) await this.organizations.assertOrganizationAccess(caller, query.orgId);
+    const { rows, total } = await this.repository.list(caller, query, query);
     return toPage(query, total, rows.map(toDeadLetterDto));
   }
 
-  /** As a manual retry of its delivery. Of two at once one is 404. @throws DeadLetterNotFound, WebhookNotActive */
-  retry(caller: UserCaller, jobId: string): Promise<AcceptedDelivery> {
+  /** Retries the delivery; of two concurrent calls one is refused. @throws DeadLetterNotFound, WebhookNotActive */
+  retry(caller: UserCaller, jobId: string): Promise<AcceptedDeliveryDto> {
     return this.tenants.transaction(caller, async (tx) => {
-      const { webhook } = await this.#take(tx, jobId);
+      const { webhook } = await this.remove(tx, jobId);
       return this.deliveries.repeat(tx, caller, webhook, jobId, 'webhook.dead_letter.retry');
     });
   }
 
-  /** The delivery stays failed. @throws DeadLetterNotFound */
+  /** Deletes the dead letter; the delivery stays failed. @throws DeadLetterNotFound */
   async delete(caller: UserCaller, jobId: string): Promise<{ success: true }> {
     await this.tenants.transaction(caller, async (tx) => {
-      const { webhook, letter } = await this.#take(tx, jobId);
-      const { deliveryId, event, eventId } = letter;
-      await this.audit.record(tx, caller, 'webhook.dead_letter.delete', resourceOf(webhook), {
-        deliveryId,
-        event,
-        eventId,
-      });
+      const { webhook, deadLetter } = await this.remove(tx, jobId);
+      const { deliveryId, eventType, eventId } = deadLetter;
+      const details = { deliveryId, event: eventType, eventId };
+      await this.audit.record(tx, caller, 'webhook.dead_letter.delete', webhookResource(webhook), details);
       tx.afterCommit(() => void this.queue.remove([jobId]));
     });
     return { success: true };
   }
 
-  /** The webhook is locked first, as in everything else that writes for it, so that nobody waits in a circle. */
-  async #take(tx: TenantTransaction, jobId: string): Promise<{ webhook: WebhookRow; letter: DeadLetterRow }> {
-    const letter = await this.repository.find(tx, jobId);
-    if (!letter) throw new DeadLetterNotFound();
-    const webhook = await this.webhooks.lock(tx, letter.webhookId).catch((error: unknown) => {
-      // Deleted in this moment, and its dead letters with it.
+  /** Locks the webhook before it deletes, as every writer does, so that no two wait for each other. */
+  private async remove(tx: TenantTransaction, jobId: string): Promise<{ webhook: Webhook; deadLetter: DeadLetter }> {
+    const deadLetter = await this.repository.get(tx, jobId);
+    const webhook = await this.webhooks.lock(tx, deadLetter.webhookId).catch((error: unknown) => {
+      // The webhook was deleted since, and its dead letters with it.
       throw error instanceof WebhookNotFound ? new DeadLetterNotFound() : error;
     });
-    if (!(await this.repository.take(tx, jobId))) throw new DeadLetterNotFound();
-    return { webhook, letter };
+    if (!(await this.repository.remove(tx, jobId))) throw new DeadLetterNotFound();
+    return { webhook, deadLetter };
   }
 }

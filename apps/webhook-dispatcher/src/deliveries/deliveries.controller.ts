@@ -3,13 +3,13 @@ import { ApiAcceptedResponse, ApiBody, ApiOkResponse, ApiOperation, ApiTags } fr
 import { CurrentCaller, RequirePermission, type UserCaller } from '@rmm/access';
 import { type Paged, pagedOf, UuidParam } from '@rmm/service-kit';
 import { DeliveriesService } from './deliveries.service.js';
-import { AcceptedDelivery, DeliveryDto } from './dto/delivery.dto.js';
+import { AcceptedDeliveryDto, DeliveryDto } from './dto/delivery.dto.js';
 import { ListDeliveriesDto } from './dto/list-deliveries.dto.js';
 import { TestWebhookDto } from './dto/test-webhook.dto.js';
 
 const WebhookId = () => UuidParam('id', 'Webhook');
 
-/** @see SPEC.md 4.9, CONTRACT.md 4.9 */
+/** @see docs/reference/webhooks.md */
 @ApiTags('Webhooks')
 @Controller('webhooks/:id')
 export class DeliveriesController {
@@ -17,7 +17,7 @@ export class DeliveriesController {
 
   @Get('deliveries')
   @RequirePermission('organizations:read')
-  @ApiOperation({ summary: 'The history of deliveries, newest first' })
+  @ApiOperation({ summary: 'List the deliveries of a webhook, newest first' })
   @ApiOkResponse({ type: pagedOf(DeliveryDto) })
   list(
     @CurrentCaller() caller: UserCaller,
@@ -32,25 +32,25 @@ export class DeliveriesController {
   @RequirePermission('organizations:write')
   @ApiOperation({ summary: 'Send a test delivery' })
   @ApiBody({ type: TestWebhookDto, required: false })
-  @ApiAcceptedResponse({ type: AcceptedDelivery })
+  @ApiAcceptedResponse({ type: AcceptedDeliveryDto })
   test(
     @CurrentCaller() caller: UserCaller,
     @WebhookId() id: string,
     @Body() dto: TestWebhookDto,
-  ): Promise<AcceptedDelivery> {
+  ): Promise<AcceptedDeliveryDto> {
     return this.deliveries.test(caller, id, dto);
   }
 
   @Post('retry/:deliveryId')
   @HttpCode(202)
   @RequirePermission('organizations:write')
-  @ApiOperation({ summary: 'Send a failed delivery again, as a new one' })
-  @ApiAcceptedResponse({ type: AcceptedDelivery })
+  @ApiOperation({ summary: 'Retry a failed delivery as a new one' })
+  @ApiAcceptedResponse({ type: AcceptedDeliveryDto })
   retry(
     @CurrentCaller() caller: UserCaller,
     @WebhookId() id: string,
     @UuidParam('deliveryId', 'Delivery') deliveryId: string,
-  ): Promise<AcceptedDelivery> {
+  ): Promise<AcceptedDeliveryDto> {
     return this.deliveries.retry(caller, id, deliveryId);
   }
 }

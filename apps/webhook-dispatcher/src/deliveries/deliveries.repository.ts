@@ -1,82 +1,102 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '@rmm/access';
-import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
-import type { WebhookRow } from '../webhooks/webhook-row.js';
+import { type PageRequest, type PageRows, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
+import type { Webhook } from '../webhooks/webhook.entity.js';
+import type { Delivery, DeliveryStatus } from './delivery.entity.js';
 import { DeliveryNotFound } from './delivery.errors.js';
-import type { DeliveryRow, DeliveryStatus } from './dto/delivery.dto.js';
+import type { EventBody } from './event-body.entity.js';
+
+/** A delivery with the text that was sent; null once the text is no longer stored. */
+export type DeliveryWithBody = Pick<
+  Delivery,
+  | 'id'
+  | 'webhookId'
+  | 'orgId'
+  | 'status'
+  | 'eventType'
+  | 'eventId'
+  | 'responseStatus'
+  | 'responseBody'
+  | 'responseTimeMs'
+  | 'errorMessage'
+  | 'attempt'
+  | 'maxAttempts'
+  | 'dueAt'
+  | 'createdAt'
+  | 'deliveredAt'
+> & { body: EventBody['body'] | null };
+
+export type NewDelivery = Pick<Delivery, 'id' | 'eventType' | 'eventId' | 'maxAttempts' | 'repeatOf'> & {
+  webhook: Webhook;
+  body: string;
+};
 
 const COLUMNS = `
-  d.id, d.webhook_id as "webhookId", d.org_id as "orgId", d.status, d.event_type as event, d.event_id as "eventId",
-  b.body, d.response_status as "responseStatus", d.response_body as "responseBody",
-  d.response_time_ms as "responseTimeMs", d.error_message as "errorMessage", d.attempt,
-  d.max_attempts as "maxAttempts", d.due_at as "dueAt", d.created_at as "createdAt", d.delivered_at as "deliveredAt"`;
+  d.id, d.webhook_id AS "webhookId", d.org_id AS "orgId", d.status, d.event_type AS "eventType",
+  d.event_id AS "eventId", b.body, d.response_status AS "responseStatus", d.response_body AS "responseBody",
+  d.response_time_ms AS "responseTimeMs", d.error_message AS "errorMessage", d.attempt,
+  d.max_attempts AS "maxAttempts", d.due_at AS "dueAt", d.created_at AS "createdAt", d.delivered_at AS "deliveredAt"`;
 const WITH_BODY =
-  'left join event_body b on b.event_id = d.event_id and b.org_id = d.org_id and b.created_at = d.created_at';
-const MATCHING = `webhook_id = $1 and ($2::text is null or status = $2) and ($3::text is null or event_type = $3)`;
+  'LEFT JOIN event_body b ON b.event_id = d.event_id AND b.org_id = d.org_id AND b.created_at = d.created_at';
+const MATCHING = `
+  webhook_id = :webhookId AND (:status::text IS NULL OR status = :status)
+  AND (:eventType::text IS NULL OR event_type = :eventType)`;
 
-// The page is cut on keys, which the index has, before rows and bodies are looked for.
+/** The page is cut on the keys of the index before rows and bodies are read. */
 const LIST = `
-  select ${COLUMNS} from (
-    select id, created_at from delivery where ${MATCHING} order by created_at desc, id desc limit $4 offset $5
-  ) page join delivery d on d.id = page.id and d.created_at = page.created_at ${WITH_BODY}
-  order by d.created_at desc, d.id desc`;
-const COUNT = `select count(*)::int as total from delivery where ${MATCHING}`;
-const GET = `select ${COLUMNS} from delivery d ${WITH_BODY} where d.webhook_id = $1 and d.id = $2`;
+  SELECT ${COLUMNS} FROM (
+    SELECT id, created_at FROM delivery WHERE ${MATCHING}
+    ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset
+  ) page JOIN delivery d ON d.id = page.id AND d.created_at = page.created_at ${WITH_BODY}
+  ORDER BY d.created_at DESC, d.id DESC`;
+const COUNT = `SELECT count(*)::int AS total FROM delivery WHERE ${MATCHING}`;
+const GET = `SELECT ${COLUMNS} FROM delivery d ${WITH_BODY} WHERE d.webhook_id = :webhookId AND d.id = :id`;
 
-export interface NewDelivery {
-  id: string;
-  webhook: WebhookRow;
-  eventType: string;
-  eventId: string;
-  body: string;
-  maxAttempts: number;
-  /** The delivery it sends again. */
-  repeatOf: string | null;
-}
+/** Inserts a delivery that is due at once and not leased, so that the next sweep of any replica sends it. */
+const INSERT = `
+  WITH inserted AS (
+    INSERT INTO delivery (id, created_at, partner_id, org_id, webhook_id, event_type, event_id, max_attempts, repeat_of)
+    VALUES (:id, date_trunc('milliseconds', clock_timestamp()), :partnerId, :orgId, :webhookId, :eventType, :eventId,
+            :maxAttempts, :repeatOf)
+    RETURNING created_at
+  ), counted AS (
+    UPDATE webhook_counter SET total = total + 1 WHERE webhook_id = :webhookId
+  )
+  INSERT INTO event_body (event_id, created_at, partner_id, org_id, body)
+  SELECT :eventId, created_at, :partnerId, :orgId, :body FROM inserted
+  ON CONFLICT DO NOTHING`;
 
-/** The history of deliveries, inside the caller's tenant. */
+/** Reads the history of deliveries. In SQL because its pages are cut on keys and its inserts span three tables. */
 @Injectable()
 export class DeliveriesRepository {
   constructor(private readonly tenants: TenantDatabase) {}
 
+  /** Lists a page, newest first. */
   async list(
     caller: Caller,
-    filter: { webhookId: string; status: DeliveryStatus | null; event: string | null; limit: number; offset: number },
-  ): Promise<{ rows: DeliveryRow[]; total: number }> {
-    const params = [filter.webhookId, filter.status, filter.event];
+    filter: { webhookId: string; status?: DeliveryStatus; eventType?: string },
+    { page, limit }: PageRequest,
+  ): Promise<PageRows<DeliveryWithBody>> {
+    const { webhookId, status = null, eventType = null } = filter;
+    const params = { webhookId, status, eventType };
     const [counted] = await this.tenants.read<{ total: number }>(caller, COUNT, params);
     const total = counted?.total ?? 0;
-    // A page past the end is known to be empty: nothing is walked over to find that out.
-    if (filter.offset >= total) return { rows: [], total };
-    const rows = await this.tenants.read<DeliveryRow>(caller, LIST, [...params, filter.limit, filter.offset]);
+    const offset = (page - 1) * limit;
+    // A page after the last one would read the whole index to find no row.
+    if (offset >= total) return { rows: [], total };
+    const rows = await this.tenants.read<DeliveryWithBody>(caller, LIST, { ...params, limit, offset });
     return { rows, total };
   }
 
   /** @throws DeliveryNotFound */
-  async get(tx: TenantTransaction, webhookId: string, id: string): Promise<DeliveryRow> {
-    const [row] = await tx.query<DeliveryRow>(GET, [webhookId, id]);
+  async get(tx: TenantTransaction, webhookId: string, id: string): Promise<DeliveryWithBody> {
+    const [row] = await tx.query<DeliveryWithBody>(GET, { webhookId, id });
     if (!row) throw new DeliveryNotFound();
     return row;
   }
 
-  /** Held by nobody and due at once: whoever sweeps first sends it. */
-  async insert(
-    tx: TenantTransaction,
-    { id, webhook, eventType, eventId, body, maxAttempts, repeatOf }: NewDelivery,
-  ): Promise<void> {
-    await tx.query(
-      `with made as (
-         insert into delivery (id, created_at, partner_id, org_id, webhook_id, event_type, event_id, max_attempts,
-                               repeat_of)
-         values ($1, date_trunc('milliseconds', clock_timestamp()), $2, $3, $4, $5, $6, $7, $9)
-         returning created_at
-       ), counted as (
-         update webhook_counter set total = total + 1 where webhook_id = $4
-       )
-       insert into event_body (event_id, created_at, partner_id, org_id, body)
-       select $6, created_at, $2, $3, $8 from made
-       on conflict do nothing`,
-      [id, webhook.partnerId, webhook.orgId, webhook.id, eventType, eventId, maxAttempts, body, repeatOf],
-    );
+  async insert(tx: TenantTransaction, { webhook, ...delivery }: NewDelivery): Promise<void> {
+    const { id: webhookId, partnerId, orgId } = webhook;
+    await tx.query(INSERT, { ...delivery, webhookId, partnerId, orgId });
   }
 }

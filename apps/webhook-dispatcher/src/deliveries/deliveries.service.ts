@@ -1,26 +1,26 @@
-import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
 import type { UserCaller } from '@rmm/access';
 import { type AuditAction, EVENT_TYPES, isEventType, WEBHOOK_TEST_EVENT } from '@rmm/contracts';
 import { AuditTrail } from '@rmm/messaging';
 import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
-import { Clock, type Paged, RateLimits, toPage } from '@rmm/service-kit';
-import { webhookBody } from '../intake/event-refusal.js';
+import { type Paged, RateLimits, toPage } from '@rmm/service-kit';
+import { DeadLetterQueueService } from '../background-queues/dead-letter-queue.service.js';
 import { DeadLettersRepository } from '../dead-letters/dead-letters.repository.js';
-import { DeadLetterQueue } from '../sending/dead-letter-queue.js';
-import { Sweeper } from '../sending/sweeper.js';
+import { createWebhookBody } from '../intake/webhook-event.js';
+import { LIMITS } from '../limits.js';
+import { maxAttemptsOf } from '../sending/retry-delay.js';
+import { SweeperService } from '../sending/sweeper.service.js';
+import type { Webhook } from '../webhooks/webhook.entity.js';
 import { UnsupportedEventType, WebhookNotActive } from '../webhooks/webhook.errors.js';
-import type { WebhookRow } from '../webhooks/webhook-row.js';
+import { webhookResource } from '../webhooks/webhook.mapper.js';
 import { WebhooksRepository } from '../webhooks/webhooks.repository.js';
-import { resourceOf } from '../webhooks/webhooks.service.js';
 import { DeliveriesRepository, type NewDelivery } from './deliveries.repository.js';
 import { DeliveryNotFailed } from './delivery.errors.js';
-import { type AcceptedDelivery, type DeliveryDto, toDeliveryDto } from './dto/delivery.dto.js';
+import { toDeliveryDto } from './delivery.mapper.js';
+import type { AcceptedDeliveryDto, DeliveryDto } from './dto/delivery.dto.js';
 import type { ListDeliveriesDto } from './dto/list-deliveries.dto.js';
 import type { TestWebhookDto } from './dto/test-webhook.dto.js';
-
-/** CONTRACT.md 3. */
-const TEST_LIMIT = { name: 'webhook-test', limit: 30, windowSeconds: 60, onRedisDown: 'allow' } as const;
 
 @Injectable()
 export class DeliveriesService {
@@ -30,59 +30,52 @@ export class DeliveriesService {
     private readonly repository: DeliveriesRepository,
     private readonly audit: AuditTrail,
     private readonly deadLetters: DeadLettersRepository,
-    private readonly deadLetterQueue: DeadLetterQueue,
-    private readonly sweeper: Sweeper,
+    private readonly deadLetterQueue: DeadLetterQueueService,
+    private readonly sweeper: SweeperService,
     private readonly limits: RateLimits,
-    private readonly clock: Clock,
   ) {}
 
-  /** Newest first. */
+  /** Lists a page, newest first. @throws WebhookNotFound */
   async list(caller: UserCaller, webhookId: string, query: ListDeliveriesDto): Promise<Paged<DeliveryDto>> {
     await this.webhooks.get(caller, webhookId);
-    const { rows, total } = await this.repository.list(caller, {
-      webhookId,
-      status: query.status ?? null,
-      event: query.event ?? null,
-      limit: query.limit,
-      offset: (query.page - 1) * query.limit,
-    });
+    const filter = { webhookId, status: query.status, eventType: query.event };
+    const { rows, total } = await this.repository.list(caller, filter, query);
     return toPage(query, total, rows.map(toDeliveryDto));
   }
 
   /**
-   * Makes a delivery that no event stands behind.
+   * Creates a delivery of an event that did not happen.
    * @throws UnsupportedEventType, WebhookNotFound, WebhookNotActive, RateLimitedError
    */
-  async test(caller: UserCaller, webhookId: string, dto: TestWebhookDto): Promise<AcceptedDelivery> {
+  async test(caller: UserCaller, webhookId: string, dto: TestWebhookDto): Promise<AcceptedDeliveryDto> {
     const eventType = dto.event ?? WEBHOOK_TEST_EVENT;
     if (eventType !== WEBHOOK_TEST_EVENT && !isEventType(eventType)) {
       throw new UnsupportedEventType([eventType], [...EVENT_TYPES, WEBHOOK_TEST_EVENT]);
     }
-    // Only what would be admitted uses the webhook's limit up.
+    // The limit counts only requests that pass the other checks.
     const { status } = await this.webhooks.get(caller, webhookId);
     if (status !== 'active') throw new WebhookNotActive();
-    await this.limits.hit(TEST_LIMIT, webhookId);
+    await this.limits.hit(LIMITS.testWebhook, webhookId);
     return this.tenants.transaction(caller, async (tx) => {
       const webhook = await this.webhooks.lock(tx, webhookId);
       if (webhook.status !== 'active') throw new WebhookNotActive();
       const eventId = randomUUID();
-      const timestamp = this.clock.now().toISOString();
+      const timestamp = new Date().toISOString();
       const data = dto.payload ?? { message: 'This is a test delivery', timestamp, webhookId };
-      const body = webhookBody({ id: eventId, type: eventType, timestamp, orgId: webhook.orgId, data });
-      return this.#accept(tx, caller, 'webhook.test', 'Test delivery queued', {
+      return this.accept(tx, caller, 'webhook.test', 'Test delivery queued', {
         id: randomUUID(),
         webhook,
         eventType,
         eventId,
-        body,
-        maxAttempts: await this.webhooks.maxAttempts(tx, webhookId),
+        body: createWebhookBody({ id: eventId, type: eventType, timestamp, orgId: webhook.orgId, data }),
+        maxAttempts: maxAttemptsOf(webhook),
         repeatOf: null,
       });
     });
   }
 
-  /** A new delivery with the event and payload of a failed one, which stays as it is. */
-  retry(caller: UserCaller, webhookId: string, deliveryId: string): Promise<AcceptedDelivery> {
+  /** Creates a delivery with the event and body of a failed one. @throws as `repeat`, and WebhookNotFound */
+  retry(caller: UserCaller, webhookId: string, deliveryId: string): Promise<AcceptedDeliveryDto> {
     return this.tenants.transaction(caller, async (tx) => {
       const webhook = await this.webhooks.lock(tx, webhookId);
       return this.repeat(tx, caller, webhook, deliveryId, 'webhook.retry');
@@ -90,43 +83,44 @@ export class DeliveriesService {
   }
 
   /**
-   * What a retry does, by hand or of a dead letter: the dead letter is taken up by either and goes.
+   * Creates a delivery that sends a failed one again, and deletes its dead letter.
    * @param webhook  locked
    * @throws DeliveryNotFound, DeliveryNotFailed, WebhookNotActive
    */
   async repeat(
     tx: TenantTransaction,
     caller: UserCaller,
-    webhook: WebhookRow,
+    webhook: Webhook,
     deliveryId: string,
     action: 'webhook.retry' | 'webhook.dead_letter.retry',
-  ): Promise<AcceptedDelivery> {
+  ): Promise<AcceptedDeliveryDto> {
     const failed = await this.repository.get(tx, webhook.id, deliveryId);
     if (failed.status !== 'failed' || failed.body === null) throw new DeliveryNotFailed();
     if (webhook.status !== 'active') throw new WebhookNotActive();
-    await this.deadLetters.take(tx, deliveryId);
+    await this.deadLetters.remove(tx, deliveryId);
     tx.afterCommit(() => void this.deadLetterQueue.remove([deliveryId]));
-    return this.#accept(tx, caller, action, 'Delivery queued for retry', {
+    return this.accept(tx, caller, action, 'Delivery queued for retry', {
       id: randomUUID(),
       webhook,
-      eventType: failed.event,
+      eventType: failed.eventType,
       eventId: failed.eventId,
       body: failed.body,
-      maxAttempts: await this.webhooks.maxAttempts(tx, webhook.id),
+      maxAttempts: maxAttemptsOf(webhook),
       repeatOf: failed.id,
     });
   }
 
-  async #accept(
+  private async accept(
     tx: TenantTransaction,
     caller: UserCaller,
     action: AuditAction,
     message: string,
     delivery: NewDelivery,
-  ): Promise<AcceptedDelivery> {
+  ): Promise<AcceptedDeliveryDto> {
     const { id, webhook, eventType, eventId } = delivery;
+    const details = { deliveryId: id, event: eventType, eventId };
     await this.repository.insert(tx, delivery);
-    await this.audit.record(tx, caller, action, resourceOf(webhook), { deliveryId: id, event: eventType, eventId });
+    await this.audit.record(tx, caller, action, webhookResource(webhook), details);
     tx.afterCommit(() => this.sweeper.wake());
     return { message, delivery: { id, webhookId: webhook.id, status: 'pending', event: eventType, attempt: 0 } };
   }

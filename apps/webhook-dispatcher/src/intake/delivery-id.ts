@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 
 /**
- * The id of the delivery of one event to one webhook. The same two always make the same id, so that an event that
- * comes twice makes one delivery and a receiver can tell a repeat.
+ * Returns the id of the delivery of an event to a webhook. It depends on these two alone, so that a redelivered event
+ * creates no second delivery and a receiver can recognize a repeat.
  */
 export const deliveryIdOf = (eventId: string, webhookId: string): string => hashedId(`${webhookId}/${eventId}`);
 
-/** @returns a UUID of version 8 (RFC 9562: from a hash of our own choice), the same for the same text */
+/** Returns a UUID of version 8 (RFC 9562) from the SHA-256 of a text. */
 export function hashedId(text: string): string {
   const hex = hash('sha256', text, 'hex');
   const variant = ((parseInt(hex.charAt(16), 16) & 0x3) | 0x8).toString(16);

@@ -4,7 +4,7 @@ import { AllowScopes, SignedIn } from '@rmm/access';
 import { QueuesDto } from './dto/queues.dto.js';
 import { QueuesService } from './queues.service.js';
 
-/** Matched before `/webhooks/:id`. */
+/** Registered before `/webhooks/:id`. */
 @ApiTags('Webhooks')
 @Controller('webhooks/queues')
 export class QueuesController {
@@ -13,7 +13,7 @@ export class QueuesController {
   @Get()
   @SignedIn()
   @AllowScopes('system')
-  @ApiOperation({ summary: 'What waits in queues, table and processes, for operators of the platform' })
+  @ApiOperation({ summary: 'Get the state of queues, open deliveries and replicas' })
   @ApiOkResponse({ type: QueuesDto })
   get(): Promise<QueuesDto> {
     return this.queues.get();

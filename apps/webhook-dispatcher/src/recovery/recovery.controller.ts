@@ -5,7 +5,7 @@ import { UuidParam } from '@rmm/service-kit';
 import { RecoveredDto, RecoverWebhookDto } from './dto/recover-webhook.dto.js';
 import { RecoveryService } from './recovery.service.js';
 
-/** @see CONTRACT.md 4.9 */
+/** @see docs/reference/webhooks.md */
 @ApiTags('Webhooks')
 @Controller('webhooks/:id/recover')
 export class RecoveryController {
@@ -14,7 +14,7 @@ export class RecoveryController {
   @Post()
   @HttpCode(202)
   @RequirePermission('organizations:write')
-  @ApiOperation({ summary: 'Send again what failed in a span of time, or retry at once what waits' })
+  @ApiOperation({ summary: 'Send failed deliveries of a period again, or retry waiting ones now' })
   @ApiAcceptedResponse({ type: RecoveredDto })
   recover(
     @CurrentCaller() caller: UserCaller,

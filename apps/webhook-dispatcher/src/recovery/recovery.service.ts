@@ -3,46 +3,52 @@ import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
 import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { Clock, RateLimits, ValidationError } from '@rmm/service-kit';
+import { DeadLetterQueueService } from '../background-queues/dead-letter-queue.service.js';
+import { RetryQueueService } from '../background-queues/retry-queue.service.js';
+import { LIMITS } from '../limits.js';
 import type { DeliveryKey } from '../sending/claims.repository.js';
-import { DeadLetterQueue } from '../sending/dead-letter-queue.js';
-import { RetryQueue } from '../sending/retry-queue.js';
-import { Sweeper } from '../sending/sweeper.js';
+import { maxAttemptsOf } from '../sending/retry-delay.js';
+import { SweeperService } from '../sending/sweeper.service.js';
+import type { Webhook } from '../webhooks/webhook.entity.js';
 import { WebhookNotActive, WebhookNotFound } from '../webhooks/webhook.errors.js';
-import type { WebhookRow } from '../webhooks/webhook-row.js';
+import { webhookResource } from '../webhooks/webhook.mapper.js';
 import { WebhooksRepository } from '../webhooks/webhooks.repository.js';
-import { resourceOf } from '../webhooks/webhooks.service.js';
 import type { RecoveredDto, RecoverWebhookDto } from './dto/recover-webhook.dto.js';
-import { type HistoryPlace, RecoveryRepository, startOf } from './recovery.repository.js';
+import { cursorBefore, type HistoryCursor, RecoveryRepository } from './recovery.repository.js';
 
-/** CONTRACT.md 3. */
-const RECOVER_LIMIT = { name: 'webhook-recover', limit: 6, windowSeconds: 3_600, onRedisDown: 'allow' } as const;
-
-/** Deliveries per call. @see CONTRACT.md 4.9 */
+/** Deliveries per request. @see docs/reference/webhooks.md */
 const MAX_ACCEPTED = 10_000;
-/** Deliveries per transaction: the webhook is locked that long, some tens of milliseconds. */
+/** Deliveries per transaction, which locks the webhook for some tens of milliseconds. */
 const CHUNK = 1_000;
-/** A call that only finds what is under way ends after this; milliseconds. Whoever repeats it loses nothing. */
+/** Ends a request that finds little to recover; repeating it loses nothing. */
 const MAX_MS = 8_000;
-/** Deliveries bear the times of their events, and clocks differ; milliseconds. */
+/** Deliveries have the times of their events, whose clocks may be ahead. */
 const AHEAD_MS = 600_000;
 
-interface Span {
+interface Period {
   since: Date;
   until: Date;
   startedAt: Date;
 }
 
-/** A chunk in its transaction. */
 interface Chunk {
   keys: DeliveryKey[];
   deadLetters: string[];
-  next: HistoryPlace | null;
+  next: HistoryCursor | null;
 }
 
+type RecoverChunk = (
+  tx: TenantTransaction,
+  webhook: Webhook,
+  period: Period,
+  after: HistoryCursor,
+  limit: number,
+) => Promise<Chunk>;
+
 /**
- * Brings back what a receiver missed, in short transactions of a thousand deliveries each. Every one of them is whole:
- * what it made is under way from then on, so that a call which repeats one that broke off, or that runs beside another,
- * skips it.
+ * Recovers what a receiver missed, in short transactions of up to a thousand deliveries. What a transaction created is
+ * skipped by later requests, so a request may be repeated after an error and may run concurrently with another.
+ * Nine dependencies: two queues, the database and the sweeper meet here alone.
  */
 @Injectable()
 export class RecoveryService {
@@ -50,9 +56,9 @@ export class RecoveryService {
     private readonly tenants: TenantDatabase,
     private readonly webhooks: WebhooksRepository,
     private readonly repository: RecoveryRepository,
-    private readonly retries: RetryQueue,
-    private readonly deadLetters: DeadLetterQueue,
-    private readonly sweeper: Sweeper,
+    private readonly retries: RetryQueueService,
+    private readonly deadLetters: DeadLetterQueueService,
+    private readonly sweeper: SweeperService,
     private readonly limits: RateLimits,
     private readonly audit: AuditTrail,
     private readonly clock: Clock,
@@ -61,56 +67,76 @@ export class RecoveryService {
   /** @throws ValidationError, WebhookNotFound, WebhookNotActive, RateLimitedError */
   async recover(caller: UserCaller, webhookId: string, dto: RecoverWebhookDto): Promise<RecoveredDto> {
     const startedAt = this.clock.now();
-    const span = { since: dto.since, until: dto.until ?? new Date(startedAt.getTime() + AHEAD_MS), startedAt };
+    const period = { since: dto.since, until: dto.until ?? new Date(startedAt.getTime() + AHEAD_MS), startedAt };
     if (dto.until !== undefined && dto.until <= dto.since) throw ValidationError.of('until', 'must be after since');
     const { status } = await this.webhooks.get(caller, webhookId);
     if (status !== 'active') throw new WebhookNotActive();
-    await this.limits.hit(RECOVER_LIMIT, webhookId);
-    const kind = dto.status ?? 'failed';
-    const details = { since: dto.since.toISOString(), until: dto.until?.toISOString() ?? null, status: kind };
-    const recover = kind === 'failed' ? this.#repeat : this.#hasten;
-    return { accepted: await this.#inChunks(caller, webhookId, span, details, recover) };
+    await this.limits.hit(LIMITS.recoverWebhook, webhookId);
+    const wanted = dto.status ?? 'failed';
+    const details = { since: dto.since.toISOString(), until: dto.until?.toISOString() ?? null, status: wanted };
+    const recoverChunk: RecoverChunk =
+      wanted === 'failed' ? (...chunk) => this.repeatFailed(...chunk) : (...chunk) => this.bringForward(...chunk);
+    return { accepted: await this.recoverInChunks(caller, webhookId, period, details, recoverChunk) };
   }
 
-  /** The audit row goes with the first chunk: a recovery that breaks off later has one too. */
-  async #inChunks(
+  /** Records the audit entry with the first chunk, so that a recovery that fails later has one too. */
+  private async recoverInChunks(
     caller: UserCaller,
     webhookId: string,
-    span: Span,
+    period: Period,
     details: Record<string, string | null>,
-    recover: (tx: TenantTransaction, webhookId: string, span: Span, at: HistoryPlace, room: number) => Promise<Chunk>,
+    recoverChunk: RecoverChunk,
   ): Promise<number> {
     let accepted = 0;
-    let at: HistoryPlace | null = startOf(span.since);
-    for (let isFirst = true; at && accepted < MAX_ACCEPTED && this.#hasTime(span); isFirst = false) {
-      const place: HistoryPlace = at;
+    let next: HistoryCursor | null = cursorBefore(period.since);
+    for (let isFirst = true; next && accepted < MAX_ACCEPTED && this.hasTime(period); isFirst = false) {
+      const after: HistoryCursor = next;
       const chunk: Chunk | null = await this.tenants.transaction(caller, async (tx) => {
-        const webhook = await this.#lockActive(tx, webhookId, isFirst);
+        const webhook = await this.lockActive(tx, webhookId, isFirst);
         if (!webhook) return null;
-        if (isFirst) await this.audit.record(tx, caller, 'webhook.recover', resourceOf(webhook), details);
-        return recover.call(this, tx, webhookId, span, place, Math.min(CHUNK, MAX_ACCEPTED - accepted));
+        if (isFirst) await this.audit.record(tx, caller, 'webhook.recover', webhookResource(webhook), details);
+        return recoverChunk(tx, webhook, period, after, Math.min(CHUNK, MAX_ACCEPTED - accepted));
       });
       if (!chunk) break;
       accepted += chunk.keys.length;
-      at = chunk.next;
-      await this.#handOver(chunk);
+      next = chunk.next;
+      await this.schedule(chunk);
     }
     return accepted;
   }
 
-  async #repeat(tx: TenantTransaction, webhookId: string, span: Span, at: HistoryPlace, room: number): Promise<Chunk> {
-    const maxAttempts = await this.webhooks.maxAttempts(tx, webhookId);
-    return this.repository.repeatFailed(tx, { ...span, webhookId, maxAttempts }, at, { room, width: CHUNK });
+  private repeatFailed(
+    tx: TenantTransaction,
+    webhook: Webhook,
+    { until, startedAt }: Period,
+    after: HistoryCursor,
+    limit: number,
+  ): Promise<Chunk> {
+    return this.repository.repeatFailed(tx, {
+      webhookId: webhook.id,
+      maxAttempts: maxAttemptsOf(webhook),
+      until,
+      startedAt,
+      after,
+      readLimit: CHUNK,
+      insertLimit: limit,
+    });
   }
 
-  /** What was made due is no longer found, so the next chunk begins where this one began. */
-  async #hasten(tx: TenantTransaction, webhookId: string, span: Span, at: HistoryPlace, room: number): Promise<Chunk> {
-    const keys = await this.repository.hasten(tx, { ...span, webhookId, limit: room });
-    return { keys, deadLetters: [], next: keys.length === room ? at : null };
+  /** Starts each chunk where the first one started, since deliveries that are due are not found again. */
+  private async bringForward(
+    tx: TenantTransaction,
+    { id: webhookId }: Webhook,
+    { since, until }: Period,
+    after: HistoryCursor,
+    limit: number,
+  ): Promise<Chunk> {
+    const keys = await this.repository.bringForward(tx, { webhookId, since, until, limit });
+    return { keys, deadLetters: [], next: keys.length === limit ? after : null };
   }
 
-  /** Null when it was paused or deleted after the call had begun: what is done stays done. */
-  async #lockActive(tx: TenantTransaction, webhookId: string, isFirst: boolean): Promise<WebhookRow | null> {
+  /** Returns null when the webhook was paused or deleted after the first chunk, whose deliveries remain. */
+  private async lockActive(tx: TenantTransaction, webhookId: string, isFirst: boolean): Promise<Webhook | null> {
     try {
       const webhook = await this.webhooks.lock(tx, webhookId);
       if (webhook.status !== 'active') throw new WebhookNotActive();
@@ -121,15 +147,15 @@ export class RecoveryService {
     }
   }
 
-  /** To all replicas by the queue; without it the sweepers find what is due. */
-  async #handOver({ keys, deadLetters }: Chunk): Promise<void> {
+  /** Schedules the deliveries for all replicas by the queue; without it their sweepers find what is due. */
+  private async schedule({ keys, deadLetters }: Chunk): Promise<void> {
     if (deadLetters.length > 0) void this.deadLetters.remove(deadLetters);
     if (keys.length === 0) return;
     const isQueued = await this.retries.add(keys.map((key) => ({ ...key, delayMs: 0 })));
     if (!isQueued) this.sweeper.wake();
   }
 
-  #hasTime({ startedAt }: Span): boolean {
+  private hasTime({ startedAt }: Period): boolean {
     return this.clock.nowMs() - startedAt.getTime() < MAX_MS;
   }
 }

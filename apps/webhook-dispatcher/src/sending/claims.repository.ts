@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { WorkerDatabase } from '@rmm/persistence';
-import type { HeldDelivery } from './held-delivery.js';
-import { InstanceLease } from './instance-lease.js';
-import type { Returned } from './returns.js';
-import { Shards } from './shards/shards.js';
+import { InstanceLeaseService } from './instance-lease.service.js';
+import type { ReleasedDelivery } from './lease-release.service.js';
+import type { LeasedDelivery } from './leased-delivery.js';
+import { ShardOwnershipService } from './shards/shard-ownership.service.js';
 
 /** The key of a delivery row. */
 export interface DeliveryKey {
@@ -11,7 +11,7 @@ export interface DeliveryKey {
   createdAt: Date;
 }
 
-/** A delivery that stands as held by this process. */
+/** A delivery that the table shows as leased by this instance. */
 export interface LeasedRow extends DeliveryKey {
   /** Attempts made so far. */
   attempt: number;
@@ -28,156 +28,156 @@ interface ClaimedRow {
   body: string | null;
 }
 
-/** No delivery that has not ended is older than this: spares looking into every partition of the history. */
+/** Open deliveries are never older, so queries skip the partitions of the history before. */
 export const OPEN_DAYS = 9;
 
-/** @param picked  a query of (id, created_at), locking what it picks and skipping what others hold */
+/** @param picked  a query of (id, created_at) that locks what it selects and skips what others have locked */
 const claim = (picked: string) => `
-  with picked as (${picked}), taken as (
-    update delivery d set lease_owner = $1 from picked p where d.id = p.id and d.created_at = p.created_at
-    returning d.id, d.created_at, d.webhook_id, d.org_id, d.event_id, d.event_type, d.attempt, d.due_at
+  WITH picked AS (${picked}), taken AS (
+    UPDATE delivery d SET lease_owner = $1 FROM picked p WHERE d.id = p.id AND d.created_at = p.created_at
+    RETURNING d.id, d.created_at, d.webhook_id, d.org_id, d.event_id, d.event_type, d.attempt, d.due_at
   )
-  select t.*, b.body from taken t
-    left join event_body b on b.event_id = t.event_id and b.org_id = t.org_id and b.created_at = t.created_at
-   order by t.due_at, t.id`;
+  SELECT t.*, b.body FROM taken t
+    LEFT JOIN event_body b ON b.event_id = t.event_id AND b.org_id = t.org_id AND b.created_at = t.created_at
+   ORDER BY t.due_at, t.id`;
 
-const OPEN = `d.status in ('pending', 'retrying')`;
-const WAITING = `d.lease_owner is null and ${OPEN}`;
-const YOUNG = `d.created_at > now() - interval '${OPEN_DAYS} days'`;
-/** What is for us to send. Null stands for everything. */
-const ours = (parameter: string) => `(${parameter}::smallint[] is null or d.shard = any(${parameter}::smallint[]))`;
+const OPEN = `d.status IN ('pending', 'retrying')`;
+const WAITING = `d.lease_owner IS NULL AND ${OPEN}`;
+const YOUNG = `d.created_at > now() - INTERVAL '${OPEN_DAYS} days'`;
+/** Deliveries of the shards this instance owns; null means all shards. */
+const ours = (parameter: string) => `(${parameter}::smallint[] IS NULL OR d.shard = ANY(${parameter}::smallint[]))`;
 
-/** Each by its key: that nobody holds it is said in a form that the index over what is due does not serve. */
-const CLAIM_NAMED = claim(`
-  select d.id, d.created_at
-    from unnest($2::uuid[], $3::timestamptz[]) as k(id, created_at)
-    join delivery d on d.id = k.id and d.created_at = k.created_at
-   where coalesce(d.lease_owner, d.id) = d.id and ${OPEN} and d.due_at <= now() and ${ours('$4')}
-     for update of d skip locked`);
+/** Selects by key; `coalesce` keeps the planner from using the index over due deliveries. */
+const CLAIM_KEYS = claim(`
+  SELECT d.id, d.created_at
+    FROM unnest($2::uuid[], $3::timestamptz[]) AS k(id, created_at)
+    JOIN delivery d ON d.id = k.id AND d.created_at = k.created_at
+   WHERE coalesce(d.lease_owner, d.id) = d.id AND ${OPEN} AND d.due_at <= now() AND ${ours('$4')}
+     FOR UPDATE OF d SKIP LOCKED`);
 
-/** Each state by the index over it: first attempts do not stand behind a storm of retries. */
+/** Each status has its own index, so a burst of retries does not delay first attempts. */
 const claimDue = (status: 'pending' | 'retrying') =>
   claim(`
-  select d.id, d.created_at from delivery d
-   where d.lease_owner is null and d.status = '${status}' and ${YOUNG} and ${ours('$4')}
-     and d.due_at <= now() - $3 * interval '1 millisecond'
-   order by d.due_at limit $2
-     for update skip locked`);
+  SELECT d.id, d.created_at FROM delivery d
+   WHERE d.lease_owner IS NULL AND d.status = '${status}' AND ${YOUNG} AND ${ours('$4')}
+     AND d.due_at <= now() - $3 * INTERVAL '1 millisecond'
+   ORDER BY d.due_at LIMIT $2
+     FOR UPDATE SKIP LOCKED`);
 const CLAIM_DUE = { pending: claimDue('pending'), retrying: claimDue('retrying') };
 
-/** With `org_id = $2` the planner would no longer see that the rows are those of the index over what is parked. */
-const CLAIM_PARKED = claim(`
-  select d.id, d.created_at from delivery d
-   where d.lease_owner = d.org_id and d.org_id >= $2 and d.org_id <= $2 and ${OPEN} and ${YOUNG} and ${ours('$4')}
-   order by d.org_id, d.due_at limit $3
-     for update skip locked`);
+/** With `org_id = $2` the planner would not use the index over the backlog. */
+const CLAIM_BACKLOG = claim(`
+  SELECT d.id, d.created_at FROM delivery d
+   WHERE d.lease_owner = d.org_id AND d.org_id >= $2 AND d.org_id <= $2 AND ${OPEN} AND ${YOUNG} AND ${ours('$4')}
+   ORDER BY d.org_id, d.due_at LIMIT $3
+     FOR UPDATE SKIP LOCKED`);
 
-/** One look into the index per organization, however many deliveries each has. */
-const PARKED_ORGANIZATIONS = `
-  with recursive parked as (
-    (select org_id from delivery where lease_owner = org_id order by org_id limit 1)
-    union all
-    select (select d.org_id from delivery d where d.lease_owner = d.org_id and d.org_id > p.org_id
-             order by d.org_id limit 1)
-      from parked p where p.org_id is not null
+/** Reads one index entry per organization, however many deliveries each has. */
+const BACKLOG_ORGANIZATIONS = `
+  WITH RECURSIVE backlog AS (
+    (SELECT org_id FROM delivery WHERE lease_owner = org_id ORDER BY org_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT d.org_id FROM delivery d WHERE d.lease_owner = d.org_id AND d.org_id > p.org_id
+             ORDER BY d.org_id LIMIT 1)
+      FROM backlog p WHERE p.org_id IS NOT NULL
   )
-  select org_id as "orgId" from parked where org_id is not null`;
+  SELECT org_id AS "orgId" FROM backlog WHERE org_id IS NOT NULL`;
 
-/** A look of bounded cost, however much waits: an autoscaler knows enough by then. */
+/** Bounds the cost of counting; an autoscaler needs no larger number. */
 const MAX_COUNTED = 100_000;
 const WAITING_NOW = `
-  select count(*)::int as waiting from (
-    (select from delivery d where ${WAITING} and ${YOUNG} and d.due_at <= now() limit ${MAX_COUNTED})
-    union all
-    (select from delivery d where d.lease_owner = d.org_id and ${OPEN} and ${YOUNG} limit ${MAX_COUNTED})
-  ) as either`;
+  SELECT count(*)::int AS waiting FROM (
+    (SELECT FROM delivery d WHERE ${WAITING} AND ${YOUNG} AND d.due_at <= now() LIMIT ${MAX_COUNTED})
+    UNION ALL
+    (SELECT FROM delivery d WHERE d.lease_owner = d.org_id AND ${OPEN} AND ${YOUNG} LIMIT ${MAX_COUNTED})
+  ) AS either`;
 
-/** Taking deliveries that nobody holds. */
+/** Leases deliveries to this instance and releases leases; all statements lock and skip what others have locked. */
 @Injectable()
 export class ClaimsRepository {
   constructor(
     private readonly worker: WorkerDatabase,
-    private readonly lease: InstanceLease,
-    private readonly shards: Shards,
+    private readonly lease: InstanceLeaseService,
+    private readonly shards: ShardOwnershipService,
   ) {}
 
-  /** Those of the named ones that are due and free. */
-  async claim(keys: readonly DeliveryKey[]): Promise<HeldDelivery[]> {
+  /** Claims those of the given deliveries that are due and not leased. */
+  async claim(keys: readonly DeliveryKey[]): Promise<LeasedDelivery[]> {
     const { owner } = this.lease;
-    const rows = await this.worker.query<ClaimedRow>(CLAIM_NAMED, [
+    const rows = await this.worker.query<ClaimedRow>(CLAIM_KEYS, [
       owner,
       keys.map(({ id }) => id),
       keys.map(({ createdAt }) => createdAt.toISOString()),
       this.shards.filter,
     ]);
-    return rows.map((row) => toHeld(row, owner));
+    return rows.map((row) => toLeasedDelivery(row, owner));
   }
 
   /**
-   * What is due, oldest first.
-   * @param overdueMs  left alone for so long after its time: the job of a retry in Redis comes first
+   * Claims what is due, oldest first.
+   * @param overdueMs  how long after its due time a delivery is claimed, so that its job in Redis can claim it before
    */
-  async claimDue(status: 'pending' | 'retrying', limit: number, overdueMs = 0): Promise<HeldDelivery[]> {
+  async claimDue(status: 'pending' | 'retrying', limit: number, overdueMs = 0): Promise<LeasedDelivery[]> {
     const { owner } = this.lease;
     const rows = await this.worker.query<ClaimedRow>(CLAIM_DUE[status], [owner, limit, overdueMs, this.shards.filter]);
-    return rows.map((row) => toHeld(row, owner));
+    return rows.map((row) => toLeasedDelivery(row, owner));
   }
 
-  /** What an organization has parked, oldest first. */
-  async claimParked(orgId: string, limit: number): Promise<HeldDelivery[]> {
+  /** Claims the backlog of an organization, oldest first. */
+  async claimBacklog(orgId: string, limit: number): Promise<LeasedDelivery[]> {
     const { owner } = this.lease;
-    const rows = await this.worker.query<ClaimedRow>(CLAIM_PARKED, [owner, orgId, limit, this.shards.filter]);
-    return rows.map((row) => toHeld(row, owner));
+    const rows = await this.worker.query<ClaimedRow>(CLAIM_BACKLOG, [owner, orgId, limit, this.shards.filter]);
+    return rows.map((row) => toLeasedDelivery(row, owner));
   }
 
-  /** Organizations that have something parked. */
-  async parkedOrganizations(): Promise<string[]> {
-    const rows = await this.worker.query<{ orgId: string }>(PARKED_ORGANIZATIONS);
+  /** Lists the organizations with a backlog. */
+  async listBacklogOrganizations(): Promise<string[]> {
+    const rows = await this.worker.query<{ orgId: string }>(BACKLOG_ORGANIZATIONS);
     return rows.map(({ orgId }) => orgId);
   }
 
-  /** How many are due and held by nobody, or parked: for all shards, whoever owns them. */
-  async waiting(): Promise<number> {
+  /** Counts the deliveries of all shards that are due and not leased, or in a backlog; at most 200,000. */
+  async countWaiting(): Promise<number> {
     const [row] = await this.worker.query<{ waiting: number }>(WAITING_NOW);
     return row?.waiting ?? 0;
   }
 
-  /** Hands some back that are held and not begun. */
-  async giveBack(returned: readonly Returned[]): Promise<void> {
+  /** Releases deliveries that have not started. */
+  async releaseLeases(returned: readonly ReleasedDelivery[]): Promise<void> {
     await this.worker.query(
-      `update delivery d
-          set lease_owner = case when k.is_parked then d.org_id end, shard = coalesce(k.shard, d.shard)
-         from unnest($1::uuid[], $2::timestamptz[], $3::uuid[], $4::smallint[], $5::bool[])
-           as k(id, created_at, owner, shard, is_parked)
-        where d.id = k.id and d.created_at = k.created_at and d.lease_owner = k.owner`,
+      `UPDATE delivery d
+          SET lease_owner = CASE WHEN k.is_in_backlog THEN d.org_id END, shard = coalesce(k.shard, d.shard)
+         FROM unnest($1::uuid[], $2::timestamptz[], $3::uuid[], $4::smallint[], $5::bool[])
+           AS k(id, created_at, owner, shard, is_in_backlog)
+        WHERE d.id = k.id AND d.created_at = k.created_at AND d.lease_owner = k.owner`,
       [
         returned.map(({ delivery }) => delivery.id),
         returned.map(({ delivery }) => delivery.createdAt.toISOString()),
         returned.map(({ delivery }) => delivery.owner),
         returned.map(({ shard }) => shard),
-        returned.map(({ isParked }) => isParked),
+        returned.map(({ isInBacklog }) => isInBacklog),
       ],
     );
   }
 
-  /** Everything that is leased to this process, by the table. */
-  leased(): Promise<LeasedRow[]> {
+  /** Lists what the table shows as leased by this instance. */
+  listLeased(): Promise<LeasedRow[]> {
     return this.worker.query<LeasedRow>(
-      `select id, created_at as "createdAt", attempt from delivery d where d.lease_owner = $1 and ${YOUNG}`,
+      `SELECT id, created_at AS "createdAt", attempt FROM delivery d WHERE d.lease_owner = $1 AND ${YOUNG}`,
       [this.lease.owner],
     );
   }
 
   /**
-   * Frees what this process holds by the table, as far as it still stands as it did.
+   * Releases leases of this instance that have not changed since they were listed.
    * @returns how many
    */
-  async free(rows: readonly LeasedRow[]): Promise<number> {
+  async reclaimOrphans(rows: readonly LeasedRow[]): Promise<number> {
     const freed = await this.worker.query(
-      `update delivery d set lease_owner = null, due_at = least(d.due_at, now())
-         from unnest($2::uuid[], $3::timestamptz[], $4::int[]) as k(id, created_at, attempt)
-        where d.id = k.id and d.created_at = k.created_at and d.attempt = k.attempt and d.lease_owner = $1
-        returning d.id`,
+      `UPDATE delivery d SET lease_owner = NULL, due_at = least(d.due_at, now())
+         FROM unnest($2::uuid[], $3::timestamptz[], $4::int[]) AS k(id, created_at, attempt)
+        WHERE d.id = k.id AND d.created_at = k.created_at AND d.attempt = k.attempt AND d.lease_owner = $1
+        RETURNING d.id`,
       [
         this.lease.owner,
         rows.map(({ id }) => id),
@@ -189,24 +189,24 @@ export class ClaimsRepository {
   }
 
   /**
-   * Frees what processes hold that stopped renewing.
+   * Releases the deliveries of instances that stopped renewing.
    * @returns how many deliveries may be claimed again
    */
-  async freeLapsed(): Promise<number> {
-    await this.worker.query('delete from dispatcher_instance where lease_until < now() and id <> $1', [
+  async reclaimExpiredLeases(): Promise<number> {
+    await this.worker.query('DELETE FROM dispatcher_instance WHERE lease_until < now() AND id <> $1', [
       this.lease.owner,
     ]);
     const freed = await this.worker.query(
-      `update delivery d set lease_owner = null, due_at = least(d.due_at, now())
-        where d.lease_owner is not null and ${YOUNG} and d.lease_owner <> d.org_id
-          and not exists (select from dispatcher_instance i where i.id = d.lease_owner)
-        returning d.id`,
+      `UPDATE delivery d SET lease_owner = NULL, due_at = least(d.due_at, now())
+        WHERE d.lease_owner IS NOT NULL AND ${YOUNG} AND d.lease_owner <> d.org_id
+          AND NOT EXISTS (SELECT FROM dispatcher_instance i WHERE i.id = d.lease_owner)
+        RETURNING d.id`,
     );
     return freed.length;
   }
 }
 
-const toHeld = (row: ClaimedRow, owner: string): HeldDelivery => ({
+const toLeasedDelivery = (row: ClaimedRow, owner: string): LeasedDelivery => ({
   id: row.id,
   createdAt: row.created_at,
   webhookId: row.webhook_id,

@@ -1,6 +1,6 @@
-import { mintWebhookSecret } from '@rmm/secrets';
 import { Webhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
+import { mintWebhookSecret } from '@rmm/secrets';
 import { deliveryHeaders } from './delivery-request.js';
 import { signBody, signingKeys } from './sign-body.js';
 
@@ -33,8 +33,8 @@ describe('deliveryHeaders', () => {
     const secret = signingKeys('new', false);
     const previousSecret = { ...signingKeys('old', false), untilMs: NOW };
     const before = headersOf({ secret, previousSecret }, NOW - 1);
-    expect(before['X-Service-Signature']).toBe(signBody(secret.own, NOW - 1, BODY));
-    expect(before['X-Service-Signature-Previous']).toBe(signBody(previousSecret.own, NOW - 1, BODY));
+    expect(before['X-Service-Signature']).toBe(signBody(secret.key, NOW - 1, BODY));
+    expect(before['X-Service-Signature-Previous']).toBe(signBody(previousSecret.key, NOW - 1, BODY));
     expect(Object.keys(headersOf({ secret, previousSecret }, NOW))).toEqual(Object.keys(headersOf({ secret }, NOW)));
   });
 

@@ -1,14 +1,14 @@
 import type { Subscription } from '../subscriptions/subscription.js';
-import type { HeldDelivery } from './held-delivery.js';
+import type { LeasedDelivery } from './leased-delivery.js';
 import { signBody, type SigningKeys, signStandard } from './sign-body.js';
 
 export const USER_AGENT = 'Service-Webhooks/1.0';
 
 /**
- * The headers of one attempt: the standard ones, then the webhook's own, which can neither replace nor double them.
- * @param attemptMs  when the attempt begins, Unix milliseconds: the one time of all timestamp headers, and the time by
- *   which a previous secret signs or no longer does
- * @see SPEC.md 6.2, CONTRACT.md 4.9
+ * Returns the headers of one attempt: the standard ones, then the custom ones, which cannot replace or repeat them.
+ * @param attemptMs  when the attempt starts, Unix milliseconds: the time of all timestamp headers, and the time that
+ *   decides whether the previous secret signs
+ * @see docs/reference/webhooks.md
  */
 export function deliveryHeaders(
   {
@@ -17,7 +17,7 @@ export function deliveryHeaders(
     standardWebhooks,
     headers,
   }: Pick<Subscription, 'secret' | 'previousSecret' | 'standardWebhooks' | 'headers'>,
-  { id, eventId, eventType }: Pick<HeldDelivery, 'id' | 'eventId' | 'eventType'>,
+  { id, eventId, eventType }: Pick<LeasedDelivery, 'id' | 'eventId' | 'eventType'>,
   body: string,
   attemptMs: number,
 ): Record<string, string> {
@@ -30,12 +30,12 @@ export function deliveryHeaders(
     'X-Service-Event-Type': eventType,
     'X-Service-Timestamp': String(attemptMs),
   };
-  if (secret) all['X-Service-Signature'] = signBody(secret.own, attemptMs, body);
+  if (secret) all['X-Service-Signature'] = signBody(secret.key, attemptMs, body);
   all['X-Service-Signature-Timestamp'] = String(attemptMs);
-  if (previous) all['X-Service-Signature-Previous'] = signBody(previous.own, attemptMs, body);
+  if (previous) all['X-Service-Signature-Previous'] = signBody(previous.key, attemptMs, body);
   if (standardWebhooks) {
     const seconds = Math.floor(attemptMs / 1_000);
-    // The event's id, not the delivery's: it stays the same when a delivery is retried by hand or recovered.
+    // The id of the event stays the same when a delivery is retried manually or recovered; that of the delivery changes.
     all['webhook-id'] = eventId;
     all['webhook-timestamp'] = String(seconds);
     const signatures = standardSignatures([secret, previous], eventId, seconds, body);
@@ -45,7 +45,7 @@ export function deliveryHeaders(
   return all;
 }
 
-/** Separated by spaces, the current secret's first. */
+/** Returns the signatures separated by spaces, that of the current secret first. */
 function standardSignatures(
   secrets: readonly (SigningKeys | null)[],
   id: string,

@@ -1,24 +1,24 @@
 import type { RequestShape } from '../attempt-log/request-shape.js';
-import type { HeldDelivery } from './held-delivery.js';
+import type { LeasedDelivery } from './leased-delivery.js';
 
-/** What the other side answered, as it is kept. */
+/** The stored result of an attempt. */
 export interface AttemptResult {
-  /** When the attempt began, Unix milliseconds. Null when there was none. */
+  /** When the attempt started, Unix milliseconds; null when there was none. */
   startedMs: number | null;
   /** Null when nothing was sent. */
   shape: RequestShape | null;
   responseStatus: number | null;
-  /** As `keptHeaders` keeps them. */
+  /** The text of `formatResponseHeaders`. */
   responseHeaders: string | null;
   responseBody: string | null;
   responseTimeMs: number | null;
   errorMessage: string | null;
 }
 
-/** What becomes of a held delivery. */
+/** The state of a delivery after an attempt, or without one. */
 export type Outcome = AttemptResult & {
-  delivery: HeldDelivery;
-  /** False when it failed without an attempt being made. */
+  delivery: LeasedDelivery;
+  /** False when the delivery failed without an attempt. */
   attempted: boolean;
 } & ({ status: 'delivered' } | { status: 'retrying'; delayMs: number } | { status: 'failed'; isDeadLetter: boolean });
 
@@ -32,8 +32,8 @@ export const NO_RESULT: AttemptResult = {
   errorMessage: null,
 };
 
-/** The webhook was paused, failed or deleted before the delivery was due. @see CONTRACT.md 4.9 */
-export const notActive = (delivery: HeldDelivery): Outcome => ({
+/** Returns the outcome of a delivery whose webhook was paused, failed or deleted before it was due. */
+export const createInactiveOutcome = (delivery: LeasedDelivery): Outcome => ({
   ...NO_RESULT,
   delivery,
   attempted: false,

@@ -1,6 +1,6 @@
 /**
- * What a receiver asks for with `Retry-After`, in seconds or as an HTTP date.
- * @returns milliseconds from now, never negative and never over the cap; null when there is nothing to honor
+ * Reads the `Retry-After` header of a 429 or 503, in seconds or as an HTTP date.
+ * @returns milliseconds from now, between 0 and the cap; null without a valid header
  */
 export function retryAfterMs(
   status: number,
@@ -15,5 +15,5 @@ export function retryAfterMs(
   return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), capSeconds * 1_000);
 }
 
-/** `Date.parse` takes far too much: a date begins with its day. */
+/** Requires the weekday of an HTTP date, since `Date.parse` accepts many other texts. */
 const httpDate = (text: string): number => (/^[A-Z][a-z]{2}/.test(text) ? Date.parse(text) : NaN);

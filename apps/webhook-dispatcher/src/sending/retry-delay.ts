@@ -1,4 +1,4 @@
-/** The retry policy of a webhook, in milliseconds where a time is meant. @see SPEC.md, section 8 */
+/** When failed attempts of a webhook are repeated; delays in milliseconds. @see docs/reference/webhooks.md */
 export interface RetryPolicy {
   maxRetries: number;
   initialDelayMs: number;
@@ -13,15 +13,13 @@ export const DEFAULT_RETRY_POLICY: Readonly<RetryPolicy> = Object.freeze({
   maxDelayMs: 300_000,
 });
 
-/** More than any override may ask for: a delivery must end inside the time its row is kept. */
+/** Limits overrides, since a delivery must end before its row is deleted. */
 const MAX_RETRIES = 100;
 
 /**
- * The wait before a retry.
+ * Returns the delay before a retry in milliseconds: min(initialDelayMs * backoffMultiplier^retry, maxDelayMs), which is
+ * 1, 2, 4, 8, 16 s by default; null when the retries are used up.
  * @param retry  counts from 0
- * @returns milliseconds: min(initialDelayMs * backoffMultiplier^retry, maxDelayMs); 1, 2, 4, 8, 16 s by default.
- *   Null when the retries are used up
- * @see SPEC.md, section 8
  */
 export function retryDelayMs(policy: RetryPolicy, retry: number): number | null {
   if (retry >= policy.maxRetries) return null;
@@ -29,8 +27,8 @@ export function retryDelayMs(policy: RetryPolicy, retry: number): number | null 
 }
 
 /**
- * Reads a stored override, which only direct data access writes: each field that makes no sense falls back to its
- * default, so that a slip in one row never stops a delivery.
+ * Reads a stored override, which the API cannot set. A field out of range gets its default, so that a wrong row never
+ * stops a delivery.
  */
 export function readRetryPolicy(stored: unknown): RetryPolicy {
   if (typeof stored !== 'object' || stored === null) return DEFAULT_RETRY_POLICY;
@@ -46,3 +44,7 @@ export function readRetryPolicy(stored: unknown): RetryPolicy {
     maxDelayMs: pick('maxDelayMs', 0, 86_400_000),
   };
 }
+
+/** Returns how many attempts a new delivery of a webhook may take. */
+export const maxAttemptsOf = ({ retryPolicy }: { retryPolicy: unknown }): number =>
+  readRetryPolicy(retryPolicy).maxRetries + 1;

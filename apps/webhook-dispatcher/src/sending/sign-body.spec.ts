@@ -27,7 +27,7 @@ describe('standardKeyBytes', () => {
     ['base64', `whsec_${bytes.toString('base64')}`],
     ['base64 without padding', `whsec_${bytes.toString('base64').replace('=', '')}`],
     ['base64url', `whsec_${bytes.toString('base64url')}`],
-  ])('reads %s behind the prefix', (_, secret) => expect(standardKeyBytes(secret)).toEqual(bytes));
+  ])('reads %s after the prefix', (_, secret) => expect(standardKeyBytes(secret)).toEqual(bytes));
 
   it.each([
     'top secret',
@@ -37,7 +37,7 @@ describe('standardKeyBytes', () => {
     'whsec_abcde',
     'whsec_ab=cd',
     'WHSEC_bXkgc2VjcmV0',
-  ])('takes %j as it stands', (secret) => expect(standardKeyBytes(secret).toString('utf8')).toBe(secret));
+  ])('uses the bytes of %j', (secret) => expect(standardKeyBytes(secret).toString('utf8')).toBe(secret));
 
   it.each([
     ['a prefixed secret', 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', undefined],
@@ -49,7 +49,7 @@ describe('standardKeyBytes', () => {
     expect(signStandard(standard, 'id', 1_700_000_000, '{"a":"é"}')).toBe(theirs);
   });
 
-  it('is not worked out for a webhook that does not ask for it', () => {
+  it('is null for a webhook without Standard Webhooks', () => {
     expect(signingKeys('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', false).standard).toBeNull();
   });
 });

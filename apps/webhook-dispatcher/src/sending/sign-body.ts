@@ -1,10 +1,10 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 
-/** A webhook's secret, ready to sign with: made once per version of its row. */
+/** The keys of a webhook's secret, created once per version of its row. */
 export interface SigningKeys {
-  /** For `X-Service-Signature`: the secret's text, all of it. */
-  readonly own: KeyObject;
-  /** For `webhook-signature`: null where the webhook does not ask for the headers of Standard Webhooks. */
+  /** For `X-Service-Signature`: the text of the secret. */
+  readonly key: KeyObject;
+  /** For `webhook-signature`; null when the webhook does not use the headers of Standard Webhooks. */
   readonly standard: KeyObject | null;
 }
 
@@ -12,13 +12,13 @@ const STANDARD_PREFIX = 'whsec_';
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 
 export const signingKeys = (secret: string, standardWebhooks: boolean): SigningKeys => ({
-  own: createSecretKey(secret, 'utf8'),
+  key: createSecretKey(secret, 'utf8'),
   standard: standardWebhooks ? createSecretKey(standardKeyBytes(secret)) : null,
 });
 
 /**
- * The key a verifier of Standard Webhooks derives from a secret: behind `whsec_` base64, or base64url, with or without
- * padding; every other text stands for its own UTF-8 bytes (`format: "raw"` of the verifiers).
+ * Returns the key that verifiers of Standard Webhooks derive from a secret: base64 or base64url after `whsec_`, with or
+ * without padding; otherwise the UTF-8 bytes of the text (`format: "raw"` of the verifiers).
  */
 export function standardKeyBytes(secret: string): Buffer {
   const encoded = secret.startsWith(STANDARD_PREFIX) ? secret.slice(STANDARD_PREFIX.length) : '';
@@ -27,17 +27,17 @@ export function standardKeyBytes(secret: string): Buffer {
 }
 
 /**
- * The value of `X-Service-Signature`: HMAC-SHA256 of `<timestamp>.<body>`, hex, behind `sha256=`.
+ * Returns the value of `X-Service-Signature`: `sha256=` and the HMAC-SHA256 of `<timestamp>.<body>` in hex.
  * @param timestampMs  the value of `X-Service-Signature-Timestamp`, milliseconds
  * @param body  the exact text that is sent
- * @see SPEC.md 6.3
+ * @see docs/reference/webhooks.md
  */
 export function signBody(secret: KeyObject, timestampMs: number, body: string): string {
   return `sha256=${createHmac('sha256', secret).update(`${timestampMs}.`).update(body, 'utf8').digest('hex')}`;
 }
 
 /**
- * One signature of `webhook-signature`: HMAC-SHA256 of `<id>.<timestamp>.<body>`, base64, behind `v1,`.
+ * Returns one signature of `webhook-signature`: `v1,` and the HMAC-SHA256 of `<id>.<timestamp>.<body>` in base64.
  * @param id  the value of `webhook-id`
  * @param timestampSeconds  the value of `webhook-timestamp`
  * @see https://www.standardwebhooks.com

@@ -1,24 +1,25 @@
-import { coveredTypes } from '../webhooks/event-patterns.js';
-import { sendableHeaders, type WebhookHeader } from '../webhooks/webhook-headers.js';
-import type { WebhookSealing } from '../webhooks/webhook-sealing.js';
 import { readRetryPolicy, type RetryPolicy } from '../sending/retry-delay.js';
 import { originOf, shardOf } from '../sending/shards/shard-of.js';
 import { type SigningKeys, signingKeys } from '../sending/sign-body.js';
+import { coveredTypes } from '../webhooks/event-catalog.js';
+import { sendableHeaders, type WebhookHeader } from '../webhooks/webhook-headers.js';
+import type { WebhookSealingService } from '../webhooks/webhook-sealing.service.js';
+import type { Webhook } from '../webhooks/webhook.entity.js';
 
-/** An active webhook, opened and ready to send: made once per version of its row. */
+/** An active webhook with its secrets opened, created once per version of its row. */
 export interface Subscription {
   readonly webhookId: string;
   readonly partnerId: string;
   readonly orgId: string;
   readonly types: ReadonlySet<string>;
   readonly url: string;
-  /** Scheme, host and port: what concurrency is capped by. */
+  /** Scheme, host and port; concurrency is limited per origin. */
   readonly origin: string;
   readonly shard: number;
   readonly secret: SigningKeys | null;
-  /** The secret before a rotation: signs as well, until its time has come by the clock of the attempt. */
+  /** The secret before a rotation; it signs attempts that start before `untilMs` as well. */
   readonly previousSecret: (SigningKeys & { readonly untilMs: number }) | null;
-  /** Whether the headers of Standard Webhooks are sent beside ours. */
+  /** Adds the headers of Standard Webhooks. */
   readonly standardWebhooks: boolean;
   /** Custom headers that may be sent. */
   readonly headers: readonly WebhookHeader[];
@@ -27,49 +28,57 @@ export interface Subscription {
   readonly retryPolicy: RetryPolicy;
 }
 
-/** A webhook row as the index loads it. */
-export interface SubscriptionRow {
-  id: string;
-  partner_id: string;
-  org_id: string;
-  url_sealed: string;
-  secret_sealed: string | null;
-  previous_secret_sealed: string | null;
-  secret_overlap_until: Date | null;
-  standard_webhooks: boolean;
-  headers: WebhookHeader[];
-  events: string[];
-  status: string;
-  retry_policy: unknown;
-}
+/** The columns of a webhook that sending needs. */
+export type SubscriptionRow = Pick<
+  Webhook,
+  | 'id'
+  | 'partnerId'
+  | 'orgId'
+  | 'urlSealed'
+  | 'secretSealed'
+  | 'previousSecretSealed'
+  | 'secretOverlapUntil'
+  | 'standardWebhooks'
+  | 'headers'
+  | 'events'
+  | 'status'
+  | 'retryPolicy'
+>;
 
 /** @throws UnsealFailed  when a sealed part cannot be opened; TypeError when the URL does not parse */
-export function openSubscription(row: SubscriptionRow, sealing: WebhookSealing, nowMs: number): Subscription {
-  const url = sealing.openUrl(row.id, row.url_sealed);
+export function openSubscription(row: SubscriptionRow, sealing: WebhookSealingService, nowMs: number): Subscription {
+  const url = sealing.openUrl(row.id, row.urlSealed);
   const origin = originOf(url);
   return {
     webhookId: row.id,
-    partnerId: row.partner_id,
-    orgId: row.org_id,
+    partnerId: row.partnerId,
+    orgId: row.orgId,
     types: coveredTypes(row.events),
     url,
     origin,
     shard: shardOf(origin),
-    secret: row.secret_sealed === null ? null : keysOf(row, row.secret_sealed, sealing),
-    previousSecret: previousOf(row, sealing, nowMs),
-    standardWebhooks: row.standard_webhooks,
+    secret: row.secretSealed === null ? null : openSigningKeys(row, row.secretSealed, sealing),
+    previousSecret: openPreviousKeys(row, sealing, nowMs),
+    standardWebhooks: row.standardWebhooks,
     headers: sendableHeaders(sealing.openHeaders(row.id, row.headers)),
     sealedHeaders: row.headers,
-    retryPolicy: readRetryPolicy(row.retry_policy),
+    retryPolicy: readRetryPolicy(row.retryPolicy),
   };
 }
 
-const keysOf = ({ id, standard_webhooks }: SubscriptionRow, sealed: string, sealing: WebhookSealing): SigningKeys =>
-  signingKeys(sealing.openSecret(id, sealed), standard_webhooks);
+const openSigningKeys = (
+  { id, standardWebhooks }: SubscriptionRow,
+  sealed: string,
+  sealing: WebhookSealingService,
+): SigningKeys => signingKeys(sealing.openSecret(id, sealed), standardWebhooks);
 
-/** One whose time has passed is not opened: its key may be gone by then, and the webhook works without it. */
-function previousOf(row: SubscriptionRow, sealing: WebhookSealing, nowMs: number): Subscription['previousSecret'] {
-  const { previous_secret_sealed: sealed, secret_overlap_until: until } = row;
+/** Does not open a secret whose overlap has ended: its key may be gone, and the webhook works without it. */
+function openPreviousKeys(
+  row: SubscriptionRow,
+  sealing: WebhookSealingService,
+  nowMs: number,
+): Subscription['previousSecret'] {
+  const { previousSecretSealed: sealed, secretOverlapUntil: until } = row;
   if (sealed === null || until === null || until.getTime() <= nowMs) return null;
-  return { ...keysOf(row, sealed, sealing), untilMs: until.getTime() };
+  return { ...openSigningKeys(row, sealed, sealing), untilMs: until.getTime() };
 }

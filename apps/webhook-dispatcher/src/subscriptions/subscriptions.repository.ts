@@ -2,40 +2,47 @@ import { Injectable } from '@nestjs/common';
 import { WorkerDatabase } from '@rmm/persistence';
 import type { SubscriptionRow } from './subscription.js';
 
+const COLUMNS = `
+  w.id, w.partner_id AS "partnerId", w.org_id AS "orgId", w.url_sealed AS "urlSealed",
+  w.secret_sealed AS "secretSealed", w.previous_secret_sealed AS "previousSecretSealed",
+  w.secret_overlap_until AS "secretOverlapUntil", w.standard_webhooks AS "standardWebhooks", w.headers, w.events,
+  w.status, w.retry_policy AS "retryPolicy"`;
+
 export interface ChangedWebhooks {
-  /** Pass it to the next call. */
+  /** The argument of the next call. */
   horizon: string;
   rows: SubscriptionRow[];
 }
 
-/** Webhooks of all tenants, under the worker login. */
+/** Reads the webhooks of all tenants, with the worker login. */
 @Injectable()
 export class SubscriptionsRepository {
   constructor(private readonly worker: WorkerDatabase) {}
 
   /**
-   * Every webhook whose last change a look at `horizon` may not have shown, and the horizon of this look.
+   * Lists the webhooks that may have changed since the read that returned `horizon`, and the next horizon.
    *
-   * The horizon is the oldest transaction still open: all before it had ended and were visible. So nothing that
-   * commits late is missed, which a time or a sequence cannot promise; a few rows may come twice.
-   * @param horizon  '0' for all of them
+   * The horizon is the oldest open transaction: all older ones had ended and were visible. Unlike a time or a sequence
+   * it never misses a row that commits late; a few rows may be returned twice.
+   * @param horizon  '0' for all webhooks
    */
-  async changedSince(horizon: string): Promise<ChangedWebhooks> {
-    const rows = await this.worker.query<SubscriptionRow & { horizon: string; id: string | null }>(
-      `select pg_snapshot_xmin(pg_current_snapshot())::text as horizon, w.id, w.partner_id, w.org_id, w.url_sealed,
-              w.secret_sealed, w.previous_secret_sealed, w.secret_overlap_until, w.standard_webhooks, w.headers,
-              w.events, w.status, w.retry_policy
-         from (select) as always left join webhook w on w.changed_xid >= $1::xid8`,
-      [horizon],
+  async listChangedSince(horizon: string): Promise<ChangedWebhooks> {
+    const rows = await this.worker.query<Omit<SubscriptionRow, 'id'> & { horizon: string; id: string | null }>(
+      `SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS horizon, ${COLUMNS}
+       FROM (SELECT) AS always LEFT JOIN webhook w ON w.changed_xid >= :horizon::xid8`,
+      { horizon },
     );
     const [first] = rows;
-    if (!first) throw new Error('A left join of one row has returned none');
-    return { horizon: first.horizon, rows: rows.filter((row) => row.id !== null) };
+    if (!first) throw new Error('A left join of one row returned none');
+    return {
+      horizon: first.horizon,
+      rows: rows.filter((row): row is SubscriptionRow & { horizon: string } => row.id !== null),
+    };
   }
 
-  /** The ids of all active webhooks. */
-  async activeIds(): Promise<Set<string>> {
-    const rows = await this.worker.query<{ id: string }>(`select id from webhook where status = 'active'`);
+  /** Returns the ids of all active webhooks. */
+  async listActiveIds(): Promise<Set<string>> {
+    const rows = await this.worker.query<{ id: string }>(`SELECT id FROM webhook WHERE status = 'active'`);
     return new Set(rows.map(({ id }) => id));
   }
 }

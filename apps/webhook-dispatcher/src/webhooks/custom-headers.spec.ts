@@ -1,10 +1,15 @@
 import type { INestApplication } from '@nestjs/common';
 import { eventually } from '@rmm/testing-services';
-import { createWebhook, DispatcherWorld, organizationCaller, type Organization } from '../../test/dispatcher.js';
-import { isSignedWith, Receiver, type Received } from '../../test/receiver.js';
-import { WebhooksService } from './webhooks.service.js';
+import {
+  createWebhook,
+  DispatcherTestCluster,
+  organizationCaller,
+  type Organization,
+} from '../../test/dispatcher-test-cluster.js';
+import { isSignedWith, FakeReceiver, type Received } from '../../test/fake-receiver.js';
 import type { WebhookHeader } from './webhook-headers.js';
-import { WebhookSealing } from './webhook-sealing.js';
+import { WebhookSealingService } from './webhook-sealing.service.js';
+import { WebhooksService } from './webhooks.service.js';
 
 const STANDARD = [
   'Content-Type',
@@ -24,29 +29,29 @@ const STANDARD = [
 jest.setTimeout(60_000);
 
 describe('custom headers on the wire', () => {
-  let world: DispatcherWorld;
+  let cluster: DispatcherTestCluster;
   let app: INestApplication;
-  let receiver: Receiver;
+  let receiver: FakeReceiver;
   let organization: Organization;
 
   beforeAll(async () => {
-    world = await DispatcherWorld.open();
-    app = await world.start();
-    receiver = await Receiver.start();
-    organization = await world.organization();
+    cluster = await DispatcherTestCluster.open();
+    app = await cluster.start();
+    receiver = await FakeReceiver.start();
+    organization = await cluster.organization();
   }, 60_000);
 
   afterAll(async () => {
     await receiver.stop();
-    await world.close();
+    await cluster.close();
   }, 30_000);
 
-  /** Header lines as they stood in the request, of one event to a webhook with these headers in its row. */
+  /** Returns the header lines of a request to a webhook with these headers in its row. */
   const linesOf = async (headers: WebhookHeader[], url = receiver.url) => {
     const webhook = await createWebhook(app, organization, url, { secret: 's', standardWebhooks: true });
-    const sealed = app.get(WebhookSealing).sealHeaders(webhook.id, headers);
-    await world.rows('update webhook set headers = $2 where id = $1', [webhook.id, JSON.stringify(sealed)]);
-    const eventId = await world.emit(organization);
+    const sealed = app.get(WebhookSealingService).sealHeaders(webhook.id, headers);
+    await cluster.rows('update webhook set headers = $2 where id = $1', [webhook.id, JSON.stringify(sealed)]);
+    const eventId = await cluster.emit(organization);
     const received = await eventually(() => {
       const found = receiver.received.find((request) => request.headers['x-service-event-id'] === eventId);
       if (!found) throw new Error('nothing came');
@@ -56,7 +61,7 @@ describe('custom headers on the wire', () => {
     return { received, lines: pairsOf(received) };
   };
 
-  it('come after the standard ones, spelled as they were given', async () => {
+  it('follow the standard headers in the given spelling', async () => {
     const given = [
       { key: 'X-Environment', value: 'prod' },
       { key: 'x-LOWER-upper', value: 'a, b; c="d"' },
@@ -74,7 +79,7 @@ describe('custom headers on the wire', () => {
     );
   });
 
-  it('cannot forge or double a standard header in any spelling, not even from the database', async () => {
+  it('cannot replace or repeat a standard header, not even from the database', async () => {
     const spellings = (name: string) => [
       name,
       name.toLowerCase(),
@@ -105,7 +110,7 @@ describe('custom headers on the wire', () => {
     expect(isSignedWith('s', received)).toBe(true);
   });
 
-  it('are not doubled among themselves: the first of two spellings is sent', async () => {
+  it('are sent once when two spellings are stored', async () => {
     const { lines } = await linesOf([
       { key: 'X-Tenant', value: '1' },
       { key: 'x-tenant', value: '2' },
@@ -113,13 +118,13 @@ describe('custom headers on the wire', () => {
     expect(lines.filter(([name]) => name.toLowerCase() === 'x-tenant')).toEqual([['X-Tenant', '1']]);
   });
 
-  it('win over the userinfo of the URL, in any spelling, and are not doubled by it', async () => {
+  it('replace the credentials of the URL in any spelling', async () => {
     const url = receiver.url.replace('://', '://user:pass@');
     const { lines } = await linesOf([{ key: 'aUTHORIZATION', value: 'Bearer abc' }], url);
     expect(lines.filter(([name]) => name.toLowerCase() === 'authorization')).toEqual([['aUTHORIZATION', 'Bearer abc']]);
   });
 
-  it('may have names that mean something to JavaScript', async () => {
+  it('may have names of JavaScript properties', async () => {
     const given = ['constructor', 'toString', 'hasOwnProperty'].map((key) => ({ key, value: `v-${key}` }));
     const { lines } = await linesOf([...given, { key: '__proto__', value: 'v-x' }]);
     const own = lines.filter(([, value]) => value.startsWith('v-'));

@@ -6,7 +6,7 @@ export interface WebhookHeader {
 
 /** RFC 9110, section 5.6.2. */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** What a header value can carry as single bytes, without control characters. */
+/** Latin-1 without control characters. */
 const VALUE = /^[\u0020-\u007e\u00a0-\u00ff]*$/;
 const MAX_NAME_LENGTH = 255;
 const MAX_VALUE_LENGTH = 4_096;
@@ -24,16 +24,16 @@ const RESERVED = new Set([
   'keep-alive',
   'expect',
   'metadata',
-  // No name an object can carry.
+  // Cannot be a property of an object literal.
   '__proto__',
 ]);
 
 const RESERVED_PREFIXES = [
   'proxy-',
-  // Ours, and those of Standard Webhooks, whether the webhook asks for them or not.
+  // The headers of this service and of Standard Webhooks, whether the webhook enables those or not.
   'x-service-',
   'webhook-',
-  // With these the metadata services of clouds give out what they guard.
+  // These unlock the instance metadata endpoints of clouds.
   'metadata-flavor',
   'x-aws-ec2-metadata-token',
   'x-aliyun-ecs-metadata-token',
@@ -42,7 +42,10 @@ const RESERVED_PREFIXES = [
   'x-azure-',
 ];
 
-/** Headers that are ours, the connection's or a cloud's: no webhook may set, double or forge them. @see CONTRACT.md 4.9 */
+/**
+ * Returns whether a header belongs to this service, the connection or a cloud; no webhook may set or repeat it.
+ * @see docs/reference/webhooks.md
+ */
 export function isReservedHeader(name: string): boolean {
   const lower = name.toLowerCase();
   return RESERVED.has(lower) || RESERVED_PREFIXES.some((prefix) => lower.startsWith(prefix));
@@ -51,31 +54,29 @@ export function isReservedHeader(name: string): boolean {
 const isHeaderName = (name: string): boolean => TOKEN.test(name) && name.length <= MAX_NAME_LENGTH;
 const isHeaderValue = (value: string): boolean => VALUE.test(value) && value.length <= MAX_VALUE_LENGTH;
 
-/**
- * @returns complaints by path (`headers.0.key`), none when all is well
- */
-export function headerComplaints(headers: readonly WebhookHeader[]): Record<string, string[]> {
-  const complaints: Record<string, string[]> = {};
+/** Returns validation errors by path (`headers.0.key`); an empty object when all headers are valid. */
+export function headerErrors(headers: readonly WebhookHeader[]): Record<string, string[]> {
+  const errors: Record<string, string[]> = {};
   const seen = new Set<string>();
   headers.forEach(({ key, value }, i) => {
     const lower = key.toLowerCase();
-    const complain = (field: 'key' | 'value', text: string) => (complaints[`headers.${i}.${field}`] ??= []).push(text);
-    if (!isHeaderName(key)) complain('key', 'must be a valid header name');
-    else if (isReservedHeader(key)) complain('key', 'is a reserved header');
-    else if (seen.has(lower)) complain('key', 'is given twice');
-    if (!isHeaderValue(value)) complain('value', 'must be a valid header value');
+    const addError = (field: 'key' | 'value', text: string) => (errors[`headers.${i}.${field}`] ??= []).push(text);
+    if (!isHeaderName(key)) addError('key', 'must be a valid header name');
+    else if (isReservedHeader(key)) addError('key', 'is a reserved header');
+    else if (seen.has(lower)) addError('key', 'is given twice');
+    if (!isHeaderValue(value)) addError('value', 'must be a valid header value');
     seen.add(lower);
   });
-  return complaints;
+  return errors;
 }
 
-/** Rows written past the API get the same rules: what they refuse is left out, and of two spellings the first is sent. */
+/** Returns the headers that may be sent, since rows can be written without the API; of duplicates the first is sent. */
 export function sendableHeaders(headers: readonly WebhookHeader[]): WebhookHeader[] {
   const seen = new Set<string>();
   return headers.filter(({ key, value }) => {
     const lower = key.toLowerCase();
-    const isFine = isHeaderName(key) && isHeaderValue(value) && !isReservedHeader(key) && !seen.has(lower);
-    if (isFine) seen.add(lower);
-    return isFine;
+    const isSendable = isHeaderName(key) && isHeaderValue(value) && !isReservedHeader(key) && !seen.has(lower);
+    if (isSendable) seen.add(lower);
+    return isSendable;
   });
 }

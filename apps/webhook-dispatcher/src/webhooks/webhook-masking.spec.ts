@@ -1,4 +1,4 @@
-import { carriesMask, isShownAs, MASK, maskHeaderValue, maskUrl } from './webhook-masking.js';
+import { containsMask, isMaskedForm, MASK, maskHeaderValue, maskUrl } from './webhook-masking.js';
 
 const AT = 'https://hooks.example.com';
 
@@ -27,7 +27,7 @@ describe('maskUrl', () => {
     ['an empty value', '?token=&b=2', '?b=2'],
     ['a value with = in it', '?token=a=b&b=2', '?b=2'],
     ['pairs parted by semicolons', '?b=1;token=2&c=3', '?c=3'],
-    ['a broken escape beside it', '?b=%zz&token=1', '?b=%zz'],
+    ['a broken escape next to it', '?b=%zz&token=1', '?b=%zz'],
     ['a fragment', '?b=2#access_token=1', '?b=2'],
   ])('takes out %s', (_, query, shown) => expect(maskUrl(`${AT}/a${query}`)).toBe(`${AT}/a${shown}`));
 
@@ -49,11 +49,11 @@ describe('maskUrl', () => {
   });
 });
 
-describe('isShownAs', () => {
+describe('isMaskedForm', () => {
   const stored = 'https://u:p@hooks.example.com?token=t';
 
   it.each([stored, maskUrl(stored), AT, `${AT}/`, 'HTTPS://HOOKS.EXAMPLE.COM', `${AT}:443/`])('knows %s again', (url) =>
-    expect(isShownAs(stored, url)).toBe(true),
+    expect(isMaskedForm(stored, url)).toBe(true),
   );
 
   it.each([
@@ -63,18 +63,18 @@ describe('isShownAs', () => {
     'https://u@hooks.example.com',
     'http://hooks.example.com',
     MASK,
-  ])('takes %s for another', (url) => expect(isShownAs(stored, url)).toBe(false));
+  ])('takes %s for another', (url) => expect(isMaskedForm(stored, url)).toBe(false));
 });
 
-describe('carriesMask', () => {
+describe('containsMask', () => {
   it.each([
     MASK,
     `${AT}?token=${MASK}`,
     `https://u:${MASK}@hooks.example.com`,
     `${AT}/%2A%2A%2A%2A%2A%2A%2A%2A`,
     `${AT}/%zz?a=${MASK}`,
-  ])('sees it in %s', (url) => expect(carriesMask(url)).toBe(true));
-  it.each([AT, `${AT}/*?a=***`, `${AT}/%zz`])('sees none in %s', (url) => expect(carriesMask(url)).toBe(false));
+  ])('sees it in %s', (url) => expect(containsMask(url)).toBe(true));
+  it.each([AT, `${AT}/*?a=***`, `${AT}/%zz`])('sees none in %s', (url) => expect(containsMask(url)).toBe(false));
 });
 
 describe('maskHeaderValue', () => {

@@ -1,13 +1,13 @@
-/** What stands in place of a secret, in answers and, meaning "as it was", in requests. */
+/** Replaces a secret in responses; in a request it keeps the stored value. */
 export const MASK = '********';
 
 const SECRET_WORD = /token|key|secret|signature|sig|password|auth|code|credential/i;
 const SECRET_HEADER = /^(authorization|cookie)$/i;
 
 /**
- * A URL as it may be shown: without userinfo and without query parameters that are named like a secret.
- * The rest stays as it was written, but for what the URL parser tidies once something was taken out.
- * @see CONTRACT.md 4.9
+ * Removes userinfo and the query and fragment parameters whose names suggest a secret. A URL without any is returned
+ * unchanged; otherwise the rest is normalized by the URL parser.
+ * @see docs/reference/webhooks.md
  */
 export function maskUrl(url: string): string {
   if (!URL.canParse(url)) return MASK;
@@ -23,14 +23,14 @@ export function maskUrl(url: string): string {
   return parsed.href;
 }
 
-/** True when a caller who saw the stored URL, or gave it, has sent it back. */
-export function isShownAs(stored: string, given: string): boolean {
+/** Returns whether a URL is the stored one, masked or not. */
+export function isMaskedForm(stored: string, given: string): boolean {
   const known = [normalized(stored), normalized(maskUrl(stored))];
   return known.includes(normalized(given));
 }
 
-/** True when some part of a URL is nothing but a mask: no receiver has such a password or token. */
-export function carriesMask(url: string): boolean {
+/** Returns whether a part of a URL is a mask, which no receiver has as a password or token. */
+export function containsMask(url: string): boolean {
   try {
     return decodeURIComponent(url).includes(MASK);
   } catch {
@@ -38,20 +38,20 @@ export function carriesMask(url: string): boolean {
   }
 }
 
-/** The names whose values are never shown. */
+/** Returns whether the value of a header is masked. */
 export const isSecretHeader = (name: string): boolean => SECRET_HEADER.test(name) || SECRET_WORD.test(name);
 
 export const maskHeaderValue = (name: string, value: string): string => (isSecretHeader(name) ? MASK : value);
 
-/** @param part  a query or fragment with its `?` or `#`, or nothing */
+/** @param part  a query or fragment with its `?` or `#`, or an empty string */
 function withoutSecrets(part: string): string {
   const pairs = part.slice(1).split('&');
-  const kept = pairs.filter((pair) => !pair.split(';').some(isSecretPair));
+  const kept = pairs.filter((pair) => !pair.split(';').some(isSecretPair)); // some receivers split at semicolons too
   if (kept.length === pairs.length) return part;
   return kept.length === 0 ? '' : part.slice(0, 1) + kept.join('&');
 }
 
-/** By the name as the receiver will read it. Some split pairs at semicolons too. */
+/** Decodes the name as a receiver does. */
 const isSecretPair = (pair: string): boolean =>
   [...new URLSearchParams(pair).keys()].some((name) => SECRET_WORD.test(name));
 

@@ -1,5 +1,5 @@
 import { BadRequestError, ConflictError, NotFoundError } from '@rmm/service-kit';
-import { SUPPORTED_EVENTS } from './event-patterns.js';
+import { SUPPORTED_EVENTS } from './event-catalog.js';
 
 export class WebhookNotFound extends NotFoundError {
   constructor() {
@@ -7,13 +7,12 @@ export class WebhookNotFound extends NotFoundError {
   }
 }
 
-/** 400: a partner or system caller named no organization. @see CONTRACT.md 1.4 */
+/** A partner or system caller named no organization. */
 export class OrganizationContextRequired extends BadRequestError {
   override code = 'organization_context_required';
   override error = 'Organization context required';
 }
 
-/** 400: `message` carries the reasons. */
 export class InvalidWebhookUrl extends BadRequestError {
   override code = 'invalid_webhook_url';
   override error = 'Invalid webhook URL';

@@ -12,7 +12,7 @@ import { WebhooksService } from './webhooks.service.js';
 
 const WebhookId = () => UuidParam('id', 'Webhook');
 
-/** @see SPEC.md 4.9, CONTRACT.md 4.9 */
+/** @see docs/reference/webhooks.md */
 @ApiTags('Webhooks')
 @Controller('webhooks')
 export class WebhooksController {
@@ -20,7 +20,7 @@ export class WebhooksController {
 
   @Get()
   @RequirePermission('organizations:read')
-  @ApiOperation({ summary: 'The webhooks of an organization, newest first' })
+  @ApiOperation({ summary: 'List the webhooks of an organization, newest first' })
   @ApiOkResponse({ type: pagedOf(WebhookDto) })
   list(@CurrentCaller() caller: UserCaller, @Query() query: ListWebhooksDto): Promise<Paged<WebhookDto>> {
     return this.webhooks.list(caller, query);
@@ -28,7 +28,7 @@ export class WebhooksController {
 
   @Post()
   @RequirePermission('organizations:write')
-  @ApiOperation({ summary: 'Make a webhook; it gets every event from now on' })
+  @ApiOperation({ summary: 'Create a webhook' })
   @ApiCreatedResponse({ type: WebhookDto })
   create(@CurrentCaller() caller: UserCaller, @Body() dto: CreateWebhookDto): Promise<WebhookDto> {
     return this.webhooks.create(caller, dto);
@@ -36,7 +36,7 @@ export class WebhooksController {
 
   @Get('event-types')
   @RequirePermission('organizations:read')
-  @ApiOperation({ summary: 'Every event type and wildcard a webhook may subscribe to' })
+  @ApiOperation({ summary: 'List the event types and wildcards a webhook may subscribe to' })
   @ApiOkResponse({ type: EventCatalogDto })
   eventTypes(): EventCatalogDto {
     return EVENT_CATALOG;
@@ -44,7 +44,7 @@ export class WebhooksController {
 
   @Get(':id')
   @RequirePermission('organizations:read')
-  @ApiOperation({ summary: 'One webhook, with what has become of its deliveries' })
+  @ApiOperation({ summary: 'Get a webhook with statistics of its deliveries' })
   @ApiOkResponse({ type: WebhookWithStatsDto })
   get(@CurrentCaller() caller: UserCaller, @WebhookId() id: string): Promise<WebhookWithStatsDto> {
     return this.webhooks.get(caller, id);
@@ -52,7 +52,7 @@ export class WebhooksController {
 
   @Patch(':id')
   @RequirePermission('organizations:write')
-  @ApiOperation({ summary: 'Change a webhook; what comes back masked stays as it is' })
+  @ApiOperation({ summary: 'Update a webhook; masked values keep what is stored' })
   @ApiOkResponse({ type: WebhookDto })
   update(
     @CurrentCaller() caller: UserCaller,

@@ -1,20 +1,22 @@
-import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import type { UserCaller } from '@rmm/access';
+import { randomUUID } from 'node:crypto';
+import {
+  type DirectoryOrganization,
+  OrganizationAccessDenied,
+  OrganizationDirectory,
+  type UserCaller,
+} from '@rmm/access';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { TenantDatabase } from '@rmm/persistence';
-import { Clock, type Paged, toPage } from '@rmm/service-kit';
-import { DeadLetterQueue } from '../sending/dead-letter-queue.js';
+import { type Paged, toPage } from '@rmm/service-kit';
+import { DeadLetterQueueService } from '../background-queues/dead-letter-queue.service.js';
 import type { CreateWebhookDto } from './dto/create-webhook.dto.js';
 import type { ListWebhooksDto } from './dto/list-webhooks.dto.js';
 import type { UpdateWebhookDto } from './dto/update-webhook.dto.js';
-import { toWebhookDto, toWebhookWithStatsDto, type WebhookDto, type WebhookWithStatsDto } from './dto/webhook.dto.js';
-import { NamedOrganization } from './named-organization.js';
-import { webhookChanged } from './webhook-changed.js';
-import { WebhookInput } from './webhook-input.js';
-import type { WebhookRow } from './webhook-row.js';
-import { WebhookSealing } from './webhook-sealing.js';
-import { toStoredStatus } from './webhook-status.js';
+import type { WebhookDto, WebhookWithStatsDto } from './dto/webhook.dto.js';
+import { WebhookSettingsService } from './webhook-settings.service.js';
+import { OrganizationContextRequired } from './webhook.errors.js';
+import { toStoredStatus, webhookChanged, WebhookMapper, webhookResource } from './webhook.mapper.js';
 import { WebhooksRepository } from './webhooks.repository.js';
 
 @Injectable()
@@ -22,83 +24,84 @@ export class WebhooksService {
   constructor(
     private readonly tenants: TenantDatabase,
     private readonly repository: WebhooksRepository,
-    private readonly organizations: NamedOrganization,
-    private readonly input: WebhookInput,
-    private readonly sealing: WebhookSealing,
+    private readonly organizations: OrganizationDirectory,
+    private readonly settings: WebhookSettingsService,
+    private readonly mapper: WebhookMapper,
     private readonly outbox: Outbox,
     private readonly audit: AuditTrail,
-    private readonly deadLetters: DeadLetterQueue,
-    private readonly clock: Clock,
+    private readonly deadLetterQueue: DeadLetterQueueService,
   ) {}
 
+  /** Lists a page, newest first. @throws OrganizationContextRequired, OrganizationAccessDenied */
   async list(caller: UserCaller, query: ListWebhooksDto): Promise<Paged<WebhookDto>> {
-    const { orgId } = await this.organizations.resolve(caller, query.orgId);
-    const { rows, total } = await this.repository.list(caller, {
-      orgId,
-      status: query.status === undefined ? null : toStoredStatus(query.status),
-      limit: query.limit,
-      offset: (query.page - 1) * query.limit,
-    });
+    const { orgId } = await this.getOrganization(caller, query.orgId);
+    const status = query.status && toStoredStatus(query.status);
+    const { rows, total } = await this.repository.list(caller, { orgId, status, page: query });
     return toPage(
       query,
       total,
-      rows.map((row) => this.#shown(row)),
+      rows.map((row) => this.mapper.toDto(row)),
     );
   }
 
+  /** @throws WebhookNotFound */
   async get(caller: UserCaller, id: string): Promise<WebhookWithStatsDto> {
-    return toWebhookWithStatsDto(await this.repository.get(caller, id), this.sealing, this.clock.now());
+    return this.mapper.toDtoWithStats(await this.repository.get(caller, id));
   }
 
+  /** @throws OrganizationContextRequired, OrganizationAccessDenied, and what `WebhookSettingsService.create` throws */
   async create(caller: UserCaller, dto: CreateWebhookDto): Promise<WebhookDto> {
-    const { orgId, partnerId } = await this.organizations.resolve(caller, dto.orgId);
+    const { orgId, partnerId } = await this.getOrganization(caller, dto.orgId);
     const id = randomUUID();
-    const settings = await this.input.forCreate(id, dto);
+    const settings = await this.settings.create(id, dto);
     return this.tenants.transaction(caller, async (tx) => {
-      const row = await this.repository.insert(tx, { ...settings, id, orgId, partnerId, createdBy: caller.userId });
-      await this.audit.record(tx, caller, 'webhook.create', resourceOf(row), { events: row.events });
+      const row = await this.repository.create(tx, { ...settings, id, orgId, partnerId, createdBy: caller.userId });
+      await this.audit.record(tx, caller, 'webhook.create', webhookResource(row), { events: row.events });
       await this.outbox.publish(tx, webhookChanged(row));
-      return this.#shown(row);
+      return this.mapper.toDto(row);
     });
   }
 
+  /** Applies a patch; the URL is checked before the transaction, since that queries DNS. @throws WebhookNotFound */
   async update(caller: UserCaller, id: string, dto: UpdateWebhookDto): Promise<WebhookDto> {
-    // The network is asked before the transaction; the row is read again, locked, inside.
-    const patch = await this.input.checkForUpdate(await this.repository.get(caller, id), dto);
+    const patch = await this.settings.checkPatch(await this.repository.get(caller, id), dto);
     return this.tenants.transaction(caller, async (tx) => {
       const stored = await this.repository.lock(tx, id);
-      if (dto.status === 'active') await this.repository.restartClock(tx, id);
-      const row = await this.repository.update(tx, id, this.input.forUpdate(stored, patch));
-      await this.audit.record(tx, caller, 'webhook.update', resourceOf(row), { changed: changedFields(patch) });
+      if (dto.status === 'active') await this.repository.resetFailingSince(tx, id);
+      const row = await this.repository.change(tx, stored, this.settings.applyPatch(stored, patch));
+      await this.audit.record(tx, caller, 'webhook.update', webhookResource(row), { changed: changedFields(patch) });
       await this.outbox.publish(tx, webhookChanged(row));
-      return this.#shown(row);
+      return this.mapper.toDto(row);
     });
   }
 
-  /** The webhook and all its deliveries, in one transaction. */
+  /** Deletes the webhook with all its deliveries, in one transaction. @throws WebhookNotFound */
   async delete(caller: UserCaller, id: string): Promise<{ success: true }> {
     await this.tenants.transaction(caller, async (tx) => {
       const row = await this.repository.lock(tx, id);
-      const deadLetters = await this.repository.delete(tx, id);
-      tx.afterCommit(() => void this.deadLetters.remove(deadLetters));
-      await this.audit.record(tx, caller, 'webhook.delete', resourceOf(row));
+      const deadLetters = await this.repository.deleteWithHistory(tx, id);
+      tx.afterCommit(() => void this.deadLetterQueue.remove(deadLetters));
+      await this.audit.record(tx, caller, 'webhook.delete', webhookResource(row));
       await this.outbox.publish(tx, webhookChanged(row, true));
     });
     return { success: true };
   }
 
-  #shown(row: WebhookRow): WebhookDto {
-    return toWebhookDto(row, this.sealing, this.clock.now());
+  /**
+   * Returns the organization a list or a create is about. Organization callers may omit it and may only name their own;
+   * all others must name one they have access to.
+   * @throws OrganizationContextRequired, OrganizationAccessDenied
+   */
+  private async getOrganization(caller: UserCaller, requested: string | undefined): Promise<DirectoryOrganization> {
+    const { scope, orgId } = caller.tenant;
+    if (scope === 'organization') {
+      if (orgId === null || (requested !== undefined && requested !== orgId)) throw new OrganizationAccessDenied();
+      return this.organizations.assertOrganizationAccess(caller, orgId);
+    }
+    if (requested === undefined) throw new OrganizationContextRequired();
+    return this.organizations.assertOrganizationAccess(caller, requested);
   }
 }
 
-export const resourceOf = ({ id, name, orgId, partnerId }: WebhookRow) => ({
-  type: 'webhook',
-  id,
-  name,
-  orgId,
-  partnerId,
-});
-
-const changedFields = (dto: UpdateWebhookDto): string[] =>
-  Object.entries(dto).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+const changedFields = (patch: UpdateWebhookDto): string[] =>
+  Object.entries(patch).flatMap(([name, value]) => (value === undefined ? [] : [name]));

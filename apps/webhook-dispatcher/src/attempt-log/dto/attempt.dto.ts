@@ -5,7 +5,7 @@ import type { WebhookHeader } from '../../webhooks/webhook-headers.js';
 export const ATTEMPT_OUTCOMES = ['delivered', 'retrying', 'failed'] as const;
 export type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number];
 
-/** One HTTP try of a delivery. */
+/** One HTTP request of a delivery. */
 export class AttemptDto {
   @ApiProperty({ type: 'integer', description: 'Counts from 1' })
   attempt!: number;
@@ -13,17 +13,20 @@ export class AttemptDto {
   startedAt!: string;
   @ApiProperty({ type: 'integer', nullable: true, description: 'Null when nothing was sent' })
   durationMs!: number | null;
-  @ApiProperty({ enum: ATTEMPT_OUTCOMES, description: 'What the delivery became by it' })
+  @ApiProperty({ enum: ATTEMPT_OUTCOMES, description: 'The status of the delivery after the attempt' })
   outcome!: AttemptOutcome;
   @ApiProperty({ type: 'integer', nullable: true })
   responseStatus!: number | null;
   @ApiProperty({
     type: [WebhookHeaderDto],
     description:
-      'As sent, but for those of the connection; signatures and secret values masked. Empty when nothing was sent',
+      'As sent, without those of the connection; signatures and secret values masked. Empty when nothing was sent',
   })
   requestHeaders!: WebhookHeader[];
-  @ApiProperty({ type: [WebhookHeaderDto], description: 'The first 40, 4,096 characters in all; secret values masked' })
+  @ApiProperty({
+    type: [WebhookHeaderDto],
+    description: 'The first 40, at most 4,096 characters in total; secret values masked',
+  })
   responseHeaders!: WebhookHeader[];
   @ApiProperty({ type: String, nullable: true, description: 'The first 1,000 characters' })
   responseBody!: string | null;

@@ -1,21 +1,11 @@
 import { ApiProperty } from '@nestjs/swagger';
 
-/** A row of `dead_letter`. */
-export interface DeadLetterRow {
-  deliveryId: string;
-  webhookId: string;
-  orgId: string;
-  event: string;
-  eventId: string;
-  attempts: number;
-  responseStatus: number | null;
-  errorMessage: string | null;
-  failedAt: Date;
-}
-
-/** A delivery that used up its retries and that nobody has taken up since. @see CONTRACT.md 4.9 */
+/** A delivery that used up its retries and has not been retried since. @see docs/reference/webhooks.md */
 export class DeadLetterDto {
-  @ApiProperty({ format: 'uuid', description: 'Names it in the queue and here; the id of the delivery' })
+  @ApiProperty({
+    format: 'uuid',
+    description: 'The id of the delivery; names the dead letter in routes and in the queue',
+  })
   jobId!: string;
   @ApiProperty({ format: 'uuid' })
   deliveryId!: string;
@@ -41,16 +31,3 @@ export class DeletedDeadLetterDto {
   @ApiProperty({ enum: [true] })
   success!: true;
 }
-
-export const toDeadLetterDto = (row: DeadLetterRow): DeadLetterDto => ({
-  jobId: row.deliveryId,
-  deliveryId: row.deliveryId,
-  webhookId: row.webhookId,
-  orgId: row.orgId,
-  event: row.event,
-  eventId: row.eventId,
-  attempts: row.attempts,
-  responseStatus: row.responseStatus,
-  errorMessage: row.errorMessage,
-  failedAt: row.failedAt.toISOString(),
-});

@@ -1,7 +1,10 @@
 import { IsUuid, PageQueryDto } from '@rmm/service-kit';
 
 export class ListDeadLettersDto extends PageQueryDto {
-  @IsUuid({ optional: true, description: 'Those of one organization; all that the caller reaches by default' })
+  @IsUuid({
+    optional: true,
+    description: 'Dead letters of one organization; by default of all the caller has access to',
+  })
   orgId?: string;
 
   @IsUuid({ optional: true })

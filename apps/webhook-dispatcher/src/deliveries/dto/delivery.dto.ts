@@ -1,29 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { DELIVERY_STATUSES, type DeliveryStatus } from '../delivery.entity.js';
 
-export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed', 'retrying'] as const;
-export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
-
-/** A delivery row with the text of its event. */
-export interface DeliveryRow {
-  id: string;
-  webhookId: string;
-  orgId: string;
-  status: DeliveryStatus;
-  event: string;
-  eventId: string;
-  body: string | null;
-  responseStatus: number | null;
-  responseBody: string | null;
-  responseTimeMs: number | null;
-  errorMessage: string | null;
-  attempt: number;
-  maxAttempts: number;
-  dueAt: Date;
-  createdAt: Date;
-  deliveredAt: Date | null;
-}
-
-/** @see SPEC.md 2.9, CONTRACT.md 4.9 */
+/** @see docs/reference/webhooks.md */
 export class DeliveryDto {
   @ApiProperty({ format: 'uuid' })
   id!: string;
@@ -41,7 +19,7 @@ export class DeliveryDto {
     type: 'object',
     additionalProperties: true,
     nullable: true,
-    description: 'The full body that is sent; null when it is no longer kept',
+    description: 'The full body that is sent; null once it is no longer stored',
   })
   payload!: Record<string, unknown> | null;
   @ApiProperty({ type: 'integer', nullable: true })
@@ -77,29 +55,10 @@ export class PendingDeliveryDto {
   attempt!: 0;
 }
 
-/** What test and retry answer. */
-export class AcceptedDelivery {
+/** The response of test and retry. */
+export class AcceptedDeliveryDto {
   @ApiProperty()
   message!: string;
   @ApiProperty({ type: PendingDeliveryDto })
   delivery!: PendingDeliveryDto;
 }
-
-export const toDeliveryDto = (row: DeliveryRow): DeliveryDto => ({
-  id: row.id,
-  webhookId: row.webhookId,
-  orgId: row.orgId,
-  status: row.status,
-  event: row.event,
-  eventId: row.eventId,
-  payload: row.body === null ? null : (JSON.parse(row.body) as Record<string, unknown>),
-  responseStatus: row.responseStatus,
-  responseBody: row.responseBody,
-  responseTimeMs: row.responseTimeMs,
-  errorMessage: row.errorMessage,
-  attempt: row.attempt,
-  maxAttempts: row.maxAttempts,
-  nextAttemptAt: row.status === 'retrying' ? row.dueAt.toISOString() : null,
-  createdAt: row.createdAt.toISOString(),
-  deliveredAt: row.deliveredAt?.toISOString() ?? null,
-});

@@ -1,6 +1,6 @@
 import { EVENT_TYPES, WEBHOOK_TEST_EVENT } from '@rmm/contracts';
 import { IsOneOf, PageQueryDto } from '@rmm/service-kit';
-import { DELIVERY_STATUSES, type DeliveryStatus } from './delivery.dto.js';
+import { DELIVERY_STATUSES, type DeliveryStatus } from '../delivery.entity.js';
 
 export class ListDeliveriesDto extends PageQueryDto {
   @IsOneOf(DELIVERY_STATUSES, { optional: true })

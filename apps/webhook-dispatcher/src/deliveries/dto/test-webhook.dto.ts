@@ -4,6 +4,6 @@ export class TestWebhookDto {
   @IsName({ optional: true, description: 'A known event type; webhook.test by default' })
   event?: string;
 
-  @IsOpenObject({ optional: true, description: 'Becomes `data` of the body' })
+  @IsOpenObject({ optional: true, description: 'The `data` of the body' })
   payload?: Record<string, unknown>;
 }

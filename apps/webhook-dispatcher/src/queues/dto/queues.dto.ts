@@ -16,33 +16,34 @@ export class JobCountsDto {
 export class QueueDto {
   @ApiProperty()
   name!: string;
-  @ApiProperty({ type: JobCountsDto, nullable: true, description: 'Jobs by state; null while Redis is away' })
+  @ApiProperty({ type: JobCountsDto, nullable: true, description: 'Jobs by state; null while Redis is unavailable' })
   jobs!: JobCountsDto | null;
 }
 
 export class WaitingDeliveriesDto {
-  @ApiProperty({ ...integer, description: 'Due and held by no process' })
+  @ApiProperty({ ...integer, description: 'Due and not leased by a replica' })
   due!: number;
-  @ApiProperty({ ...integer, description: 'Waiting for the time of their next attempt' })
+  @ApiProperty({ ...integer, description: 'Waiting for the time of the next attempt' })
   scheduled!: number;
-  @ApiProperty({ ...integer, description: 'Held by a process: queued there, or in flight' })
+  @ApiProperty({ ...integer, description: 'Leased by a replica: queued there, or in flight' })
+  // eslint-disable-next-line rmm/plain-identifiers -- a field of the API
   held!: number;
-  @ApiProperty({ ...integer, nullable: true, description: 'How long the oldest of the due ones has waited' })
+  @ApiProperty({ ...integer, nullable: true, description: 'How long the oldest due delivery has waited' })
   oldestDueSeconds!: number | null;
 }
 
 export class ReplicaDto {
-  @ApiProperty({ format: 'uuid', description: 'Under which identity it holds deliveries' })
+  @ApiProperty({ format: 'uuid', description: 'The identity under which it leases deliveries' })
   id!: string;
   @ApiProperty({ format: 'date-time' })
   startedAt!: string;
-  @ApiProperty({ format: 'date-time', description: 'When what it holds is free again, unless it renews' })
+  @ApiProperty({ format: 'date-time', description: 'When its leases end unless it renews them' })
   leaseUntil!: string;
   @ApiProperty(integer)
+  // eslint-disable-next-line rmm/plain-identifiers -- a field of the API
   held!: number;
 }
 
-/** What the queues, the table and the processes hold. */
 export class QueuesDto {
   @ApiProperty({ type: [QueueDto] })
   queues!: QueueDto[];

@@ -1,9 +1,9 @@
 import { hash32, SHARDS } from './shard-of.js';
 
 /**
- * Who should own each shard: rendezvous hashing, so that everybody comes to the same answer, and one process more or
- * less moves the shards of that process alone.
- * @returns by shard; empty when there is nobody
+ * Returns the preferred owner of each shard by rendezvous hashing: every replica computes the same result, and adding or
+ * removing an instance moves the shards of that instance alone.
+ * @returns owners by shard; empty without instances
  */
 export function preferredOwners(instances: readonly string[]): string[] {
   if (instances.length === 0) return [];

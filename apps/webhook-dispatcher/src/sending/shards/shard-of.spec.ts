@@ -15,7 +15,7 @@ describe('originOf', () => {
 });
 
 describe('shardOf', () => {
-  it('never changes: it is stored', () => {
+  it('never changes, since it is stored', () => {
     expect(['https://hooks.example.com', 'http://127.0.0.1:8080'].map(shardOf)).toEqual([28, 56]);
   });
 
@@ -30,23 +30,23 @@ describe('shardOf', () => {
 describe('preferredOwners', () => {
   const ids = Array.from({ length: 4 }, () => randomUUID());
 
-  it('gives everything to the only one, and nothing to nobody', () => {
+  it('assigns all shards to the only instance and none without instances', () => {
     expect(new Set(preferredOwners(ids.slice(0, 1)))).toEqual(new Set(ids.slice(0, 1)));
     expect(preferredOwners([])).toEqual([]);
   });
 
-  it('is the same for all who ask, whatever their order', () => {
+  it('does not depend on the order of instances', () => {
     expect(preferredOwners([...ids].reverse())).toEqual(preferredOwners(ids));
   });
 
-  it('moves to and from one that comes or goes, and nothing else', () => {
+  it('moves only the shards of an instance that is added or removed', () => {
     const before = preferredOwners(ids.slice(0, 3));
     const after = preferredOwners(ids);
     after.forEach((owner, shard) => expect([before[shard], ids[3]]).toContain(owner));
     expect(after).toHaveLength(SHARDS);
   });
 
-  it('shares out fairly', () => {
+  it('distributes shards evenly', () => {
     const shares = ['a', 'b', 'c', 'd'].map(
       (id) => preferredOwners(['a', 'b', 'c', 'd']).filter((owner) => owner === id).length,
     );

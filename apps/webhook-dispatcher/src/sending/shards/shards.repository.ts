@@ -2,56 +2,55 @@ import { Injectable } from '@nestjs/common';
 import { WorkerDatabase } from '@rmm/persistence';
 
 export interface ShardsState {
-  /** By shard. */
+  /** The owner of each shard. */
   owners: (string | null)[];
-  /** Processes whose lease stands, those that are about to stop among them. */
+  /** Instances with a valid lease, including those that are shutting down. */
   alive: ReadonlySet<string>;
-  /** Those of them that may own shards. */
+  /** Instances with a valid lease that are not shutting down. */
   willing: string[];
 }
 
-/** Who owns which shard. */
 @Injectable()
 export class ShardsRepository {
   constructor(private readonly worker: WorkerDatabase) {}
 
-  async state(): Promise<ShardsState> {
+  async getState(): Promise<ShardsState> {
     const [row] = await this.worker.query<{ owners: (string | null)[]; alive: string[]; willing: string[] }>(
-      `select array(select owner from delivery_shard order by shard) as owners,
-              array(select id from dispatcher_instance where lease_until >= now()) as alive,
-              array(select id from dispatcher_instance where lease_until >= now() and not is_leaving) as willing`,
+      `SELECT ARRAY(SELECT owner FROM delivery_shard ORDER BY shard) AS owners,
+              ARRAY(SELECT id FROM dispatcher_instance WHERE lease_until >= now()) AS alive,
+              ARRAY(SELECT id FROM dispatcher_instance WHERE lease_until >= now() AND NOT is_leaving) AS willing`,
     );
-    if (!row) throw new Error('A row of subqueries has not come');
+    if (!row) throw new Error('A row of subqueries was not returned');
     return { owners: row.owners, alive: new Set(row.alive), willing: row.willing };
   }
 
   /**
-   * Takes shards nobody owns, or whose owner's lease has lapsed. The owner that was seen must still stand there: of two
-   * that take at the same time one gets it, and nobody takes from one that lives.
-   * @param seen  the owner each of them had in `state`
-   * @returns those that are ours now
+   * Acquires shards without an owner, or whose owner's lease has expired. The stored owner must still be the one that was
+   * read: of two instances one acquires the shard, and never from an owner whose lease is valid.
+   * @param seen  the owner each of them had in `getState`
+   * @returns the acquired shards
    */
-  async take(me: string, shards: readonly number[], seen: readonly (string | null)[]): Promise<number[]> {
+  async acquire(me: string, shards: readonly number[], seen: readonly (string | null)[]): Promise<number[]> {
     if (shards.length === 0) return [];
     const rows = await this.worker.query<{ shard: number }>(
-      `with dead as (
-         delete from dispatcher_instance where lease_until < now() and id <> $1 returning id
+      `WITH dead AS (
+         DELETE FROM dispatcher_instance WHERE lease_until < now() AND id <> $1 RETURNING id
        )
-       update delivery_shard s set owner = $1
-         from unnest($2::smallint[], $3::uuid[]) as k(shard, owner)
-        where s.shard = k.shard and s.owner is not distinct from k.owner and s.free_at <= now()
-          and (s.owner is null or s.owner in (select id from dead)
-               or not exists (select from dispatcher_instance i where i.id = s.owner))
-        returning s.shard`,
+       UPDATE delivery_shard s SET owner = $1
+         FROM unnest($2::smallint[], $3::uuid[]) AS k(shard, owner)
+        WHERE s.shard = k.shard AND s.owner IS NOT DISTINCT FROM k.owner AND s.free_at <= now()
+          AND (s.owner IS NULL OR s.owner IN (SELECT id FROM dead)
+               OR NOT EXISTS (SELECT FROM dispatcher_instance i WHERE i.id = s.owner))
+        RETURNING s.shard`,
       [me, shards, seen],
     );
     return rows.map(({ shard }) => shard);
   }
 
-  /** Others may take them at once: nothing of ours is under way to their origins. */
-  async giveUp(me: string, shards: readonly number[]): Promise<void> {
+  /** Releases shards that have no attempt in flight; others may acquire them at once. */
+  async release(me: string, shards: readonly number[]): Promise<void> {
     if (shards.length === 0) return;
-    await this.worker.query('update delivery_shard set owner = null where owner = $1 and shard = any($2::smallint[])', [
+    await this.worker.query('UPDATE delivery_shard SET owner = NULL WHERE owner = $1 AND shard = ANY($2::smallint[])', [
       me,
       shards,
     ]);

@@ -1,17 +1,21 @@
-import { IsFlag, IsName, IsNestedList, IsText, IsUuid, IsWordList } from '@rmm/service-kit';
+import { IsName, IsNestedList, IsText, IsUuid, IsWordList } from '@rmm/service-kit';
 import { WebhookHeaderDto } from './webhook-header.dto.js';
+import { WebhookSettingsDto } from './webhook-settings.dto.js';
 
-export class CreateWebhookDto {
-  @IsUuid({ optional: true, description: 'Needed from partner and system callers' })
+export class CreateWebhookDto extends WebhookSettingsDto {
+  @IsUuid({ optional: true, description: 'Required for partner and system callers' })
   orgId?: string;
 
   @IsName({ description: 'Shown in lists' })
   name!: string;
 
-  @IsName({ max: 2_048, description: 'The destination; https unless it is private and the fleet is self-hosted' })
+  @IsName({
+    max: 2_048,
+    description: 'The destination; https, unless the address is private and the fleet is self-hosted',
+  })
   url!: string;
 
-  @IsText({ min: 1, max: 255, optional: true, description: 'Signs deliveries; never shown again' })
+  @IsText({ min: 1, max: 255, optional: true, description: 'Signs deliveries; never returned' })
   secret?: string;
 
   @IsWordList({ min: 1, max: 50, description: 'Event types, `*`, or wildcards such as `device.*`' })
@@ -19,7 +23,4 @@ export class CreateWebhookDto {
 
   @IsNestedList(() => WebhookHeaderDto, { max: 20, optional: true, description: 'Sent with each delivery' })
   headers?: WebhookHeaderDto[];
-
-  @IsFlag({ optional: true, description: 'Adds the headers of Standard Webhooks; default false' })
-  standardWebhooks?: boolean;
 }

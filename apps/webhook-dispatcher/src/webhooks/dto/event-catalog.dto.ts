@@ -10,7 +10,7 @@ export class EventTypeDto {
   description!: string;
 }
 
-/** Fixed, not paginated. */
+/** All event types; a constant, so the list is not paged. */
 export class EventCatalogDto {
   @ApiProperty({ type: [EventTypeDto] })
   data!: readonly EventTypeDto[];

@@ -1,8 +1,8 @@
 import { IsOneOf, IsUuid, PageQueryDto } from '@rmm/service-kit';
-import { WEBHOOK_STATUSES, type WebhookStatus } from '../webhook-status.js';
+import { WEBHOOK_STATUSES, type WebhookStatus } from './webhook.dto.js';
 
 export class ListWebhooksDto extends PageQueryDto {
-  @IsUuid({ optional: true, description: 'Needed from partner and system callers' })
+  @IsUuid({ optional: true, description: 'Required for partner and system callers' })
   orgId?: string;
 
   @IsOneOf(WEBHOOK_STATUSES, { optional: true })

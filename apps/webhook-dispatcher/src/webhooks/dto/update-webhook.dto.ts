@@ -1,12 +1,13 @@
-import { IsFlag, IsName, IsNestedList, IsOneOf, IsText, IsWordList } from '@rmm/service-kit';
-import { WEBHOOK_STATUSES, type WebhookStatus } from '../webhook-status.js';
+import { IsName, IsNestedList, IsOneOf, IsText, IsWordList } from '@rmm/service-kit';
 import { WebhookHeaderDto } from './webhook-header.dto.js';
+import { WebhookSettingsDto } from './webhook-settings.dto.js';
+import { WEBHOOK_STATUSES, type WebhookStatus } from './webhook.dto.js';
 
-export class UpdateWebhookDto {
+export class UpdateWebhookDto extends WebhookSettingsDto {
   @IsName({ optional: true, description: 'Shown in lists' })
   name?: string;
 
-  @IsName({ max: 2_048, optional: true, description: 'The masked URL, sent back, keeps what is stored' })
+  @IsName({ max: 2_048, optional: true, description: 'The masked URL keeps the stored one' })
   url?: string;
 
   @IsText({ min: 1, max: 255, optional: true, nullable: true, description: 'null removes it, ******** keeps it' })
@@ -18,12 +19,9 @@ export class UpdateWebhookDto {
   @IsNestedList(() => WebhookHeaderDto, {
     max: 20,
     optional: true,
-    description: 'Replaces all; ******** keeps a value',
+    description: 'Replaces all; ******** keeps the stored value',
   })
   headers?: WebhookHeaderDto[];
-
-  @IsFlag({ optional: true, description: 'Whether the headers of Standard Webhooks are sent too' })
-  standardWebhooks?: boolean;
 
   @IsOneOf(WEBHOOK_STATUSES, { optional: true, description: 'Paused and failed webhooks receive nothing' })
   status?: WebhookStatus;

@@ -2,9 +2,12 @@ import { IsText } from '@rmm/service-kit';
 import type { WebhookHeader } from '../webhook-headers.js';
 
 export class WebhookHeaderDto implements WebhookHeader {
-  @IsText({ min: 1, max: 255, description: 'A header name of RFC 9110; the standard ones are reserved' })
+  @IsText({ min: 1, max: 255, description: 'A header name (RFC 9110); the names that deliveries use are reserved' })
   key!: string;
 
-  @IsText({ max: 4_096, description: 'Without control characters; shown masked where the name sounds like a secret' })
+  @IsText({
+    max: 4_096,
+    description: 'Without control characters; masked in responses when the name suggests a secret',
+  })
   value!: string;
 }

@@ -1,15 +1,13 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { overlapAt } from '../../secrets/secret-overlap.js';
 import type { WebhookHeader } from '../webhook-headers.js';
-import { MASK, maskHeaderValue, maskUrl } from '../webhook-masking.js';
-import type { WebhookRow } from '../webhook-row.js';
-import type { WebhookSealing } from '../webhook-sealing.js';
-import { toWebhookStatus, WEBHOOK_STATUSES, type WebhookStatus } from '../webhook-status.js';
 import { WebhookHeaderDto } from './webhook-header.dto.js';
+
+export const WEBHOOK_STATUSES = ['active', 'paused', 'failed'] as const;
+export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
 
 const isoDate = { type: String, format: 'date-time', nullable: true } as const;
 
-/** A webhook as it may be shown. @see SPEC.md 2.8, CONTRACT.md 4.9 */
+/** A webhook with its secrets masked. @see docs/reference/webhooks.md */
 export class WebhookDto {
   @ApiProperty({ format: 'uuid' })
   id!: string;
@@ -17,7 +15,9 @@ export class WebhookDto {
   orgId!: string;
   @ApiProperty()
   name!: string;
-  @ApiProperty({ description: 'Without userinfo and without query parameters that sound like secrets' })
+  @ApiProperty({ type: String, nullable: true })
+  description!: string | null;
+  @ApiProperty({ description: 'Without userinfo and without query parameters whose names suggest secrets' })
   url!: string;
   @ApiProperty({ type: [String] })
   events!: string[];
@@ -27,7 +27,7 @@ export class WebhookDto {
   status!: WebhookStatus;
   @ApiProperty()
   hasSecret!: boolean;
-  @ApiProperty({ ...isoDate, description: 'Until when the secret before the last rotation signs as well' })
+  @ApiProperty({ ...isoDate, description: 'Until when the previous secret signs as well; null when it does not' })
   secretOverlapUntil!: string | null;
   @ApiProperty({ description: 'Whether deliveries also carry the headers of Standard Webhooks' })
   standardWebhooks!: boolean;
@@ -70,60 +70,4 @@ export class DeliveryStatsDto {
 export class WebhookWithStatsDto extends WebhookDto {
   @ApiProperty({ type: DeliveryStatsDto })
   deliveryStats!: DeliveryStatsDto;
-}
-
-/** @param now  by which an overlap is in force or past */
-export function toWebhookDto(row: WebhookRow, sealing: WebhookSealing, now: Date): WebhookDto {
-  return {
-    id: row.id,
-    orgId: row.orgId,
-    name: row.name,
-    ...shownParts(row, sealing),
-    events: row.events,
-    status: toWebhookStatus(row.status),
-    hasSecret: row.secretSealed !== null,
-    secretOverlapUntil: overlapAt(row, now).secretOverlapUntil?.toISOString() ?? null,
-    standardWebhooks: row.standardWebhooks,
-    successCount: Number(row.delivered),
-    failureCount: Number(row.failed),
-    lastDeliveryAt: row.lastDeliveryAt?.toISOString() ?? null,
-    lastSuccessAt: row.lastSuccessAt?.toISOString() ?? null,
-    createdBy: row.createdBy,
-    createdAt: row.createdAt.toISOString(),
-    updatedAt: row.updatedAt.toISOString(),
-  };
-}
-
-export function toWebhookWithStatsDto(row: WebhookRow, sealing: WebhookSealing, now: Date): WebhookWithStatsDto {
-  const [total, delivered, failed, retrying] = [row.total, row.delivered, row.failed, row.retrying].map(Number) as [
-    number,
-    number,
-    number,
-    number,
-  ];
-  return {
-    ...toWebhookDto(row, sealing, now),
-    deliveryStats: {
-      total,
-      pending: Math.max(0, total - delivered - failed - retrying),
-      delivered,
-      failed,
-      retrying,
-      lastDeliveredAt: row.lastSuccessAt?.toISOString() ?? null,
-    },
-  };
-}
-
-/** A row whose key is lost can still be listed, and deleted. */
-function shownParts(row: WebhookRow, sealing: WebhookSealing): Pick<WebhookDto, 'url' | 'headers'> {
-  try {
-    return {
-      url: maskUrl(sealing.openUrl(row.id, row.urlSealed)),
-      headers: sealing
-        .openHeaders(row.id, row.headers)
-        .map(({ key, value }) => ({ key, value: maskHeaderValue(key, value) })),
-    };
-  } catch {
-    return { url: MASK, headers: row.headers.map(({ key }) => ({ key, value: MASK })) };
-  }
 }

@@ -1,0 +1,20 @@
+import { Injectable } from '@nestjs/common';
+import { PartitionMaintenanceJob } from '@rmm/persistence';
+import { DispatcherConfig } from '../config.js';
+import { DeliveryRetentionRepository } from './delivery-retention.repository.js';
+
+/** Deletes old deliveries by dropping the partitions of whole days, never row by row. */
+@Injectable()
+export class DeliveryRetentionService {
+  constructor(
+    private readonly repository: DeliveryRetentionRepository,
+    private readonly partitions: PartitionMaintenanceJob,
+    private readonly config: DispatcherConfig,
+  ) {}
+
+  /** Applies the configured retention to the partition rules and runs the partition maintenance once. */
+  async apply(): Promise<void> {
+    await this.repository.setDays(this.config.deliveryRetentionDays);
+    await this.partitions.run();
+  }
+}

@@ -1,0 +1,36 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed', 'retrying'] as const;
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+
+/** The delivery of an event to a webhook: history and queue in one. A partition for each day. */
+@Entity({ name: 'delivery' })
+export class Delivery {
+  @PrimaryColumn('uuid') id!: string;
+  @PrimaryColumn('timestamptz', { name: 'created_at' }) createdAt!: Date;
+  @Column('uuid', { name: 'partner_id' }) partnerId!: string;
+  @Column('uuid', { name: 'org_id' }) orgId!: string;
+  @Column('uuid', { name: 'webhook_id' }) webhookId!: string;
+  @Column('text', { name: 'event_type' }) eventType!: string;
+  @Column('text', { name: 'event_id' }) eventId!: string;
+  @Column('text', { default: 'pending' }) status!: DeliveryStatus;
+  /** Attempts made. */
+  @Column('integer', { default: 0 }) attempt!: number;
+  @Column('integer', { name: 'max_attempts' }) maxAttempts!: number;
+  @Column('timestamptz', { name: 'due_at' }) dueAt!: Date;
+  /** The instance that sends it; the organization while it waits in the backlog; null when it may be claimed. */
+  @Column('uuid', { name: 'lease_owner', nullable: true }) leaseOwner!: string | null;
+  /** The shard of the origin it is sent to, as far as its writer knew. */
+  @Column('smallint', { default: 0 }) shard!: number;
+  /** The delivery that a manual retry or a recovery sends again. */
+  @Column('uuid', { name: 'repeat_of', nullable: true }) repeatOf!: string | null;
+  /** When the last attempt began; null when there was none. */
+  @Column('timestamptz', { name: 'started_at', nullable: true }) startedAt!: Date | null;
+  @Column('uuid', { name: 'request_shape', nullable: true }) requestShape!: string | null;
+  @Column('integer', { name: 'response_status', nullable: true }) responseStatus!: number | null;
+  @Column('text', { name: 'response_headers', nullable: true }) responseHeaders!: string | null;
+  @Column('text', { name: 'response_body', nullable: true }) responseBody!: string | null;
+  @Column('integer', { name: 'response_time_ms', nullable: true }) responseTimeMs!: number | null;
+  @Column('text', { name: 'error_message', nullable: true }) errorMessage!: string | null;
+  @Column('timestamptz', { name: 'delivered_at', nullable: true }) deliveredAt!: Date | null;
+}

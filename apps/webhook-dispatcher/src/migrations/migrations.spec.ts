@@ -1,0 +1,119 @@
+import pg from 'pg';
+import { revertMigrations, runMigrations } from '@rmm/persistence';
+import { rowSecurityProblems } from '@rmm/persistence/testing';
+import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
+import { MIGRATIONS } from './index.js';
+
+const SCHEMA = 'webhook_dispatcher';
+
+// Real stores on a busy machine: time is not what these specs are about.
+jest.setTimeout(60_000);
+
+describe('the schema', () => {
+  let stores: Stores;
+  let database: TestDatabase<typeof SCHEMA>;
+  let admin: pg.Client;
+
+  beforeAll(async () => {
+    stores = await startStores();
+    database = await stores.createDatabase([SCHEMA]);
+    admin = new pg.Client({ connectionString: database.adminUrl, options: `-c search_path=${SCHEMA}` });
+    await admin.connect();
+  }, 60_000);
+
+  afterAll(async () => {
+    await admin.end();
+    await stores.stop();
+  });
+
+  const target = () => {
+    const { owner, service, worker } = database.urls[SCHEMA];
+    return {
+      schema: SCHEMA,
+      migrations: MIGRATIONS,
+      migrationsDatabaseUrl: owner,
+      databaseUrl: service,
+      workerDatabaseUrl: worker,
+    };
+  };
+  const executor = () => ({
+    query: async <Row>(sql: string, params: readonly unknown[] = []) =>
+      (await admin.query(sql, [...params])).rows as Row[],
+  });
+  const as = async (login: 'service' | 'worker', sql: string) => {
+    const client = new pg.Client({
+      connectionString: database.urls[SCHEMA][login],
+      options: `-c search_path=${SCHEMA}`,
+    });
+    await client.connect();
+    try {
+      return (await client.query(sql)).rows as Record<string, unknown>[];
+    } finally {
+      await client.end();
+    }
+  };
+  const tables = async () =>
+    (
+      await admin.query(
+        `select relname from pg_class where relnamespace = $1::regnamespace and relkind in ('r', 'p')`,
+        [SCHEMA],
+      )
+    ).rows
+      .map(({ relname }: { relname: string }) => relname)
+      .filter((name: string) => !/_p\d{8}$|_default$/.test(name));
+
+  it('goes up, down over seeded rows, and up again', async () => {
+    await runMigrations(target());
+    const up = await tables();
+    expect(up).toEqual(expect.arrayContaining(['webhook', 'webhook_counter', 'delivery', 'event_body', 'dead_letter']));
+    await admin.query(`
+      insert into webhook (id, partner_id, org_id, name, url_sealed, events)
+        values ('00000000-0000-0000-0000-000000000001', gen_random_uuid(), gen_random_uuid(), 'a', 'x', '{*}');
+      insert into delivery (id, created_at, partner_id, org_id, webhook_id, event_type, event_id, max_attempts)
+        select gen_random_uuid(), at, w.partner_id, w.org_id, w.id, 'device.online', 'e', 6
+          from webhook w, unnest(array[now(), now() - interval '5 days', now() + interval '40 days']) as at`);
+    await revertMigrations(target(), MIGRATIONS.length);
+    expect((await tables()).filter((name) => name !== 'rmm_migration' && name !== 'rmm_partition_rule')).toEqual([]);
+    await runMigrations(target());
+    expect((await tables()).sort()).toEqual(up.sort());
+  }, 60_000);
+
+  it('has row-level security, policies and grants on every table', async () => {
+    expect(await rowSecurityProblems(executor(), SCHEMA)).toEqual([]);
+  });
+
+  it('shows nothing to the service login without a tenant', async () => {
+    await admin.query(`insert into webhook (partner_id, org_id, name, url_sealed, events)
+                       values (gen_random_uuid(), gen_random_uuid(), 'b', 'x', '{*}')`);
+    expect(await as('service', 'select * from webhook')).toEqual([]);
+    await expect(
+      as(
+        'service',
+        `insert into webhook (partner_id, org_id, name, url_sealed, events)
+                     values (gen_random_uuid(), gen_random_uuid(), 'c', 'x', '{*}')`,
+      ),
+    ).rejects.toThrow('row-level security');
+    expect((await as('worker', 'select * from webhook')).length).toBeGreaterThan(0);
+  });
+
+  it('lets the worker change deliveries, not webhooks', async () => {
+    await expect(as('worker', `update webhook set name = 'x'`)).rejects.toThrow('permission denied');
+    await expect(as('worker', 'delete from webhook')).rejects.toThrow('permission denied');
+    await expect(as('service', 'update delivery set attempt = 1')).rejects.toThrow('permission denied');
+    await expect(as('service', 'select * from dispatcher_instance')).rejects.toThrow('permission denied');
+  });
+
+  it('takes the retention from the configuration', async () => {
+    await as('worker', 'select set_delivery_retention(7)');
+    const rules = await admin.query(
+      `select table_name, keep_days from rmm_partition_rule where keep_days = 7 order by table_name`,
+    );
+    expect(rules.rows.map(({ table_name }: { table_name: string }) => table_name)).toEqual([
+      'attempt',
+      'dead_letter',
+      'delivery',
+      'event_body',
+    ]);
+    await expect(as('service', 'select set_delivery_retention(1)')).rejects.toThrow('permission denied');
+  });
+});

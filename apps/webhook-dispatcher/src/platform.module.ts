@@ -1,0 +1,31 @@
+import { type DynamicModule, Global, Module } from '@nestjs/common';
+import { Outbound } from '@rmm/outbound';
+import { KeyRing } from '@rmm/secrets';
+import { DispatcherConfig, type WebhookDispatcherConfig } from './config.js';
+import { DispatcherMetrics } from './dispatcher.metrics.js';
+
+/** Provides what every feature of the service shares: configuration, key ring, outbound client, metrics. */
+@Global()
+@Module({})
+export class PlatformModule {
+  static forRoot(config: WebhookDispatcherConfig): DynamicModule {
+    return {
+      module: PlatformModule,
+      providers: [
+        { provide: DispatcherConfig, useValue: config.dispatcher },
+        { provide: KeyRing, useFactory: () => KeyRing.fromConfig(config) },
+        { provide: Outbound, useFactory: () => createOutbound(config) },
+        DispatcherMetrics,
+      ],
+      exports: [DispatcherConfig, DispatcherMetrics, KeyRing, Outbound],
+    };
+  }
+}
+
+function createOutbound({ isHosted, outboundExtraAllowedCidrs, dispatcher }: WebhookDispatcherConfig): Outbound {
+  return new Outbound({
+    isHosted,
+    extraAllowedCidrs: outboundExtraAllowedCidrs.map(({ text }) => text),
+    pools: { connectionsPerOrigin: dispatcher.originConcurrency },
+  });
+}

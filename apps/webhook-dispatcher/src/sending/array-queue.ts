@@ -1,0 +1,44 @@
+/** A FIFO queue with constant cost at both ends; `Array.shift` costs time in proportion to the length. */
+export class ArrayQueue<T> {
+  private items: (T | undefined)[] = [];
+  private head = 0;
+
+  get size(): number {
+    return this.items.length - this.head;
+  }
+
+  push(item: T): void {
+    this.items.push(item);
+  }
+
+  /** Returns an item to the front. */
+  unshift(item: T): void {
+    if (this.head === 0) this.items.unshift(item);
+    else this.items[--this.head] = item;
+  }
+
+  shift(): T | undefined {
+    if (this.head === this.items.length) return undefined;
+    const item = this.items[this.head];
+    this.items[this.head++] = undefined;
+    if (this.head === this.items.length) this.reset();
+    else if (this.head > 1_024 && this.head * 2 > this.items.length) {
+      this.items = this.items.slice(this.head);
+      this.head = 0;
+    }
+    return item;
+  }
+
+  /** Removes and returns what follows the first `keep` items, in order. */
+  takeAfter(keep: number): T[] {
+    if (this.size <= keep) return [];
+    const taken = this.items.splice(this.head + keep) as T[];
+    if (keep === 0) this.reset();
+    return taken;
+  }
+
+  private reset(): void {
+    this.items.length = 0;
+    this.head = 0;
+  }
+}

@@ -1,0 +1,182 @@
+import { Redis } from 'ioredis';
+import { eventually } from '@rmm/testing-services';
+import {
+  createWebhook,
+  DispatcherTestCluster,
+  organizationCaller,
+  type Organization,
+} from '../../test/dispatcher-test-cluster.js';
+import { FakeReceiver } from '../../test/fake-receiver.js';
+import { buildService, ServiceProcess } from '../../test/service-process.js';
+import { DeliveriesService } from '../deliveries/deliveries.service.js';
+import { WebhooksService } from '../webhooks/webhooks.service.js';
+
+// Real stores on a busy machine: time is not what these specs are about.
+jest.setTimeout(60_000);
+
+describe('recovery from failures', () => {
+  let cluster: DispatcherTestCluster;
+  let receiver: FakeReceiver;
+  let organization: Organization;
+
+  beforeAll(async () => {
+    buildService();
+    cluster = await DispatcherTestCluster.open({ logins: true });
+  }, 240_000);
+
+  beforeEach(async () => {
+    receiver = await FakeReceiver.start();
+  });
+
+  afterEach(() => receiver.stop());
+  afterAll(() => cluster.close(), 30_000);
+
+  const delivered = (webhookId: string, count: number) =>
+    eventually(
+      async () => {
+        const rows = await cluster.deliveries(webhookId);
+        expect(rows.map(({ status }) => status)).toEqual(Array<string>(count).fill('delivered'));
+        return rows;
+      },
+      { timeoutMs: 20_000 },
+    );
+
+  it('sends the deliveries in flight of a killed process again under the same ids', async () => {
+    let app = await cluster.start();
+    organization = await cluster.organization();
+    const webhook = await createWebhook(app, organization, receiver.url);
+    await cluster.stop(app);
+
+    const killed = await ServiceProcess.start(cluster.env());
+    receiver.respond = () => undefined;
+    await cluster.emit(organization);
+    await eventually(() => expect(receiver.received).toHaveLength(1), { timeoutMs: 20_000 });
+    await killed.kill('SIGKILL');
+    const [leased] = await cluster.deliveries(webhook.id);
+    expect(leased).toMatchObject({ status: 'pending', attempt: 0, lease_owner: expect.any(String) });
+
+    receiver.respond = (response) => response.end();
+    app = await cluster.start();
+    // The lease is still valid: no replica reclaims it from a process that may be alive.
+    expect(receiver.received).toHaveLength(1);
+    await cluster.rows(`update dispatcher_instance set lease_until = now() - interval '1 second' where id = $1`, [
+      (leased as unknown as { lease_owner: string }).lease_owner,
+    ]);
+    await delivered(webhook.id, 1);
+    expect(receiver.requestsOf(leased?.id ?? '')).toHaveLength(2);
+    await cluster.stop(app);
+  }, 90_000);
+
+  it('becomes ready under Node and exits with 0 on SIGTERM', async () => {
+    const service = await ServiceProcess.start(cluster.env());
+    expect(await service.kill('SIGTERM')).toBe(0);
+  }, 60_000);
+
+  it('sends and retries while Redis is unavailable', async () => {
+    const app = await cluster.start();
+    organization = await cluster.organization();
+    const webhook = await createWebhook(app, organization, receiver.url);
+    await cluster.stores.redis.stop();
+    try {
+      receiver.respond = (response) => response.writeHead(receiver.received.length === 1 ? 503 : 200).end();
+      await cluster.emit(organization);
+      const [row] = await delivered(webhook.id, 1);
+      expect(row?.attempt).toBe(2);
+      const accepted = await app.get(DeliveriesService).test(organizationCaller(organization), webhook.id, {});
+      expect(accepted.delivery.status).toBe('pending');
+      await delivered(webhook.id, 2);
+    } finally {
+      await cluster.stores.redis.start();
+    }
+    await cluster.stop(app);
+  }, 60_000);
+
+  it('sends retries whose jobs were lost in Redis', async () => {
+    const app = await cluster.start();
+    organization = await cluster.organization();
+    const webhook = await createWebhook(app, organization, receiver.url);
+    receiver.respond = (response) => response.writeHead(receiver.received.length === 1 ? 503 : 200).end();
+    await cluster.emit(organization);
+    await eventually(async () => expect(await cluster.deliveries(webhook.id)).toMatchObject([{ status: 'retrying' }]));
+    const redis = new Redis(cluster.stores.redisUrl);
+    await eventually(async () => expect(await redis.keys('*webhook-retries*')).not.toEqual([]));
+    await redis.flushall();
+    await redis.quit();
+    await delivered(webhook.id, 1);
+    expect(receiver.received).toHaveLength(2);
+    await cluster.stop(app);
+  }, 60_000);
+
+  it('releases queued deliveries when it stops and completes those in flight', async () => {
+    let app = await cluster.start({ WEBHOOK_ORIGIN_CONCURRENCY: '1' });
+    organization = await cluster.organization();
+    const webhook = await createWebhook(app, organization, receiver.url);
+    receiver.respond = (response) => void setTimeout(() => response.end(), 300);
+    for (let i = 0; i < 5; i += 1) await cluster.emit(organization);
+    await eventually(() => expect(receiver.received.length).toBeGreaterThan(0));
+    await eventually(async () => expect(await cluster.deliveries(webhook.id)).toHaveLength(5));
+    await cluster.stop(app);
+    const rows = await cluster.deliveries(webhook.id);
+    const begun = receiver.received.length;
+    expect(rows.filter(({ status }) => status === 'delivered')).toHaveLength(begun);
+    expect(begun).toBeLessThan(5);
+    expect(rows.every((row) => (row as unknown as { lease_owner: unknown }).lease_owner === null)).toBe(true);
+    app = await cluster.start();
+    await delivered(webhook.id, 5);
+    expect(receiver.received).toHaveLength(5);
+    await cluster.stop(app);
+  }, 60_000);
+
+  it('sends each delivery once with several replicas', async () => {
+    const replicas = await Promise.all([cluster.start(), cluster.start()]);
+    organization = await cluster.organization();
+    const webhook = await createWebhook(replicas[0], organization, receiver.url);
+    receiver.respond = (response, { headers }) =>
+      response.writeHead(receiver.requestsOf(String(headers['x-service-delivery-id'])).length === 1 ? 500 : 200).end();
+    await Promise.all(Array.from({ length: 40 }, () => cluster.emit(organization)));
+    const rows = await delivered(webhook.id, 40);
+    expect(rows.every(({ attempt }) => attempt === 2)).toBe(true);
+    for (const { id } of rows) expect(receiver.requestsOf(id)).toHaveLength(2);
+    const [counter] = await cluster.rows(
+      'select total, delivered, retrying from webhook_counter where webhook_id = $1',
+      [webhook.id],
+    );
+    expect(counter).toEqual({ total: '40', delivered: '40', retrying: '0' });
+    await Promise.all(replicas.map((app) => cluster.stop(app)));
+  }, 60_000);
+
+  it('sends a new webhook its first event, whichever replica consumes it', async () => {
+    const replicas = await Promise.all([cluster.start(), cluster.start()]);
+    organization = await cluster.organization();
+    for (let i = 0; i < 20; i += 1) {
+      const webhook = await createWebhook(replicas[i % 2] as never, organization, receiver.url, {
+        events: ['patch.*'],
+      });
+      await cluster.emit(organization, 'patch.failed');
+      await delivered(webhook.id, 1);
+      await replicas[0].get(WebhooksService).delete(organizationCaller(organization), webhook.id);
+    }
+    expect(receiver.received).toHaveLength(20);
+    await Promise.all(replicas.map((app) => cluster.stop(app)));
+  }, 60_000);
+
+  it('keeps outcomes while the database is unavailable and sends nothing twice', async () => {
+    const gate = await cluster.stores.gate(cluster.database.urls.webhook_dispatcher.worker);
+    const app = await cluster.start({ WORKER_DATABASE_URL: gate.url });
+    organization = await cluster.organization();
+    const webhook = await createWebhook(app, organization, receiver.url);
+    let respondLate: () => void = () => undefined;
+    receiver.respond = (response) => {
+      respondLate = () => response.end();
+    };
+    await cluster.emit(organization);
+    await eventually(() => expect(receiver.received).toHaveLength(1));
+    await gate.shut();
+    respondLate();
+    await eventually(async () => expect(await cluster.deliveries(webhook.id)).toMatchObject([{ status: 'pending' }]));
+    await gate.open();
+    await delivered(webhook.id, 1);
+    expect(receiver.received).toHaveLength(1);
+    await cluster.stop(app);
+  }, 60_000);
+});

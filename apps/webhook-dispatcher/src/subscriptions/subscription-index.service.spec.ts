@@ -1,0 +1,95 @@
+import type { INestApplication } from '@nestjs/common';
+import { eventually } from '@rmm/testing-services';
+import {
+  createWebhook,
+  DispatcherTestCluster,
+  organizationCaller,
+  type Organization,
+} from '../../test/dispatcher-test-cluster.js';
+import { WebhookSealingService } from '../webhooks/webhook-sealing.service.js';
+import { WebhooksService } from '../webhooks/webhooks.service.js';
+import { SubscriptionIndexService } from './subscription-index.service.js';
+
+const URL_A = 'http://127.0.0.1:9/a';
+
+// Real stores on a busy machine: time is not what these specs are about.
+jest.setTimeout(60_000);
+
+describe('SubscriptionIndexService', () => {
+  let cluster: DispatcherTestCluster;
+  let here: INestApplication;
+  let there: INestApplication;
+  let organization: Organization;
+
+  beforeAll(async () => {
+    cluster = await DispatcherTestCluster.open();
+    [here, there] = await Promise.all([cluster.start(), cluster.start()]);
+  }, 60_000);
+
+  beforeEach(async () => {
+    organization = await cluster.organization();
+  });
+
+  afterAll(() => cluster.close(), 30_000);
+
+  it('receives every change on every replica without any event', async () => {
+    const caller = organizationCaller(organization);
+    const index = there.get(SubscriptionIndexService);
+    const webhook = await createWebhook(here, organization, URL_A);
+    await eventually(() => expect(index.find(webhook.id)?.url).toBe(URL_A));
+    await here.get(WebhooksService).update(caller, webhook.id, { url: 'http://127.0.0.1:9/b' });
+    await eventually(() => expect(index.find(webhook.id)?.url).toBe('http://127.0.0.1:9/b'));
+    await here.get(WebhooksService).update(caller, webhook.id, { status: 'paused' });
+    await eventually(() => expect(index.find(webhook.id)).toBeNull());
+    await here.get(WebhooksService).update(caller, webhook.id, { status: 'active' });
+    await eventually(() => expect(index.find(webhook.id)).not.toBeNull());
+    await here.get(WebhooksService).delete(caller, webhook.id);
+    await eventually(() => expect(index.find(webhook.id)).toBeNull());
+    expect(index.match(organization.orgId, 'device.online')).toEqual([]);
+  });
+
+  it('loads a change that commits after a later one was loaded', async () => {
+    const index = here.get(SubscriptionIndexService);
+    const id = '00000000-0000-4000-8000-000000000001';
+    const slow = await cluster.admin.connect();
+    try {
+      await slow.query('begin');
+      await slow.query(
+        `insert into webhook (id, partner_id, org_id, name, url_sealed, events) values ($1, $2, $3, 'slow', $4, '{*}')`,
+        [id, organization.partnerId, organization.orgId, here.get(WebhookSealingService).sealUrl(id, URL_A)],
+      );
+      const quick = await createWebhook(here, organization, URL_A);
+      await index.refresh();
+      expect(index.find(quick.id)).not.toBeNull();
+      expect(index.find(id)).toBeNull();
+      await slow.query('commit');
+    } finally {
+      slow.release();
+    }
+    await index.refresh();
+    expect(index.find(id)).not.toBeNull();
+    expect(index.match(organization.orgId, 'device.online')).toHaveLength(2);
+  });
+
+  it('contains what committed before a refresh, also when another refresh is running', async () => {
+    const index = here.get(SubscriptionIndexService);
+    for (let i = 0; i < 10; i += 1) {
+      const underWay = index.refresh();
+      const webhook = await createWebhook(there, organization, URL_A);
+      await index.refresh();
+      expect(index.find(webhook.id)).not.toBeNull();
+      await underWay;
+    }
+  });
+
+  it('removes deleted webhooks without a broadcast', async () => {
+    const index = here.get(SubscriptionIndexService);
+    const webhook = await createWebhook(here, organization, URL_A);
+    await index.refresh();
+    await cluster.rows('delete from webhook where id = $1', [webhook.id]);
+    await index.refresh();
+    expect(index.find(webhook.id)).not.toBeNull();
+    await index.removeDeleted();
+    expect(index.find(webhook.id)).toBeNull();
+  });
+});

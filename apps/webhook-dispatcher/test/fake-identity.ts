@@ -1,0 +1,122 @@
+import { type DynamicModule, Global, Injectable, Module, type OnApplicationBootstrap } from '@nestjs/common';
+import { generateKeyPairSync, randomUUID, sign } from 'node:crypto';
+import {
+  ACCESS_SOURCE,
+  HeartbeatPublisher,
+  type AccessSource,
+  ORGANIZATION_SOURCE,
+  VERIFICATION_KEYS,
+  type VerificationKeys,
+} from '@rmm/access';
+import { type AccessResolveRequest, type AccessScope, type AccessSnapshot } from '@rmm/contracts';
+import { Broadcasts } from '@rmm/messaging';
+import type { Organization } from './dispatcher-test-cluster.js';
+
+interface TestUser {
+  scope: AccessScope;
+  partnerId: string | null;
+  orgId: string | null;
+  permissions: string[];
+}
+
+const KID = 'spec';
+const READ_AND_WRITE = ['organizations:read', 'organizations:write'];
+const encodePart = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+/** Replaces identity: its keys, access snapshots and heartbeat. Tokens are signed, and verified as in production. */
+export class FakeIdentity implements AccessSource, VerificationKeys {
+  private readonly keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  private readonly users = new Map<string, TestUser>();
+
+  find(kid: string) {
+    return Promise.resolve(kid === KID ? this.keys.publicKey : null);
+  }
+
+  /** Signs in a partner user with access to all organizations. @returns the `Authorization` header */
+  partner(partnerId: string, permissions = READ_AND_WRITE): string {
+    return this.signIn({ scope: 'partner', partnerId, orgId: null, permissions });
+  }
+
+  /** Signs in a user of one organization. @returns the `Authorization` header */
+  member({ orgId, partnerId }: Organization, permissions = READ_AND_WRITE): string {
+    return this.signIn({ scope: 'organization', partnerId, orgId, permissions });
+  }
+
+  /** Signs in an operator of the platform. @returns the `Authorization` header */
+  operator(): string {
+    return this.signIn({ scope: 'system', partnerId: null, orgId: null, permissions: ['*:*'] });
+  }
+
+  private signIn(user: TestUser): string {
+    const userId = randomUUID();
+    this.users.set(userId, user);
+    const iat = Math.floor(Date.now() / 1_000);
+    const { scope, partnerId, orgId } = user;
+    const claims = { sub: userId, email: 'ada@msp.example', type: 'access', scope, partnerId, orgId, roleId: userId };
+    const rest = {
+      mfa: true,
+      aep: 1,
+      mep: 1,
+      sid: userId,
+      iat,
+      exp: iat + 900,
+      iss: 'service-identity',
+      aud: 'service-api',
+    };
+    const body = `${encodePart({ alg: 'ES256', typ: 'JWT', kid: KID })}.${encodePart({ ...claims, ...rest })}`;
+    const signature = sign('sha256', Buffer.from(body), { key: this.keys.privateKey, dsaEncoding: 'ieee-p1363' });
+    return `Bearer ${body}.${signature.toString('base64url')}`;
+  }
+
+  resolve({ userId, sessionId }: AccessResolveRequest): Promise<AccessSnapshot | null> {
+    const user = this.users.get(userId);
+    if (!user) return Promise.resolve(null);
+    return Promise.resolve({
+      ...user,
+      userId,
+      sessionId,
+      email: 'ada@msp.example',
+      userStatus: 'active',
+      sessionRevoked: false,
+      authEpoch: 1,
+      mfaEpoch: 1,
+      passwordChangedAt: null,
+      membershipExists: true,
+      partnerStatus: 'active',
+      roleId: userId,
+      orgAccess: user.scope === 'partner' ? 'all' : 'none',
+      orgIds: [],
+      siteIds: null,
+      deviceGroupIds: null,
+      hasFactor: true,
+      mfaEnrollmentRequired: false,
+      allowedMfaMethods: ['totp'],
+      ipAllowlist: [],
+      version: 1,
+    });
+  }
+
+  module(): DynamicModule {
+    const providers = [
+      { provide: ACCESS_SOURCE, useValue: this },
+      { provide: VERIFICATION_KEYS, useValue: this },
+      // Only the organizations in the directory exist.
+      { provide: ORGANIZATION_SOURCE, useValue: { get: () => Promise.resolve([]) } },
+      StartHeartbeat,
+    ];
+    return { module: FakeIdentityModule, providers, exports: providers };
+  }
+}
+
+@Injectable()
+class StartHeartbeat implements OnApplicationBootstrap {
+  constructor(private readonly broadcasts: Broadcasts) {}
+
+  onApplicationBootstrap(): void {
+    new HeartbeatPublisher(this.broadcasts, 'access.heartbeat').onApplicationBootstrap();
+  }
+}
+
+@Global()
+@Module({})
+class FakeIdentityModule {}
