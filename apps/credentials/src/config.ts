@@ -7,7 +7,7 @@ export interface CredentialsConfig extends FleetConfig {
   jwksUrl: string;
 }
 
-/** Every variable of this service, read once. @see CONTRACT.md 10 */
+/** Every variable of this service, read once. @see docs/reference/configuration.md */
 export const readCredentialsConfig = (env: NodeJS.ProcessEnv): Readonly<CredentialsConfig> =>
   readConfig(env, (v) => {
     const fleet = readFleetConfig(v, 'credentials');

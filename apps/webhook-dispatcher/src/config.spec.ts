@@ -21,7 +21,7 @@ function problemsOf(env: NodeJS.ProcessEnv): readonly string[] {
 }
 
 describe('readWebhookDispatcherConfig', () => {
-  it('has the defaults of the contract', () => {
+  it('has the documented defaults', () => {
     const config = readWebhookDispatcherConfig(MINIMAL);
     expect(config.dispatcher).toEqual({
       timeoutMs: 30_000,

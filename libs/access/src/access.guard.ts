@@ -3,8 +3,8 @@ import type { ApiKeyScope } from '@rmm/permissions';
 import { InternalError } from '@rmm/service-kit';
 import { ApiKeyNotAcceptedHere, InvalidApiKey } from './access.errors.js';
 import { AgentAuthenticator } from './agents/agent.authenticator.js';
-import { toDenial } from './audit/denial.mapper.js';
 import { DenialAuditService } from './audit/denial-audit.service.js';
+import { toDenial } from './audit/denial.mapper.js';
 import {
   type AccessRequest,
   type AccessResponse,

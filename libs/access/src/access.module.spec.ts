@@ -1,4 +1,8 @@
 import { Controller, Get, type INestApplication, Post } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
+import type { Server } from 'node:http';
+import type pg from 'pg';
+import request from 'supertest';
 import {
   type AccessChanged,
   type AccessResolveRequest,
@@ -16,16 +20,13 @@ import { WorkerDatabase } from '@rmm/persistence';
 import { mintAgentToken, mintApiKey, mintPartnerKey } from '@rmm/secrets';
 import { OpenApiDocuments, RedisConnections } from '@rmm/service-kit';
 import { adminPool, eventually } from '@rmm/testing-services';
-import { randomUUID } from 'node:crypto';
-import type { Server } from 'node:http';
-import type pg from 'pg';
-import request from 'supertest';
-import { snapshot } from '../test/callers.js';
 import { AdjustableClock, AccessTestFleet } from '../test/access-test-fleet.js';
+import { snapshot } from '../test/callers.js';
 import { accessToken, signingKey } from '../test/tokens.js';
 import { ACCESS_SOURCE, AGENT_SOURCE, KEY_SOURCE, VERIFICATION_KEYS } from './access.tokens.js';
 import type { Caller } from './callers/caller.js';
 import { CurrentCaller } from './callers/current-caller.decorator.js';
+import { InvalidationFeeds } from './invalidation/invalidation-feeds.service.js';
 import {
   AcceptsApiKey,
   AgentToken,
@@ -36,7 +37,6 @@ import {
   RequirePermission,
   SignedIn,
 } from './route-access/route-access.decorator.js';
-import { InvalidationFeeds } from './invalidation/invalidation-feeds.service.js';
 
 jest.setTimeout(60_000);
 

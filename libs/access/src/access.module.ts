@@ -1,9 +1,9 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import { Broadcasts } from '@rmm/messaging';
+import { AccessSources } from './access-sources.service.js';
 import { ACCESS_CONFIG, type AccessConfig, type AccessModuleOptions, toAccessConfig } from './access.config.js';
 import { AccessGuard } from './access.guard.js';
-import { AccessSources } from './access-sources.service.js';
 import { AgentAuthenticator } from './agents/agent.authenticator.js';
 import { CallAuditInterceptor } from './audit/call-audit.interceptor.js';
 import { DenialAuditService } from './audit/denial-audit.service.js';
@@ -12,8 +12,8 @@ import { OrganizationDirectoryConsumer } from './directory/organization-director
 import { OrganizationDirectoryRepository } from './directory/organization-directory.repository.js';
 import { OrganizationDirectory } from './directory/organization-directory.service.js';
 import { type HeartbeatTopic, HeartbeatPublisher } from './invalidation/heartbeat-publisher.service.js';
-import { InvalidationConsumer } from './invalidation/invalidation.consumer.js';
 import { InvalidationFeeds } from './invalidation/invalidation-feeds.service.js';
+import { InvalidationConsumer } from './invalidation/invalidation.consumer.js';
 import { OutboxDelayRepository } from './invalidation/outbox-delay.repository.js';
 import { ApiKeyAuthenticator } from './keys/api-key.authenticator.js';
 import { FailedAuthenticationThrottle } from './keys/failed-authentication-throttle.service.js';

@@ -1,6 +1,6 @@
+import type { KeyObject } from 'node:crypto';
 import type { AccessResolveRequest, AccessSnapshot, OrganizationState, ResolvedKey } from '@rmm/contracts';
 import type { OutboxTransaction } from '@rmm/messaging';
-import type { KeyObject } from 'node:crypto';
 
 /** Source of access snapshots. Identity provides its own; the other services call identity by RPC. */
 export interface AccessSource {

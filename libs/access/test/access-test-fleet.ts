@@ -1,6 +1,7 @@
 import type { INestApplication, Provider, Type } from '@nestjs/common';
-import { Test } from '@nestjs/testing';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import { Test } from '@nestjs/testing';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
 import type { ServiceName } from '@rmm/contracts';
 import { dropMessagingTables, JetStreamServer, MessagingModule, messagingTables } from '@rmm/messaging';
 import { PersistenceModule } from '@rmm/persistence';
@@ -14,7 +15,6 @@ import {
   ServiceKitModule,
 } from '@rmm/service-kit';
 import { startStores, type Stores, type TestDatabase, type TestNats } from '@rmm/testing-services';
-import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { AccessModule } from '../src/access.module.js';
 import {
   dropOrganizationDirectoryTable,

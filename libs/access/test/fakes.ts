@@ -1,7 +1,7 @@
 import type { Clock } from '@rmm/service-kit';
+import type { AccessSources } from '../src/access-sources.service.js';
 import type { AccessConfig } from '../src/access.config.js';
 import type { AccessSource, KeySource, VerificationKeys } from '../src/access.tokens.js';
-import type { AccessSources } from '../src/access-sources.service.js';
 import { InvalidationFeed } from '../src/invalidation/invalidation-feed.js';
 import type { InvalidationFeeds } from '../src/invalidation/invalidation-feeds.service.js';
 import { JwtAuthGuard } from '../src/tokens/jwt-auth.guard.js';

@@ -1,5 +1,5 @@
-import { isIPv4, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { isIPv4, isIPv6 } from 'node:net';
 
 /**
  * Classification of an address: `extra` is allowed by configuration, `private` is RFC 1918 or ULA, `public` is on the

@@ -1,5 +1,5 @@
-import { isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { isIPv4 } from 'node:net';
 import { addressKind, type AddressRange } from './address-kind.js';
 
 /** Result of a check. The reasons may be shown to the tenant; they contain no address of our network. */

@@ -5,8 +5,8 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { Authority, daysFromNow, type Identity, selfSigned } from '../test/certificates.js';
 import { Receivers } from '../test/receivers.js';
-import { Outbound } from './outbound.js';
 import { OutboundFailed } from './outbound.errors.js';
+import { Outbound } from './outbound.js';
 
 const PROJECT = path.join(__dirname, '..');
 const HOST = 'hooks.example.com';

@@ -1,6 +1,6 @@
+import ipaddr from 'ipaddr.js';
 import type { LookupAddress, LookupOptions } from 'node:dns';
 import { isIP } from 'node:net';
-import ipaddr from 'ipaddr.js';
 import { buildConnector, Pool } from 'undici';
 import { UnsafeAddress } from './outbound.errors.js';
 

@@ -1,10 +1,10 @@
-import { recordDials } from '../test/dials.js';
 import { overHttps } from '../test/dialled-hosts.js';
+import { recordDials } from '../test/dials.js';
 import { corpus } from '../test/vectors.js';
 import { addressKind } from './address-kind.js';
 import { AddressRules } from './address-rules.js';
-import { Outbound } from './outbound.js';
 import { OutboundFailed, UnsafeAddress } from './outbound.errors.js';
+import { Outbound } from './outbound.js';
 
 const hosted = new AddressRules({ isHosted: true });
 const selfHosted = new AddressRules({ isHosted: false });

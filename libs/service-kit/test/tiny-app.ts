@@ -1,7 +1,7 @@
-import type { Server } from 'node:http';
 import { Body, Controller, Delete, Get, Module, Post, Query, Req, Res } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Test } from '@nestjs/testing';
+import type { Server } from 'node:http';
 import {
   type AppOptions,
   type AuthenticatedRequest,

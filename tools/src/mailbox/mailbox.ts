@@ -53,7 +53,8 @@ function isTo({ channel, to }: Message, requested: string): boolean {
 }
 
 function renderPage(messages: readonly Message[]): string {
-  const escape = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+  const escape = (text: string) =>
+    text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
   const entries = messages.map(({ channel, to, subject, text, html, sentAt }) => {
     const preview = html ? `<iframe sandbox srcdoc="${escape(html)}" width="100%" height="320"></iframe>` : '';
     const title = escape(`${sentAt} to ${to}: ${subject ?? channel}`);

@@ -109,7 +109,7 @@ describe('a session', () => {
     const reads = ['/auth/me', '/api-keys', '/orgs/organizations'] as const;
     for (const path of reads) expect((await signedIn.get(path)).status).toBe(200);
     must(await signedIn.post('/auth/logout'), 200);
-    await new Promise((resolve) => setTimeout(resolve, 1_000)); // the promise of CONTRACT 2.4 and issue 2
+    await new Promise((resolve) => setTimeout(resolve, 1_000)); // guaranteed by docs/reference/authentication.md#checks-on-a-user-token
     for (const path of reads) expect((await signedIn.get(path)).status).toBe(401);
   });
 

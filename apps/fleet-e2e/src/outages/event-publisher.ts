@@ -13,7 +13,10 @@ const WINDOW = 100;
 const PAUSE_MS = 150;
 const PATIENCE_MS = 60_000;
 
-/** Publishes events like another RMM service: repeats until the stream has stored them. @see CONTRACT.md 8.1 */
+/**
+ * Publishes events like another RMM service: repeats until the stream has stored them.
+ * @see docs/reference/events.md#streams
+ */
 export class EventPublisher {
   constructor(private readonly fleet: Pick<FleetHandle, 'natsAdminUrl'>) {}
 

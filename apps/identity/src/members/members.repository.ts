@@ -187,7 +187,7 @@ const policyOwners = (scope: MemberScope) => ({
 });
 
 const definedOf = (filters: Filters): Filters =>
-  Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined)) as Filters;
+  Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined));
 
 /** The texts depend only on which filters are set, so there are few and each stays prepared. */
 function matching(kind: MemberScope['kind'], filters: Filters): string {

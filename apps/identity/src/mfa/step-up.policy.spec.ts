@@ -38,7 +38,7 @@ describe('StepUpPolicy', () => {
     const id = await policy.issue(caller, user, 'change_email');
     expect(await policy.isValid(id, caller, user, 'change_email')).toBe(true);
     expect(await policy.isValid(id, caller, user, 'add_factor')).toBe(false);
-    expect(await policy.isValid(id, { ...caller, sessionId: 'other' } as UserCaller, user, 'change_email')).toBe(false);
+    expect(await policy.isValid(id, { ...caller, sessionId: 'other' }, user, 'change_email')).toBe(false);
     expect(await policy.isValid(id, caller, { authEpoch: 1, mfaEpoch: 3 }, 'change_email')).toBe(false);
   });
 

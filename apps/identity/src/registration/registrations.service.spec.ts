@@ -165,7 +165,11 @@ describe('a registration', () => {
       await identity.patch('/orgs/partners/me', { settings: { locale: 'de' }, timezone: 'Europe/Berlin' }, { bearer }),
       200,
     );
-    expect(patched.body).toMatchObject({ settings: { locale: 'de' }, timezone: 'Europe/Berlin', name: 'Created By Hand' });
+    expect(patched.body).toMatchObject({
+      settings: { locale: 'de' },
+      timezone: 'Europe/Berlin',
+      name: 'Created By Hand',
+    });
     expect((await identity.get('/orgs/partners', { bearer })).body.code).toBe('scope_not_allowed');
     const list = expectStatus(await identity.get('/orgs/partners?search=created', { bearer: root }), 200);
     expect(list.body.pagination.total).toBe(1);

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AGENT_TOKEN_PREFIX, hashKey } from '@rmm/secrets';
-import { InvalidAccessToken } from '../access.errors.js';
 import { AccessSources } from '../access-sources.service.js';
+import { InvalidAccessToken } from '../access.errors.js';
 import type { AgentRecord } from '../access.tokens.js';
 import { type AccessRequest, bearerToken } from '../callers/access-request.js';
 import type { AgentCaller } from '../callers/caller.js';

@@ -1,10 +1,10 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
-import { currentContext } from '@rmm/service-kit';
 import { tap } from 'rxjs';
+import { currentContext } from '@rmm/service-kit';
 import { type AccessRequest, type AccessResponse, routePathOf } from '../callers/access-request.js';
 import { policyOf } from '../route-access/route-access.policy.js';
-import { toDenial } from './denial.mapper.js';
 import { DenialAuditService } from './denial-audit.service.js';
+import { toDenial } from './denial.mapper.js';
 import { FallbackAuditService } from './fallback-audit.service.js';
 
 const MUTATING = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);

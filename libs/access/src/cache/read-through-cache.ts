@@ -1,5 +1,5 @@
-import { type Clock, UnavailableError } from '@rmm/service-kit';
 import { LRUCache } from 'lru-cache';
+import { type Clock, UnavailableError } from '@rmm/service-kit';
 
 /** Decides whether an invalidation concerns a cached value. */
 export type Matcher<V> = (value: V) => boolean;

@@ -1,5 +1,5 @@
-import { currentContext, type KitRequest } from '@rmm/service-kit';
 import type { ServerResponse } from 'node:http';
+import { currentContext, type KitRequest } from '@rmm/service-kit';
 import type { Caller } from './caller.js';
 
 /** A request with the caller that the guard stores on it. */

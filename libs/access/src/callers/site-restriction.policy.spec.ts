@@ -1,5 +1,5 @@
-import { SiteAccessDenied } from '../access.errors.js';
 import { userCaller } from '../../test/callers.js';
+import { SiteAccessDenied } from '../access.errors.js';
 import type { Caller } from './caller.js';
 import { hasFullPartnerAccess, canAccessOrganization } from './organization-access.policy.js';
 import {

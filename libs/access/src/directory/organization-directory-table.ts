@@ -1,5 +1,5 @@
-import { tenantTable } from '@rmm/persistence';
 import type { QueryRunner } from 'typeorm';
+import { tenantTable } from '@rmm/persistence';
 
 /**
  * Creates `organization_directory` in a migration of a service that looks up organizations it does not own. The service

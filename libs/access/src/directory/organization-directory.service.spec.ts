@@ -1,4 +1,6 @@
 import { Controller, type INestApplication } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
 import {
   type ListSinceRequest,
   type OrganizationState,
@@ -9,10 +11,8 @@ import { Outbox, RpcHandler } from '@rmm/messaging';
 import { TenantDatabase, WorkerDatabase } from '@rmm/persistence';
 import { rowSecurityProblems } from '@rmm/persistence/testing';
 import { eventually } from '@rmm/testing-services';
-import { randomUUID } from 'node:crypto';
-import pg from 'pg';
-import { userCaller } from '../../test/callers.js';
 import { AdjustableClock, AccessTestFleet } from '../../test/access-test-fleet.js';
+import { userCaller } from '../../test/callers.js';
 import { OrganizationDirectory } from './organization-directory.service.js';
 
 jest.setTimeout(60_000);

@@ -5,14 +5,14 @@ import {
   type OnApplicationBootstrap,
   Optional,
 } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type OrganizationState, PROVISIONING_ORGANIZATIONS_LIST_SINCE } from '@rmm/contracts';
 import { RpcClient } from '@rmm/messaging';
 import { type SqlExecutor, WorkerDatabase } from '@rmm/persistence';
 import { Clock, Logger } from '@rmm/service-kit';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { AccessSources } from '../access-sources.service.js';
 import { ACCESS_CONFIG, type AccessConfig } from '../access.config.js';
 import { OrganizationAccessDenied } from '../access.errors.js';
-import { AccessSources } from '../access-sources.service.js';
 import { ReadThroughCache } from '../cache/read-through-cache.js';
 import type { Caller } from '../callers/caller.js';
 import { canAccessOrganization } from '../callers/organization-access.policy.js';

@@ -1,7 +1,7 @@
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
 import type { AccessHeartbeat } from '@rmm/contracts';
 import type { Broadcasts } from '@rmm/messaging';
-import { randomUUID } from 'node:crypto';
 
 export const HEARTBEAT_INTERVAL_MS = 1_000;
 export type HeartbeatTopic = 'access.heartbeat' | 'credential.heartbeat';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Clock, RateLimitedError, RateLimits } from '@rmm/service-kit';
 import { LRUCache } from 'lru-cache';
+import { Clock, RateLimitedError, RateLimits } from '@rmm/service-kit';
 import { KeyRateLimited } from '../access.errors.js';
 
 export type KeyKind = 'api_key' | 'partner_key';

@@ -1,6 +1,6 @@
+import { createHash } from 'node:crypto';
 import type { ResolvedApiKey, ResolvedKey, ResolvedPartnerKey } from '@rmm/contracts';
 import { FixedClock, UnavailableError } from '@rmm/service-kit';
-import { createHash } from 'node:crypto';
 import { fakeFeeds, fakeSources } from '../../test/fakes.js';
 import type { InvalidationFeeds } from '../invalidation/invalidation-feeds.service.js';
 import { KeyRecords } from './key-records.service.js';

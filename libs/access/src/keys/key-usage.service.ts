@@ -1,8 +1,8 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
 import { CREDENTIALS_KEYS_RECORD_USAGE, type KeyUsageRequest, type KeyUse, type ResolvedKey } from '@rmm/contracts';
 import { RpcClient } from '@rmm/messaging';
 import { Clock, Logger } from '@rmm/service-kit';
-import { randomUUID } from 'node:crypto';
 
 /**
  * Uses of a key are added up for `COLLECT_MS` and sent at the next interval: one second together, which a crash may

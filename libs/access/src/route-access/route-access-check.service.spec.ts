@@ -2,6 +2,7 @@ import { Controller, Get, Module, Post } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { EventPattern } from '@nestjs/microservices';
 import { Test } from '@nestjs/testing';
+import { routeAccessProblems, routesOf } from './route-access-check.service.js';
 import {
   AgentToken,
   AllowScopes,
@@ -12,7 +13,6 @@ import {
   RequirePermission,
   SignedIn,
 } from './route-access.decorator.js';
-import { routeAccessProblems, routesOf } from './route-access-check.service.js';
 import { policyOf } from './route-access.policy.js';
 
 @Controller('good')

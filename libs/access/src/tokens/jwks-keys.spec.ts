@@ -1,6 +1,6 @@
-import { UnavailableError } from '@rmm/service-kit';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { UnavailableError } from '@rmm/service-kit';
 import { publicJwk, signingKey } from '../../test/tokens.js';
 import { JwksKeys } from './jwks-keys.js';
 

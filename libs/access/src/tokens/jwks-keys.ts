@@ -1,6 +1,6 @@
-import { UnavailableError } from '@rmm/service-kit';
 import { createRemoteJWKSet, errors } from 'jose';
 import { KeyObject } from 'node:crypto';
+import { UnavailableError } from '@rmm/service-kit';
 import type { VerificationKeys } from '../access.tokens.js';
 
 /** The set is read again in the background after this time, so that withdrawn keys are removed. */

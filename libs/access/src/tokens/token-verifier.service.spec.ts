@@ -1,5 +1,5 @@
-import { FixedClock, UnavailableError } from '@rmm/service-kit';
 import { createHmac } from 'node:crypto';
+import { FixedClock, UnavailableError } from '@rmm/service-kit';
 import { buildTokenVerifier } from '../../test/fakes.js';
 import { accessToken, AUDIENCE, claims, ISSUER, signed, signingKey } from '../../test/tokens.js';
 import { InvalidAccessToken } from '../access.errors.js';

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { KeyObject } from 'node:crypto';
-import { ACCESS_CONFIG, type AccessConfig } from '../access.config.js';
 import { AccessSources } from '../access-sources.service.js';
+import { ACCESS_CONFIG, type AccessConfig } from '../access.config.js';
 import type { VerificationKeys } from '../access.tokens.js';
 import { JwksKeys } from './jwks-keys.js';
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { Clock } from '@rmm/service-kit';
-import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { hash } from 'node:crypto';
+import { Clock } from '@rmm/service-kit';
 import { type AccessTokenClaims, isWithinLifetime } from './access-token.js';
 
 /** About 1 KB each. */

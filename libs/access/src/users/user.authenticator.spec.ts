@@ -3,12 +3,12 @@ import { type DomainError, FixedClock, UnavailableError } from '@rmm/service-kit
 import { snapshot } from '../../test/callers.js';
 import { buildTokenVerifier, CONFIG, fakeFeeds, fakeSources } from '../../test/fakes.js';
 import { accessToken, signingKey } from '../../test/tokens.js';
-import type { AccessRequest, AccessResponse } from '../callers/access-request.js';
 import type { Denial, DenialAuditService } from '../audit/denial-audit.service.js';
-import type { OrganizationDirectory } from '../directory/organization-directory.service.js';
+import type { AccessRequest, AccessResponse } from '../callers/access-request.js';
 import type { DirectoryOrganization } from '../directory/directory-organization.js';
-import type { RouteConstraints } from '../route-access/route-access.decorator.js';
+import type { OrganizationDirectory } from '../directory/organization-directory.service.js';
 import type { InvalidationFeeds } from '../invalidation/invalidation-feeds.service.js';
+import type { RouteConstraints } from '../route-access/route-access.decorator.js';
 import { AccessSnapshots } from '../snapshots/access-snapshots.service.js';
 import type { AccessTokenClaims } from '../tokens/access-token.js';
 import { TenantStatusCheck } from './tenant-status-check.service.js';

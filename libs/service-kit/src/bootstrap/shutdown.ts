@@ -1,6 +1,6 @@
+import type { INestApplication } from '@nestjs/common';
 import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { INestApplication } from '@nestjs/common';
 import type { FleetConfig } from '../config/fleet-config.js';
 import { HealthRegistry } from '../health/health-registry.js';
 import { Logger } from '../logging/logger.js';

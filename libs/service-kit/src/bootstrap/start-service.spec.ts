@@ -1,5 +1,5 @@
-import { Agent, get as httpGet } from 'node:http';
 import { Controller, Get, Injectable, Module, type OnModuleInit } from '@nestjs/common';
+import { Agent, get as httpGet } from 'node:http';
 import { eventually, freePort } from '@rmm/testing-services';
 import { configOf } from '../../test/tiny-app.js';
 import { ServiceKitModule } from '../service-kit.module.js';

@@ -1,7 +1,7 @@
-import type { Server } from 'node:http';
 import type { DynamicModule, INestApplication, Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { Server } from 'node:http';
 import type { ServiceName } from '@rmm/contracts';
 import { HealthRegistry } from '../health/health-registry.js';
 import { Logger } from '../logging/logger.js';

@@ -12,8 +12,8 @@ import {
 } from 'class-validator';
 import type { ValidationOptions } from 'class-validator';
 import { parseCidr } from '../config/cidr.js';
-import type { ItemContext } from '../validation/validation-problems.js';
 import { isUuid } from '../validation/parse-uuid.pipe.js';
+import type { ItemContext } from '../validation/validation-problems.js';
 import { field, type FieldOptions } from './field.decorator.js';
 import { isStorableText } from './storable.js';
 import { lowerUuid } from './value-fields.decorator.js';

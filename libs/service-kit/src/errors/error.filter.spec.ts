@@ -1,5 +1,5 @@
-import { eventually, type TcpProxy, type Stores, startStores } from '@rmm/testing-services';
 import request from 'supertest';
+import { eventually, type TcpProxy, type Stores, startStores } from '@rmm/testing-services';
 import { startTinyApp, type TinyApp } from '../../test/tiny-app.js';
 
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;

@@ -1,5 +1,5 @@
-import { isUtf8 } from 'node:buffer';
 import express, { type RequestHandler, type Response } from 'express';
+import { isUtf8 } from 'node:buffer';
 import type { DomainError } from '../errors/domain-error.js';
 import { BadRequestError, PayloadTooLargeError, UnsupportedMediaTypeError } from '../errors/errors.js';
 import { toDomainError } from '../errors/to-domain-error.js';

@@ -1,5 +1,5 @@
-import { isIPv4 } from 'node:net';
 import type { Request } from 'express';
+import { isIPv4 } from 'node:net';
 import { cidrsContain, parseAddress, type Cidr } from '../config/cidr.js';
 
 /** Peers whose membership is cached; there are few proxies and many requests. */

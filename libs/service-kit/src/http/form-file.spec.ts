@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type AddressInfo } from 'node:net';
-import { eventually } from '@rmm/testing-services';
 import request from 'supertest';
+import { eventually } from '@rmm/testing-services';
 import { startTinyApp, type TinyApp } from '../../test/tiny-app.js';
 
 describe('a file of a form', () => {

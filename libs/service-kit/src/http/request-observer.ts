@@ -1,6 +1,6 @@
 import type { Response } from 'express';
-import type { MetricsRegistry } from '../metrics/metrics-registry.js';
 import type { Logger } from '../logging/logger.js';
+import type { MetricsRegistry } from '../metrics/metrics-registry.js';
 import type { AuthenticatedRequest, KitResponse } from './kit-request.js';
 
 const BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];

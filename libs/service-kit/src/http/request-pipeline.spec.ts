@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { type Stores, startStores } from '@rmm/testing-services';
 import request from 'supertest';
+import { type Stores, startStores } from '@rmm/testing-services';
 import { startTinyApp, type TinyApp } from '../../test/tiny-app.js';
 import { HealthRegistry } from '../health/health-registry.js';
 

@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import { randomUUID } from 'node:crypto';
 import type { FleetConfig } from '../config/fleet-config.js';
 import { type RequestContext, runInContext } from '../context/request-context.js';
 import type { DomainError } from '../errors/domain-error.js';

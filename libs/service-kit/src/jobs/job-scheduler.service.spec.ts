@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { ScheduleModule } from '@nestjs/schedule';
 import { Test, type TestingModule } from '@nestjs/testing';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '../logging/logger.js';
 import { JobScheduler } from './job-scheduler.service.js';
 import { Job } from './job.decorator.js';

@@ -1,10 +1,10 @@
-import type { Server } from 'node:http';
 import { type CanActivate, Controller, type ExecutionContext, Get, Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Test } from '@nestjs/testing';
-import { type Stores, startStores } from '@rmm/testing-services';
+import type { Server } from 'node:http';
 import request from 'supertest';
+import { type Stores, startStores } from '@rmm/testing-services';
 import { configOf } from '../../test/tiny-app.js';
 import { configureApp } from '../bootstrap/configure-app.js';
 import { UnauthenticatedError } from '../errors/errors.js';

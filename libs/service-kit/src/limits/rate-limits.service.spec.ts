@@ -1,5 +1,5 @@
-import { type TcpProxy, type Stores, startStores } from '@rmm/testing-services';
 import { Redis } from 'ioredis';
+import { type TcpProxy, type Stores, startStores } from '@rmm/testing-services';
 import { RateLimitedError, UnavailableError } from '../errors/errors.js';
 import { HealthRegistry } from '../health/health-registry.js';
 import { Logger } from '../logging/logger.js';

@@ -1,8 +1,8 @@
 import { pino } from 'pino';
 import pretty from 'pino-pretty';
 import type { ServiceName } from '@rmm/contracts';
-import { currentContext } from '../context/request-context.js';
 import type { LogLevel } from '../config/fleet-config.js';
+import { currentContext } from '../context/request-context.js';
 import { redact } from './redaction.js';
 
 /** Fields of one log line; `err` takes an error. Values of secret names are redacted. */
