@@ -43,6 +43,7 @@ export default [
     files: ['**/*.ts'],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {
+      '@typescript-eslint/no-unused-vars': ['error', { ignoreRestSiblings: true }],
       '@nx/enforce-module-boundaries': ['error', { enforceBuildableLibDependency: true, depConstraints }],
     },
   },
@@ -76,7 +77,7 @@ export default [
     rules: { 'rmm/queries-in-repositories': 'error' },
   },
   {
-    files: ['**/*.spec.ts', '**/test/**/*.ts', 'apps/fleet-e2e/**/*.ts', 'libs/testing/**/*.ts'],
+    files: ['**/*.spec.ts', '**/*.type-spec.ts', '**/test/**/*.ts', 'apps/fleet-e2e/**/*.ts', 'libs/testing/**/*.ts'],
     rules: {
       '@typescript-eslint/no-unsafe-assignment': 'off',
       '@typescript-eslint/no-unsafe-member-access': 'off',

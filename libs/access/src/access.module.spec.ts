@@ -431,8 +431,8 @@ describe('a request with an API key', () => {
     ['a partner key', () => partnerKey.key],
     ['another prefix', () => 'sk_live_abcdefghijklmnopqrstuvwxyz0123456789'],
     ['an empty header', () => ''],
-  ])('returns the same 401 for %s', async (_, make) => {
-    const { requestId, ...body } = (await get('/fields').set('x-api-key', make()).expect(401)).body;
+  ])('returns the same 401 for %s', async (_, create) => {
+    const { requestId, ...body } = (await get('/fields').set('x-api-key', create()).expect(401)).body;
     expect(requestId).toBeTruthy();
     expect(body).toEqual({ error: 'Invalid API key', message: 'Invalid API key', code: 'invalid_api_key' });
   });

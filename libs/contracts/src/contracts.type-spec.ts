@@ -22,7 +22,7 @@ export const slugOf = (event: IntegrationEvent<'partner.updated'>): string => ev
 // @ts-expect-error: a field of another event
 export const siteOf = (event: IntegrationEvent<'partner.updated'>): string => event.data.siteId;
 // @ts-expect-error: misspelt event type
-export const unknownEvent = (event: DomainEvent<'device.onlne'>): unknown => event;
+export type UnknownEvent = DomainEvent<'device.onlne'>;
 
 /** The type of an event selects the type of its data. */
 export function ownerOf(event: IntegrationEvent<'partner.updated' | 'site.updated'>): string {

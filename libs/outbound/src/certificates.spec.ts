@@ -14,7 +14,7 @@ const LITERAL = { host: '127.0.0.1', type: 'ip' } as const;
 
 interface Case {
   shows: string;
-  /** Of the URL; the certificate may be for another. */
+  /** Host of the URL; the certificate may be for another. */
   host?: string;
   identity: (trusted: Authority, unknown: Authority) => Promise<Identity>;
   /** A status, or the code of the failure: then not a byte of ours has reached the receiver. */

@@ -25,8 +25,8 @@ describe('connecting', () => {
     outbounds.push(outbound);
     return outbound;
   };
-  /** A resolver that gives these answers in turn, and none once they are used up. */
-  const answering = (...answers: string[][]) => ({ resolve: () => Promise.resolve(answers.shift() ?? []) });
+  /** A resolver that gives these responses in turn, and none once they are used up. */
+  const resolverOf = (...responses: string[][]) => ({ resolve: () => Promise.resolve(responses.shift() ?? []) });
 
   describe('redirects', () => {
     it.each([300, 301, 302, 303, 305, 307, 308].flatMap((status) => LOCATIONS.map((to) => [status, to] as const)))(
@@ -61,7 +61,7 @@ describe('connecting', () => {
       for (const name of PROXY_VARIABLES) process.env[name] = 'http://127.0.0.1:1';
       const dials = recordDials();
       try {
-        const outbound = outboundWith({ resolver: answering(['10.0.0.1']) });
+        const outbound = outboundWith({ resolver: resolverOf(['10.0.0.1']) });
         await expect(outbound.post({ url: `${scheme}://hooks.example.com/`, ...LIMITS })).rejects.toThrow('refused');
         expect(dials.dialled).toEqual(['10.0.0.1']);
       } finally {
@@ -81,7 +81,7 @@ describe('connecting', () => {
           socket.destroy();
         });
       });
-      const outbound = outboundWith({ resolver: answering(['127.0.0.1']) });
+      const outbound = outboundWith({ resolver: resolverOf(['127.0.0.1']) });
       await expect(outbound.post({ url: `https://hooks.example.com.:${port}/`, ...LIMITS })).rejects.toThrow(
         OutboundFailed,
       );
@@ -97,7 +97,7 @@ describe('connecting', () => {
         seen = request;
         response.end();
       });
-      const outbound = outboundWith({ resolver: answering(['127.0.0.1']) });
+      const outbound = outboundWith({ resolver: resolverOf(['127.0.0.1']) });
       const url = `http://user:pass@Hooks.Example.com.:${port}/`;
       await outbound.post({ url, headers: { [name]: 'metadata.google.internal' }, ...LIMITS });
       expect(seen?.rawHeaders.filter((_, i, all) => all[i - 1]?.toLowerCase() === 'host')).toEqual([
@@ -159,12 +159,13 @@ describe('connecting', () => {
   });
 
   describe('kept-alive connections', () => {
-    /** Answers with the address it was reached on, so that a spec sees which connection was used. */
-    const reached = () => receivers.http((request, response) => response.end(request.socket.localAddress), '0.0.0.0');
+    /** Responds with the address of the connection, so that a spec sees which connection was used. */
+    const startAddressServer = () =>
+      receivers.http((request, response) => response.end(request.socket.localAddress), '0.0.0.0');
 
     it('are not used when the name no longer has their address', async () => {
-      const port = await reached();
-      const resolver = answering(['127.0.0.1', '127.0.0.2'], ['127.0.0.2'], ['127.0.0.2', '127.0.0.3'], ['127.0.0.3']);
+      const port = await startAddressServer();
+      const resolver = resolverOf(['127.0.0.1', '127.0.0.2'], ['127.0.0.2'], ['127.0.0.2', '127.0.0.3'], ['127.0.0.3']);
       const outbound = outboundWith({ resolver });
       const post = async () =>
         (await outbound.post({ url: `http://hooks.example.com:${port}/`, ...LIMITS })).body.toString();
@@ -178,13 +179,13 @@ describe('connecting', () => {
 
     it.each([[['169.254.169.254']], [['127.0.0.1', '169.254.169.254']], [['8.8.8.8']], [[]]])(
       'carry nothing when the name now resolves to %j',
-      async (answers) => {
+      async (responses) => {
         let requests = 0;
         const port = await receivers.http((_request, response) => {
           requests += 1;
           response.end();
         });
-        const outbound = outboundWith({ resolver: answering(['127.0.0.1'], answers, ['127.0.0.1']) });
+        const outbound = outboundWith({ resolver: resolverOf(['127.0.0.1'], responses, ['127.0.0.1']) });
         const post = () => outbound.post({ url: `http://hooks.example.com:${port}/`, ...LIMITS });
         await post();
         await expect(post()).rejects.toThrow(UnsafeAddress);
@@ -200,7 +201,7 @@ describe('connecting', () => {
         if (request.url === '/slow') waiting.push(reply);
         else reply();
       }, '0.0.0.0');
-      const outbound = outboundWith({ resolver: answering(['127.0.0.1'], ['127.0.0.2']) });
+      const outbound = outboundWith({ resolver: resolverOf(['127.0.0.1'], ['127.0.0.2']) });
       const post = (path: string) => outbound.post({ url: `http://hooks.example.com:${port}${path}`, ...LIMITS });
       const slow = post('/slow');
       while (waiting.length === 0) await new Promise((resolve) => setImmediate(resolve));
@@ -233,7 +234,7 @@ describe('connecting', () => {
       const port = await receivers.tcp((socket) => socket.on('data', (chunk) => (bytes += chunk.length)), '0.0.0.0');
       const astray = redirectConnections('127.0.0.2');
       try {
-        const outbound = outboundWith({ resolver: answering(['127.0.0.1']) });
+        const outbound = outboundWith({ resolver: resolverOf(['127.0.0.1']) });
         await expect(outbound.post({ url: `http://hooks.example.com:${port}/`, ...LIMITS })).rejects.toThrow(
           new UnsafeAddress(['the connection would use an address that was not checked']).message,
         );

@@ -81,19 +81,19 @@ describe('URLs of other SSRF guards', () => {
     ...payloads.cloudInstances,
     ...Object.keys(payloads.loopbackNames).map((name) => `http://${name}/`),
   ];
-  /** Where their names led when they were written down: into private, loopback and metadata ranges. */
-  const PLACES: [RegExp, string][] = [
+  /** Addresses of the names when the corpus was written: private, loopback and metadata ranges. */
+  const ADDRESSES: [RegExp, string][] = [
     [/169\.254\.169\.254|nicob|1ynrnhl/, '169.254.169.254'],
     [/./, '127.0.0.1'],
   ];
-  const answersOf = (host: string) => [
-    payloads.loopbackNames[host] ?? PLACES.find(([pattern]) => pattern.test(host))?.[1] ?? '',
+  const resolveName = (host: string) => [
+    payloads.loopbackNames[host] ?? ADDRESSES.find(([pattern]) => pattern.test(host))?.[1] ?? '',
   ];
 
   it.each([...new Set(blocked.flatMap((url) => [url, overHttps(url)]))])('%s is refused', async (url) => {
     const dials = recordDials();
     for (const isHosted of [true, false]) {
-      const outbound = new Outbound({ isHosted, resolver: { resolve: (host) => Promise.resolve(answersOf(host)) } });
+      const outbound = new Outbound({ isHosted, resolver: { resolve: (host) => Promise.resolve(resolveName(host)) } });
       const error: unknown = await outbound
         .post({ url, timeoutMs: 2_000, maxResponseBytes: 10 })
         .catch((caught: unknown) => caught);
@@ -121,7 +121,7 @@ describe('URLs of other SSRF guards', () => {
   });
 });
 
-/** Of the lines above: a pattern, the address dialled, and the mode in which that is right (null: both). */
+/** Lines that may be dialled: a pattern, the expected address, and the mode that allows it (null: both). */
 const MAY_DIAL: [RegExp, string, boolean | null][] = [
   [/^https?:\/\/3232235521/, '192.168.0.1', false],
   [/^https?:\/\/3232235777/, '192.168.1.1', false],

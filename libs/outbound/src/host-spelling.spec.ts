@@ -5,7 +5,7 @@ const MODES = [
   ['self-hosted', new AddressRules({ isHosted: false })],
 ] as const;
 
-/** What every notation below means, and each is refused in both modes. */
+/** Notations by the address they mean; each is refused in both modes. */
 const SPELLINGS: Record<string, [what: string, host: string][]> = {
   '127.0.0.1': [
     ['short', '127.1'],
@@ -75,7 +75,7 @@ const OPENINGS = [
   '\u0000https://',
 ];
 
-/** What is no host at all. */
+/** Texts that are not hosts. */
 const NO_HOST = [
   '',
   ':443',
@@ -103,7 +103,7 @@ const NO_HOST = [
   'example.com:80x',
 ];
 
-/** What the parser lets pass and no name server would know. */
+/** Names that the parser accepts and no name server resolves. */
 const BAD_NAMES = [
   '.',
   '...',

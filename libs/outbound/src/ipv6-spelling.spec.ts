@@ -4,7 +4,7 @@ const hosted = new AddressRules({ isHosted: true });
 const selfHosted = new AddressRules({ isHosted: false });
 
 /** One way to carry an IPv4 address inside an IPv6 one; `a00:1` is 10.0.0.1. */
-const JUDGED_BY_INNER: [form: string, of: (hex: string, dotted: string) => string][] = [
+const CHECKED_BY_INNER: [form: string, of: (hex: string, dotted: string) => string][] = [
   ['mapped', (hex) => `::ffff:${hex}`],
   ['mapped, dotted', (_, dotted) => `::ffff:${dotted}`],
   ['mapped, in full', (hex) => `0:0:0:0:0:FFFF:${hex}`],
@@ -46,7 +46,7 @@ const rows = (forms: typeof NEVER) =>
   );
 
 describe('IPv6 hosts', () => {
-  it.each(rows(JUDGED_BY_INNER).filter(([form, , dotted]) => form !== 'Teredo server' || !/^(10|192)\./.test(dotted)))(
+  it.each(rows(CHECKED_BY_INNER).filter(([form, , dotted]) => form !== 'Teredo server' || !/^(10|192)\./.test(dotted)))(
     '%s: %s is classified by %s',
     (_form, address, _dotted, onHosted, onSelfHosted) => {
       expect(hosted.checkUrl(`https://[${address}]/`).allowed).toBe(onHosted);

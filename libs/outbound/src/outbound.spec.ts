@@ -226,7 +226,7 @@ describe('Outbound', () => {
   });
 
   it('fails when the response is not HTTP', async () => {
-    const odd = createTcpServer((socket) => socket.on('error', () => undefined).end('hello, world\r\n\r\n'));
+    const odd = createTcpServer((socket) => socket.on('error', () => undefined).end('hello\r\n\r\n'));
     const oddPort = await listen(odd);
     await expect(outboundWith().post({ url: `http://127.0.0.1:${oddPort}/`, ...LIMITS })).rejects.toThrow(
       'Malformed HTTP response',
@@ -287,8 +287,8 @@ describe('Outbound', () => {
         requests += 1;
         response.end();
       };
-      const answers = [['127.0.0.1'], ['169.254.169.254'], ['127.0.0.1', '10.0.0.1', '192.0.2.7']];
-      const outbound = outboundWith({ resolver: { resolve: async () => answers.shift() ?? [] } });
+      const responses = [['127.0.0.1'], ['169.254.169.254'], ['127.0.0.1', '10.0.0.1', '192.0.2.7']];
+      const outbound = outboundWith({ resolver: { resolve: async () => responses.shift() ?? [] } });
       await outbound.post({ url: named(), ...LIMITS });
       await expect(outbound.post({ url: named(), ...LIMITS })).rejects.toThrow(UnsafeAddress);
       await expect(outbound.post({ url: named(), ...LIMITS })).rejects.toThrow(UnsafeAddress);
@@ -307,8 +307,8 @@ describe('Outbound', () => {
         everywhere.listen(0, '0.0.0.0', () => resolve((everywhere.address() as AddressInfo).port)),
       );
       servers.push(everywhere);
-      const answers = [['127.0.0.1'], ['127.0.0.2']];
-      const outbound = outboundWith({ resolver: { resolve: async () => answers.shift() ?? [] } });
+      const responses = [['127.0.0.1'], ['127.0.0.2']];
+      const outbound = outboundWith({ resolver: { resolve: async () => responses.shift() ?? [] } });
       const moved = { url: `http://hooks.example.com:${movedPort}/`, ...LIMITS };
       await outbound.post(moved);
       await outbound.post(moved);

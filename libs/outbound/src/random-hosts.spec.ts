@@ -4,7 +4,7 @@ import { Outbound } from './outbound.js';
 const SEED = 20_240_601;
 const ROUNDS = 4_000;
 
-/** Addresses by what each mode may dial; written down by hand, so that no code of ours judges itself. */
+/** Addresses by the modes that may dial them; listed by hand, so that the tested code does not define the expectation. */
 const PUBLIC = ['8.8.8.8', '1.1.1.1', '100.128.0.1', '172.32.0.1', '2606:4700::1111', '2a00:1450:4001::1'];
 const PRIVATE = ['10.0.0.1', '172.16.5.4', '192.168.1.1', 'fd12:3456::1', 'fc00::1'];
 const NEVER = [
@@ -95,10 +95,10 @@ function url(): string {
   return scheme + user + host() + port + pick(['', '/', '/a?b#c', '#@8.8.8.8', '?@8.8.8.8', '\\@8.8.8.8']);
 }
 
-const answers = () =>
+const randomResponses = () =>
   Array.from({ length: Math.floor(random() * 4) }, () => pick(chance(0.7) ? [...PUBLIC, ...PRIVATE] : EVERY));
 
-/** What a dialled address comes down to: the IPv4 address inside, where the outer one only carries it. */
+/** Returns the embedded IPv4 address of a dialled address, or the address itself. */
 function ends(address: string): string {
   const carried = /^(?:::ffff:|64:ff9b::)([0-9a-f]+):([0-9a-f]+)$|^2002:([0-9a-f]+):([0-9a-f]+)::1$/.exec(address);
   if (!carried) return address;
@@ -121,17 +121,17 @@ describe.each([
       resolver: { resolve: () => Promise.resolve(now) },
       pools: { maxOrigins: 50 },
     });
-    const reached = new Set<string>();
+    const dialledAddresses = new Set<string>();
     const wrong: unknown[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
       const target = url();
-      now = answers();
+      now = randomResponses();
       dials.dialled.length = 0;
       const error: unknown = await outbound
         .post({ url: target, timeoutMs: 2_000, maxResponseBytes: 10 })
         .catch((caught: unknown) => caught);
       const went = dials.dialled.map(ends);
-      went.forEach((address) => reached.add(address));
+      went.forEach((address) => dialledAddresses.add(address));
       const isPlain = dials.dialled.length > 0 && new URL(target).protocol === 'http:';
       const may = isPlain ? (isHosted ? [] : PRIVATE) : allowed;
       const isRight = went.length > 0 ? went.every((address) => may.includes(address)) : isRefusal(error);
@@ -140,8 +140,8 @@ describe.each([
     dials.stop();
     await outbound.close();
     expect(wrong).toEqual([]);
-    // Or the rounds would prove nothing: all that is allowed was reached.
-    expect([...reached].sort()).toEqual([...allowed].sort());
+    // Or the rounds would prove nothing: every allowed address was dialled.
+    expect([...dialledAddresses].sort()).toEqual([...allowed].sort());
   });
 });
 

@@ -10,7 +10,7 @@ import {
 } from '@peculiar/x509';
 import { webcrypto } from 'node:crypto';
 
-/** What a server shows, and the key that goes with it; PEM. */
+/** Certificate of a server and its private key; PEM. */
 export interface Identity {
   cert: string;
   key: string;
@@ -30,7 +30,7 @@ const DAY_MS = 86_400_000;
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 export const daysFromNow = (days: number): Date => new Date(Date.now() + days * DAY_MS);
 
-/** Signs certificates for servers. Nobody trusts it until they are told to. */
+/** Signs certificates for servers. Clients trust it only when it is added to their authorities. */
 export class Authority {
   private constructor(
     readonly name: string,
@@ -59,7 +59,7 @@ export class Authority {
   }
 }
 
-/** Signed with its own key and by nobody else. */
+/** Self-signed. */
 export async function selfSigned(claims: Claims): Promise<Identity> {
   const keys = await newKeys();
   return identity(keys, await sign(claims, keys, { name: `CN=${claims.host}`, keys }));

@@ -5,7 +5,7 @@ interface Target {
   lookup?: (
     host: string,
     options: { all: true },
-    callback: (error: Error | null, answers: { address: string }[]) => void,
+    callback: (error: Error | null, responses: { address: string }[]) => void,
   ) => void;
 }
 
@@ -23,7 +23,7 @@ export function recordDials(): { dialled: string[]; stop: () => void } {
     };
     if (isIP(host) !== 0) process.nextTick(end, [host]);
     else if (!lookup) process.nextTick(end, [`the name ${host}, for Node to resolve`]);
-    else lookup(host, { all: true }, (error, answers) => end(error ? [] : answers.map(({ address }) => address)));
+    else lookup(host, { all: true }, (error, responses) => end(error ? [] : responses.map(({ address }) => address)));
     return this;
   });
   return { dialled, stop: () => connect.mockRestore() };

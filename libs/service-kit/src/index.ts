@@ -19,7 +19,7 @@ export { readRateLimits } from './limits/read-rate-limits.js';
 export * from './logging/logger.js';
 export * from './logging/redaction.js';
 export * from './metrics/metrics-registry.js';
-export * from './openapi/openapi-documents.js';
+export * from './openapi/openapi-documents.service.js';
 export type { OperationExample, OperationExamples } from './openapi/operation-examples.js';
 export * from './redis/redis-connections.js';
 export * from './service-kit.module.js';

@@ -127,6 +127,7 @@ function unprivileged(command: string, args: readonly string[]): { command: stri
 function unprivilegedUser(): { uid: number; gid: number } | null {
   if (process.getuid?.() !== 0) return null;
   const passwd = fs.readFileSync('/etc/passwd', 'utf8');
+  // cspell:ignore nobody
   for (const name of ['postgres', 'nobody']) {
     const [, uid, gid] = new RegExp(`^${name}:[^:]*:(\\d+):(\\d+):`, 'm').exec(passwd) ?? [];
     if (Number(uid)) return { uid: Number(uid), gid: Number(gid) };

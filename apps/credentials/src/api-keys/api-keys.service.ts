@@ -59,7 +59,7 @@ export class ApiKeysService {
     const { scopes = [], expiresAt = null, rateLimit = DEFAULT_RATE_LIMIT } = dto;
     assertKnownScopes(scopes, API_KEY_SCOPES);
     assertCanGrant(caller, scopes, API_KEY_SCOPES);
-    if (expiresAt && expiresAt <= this.clock.now()) throw ValidationError.of('expiresAt', 'lies in the past');
+    if (expiresAt && expiresAt <= this.clock.now()) throw ValidationError.forField('expiresAt', 'lies in the past');
     const { partnerId } = await this.directory.assertOrganizationAccess(caller, dto.orgId);
     const { key, keyPrefix, keyHash } = mintApiKey();
     return this.tenants.transaction(caller, async (tx) => {
@@ -80,7 +80,7 @@ export class ApiKeysService {
 
   /** @throws ApiKeyNotActive 400; PermissionNotDelegable 403 for added scopes */
   async update(caller: UserCaller, id: string, dto: UpdateApiKeyDto): Promise<ApiKeyDto> {
-    if (Object.keys(dto).length === 0) throw ValidationError.of('body', 'names no field to change');
+    if (Object.keys(dto).length === 0) throw ValidationError.forField('body', 'names no field to change');
     if (dto.scopes) assertKnownScopes(dto.scopes, API_KEY_SCOPES);
     return this.tenants.transaction(caller, async (tx) => {
       const row = await this.repository.lock(tx, id);

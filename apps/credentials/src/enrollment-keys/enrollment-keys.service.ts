@@ -109,14 +109,14 @@ export class EnrollmentKeysService {
   /** @throws ValidationError when none is given and the caller belongs to none; OrganizationAccessDenied */
   private resolveOrganization(caller: UserCaller, requestedOrgId: string | undefined): Promise<DirectoryOrganization> {
     const orgId = requestedOrgId ?? caller.orgId;
-    if (!orgId) throw ValidationError.of('orgId', 'is required');
+    if (!orgId) throw ValidationError.forField('orgId', 'is required');
     return this.directory.assertOrganizationAccess(caller, orgId);
   }
 
   /** @throws ValidationError naming siteId */
   private async assertSiteOfOrganization(orgId: string, siteId: string): Promise<void> {
     const { site } = await this.rpc.call(PROVISIONING_SITES_GET, { orgId, siteId });
-    if (!site || site.deleted) throw ValidationError.of('siteId', 'is not a site of this organization');
+    if (!site || site.deleted) throw ValidationError.forField('siteId', 'is not a site of this organization');
   }
 
   private async lifetimeRules(source: Source, partnerId: string): Promise<LifetimeRules> {

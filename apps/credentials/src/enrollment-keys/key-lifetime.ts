@@ -20,7 +20,7 @@ export function initialExpiry(
 ): Date {
   const { ttlMinutes, expiresAt } = requested;
   if (ttlMinutes !== undefined && expiresAt !== undefined) {
-    throw ValidationError.of('ttlMinutes', 'cannot be combined with expiresAt');
+    throw ValidationError.forField('ttlMinutes', 'cannot be combined with expiresAt');
   }
   const { nowMs, capMinutes, defaultMinutes } = rules;
   if (expiresAt !== undefined) return checkedExpiry(expiresAt, rules);
@@ -33,7 +33,7 @@ export function initialExpiry(
  * @throws ValidationError naming expiresAt for a time in the past; EnrollmentTtlExceedsCap
  */
 export function checkedExpiry(expiresAt: Date, { nowMs, capMinutes }: LifetimeRules): Date {
-  if (expiresAt.getTime() <= nowMs) throw ValidationError.of('expiresAt', 'lies in the past');
+  if (expiresAt.getTime() <= nowMs) throw ValidationError.forField('expiresAt', 'lies in the past');
   if (capMinutes !== null && expiresAt.getTime() > nowMs + capMinutes * MINUTE_MS) {
     throw new EnrollmentTtlExceedsCap(undefined, { message: `The partner allows at most ${capMinutes} minutes` });
   }

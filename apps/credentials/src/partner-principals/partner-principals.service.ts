@@ -59,7 +59,7 @@ export class PartnerPrincipalsService {
     dto: CreatePartnerPrincipalDto,
   ): Promise<PartnerPrincipalDto> {
     const owner = caller.partnerId ?? partnerId;
-    if (!owner) throw ValidationError.of('partnerId', 'is required');
+    if (!owner) throw ValidationError.forField('partnerId', 'is required');
     if (partnerId) await this.assertPartner(caller, partnerId);
     const scopes = dto.scopes ?? [...DEFAULT_PARTNER_SCOPES];
     const expiresAt = dto.expiresAt ?? null;
@@ -90,7 +90,7 @@ export class PartnerPrincipalsService {
    * @throws ValidationError, InvalidExpiry, NotFoundError, PermissionNotDelegable, PrincipalNameTaken
    */
   async update(caller: UserCaller, id: string, dto: UpdatePartnerPrincipalDto): Promise<PartnerPrincipalDto> {
-    if (isEmptyUpdate(dto)) throw ValidationError.of('body', 'names no field to change');
+    if (isEmptyUpdate(dto)) throw ValidationError.forField('body', 'names no field to change');
     this.assertValid(dto);
     return this.tenants.transaction(caller, async (tx) => {
       const before = await this.repository.lock(tx, id);
@@ -111,7 +111,7 @@ export class PartnerPrincipalsService {
 
   private assertValid({ scopes = [], expiresAt }: Pick<UpdatePartnerPrincipalDto, 'scopes' | 'expiresAt'>): void {
     const unknown = scopes.filter((scope) => !Object.hasOwn(PARTNER_SCOPES, scope));
-    if (unknown.length) throw ValidationError.of('scopes', `unknown scopes: ${unknown.join(', ')}`);
+    if (unknown.length) throw ValidationError.forField('scopes', `unknown scopes: ${unknown.join(', ')}`);
     if (expiresAt && expiresAt <= this.clock.now()) throw new InvalidExpiry();
   }
 

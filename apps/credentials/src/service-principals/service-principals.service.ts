@@ -49,7 +49,7 @@ export class ServicePrincipalsService {
   async create(caller: UserCaller, dto: CreateServicePrincipalDto): Promise<CreatedServicePrincipalDto> {
     assertNotSiteRestricted(caller);
     const orgId = dto.orgId ?? caller.orgId;
-    if (!orgId) throw ValidationError.of('orgId', 'is required');
+    if (!orgId) throw ValidationError.forField('orgId', 'is required');
     const { name, scopes } = dto;
     assertKnownScopes(scopes, API_KEY_SCOPES);
     assertCanGrant(caller, scopes, API_KEY_SCOPES);

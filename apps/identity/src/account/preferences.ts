@@ -45,7 +45,7 @@ export function mergePreferences(stored: Preferences, change: Preferences): Pref
   const merged = new Map([...Object.entries(stored), ...Object.entries(change)]);
   const remaining = Object.fromEntries([...merged].filter(([, value]) => value !== null));
   if (Buffer.byteLength(JSON.stringify(remaining)) > MAX_BYTES) {
-    throw ValidationError.of('preferences', `must be at most ${MAX_BYTES} bytes in all`);
+    throw ValidationError.forField('preferences', `must be at most ${MAX_BYTES} bytes in all`);
   }
   return remaining;
 }

@@ -270,7 +270,7 @@ describe('audit entries of user actions', () => {
     expect([...secrets]).toEqual(expect.arrayContaining([PASSWORD, NEW_PASSWORD, WRONG_PASSWORD]));
     expect(secrets.size).toBeGreaterThan(40);
     const leaks = [...secrets].flatMap((secret) => {
-      // Six digits may stand inside an id; a code on its own does not.
+      // An id may contain six digits; a standalone code must not occur.
       const alone = new RegExp(`(?<![\\w-])${secret.replace(/[^\w]/g, '\\$&')}(?![\\w-])`);
       return rows.filter(({ canonical }) => alone.test(canonical)).map(({ action }) => `${action}: ${secret}`);
     });

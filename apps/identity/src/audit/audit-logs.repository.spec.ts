@@ -27,7 +27,7 @@ describe('auditSearch', () => {
   beforeAll(async () => {
     testApp = await IdentityTestApp.start();
     await (await testApp.startReplica()).stop();
-    // Every fourth row is of the organization; what is rare stands at the far end; others are newer and older.
+    // Every fourth row is of the organization; rare rows are at the far end; other rows are newer and older.
     await testApp.query(
       `insert into audit_entry (id, sequence, partner_id, org_id, timestamp, actor_type, actor_id, action, resource_type,
          resource_id, result, canonical, checksum, previous_checksum)

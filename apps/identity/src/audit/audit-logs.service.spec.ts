@@ -16,7 +16,7 @@ import { inviteAndAccept, registerPartner, roleId, signInAdmin, type TestUser } 
 import { AuditExportService } from './audit-export.service.js';
 import { AuditSealer } from './audit-sealer.consumer.js';
 
-/** Old enough to be told from what the run itself writes. */
+/** Old enough to differ from the rows that the run itself writes. */
 const SEEDED = `from=${minuteOf(0)}&to=${minuteOf(10_000)}`;
 
 interface Row {
@@ -98,7 +98,7 @@ describe('audit logs', () => {
       ['resourceId=k2', ['k2']],
       ['result=denied', ['k3']],
       ['actorId=ann&action=api_key.*&resourceType=thing&result=success', ['k1']],
-      ['actorId=nobody', []],
+      ['actorId=invalid', []],
     ])('returns the entries of %s, newest first', async (filter, ids) => {
       const response = expectStatus(await list(acme, `${SEEDED}&${filter}`), 200);
       expect(idsOf(response)).toEqual(ids);
@@ -182,7 +182,7 @@ describe('audit logs', () => {
       expect(linesOf(restricted).map(({ resourceId }) => resourceId)).toEqual(['k1']);
       const own = await exported(orgAdmin, `${SEEDED}&format=ndjson`);
       expect(linesOf(own).map(({ resourceId }) => resourceId)).toEqual(['k1']);
-      const none = await exported(acme, `${SEEDED}&format=ndjson&actorId=nobody`);
+      const none = await exported(acme, `${SEEDED}&format=ndjson&actorId=invalid`);
       expect(textOf(none)).toBe('');
     });
 
@@ -215,7 +215,7 @@ describe('audit logs', () => {
     it('is limited to ten exports an hour per user', async () => {
       const { bearer } = await inviteAndAccept(identity, acme.bearer, { roleId: await role('Partner Admin') });
       const statuses: number[] = [];
-      for (let i = 0; i < 11; i++) statuses.push((await exported({ bearer }, 'actorId=nobody')).status);
+      for (let i = 0; i < 11; i++) statuses.push((await exported({ bearer }, 'actorId=invalid')).status);
       expect(statuses).toEqual([...Array<number>(10).fill(200), 429]);
     });
   });
@@ -242,7 +242,7 @@ describe('audit logs', () => {
       const { userId, partnerId } = who;
       const session = { userId, sessionId: claims.sid, scope: 'partner', partnerId, orgId: null } as const;
       const entry = await identity.app.get(AccessSnapshots).get(session);
-      if (!entry) throw new Error('nobody has this session');
+      if (!entry) throw new Error('no user has this session');
       return entry.caller(false);
     };
     const open = () =>

@@ -35,8 +35,8 @@ export class MemberRestrictionsService {
   ): Promise<MemberRestrictions> {
     const siteIds = dto.siteIds ?? null;
     const deviceGroupIds = dto.deviceGroupIds ?? null;
-    if (orgAccess !== undefined) throw ValidationError.of('orgAccess', 'is not for organization members');
-    if (orgIds !== undefined) throw ValidationError.of('orgIds', 'is not for organization members');
+    if (orgAccess !== undefined) throw ValidationError.forField('orgAccess', 'is not for organization members');
+    if (orgIds !== undefined) throw ValidationError.forField('orgIds', 'is not for organization members');
     assertNotWider(caller.siteIds, siteIds);
     assertNotWider(caller.deviceGroupIds, deviceGroupIds);
     if (siteIds) await this.assertSitesExist(orgId, siteIds);
@@ -48,17 +48,17 @@ export class MemberRestrictionsService {
     partnerId: string,
     { orgAccess = 'all', orgIds = [], siteIds, deviceGroupIds }: InviteUserDto,
   ): Promise<MemberRestrictions> {
-    if (siteIds) throw ValidationError.of('siteIds', 'is not for partner members');
-    if (deviceGroupIds) throw ValidationError.of('deviceGroupIds', 'is not for partner members');
+    if (siteIds) throw ValidationError.forField('siteIds', 'is not for partner members');
+    if (deviceGroupIds) throw ValidationError.forField('deviceGroupIds', 'is not for partner members');
     if (orgAccess !== 'selected') {
-      if (orgIds.length > 0) throw ValidationError.of('orgIds', 'goes with orgAccess selected');
+      if (orgIds.length > 0) throw ValidationError.forField('orgIds', 'goes with orgAccess selected');
       return { orgAccess, orgIds: [], siteIds: null, deviceGroupIds: null };
     }
-    if (orgIds.length === 0) throw ValidationError.of('orgIds', 'is required with orgAccess selected');
+    if (orgIds.length === 0) throw ValidationError.forField('orgIds', 'is required with orgAccess selected');
     for (const orgId of orgIds) {
       const organization = await this.directory.assertOrganizationAccess(caller, orgId);
       if (organization.partnerId !== partnerId) {
-        throw ValidationError.of('orgIds', 'must be organizations of the partner');
+        throw ValidationError.forField('orgIds', 'must be organizations of the partner');
       }
     }
     return { orgAccess, orgIds, siteIds: null, deviceGroupIds: null };

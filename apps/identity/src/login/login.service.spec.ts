@@ -85,7 +85,7 @@ describe('LoginService', () => {
   });
 
   it('returns every validation error of the body', async () => {
-    const response = await identity.post('/auth/login', { email: 'nobody', admin: true });
+    const response = await identity.post('/auth/login', { email: 'invalid', admin: true });
     expect(response.status).toBe(400);
     expect(response.body).toMatchObject({ code: 'validation_failed' });
     expect(Object.keys(response.body.details.fieldErrors).sort()).toEqual(['admin', 'email', 'password']);

@@ -157,8 +157,8 @@ export class MembersRepository {
         : insert
             .into(OrganizationMembership)
             .values({ ...common, partnerId: scope.partnerId, orgId: scope.orgId, siteIds, deviceGroupIds });
-    const { raw } = await filled.orIgnore().updateEntity(false).returning(['id']).execute();
-    return (raw as unknown[]).length === 1;
+    const result = await filled.orIgnore().updateEntity(false).returning(['id']).execute();
+    return (result.raw as unknown[]).length === 1;
   }
 
   async setRole(tx: TenantTransaction, scope: MemberScope, userId: string, roleId: string): Promise<void> {

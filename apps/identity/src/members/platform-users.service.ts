@@ -30,7 +30,7 @@ export class PlatformUsersService {
    */
   async update(caller: UserCaller, userId: string, dto: UpdateUserDto): Promise<PlatformUserDto> {
     if (Object.values(dto).every((value) => value === undefined)) {
-      throw ValidationError.of('body', 'names no field to change');
+      throw ValidationError.forField('body', 'names no field to change');
     }
     if (userId === caller.userId && dto.status !== undefined && dto.status !== 'active') throw new SelfActionRefused();
     return this.tenants.transaction(caller, async (tx) => {

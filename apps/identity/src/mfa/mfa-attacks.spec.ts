@@ -291,7 +291,7 @@ describe('attacks on the second factor', () => {
     ]);
     expectStatus(enforced, 200);
     expect([200, 403]).toContain(disabled.status);
-    // Whichever came first: nobody works on without a factor.
+    // In either order, no user continues without a factor.
     const signedIn = await identity.post('/auth/login', { email: user.email, password: PASSWORD });
     if (disabled.status === 403) expect(signedIn.body.mfaRequired).toBe(true);
     else expect((await identity.get('/users', sessionOf(signedIn))).status).toBe(428);

@@ -81,7 +81,7 @@ describe('changes of factors', () => {
       ]);
       await eventually(async () => {
         const [mail] = await identity.mails(user.email);
-        if (mail?.subject !== 'Two-step sign-in is off') throw new Error('not told');
+        if (mail?.subject !== 'Two-step sign-in is off') throw new Error('no mail yet');
       });
       const again = await disable({ currentPassword: PASSWORD, code }, sessionOf(done));
       expect(again).toMatchObject({ status: 400, body: { code: 'mfa_not_enabled' } });

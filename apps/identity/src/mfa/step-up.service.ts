@@ -36,7 +36,7 @@ export class StepUpService {
    */
   async grant(caller: UserCaller, { method, operation, code }: StepUpDto): Promise<string> {
     if (method === 'sms' || method === 'passkey') throw unsupported(method);
-    if (code === undefined) throw ValidationError.of('code', 'is required');
+    if (code === undefined) throw ValidationError.forField('code', 'is required');
     await this.limits.hit(this.config.limits.mfaStepUp, caller.userId);
     const { user } = await this.session.getUser(caller);
     if (!user.mfaEnabled) throw new MfaNotEnabled();

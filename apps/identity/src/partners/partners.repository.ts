@@ -63,7 +63,7 @@ export class PartnersRepository extends TenantRepository<Partner> {
   }
 
   /** Stores every field but the times. @returns the partner as stored */
-  store(tx: TenantTransaction, { id, createdAt: _, updatedAt: __, ...fields }: Partner): Promise<Partner> {
+  store(tx: TenantTransaction, { id, createdAt, updatedAt, ...fields }: Partner): Promise<Partner> {
     return this.updateOne(tx, { id }, fields);
   }
 

@@ -60,7 +60,7 @@ export class PartnersService {
    * @throws NotFoundError, ValidationError, MfaRequired, MfaPolicyWouldLockOutUsers, IpAllowlistWouldLockOutCaller
    */
   async update(caller: UserCaller, id: string, dto: UpdatePartnerDto): Promise<PartnerDto> {
-    if (Object.keys(dto).length === 0) throw ValidationError.of('body', 'names no field to change');
+    if (Object.keys(dto).length === 0) throw ValidationError.forField('body', 'names no field to change');
     assertTimeZone(dto.timezone);
     const { security } = dto.settings ?? {};
     const saved =
@@ -144,6 +144,6 @@ function mergeSettings(
 /** @throws ValidationError unless the field is absent or an IANA time zone */
 function assertTimeZone(timezone: string | undefined): void {
   if (timezone !== undefined && !isTimeZone(timezone)) {
-    throw ValidationError.of('timezone', 'must be an IANA time zone');
+    throw ValidationError.forField('timezone', 'must be an IANA time zone');
   }
 }

@@ -20,7 +20,7 @@ export class CurrentPassword {
    * @throws ValidationError when the password is absent; PasswordNotSet; CurrentPasswordWrong; RateLimitedError
    */
   async verify(caller: UserCaller, user: User, currentPassword: string | undefined): Promise<void> {
-    if (currentPassword === undefined) throw ValidationError.of('currentPassword', 'is required');
+    if (currentPassword === undefined) throw ValidationError.forField('currentPassword', 'is required');
     await this.limits.hit(this.config.limits.currentPassword, caller.userId);
     if (user.passwordHash === null) throw new PasswordNotSet();
     if (!(await this.hasher.verify(user.passwordHash, currentPassword))) throw new CurrentPasswordWrong();

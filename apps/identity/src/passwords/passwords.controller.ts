@@ -76,9 +76,9 @@ export class PasswordsController {
 /** @throws ValidationError for both names of the field or neither */
 function newPasswordOf({ password, newPassword }: ResetPasswordDto): string {
   const chosen = password ?? newPassword;
-  if (chosen === undefined) throw ValidationError.of('password', 'is required');
+  if (chosen === undefined) throw ValidationError.forField('password', 'is required');
   if (password !== undefined && newPassword !== undefined) {
-    throw ValidationError.of('newPassword', 'does not go with password');
+    throw ValidationError.forField('newPassword', 'does not go with password');
   }
   return chosen;
 }

@@ -111,7 +111,7 @@ export class RolesService {
   async update(caller: UserCaller, roleId: string, dto: UpdateRoleDto): Promise<RoleDto> {
     const { orgId, partnerId, ...fields } = dto;
     if (Object.values(fields).every((value) => value === undefined)) {
-      throw ValidationError.of('body', 'names no field to change');
+      throw ValidationError.forField('body', 'names no field to change');
     }
     const newPermissions = fields.permissions && toKnownPermissions(fields.permissions);
     const scope = await this.resolveRoleScope(caller, roleId, { orgId, partnerId });

@@ -17,7 +17,7 @@ describe('assertCsrfToken', () => {
     ['an origin that only ends alike', { 'x-service-csrf': 'abc', origin: 'https://evil-app.example.com' }, 'abc'],
     ['the null origin', { 'x-service-csrf': 'abc', origin: 'null' }, 'abc'],
     ['another site', { 'x-service-csrf': 'abc', 'sec-fetch-site': 'cross-site' }, 'abc'],
-    ['the literal 1 beside a cookie', { 'x-service-csrf': '1' }, 'abc'],
+    ['the literal 1 with a cookie', { 'x-service-csrf': '1' }, 'abc'],
     ['the literal 1 from a browser', { 'x-service-csrf': '1', origin: 'https://app.example.com' }, undefined],
   ])('refuses %s', (_case, headers, cookie) => {
     expect(() => check(headers as Record<string, string>, cookie)).toThrow(CsrfRejected);

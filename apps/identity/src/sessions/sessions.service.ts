@@ -148,7 +148,7 @@ export class SessionsService {
    */
   async switchMembership(caller: UserCaller, { orgId, partnerId }: SwitchSessionDto) {
     if ((orgId === undefined) === (partnerId === undefined)) {
-      throw ValidationError.of('orgId', 'name orgId or partnerId');
+      throw ValidationError.forField('orgId', 'name orgId or partnerId');
     }
     const user = await this.users.findById(this.worker, caller.userId);
     if (!user) throw new UnauthenticatedError();

@@ -38,6 +38,6 @@ export class DevicesService {
   private async assertAccess(caller: Caller, orgId: string, siteId: string | undefined): Promise<void> {
     await this.organizations.getAccessible(caller, orgId);
     if (siteId === undefined || (await this.sites.exists(caller, orgId, siteId))) return;
-    throw ValidationError.of('siteId', 'is not a site of the organization');
+    throw ValidationError.forField('siteId', 'is not a site of the organization');
   }
 }

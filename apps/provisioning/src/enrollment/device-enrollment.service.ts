@@ -82,7 +82,7 @@ export class DeviceEnrollmentService {
     if (pinnedId !== null && (await this.devices.hasSite(tx, orgId, pinnedId))) return pinnedId;
     if (requestedId === null) return this.devices.findOnlySiteId(tx, orgId);
     if (await this.devices.hasSite(tx, orgId, requestedId)) return requestedId;
-    throw ValidationError.of('siteId', 'is not a site of the organization');
+    throw ValidationError.forField('siteId', 'is not a site of the organization');
   }
 
   private async assertBelowCap(tx: TenantTransaction, partner: Partner | null, partnerId: string): Promise<void> {

@@ -23,7 +23,7 @@ describe('parseImportRows', () => {
     const { problems } = parseImportRows([
       { organization: '' },
       'Acme',
-      { organization: 'x'.repeat(256), timezone: 'Mars/Olympus', contact: { email: 'nobody' } },
+      { organization: 'x'.repeat(256), timezone: 'Mars/Olympus', contact: { email: 'invalid' } },
       { organization: 'A\u0007b', site: 5, reactivate: 'yes', expectedAnnotation: 'new', expectedOrganizationId: '1' },
       { organization: 'A', externalId: 'x'.repeat(256), externalSystem: 'x'.repeat(65), address: [] },
     ]);

@@ -13,7 +13,7 @@ export function mergeSettings(
 ): Record<string, unknown> {
   for (const key of FOREIGN_KEYS) {
     if (Object.hasOwn(changes, key)) {
-      throw ValidationError.of(`settings.${key}`, 'is set with PATCH once the organization exists');
+      throw ValidationError.forField(`settings.${key}`, 'is set with PATCH once the organization exists');
     }
   }
   const merged = Object.entries({ ...stored, ...changes }).filter(([, value]) => value !== null);

@@ -8,7 +8,7 @@ import { ValidationError } from '@rmm/service-kit';
 export function resolvePartnerId(caller: Caller, requestedId: string | undefined): string {
   const { scope, partnerId } = caller.tenant;
   if (scope === 'system') {
-    if (requestedId === undefined) throw ValidationError.of('partnerId', 'is required in system scope');
+    if (requestedId === undefined) throw ValidationError.forField('partnerId', 'is required in system scope');
     return requestedId;
   }
   if (partnerId === null || (requestedId !== undefined && requestedId !== partnerId)) throw new PartnerAccessDenied();

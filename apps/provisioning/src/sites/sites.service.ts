@@ -44,7 +44,7 @@ export class SitesService {
   create(caller: Caller, dto: CreateSiteDto): Promise<SiteDto> {
     if (isSiteRestricted(caller)) throw new SiteAccessDenied();
     const orgId = dto.organizationId ?? dto.orgId ?? caller.tenant.orgId;
-    if (orgId === null) throw ValidationError.of('orgId', 'is required');
+    if (orgId === null) throw ValidationError.forField('orgId', 'is required');
     return this.tenants.transaction(caller, async (tx) => {
       const { partnerId } = await this.organizations.getAccessible(tx, orgId);
       const site = await rejectTakenName(

@@ -68,7 +68,8 @@ export class RecoveryService {
   async recover(caller: UserCaller, webhookId: string, dto: RecoverWebhookDto): Promise<RecoveredDto> {
     const startedAt = this.clock.now();
     const period = { since: dto.since, until: dto.until ?? new Date(startedAt.getTime() + AHEAD_MS), startedAt };
-    if (dto.until !== undefined && dto.until <= dto.since) throw ValidationError.of('until', 'must be after since');
+    if (dto.until !== undefined && dto.until <= dto.since)
+      throw ValidationError.forField('until', 'must be after since');
     const { status } = await this.webhooks.get(caller, webhookId);
     if (status !== 'active') throw new WebhookNotActive();
     await this.limits.hit(LIMITS.recoverWebhook, webhookId);

@@ -10,7 +10,7 @@ describe('coveredTypes', () => {
       ['user.*', 'user.login'],
       ['user.login', 'user.logout'],
     ],
-    [['webhook.test', 'devic*', 'device'], []],
+    [['webhook.test', 'dev*', 'device'], []],
   ])('%j covers %j', (patterns, types) => expect([...coveredTypes(patterns)].sort()).toEqual([...types].sort()));
 
   it('covers everything with *', () => expect(coveredTypes(['*']).size).toBe(EVENT_TYPES.length));

@@ -125,5 +125,5 @@ function assertValidHeaders(headers: readonly WebhookHeader[]): void {
 
 /** Refuses a mask where no value is stored that it could keep. @throws ValidationError */
 export function assertNoMask(path: string, value: string | null | undefined): void {
-  if (value === MASK) throw ValidationError.of(path, 'has no stored value to keep');
+  if (value === MASK) throw ValidationError.forField(path, 'has no stored value to keep');
 }

@@ -132,7 +132,7 @@ describe('CallAuditInterceptor', () => {
       .set('authorization', `Bearer ${token}`)
       .set('x-request-id', 'request-of-the-call')
       .send(body);
-  /** What has left the outbox, in order. */
+  /** Lists the messages that have left the outbox, in order. */
   const rows = async (ofUser = true) => {
     const streams = (await nats.jetstreamManager()).streams;
     const { state } = await streams.info(STREAMS.audit.name);

@@ -71,7 +71,7 @@ describe('canAccessOrganization', () => {
 
   it.each([
     ['system', userCaller({ scope: 'system', partnerId: null, orgId: null }), own, true],
-    ['all of the own partner', userCaller({ ...partner, orgAccess: 'all' }), own, true],
+    ['all, in the same partner', userCaller({ ...partner, orgAccess: 'all' }), own, true],
     ['all, but another partner', userCaller({ ...partner, orgAccess: 'all' }), foreign, false],
     ['selected and listed', userCaller({ ...partner, orgAccess: 'selected', orgIds: ['o'] }), own, true],
     ['selected and not listed', userCaller({ ...partner, orgAccess: 'selected', orgIds: ['y'] }), own, false],

@@ -17,7 +17,7 @@ import { OrganizationDirectory } from './organization-directory.service.js';
 
 jest.setTimeout(60_000);
 
-/** What provisioning owns. */
+/** Organizations that provisioning owns. */
 const owned = new Map<string, OrganizationState>();
 let asked = 0;
 

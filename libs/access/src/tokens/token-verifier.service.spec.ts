@@ -107,8 +107,8 @@ describe('InvalidAccessToken is thrown for', () => {
     ['no epochs', () => signed(key, {}, { ...whole, aep: undefined })],
     ['one that has ended', () => accessToken(key, NOW - 3_600_000)],
     ['a giant', () => signed(key, {}, { ...whole, padding: 'x'.repeat(10_000) })],
-  ])('%s', async (_, make) => {
-    await expect(verify(make())).rejects.toBeInstanceOf(InvalidAccessToken);
+  ])('%s', async (_, create) => {
+    await expect(verify(create())).rejects.toBeInstanceOf(InvalidAccessToken);
   });
 });
 

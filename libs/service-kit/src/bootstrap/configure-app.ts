@@ -9,12 +9,12 @@ import { ReadinessService } from '../health/readiness.service.js';
 import { API_PREFIX } from '../http/path-rules.js';
 import { type PipelineOptions, RequestPipeline } from '../http/request-pipeline.js';
 import { ServiceEndpoints } from '../http/service-endpoints.js';
-import { UnknownPathHandler } from '../http/unknown-path.handler.js';
+import { UnknownPathHandler } from '../http/unknown-path.middleware.js';
 import { writeJson } from '../http/write-json.js';
 import { Logger } from '../logging/logger.js';
 import { NestLogger } from '../logging/nest-logger.js';
 import { MetricsRegistry } from '../metrics/metrics-registry.js';
-import { OpenApiDocuments, type OpenApiInfo } from '../openapi/openapi-documents.js';
+import { OpenApiDocuments, type OpenApiInfo } from '../openapi/openapi-documents.service.js';
 import { DtoValidationPipe } from '../validation/dto-validation.pipe.js';
 
 export interface AppOptions extends PipelineOptions {

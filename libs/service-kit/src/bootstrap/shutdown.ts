@@ -5,7 +5,7 @@ import type { FleetConfig } from '../config/fleet-config.js';
 import { HealthRegistry } from '../health/health-registry.js';
 import { Logger } from '../logging/logger.js';
 
-/** Of the grace time; the rest is for consumers, the outbox and connections. */
+/** Share of the grace time for requests in flight; the rest is for consumers, the outbox and connections. */
 const DRAIN_SHARE = 0.7;
 
 /**

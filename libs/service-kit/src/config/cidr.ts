@@ -17,7 +17,7 @@ export function parseCidr(text: string): Cidr | null {
   }
 }
 
-/** Tells whether the address is inside one of the ranges. IPv4 inside IPv6 (`::ffff:10.0.0.1`) is read as IPv4. */
+/** Returns true when the address is inside one of the ranges. IPv4 inside IPv6 (`::ffff:10.0.0.1`) is read as IPv4. */
 export function cidrsContain(cidrs: readonly Cidr[], address: string): boolean {
   const parsed = parseAddress(address);
   if (parsed === null) return false;

@@ -3,7 +3,7 @@ import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { ValidateBy, ValidateIf } from 'class-validator';
 import { declareField, type FieldReader } from '../validation/create-dto.js';
 
-/** What every field decorator takes. */
+/** Options of every field decorator. */
 export interface FieldOptions {
   description?: string;
   example?: unknown;

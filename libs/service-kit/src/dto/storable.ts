@@ -5,12 +5,12 @@ const MAX_DEPTH = 64;
 // eslint-disable-next-line no-control-regex
 const UNSTORABLE = /[\p{Surrogate}\u0000]/u;
 
-/** Tells whether a text or jsonb column can store the text: no NUL, no half of a surrogate pair. */
+/** Returns true when a text or jsonb column can store the text: no NUL, no half of a surrogate pair. */
 export function isStorableText(text: string): boolean {
   return !UNSTORABLE.test(text);
 }
 
-/** Tells whether a jsonb column returns the value unchanged: storable texts and names, finite numbers, limited nesting. */
+/** Returns true when a jsonb column returns the value unchanged: storable texts and names, finite numbers, limited nesting. */
 export function isStorableJson(value: unknown, depth = 0): boolean {
   if (typeof value === 'string') return isStorableText(value);
   if (typeof value === 'number') return Number.isFinite(value);

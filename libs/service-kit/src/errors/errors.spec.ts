@@ -16,7 +16,7 @@ describe('errors', () => {
     expect(new errors.ForbiddenError('No')).toMatchObject({ status: 403, error: 'No', code: 'permission_denied' });
     expect(new SlugTaken()).toMatchObject({ status: 409, code: 'slug_taken', error: 'Slug taken', name: 'SlugTaken' });
     expect(new errors.UnavailableError().retryAfterSeconds).toBe(1);
-    expect(errors.ValidationError.of('a.0', 'must be odd').error).toBe('a.0: must be odd');
+    expect(errors.ValidationError.forField('a.0', 'must be odd').error).toBe('a.0: must be odd');
   });
 
   it('cross NATS with all a caller may read, and nothing of the cause', () => {
@@ -36,7 +36,7 @@ describe('errors', () => {
       sentence: 'Take another.',
       extras: { count: 2 },
     });
-    const field = deserializeError(serializeError(errors.ValidationError.of('name', 'is taken')));
+    const field = deserializeError(serializeError(errors.ValidationError.forField('name', 'is taken')));
     expect(field).toMatchObject({
       code: 'validation_failed',
       error: 'name: is taken',

@@ -42,7 +42,7 @@ export class ValidationError extends errorOf('validation', 'validation_failed', 
   override error = this.given ?? this.firstFieldError() ?? 'Validation failed';
 
   /** Returns the error of one field with one text. */
-  static of(path: string, text: string): ValidationError {
+  static forField(path: string, text: string): ValidationError {
     return new ValidationError(undefined, { fieldErrors: { [path]: [text] } });
   }
 

@@ -13,7 +13,7 @@ const CHECK_TIMEOUT_MS = 2_000;
 /** Results are reused for this time, so that probes do not become load; in milliseconds. */
 const CACHE_MS = 500;
 
-/** Tells whether the service can serve requests: it has started, does not stop, and every dependency is up. */
+/** Returns true when the service can serve requests: it has started, does not stop, and every dependency is up. */
 @Injectable()
 export class ReadinessService {
   constructor(

@@ -7,7 +7,7 @@ import type { KitRequest } from './kit-request.js';
 import { PathRules, type PathRule } from './path-rules.js';
 import { UnreadableBody } from './unreadable-body.js';
 
-/** How the bodies of some routes are read; all others are JSON of at most 1 MB. */
+/** Reads the bodies of some routes differently; all others are JSON of at most 1 MB. */
 export interface BodyRule extends PathRule {
   limitBytes: number;
   /** Media types without parameters; `application/json` unless named. `image/*` and the like are understood. */

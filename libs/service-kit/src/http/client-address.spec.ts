@@ -5,7 +5,7 @@ import { clientAddress, trustProxies } from './client-address.js';
 
 const cidrs = (...ranges: string[]) => ranges.map((range) => parseCidr(range) as Cidr);
 
-/** What Express and `clientAddress` make of a request from this peer. */
+/** Returns the client address of a request from this peer. */
 async function addressOf(trusted: readonly Cidr[], peer: string | undefined, headers: Record<string, string> = {}) {
   const trusts = trustProxies(trusted);
   const app = express();

@@ -18,8 +18,8 @@ describe('a file of a form', () => {
   const post = () => request(tiny.server).post('/api/v1/things/picture').set('X-Request-Id', 'form-1');
 
   it('reaches the handler as bytes, in the context of its request', async () => {
-    const answer = await post().attach('file', Buffer.from('hello'), 'a.txt');
-    expect(answer.body).toEqual({ text: 'hello', requestId: 'form-1' });
+    const response = await post().attach('file', Buffer.from('hello'), 'a.txt');
+    expect(response.body).toEqual({ text: 'hello', requestId: 'form-1' });
   });
 
   it.each([
@@ -27,7 +27,7 @@ describe('a file of a form', () => {
     ['an empty file', () => post().attach('file', Buffer.alloc(0), 'a.txt')],
     ['two files', () => post().attach('file', Buffer.from('a'), 'a').attach('file', Buffer.from('b'), 'b')],
     ['a file of another name', () => post().attach('other', Buffer.from('a'), 'a')],
-    ['a field beside it', () => post().field('name', 'x').attach('file', Buffer.from('a'), 'a')],
+    ['a field next to it', () => post().field('name', 'x').attach('file', Buffer.from('a'), 'a')],
     ['text of its name', () => post().field('file', 'x')],
     ['a form cut off', () => post().set('Content-Type', 'multipart/form-data; boundary=b').send('--b\r\nContent-')],
     ['a form without boundary', () => post().set('Content-Type', 'multipart/form-data').send('--b')],

@@ -37,7 +37,7 @@ class FormFileInterceptor implements NestInterceptor {
     try {
       const result = await this.form.intercept(context, next); // the handler has not run yet
       const { file } = context.switchToHttp().getRequest<WithFile>();
-      if (!file?.buffer.length) throw ValidationError.of(field, 'is required');
+      if (!file?.buffer.length) throw ValidationError.forField(field, 'is required');
       return result;
     } catch (cause) {
       if (cause instanceof ValidationError) throw cause;

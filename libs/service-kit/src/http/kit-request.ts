@@ -5,7 +5,7 @@ export interface KitRequest extends IncomingMessage {
   requestId: string;
   /** After trusted proxies; undefined when the socket is already closed. */
   clientAddress?: string;
-  /** Whether the client spoke HTTPS to us or to a trusted proxy; set by Express. */
+  /** True when the client used HTTPS to us or to a trusted proxy; set by Express. */
   readonly secure: boolean;
   /** Path without query string. */
   pathname: string;

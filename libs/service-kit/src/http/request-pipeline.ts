@@ -80,7 +80,7 @@ export class RequestPipeline {
         securityHeaders(),
         corsHeaders(this.config.corsOrigins),
         endpoints.handle,
-        this.admit,
+        this.accept,
         endPreflight,
         this.readBody,
         this.runInRequestContext,
@@ -104,7 +104,7 @@ export class RequestPipeline {
     next();
   };
 
-  private readonly admit = (request: Req, response: Res, next: NextFunction): void => {
+  private readonly accept = (request: Req, response: Res, next: NextFunction): void => {
     this.observer.observe(request, response);
     if (this.health.state === 'starting') return this.refuse(request, response, new UnavailableError());
     if (this.config.forceHttps && !request.secure) {

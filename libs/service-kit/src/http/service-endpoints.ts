@@ -2,7 +2,7 @@ import type { NextFunction, Request, Response } from 'express';
 import type { ReadinessService } from '../health/readiness.service.js';
 import type { Logger } from '../logging/logger.js';
 import type { MetricsRegistry } from '../metrics/metrics-registry.js';
-import type { OpenApiDocuments } from '../openapi/openapi-documents.js';
+import type { OpenApiDocuments } from '../openapi/openapi-documents.service.js';
 
 type Endpoint = (response: Response) => Promise<void> | void;
 

@@ -1,4 +1,4 @@
-import type { OpenApiOperation } from './openapi-documents.js';
+import type { OpenApiOperation } from './openapi-documents.service.js';
 
 /** The schema of the error body. @see docs/reference/errors.md */
 export const ERROR_BODY_SCHEMA = {

@@ -1,6 +1,6 @@
 import request from 'supertest';
 import { startTinyApp, type TinyApp } from '../../test/tiny-app.js';
-import { OpenApiDocuments } from './openapi-documents.js';
+import { OpenApiDocuments } from './openapi-documents.service.js';
 
 describe('the OpenAPI document of a service', () => {
   let tiny: TinyApp;
@@ -13,7 +13,7 @@ describe('the OpenAPI document of a service', () => {
   });
   afterAll(() => tiny.close());
 
-  it('is served on its own port with doors, errors and security schemes', async () => {
+  it('is served on its own port with required access, errors and security schemes', async () => {
     const { body, status } = await request(tiny.server).get('/openapi.json');
     expect(status).toBe(200);
     expect(body.openapi).toMatch(/^3\.1/);

@@ -1,4 +1,4 @@
-import type { OpenApiOperation } from './openapi-documents.js';
+import type { OpenApiOperation } from './openapi-documents.service.js';
 
 /** A call of an operation and its response, recorded from a real run. */
 export interface OperationExample {

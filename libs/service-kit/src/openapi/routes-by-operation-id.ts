@@ -1,6 +1,6 @@
 import type { INestApplication, Type } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
-import type { OpenApiRoute } from './openapi-documents.js';
+import type { OpenApiRoute } from './openapi-documents.service.js';
 
 interface Routes {
   idOf: (controllerName: string, methodName: string) => string;

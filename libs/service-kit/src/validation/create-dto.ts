@@ -7,11 +7,11 @@ import { ValidationError } from '../errors/errors.js';
 /** In a query text becomes numbers and booleans, and unknown parameters are ignored. */
 export type DtoSource = 'body' | 'query';
 
-/** How the value of a field is read before it is validated. */
+/** Reads the value of a field before it is validated. */
 export interface FieldReader {
   /** Must return values it does not understand. */
   read?: (value: unknown) => unknown;
-  /** What the text of a query parameter becomes. */
+  /** Type that the text of a query parameter is converted to. */
   query?: 'number' | 'boolean' | 'array';
   /** The DTO class of a nested object, or of the items of a list. */
   nested?: () => Type<object>;

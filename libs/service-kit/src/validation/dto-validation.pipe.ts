@@ -20,7 +20,7 @@ cacheMetadata();
  * @throws ValidationError  naming every problem by its dotted path, unknown fields as "unknown field"
  */
 export function readDto<T extends object>(type: Type<T>, value: unknown, source: DtoSource = 'body'): T {
-  if (!isObject(value)) throw ValidationError.of(source, 'must be an object');
+  if (!isObject(value)) throw ValidationError.forField(source, 'must be an object');
   const dto = createDto(type, value, source);
   const errors = validateSync(dto, VALIDATION);
   if (errors.length > 0) throw toValidationError(errors);
@@ -44,7 +44,7 @@ class SourcePipe extends ValidationPipe {
   }
 
   override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
-    if (!isObject(value ?? {})) throw ValidationError.of(this.source, 'must be an object');
+    if (!isObject(value ?? {})) throw ValidationError.forField(this.source, 'must be an object');
     return (await super.transform(value, metadata)) as unknown;
   }
 

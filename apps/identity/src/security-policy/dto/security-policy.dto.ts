@@ -52,11 +52,11 @@ export const readOrganizationChange = (raw: unknown): PolicyChange | null => rea
 
 function readChange(type: Type<PartnerSecurityDto>, raw: unknown): PolicyChange | null {
   if (raw === null) return null;
-  if (typeof raw !== 'object' || Array.isArray(raw)) throw ValidationError.of(PATH, 'must be an object');
+  if (typeof raw !== 'object' || Array.isArray(raw)) throw ValidationError.forField(PATH, 'must be an object');
   const { allowedMethods, ...change } = readBelowPath(type, raw);
   if (allowedMethods === undefined) return change;
   if (change.allowedMfaMethods !== undefined) {
-    throw ValidationError.of(`${PATH}.allowedMethods`, 'is an alias of allowedMfaMethods: send one of them');
+    throw ValidationError.forField(`${PATH}.allowedMethods`, 'is an alias of allowedMfaMethods: send one of them');
   }
   return { ...change, allowedMfaMethods: allowedMethods };
 }
@@ -74,7 +74,8 @@ function readBelowPath<T extends object>(type: Type<T>, raw: unknown): T {
 function canonicalList(ranges: string[]): string[] {
   const canonical = ranges.map((range, index) => {
     const text = canonicalRange(range);
-    if (text === null) throw ValidationError.of(`${PATH}.ipAllowlist.${index}`, 'must be an address or CIDR range');
+    if (text === null)
+      throw ValidationError.forField(`${PATH}.ipAllowlist.${index}`, 'must be an address or CIDR range');
     return text;
   });
   return [...new Set(canonical)];

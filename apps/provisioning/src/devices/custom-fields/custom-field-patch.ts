@@ -28,11 +28,11 @@ const VALUE_TEXT = `must be text of at most ${MAX_TEXT_LENGTH} characters, a num
  */
 export function readCustomFieldPatch(body: unknown): CustomFieldPatch {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
-    throw ValidationError.of('body', 'must be an object');
+    throw ValidationError.forField('body', 'must be an object');
   const entries = Object.entries(body as Record<string, unknown>);
   if (entries.length === 0) throw new ValidationError('No field to change');
   if (entries.length > MAX_KEYS_AT_ONCE)
-    throw ValidationError.of('body', `must have at most ${MAX_KEYS_AT_ONCE} fields`);
+    throw ValidationError.forField('body', `must have at most ${MAX_KEYS_AT_ONCE} fields`);
   const problems = entries.flatMap(([key, value]): [string, string[]][] => {
     if (!isKey(key)) return [[key.slice(0, MAX_KEY_LENGTH) || 'body', [KEY_TEXT]]];
     return value === null || isValue(value) ? [] : [[key, [VALUE_TEXT]]];

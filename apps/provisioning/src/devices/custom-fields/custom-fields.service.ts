@@ -72,9 +72,9 @@ export class CustomFieldsService {
 /** @throws ValidationError */
 function assertWithinLimits(customFields: CustomFieldsDto['customFields']): void {
   if (Object.keys(customFields).length > MAX_FIELDS) {
-    throw ValidationError.of('body', `a device has at most ${MAX_FIELDS} custom fields`);
+    throw ValidationError.forField('body', `a device has at most ${MAX_FIELDS} custom fields`);
   }
   if (Buffer.byteLength(JSON.stringify(customFields)) > MAX_BYTES) {
-    throw ValidationError.of('body', `the custom fields of a device have at most ${MAX_BYTES} bytes together`);
+    throw ValidationError.forField('body', `the custom fields of a device have at most ${MAX_BYTES} bytes together`);
   }
 }
