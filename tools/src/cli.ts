@@ -32,7 +32,7 @@ Other variables are passed to the services: see .env.example`;
 
 /** Runs `./fleet <arguments>` and sets the exit code. */
 export async function main(args: readonly string[]): Promise<void> {
-  process.on('exit', abortCommands);
+  process.on('exit', () => void abortCommands());
   const end = args.indexOf('--') < 0 ? args.length : args.indexOf('--');
   try {
     const program = createProgram(args.slice(end + 1));

@@ -4,10 +4,9 @@ const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
 /** Runs `clean` once when a signal arrives, and then ends this process with the exit code of the signal. */
 export function onSignal(clean: () => Promise<void>): void {
-  let ending: Promise<void> | null = null;
+  let ending: Promise<unknown> | null = null;
   const end = (code: number) => {
-    abortCommands();
-    ending ??= clean()
+    ending ??= Promise.all([abortCommands(), clean()])
       .catch((error: unknown) => console.error(error))
       .finally(() => process.exit(code));
   };

@@ -5,6 +5,7 @@ import { say, step } from '../console.js';
 import { ROOT } from '../paths.js';
 
 const stopping = new AbortController();
+const running = new Set<Promise<unknown>>();
 
 interface RunOptions {
   cwd?: string;
@@ -18,15 +19,25 @@ interface RunOptions {
 }
 
 /** Runs a command to its end, with both outputs in `all`. Rejects when it fails; it ends with this process. */
-export const run = (
+export async function run(
   command: string,
   args: readonly string[],
   options: RunOptions = {},
-): Promise<{ failed: boolean; exitCode?: number; stdout: string; all: string }> =>
-  execa(command, args, { ...options, stdin: 'ignore', all: true, cancelSignal: stopping.signal });
+): Promise<{ failed: boolean; exitCode?: number; stdout: string; all: string }> {
+  const ended = execa(command, args, { ...options, stdin: 'ignore', all: true, cancelSignal: stopping.signal });
+  running.add(ended);
+  try {
+    return await ended;
+  } finally {
+    running.delete(ended);
+  }
+}
 
-/** Ends the commands that still run, and prevents others from starting. */
-export const abortCommands = (): void => stopping.abort();
+/** Ends the commands that still run, and prevents others from starting. Resolves when none is left. */
+export async function abortCommands(): Promise<void> {
+  stopping.abort();
+  await Promise.allSettled(running);
+}
 
 /** Compiles the services and their libs, or other projects, where a source changed. */
 export async function build(projects: readonly string[] = ['tsconfig.build.json'], print = say): Promise<void> {
