@@ -20,7 +20,7 @@ export async function startEdge(options: {
   const { instances } = options;
   const serviceOf = createRouter(options.routes ?? readRoutes());
   const agent = new http.Agent({ keepAlive: true, maxFreeSockets: 64, scheduling: 'lifo' });
-  const proxy = createProxyServer({ agent });
+  const proxy = createProxyServer({ agent, preserveHeaderKeyCase: true });
   proxy.on('proxyRes', (upstreamResponse, request) => {
     const length = Number(request.headers['content-length'] ?? Infinity);
     const isTooLong = !request.complete && !isBodyless(request) && length > MAX_DISCARDED_BYTES;
