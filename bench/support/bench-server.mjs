@@ -69,7 +69,7 @@ export function announce(port, more = {}, responses = {}) {
 }
 
 /**
- * One window of load from this process, as if from so many addresses behind a trusted proxy.
+ * Measures one window of load from this process.
  * @returns requests per second, CPU per request in µs, p99 in ms
  */
 export async function measure(server, { path: url, headers = {}, seconds = 2, connections = 50 }) {
