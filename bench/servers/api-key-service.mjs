@@ -18,7 +18,7 @@ const { RedisConnections, ServiceKitModule, currentContext, readConfig, readFlee
   await lib('service-kit');
 const { PersistenceModule, WorkerDatabase, tenantTable } = await lib('persistence');
 const { Broadcasts, JetStreamServer, MessagingModule, dropMessagingTables, messagingTables } = await lib('messaging');
-const { AcceptsApiKey, AccessFeed, AccessModule, KEY_SOURCE, KeyWindow, Public } = await lib('access');
+const { AcceptsApiKey, AccessModule, HeartbeatPublisher, KEY_SOURCE, KeyWindow, Public } = await lib('access');
 const { KEY_WINDOW_SCRIPT } = await lib('access', 'keys/key-window-script.js');
 const { CREDENTIALS_KEYS_RECORD_USAGE } = await lib('contracts');
 
@@ -117,11 +117,7 @@ __decorate(
 const Decorated = __decorate([Controller('mcp'), __metadata('design:paramtypes', [BenchKeys])], BenchController);
 
 const config = readConfig(process.env, (v) => readFleetConfig(v, SERVICE));
-const clock = { offsetSeconds: 0 };
 const access = AccessModule.forRoot({ config, service: SERVICE, organizations: 'none' });
-access.providers = access.providers.map((provider) =>
-  provider.provide === KeyWindow ? { ...provider, useFactory: (redis) => new KeyWindow(redis, clock) } : provider,
-);
 const app = await startService({
   service: SERVICE,
   config,
@@ -150,11 +146,11 @@ const app = await startService({
     if (process.argv[2] === 'records') each.connectMicroservice({ strategy: each.get(JetStreamServer) });
   },
 });
-new AccessFeed(app.get(Broadcasts)).start();
+new HeartbeatPublisher(app.get(Broadcasts), 'access.heartbeat').onApplicationBootstrap();
 
 process.on('message', (message) => {
   if (message.offsetSeconds === undefined) return;
-  clock.offsetSeconds = message.offsetSeconds;
+  app.get(KeyWindow).clockOffsetSeconds = message.offsetSeconds;
   process.send({ moved: true });
 });
 announce(app.getHttpServer().address().port, {}, { sent: () => ({ ...sent }) });
