@@ -10,7 +10,7 @@ export const FORGOT_PASSWORD_QUEUE = 'identity-forgot-password';
 const JOB = 'forgot';
 const SEAL_CONTEXT = 'forgot-password.job';
 const WAIT_MS = 2_000;
-/** A store that is away for a minute or two loses nobody's request; after that users ask again. */
+/** Retries for about two minutes, so that a short outage of a store loses no request; after that users request again. */
 const RETRIES = { attempts: 8, backoff: { type: 'exponential', delay: 1_000 } };
 
 /** The job as stored in Redis: the address is sealed. */
