@@ -25,7 +25,7 @@ export interface SchedulerOptions {
  * Starts items in round-robin order of organizations, then of the origins of one organization, then of its webhooks at
  * that origin. More webhooks do not mean a larger share, and the thousands of one organization do not delay another.
  *
- * Queues at their limit are blocked and not checked again until capacity is released: organizations and webhooks leave
+ * Nodes at their limit are blocked and not checked again until capacity is released: organizations and webhooks leave
  * their queues, a route (an organization at an origin) waits in the queue of the origin. Released capacity wakes one
  * route; if that cannot use it, the next one. So an item costs the same however many are queued.
  *
