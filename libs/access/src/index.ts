@@ -7,6 +7,7 @@ export { type AccessRequest, clientAddress } from './callers/access-request.js';
 export * from './callers/caller.js';
 export * from './callers/current-caller.decorator.js';
 export * from './callers/organization-access.policy.js';
+export * from './callers/scope-grant.policy.js';
 export * from './callers/site-restriction.policy.js';
 export { type DirectoryOrganization, isLive } from './directory/directory-organization.js';
 export {

@@ -2,8 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { IDENTITY_ACCESS_IN_ORGANIZATION, IDENTITY_MAIL_SEND } from '@rmm/contracts';
 import { AuditTrail, Outbox, RpcClient, type AuditedCaller } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
+import { ApiKeyExpiryRepository, type ExpiringKey } from './api-key-expiry.repository.js';
 import { apiKeyResource, apiKeysChanged } from './api-key.mapper.js';
-import { ApiKeysRepository, type ExpiringKey } from './api-keys.repository.js';
+
 
 const EXPIRE_BATCH = 500;
 const REMIND_BATCH = 200;
@@ -15,7 +16,7 @@ const SYSTEM: AuditedCaller = { actor: { type: 'system', id: null }, tenant: { p
 @Injectable()
 export class ApiKeyExpiryService {
   constructor(
-    private readonly repository: ApiKeysRepository,
+    private readonly repository: ApiKeyExpiryRepository,
     private readonly worker: WorkerDatabase,
     private readonly audit: AuditTrail,
     private readonly outbox: Outbox,

@@ -1,5 +1,7 @@
 import { Module } from '@nestjs/common';
+import { ApiKeyExpiryRepository } from './api-key-expiry.repository.js';
 import { ApiKeyExpiryService } from './api-key-expiry.service.js';
+import { ApiKeyLifecycleService } from './api-key-lifecycle.service.js';
 import { ApiKeysController } from './api-keys.controller.js';
 import { ApiKeysRepository } from './api-keys.repository.js';
 import { ApiKeysService } from './api-keys.service.js';
@@ -12,7 +14,9 @@ import { SendExpiryRemindersJob } from './send-expiry-reminders.job.js';
   providers: [
     ApiKeysService,
     ApiKeysRepository,
+    ApiKeyLifecycleService,
     ApiKeyExpiryService,
+    ApiKeyExpiryRepository,
     KeyCreatorPolicy,
     ExpireApiKeysJob,
     SendExpiryRemindersJob,

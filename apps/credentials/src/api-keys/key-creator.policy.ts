@@ -1,10 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { isSiteRestricted, type UserCaller } from '@rmm/access';
+import { assertCanGrant, isSiteRestricted, PermissionNotDelegable, type UserCaller } from '@rmm/access';
 import { IDENTITY_ACCESS_IN_ORGANIZATION, type AccessGrant } from '@rmm/contracts';
 import { RpcClient } from '@rmm/messaging';
 import { API_KEY_SCOPES, permissionsForScopes, missingPermissions, type Permission } from '@rmm/permissions';
-import { assertCanGrant } from '../scopes/scope-grant.policy.js';
-import { PermissionNotDelegable } from '../scopes/scope.errors.js';
 import type { ApiKey } from './api-key.entity.js';
 
 /** The sites and device groups a creator, and so the key, is restricted to; null means no restriction. */

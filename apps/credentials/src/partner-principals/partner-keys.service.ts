@@ -1,11 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import type { UserCaller } from '@rmm/access';
+import { assertCanGrant, type UserCaller } from '@rmm/access';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { PARTNER_SCOPES } from '@rmm/permissions';
 import { TenantDatabase } from '@rmm/persistence';
 import { mintPartnerKey } from '@rmm/secrets';
 import { Clock } from '@rmm/service-kit';
-import { assertCanGrant } from '../scopes/scope-grant.policy.js';
 import type { CreatePartnerKeyDto } from './dto/create-partner-key.dto.js';
 import type { CreatedPartnerKeyDto, RevokedPartnerKeyDto } from './dto/partner-principal.dto.js';
 import type { RotatePartnerKeyDto } from './dto/rotate-partner-key.dto.js';

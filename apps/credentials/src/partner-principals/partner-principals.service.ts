@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { PartnerAccessDenied, type UserCaller } from '@rmm/access';
+import { assertCanGrant, PartnerAccessDenied, type UserCaller } from '@rmm/access';
 import type { Page } from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { DEFAULT_PARTNER_SCOPES, PARTNER_SCOPES } from '@rmm/permissions';
 import { TenantDatabase } from '@rmm/persistence';
 import { Clock, ValidationError, toPage, type PageQueryDto } from '@rmm/service-kit';
 import { PartnerDirectoryRepository } from '../partner-directory/partner-directory.repository.js';
-import { assertCanGrant } from '../scopes/scope-grant.policy.js';
 import type { CreatePartnerPrincipalDto } from './dto/create-partner-principal.dto.js';
 import type { PartnerPrincipalDto } from './dto/partner-principal.dto.js';
 import type { UpdatePartnerPrincipalDto } from './dto/update-partner-principal.dto.js';

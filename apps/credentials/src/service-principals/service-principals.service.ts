@@ -1,5 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { isSiteRestricted, OrganizationDirectory, type UserCaller } from '@rmm/access';
+import {
+  assertCanGrant,
+  assertKnownScopes,
+  isSiteRestricted,
+  OrganizationDirectory,
+  type UserCaller,
+} from '@rmm/access';
 import type { CredentialChanged } from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { API_KEY_SCOPES } from '@rmm/permissions';
@@ -8,17 +14,16 @@ import { mintApiKey } from '@rmm/secrets';
 import { Clock, toPage, ValidationError, type Paged } from '@rmm/service-kit';
 import type { ApiKey } from '../api-keys/api-key.entity.js';
 import { KeyOwnedByServicePrincipal } from '../api-keys/api-key.errors.js';
+import { assertActive } from '../api-keys/api-key-lifecycle.service.js';
 import { apiKeysChanged, toApiKeyDto } from '../api-keys/api-key.mapper.js';
-import { ApiKeysRepository } from '../api-keys/api-keys.repository.js';
-import { assertActive, DEFAULT_RATE_LIMIT } from '../api-keys/api-keys.service.js';
+import { DEFAULT_RATE_LIMIT } from '../api-keys/api-keys.service.js';
 import type { ApiKeyDto } from '../api-keys/dto/api-key.dto.js';
-import { assertCanGrant, assertKnownScopes } from '../scopes/scope-grant.policy.js';
-import { SiteRestricted } from '../scopes/scope.errors.js';
 import type { CreateServicePrincipalDto } from './dto/create-service-principal.dto.js';
 import type { ListServicePrincipalsDto } from './dto/list-service-principals.dto.js';
 import type { CreatedServicePrincipalDto, PrincipalKeyDto, ServicePrincipalDto } from './dto/service-principal.dto.js';
+import { PrincipalKeysRepository } from './principal-keys.repository.js';
 import type { ServicePrincipal } from './service-principal.entity.js';
-import { KeyNotInOrganization, ServicePrincipalDisabled } from './service-principal.errors.js';
+import { KeyNotInOrganization, ServicePrincipalDisabled, SiteRestricted } from './service-principal.errors.js';
 import { servicePrincipalResource, toPrincipalKeyDto, toServicePrincipalDto } from './service-principal.mapper.js';
 import { ServicePrincipalsRepository } from './service-principals.repository.js';
 
@@ -27,7 +32,7 @@ import { ServicePrincipalsRepository } from './service-principals.repository.js'
 export class ServicePrincipalsService {
   constructor(
     private readonly repository: ServicePrincipalsRepository,
-    private readonly keys: ApiKeysRepository,
+    private readonly keys: PrincipalKeysRepository,
     private readonly tenants: TenantDatabase,
     private readonly directory: OrganizationDirectory,
     private readonly audit: AuditTrail,
@@ -69,7 +74,7 @@ export class ServicePrincipalsService {
     return this.tenants.transaction(caller, async (tx) => {
       const principal = await this.lockActive(tx, id);
       assertCanGrant(caller, principal.scopes, API_KEY_SCOPES);
-      const predecessor = await this.keys.findNewestOfPrincipal(tx, id);
+      const predecessor = await this.keys.findNewest(tx, id);
       const revoked = await this.revokeKeys(tx, id, 'rotated');
       const created = await this.createKey(tx, caller, principal, predecessor);
       await this.repository.setStatus(tx, id, caller.userId, 'active');
@@ -110,7 +115,7 @@ export class ServicePrincipalsService {
       const scopes = key.scopes.filter((scope) => principal.scopes.includes(scope));
       assertCanGrant(caller, scopes, API_KEY_SCOPES);
       const revoked = await this.revokeKeys(tx, id, 'revoked');
-      const migrated = await this.keys.assignToPrincipal(tx, keyId, id, scopes);
+      const migrated = await this.keys.assign(tx, keyId, id, scopes);
       await this.repository.setStatus(tx, id, caller.userId, 'active');
       await this.outbox.publish(tx, apiKeysChanged([key], 'updated'));
       const { keyPrefix } = key;
@@ -135,7 +140,7 @@ export class ServicePrincipalsService {
 
   /** @returns the keys that were active */
   private async revokeKeys(tx: TenantTransaction, id: string, reason: CredentialChanged['reason']): Promise<ApiKey[]> {
-    const active = await this.keys.lockActiveOfPrincipal(tx, id);
+    const active = await this.keys.lockActive(tx, id);
     if (active.length === 0) return [];
     await this.keys.revoke(
       tx,

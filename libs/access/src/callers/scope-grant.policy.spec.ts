@@ -1,5 +1,5 @@
-import type { UserCaller } from '@rmm/access';
 import { API_KEY_SCOPES, PARTNER_SCOPES } from '@rmm/permissions';
+import type { UserCaller } from './caller.js';
 import { assertKnownScopes, assertCanGrant } from './scope-grant.policy.js';
 
 const callerWith = (...permissions: string[]) => ({ permissions: new Set(permissions) }) as unknown as UserCaller;

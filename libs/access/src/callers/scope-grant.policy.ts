@@ -1,6 +1,6 @@
-import type { UserCaller } from '@rmm/access';
 import { isWildcardScope, missingPermissions, permissionsForScopes, type ScopeCatalog } from '@rmm/permissions';
-import { PermissionNotDelegable, UnsupportedScope, WildcardScopeUnsupported } from './scope.errors.js';
+import { PermissionNotDelegable, UnsupportedScope, WildcardScopeUnsupported } from '../access.errors.js';
+import type { UserCaller } from './caller.js';
 
 /**
  * Checks that no scope is a wildcard and each is in the catalog.

@@ -4,7 +4,9 @@ import { hashKey } from '@rmm/secrets';
 import { CredentialsTestApp } from '../../test/credentials-test-app.js';
 import { ApiKeyExpiryService } from './api-key-expiry.service.js';
 
-describe('rotation of an API key', () => {
+const inMs = (ms: number) => new Date(Date.now() + ms).toISOString();
+
+describe('ApiKeyLifecycleService', () => {
   let service: CredentialsTestApp;
   let partnerId: string;
   let orgId: string;
@@ -34,7 +36,10 @@ describe('rotation of an API key', () => {
       batchId: randomUUID(),
       uses: [{ keyId, kind: 'api_key', generation, count, lastUsedAt: new Date().toISOString() }],
     });
+  const statusOf = async (key: string) => (await resolve(key))?.status;
+  const age = (id: string, sql: string) => service.admin.query(`UPDATE api_key SET ${sql} WHERE id = $1`, [id]);
 
+  describe('rotate', () => {
   it('keeps the record, resets its counters and ends the old key', async () => {
     const { id, key } = await create({ rateLimit: 7, sourceCidrs: ['10.0.0.0/8'] });
     await use(id, 1, 12);
@@ -162,6 +167,105 @@ describe('rotation of an API key', () => {
       await service.admin.query('UPDATE api_key SET created_by = $2 WHERE id = $1', [id, randomUUID()]);
       const response = await rotate(id);
       expect([response.status, response.body.code]).toEqual([403, 'permission_not_delegable']);
+    });
+  });
+  });
+
+  describe('patch', () => {
+    it('changes name, scopes, limit and addresses, and publishes the change', async () => {
+      const { id, key } = await create();
+      const patch = { name: 'New', scopes: ['scripts:read'], rateLimit: 5, sourceCidrs: ['203.0.113.0/24'] };
+      const response = await ours.patch(`/api-keys/${id}`, { ...patch, expiryReminders: false });
+      expect([response.status, response.body]).toMatchObject([200, { id, ...patch, expiryReminders: false }]);
+      expect(await resolve(key)).toMatchObject({
+        scopes: ['scripts:read'],
+        rateLimit: 5,
+        sourceCidrs: ['203.0.113.0/24'],
+      });
+      await service.findBroadcast(id, 'updated');
+      expect(await service.findAuditEntry('api_key.update', id)).toMatchObject({
+        details: { previousScopes: ['devices:read'] },
+      });
+    });
+
+    it('sets, keeps and clears the description', async () => {
+      const { id } = await create({ description: 'Opens tickets' });
+      const patched = async (body: object) => (await ours.patch(`/api-keys/${id}`, body)).body.description as unknown;
+      expect(await patched({ rateLimit: 7 })).toBe('Opens tickets');
+      expect(await patched({ description: 'Closes tickets' })).toBe('Closes tickets');
+      expect(await patched({ description: null })).toBeNull();
+    });
+
+    it('keeps absent fields', async () => {
+      const { id } = await create({ rateLimit: 77, sourceCidrs: ['10.0.0.0/8'] });
+      const response = await ours.patch(`/api-keys/${id}`, { name: 'Only the name' });
+      expect(response.body).toMatchObject({ rateLimit: 77, scopes: ['devices:read'], sourceCidrs: ['10.0.0.0/8'] });
+    });
+
+    it.each([
+      ['nothing', {}],
+      ['null', { name: null }],
+      ['an end', { expiresAt: inMs(1e9) }],
+      ['a status', { status: 'active' }],
+      ['another organization', { orgId: randomUUID() }],
+      ['a limit too high', { rateLimit: 1_000_000 }],
+    ])('refuses %s', async (_, body) => {
+      const { id } = await create();
+      const response = await ours.patch(`/api-keys/${id}`, body);
+      expect([response.status, response.body.code]).toEqual([400, 'validation_failed']);
+    });
+
+    it('requires the permissions of added scopes only', async () => {
+      const { id } = await create({ scopes: ['devices:write', 'scripts:read'] });
+      const permissions = ['organizations:read', 'organizations:write', 'devices:read'];
+      const client = await service.as({ partnerId, permissions });
+      const kept = await client.patch(`/api-keys/${id}`, { scopes: ['devices:write', 'devices:read'] });
+      expect([kept.status, kept.body.scopes]).toEqual([200, ['devices:write', 'devices:read']]);
+      const widened = await client.patch(`/api-keys/${id}`, { scopes: ['devices:write', 'scripts:write'] });
+      expect([widened.status, widened.body.code, widened.body.required]).toEqual([
+        403,
+        'permission_not_delegable',
+        ['scripts:write'],
+      ]);
+      expect((await ours.patch(`/api-keys/${id}`, { scopes: ['*'] })).body.code).toBe('wildcard_scope_unsupported');
+      expect((await ours.patch(`/api-keys/${id}`, { scopes: ['x'] })).body.code).toBe('unsupported_scope');
+    });
+  });
+
+  describe('a key that is not active', () => {
+    it.each([
+      ['revoked', async (id: string) => void (await ours.delete(`/api-keys/${id}`))],
+      ['expired', async (id: string) => void (await age(id, `expires_at = now() - interval '1 second'`))],
+    ])('%s can be neither changed nor rotated', async (_, end) => {
+      const { id } = await create();
+      await end(id);
+      for (const response of [
+        await ours.patch(`/api-keys/${id}`, { name: 'x' }),
+        await ours.post(`/api-keys/${id}/rotate`),
+      ]) {
+        expect([response.status, response.body.code]).toEqual([400, 'api_key_not_active']);
+        expect(response.body.error).toBe('Only active API keys may be updated or rotated');
+      }
+    });
+
+    it('can be revoked once, also when it has expired', async () => {
+      const { id, key } = await create();
+      await age(id, `expires_at = now() - interval '1 second'`);
+      const response = await ours.delete(`/api-keys/${id}`);
+      expect([response.status, response.body]).toMatchObject([
+        200,
+        { success: true, apiKey: { id, status: 'revoked' } },
+      ]);
+      const again = await ours.delete(`/api-keys/${id}`);
+      expect([again.status, again.body.code]).toEqual([400, 'api_key_already_revoked']);
+      expect(await statusOf(key)).toBe('revoked');
+      await service.findBroadcast(id, 'revoked');
+    });
+
+    it('is revoked once by five concurrent calls', async () => {
+      const { id } = await create();
+      const responses = await Promise.all(Array.from({ length: 5 }, () => ours.delete(`/api-keys/${id}`)));
+      expect(responses.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400, 400]);
     });
   });
 });
