@@ -15,7 +15,7 @@ import type { RotateEnrollmentKeyDto } from './dto/rotate-enrollment-key.dto.js'
 import type { EnrollmentKey } from './enrollment-key.entity.js';
 import { enrollmentKeyResource, toCreatedEnrollmentKeyDto, toEnrollmentKeyDto } from './enrollment-key.mapper.js';
 import { EnrollmentKeysRepository } from './enrollment-keys.repository.js';
-import { checkedExpiry, initialExpiry, type LifetimeRules } from './key-lifetime.js';
+import { checkedExpiry, initialExpiry, type LifetimeRules } from './key-lifetime.policy.js';
 
 @Injectable()
 export class EnrollmentKeysService {

@@ -10,7 +10,7 @@ import type { CreatePartnerPrincipalDto } from './dto/create-partner-principal.d
 import type { PartnerPrincipalDto } from './dto/partner-principal.dto.js';
 import type { UpdatePartnerPrincipalDto } from './dto/update-partner-principal.dto.js';
 import { PartnerKeysRepository } from './partner-keys.repository.js';
-import { applyUpdate, describeChanges, grantedScopes, isEmptyUpdate } from './partner-principal-changes.js';
+import { applyUpdate, describeChanges, grantedScopes, isEmptyUpdate } from './partner-principal-changes.policy.js';
 import { InvalidExpiry } from './partner-principal.errors.js';
 import { partnerKeysChanged, partnerPrincipalResource, toPartnerPrincipalDto } from './partner-principal.mapper.js';
 import { PartnerPrincipalsRepository } from './partner-principals.repository.js';

@@ -4,9 +4,9 @@ import { OrganizationDirectory } from '@rmm/access';
 import { AuditTrail, RpcClient } from '@rmm/messaging';
 import { Clock, ForbiddenError, Logger } from '@rmm/service-kit';
 import { waitForAudit } from '../wait-for-audit.js';
+import { type ExportQuery, readExportQuery } from './dto/export-query.dto.js';
 import { ExportCursorsService, type ExportScope } from './export-cursors.service.js';
-import { type ExportQuery, readExportQuery } from './export-query.js';
-import { type ExportResource, type RecordBase, toRecord } from './export-resources.js';
+import { type ExportResource, type RecordBase, toRecord } from './export-record.mapper.js';
 
 /** One page; `hasMore` is true exactly when there is a `nextCursor`. */
 export interface ExportPage {

@@ -4,7 +4,7 @@ import { Outbox, type OutgoingMessage } from '@rmm/messaging';
 import { TenantDatabase } from '@rmm/persistence';
 import { NotFoundError, RateLimits } from '@rmm/service-kit';
 import { LIMITS } from '../limits.js';
-import { AGENT_CONFIG } from './agent-config.js';
+import { AGENT_CONFIG } from './agent.config.js';
 import { AgentsRepository, type StoredHeartbeat } from './agents.repository.js';
 import type { HeartbeatResponseDto } from './dto/heartbeat-response.dto.js';
 import type { HeartbeatDto } from './dto/heartbeat.dto.js';

@@ -7,7 +7,7 @@ import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { type Paged, RateLimits, toPage } from '@rmm/service-kit';
 import { DeadLetterQueueService } from '../background-queues/dead-letter-queue.service.js';
 import { DeadLettersRepository } from '../dead-letters/dead-letters.repository.js';
-import { createWebhookBody } from '../intake/webhook-event.js';
+import { createWebhookBody } from '../intake/webhook-event.mapper.js';
 import { LIMITS } from '../limits.js';
 import { maxAttemptsOf } from '../sending/retry-delay.js';
 import { SweeperService } from '../sending/sweeper.service.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { SqlExecutor, TenantTransaction } from '@rmm/persistence';
 import { NotFoundError } from '@rmm/service-kit';
 import { ACTIVE_ORGANIZATION } from '../../organizations/organizations.repository.js';
-import type { CustomFieldPatch, CustomFieldValue } from './custom-field-patch.js';
+import type { CustomFieldPatch, CustomFieldValue } from './dto/custom-field-patch.dto.js';
 
 export interface CustomFieldsRow {
   siteId: string | null;

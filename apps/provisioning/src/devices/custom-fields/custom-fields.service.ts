@@ -3,8 +3,8 @@ import { assertDevice, type Caller } from '@rmm/access';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { ValidationError } from '@rmm/service-kit';
-import { readCustomFieldPatch } from './custom-field-patch.js';
 import { CustomFieldsRepository, type MergedCustomFields } from './custom-fields.repository.js';
+import { readCustomFieldPatch } from './dto/custom-field-patch.dto.js';
 import type { CustomFieldsDto } from './dto/custom-fields.dto.js';
 
 /** Limits of one device: lists and exports include all its fields. */

@@ -1,8 +1,8 @@
 import { readRetryPolicy, type RetryPolicy } from '../sending/retry-delay.js';
 import { originOf, shardOf } from '../sending/shards/shard-of.js';
 import { type SigningKeys, signingKeys } from '../sending/sign-body.js';
-import { coveredTypes } from '../webhooks/event-catalog.js';
-import { sendableHeaders, type WebhookHeader } from '../webhooks/webhook-headers.js';
+import { coveredTypes } from '../webhooks/event-catalog.constants.js';
+import { sendableHeaders, type WebhookHeader } from '../webhooks/webhook-headers.policy.js';
 import type { WebhookSealingService } from '../webhooks/webhook-sealing.service.js';
 import type { Webhook } from '../webhooks/webhook.entity.js';
 

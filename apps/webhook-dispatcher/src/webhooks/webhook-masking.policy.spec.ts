@@ -1,4 +1,4 @@
-import { containsMask, isMaskedForm, MASK, maskHeaderValue, maskUrl } from './webhook-masking.js';
+import { containsMask, isMaskedForm, MASK, maskHeaderValue, maskUrl } from './webhook-masking.policy.js';
 
 const AT = 'https://hooks.example.com';
 

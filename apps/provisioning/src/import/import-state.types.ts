@@ -1,5 +1,5 @@
 import type { OrganizationStatus } from '@rmm/contracts';
-import type { SiteAddress, SiteContact } from '../sites/site-details.js';
+import type { SiteAddress, SiteContact } from '../sites/site-details.mapper.js';
 
 /** A live site of an organization that a row may match. */
 export interface KnownSite {

@@ -1,6 +1,6 @@
 import { USER_AGENT } from '../sending/delivery-request.js';
-import type { WebhookHeader } from '../webhooks/webhook-headers.js';
-import { MASK, maskHeaderValue } from '../webhooks/webhook-masking.js';
+import type { WebhookHeader } from '../webhooks/webhook-headers.policy.js';
+import { MASK, maskHeaderValue } from '../webhooks/webhook-masking.policy.js';
 import type { LoggedDelivery } from './attempt-log.repository.js';
 
 /**

@@ -1,6 +1,6 @@
 import { hashedId } from '../intake/delivery-id.js';
-import type { Subscription } from '../subscriptions/subscription.js';
-import type { WebhookHeader } from '../webhooks/webhook-headers.js';
+import type { Subscription } from '../subscriptions/subscription.mapper.js';
+import type { WebhookHeader } from '../webhooks/webhook-headers.policy.js';
 
 const AUTHORIZATION = 'authorization';
 

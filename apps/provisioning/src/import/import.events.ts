@@ -2,8 +2,8 @@ import type { Caller } from '@rmm/access';
 import type { Actor, AuditAction, AuditEntry } from '@rmm/contracts';
 import type { OutgoingMessage } from '@rmm/messaging';
 import { currentContext } from '@rmm/service-kit';
-import { organizationEvent } from '../organizations/organization-events.js';
-import { siteEvent } from '../sites/site-events.js';
+import { organizationEvent } from '../organizations/organization.events.js';
+import { siteEvent } from '../sites/site.events.js';
 import type { WrittenRows } from './import.repository.js';
 
 /**

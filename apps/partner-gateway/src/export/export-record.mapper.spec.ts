@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ExportedSite } from '@rmm/contracts';
 import { canonicalJson, revisionOf } from './canonical-json.js';
-import { ORGANIZATIONS, SITES, toRecord } from './export-resources.js';
+import { ORGANIZATIONS, SITES, toRecord } from './export-record.mapper.js';
 
 const base = { id: 's', orgId: 'o', siteId: 's', sourceUpdatedAt: '2026-03-01T12:00:00.000Z' };
 

@@ -1,7 +1,7 @@
-import { decideImport, type ImportMode } from './import-decisions.js';
+import { decideImport, type ImportMode } from './import-decision.policy.js';
 import { planImport } from './import-plan.js';
 import { parseImportRows } from './import-rows.js';
-import type { ImportState, KnownOrganization, KnownSite } from './import-state.js';
+import type { ImportState, KnownOrganization, KnownSite } from './import-state.types.js';
 
 const site = (given: Partial<KnownSite> & { id: string; name: string }): KnownSite => ({
   nameKey: given.name.toLowerCase(),

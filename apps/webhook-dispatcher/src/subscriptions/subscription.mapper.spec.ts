@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { KeyRing } from '@rmm/secrets';
 import { WebhookSealingService } from '../webhooks/webhook-sealing.service.js';
-import { openSubscription, type SubscriptionRow } from './subscription.js';
+import { openSubscription, type SubscriptionRow } from './subscription.mapper.js';
 
 const ID = '00000000-0000-4000-8000-000000000001';
 const NOW = Date.parse('2026-11-20T10:00:00.000Z');

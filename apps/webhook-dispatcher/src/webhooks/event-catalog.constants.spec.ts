@@ -1,5 +1,5 @@
 import { EVENT_TYPES } from '@rmm/contracts';
-import { coveredTypes, unsupportedEvents } from './event-catalog.js';
+import { coveredTypes, unsupportedEvents } from './event-catalog.constants.js';
 
 describe('coveredTypes', () => {
   it.each([

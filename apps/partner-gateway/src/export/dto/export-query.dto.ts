@@ -1,5 +1,5 @@
 import { isUuid, parseIsoDateTime } from '@rmm/service-kit';
-import { InvalidExportCursor, InvalidExportPagination, InvalidExportQuery } from './export.errors.js';
+import { InvalidExportCursor, InvalidExportPagination, InvalidExportQuery } from '../export.errors.js';
 
 /** A validated query; absent parameters are null. */
 export interface ExportQuery {

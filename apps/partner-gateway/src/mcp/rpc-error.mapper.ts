@@ -1,5 +1,5 @@
 import { type DomainError, type ErrorKind } from '@rmm/service-kit';
-import { RPC_CODES, toErrorResponse, type RpcResponse } from './json-rpc.js';
+import { RPC_CODES, toErrorResponse, type RpcResponse } from './json-rpc.mapper.js';
 
 const BY_KIND: Partial<Record<ErrorKind, number>> = {
   unauthenticated: RPC_CODES.unauthorized,

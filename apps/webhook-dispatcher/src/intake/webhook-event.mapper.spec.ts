@@ -1,5 +1,5 @@
 import type { Envelope } from '@rmm/contracts';
-import { deliveryTime, findEventError, createWebhookBody } from './webhook-event.js';
+import { deliveryTime, findEventError, createWebhookBody } from './webhook-event.mapper.js';
 
 const envelope = (changes: Partial<Envelope> = {}): Envelope => ({
   id: '0b5ff8a5-4b1b-4d3e-9b0e-0d5e6f3b8a11',

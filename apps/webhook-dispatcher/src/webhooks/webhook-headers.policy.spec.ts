@@ -1,4 +1,4 @@
-import { headerErrors, isReservedHeader, sendableHeaders } from './webhook-headers.js';
+import { headerErrors, isReservedHeader, sendableHeaders } from './webhook-headers.policy.js';
 
 describe('headerErrors', () => {
   it('takes ordinary headers', () => {

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { WebhookHeader } from '../webhooks/webhook-headers.js';
-import { isSecretHeader, MASK, maskUrl } from '../webhooks/webhook-masking.js';
+import type { WebhookHeader } from '../webhooks/webhook-headers.policy.js';
+import { isSecretHeader, MASK, maskUrl } from '../webhooks/webhook-masking.policy.js';
 
 /** Limits of what is stored of a response's headers: how many, and characters in total. */
 export const MAX_HEADERS = 40;

@@ -1,4 +1,4 @@
-import { checkedExpiry, initialExpiry } from './key-lifetime.js';
+import { checkedExpiry, initialExpiry } from './key-lifetime.policy.js';
 
 const NOW = Date.parse('2026-03-01T00:00:00Z');
 const after = (minutes: number) => new Date(NOW + minutes * 60_000);

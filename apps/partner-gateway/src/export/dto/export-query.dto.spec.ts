@@ -1,4 +1,4 @@
-import { readExportQuery } from './export-query.js';
+import { readExportQuery } from './export-query.dto.js';
 
 const NOW = new Date('2026-03-01T12:00:00.000Z');
 const ORG = 'A0EEBC99-9c0b-4ef8-bb6d-6bb9bd380a11';

@@ -1,4 +1,4 @@
-import { readCall } from './json-rpc.js';
+import { readCall } from './json-rpc.mapper.js';
 import { InvalidRpcEnvelope } from './mcp.errors.js';
 
 describe('readCall', () => {

@@ -1,5 +1,5 @@
 import type { BodyRule, ErrorBodyRule } from '@rmm/service-kit';
-import { toRpcErrorBody } from './rpc-error-body.js';
+import { toRpcErrorBody } from './rpc-error.mapper.js';
 
 const PATHS = ['/mcp/message', '/mcp/sse'];
 

@@ -9,7 +9,7 @@ import type {
 } from './dto/import-results.dto.js';
 import { ImportChanges, type GroupWrites } from './import-changes.js';
 import type { PlannedGroup } from './import-plan.js';
-import type { ImportState, KnownOrganization } from './import-state.js';
+import type { ImportState, KnownOrganization } from './import-state.types.js';
 
 export type ImportMode = 'skip' | 'update';
 

@@ -1,5 +1,5 @@
 import { ValidationError } from '@rmm/service-kit';
-import { MAX_KEYS_AT_ONCE, readCustomFieldPatch } from './custom-field-patch.js';
+import { MAX_KEYS_AT_ONCE, readCustomFieldPatch } from './custom-field-patch.dto.js';
 
 /** The names a refusal gives; null when it was none. */
 function namedIn(body: unknown): string[] | null {
