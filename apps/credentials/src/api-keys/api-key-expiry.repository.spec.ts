@@ -19,7 +19,7 @@ describe('ApiKeyExpiryRepository', () => {
   /** Creates a key that expires this long from now. */
   async function create(expiresInMs: number, more: object = {}) {
     const partnerId = randomUUID();
-    const owner = { partnerId, orgId: randomUUID(), createdBy: randomUUID() };
+    const owner = { partnerId, orgId: await opened.createOrganization(partnerId), createdBy: randomUUID() };
     const key = { ...owner, name: 'Reports', keyPrefix: 'svc_12345678', scopes: [], rateLimit: 10, ...more };
     const expiresAt = new Date(Date.now() + expiresInMs);
     return opened.tenants.transaction(buildPartnerCaller(partnerId), (tx) =>

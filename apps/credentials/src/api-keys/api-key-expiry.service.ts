@@ -5,7 +5,6 @@ import { WorkerDatabase } from '@rmm/persistence';
 import { ApiKeyExpiryRepository, type ExpiringKey } from './api-key-expiry.repository.js';
 import { apiKeyResource, apiKeysChanged } from './api-key.mapper.js';
 
-
 const EXPIRE_BATCH = 500;
 const REMIND_BATCH = 200;
 /** Days before the end, the nearer one first. */

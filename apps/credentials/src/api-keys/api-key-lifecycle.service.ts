@@ -1,11 +1,18 @@
 import { Injectable } from '@nestjs/common';
-import { assertCanGrant, assertKnownScopes, isSiteRestricted, type UserCaller } from '@rmm/access';
+import {
+  assertCanGrant,
+  assertKnownScopes,
+  isSiteRestricted,
+  PermissionNotDelegable,
+  type UserCaller,
+} from '@rmm/access';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { API_KEY_SCOPES } from '@rmm/permissions';
 import { TenantDatabase } from '@rmm/persistence';
 import { mintApiKey } from '@rmm/secrets';
 import { Clock, ValidationError } from '@rmm/service-kit';
 import { SiteRestricted } from '../service-principals/service-principal.errors.js';
+import { addedScopes, grantedScopes } from './api-key-changes.policy.js';
 import type { ApiKey } from './api-key.entity.js';
 import { ApiKeyAlreadyRevoked, ApiKeyNotActive, KeyOwnedByServicePrincipal } from './api-key.errors.js';
 import { apiKeyResource, apiKeysChanged, currentStatus, toApiKeyDto } from './api-key.mapper.js';
@@ -28,16 +35,28 @@ export class ApiKeyLifecycleService {
     private readonly clock: Clock,
   ) {}
 
-  /** @throws ApiKeyNotActive 400; PermissionNotDelegable 403 for added scopes */
+  /**
+   * Changes a key. The caller needs the permissions behind everything that the change grants; the creator of the key,
+   * whose rights the key lives by, those behind the scopes.
+   * @throws ApiKeyNotActive, ValidationError 400; PermissionNotDelegable, SiteRestricted, SiteAccessDenied 403;
+   *   UnavailableError 503
+   */
   async update(caller: UserCaller, id: string, dto: UpdateApiKeyDto): Promise<ApiKeyDto> {
     if (Object.keys(dto).length === 0) throw ValidationError.forField('body', 'names no field to change');
     if (dto.scopes) assertKnownScopes(dto.scopes, API_KEY_SCOPES);
+    if (dto.expiresAt && dto.expiresAt <= this.clock.now()) {
+      throw ValidationError.forField('expiresAt', 'lies in the past');
+    }
+    const before = await this.repository.get(caller, id);
+    await this.assertCanManage(caller, before);
+    const lacking =
+      dto.scopes && before.principalId === null ? await this.creators.findMissingPermissions(before, dto.scopes) : [];
     return this.tenants.transaction(caller, async (tx) => {
       const row = await this.repository.lock(tx, id);
-      assertCanManage(caller, row);
+      assertNotOfPrincipal(caller, row); // it may have been migrated since it was read
       assertActive(row, this.clock.now());
-      const added = dto.scopes?.filter((scope) => !row.scopes.includes(scope)) ?? [];
-      assertCanGrant(caller, added, API_KEY_SCOPES);
+      assertCanGrant(caller, grantedScopes(row, dto), API_KEY_SCOPES);
+      if (lacking.length > 0 && addedScopes(row, dto).length > 0) throw creatorLacks(lacking);
       const updated = await this.repository.change(tx, id, dto);
       const details = { ...dto, ...(dto.scopes && { previousScopes: row.scopes }) };
       await this.audit.record(tx, caller, 'api_key.update', apiKeyResource(updated), details);
@@ -46,11 +65,13 @@ export class ApiKeyLifecycleService {
     });
   }
 
-  /** @throws ApiKeyAlreadyRevoked 400 */
-  revoke(caller: UserCaller, id: string): Promise<RevokedApiKeyDto> {
+  /** @throws ApiKeyAlreadyRevoked 400; SiteRestricted, SiteAccessDenied 403; UnavailableError 503 */
+  async revoke(caller: UserCaller, id: string): Promise<RevokedApiKeyDto> {
+    const before = await this.repository.get(caller, id);
+    await this.assertCanManage(caller, before);
     return this.tenants.transaction(caller, async (tx) => {
       const row = await this.repository.lock(tx, id);
-      assertCanManage(caller, row);
+      assertNotOfPrincipal(caller, row); // it may have been migrated since it was read
       const [revoked] = await this.repository.revoke(tx, [id]);
       if (!revoked) throw new ApiKeyAlreadyRevoked();
       const { name, keyPrefix, updatedAt } = revoked;
@@ -85,6 +106,12 @@ export class ApiKeyLifecycleService {
     });
   }
 
+  /** @throws SiteRestricted, SiteAccessDenied 403; UnavailableError 503 */
+  private async assertCanManage(caller: UserCaller, key: ApiKey): Promise<void> {
+    assertNotOfPrincipal(caller, key);
+    await this.creators.assertWithinSites(caller, key);
+  }
+
   private assertRotatable(key: ApiKey): void {
     assertActive(key, this.clock.now());
     if (key.principalId !== null) throw new KeyOwnedByServicePrincipal();
@@ -96,7 +123,14 @@ export function assertActive(key: ApiKey, now: Date): void {
   if (currentStatus(key, now) !== 'active') throw new ApiKeyNotActive();
 }
 
+function creatorLacks(required: readonly string[]): PermissionNotDelegable {
+  return new PermissionNotDelegable(undefined, {
+    message: `The creator of this key does not have ${required.join(', ')}, so the key would not work`,
+    extras: { required },
+  });
+}
+
 /** Keys of service principals are organization-wide. @throws SiteRestricted @see docs/reference/keys.md */
-function assertCanManage(caller: UserCaller, { principalId }: ApiKey): void {
+function assertNotOfPrincipal(caller: UserCaller, { principalId }: ApiKey): void {
   if (principalId !== null && isSiteRestricted(caller)) throw new SiteRestricted();
 }

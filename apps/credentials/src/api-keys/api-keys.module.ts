@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { KeyLimitsModule } from '../key-limits/key-limits.module.js';
 import { ApiKeyExpiryRepository } from './api-key-expiry.repository.js';
 import { ApiKeyExpiryService } from './api-key-expiry.service.js';
 import { ApiKeyLifecycleService } from './api-key-lifecycle.service.js';
@@ -10,6 +11,7 @@ import { KeyCreatorPolicy } from './key-creator.policy.js';
 import { SendExpiryRemindersJob } from './send-expiry-reminders.job.js';
 
 @Module({
+  imports: [KeyLimitsModule],
   controllers: [ApiKeysController],
   providers: [
     ApiKeysService,

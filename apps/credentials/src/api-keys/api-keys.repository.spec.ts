@@ -12,6 +12,7 @@ describe('ApiKeysRepository', () => {
 
   beforeAll(async () => {
     opened = await openCredentialsDatabase();
+    await opened.createOrganization(partnerId, { orgId });
     repository = new ApiKeysRepository(opened.tenants);
   }, 60_000);
   afterAll(() => opened.close());
@@ -37,7 +38,7 @@ describe('ApiKeysRepository', () => {
   });
 
   it('lists by the current status', async () => {
-    const own = randomUUID();
+    const own = await opened.createOrganization(partnerId);
     const expired = await create({ orgId: own, expiresAt: new Date(Date.now() - 1_000) });
     const active = await create({ orgId: own });
     const ids = async (status?: 'active' | 'expired') =>

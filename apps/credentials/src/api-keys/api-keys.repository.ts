@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Any, Not } from 'typeorm';
 import type { UserCaller } from '@rmm/access';
 import { TenantDatabase, TenantRepository, type PageRows, type TenantTransaction } from '@rmm/persistence';
+import { inLiveOrganization } from '../partner-directory/live-organizations.repository.js';
 import { ApiKey } from './api-key.entity.js';
 import { ApiKeyNotFound } from './api-key.errors.js';
 import type { ListApiKeysDto } from './dto/list-api-keys.dto.js';
@@ -24,9 +25,12 @@ export class ApiKeysRepository extends TenantRepository<ApiKey> {
     super(tenants, ApiKey, () => new ApiKeyNotFound(), { ownership: 'organization' });
   }
 
-  /** Lists a page, newest first. */
+  /** Lists a page of the keys of live organizations, newest first. */
   list(caller: UserCaller, { orgId, status, ...page }: ListApiKeysDto): Promise<PageRows<ApiKey>> {
-    const conditions = [status && { sql: `${CURRENT_STATUS} = :status`, params: { status } }];
+    const conditions = [
+      inLiveOrganization('apiKey'),
+      status && { sql: `${CURRENT_STATUS} = :status`, params: { status } },
+    ];
     return this.listPage(caller, { where: { orgId }, conditions, page });
   }
 

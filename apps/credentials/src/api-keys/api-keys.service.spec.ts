@@ -190,6 +190,40 @@ describe('ApiKeysService', () => {
     });
   });
 
+  it('lets 20 concurrent calls create as many keys as the organization may still have', async () => {
+    const own = await service.createOrganization(partnerId);
+    await service.admin.query(
+      `INSERT INTO api_key (partner_id, org_id, name, key_prefix, key_hash, scopes, rate_limit)
+       SELECT $1, $2::uuid, 'k', 'svc_', decode(md5($2::text || n::text), 'hex'), '{}', 1 FROM generate_series(1, 195) n`,
+      [partnerId, own],
+    );
+    const responses = await Promise.all(
+      Array.from({ length: 20 }, () => ours.post('/api-keys', { orgId: own, name: 'x', scopes: [] })),
+    );
+    expect(responses.filter(({ status }) => status === 201)).toHaveLength(5);
+    const refused = responses.filter(({ status }) => status !== 201);
+    expect(new Set(refused.map(({ status, body }) => `${status} ${body.code}`))).toEqual(
+      new Set(['409 key_limit_reached']),
+    );
+  });
+
+  it('lists no keys of suspended and deleted organizations', async () => {
+    const [live, suspended] = [
+      await service.createOrganization(partnerId),
+      await service.createOrganization(partnerId),
+    ];
+    const deleted = await service.createOrganization(partnerId);
+    for (const each of [live, suspended, deleted]) await create({ orgId: each });
+    const change = (of: string, state: object) =>
+      service.publishOrganization('organization.updated', { orgId: of, partnerId, version: 2, ...state });
+    await change(suspended, { status: 'suspended' });
+    await change(deleted, { deleted: true });
+    const listed = (await ours.get('/api-keys?limit=100')).body.data.map((row: { orgId: string }) => row.orgId);
+    expect(listed).toContain(live);
+    expect(listed).not.toContain(suspended);
+    expect(listed).not.toContain(deleted);
+  });
+
   it('lists newest first, by organization and current status', async () => {
     const own = await service.createOrganization(partnerId);
     const [a, b, c] = [

@@ -5,6 +5,7 @@ import { API_KEY_SCOPES } from '@rmm/permissions';
 import { TenantDatabase } from '@rmm/persistence';
 import { mintApiKey } from '@rmm/secrets';
 import { Clock, toPage, ValidationError, type Paged } from '@rmm/service-kit';
+import { KeyLimitsRepository } from '../key-limits/key-limits.repository.js';
 import { apiKeyResource, apiKeysChanged, toApiKeyDto, toCreatedApiKeyDto } from './api-key.mapper.js';
 import { ApiKeysRepository } from './api-keys.repository.js';
 import type { ApiKeyDto, CreateApiKeyDto, CreatedApiKeyDto } from './dto/api-key.dto.js';
@@ -18,6 +19,7 @@ export const DEFAULT_RATE_LIMIT = 1_000;
 export class ApiKeysService {
   constructor(
     private readonly repository: ApiKeysRepository,
+    private readonly limits: KeyLimitsRepository,
     private readonly tenants: TenantDatabase,
     private readonly directory: OrganizationDirectory,
     private readonly audit: AuditTrail,
@@ -37,7 +39,7 @@ export class ApiKeysService {
     return toApiKeyDto(await this.repository.get(caller, id), this.clock.now());
   }
 
-  /** @throws WildcardScopeUnsupported, UnsupportedScope, ValidationError 400; PermissionNotDelegable 403 */
+  /** @throws WildcardScopeUnsupported, UnsupportedScope, ValidationError 400; PermissionNotDelegable 403; KeyLimitReached 409 */
   async create(caller: UserCaller, dto: CreateApiKeyDto): Promise<CreatedApiKeyDto> {
     const { scopes = [], expiresAt = null, rateLimit = DEFAULT_RATE_LIMIT } = dto;
     assertKnownScopes(scopes, API_KEY_SCOPES);
@@ -46,6 +48,7 @@ export class ApiKeysService {
     const { partnerId } = await this.directory.assertOrganizationAccess(caller, dto.orgId);
     const { key, keyPrefix, keyHash } = mintApiKey();
     return this.tenants.transaction(caller, async (tx) => {
+      await this.limits.assertBelowLimit(tx, 'apiKey', dto.orgId);
       const owner = { partnerId, createdBy: caller.userId };
       const row = await this.repository.create(tx, { ...dto, ...owner, scopes, rateLimit, keyPrefix, keyHash });
       const details = { keyPrefix, scopes, expiresAt, rateLimit };

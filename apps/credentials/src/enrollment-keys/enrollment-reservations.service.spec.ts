@@ -11,6 +11,8 @@ describe('EnrollmentReservationsService', () => {
   let repository: EnrollmentReservationsRepository;
   let reservations: EnrollmentReservationsService;
   let admin: pg.Client;
+  let orgId: string;
+  const partnerId = randomUUID();
 
   beforeAll(async () => {
     opened = await openCredentialsDatabase();
@@ -18,6 +20,7 @@ describe('EnrollmentReservationsService', () => {
     reservations = new EnrollmentReservationsService(repository, opened.worker, {} as RpcClient);
     admin = new pg.Client({ connectionString: opened.database.adminUrl });
     await admin.connect();
+    orgId = await opened.createOrganization(partnerId);
   }, 60_000);
   afterAll(async () => {
     await admin.end();
@@ -29,8 +32,8 @@ describe('EnrollmentReservationsService', () => {
     const key = randomUUID();
     const { rows } = await admin.query<{ id: string }>(
       `INSERT INTO credentials.enrollment_key (partner_id, org_id, name, key_hash, max_usage, expires_at)
-       VALUES (gen_random_uuid(), gen_random_uuid(), 'k', $1, $2, now() + $3::interval) RETURNING id`,
-      [hashEnrollmentKey(key, pepper), maxUsage, expiresIn],
+       VALUES ($4, $5, 'k', $1, $2, now() + $3::interval) RETURNING id`,
+      [hashEnrollmentKey(key, pepper), maxUsage, expiresIn, partnerId, orgId],
     );
     const keyHashes = ['now', 'before'].map((each) => hashEnrollmentKey(key, each).toString('hex'));
     return { id: rows[0]?.id ?? '', keyHashes };

@@ -39,3 +39,9 @@ export function checkedExpiry(expiresAt: Date, { nowMs, capMinutes }: LifetimeRu
   }
   return expiresAt;
 }
+
+/** Returns the expiry a rotated key keeps: the previous one, shortened to a cap that was lowered since. */
+export function keptExpiry(expiresAt: Date, { nowMs, capMinutes }: LifetimeRules): Date {
+  const latestMs = capMinutes === null ? Infinity : nowMs + capMinutes * MINUTE_MS;
+  return expiresAt.getTime() > latestMs ? new Date(latestMs) : expiresAt;
+}

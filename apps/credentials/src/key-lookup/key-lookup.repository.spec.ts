@@ -12,6 +12,7 @@ describe('KeyLookupRepository', () => {
 
   beforeAll(async () => {
     opened = await openCredentialsDatabase();
+    await opened.createOrganization(partnerId, { orgId });
     repository = new KeyLookupRepository(opened.worker);
   }, 60_000);
   afterAll(() => opened.close());
@@ -34,7 +35,7 @@ describe('KeyLookupRepository', () => {
       storedStatus: 'active',
       expired: false,
       expiresAt: null,
-      organizationActive: null,
+      organizationActive: true,
       partnerStatus: null,
       principalActive: null,
     });

@@ -12,6 +12,7 @@ describe('KeyUsageRepository', () => {
 
   beforeAll(async () => {
     opened = await openCredentialsDatabase();
+    await opened.createOrganization(partnerId, { orgId });
     repository = new KeyUsageRepository(opened.tenants, opened.worker);
   }, 60_000);
   afterAll(() => opened.close());

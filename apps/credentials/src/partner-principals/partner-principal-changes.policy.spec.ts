@@ -115,6 +115,14 @@ describe('update of a partner principal', () => {
     }
   });
 
+  it('requires the permissions of every scope when keys work from more addresses', async () => {
+    const { id } = await buildPrincipal(owner, { scopes: ['devices:read'], sourceCidrs: ['10.0.0.0/8'] });
+    await expectDenied(patch(locker, id, { sourceCidrs: [] }));
+    await expectDenied(patch(locker, id, { sourceCidrs: ['10.0.0.0/8', '192.0.2.0/24'] }));
+    expect((await patch(owner, id, { sourceCidrs: [] })).status).toBe(200);
+    expect((await patch(locker, id, { sourceCidrs: ['10.0.0.0/8'] })).status).toBe(200);
+  });
+
   it('requires the permissions of every scope for a new expiry of an expired principal', async () => {
     const { id } = await buildPrincipal(owner, { scopes: ['devices:read'], expiresAt: LATER });
     await service.admin.query(`UPDATE partner_principal SET expires_at = now() - interval '1 hour' WHERE id = $1`, [

@@ -1,3 +1,4 @@
+import { hasMoreAddresses } from '../key-limits/source-addresses.policy.js';
 import type { UpdatePartnerPrincipalDto } from './dto/update-partner-principal.dto.js';
 import type { PartnerPrincipal } from './partner-principal.entity.js';
 
@@ -23,11 +24,12 @@ export function describeChanges(before: PartnerPrincipal, after: PartnerPrincipa
 
 /**
  * Returns the scopes a change grants, which the caller must be able to grant: the added ones, and all of them when the
- * keys will work at a time at which they would not have. Enabling a principal and a later expiry are grants too;
- * otherwise a caller could extend a principal that they may not create.
+ * keys will work at a time or from an address at which they would not have. Enabling a principal, a later expiry and more
+ * addresses are grants too; otherwise a caller could extend a principal that they may not create.
  */
 export function grantedScopes(before: PartnerPrincipal, after: PartnerPrincipal, now: Date): string[] {
-  if (worksUntil(after) > Math.max(worksUntil(before), now.getTime())) return after.scopes;
+  const worksLonger = worksUntil(after) > Math.max(worksUntil(before), now.getTime());
+  if (worksLonger || hasMoreAddresses(before.sourceCidrs, after.sourceCidrs)) return after.scopes;
   return after.scopes.filter((scope) => !before.scopes.includes(scope));
 }
 

@@ -14,6 +14,7 @@ describe('PrincipalKeysRepository', () => {
 
   beforeAll(async () => {
     opened = await openCredentialsDatabase();
+    await opened.createOrganization(partnerId, { orgId });
     keys = new PrincipalKeysRepository(opened.tenants);
   }, 60_000);
   afterAll(() => opened.close());

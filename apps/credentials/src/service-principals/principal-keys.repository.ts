@@ -19,8 +19,9 @@ export class PrincipalKeysRepository extends ApiKeysRepository {
     return active ?? this.findOne(tx, { where: { principalId }, sort });
   }
 
-  /** Makes a service principal the owner of a key. */
+  /** Makes a service principal the owner of a key, and ends the overlap with a key before it. */
   assign(tx: TenantTransaction, id: string, principalId: string, scopes: string[]): Promise<ApiKey> {
-    return this.updateOne(tx, { id }, { principalId, source: 'service_principal', scopes });
+    const ended = { previousKeyHash: null, previousValidUntil: null };
+    return this.updateOne(tx, { id }, { ...ended, principalId, source: 'service_principal', scopes });
   }
 }

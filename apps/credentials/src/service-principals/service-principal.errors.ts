@@ -17,6 +17,12 @@ export class SiteRestricted extends ForbiddenError {
   override error = 'Service principals are organization-wide; a site-restricted user cannot manage them.';
 }
 
+/** Without one, rotation would turn a key for a limited time into one that never expires. */
+export class ExpiryRequired extends BadRequestError {
+  override code = 'expiry_required';
+  override error = 'The key has expired: give expiresAt for the new one';
+}
+
 export class KeyNotInOrganization extends BadRequestError {
   override code = 'key_not_in_organization';
   override error = 'The key belongs to another organization';

@@ -20,10 +20,17 @@ import { DEFAULT_RATE_LIMIT } from '../api-keys/api-keys.service.js';
 import type { ApiKeyDto } from '../api-keys/dto/api-key.dto.js';
 import type { CreateServicePrincipalDto } from './dto/create-service-principal.dto.js';
 import type { ListServicePrincipalsDto } from './dto/list-service-principals.dto.js';
+import type { RotateServicePrincipalDto } from './dto/rotate-service-principal.dto.js';
 import type { CreatedServicePrincipalDto, PrincipalKeyDto, ServicePrincipalDto } from './dto/service-principal.dto.js';
+import { KeyLimitsRepository } from '../key-limits/key-limits.repository.js';
 import { PrincipalKeysRepository } from './principal-keys.repository.js';
 import type { ServicePrincipal } from './service-principal.entity.js';
-import { KeyNotInOrganization, ServicePrincipalDisabled, SiteRestricted } from './service-principal.errors.js';
+import {
+  ExpiryRequired,
+  KeyNotInOrganization,
+  ServicePrincipalDisabled,
+  SiteRestricted,
+} from './service-principal.errors.js';
 import { servicePrincipalResource, toPrincipalKeyDto, toServicePrincipalDto } from './service-principal.mapper.js';
 import { ServicePrincipalsRepository } from './service-principals.repository.js';
 
@@ -33,6 +40,7 @@ export class ServicePrincipalsService {
   constructor(
     private readonly repository: ServicePrincipalsRepository,
     private readonly keys: PrincipalKeysRepository,
+    private readonly limits: KeyLimitsRepository,
     private readonly tenants: TenantDatabase,
     private readonly directory: OrganizationDirectory,
     private readonly audit: AuditTrail,
@@ -60,23 +68,30 @@ export class ServicePrincipalsService {
     assertCanGrant(caller, scopes, API_KEY_SCOPES);
     const { partnerId } = await this.directory.assertOrganizationAccess(caller, orgId);
     return this.tenants.transaction(caller, async (tx) => {
+      await this.limits.assertBelowLimit(tx, 'servicePrincipal', orgId);
+      await this.limits.assertBelowLimit(tx, 'apiKey', orgId);
       const principal = await this.repository.create(tx, { partnerId, orgId, name, scopes, createdBy: caller.userId });
-      const created = await this.createKey(tx, caller, principal, null);
+      const created = await this.createKey(tx, caller, principal, { expiresAt: null });
       const details = { scopes, keyPrefix: created.keyPrefix };
       await this.audit.record(tx, caller, 'service_principal.create', servicePrincipalResource(principal), details);
       return { ...toServicePrincipalDto(principal), ...created };
     });
   }
 
-  /** Revokes the key of the principal and creates a new one. @throws SiteRestricted, PermissionNotDelegable 403; ServicePrincipalDisabled 409 */
-  rotate(caller: UserCaller, id: string): Promise<PrincipalKeyDto> {
+  /**
+   * Revokes the key of the principal and creates a new one with the same limits and expiry.
+   * @throws SiteRestricted, PermissionNotDelegable 403; ServicePrincipalDisabled 409; ExpiryRequired, ValidationError 400
+   */
+  async rotate(caller: UserCaller, id: string, { expiresAt }: RotateServicePrincipalDto): Promise<PrincipalKeyDto> {
     assertNotSiteRestricted(caller);
+    if (expiresAt && expiresAt <= this.clock.now()) throw ValidationError.forField('expiresAt', 'lies in the past');
     return this.tenants.transaction(caller, async (tx) => {
       const principal = await this.lockActive(tx, id);
       assertCanGrant(caller, principal.scopes, API_KEY_SCOPES);
       const predecessor = await this.keys.findNewest(tx, id);
+      const limits = { ...predecessor, expiresAt: this.nextExpiry(predecessor, expiresAt) };
       const revoked = await this.revokeKeys(tx, id, 'rotated');
-      const created = await this.createKey(tx, caller, principal, predecessor);
+      const created = await this.createKey(tx, caller, principal, limits);
       await this.repository.setStatus(tx, id, caller.userId, 'active');
       const details = { keyPrefix: created.keyPrefix, revoked: revoked.map(({ keyPrefix }) => keyPrefix) };
       await this.audit.record(tx, caller, 'service_principal.rotate_key', servicePrincipalResource(principal), details);
@@ -150,16 +165,20 @@ export class ServicePrincipalsService {
     return active;
   }
 
-  /** Creates a key with the limits of its predecessor, and with its expiry unless that has passed. */
+  /** Returns the requested expiry, else that of the predecessor. @throws ExpiryRequired when that has passed */
+  private nextExpiry(predecessor: ApiKey | null, requested: Date | null | undefined): Date | null {
+    if (requested !== undefined) return requested;
+    const inherited = predecessor?.expiresAt ?? null;
+    if (inherited && inherited <= this.clock.now()) throw new ExpiryRequired();
+    return inherited;
+  }
+
   private async createKey(
     tx: TenantTransaction,
     caller: UserCaller,
     { id, orgId, partnerId, name, scopes }: ServicePrincipal,
-    predecessor: ApiKey | null,
+    { rateLimit = DEFAULT_RATE_LIMIT, sourceCidrs, expiryReminders, expiresAt }: KeyLimits,
   ): Promise<PrincipalKeyDto> {
-    const { rateLimit = DEFAULT_RATE_LIMIT, sourceCidrs, expiryReminders } = predecessor ?? {};
-    const end = predecessor?.expiresAt ?? null;
-    const expiresAt = end && end > this.clock.now() ? end : null;
     const { key, keyPrefix, keyHash } = mintApiKey();
     const owner = { principalId: id, orgId, partnerId, createdBy: caller.userId };
     const limits = { scopes, rateLimit, expiresAt, sourceCidrs, expiryReminders };
@@ -168,6 +187,8 @@ export class ServicePrincipalsService {
     return toPrincipalKeyDto(row, key);
   }
 }
+
+type KeyLimits = Partial<Pick<ApiKey, 'rateLimit' | 'sourceCidrs' | 'expiryReminders'>> & Pick<ApiKey, 'expiresAt'>;
 
 /** @throws SiteRestricted */
 function assertNotSiteRestricted(caller: UserCaller): void {

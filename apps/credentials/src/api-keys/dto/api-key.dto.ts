@@ -9,6 +9,8 @@ const NULLABLE_TIME = { type: String, format: 'date-time', nullable: true } as c
 
 /** The optional settings of an API key, given when it is created or changed later. */
 export class ApiKeySettingsDto {
+  @IsIsoDateTime({ description: 'When the key expires; null: never', optional: true, nullable: true })
+  expiresAt?: Date | null;
   @IsText({ description: 'What the key is used for; null: no description', max: 1_000, optional: true, nullable: true })
   description?: string | null;
   @IsInteger({ description: 'Requests per hour', min: 1, max: 100_000, optional: true })
@@ -26,8 +28,6 @@ export class CreateApiKeyDto extends ApiKeySettingsDto {
   name!: string;
   @IsWordList({ description: 'Scopes such as devices:read; the creator needs their permissions', optional: true })
   scopes?: string[];
-  @IsIsoDateTime({ description: 'When the key expires; null or absent: never', optional: true, nullable: true })
-  expiresAt?: Date | null;
 }
 
 /** An API key without the key itself. */
