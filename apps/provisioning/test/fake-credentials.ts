@@ -91,6 +91,7 @@ export class FakeCredentials {
       keyId: randomUUID(),
       rateLimit: 1_000,
       expiresAt: null,
+      expiresInMs: null,
       sourceCidrs: [],
       siteIds: null,
       deviceGroupIds: null,

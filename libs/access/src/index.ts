@@ -2,6 +2,7 @@ export { type AccessModuleOptions } from './access.config.js';
 export * from './access.errors.js';
 export { AccessModule } from './access.module.js';
 export * from './access.tokens.js';
+export { AgentRecords } from './agents/agent-records.service.js';
 export { DenialAuditService } from './audit/denial-audit.service.js';
 export { type AccessRequest, clientAddress } from './callers/access-request.js';
 export * from './callers/caller.js';

@@ -1,11 +1,17 @@
 import { Module } from '@nestjs/common';
 import { AGENT_SOURCE } from '@rmm/access';
+import { AgentChangesConsumer } from './agent-changes.consumer.js';
 import { AgentsController } from './agents.controller.js';
 import { AgentsRepository } from './agents.repository.js';
 import { AgentsService } from './agents.service.js';
 
 @Module({
   controllers: [AgentsController],
-  providers: [AgentsService, AgentsRepository, { provide: AGENT_SOURCE, useExisting: AgentsRepository }],
+  providers: [
+    AgentsService,
+    AgentsRepository,
+    AgentChangesConsumer,
+    { provide: AGENT_SOURCE, useExisting: AgentsRepository },
+  ],
 })
 export class AgentsModule {}
