@@ -52,9 +52,22 @@ describe('ApiKeyExpiryRepository', () => {
   it('finds keys for the nearest reminder until it is stored as sent', async () => {
     const createdAt = new Date(Date.now() - 60 * DAY_MS);
     const { id } = await create(2 * DAY_MS, { createdAt });
-    const due = async () => (await repository.findExpiring([3, 14], 100)).filter((key) => key.id === id);
+    const due = async () => (await repository.findExpiring([3, 14], 100, null)).filter((key) => key.id === id);
     expect(await due()).toMatchObject([{ id, days: 3 }]);
     await repository.setReminded(id);
     expect(await due()).toEqual([]);
+  });
+
+  it('lists the keys to be reminded in pages', async () => {
+    const createdAt = new Date(Date.now() - 60 * DAY_MS);
+    for (let n = 0; n < 3; n += 1) await create(DAY_MS, { createdAt });
+    const all = await repository.findExpiring([3, 14], 100, null);
+    expect(all.length).toBeGreaterThanOrEqual(3);
+    const paged: string[] = [];
+    for (let page = await repository.findExpiring([3, 14], 1, null); page.length > 0;) {
+      paged.push(page[0].id);
+      page = await repository.findExpiring([3, 14], 1, page[0]);
+    }
+    expect(paged).toEqual(all.map((key) => key.id));
   });
 });

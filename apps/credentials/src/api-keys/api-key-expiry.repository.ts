@@ -43,8 +43,13 @@ export class ApiKeyExpiryRepository {
    * Finds keys for which a reminder is due, nearest end first. Each key gets the nearest reminder only; a key created
    * after the time of a reminder gets none for it.
    * @param reminderDays days before the end
+   * @param after the last key of the previous page
    */
-  findExpiring(reminderDays: readonly number[], limit: number): Promise<ExpiringKey[]> {
+  findExpiring(
+    reminderDays: readonly number[],
+    limit: number,
+    after: Pick<ExpiringKey, 'id' | 'expiresAt'> | null,
+  ): Promise<ExpiringKey[]> {
     return this.worker.query<ExpiringKey>(
       `SELECT k.id, k.partner_id AS "partnerId", k.org_id AS "orgId", k.name, k.key_prefix AS "keyPrefix",
          k.created_by AS "createdBy", k.expires_at AS "expiresAt", due.days
@@ -58,8 +63,9 @@ export class ApiKeyExpiryRepository {
        WHERE k.status = 'active' AND k.expires_at BETWEEN now() AND now() + interval '14 days'
          AND k.expiry_reminders AND k.created_by IS NOT NULL
          AND (k.reminded_at IS NULL OR k.reminded_at < k.expires_at - make_interval(days => due.days))
-       ORDER BY k.expires_at LIMIT :limit`,
-      { reminderDays, limit },
+         AND (:afterId::uuid IS NULL OR (date_trunc('milliseconds', k.expires_at), k.id) > (:afterTime::timestamptz, :afterId))
+       ORDER BY date_trunc('milliseconds', k.expires_at), k.id LIMIT :limit`,
+      { reminderDays, limit, afterId: after?.id ?? null, afterTime: after?.expiresAt ?? null },
     );
   }
 

@@ -123,4 +123,33 @@ describe('EnrollmentReservationsService', () => {
     await reservations.release(deviceId);
     expect(await repository.listUnsettled(30, 500)).toEqual([]);
   });
+
+  it('settles more reservations than one batch in one run, by whether their devices exist', async () => {
+    const key = await createKey({ maxUsage: 100_000 });
+    const deviceIds: string[] = Array.from({ length: 1_100 }, () => randomUUID());
+    await admin.query(
+      `INSERT INTO credentials.enrollment_reservation (device_id, enrollment_key_id, generation, reserved_at)
+       SELECT unnest($1::uuid[]), $2, 1, now() - interval '1 minute'`,
+      [deviceIds, key.id],
+    );
+    await admin.query('UPDATE credentials.enrollment_key SET usage_count = 1100 WHERE id = $1', [key.id]);
+    const call = (_: unknown, request: { deviceIds: string[] }) =>
+      Promise.resolve({ existing: request.deviceIds.filter((id) => deviceIds.indexOf(id) % 2 === 0) });
+    const replicas = [1, 2].map(() => new EnrollmentReservationsService(repository, opened.worker, { call } as never));
+    const settled = await Promise.all(replicas.map((replica) => replica.settle()));
+    const left = await replicas[0].settle();
+    expect(settled[0] + settled[1] + left).toBe(1_100);
+    expect(await usageOf(key.id)).toBe(550);
+  });
+
+  it('finds old settled reservations by an index', async () => {
+    await admin.query('BEGIN');
+    await admin.query('SET LOCAL enable_seqscan = off');
+    const { rows } = await admin.query<{ 'QUERY PLAN': string }>(
+      `EXPLAIN SELECT device_id FROM credentials.enrollment_reservation
+       WHERE settled_at < now() - interval '7 days' ORDER BY settled_at LIMIT 10`,
+    );
+    await admin.query('ROLLBACK');
+    expect(rows.map((row) => row['QUERY PLAN']).join()).toContain('enrollment_reservation_settled');
+  });
 });

@@ -10,6 +10,7 @@ import { EnrollmentReservationsRepository } from './enrollment-reservations.repo
 
 const SETTLE_AFTER_SECONDS = 30; // an enrollment succeeds or fails within 10 s
 const SETTLE_BATCH = 500;
+const DELETE_BATCH = 5_000;
 
 /**
  * Reserves uses of enrollment keys before the device exists and settles them after. A use counts at once; a reservation
@@ -68,18 +69,24 @@ export class EnrollmentReservationsService {
    * @throws UnavailableError when provisioning cannot be reached; nothing is settled then
    */
   async settle(olderThanSeconds = SETTLE_AFTER_SECONDS): Promise<number> {
-    const deviceIds = await this.repository.listUnsettled(olderThanSeconds, SETTLE_BATCH);
-    if (deviceIds.length === 0) return 0;
-    const { existing } = await this.rpc.call(PROVISIONING_DEVICES_EXISTING, { deviceIds });
-    const exists = new Set(existing);
-    let settled = 0;
-    for (const deviceId of deviceIds) {
-      if (await (exists.has(deviceId) ? this.confirm(deviceId) : this.release(deviceId))) settled += 1;
+    let total = 0;
+    for (;;) {
+      const deviceIds = await this.repository.listUnsettled(olderThanSeconds, SETTLE_BATCH);
+      const settled = deviceIds.length > 0 ? await this.settleAll(deviceIds) : 0;
+      total += settled;
+      if (deviceIds.length < SETTLE_BATCH || settled === 0) return total;
     }
-    return settled;
   }
 
-  deleteSettled(): Promise<void> {
-    return this.repository.deleteSettled();
+  /** Deletes reservations that were settled more than a week ago. */
+  async deleteSettled(): Promise<void> {
+    while ((await this.repository.deleteSettled(DELETE_BATCH)) === DELETE_BATCH);
+  }
+
+  private async settleAll(deviceIds: string[]): Promise<number> {
+    const { existing } = await this.rpc.call(PROVISIONING_DEVICES_EXISTING, { deviceIds });
+    const exists = new Set(existing);
+    const confirmed = await this.repository.confirmAll(existing);
+    return confirmed + (await this.repository.releaseAll(deviceIds.filter((id) => !exists.has(id))));
   }
 }
