@@ -6,6 +6,7 @@ export { loginRoles, type LoginRoles } from './migrations/login-roles.js';
 export * from './migrations/migrations-runner.js';
 export { Databases, type PersistenceConfig, type PersistenceOptions, StartRefused } from './module/databases.js';
 export { PersistenceModule } from './module/persistence.module.js';
+export { PAGE_BYTES, type ByteBudget } from './paging/byte-budget.js';
 export * from './paging/cursors.js';
 export * from './paging/keyset-page.js';
 export { listPage, type PageListQuery, type PageRequest, type PageRows } from './paging/list-page.js';

@@ -4,6 +4,7 @@ import { AgentChangesConsumer } from './agent-changes.consumer.js';
 import { AgentsController } from './agents.controller.js';
 import { AgentsRepository } from './agents.repository.js';
 import { AgentsService } from './agents.service.js';
+import { HeartbeatWriter } from './heartbeat-writer.service.js';
 
 @Module({
   controllers: [AgentsController],
@@ -11,6 +12,7 @@ import { AgentsService } from './agents.service.js';
     AgentsService,
     AgentsRepository,
     AgentChangesConsumer,
+    HeartbeatWriter,
     { provide: AGENT_SOURCE, useExisting: AgentsRepository },
   ],
 })

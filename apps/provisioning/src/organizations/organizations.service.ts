@@ -124,7 +124,7 @@ export class OrganizationsService {
     // The session of a member proves that its partner exists before the event of the partner arrives here.
     if (!partner && caller.tenant.scope === 'system') throw new PartnerAccessDenied();
     const cap = partner?.maxOrganizations ?? null;
-    if (cap !== null && (await this.organizations.countLive(tx, partnerId)) >= cap)
+    if (cap !== null && (await this.partners.countOrganizations(tx, partnerId)) >= cap)
       throw new OrganizationLimitExceeded();
   }
 
