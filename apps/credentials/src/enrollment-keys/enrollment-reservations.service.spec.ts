@@ -99,9 +99,19 @@ describe('EnrollmentReservationsService', () => {
     expect(await reserve([randomUUID().replaceAll('-', '').padEnd(64, '0')])).toEqual({
       reserved: false,
       reason: 'invalid_enrollment_key',
+      key: null,
     });
-    expect(await reserve(expired.keyHashes)).toEqual({ reserved: false, reason: 'enrollment_key_expired' });
-    expect(await reserve(exhausted.keyHashes)).toEqual({ reserved: false, reason: 'enrollment_key_exhausted' });
+    const presented = { orgId, partnerId, siteId: null, enrollmentSecretHash: null };
+    expect(await reserve(expired.keyHashes)).toEqual({
+      reserved: false,
+      reason: 'enrollment_key_expired',
+      key: { ...presented, enrollmentKeyId: expired.id },
+    });
+    expect(await reserve(exhausted.keyHashes)).toEqual({
+      reserved: false,
+      reason: 'enrollment_key_exhausted',
+      key: { ...presented, enrollmentKeyId: exhausted.id },
+    });
   });
 
   it('rehashes a key with a legacy pepper at its first successful use', async () => {

@@ -1,16 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import {
   PROVISIONING_DEVICES_EXISTING,
+  type EnrollmentRefusal,
   type EnrollmentReserveReply,
   type EnrollmentReserveRequest,
+  type PresentedEnrollmentKey,
 } from '@rmm/contracts';
 import { RpcClient } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
-import { EnrollmentReservationsRepository } from './enrollment-reservations.repository.js';
+import { EnrollmentReservationsRepository, type UsableKey } from './enrollment-reservations.repository.js';
 
 const SETTLE_AFTER_SECONDS = 30; // an enrollment succeeds or fails within 10 s
 const SETTLE_BATCH = 500;
 const DELETE_BATCH = 5_000;
+const UNKNOWN: EnrollmentReserveReply = { reserved: false, reason: 'invalid_enrollment_key', key: null };
 
 /**
  * Reserves uses of enrollment keys before the device exists and settles them after. A use counts at once; a reservation
@@ -28,27 +31,20 @@ export class EnrollmentReservationsService {
   reserve({ keyHashes, deviceId }: EnrollmentReserveRequest): Promise<EnrollmentReserveReply> {
     return this.worker.transaction(async (tx) => {
       const key = await this.repository.findKey(tx, keyHashes);
-      if (!key) return { reserved: false, reason: 'invalid_enrollment_key' };
+      if (!key) return UNKNOWN;
       if (!(await this.repository.isReserved(tx, deviceId, key.id))) {
-        if (key.expired) return { reserved: false, reason: 'enrollment_key_expired' };
-        if (key.exhausted) return { reserved: false, reason: 'enrollment_key_exhausted' };
+        if (key.expired) return refuse(key, 'enrollment_key_expired');
+        if (key.exhausted) return refuse(key, 'enrollment_key_exhausted');
         if (!(await this.repository.reserve(tx, key.id, keyHashes, deviceId))) {
           // a key that was rotated or deleted meanwhile is invalid; otherwise another device took the last use
           const exists = (await this.repository.findKey(tx, keyHashes)) !== null;
-          return { reserved: false, reason: exists ? 'enrollment_key_race_lost' : 'invalid_enrollment_key' };
+          return exists ? refuse(key, 'enrollment_key_race_lost') : UNKNOWN;
         }
       }
       const current = keyHashes[0];
       const isLegacy = current && key.keyHash.toString('hex') !== current;
       if (isLegacy) await this.repository.rehash(tx, key, current);
-      return {
-        reserved: true,
-        enrollmentKeyId: key.id,
-        orgId: key.orgId,
-        partnerId: key.partnerId,
-        siteId: key.siteId,
-        enrollmentSecretHash: key.secretHash?.toString('hex') ?? null,
-      };
+      return { reserved: true, ...toPresentedKey(key) };
     });
   }
 
@@ -89,4 +85,12 @@ export class EnrollmentReservationsService {
     const confirmed = await this.repository.confirmAll(existing);
     return confirmed + (await this.repository.releaseAll(deviceIds.filter((id) => !exists.has(id))));
   }
+}
+
+function refuse(key: UsableKey, reason: EnrollmentRefusal): EnrollmentReserveReply {
+  return { reserved: false, reason, key: toPresentedKey(key) };
+}
+
+function toPresentedKey({ id, orgId, partnerId, siteId, secretHash }: UsableKey): PresentedEnrollmentKey {
+  return { enrollmentKeyId: id, orgId, partnerId, siteId, enrollmentSecretHash: secretHash?.toString('hex') ?? null };
 }

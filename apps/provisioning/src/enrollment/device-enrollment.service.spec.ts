@@ -37,7 +37,6 @@ describe('DeviceEnrollmentService', () => {
   });
 
   const reserved = (siteId: string | null = null): Reservation => ({
-    reserved: true,
     enrollmentKeyId: randomUUID(),
     orgId,
     partnerId,
@@ -71,6 +70,24 @@ describe('DeviceEnrollmentService', () => {
     expect(second.deviceId).toBe(first.deviceId);
     expect(second.authToken).not.toBe(first.authToken);
     expect(await countDevices()).toBe(1);
+  });
+
+  it('reissues the token of the device that the same agent enrolled with the key', async () => {
+    const hardwareInfo = { serialNumber: 'SN-1' };
+    const reservation = reserved();
+    const first = await enroll({ hardwareInfo }, reservation);
+    const dto = {
+      enrollmentKey: 'k',
+      hostname: 'PC-1',
+      osType: 'linux',
+      osVersion: '1',
+      architecture: 'amd64',
+    } as const;
+    const again = await devices.reissue({ reservation, dto: { ...dto, hardwareInfo } });
+    expect(again).toMatchObject({ deviceId: first.deviceId, isRepeated: true });
+    expect(recorded.at(-1)?.[4]).toMatchObject({ reissued: true });
+    expect(published.at(-1)).toMatchObject({ type: 'agent.changed', data: { deviceIds: [first.deviceId] } });
+    expect(await devices.reissue({ reservation: reserved(), dto: { ...dto, hardwareInfo } })).toBeNull();
   });
 
   it('throws ValidationError for a site of another organization', async () => {
