@@ -20,7 +20,7 @@ abstract class Known<Kind extends ResolvedKey, KeyCaller> {
     readonly record: Kind,
     readAtMs: number,
   ) {
-    this.expiresAtMs = record.expiresInMs === null ? Infinity : readAtMs + record.expiresInMs;
+    this.expiresAtMs = record.expiresAt === null ? Infinity : readAtMs + (record.expiresInMs ?? 0);
     const cidrs = record.sourceCidrs.map(parseCidr).filter((cidr) => cidr !== null);
     this.cidrs = record.sourceCidrs.length === 0 ? null : cidrs;
   }

@@ -1,8 +1,7 @@
 import { readExportQuery } from './export-query.dto.js';
 
-const NOW = new Date('2026-03-01T12:00:00.000Z');
 const ORG = 'A0EEBC99-9c0b-4ef8-bb6d-6bb9bd380a11';
-const read = (query: Record<string, unknown>) => readExportQuery(query, 100, NOW);
+const read = (query: Record<string, unknown>) => readExportQuery(query, 100);
 
 describe('readExportQuery', () => {
   it('applies defaults', () => {
@@ -31,7 +30,6 @@ describe('readExportQuery', () => {
     [{ limit: '1e2' }, 'invalid_partner_export_pagination'],
     [{ limit: '' }, 'invalid_partner_export_pagination'],
     [{ updatedSince: '2026-03-01T11:00:00' }, 'invalid_partner_export_pagination'],
-    [{ updatedSince: '2026-03-01T12:00:00.001Z' }, 'invalid_partner_export_pagination'],
     [{ updatedSince: '2026-02-30T12:00:00Z' }, 'invalid_partner_export_pagination'],
     [{ cursor: '' }, 'invalid_partner_export_cursor'],
     [{ cursor: 'x'.repeat(4097) }, 'invalid_partner_export_cursor'],

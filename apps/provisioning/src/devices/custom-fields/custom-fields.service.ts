@@ -29,7 +29,7 @@ export class CustomFieldsService {
 
   /**
    * Merges a patch and returns all fields of the device. Checks run on the merged row under its lock; a refusal rolls
-   * the merge back.
+   * the merge back. A patch that changes nothing is neither published nor audited by its own action.
    * @param body  a flat map of any names; null removes a field
    * @throws ValidationError  for a malformed body, or more than a device may have; NotFoundError; SiteAccessDenied  for
    *   a restricted caller
@@ -40,7 +40,7 @@ export class CustomFieldsService {
       const device = await this.fields.merge(tx, deviceId, patch);
       assertDevice(caller, device);
       assertWithinLimits(device.customFields);
-      await this.publish(tx, caller, deviceId, device, patch.keys);
+      if (device.isChanged) await this.publish(tx, caller, deviceId, device, patch.keys);
       return { customFields: device.customFields };
     });
   }
