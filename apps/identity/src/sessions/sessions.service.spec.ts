@@ -1,5 +1,4 @@
 import {
-  ADMIN,
   cookiesOf,
   expectStatus,
   IdentityTestApp,
@@ -7,7 +6,7 @@ import {
   type IdentityReplica,
   withStatus,
 } from '../../test/identity-test-app.js';
-import { registerPartner, sessionOf, signInAdmin } from '../../test/users.js';
+import { registerPartner, sessionOf } from '../../test/users.js';
 
 describe('SessionsService', () => {
   let testApp: IdentityTestApp;
@@ -112,39 +111,6 @@ describe('SessionsService', () => {
     expect((await identity.post('/auth/logout', undefined, { cookies: other.cookies, headers })).status).toBe(200);
     expect((await identity.get('/auth/me', { bearer: other.bearer })).status).toBe(401);
     expect((await identity.post('/auth/logout')).status).toBe(401);
-  }, 30_000);
-
-  it('ends every session when the password changes and none when the current one is wrong', async () => {
-    const bearer = await signInAdmin(identity);
-    const wrong = await identity.post(
-      '/auth/change-password',
-      { currentPassword: 'nope', newPassword: 'violet umbrella tango' },
-      { bearer },
-    );
-    expect(wrong).toMatchObject({
-      status: 400,
-      body: { code: 'invalid_credentials', message: 'Current password is incorrect' },
-    });
-    const weak = await identity.post(
-      '/auth/change-password',
-      { currentPassword: ADMIN.password, newPassword: 'password' },
-      { bearer },
-    );
-    expect(weak).toMatchObject({ status: 400, body: { code: 'weak_password' } });
-    expectStatus(
-      await identity.post(
-        '/auth/change-password',
-        { currentPassword: ADMIN.password, newPassword: 'violet umbrella tango' },
-        { bearer },
-      ),
-      200,
-    );
-    expect((await identity.get('/users/me', { bearer })).status).toBe(401);
-    const login = expectStatus(
-      await identity.post('/auth/login', { email: ADMIN.email, password: 'violet umbrella tango' }),
-      200,
-    );
-    expect(login.body.requiresSetup).toBe(false);
   }, 30_000);
 
   it('switches only to memberships of the user', async () => {
