@@ -4,7 +4,7 @@ import { isUniqueViolation, WorkerDatabase, type WorkerTransaction } from '@rmm/
 import { selfCaller } from '../audit/actors.js';
 import { localeOf } from '../mail/mail-locale.js';
 import { MailOutbox } from '../mail/mail-outbox.service.js';
-import { SessionRevocations } from '../sessions/session-revocations.service.js';
+import { SessionRevocationsService } from '../sessions/session-revocations.service.js';
 import type { User } from '../users/user.js';
 import { UsersRepository } from '../users/users.repository.js';
 import type { ConfirmedAddressDto } from './dto/verification.dto.js';
@@ -17,7 +17,7 @@ export class AddressConfirmationService {
     private readonly worker: WorkerDatabase,
     private readonly links: EmailLinksRepository,
     private readonly users: UsersRepository,
-    private readonly sessions: SessionRevocations,
+    private readonly sessions: SessionRevocationsService,
     private readonly audit: AuditTrail,
     private readonly mail: MailOutbox,
   ) {}

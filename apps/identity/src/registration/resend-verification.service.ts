@@ -6,7 +6,7 @@ import { mintLinkToken } from '@rmm/secrets';
 import { RateLimits, UnavailableError } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { MailOutbox } from '../mail/mail-outbox.service.js';
-import { CurrentSession } from '../sessions/current-session.service.js';
+import { SessionsService } from '../sessions/sessions.service.js';
 import { EmailLinksRepository } from './email-links.repository.js';
 import { AlreadyVerified } from './registration.errors.js';
 
@@ -15,7 +15,7 @@ import { AlreadyVerified } from './registration.errors.js';
 export class ResendVerificationService {
   constructor(
     private readonly worker: WorkerDatabase,
-    private readonly session: CurrentSession,
+    private readonly session: SessionsService,
     private readonly links: EmailLinksRepository,
     private readonly limits: RateLimits,
     private readonly audit: AuditTrail,

@@ -6,31 +6,30 @@ import { UnauthenticatedError } from '@rmm/service-kit';
 import { MailOutbox } from '../mail/mail-outbox.service.js';
 import { sameMembership } from '../members/membership.js';
 import { SecurityPoliciesService } from '../security-policy/security-policies.service.js';
-import { SessionsService, type IssuedSession, type StoredSession } from '../sessions/sessions.service.js';
+import {
+  SessionsService,
+  type IssuedSession,
+  type SessionUser,
+  type StoredSession,
+} from '../sessions/sessions.service.js';
 import type { User, UserMembership } from '../users/user.js';
-import { MfaCodeVerifier } from './mfa-code-verifier.service.js';
-import { MfaFactorsRepository } from './mfa-factors.repository.js';
-import { MfaGrace } from './mfa-grace.service.js';
+import { MfaCodesService } from './mfa-codes.service.js';
+import { MfaGraceService } from './mfa-grace.service.js';
+import type { TotpSetup } from './mfa-state.repository.js';
 import { MfaAlreadyEnabled, MfaMethodNotAllowed, MfaNotEnabled } from './mfa.errors.js';
-import type { TotpSetup } from './totp-setups.service.js';
-
-/** The user of a caller and the membership the caller acts in. */
-export interface FactorOwner {
-  user: User;
-  membership: UserMembership;
-}
+import { MfaRepository } from './mfa.repository.js';
 
 /**
  * Stores changes of a user's factors. Each change ends every session and issues the caller's again with `mfa: true`, in
  * one transaction.
  */
 @Injectable()
-export class MfaFactorChanges {
+export class MfaFactorsService {
   constructor(
     private readonly tenants: TenantDatabase,
-    private readonly factors: MfaFactorsRepository,
-    private readonly codes: MfaCodeVerifier,
-    private readonly grace: MfaGrace,
+    private readonly repository: MfaRepository,
+    private readonly codes: MfaCodesService,
+    private readonly grace: MfaGraceService,
     private readonly policies: SecurityPoliciesService,
     private readonly sessions: SessionsService,
     private readonly audit: AuditTrail,
@@ -38,8 +37,8 @@ export class MfaFactorChanges {
   ) {}
 
   /** @throws MfaAlreadyEnabled, MfaMethodNotAllowed */
-  async assertMayEnableTotp(caller: UserCaller, { user, membership }: FactorOwner): Promise<void> {
-    if (await this.factors.hasTotp(this.tenants.reader(caller), user.id)) throw new MfaAlreadyEnabled();
+  async assertMayEnableTotp(caller: UserCaller, { user, membership }: SessionUser): Promise<void> {
+    if (await this.repository.hasTotp(this.tenants.reader(caller), user.id)) throw new MfaAlreadyEnabled();
     this.assertTotpAllowed(user, membership);
   }
 
@@ -49,7 +48,7 @@ export class MfaFactorChanges {
    */
   async enableTotp(
     caller: UserCaller,
-    { user, membership }: FactorOwner,
+    { user, membership }: SessionUser,
     { secret, recoveryCodes }: TotpSetup,
   ): Promise<IssuedSession> {
     const sealed = this.codes.sealSecret(user.id, secret);
@@ -58,10 +57,10 @@ export class MfaFactorChanges {
       if (!current) throw new UnauthenticatedError();
       this.assertTotpAllowed(user, current);
       return this.tenants.transaction(caller, async (tx): Promise<StoredSession> => {
-        const epochs = await this.factors.markEnabled(tx, user.id, 'totp');
+        const epochs = await this.repository.markEnabled(tx, user.id, 'totp');
         if (!epochs) throw new UnauthenticatedError();
-        if (!(await this.factors.insertTotp(tx, user.id, sealed))) throw new MfaAlreadyEnabled();
-        await this.factors.replaceRecoveryCodes(tx, user.id, this.hash(user.id, recoveryCodes));
+        if (!(await this.repository.insertTotp(tx, user.id, sealed))) throw new MfaAlreadyEnabled();
+        await this.repository.replaceRecoveryCodes(tx, user.id, this.hash(user.id, recoveryCodes));
         await this.audit.record(tx, caller, 'auth.mfa.enable', toResource(user), { method: 'totp' });
         await this.mail.add(tx, { to: user.email, template: 'mfa-enabled', values: { name: user.name } });
         return this.sessions.replaceAfterFactorChange(tx, caller, { ...user, ...epochs }, membership);
@@ -72,20 +71,17 @@ export class MfaFactorChanges {
 
   /**
    * Deletes every factor, phone and recovery codes.
-   * @param recoveryCode  used by the change; null when a code of the authenticator app proved the factor
-   * @returns null when the recovery code is wrong
+   * @param code  of the authenticator app, or a recovery code, which is used up by the change
+   * @returns null when the code is wrong
    * @throws MfaNotEnabled, UnauthenticatedError
    */
-  async disable(
-    caller: UserCaller,
-    { user, membership }: FactorOwner,
-    recoveryCode: string | null,
-  ): Promise<IssuedSession | null> {
+  async disable(caller: UserCaller, { user, membership }: SessionUser, code: string): Promise<IssuedSession | null> {
+    const isTotp = await this.codes.verifyTotp(this.tenants.reader(caller), user.id, code);
     const stored = await this.tenants.transaction(caller, async (tx) => {
-      if (recoveryCode !== null && !(await this.codes.useRecoveryCode(tx, user.id, recoveryCode))) return null;
-      const epochs = await this.factors.clear(tx, user.id, user.mfaEpoch);
+      if (!isTotp && !(await this.codes.useRecoveryCode(tx, user.id, code))) return null;
+      const epochs = await this.repository.clear(tx, user.id, user.mfaEpoch);
       if (!epochs) throw new MfaNotEnabled();
-      const details = { method: user.mfaMethod, proof: recoveryCode === null ? 'totp' : 'recovery' };
+      const details = { method: user.mfaMethod, proof: isTotp ? 'totp' : 'recovery' };
       await this.audit.record(tx, caller, 'auth.mfa.disable', toResource(user), details);
       await this.mail.add(tx, { to: user.email, template: 'mfa-disabled', values: { name: user.name } });
       return this.sessions.replaceAfterFactorChange(tx, caller, { ...user, ...epochs }, membership);
@@ -96,13 +92,13 @@ export class MfaFactorChanges {
   /** Replaces all recovery codes. @throws UnauthenticatedError when the factors were changed since */
   async replaceRecoveryCodes(
     caller: UserCaller,
-    { user, membership }: FactorOwner,
+    { user, membership }: SessionUser,
     recoveryCodes: readonly string[],
   ): Promise<IssuedSession> {
     const stored = await this.tenants.transaction(caller, async (tx) => {
-      const epochs = await this.factors.incrementEpoch(tx, user.id, user.mfaEpoch);
+      const epochs = await this.repository.incrementEpoch(tx, user.id, user.mfaEpoch);
       if (!epochs) throw new UnauthenticatedError();
-      await this.factors.replaceRecoveryCodes(tx, user.id, this.hash(user.id, recoveryCodes));
+      await this.repository.replaceRecoveryCodes(tx, user.id, this.hash(user.id, recoveryCodes));
       const details = { count: recoveryCodes.length };
       await this.audit.record(tx, caller, 'auth.mfa.recovery_codes.rotate', toResource(user), details);
       return this.sessions.replaceAfterFactorChange(tx, caller, { ...user, ...epochs }, membership);

@@ -16,7 +16,7 @@ const headerOf = (token: string) =>
   JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()) as { kid: string };
 const kidOf = (token: string) => headerOf(token).kid;
 
-describe('SigningKeyRotation', () => {
+describe('SigningKeysService', () => {
   let testApp: IdentityTestApp;
   let replicas: [IdentityReplica, IdentityReplica];
 
