@@ -3,7 +3,7 @@ import { AuditTrail } from '@rmm/messaging';
 import { WorkerDatabase, type SqlExecutor } from '@rmm/persistence';
 import { selfCaller } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { MailOutbox } from '../mail/mail-outbox.service.js';
+import { MailService } from '../mail/mail.service.js';
 import { AccountLockout } from '../passwords/account-lockout.service.js';
 import { PasswordHasher } from '../passwords/password-hasher.service.js';
 import { PasswordsRepository } from '../passwords/passwords.repository.js';
@@ -27,7 +27,7 @@ export class PasswordVerification {
     private readonly repository: PasswordsRepository,
     private readonly resetLinks: ResetLinks,
     private readonly audit: AuditTrail,
-    private readonly mail: MailOutbox,
+    private readonly mail: MailService,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 

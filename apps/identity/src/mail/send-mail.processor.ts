@@ -3,7 +3,7 @@ import type { Job } from 'bullmq';
 import { runJob } from '@rmm/messaging';
 import { KeyRing } from '@rmm/secrets';
 import { Logger } from '@rmm/service-kit';
-import { MAIL_QUEUE, mailSealContext, type MailJob } from './mail-outbox.service.js';
+import { MAIL_QUEUE, mailSealContext, type MailJob } from './mail.service.js';
 import { isMailTemplate, renderMail } from './mail-templates.js';
 import { MailTransport } from './mail-transport.service.js';
 import { MailRepository, type LeasedMail } from './mail.repository.js';

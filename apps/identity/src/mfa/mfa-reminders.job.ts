@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
 import { Job } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { MailOutbox } from '../mail/mail-outbox.service.js';
+import { MailService } from '../mail/mail.service.js';
 import type { User } from '../users/user.js';
 import { UsersRepository } from '../users/users.repository.js';
 import { MfaEnrollmentRepository, REMINDER_DAYS } from './mfa-enrollment.repository.js';
@@ -19,7 +19,7 @@ export class MfaRemindersJob {
     private readonly repository: MfaEnrollmentRepository,
     private readonly users: UsersRepository,
     private readonly grace: MfaGrace,
-    private readonly mail: MailOutbox,
+    private readonly mail: MailService,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { WorkerDatabase } from '@rmm/persistence';
 import { RateLimitedError, RateLimits, type RateLimit } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { MailOutbox } from '../mail/mail-outbox.service.js';
+import { MailService } from '../mail/mail.service.js';
 import { UsersRepository } from '../users/users.repository.js';
 import { ForgotPasswordQueue } from './forgot-password-queue.service.js';
 import { canReset, ResetLinks } from './reset-links.service.js';
@@ -15,7 +15,7 @@ export class ForgottenPasswordsService {
     private readonly worker: WorkerDatabase,
     private readonly users: UsersRepository,
     private readonly links: ResetLinks,
-    private readonly mail: MailOutbox,
+    private readonly mail: MailService,
     private readonly limits: RateLimits,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AuditTrail, type AuditedCaller, type OutboxTransaction } from '@rmm/messaging';
-import { MailOutbox } from '../mail/mail-outbox.service.js';
+import { MailService } from '../mail/mail.service.js';
 import { SessionRevocations } from '../sessions/session-revocations.service.js';
 import type { User } from '../users/user.js';
 import { PasswordsRepository } from './passwords.repository.js';
@@ -21,7 +21,7 @@ export class PasswordReplacement {
     private readonly repository: PasswordsRepository,
     private readonly sessions: SessionRevocations,
     private readonly audit: AuditTrail,
-    private readonly mail: MailOutbox,
+    private readonly mail: MailService,
   ) {}
 
   /** @returns false when the account has another password by now */

@@ -3,7 +3,7 @@ import { AuditTrail } from '@rmm/messaging';
 import { isUniqueViolation, WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
 import { selfCaller } from '../audit/actors.js';
 import { localeOf } from '../mail/mail-locale.js';
-import { MailOutbox } from '../mail/mail-outbox.service.js';
+import { MailService } from '../mail/mail.service.js';
 import { SessionRevocations } from '../sessions/session-revocations.service.js';
 import type { User } from '../users/user.js';
 import { UsersRepository } from '../users/users.repository.js';
@@ -19,7 +19,7 @@ export class AddressConfirmationService {
     private readonly users: UsersRepository,
     private readonly sessions: SessionRevocations,
     private readonly audit: AuditTrail,
-    private readonly mail: MailOutbox,
+    private readonly mail: MailService,
   ) {}
 
   /** @returns null for an invalid link, also when another user has the address by now: then nothing is changed */

@@ -5,7 +5,7 @@ import { WorkerDatabase } from '@rmm/persistence';
 import { mintLinkToken } from '@rmm/secrets';
 import { RateLimits, UnavailableError } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { MailOutbox } from '../mail/mail-outbox.service.js';
+import { MailService } from '../mail/mail.service.js';
 import { CurrentSession } from '../sessions/current-session.service.js';
 import { EmailLinksRepository } from './email-links.repository.js';
 import { AlreadyVerified } from './registration.errors.js';
@@ -19,7 +19,7 @@ export class ResendVerificationService {
     private readonly links: EmailLinksRepository,
     private readonly limits: RateLimits,
     private readonly audit: AuditTrail,
-    private readonly mail: MailOutbox,
+    private readonly mail: MailService,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import type { OutboxTransaction } from '@rmm/messaging';
 import { addressBucket, currentContext } from '@rmm/service-kit';
-import { MailOutbox } from '../mail/mail-outbox.service.js';
+import { MailService } from '../mail/mail.service.js';
 import type { User } from '../users/user.js';
 import { deviceName } from './device-name.js';
 import { KnownDevicesRepository } from './known-devices.repository.js';
@@ -20,7 +20,7 @@ const WITHOUT_WARNING: readonly SessionMethod[] = ['invite', 'registration'];
 export class KnownDevices {
   constructor(
     private readonly repository: KnownDevicesRepository,
-    private readonly mail: MailOutbox,
+    private readonly mail: MailService,
   ) {}
 
   /**
