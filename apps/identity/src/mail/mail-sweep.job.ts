@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Job } from '@rmm/service-kit';
-import { MailService } from './mail.service.js';
 import { MailRepository } from './mail.repository.js';
+import { MailService } from './mail.service.js';
 
 const BATCH = 200;
 

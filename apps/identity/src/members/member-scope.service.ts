@@ -13,7 +13,7 @@ import { assertNotWider } from './site-restriction.js';
 export type MemberScope =
   { kind: 'partner'; partnerId: string } | { kind: 'organization'; partnerId: string; orgId: string };
 
-/** What a new member is restricted to. */
+/** Restrictions of a new member to organizations, sites and device groups. */
 export type MemberRestrictions = Pick<NewMembership, 'orgAccess' | 'orgIds' | 'siteIds' | 'deviceGroupIds'>;
 
 /** Restrictions as an invitation names them. */
