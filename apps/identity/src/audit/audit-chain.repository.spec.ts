@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { WorkerDatabase } from '@rmm/persistence';
+import { eventually } from '@rmm/testing-services';
 import { auditRow, minuteOf } from '../../test/audit-rows.js';
 import { IdentityTestApp, type IdentityReplica } from '../../test/identity-test-app.js';
 import { EMPTY_CHAIN, sealRows } from './audit-chain.js';
@@ -33,6 +34,12 @@ describe('AuditChainRepository', () => {
     return { sealed, head };
   };
 
+  /** Expects so many transactions of this spec to wait for a lock. */
+  const expectWaiting = async (count: number) => {
+    const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    expect(await testApp.query(waiting)).toHaveLength(count);
+  };
+
   it('creates the head of a new chain, and returns the stored one afterwards', async () => {
     const partnerId = randomUUID();
     const lock = () => worker.transaction((tx) => chains.lockHeads(tx, [partnerId, partnerId]));
@@ -41,15 +48,32 @@ describe('AuditChainRepository', () => {
     expect(await lock()).toEqual(new Map([[partnerId, head]]));
   });
 
-  it('locks heads in one order, so that batches with the same chains cannot deadlock', async () => {
-    const ids = Array.from({ length: 20 }, () => randomUUID());
-    const lock = (order: string[]) =>
+  it.each([
+    ['new', false],
+    ['stored', true],
+  ])('locks %s heads in one order, so that batches with the same chains cannot deadlock', async (_, isStored) => {
+    const [low, high] = [randomUUID(), randomUUID()].sort();
+    const lock = (chain: string[], work?: () => Promise<void>) =>
       worker.transaction(async (tx) => {
-        await chains.lockHeads(tx, order);
-        await tx.query('SELECT pg_sleep(0.02)');
+        await chains.lockHeads(tx, chain);
+        await work?.();
       });
-    const orders = Array.from({ length: 6 }, (_, i) => (i % 2 === 0 ? ids : [...ids].reverse()));
-    await expect(Promise.all(orders.map(lock))).resolves.toHaveLength(6);
+    if (isStored) await lock([low, high]);
+    let release = () => undefined as void;
+    const finished = new Promise<void>((resolve) => (release = resolve));
+    let begin = () => undefined as void;
+    const started = new Promise<void>((resolve) => (begin = resolve));
+    const locksHigh = lock([high], () => {
+      begin();
+      return finished;
+    });
+    await started;
+    const locksLowThenWaits = lock([high, low]);
+    await eventually(() => expectWaiting(1));
+    const waitsForLow = lock([low]);
+    await eventually(() => expectWaiting(2));
+    release();
+    await Promise.all([locksHigh, locksLowThenWaits, waitsForLow]);
   });
 
   it('lists the stored among given entries by id and time', async () => {

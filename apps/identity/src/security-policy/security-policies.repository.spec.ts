@@ -62,12 +62,12 @@ describe('SecurityPoliciesRepository', () => {
 
   it('lets no policy of a user change while its policies are locked', async () => {
     let release = () => undefined as void;
-    const held = new Promise<void>((resolve) => (release = resolve));
+    const finished = new Promise<void>((resolve) => (release = resolve));
     const order: string[] = [];
     const reader = identity.app.get(WorkerDatabase).transaction(async (tx) => {
       await policies.lockPoliciesOf(tx, owner.userId);
       order.push('locked');
-      await held;
+      await finished;
       order.push('released');
     });
     await eventually(() => expect(order).toEqual(['locked']));
@@ -76,7 +76,7 @@ describe('SecurityPoliciesRepository', () => {
       await policies.lockForChange(tx, owner.partnerId);
       order.push('changed');
     });
-    const waiting = `SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`;
+    const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'`;
     await eventually(async () => expect(await testApp.query(waiting)).toHaveLength(1));
     release();
     await Promise.all([reader, change]);
