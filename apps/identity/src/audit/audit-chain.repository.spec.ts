@@ -58,7 +58,7 @@ describe('AuditChainRepository', () => {
         await chains.lockHeads(tx, chain);
         await work?.();
       });
-    if (isStored) await lock([low, high]);
+    if (isStored) for (const chain of [high, low]) await lock([chain]);
     let release = () => undefined as void;
     const finished = new Promise<void>((resolve) => (release = resolve));
     let begin = () => undefined as void;
