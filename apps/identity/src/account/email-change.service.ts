@@ -5,7 +5,7 @@ import { mintLinkToken } from '@rmm/secrets';
 import { RateLimits, UnauthenticatedError } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { localeOf } from '../mail/mail-locale.js';
-import { MailOutbox } from '../mail/mail-outbox.service.js';
+import { MailService } from '../mail/mail.service.js';
 import { ExistingFactorStepUpRequired } from '../mfa/mfa.errors.js';
 import { StepUpService } from '../mfa/step-up.service.js';
 import { PasswordVerificationService } from '../passwords/password-verification.service.js';
@@ -41,7 +41,7 @@ export class EmailChangeService {
     private readonly links: EmailLinksRepository,
     private readonly limits: RateLimits,
     private readonly audit: AuditTrail,
-    private readonly mail: MailOutbox,
+    private readonly mail: MailService,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 

@@ -3,7 +3,7 @@ import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
 import { TenantDatabase } from '@rmm/persistence';
 import { UnauthenticatedError } from '@rmm/service-kit';
-import { MailOutbox } from '../mail/mail-outbox.service.js';
+import { MailService } from '../mail/mail.service.js';
 import { sameMembership } from '../members/membership.js';
 import { SecurityPoliciesService } from '../security-policy/security-policies.service.js';
 import {
@@ -33,7 +33,7 @@ export class MfaFactorsService {
     private readonly policies: SecurityPoliciesService,
     private readonly sessions: SessionsService,
     private readonly audit: AuditTrail,
-    private readonly mail: MailOutbox,
+    private readonly mail: MailService,
   ) {}
 
   /** @throws MfaAlreadyEnabled, MfaMethodNotAllowed */

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { OutboxTransaction } from '@rmm/messaging';
 import { AccessChangesService } from '../access/access-changes.service.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { MailOutbox } from '../mail/mail-outbox.service.js';
+import { MailService } from '../mail/mail.service.js';
 import type { User, UserMembership } from '../users/user.js';
 import { evaluateMfa, graceDays, toMfaPolicyInput, type MfaDecision } from './mfa-policy.js';
 import { MfaRepository } from './mfa.repository.js';
@@ -13,7 +13,7 @@ export class MfaGraceService {
   constructor(
     private readonly repository: MfaRepository,
     private readonly accessChanges: AccessChangesService,
-    private readonly mail: MailOutbox,
+    private readonly mail: MailService,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
 import { Job } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { MailOutbox } from '../mail/mail-outbox.service.js';
+import { MailService } from '../mail/mail.service.js';
 import type { User } from '../users/user.js';
 import { UsersRepository } from '../users/users.repository.js';
 import { formatDeadline, MfaGraceService } from './mfa-grace.service.js';
@@ -19,7 +19,7 @@ export class MfaRemindersJob {
     private readonly repository: MfaRepository,
     private readonly users: UsersRepository,
     private readonly grace: MfaGraceService,
-    private readonly mail: MailOutbox,
+    private readonly mail: MailService,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 

@@ -4,7 +4,7 @@ import type { UserMfaReset } from '@rmm/contracts';
 import { AuditTrail, Outbox, type AuditedResource } from '@rmm/messaging';
 import { TenantDatabase } from '@rmm/persistence';
 import { ForbiddenError, type DomainError } from '@rmm/service-kit';
-import { MailOutbox } from '../mail/mail-outbox.service.js';
+import { MailService } from '../mail/mail.service.js';
 import { MemberScopeService, type MemberScope } from '../members/member-scope.service.js';
 import { SessionRevocationsService } from '../sessions/session-revocations.service.js';
 import type { User } from '../users/user.js';
@@ -23,7 +23,7 @@ export class MfaResetService {
     private readonly sessions: SessionRevocationsService,
     private readonly audit: AuditTrail,
     private readonly outbox: Outbox,
-    private readonly mail: MailOutbox,
+    private readonly mail: MailService,
   ) {}
 
   /**

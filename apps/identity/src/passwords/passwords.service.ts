@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail, type AuditedCaller, type OutboxTransaction } from '@rmm/messaging';
 import { TenantDatabase } from '@rmm/persistence';
-import { MailOutbox } from '../mail/mail-outbox.service.js';
+import { MailService } from '../mail/mail.service.js';
 import { SessionRevocationsService } from '../sessions/session-revocations.service.js';
 import { SessionsService } from '../sessions/sessions.service.js';
 import type { User } from '../users/user.js';
@@ -32,7 +32,7 @@ export class PasswordsService {
     private readonly repository: PasswordsRepository,
     private readonly revocations: SessionRevocationsService,
     private readonly audit: AuditTrail,
-    private readonly mail: MailOutbox,
+    private readonly mail: MailService,
   ) {}
 
   /**

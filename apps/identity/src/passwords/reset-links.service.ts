@@ -4,7 +4,7 @@ import { WorkerDatabase, type SqlExecutor } from '@rmm/persistence';
 import { hashKey, mintLinkToken } from '@rmm/secrets';
 import { selfCaller } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { MailOutbox } from '../mail/mail-outbox.service.js';
+import { MailService } from '../mail/mail.service.js';
 import { tenantIsActive, type User } from '../users/user.js';
 import { UsersRepository } from '../users/users.repository.js';
 import { PasswordsRepository } from './passwords.repository.js';
@@ -19,7 +19,7 @@ export class ResetLinksService {
     private readonly repository: PasswordsRepository,
     private readonly users: UsersRepository,
     private readonly audit: AuditTrail,
-    private readonly mail: MailOutbox,
+    private readonly mail: MailService,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 

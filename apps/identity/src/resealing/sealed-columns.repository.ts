@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { SqlExecutor } from '@rmm/persistence';
-import { mailSealContext } from '../mail/mail-outbox.service.js';
+import { mailSealContext } from '../mail/mail.service.js';
 import { totpSealContext } from '../mfa/mfa.repository.js';
 import { signingKeySealContext } from '../signing-keys/signing-key.js';
 

@@ -5,7 +5,7 @@ import { AuditTrail, Outbox, type OutboxTransaction } from '@rmm/messaging';
 import { addressBucket, currentContext } from '@rmm/service-kit';
 import { actorOf, selfCaller } from '../audit/actors.js';
 import type { LoginBodyDto } from '../login/dto/login-body.dto.js';
-import { MailOutbox } from '../mail/mail-outbox.service.js';
+import { MailService } from '../mail/mail.service.js';
 import { MfaGraceService } from '../mfa/mfa-grace.service.js';
 import type { MfaDecision } from '../mfa/mfa-policy.js';
 import { toLoginUser, type User, type UserMembership } from '../users/user.js';
@@ -42,7 +42,7 @@ export class LoginSessionsService {
     private readonly sessions: SessionsService,
     private readonly repository: SessionsRepository,
     private readonly grace: MfaGraceService,
-    private readonly mail: MailOutbox,
+    private readonly mail: MailService,
     private readonly audit: AuditTrail,
     private readonly outbox: Outbox,
   ) {}

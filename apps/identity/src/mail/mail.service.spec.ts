@@ -5,7 +5,7 @@ import { eventually } from '@rmm/testing-services';
 import { freshEmail, IdentityTestApp, type IdentityReplica } from '../../test/identity-test-app.js';
 import { registerPartner } from '../../test/users.js';
 
-describe('MailRpc', () => {
+describe('MailService', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
   let link: NatsLink;

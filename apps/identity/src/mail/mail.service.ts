@@ -2,9 +2,11 @@ import { InjectQueue } from '@nestjs/bullmq';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Queue } from 'bullmq';
 import { randomUUID } from 'node:crypto';
+import type { MailSendRequest } from '@rmm/contracts';
 import { jobContext, type OutboxTransaction } from '@rmm/messaging';
+import { WorkerDatabase } from '@rmm/persistence';
 import { KeyRing } from '@rmm/secrets';
-import { Logger } from '@rmm/service-kit';
+import { BadRequestError, Logger } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import type { MailTemplateName, MailVariables } from './mail-templates.js';
 import { MailRepository } from './mail.repository.js';
@@ -34,6 +36,9 @@ interface MailOf<T extends MailTemplateName> {
 /** A mail to send. The template determines the values. */
 export type NewMail = { [T in MailTemplateName]: MailOf<T> }[MailTemplateName];
 
+/** Templates that other services may use: none of them contains a link that signs a user in. */
+const OPEN_TEMPLATES = ['api-key-expiring', 'webhook-failed'] as const;
+
 /** Returns the context that the values of a mail are sealed for. */
 export const mailSealContext = (mailId: string) => `mail.values:${mailId}`;
 
@@ -42,9 +47,10 @@ export const mailSealContext = (mailId: string) => `mail.values:${mailId}`;
  * Redis only speeds up its sending, so an outage of the queue delays a mail and loses none.
  */
 @Injectable()
-export class MailOutbox {
+export class MailService {
   constructor(
     private readonly repository: MailRepository,
+    private readonly worker: WorkerDatabase,
     @InjectQueue(MAIL_QUEUE) private readonly queue: Queue<MailJob>,
     private readonly keyRing: KeyRing,
     private readonly logger: Logger,
@@ -66,6 +72,30 @@ export class MailOutbox {
     const valuesSealed = this.keyRing.seal(JSON.stringify(values), mailSealContext(id));
     const row = { id, recipient: to, template, locale, valuesSealed, idempotencyKey };
     if (await this.repository.insert(tx, row)) tx.afterCommit(() => this.enqueue(id));
+  }
+
+  /**
+   * Stores the mails that another service requests: to the addresses it names, and to its audience.
+   * @throws BadRequestError for a template that other services may not use
+   */
+  async send(request: MailSendRequest): Promise<{ accepted: boolean }> {
+    const { idempotencyKey, to, template: name, values } = request;
+    const template = OPEN_TEMPLATES.find((open) => open === name);
+    if (!template) throw new BadRequestError(undefined, { message: `No mail "${name}" for other services` });
+    if (!this.canSend) return { accepted: false };
+    const audience = request.audience ? await this.repository.listAudience(request.audience) : [];
+    const mails = [
+      ...to.map((email) => ({ to: email, values })),
+      ...audience.map(({ email, name }) => ({ to: email, values: { ...values, name } })),
+    ];
+    await this.worker.transaction(async (tx) => {
+      for (const mail of mails) {
+        const key = `${idempotencyKey}:${mail.to}`;
+        // The contract does not relate templates and values: a missing value is rendered as an empty text.
+        await this.add(tx, { ...mail, template, idempotencyKey: key } as NewMail);
+      }
+    });
+    return { accepted: true };
   }
 
   /** Queues a mail to be sent now. A failure is logged only. */
