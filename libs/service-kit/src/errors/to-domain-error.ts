@@ -3,16 +3,7 @@ import { DomainError, ERROR_STATUS, type ErrorKind } from './domain-error.js';
 import { ERROR_CLASSES, InternalError, NotFoundError, UnavailableError } from './errors.js';
 
 /** Codes of network errors of any library: a dependency cannot be connected. */
-const UNREACHABLE = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-]);
+const UNREACHABLE = /^E(?:CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|NETUNREACH|NOTFOUND|AI_AGAIN)$/;
 
 /** The first kind of a status is its general one: 400 is `bad_request`. */
 const KIND_OF_STATUS = new Map(
@@ -30,7 +21,7 @@ export function toDomainError(thrown: unknown): DomainError {
     status === undefined ? undefined : (KIND_OF_STATUS.get(status) ?? (status < 500 ? 'bad_request' : undefined));
   if (kind !== undefined) return new ERROR_CLASSES[kind](undefined, { cause: thrown });
   const { code } = (thrown ?? {}) as { code?: unknown };
-  if (typeof code === 'string' && UNREACHABLE.has(code)) return new UnavailableError(undefined, { cause: thrown });
+  if (typeof code === 'string' && UNREACHABLE.test(code)) return new UnavailableError(undefined, { cause: thrown });
   return new InternalError(undefined, { cause: thrown });
 }
 

@@ -1,6 +1,7 @@
+import { Injectable } from '@nestjs/common';
 import type { Response } from 'express';
-import type { Logger } from '../logging/logger.js';
-import type { MetricsRegistry } from '../metrics/metrics-registry.js';
+import { Logger } from '../logging/logger.js';
+import { MetricsRegistry } from '../metrics/metrics-registry.js';
 import type { AuthenticatedRequest, KitResponse } from './kit-request.js';
 
 const BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -8,6 +9,7 @@ const BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
 const CLIENT_CLOSED_REQUEST = 499;
 
 /** Writes the access log and the metrics of each request when its response is closed. */
+@Injectable()
 export class RequestObserver {
   private inFlight = 0;
   private readonly durations;
@@ -45,7 +47,8 @@ export class RequestObserver {
   private record(request: AuthenticatedRequest, response: KitResponse, durationMs: number): void {
     const { method = '', requestId, clientAddress: ip, caller } = request;
     const status = response.writableFinished ? response.statusCode : CLIENT_CLOSED_REQUEST;
-    const route = routeOf(request);
+    const path = request.route?.path; // the handler of unknown paths has none
+    const route = typeof path === 'string' && !path.includes('*') ? path : undefined;
     this.durations.observe({ method, route: route ?? 'none', status }, durationMs / 1_000);
     this.logger.access({
       requestId,
@@ -60,10 +63,4 @@ export class RequestObserver {
       orgId: caller?.orgId ?? undefined,
     });
   }
-}
-
-/** Returns the pattern of the matched route; the handler of unknown paths has none. */
-function routeOf({ route }: AuthenticatedRequest): string | undefined {
-  const path = route?.path;
-  return typeof path === 'string' && !path.includes('*') ? path : undefined;
 }

@@ -1,25 +1,25 @@
+import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import type { NextFunction, Request, Response } from 'express';
 import { randomUUID } from 'node:crypto';
 import type { FleetConfig } from '../config/fleet-config.js';
 import { type RequestContext, runInContext } from '../context/request-context.js';
 import type { DomainError } from '../errors/domain-error.js';
-import { type ToErrorBody, writeError } from '../errors/error-body.js';
-import { logError } from '../errors/error.filter.js';
+import { logError, type ToErrorBody, writeError } from '../errors/error.filter.js';
 import { NotFoundError, UnavailableError } from '../errors/errors.js';
 import { toDomainError } from '../errors/to-domain-error.js';
 import { HealthRegistry } from '../health/health-registry.js';
-import { RateLimits } from '../limits/rate-limits.service.js';
 import { Logger } from '../logging/logger.js';
-import { MetricsRegistry } from '../metrics/metrics-registry.js';
-import { BodyMiddleware, type BodyRule, hasBody } from './body.middleware.js';
+import { FLEET_CONFIG } from '../tokens.js';
+import { BodyReader, type BodyRule, hasBody } from './body.middleware.js';
 import { clientAddress, trustProxies } from './client-address.js';
 import { GlobalLimit } from './global-limit.js';
-import { corsHeaders, endPreflight, securityHeaders } from './headers.middleware.js';
+import { corsHeaders, setSecurityHeaders } from './headers.middleware.js';
 import type { KitRequest, KitResponse } from './kit-request.js';
 import { PathRules, type PathRule } from './path-rules.js';
 import { RequestObserver } from './request-observer.js';
-import type { ServiceEndpoints } from './service-endpoints.js';
+import { ServiceEndpoints } from './service-endpoints.js';
 
 /** A route that may keep its caller waiting longer than the usual 10 s. */
 export interface TimeoutRule extends PathRule {
@@ -39,7 +39,6 @@ export interface PipelineOptions {
 
 type Req = Request & KitRequest;
 type Res = Response & KitResponse;
-type Middleware = (request: Req, response: Res, next: NextFunction) => unknown;
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 const MAX_DISCARDED_BYTES = 32 * 1024 * 1024;
@@ -47,93 +46,84 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 /** The Express middleware before Nest's router, in the order of docs/reference/requests.md. */
-export class RequestPipeline {
-  private readonly logger: Logger;
-  private readonly health: HealthRegistry;
-  private readonly observer: RequestObserver;
-  private readonly bodies: BodyMiddleware;
-  private readonly timeouts: PathRules<TimeoutRule>;
-  private readonly errorBodies: PathRules<ErrorBodyRule>;
-  private readonly globalLimit: GlobalLimit;
+@Injectable()
+export class RequestPipeline implements OnApplicationBootstrap {
+  private bodies = new BodyReader();
+  private timeouts = new PathRules<TimeoutRule>([]);
+  private errorBodies = new PathRules<ErrorBodyRule>([]);
   private readonly trusts: (address: string) => boolean;
+  private readonly setCorsHeaders: ReturnType<typeof corsHeaders>;
 
   constructor(
-    private readonly app: NestExpressApplication,
-    private readonly config: FleetConfig,
-    { bodyLimits = [], timeouts = [], errorBodies = [] }: PipelineOptions,
+    @Inject(FLEET_CONFIG) private readonly config: FleetConfig,
+    private readonly host: HttpAdapterHost,
+    private readonly logger: Logger,
+    private readonly health: HealthRegistry,
+    private readonly observer: RequestObserver,
+    private readonly endpoints: ServiceEndpoints,
+    private readonly globalLimit: GlobalLimit,
   ) {
-    this.logger = app.get(Logger);
-    this.health = app.get(HealthRegistry);
-    this.observer = new RequestObserver(this.logger, app.get(MetricsRegistry));
-    this.bodies = new BodyMiddleware(bodyLimits);
+    this.trusts = trustProxies(config.trustedProxyCidrs);
+    this.setCorsHeaders = corsHeaders(config.corsOrigins);
+  }
+
+  install(app: NestExpressApplication, { bodyLimits, timeouts = [], errorBodies = [] }: PipelineOptions): void {
+    this.bodies = new BodyReader(bodyLimits);
     this.timeouts = new PathRules(timeouts);
     this.errorBodies = new PathRules(errorBodies);
-    this.globalLimit = new GlobalLimit(config, app.get(RateLimits));
-    this.trusts = trustProxies(config.trustedProxyCidrs);
+    app.set('trust proxy', this.trusts);
+    app.use((request: Req, response: Res, next: NextFunction) => this.handle(request, response, next));
   }
 
-  install(endpoints: ServiceEndpoints): void {
-    this.app.set('trust proxy', this.trusts);
-    this.app.use(
-      chain([
-        this.identify,
-        securityHeaders(),
-        corsHeaders(this.config.corsOrigins),
-        endpoints.handle,
-        this.accept,
-        endPreflight,
-        this.readBody,
-        this.runInRequestContext,
-      ]),
-    );
+  /** Refuses, after all routes, what none has outside of /api/v1; Nest does so inside. */
+  onApplicationBootstrap(): void {
+    this.host.httpAdapter?.use((request: Req, response: Res) => this.refuse(request, response, new NotFoundError()));
   }
 
-  /** Refuses a path that no route and no document has. */
-  readonly refuseUnknown: RequestHandler = (request, response) =>
-    this.refuse(request as Req, response, new NotFoundError());
+  private async handle(request: Req, response: Res, next: NextFunction): Promise<void> {
+    this.identify(request, response);
+    setSecurityHeaders(request, response);
+    this.setCorsHeaders(request, response);
+    if (this.endpoints.handle(request, response)) return;
+    this.observer.observe(request, response);
+    try {
+      if (this.health.state === 'starting') throw new UnavailableError();
+      if (this.config.forceHttps && !request.secure) return this.redirectToHttps(request, response);
+      if (!decodes(request.pathname)) throw new NotFoundError();
+      this.bodies.checkHeaders(request);
+      await this.globalLimit.count(request);
+      if (isPreflight(request)) return void response.status(204).end();
+      await this.bodies.read(request, response);
+    } catch (failure) {
+      return this.refuseUnread(request, response, toDomainError(failure));
+    }
+    this.limitTime(request, response);
+    runInContext(contextOf(request), next);
+  }
 
-  private readonly identify = (request: Req, response: Res, next: NextFunction): void => {
+  private identify(request: Req, response: Res): void {
     const { 'x-request-id': given, 'x-forwarded-proto': protocols } = request.headers;
     request.pathname = request.path;
     request.requestId = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
     // Express reads the first word; only the last one was written by the proxy that we trust.
-    if (protocols?.includes(',')) request.headers['x-forwarded-proto'] = lastWord(String(protocols));
+    if (protocols?.includes(',')) request.headers['x-forwarded-proto'] = String(protocols).split(',').at(-1)?.trim();
     request.clientAddress = clientAddress(request, this.trusts(request.socket.remoteAddress ?? ''));
     response.setHeader('X-Request-Id', request.requestId);
     if (this.health.state === 'draining') response.setHeader('Connection', 'close');
-    next();
-  };
+  }
 
-  private readonly accept = (request: Req, response: Res, next: NextFunction): void => {
-    this.observer.observe(request, response);
-    if (this.health.state === 'starting') return this.refuse(request, response, new UnavailableError());
-    if (this.config.forceHttps && !request.secure) {
-      const { host } = new URL(this.config.publicApiUrl);
-      return response.redirect(308, `https://${host}${request.originalUrl}`);
-    }
-    const error = decodes(request.pathname) ? this.bodies.checkHeaders(request) : new NotFoundError();
-    if (error) return this.refuseUnread(request, response, error);
-    const counted = this.globalLimit.count(request);
-    if (counted === undefined) return next();
-    counted.then(next, (failure: unknown) => this.refuseUnread(request, response, toDomainError(failure)));
-  };
+  private redirectToHttps({ originalUrl }: Req, response: Res): void {
+    response.redirect(308, `https://${new URL(this.config.publicApiUrl).host}${originalUrl}`);
+  }
 
-  private readonly readBody = (request: Req, response: Res, next: NextFunction): void => {
-    this.bodies.read(request, response, (error) => {
-      if (error) this.refuseUnread(request, response, error);
-      else next();
-    });
-  };
-
-  private readonly runInRequestContext = (request: Req, response: Res, next: NextFunction): void => {
+  private limitTime(request: Req, response: Res): void {
     const timeoutMs = this.timeouts.find(request.pathname)?.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     const timer = setTimeout(() => {
       const logDetails = { reason: `no response within ${timeoutMs} ms` };
       if (!response.headersSent) this.refuse(request, response, new UnavailableError(undefined, { logDetails }));
     }, timeoutMs).unref();
     response.on('close', () => clearTimeout(timer));
-    runInContext(contextOf(request), next);
-  };
+  }
 
   private refuse(request: Req, response: Res, error: DomainError): void {
     logError(this.logger, error, request);
@@ -153,17 +143,6 @@ export class RequestPipeline {
   }
 }
 
-/** Runs middleware in order as Express does, without matching a path before each; half the cost of eight layers. */
-function chain(handlers: readonly Middleware[]): RequestHandler {
-  return (request, response, next) => {
-    const run = (index: number): void => {
-      if (index === handlers.length) return next();
-      handlers[index](request as Req, response, (error?: unknown) => (error ? next(error) : run(index + 1)));
-    };
-    run(0);
-  };
-}
-
 function contextOf(request: Req): RequestContext {
   const { traceparent, 'user-agent': userAgent } = request.headers;
   return {
@@ -175,7 +154,9 @@ function contextOf(request: Req): RequestContext {
   };
 }
 
-const lastWord = (list: string) => list.slice(list.lastIndexOf(',') + 1).trim();
+function isPreflight({ method, headers }: Req): boolean {
+  return method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
+}
 
 /** A path with a broken escape names nothing. */
 function decodes(pathname: string): boolean {

@@ -5,7 +5,7 @@ import { HealthRegistry } from '../health/health-registry.js';
 import { Logger } from '../logging/logger.js';
 import { RedisConnections } from '../redis/redis-connections.js';
 import { addressBucket, clientBucket } from './client-bucket.js';
-import type { RateLimitWindow } from './rate-limit.js';
+import type { RateLimitWindow } from './rate-limits.config.js';
 import { RateLimits } from './rate-limits.service.js';
 
 describe('RateLimits', () => {

@@ -13,22 +13,19 @@ const VERBOSE_CONTEXTS = new Set<unknown>([
 
 /** Writes the messages of Nest to our log. Nest passes the context as the last argument. */
 export class NestLogger implements LoggerService {
+  readonly error = this.writer('error');
+  readonly warn = this.writer('warn');
+  readonly debug = this.writer('debug');
+  readonly verbose = this.writer('trace');
+
   constructor(private readonly logger: Logger) {}
 
   log(message: unknown, ...rest: unknown[]): void {
     this.write(VERBOSE_CONTEXTS.has(rest.at(-1)) ? 'debug' : 'info', message, rest);
   }
-  error(message: unknown, ...rest: unknown[]): void {
-    this.write('error', message, rest);
-  }
-  warn(message: unknown, ...rest: unknown[]): void {
-    this.write('warn', message, rest);
-  }
-  debug(message: unknown, ...rest: unknown[]): void {
-    this.write('debug', message, rest);
-  }
-  verbose(message: unknown, ...rest: unknown[]): void {
-    this.write('trace', message, rest);
+
+  private writer(level: LogLevel) {
+    return (message: unknown, ...rest: unknown[]) => this.write(level, message, rest);
   }
 
   private write(level: LogLevel, message: unknown, rest: unknown[]): void {

@@ -1,10 +1,7 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import prometheus from 'prom-client';
 import type { ServiceName } from '@rmm/contracts';
-
-type Counter<L extends string> = prometheus.Counter<L>;
-type Gauge<L extends string> = prometheus.Gauge<L>;
-type Histogram<L extends string> = prometheus.Histogram<L>;
+import { SERVICE_NAME } from '../tokens.js';
 
 interface MetricOptions<L extends string> {
   name: string;
@@ -17,36 +14,28 @@ interface MetricOptions<L extends string> {
 export class MetricsRegistry {
   readonly registry = new prometheus.Registry();
 
-  constructor(service: ServiceName) {
+  constructor(@Inject(SERVICE_NAME) service: ServiceName) {
     this.registry.setDefaultLabels({ service });
   }
 
-  counter<L extends string>(options: MetricOptions<L>): Counter<L> {
+  counter<L extends string>(options: MetricOptions<L>): prometheus.Counter<L> {
     return new prometheus.Counter({ ...options, registers: [this.registry] });
   }
 
   /** `collect` sets the value when Prometheus asks. */
   gauge<L extends string>(
-    options: MetricOptions<L> & { collect?: (this: Gauge<L>) => void | Promise<void> },
-  ): Gauge<L> {
+    options: MetricOptions<L> & { collect?: (this: prometheus.Gauge<L>) => void | Promise<void> },
+  ): prometheus.Gauge<L> {
     return new prometheus.Gauge({ ...options, registers: [this.registry] });
   }
 
   /** `buckets` in the unit of the name, seconds as a rule. */
-  histogram<L extends string>(options: MetricOptions<L> & { buckets?: number[] }): Histogram<L> {
+  histogram<L extends string>(options: MetricOptions<L> & { buckets?: number[] }): prometheus.Histogram<L> {
     return new prometheus.Histogram({ ...options, registers: [this.registry] });
   }
 
   /** CPU, memory, garbage collection, handles and event-loop delay of this process. */
   collectProcessMetrics(): void {
     prometheus.collectDefaultMetrics({ register: this.registry });
-  }
-
-  get contentType(): string {
-    return this.registry.contentType;
-  }
-
-  text(): Promise<string> {
-    return this.registry.metrics();
   }
 }

@@ -1,10 +1,12 @@
-import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { Redis, type RedisOptions } from 'ioredis';
+import { once } from 'node:events';
 import type { FleetConfig } from '../config/fleet-config.js';
 import { DomainError } from '../errors/domain-error.js';
 import { UnavailableError } from '../errors/errors.js';
 import { HealthRegistry } from '../health/health-registry.js';
-import type { Logger } from '../logging/logger.js';
+import { Logger } from '../logging/logger.js';
+import { FLEET_CONFIG } from '../tokens.js';
 
 /** Commands without a response within this time fail; in milliseconds. */
 const COMMAND_TIMEOUT_MS = 2_000;
@@ -18,7 +20,7 @@ export class RedisConnections implements OnModuleInit, OnApplicationShutdown {
   private readonly opened = new Set<Redis>();
 
   constructor(
-    private readonly config: Pick<FleetConfig, 'redisUrl'>,
+    @Inject(FLEET_CONFIG) private readonly config: Pick<FleetConfig, 'redisUrl'>,
     health: HealthRegistry,
     private readonly logger: Logger,
   ) {
@@ -44,7 +46,8 @@ export class RedisConnections implements OnModuleInit, OnApplicationShutdown {
 
   /** Waits a moment for the shared connection, so that the first request finds it; a start does not fail by it. */
   async onModuleInit(): Promise<void> {
-    await becomesReady(this.shared, CONNECT_TIMEOUT_MS);
+    if (this.shared.status === 'ready') return;
+    await once(this.shared, 'ready', { signal: AbortSignal.timeout(CONNECT_TIMEOUT_MS) }).catch(() => undefined);
   }
 
   /**
@@ -85,19 +88,6 @@ export class RedisConnections implements OnModuleInit, OnApplicationShutdown {
     this.opened.add(redis);
     return redis;
   }
-}
-
-function becomesReady(redis: Redis, withinMs: number): Promise<void> {
-  if (redis.status === 'ready') return Promise.resolve();
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      redis.off('ready', done).off('close', done);
-      resolve();
-    };
-    const timer = setTimeout(done, withinMs);
-    redis.on('ready', done).on('close', done);
-  });
 }
 
 async function quit(redis: Redis): Promise<void> {

@@ -1,8 +1,8 @@
 import { type ArgumentMetadata, Injectable, type PipeTransform, type Type, ValidationPipe } from '@nestjs/common';
 import { getMetadataStorage, isObject, validateSync, type ValidatorOptions } from 'class-validator';
 import { ValidationError } from '../errors/errors.js';
-import { UnreadableBody } from '../http/unreadable-body.js';
 import { createDto, type DtoSource } from './create-dto.js';
+import { UnreadableBody } from './unreadable-body.js';
 import { toValidationError } from './validation-problems.js';
 
 const VALIDATION: ValidatorOptions = {
