@@ -2,16 +2,16 @@ import { RequestMethod } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Response } from 'express';
 import type { Server } from 'node:http';
+import { BadRequestError } from '@rmm/errors';
+import { DtoValidationPipe } from '@rmm/validation';
 import type { FleetConfig } from '../config/fleet-config.js';
 import { ErrorFilter, toErrorBody } from '../errors/error.filter.js';
-import { BadRequestError } from '../errors/errors.js';
 import { API_PREFIX } from '../http/path-rules.js';
 import { type PipelineOptions, RequestPipeline } from '../http/request-pipeline.js';
 import { ServiceEndpoints } from '../http/service-endpoints.js';
 import { Logger } from '../logging/logger.js';
 import { NestLogger } from '../logging/nest-logger.js';
 import { OpenApiDocuments, type OpenApiInfo } from '../openapi/openapi-documents.service.js';
-import { DtoValidationPipe } from '../validation/dto-validation.pipe.js';
 
 export interface AppOptions extends PipelineOptions {
   config: FleetConfig;

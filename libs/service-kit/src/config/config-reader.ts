@@ -1,5 +1,5 @@
-import { StartRefusal } from '../errors/start-refusal.js';
-import { parseCidr, type Cidr } from './cidr.js';
+import { StartRefusal } from '@rmm/errors';
+import { parseCidr, type Cidr } from '@rmm/validation';
 
 /** Names every bad variable at once. */
 export class ConfigError extends StartRefusal {

@@ -1,6 +1,6 @@
 import type { ServiceName } from '@rmm/contracts';
+import type { Cidr } from '@rmm/validation';
 import type { RateLimitWindow } from '../limits/rate-limits.config.js';
-import type { Cidr } from './cidr.js';
 import type { ConfigReader } from './config-reader.js';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error'] as const;

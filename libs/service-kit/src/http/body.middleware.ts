@@ -1,8 +1,7 @@
 import express, { type RequestHandler, type Response } from 'express';
 import { isUtf8 } from 'node:buffer';
-import { BadRequestError, PayloadTooLargeError, UnsupportedMediaTypeError } from '../errors/errors.js';
-import { toDomainError } from '../errors/to-domain-error.js';
-import { UnreadableBody } from '../validation/unreadable-body.js';
+import { BadRequestError, PayloadTooLargeError, UnsupportedMediaTypeError, toDomainError } from '@rmm/errors';
+import { UnreadableBody } from '@rmm/validation';
 import type { KitRequest } from './kit-request.js';
 import { PathRules, type PathRule } from './path-rules.js';
 

@@ -11,8 +11,8 @@ const CLIENT_CLOSED_REQUEST = 499;
 /** Writes the access log and the metrics of each request when its response is closed. */
 @Injectable()
 export class RequestObserver {
-  private inFlight = 0;
   private readonly durations;
+  private readonly inFlight;
 
   constructor(
     private readonly logger: Logger,
@@ -24,21 +24,17 @@ export class RequestObserver {
       labelNames: ['method', 'route', 'status'],
       buckets: BUCKETS_SECONDS,
     });
-    const inFlight = () => this.inFlight;
-    metrics.gauge({
+    this.inFlight = metrics.gauge({
       name: 'rmm_http_requests_in_flight',
       help: 'Requests that have no complete response yet',
-      collect() {
-        this.set(inFlight());
-      },
     });
   }
 
   observe(request: AuthenticatedRequest, response: Response & KitResponse): void {
     const startedAt = performance.now();
-    this.inFlight += 1;
+    this.inFlight.inc();
     response.on('close', () => {
-      this.inFlight -= 1;
+      this.inFlight.dec();
       this.record(request, response, performance.now() - startedAt);
     });
   }

@@ -3,12 +3,10 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, Request, Response } from 'express';
 import { randomUUID } from 'node:crypto';
+import { type DomainError, NotFoundError, UnavailableError, toDomainError } from '@rmm/errors';
 import type { FleetConfig } from '../config/fleet-config.js';
 import { type RequestContext, runInContext } from '../context/request-context.js';
-import type { DomainError } from '../errors/domain-error.js';
 import { logError, type ToErrorBody, writeError } from '../errors/error.filter.js';
-import { NotFoundError, UnavailableError } from '../errors/errors.js';
-import { toDomainError } from '../errors/to-domain-error.js';
 import { HealthRegistry } from '../health/health-registry.js';
 import { Logger } from '../logging/logger.js';
 import { FLEET_CONFIG } from '../tokens.js';
@@ -88,7 +86,10 @@ export class RequestPipeline implements OnApplicationBootstrap {
     this.observer.observe(request, response);
     try {
       if (this.health.state === 'starting') throw new UnavailableError();
-      if (this.config.forceHttps && !request.secure) return this.redirectToHttps(request, response);
+      if (this.config.forceHttps && !request.secure) {
+        const { host } = new URL(this.config.publicApiUrl);
+        return response.redirect(308, `https://${host}${request.originalUrl}`);
+      }
       if (!decodes(request.pathname)) throw new NotFoundError();
       this.bodies.checkHeaders(request);
       await this.globalLimit.count(request);
@@ -110,10 +111,6 @@ export class RequestPipeline implements OnApplicationBootstrap {
     request.clientAddress = clientAddress(request, this.trusts(request.socket.remoteAddress ?? ''));
     response.setHeader('X-Request-Id', request.requestId);
     if (this.health.state === 'draining') response.setHeader('Connection', 'close');
-  }
-
-  private redirectToHttps({ originalUrl }: Req, response: Res): void {
-    response.redirect(308, `https://${new URL(this.config.publicApiUrl).host}${originalUrl}`);
   }
 
   private limitTime(request: Req, response: Res): void {

@@ -1,5 +1,5 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
-import { InternalError } from '../errors/errors.js';
+import { InternalError } from '@rmm/errors';
 import type { AuthenticatedRequest } from '../http/kit-request.js';
 import { clientBucket } from './client-bucket.js';
 import type { RateLimitWindow } from './rate-limits.config.js';

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
+import { RateLimitedError, UnavailableError } from '@rmm/errors';
 import { type TcpProxy, type Stores, startStores } from '@rmm/testing-services';
-import { RateLimitedError, UnavailableError } from '../errors/errors.js';
 import { HealthRegistry } from '../health/health-registry.js';
 import { Logger } from '../logging/logger.js';
 import { RedisConnections } from '../redis/redis-connections.js';

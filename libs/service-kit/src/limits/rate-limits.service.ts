@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
+import { RateLimitedError, UnavailableError } from '@rmm/errors';
 import type { FleetConfig } from '../config/fleet-config.js';
-import { RateLimitedError, UnavailableError } from '../errors/errors.js';
 import { RedisConnections } from '../redis/redis-connections.js';
 import { FLEET_CONFIG } from '../tokens.js';
 import type { RateLimitWindow } from './rate-limits.config.js';

@@ -3,13 +3,7 @@ import type { LogLevel } from '../config/fleet-config.js';
 import type { Logger, LogFields } from './logger.js';
 
 /** Contexts that report each module and route while Nest starts; they are logged as `debug`. */
-const VERBOSE_CONTEXTS = new Set<unknown>([
-  'InstanceLoader',
-  'NestFactory',
-  'RoutesResolver',
-  'RouterExplorer',
-  'NestApplication',
-]);
+const VERBOSE = ['InstanceLoader', 'NestFactory', 'RoutesResolver', 'RouterExplorer', 'NestApplication'];
 
 /** Writes the messages of Nest to our log. Nest passes the context as the last argument. */
 export class NestLogger implements LoggerService {
@@ -21,7 +15,7 @@ export class NestLogger implements LoggerService {
   constructor(private readonly logger: Logger) {}
 
   log(message: unknown, ...rest: unknown[]): void {
-    this.write(VERBOSE_CONTEXTS.has(rest.at(-1)) ? 'debug' : 'info', message, rest);
+    this.write(VERBOSE.includes(String(rest.at(-1))) ? 'debug' : 'info', message, rest);
   }
 
   private writer(level: LogLevel) {

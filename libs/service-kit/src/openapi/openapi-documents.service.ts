@@ -2,7 +2,7 @@ import { type INestApplication, Injectable, type Type } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { API_PREFIX } from '../http/path-rules.js';
-import { addErrors, ERROR_BODY_SCHEMA } from './error-schema.js';
+import { ERROR_BODY_SCHEMA, ERROR_RESPONSE } from './error-schema.js';
 import { addExamples, type OperationExamples } from './operation-examples.js';
 
 export type OpenApiOperation = NonNullable<OpenAPIObject['paths'][string]['get']> & Record<`x-${string}`, unknown>;
@@ -77,7 +77,7 @@ export class OpenApiDocuments {
       for (const method of METHODS) {
         const operation = methods[method] as OpenApiOperation | undefined;
         if (operation === undefined) continue;
-        addErrors(operation);
+        operation.responses['default'] ??= ERROR_RESPONSE;
         addExamples(operation, method, examples[`${method} ${path.replace(API_PREFIX, '')}`] ?? []);
         const route = routes.get(operation.operationId);
         if (route) for (const describe of this.describers) describe(operation, route);

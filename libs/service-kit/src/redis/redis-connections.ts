@@ -1,9 +1,8 @@
 import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { Redis, type RedisOptions } from 'ioredis';
 import { once } from 'node:events';
+import { DomainError, UnavailableError } from '@rmm/errors';
 import type { FleetConfig } from '../config/fleet-config.js';
-import { DomainError } from '../errors/domain-error.js';
-import { UnavailableError } from '../errors/errors.js';
 import { HealthRegistry } from '../health/health-registry.js';
 import { Logger } from '../logging/logger.js';
 import { FLEET_CONFIG } from '../tokens.js';
@@ -64,7 +63,11 @@ export class RedisConnections implements OnModuleInit, OnApplicationShutdown {
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await Promise.all([...this.opened].map((redis) => quit(redis)));
+    const quit = async (redis: Redis) => {
+      if (redis.status === 'ready') await redis.quit().catch(() => undefined);
+      redis.disconnect();
+    };
+    await Promise.all([...this.opened].map(quit));
     this.opened.clear();
   }
 
@@ -88,9 +91,4 @@ export class RedisConnections implements OnModuleInit, OnApplicationShutdown {
     this.opened.add(redis);
     return redis;
   }
-}
-
-async function quit(redis: Redis): Promise<void> {
-  if (redis.status === 'ready') await redis.quit().catch(() => redis.disconnect());
-  else redis.disconnect();
 }

@@ -9,7 +9,7 @@ import {
 } from '@nestjs/common';
 import { FileInterceptor } from '@nestjs/platform-express';
 import { ApiBody, ApiConsumes } from '@nestjs/swagger';
-import { PayloadTooLargeError, ValidationError } from '../errors/errors.js';
+import { PayloadTooLargeError, ValidationError } from '@rmm/errors';
 
 interface FormFileOptions {
   /** The name of the field. */

@@ -1,6 +1,6 @@
 import { IsEmail, IsIn, Matches, MaxLength } from 'class-validator';
+import { isStorableText } from '../values/storable.js';
 import { field, type FieldOptions, fieldOf, validateBy } from './field.decorator.js';
-import { isStorableText } from './storable.js';
 
 interface TextOptions extends FieldOptions {
   /** In characters, after trimming. */

@@ -1,7 +1,8 @@
 import { IsEmail, IsIn, IsOptional, Length, Max } from 'class-validator';
-import { IsCidrList, IsNested, IsNestedList, IsUuidList, IsWordList } from '../dto/list-fields.decorator.js';
-import { PageQueryDto } from '../dto/page.dto.js';
-import { IsEmailAddress, IsHttpUrl, IsName, IsOneOf, IsText } from '../dto/text-fields.decorator.js';
+import { ValidationError } from '@rmm/errors';
+import { IsCidrList, IsNested, IsNestedList, IsUuidList, IsWordList } from '../fields/list-fields.decorator.js';
+import { PageQueryDto } from '../fields/page.dto.js';
+import { IsEmailAddress, IsHttpUrl, IsName, IsOneOf, IsText } from '../fields/text-fields.decorator.js';
 import {
   IsFlag,
   IsInteger,
@@ -9,8 +10,7 @@ import {
   IsOpenObject,
   IsUuid,
   parseIsoDateTime,
-} from '../dto/value-fields.decorator.js';
-import { ValidationError } from '../errors/errors.js';
+} from '../fields/value-fields.decorator.js';
 import { type DtoSource, OpenDocument } from './create-dto.js';
 import { DtoValidationPipe, readDto } from './dto-validation.pipe.js';
 

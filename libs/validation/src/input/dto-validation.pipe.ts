@@ -1,9 +1,9 @@
 import { type ArgumentMetadata, Injectable, type PipeTransform, type Type, ValidationPipe } from '@nestjs/common';
 import { getMetadataStorage, isObject, validateSync, type ValidatorOptions } from 'class-validator';
-import { ValidationError } from '../errors/errors.js';
+import { ValidationError } from '@rmm/errors';
 import { createDto, type DtoSource } from './create-dto.js';
 import { UnreadableBody } from './unreadable-body.js';
-import { toValidationError } from './validation-problems.js';
+import { toValidationError } from './validation-error.mapper.js';
 
 const VALIDATION: ValidatorOptions = {
   whitelist: true,

@@ -1,8 +1,7 @@
 import 'reflect-metadata';
 import type { Type } from '@nestjs/common';
 import { isObject } from 'class-validator';
-import type { FieldErrors } from '../errors/domain-error.js';
-import { ValidationError } from '../errors/errors.js';
+import { type FieldErrors, ValidationError } from '@rmm/errors';
 
 /** In a query text becomes numbers and booleans, and unknown parameters are ignored. */
 export type DtoSource = 'body' | 'query';

@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { ValidateBy, ValidateIf } from 'class-validator';
-import { declareField, type FieldReader } from '../validation/create-dto.js';
+import { declareField, type FieldReader } from '../input/create-dto.js';
 
 /** Options of every field decorator. */
 export interface FieldOptions {

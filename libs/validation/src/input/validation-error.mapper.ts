@@ -1,6 +1,5 @@
 import type { ValidationError as ClassValidatorError } from 'class-validator';
-import type { FieldErrors } from '../errors/domain-error.js';
-import { ValidationError } from '../errors/errors.js';
+import { type FieldErrors, ValidationError } from '@rmm/errors';
 
 /** The `context` of a validator with `each`, which names only the property: finds the bad items again. */
 export interface ItemContext {

@@ -1,7 +1,7 @@
 import { IsBoolean, IsDate, IsInt, IsObject, isISO8601, IsUUID, Max, Min } from 'class-validator';
-import { isUuid } from '../validation/parse-uuid.pipe.js';
+import { isUuid } from '../input/parse-uuid.pipe.js';
+import { isStorableJson } from '../values/storable.js';
 import { field, type FieldOptions, validateBy } from './field.decorator.js';
-import { isStorableJson } from './storable.js';
 
 /** The form; `isISO8601` checks the day. Hours end at 23. */
 const DATE_TIME_WITH_OFFSET = /^\d{4}-\d\d-\d\dT(?!24)\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)$/;

@@ -11,11 +11,11 @@ import {
   ValidateNested,
 } from 'class-validator';
 import type { ValidationOptions } from 'class-validator';
-import { parseCidr } from '../config/cidr.js';
-import { isUuid } from '../validation/parse-uuid.pipe.js';
-import type { ItemContext } from '../validation/validation-problems.js';
+import { isUuid } from '../input/parse-uuid.pipe.js';
+import type { ItemContext } from '../input/validation-error.mapper.js';
+import { parseCidr } from '../values/cidr.js';
+import { isStorableText } from '../values/storable.js';
 import { field, type FieldOptions } from './field.decorator.js';
-import { isStorableText } from './storable.js';
 import { lowerUuid } from './value-fields.decorator.js';
 
 interface ListOptions extends FieldOptions {

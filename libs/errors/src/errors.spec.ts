@@ -1,8 +1,8 @@
 import { BadRequestException } from '@nestjs/common';
 import { DomainError } from './domain-error.js';
+import { toDomainError } from './domain-error.mapper.js';
 import * as errors from './errors.js';
-import { deserializeError, serializeError } from './serialize-error.js';
-import { toDomainError } from './to-domain-error.js';
+import { deserializeError, serializeError } from './serialized-error.mapper.js';
 
 class SlugTaken extends errors.ConflictError {
   override code = 'slug_taken';
