@@ -4,13 +4,13 @@ import type { Response } from 'express';
 import type { Server } from 'node:http';
 import { BadRequestError } from '@rmm/errors';
 import { DtoValidationPipe } from '@rmm/validation';
-import type { FleetConfig } from '../config/fleet-config.js';
+import type { FleetConfig } from '../config/fleet.config.js';
 import { ErrorFilter, toErrorBody } from '../errors/error.filter.js';
 import { API_PREFIX } from '../http/path-rules.js';
-import { type PipelineOptions, RequestPipeline } from '../http/request-pipeline.js';
-import { ServiceEndpoints } from '../http/service-endpoints.js';
-import { Logger } from '../logging/logger.js';
-import { NestLogger } from '../logging/nest-logger.js';
+import { type PipelineOptions, RequestPipeline } from '../http/request-pipeline.middleware.js';
+import { ServiceEndpoints } from '../http/service-endpoints.middleware.js';
+import { Logger } from '../logging/logger.service.js';
+import { NestLogger } from '../logging/nest-logger.adapter.js';
 import { OpenApiDocuments, type OpenApiInfo } from '../openapi/openapi-documents.service.js';
 
 export interface AppOptions extends PipelineOptions {

@@ -5,11 +5,11 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { ServiceName } from '@rmm/contracts';
 import { StartRefusal } from '@rmm/errors';
-import type { FleetConfig } from '../config/fleet-config.js';
-import { HealthRegistry } from '../health/health-registry.js';
-import { Logger } from '../logging/logger.js';
-import { NestLogger } from '../logging/nest-logger.js';
-import { MetricsRegistry } from '../metrics/metrics-registry.js';
+import type { FleetConfig } from '../config/fleet.config.js';
+import { HealthRegistry } from '../health/health-registry.service.js';
+import { Logger } from '../logging/logger.service.js';
+import { NestLogger } from '../logging/nest-logger.adapter.js';
+import { MetricsRegistry } from '../metrics/metrics-registry.service.js';
 import { type AppOptions, configureApp } from './configure-app.js';
 import { Shutdown } from './shutdown.js';
 

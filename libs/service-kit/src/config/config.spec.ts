@@ -1,6 +1,6 @@
 import { configOf, ENVIRONMENT } from '../../test/tiny-app.js';
 import { ConfigError, readConfig } from './config-reader.js';
-import { readFleetConfig, readOutboundExtraAllowedCidrs } from './fleet-config.js';
+import { readFleetConfig, readOutboundExtraAllowedCidrs } from './fleet.config.js';
 
 function problemsOf(changes: NodeJS.ProcessEnv, outbound = false): readonly string[] {
   try {

@@ -1,8 +1,8 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Inject, Injectable } from '@nestjs/common';
 import type { ErrorBody } from '@rmm/contracts';
 import { type DomainError, toDomainError } from '@rmm/errors';
-import type { KitRequest, KitResponse } from '../http/kit-request.js';
-import { Logger } from '../logging/logger.js';
+import type { KitRequest, KitResponse } from '../http/kit-request.types.js';
+import { Logger } from '../logging/logger.service.js';
 
 /** Global: turns every error of a handler into the error body. */
 @Catch()

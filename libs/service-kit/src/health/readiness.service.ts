@@ -1,6 +1,6 @@
 import { Injectable, ServiceUnavailableException } from '@nestjs/common';
 import { type HealthCheckResult, HealthCheckService, HealthIndicatorService } from '@nestjs/terminus';
-import { HealthRegistry, type ServiceState } from './health-registry.js';
+import { HealthRegistry, type ServiceState } from './health-registry.service.js';
 
 export interface Readiness {
   status: 'ok' | 'unavailable';

@@ -2,7 +2,7 @@ import express, { type RequestHandler, type Response } from 'express';
 import { isUtf8 } from 'node:buffer';
 import { BadRequestError, PayloadTooLargeError, UnsupportedMediaTypeError, toDomainError } from '@rmm/errors';
 import { UnreadableBody } from '@rmm/validation';
-import type { KitRequest } from './kit-request.js';
+import type { KitRequest } from './kit-request.types.js';
 import { PathRules, type PathRule } from './path-rules.js';
 
 /** Reads the bodies of some routes differently; all others are JSON of at most 1 MB. */

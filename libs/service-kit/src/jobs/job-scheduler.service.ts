@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { SchedulerRegistry } from '@nestjs/schedule';
-import { Logger } from '../logging/logger.js';
+import { Logger } from '../logging/logger.service.js';
 import { Job, type JobOptions } from './job.decorator.js';
 
 /** Starts every `@Job` of the service once it has started, and waits for running jobs when the service stops. */

@@ -8,8 +8,8 @@ import { UnauthenticatedError } from '@rmm/errors';
 import { type Stores, startStores } from '@rmm/testing-services';
 import { configOf } from '../../test/tiny-app.js';
 import { configureApp } from '../bootstrap/configure-app.js';
-import { HealthRegistry } from '../health/health-registry.js';
-import type { AuthenticatedRequest } from '../http/kit-request.js';
+import { HealthRegistry } from '../health/health-registry.service.js';
+import type { AuthenticatedRequest } from '../http/kit-request.types.js';
 import { ServiceKitModule } from '../service-kit.module.js';
 import { RateLimit } from './rate-limit.decorator.js';
 

@@ -1,6 +1,6 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { InternalError } from '@rmm/errors';
-import type { AuthenticatedRequest } from '../http/kit-request.js';
+import type { AuthenticatedRequest } from '../http/kit-request.types.js';
 import { clientBucket } from './client-bucket.js';
 import type { RateLimitWindow } from './rate-limits.config.js';
 import { RateLimits } from './rate-limits.service.js';

@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import { RateLimitedError, UnavailableError } from '@rmm/errors';
-import type { FleetConfig } from '../config/fleet-config.js';
-import { RedisConnections } from '../redis/redis-connections.js';
+import type { FleetConfig } from '../config/fleet.config.js';
+import { RedisConnections } from '../redis/redis-connections.service.js';
 import { FLEET_CONFIG } from '../tokens.js';
 import type { RateLimitWindow } from './rate-limits.config.js';
 import { SLIDING_WINDOW_SCRIPT } from './window-script.js';

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import pretty from 'pino-pretty';
 import type { ServiceName } from '@rmm/contracts';
-import type { LogLevel } from '../config/fleet-config.js';
+import type { LogLevel } from '../config/fleet.config.js';
 import { currentContext } from '../context/request-context.js';
 import { redact } from './redaction.js';
 

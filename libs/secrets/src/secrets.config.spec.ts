@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ConfigError, readConfig } from '@rmm/service-kit';
 import { developmentKeyRing } from './development-key-ring.js';
 import { KeyRing } from './key-ring.js';
-import { readSecretsConfig } from './secrets-config.js';
+import { readSecretsConfig } from './secrets.config.js';
 
 const key = (byte: number) => Buffer.alloc(32, byte).toString('base64');
 const SINGLE = 'a single key of thirty-two characters or more';

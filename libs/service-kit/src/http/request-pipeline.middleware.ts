@@ -4,20 +4,20 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, Request, Response } from 'express';
 import { randomUUID } from 'node:crypto';
 import { type DomainError, NotFoundError, UnavailableError, toDomainError } from '@rmm/errors';
-import type { FleetConfig } from '../config/fleet-config.js';
+import type { FleetConfig } from '../config/fleet.config.js';
 import { type RequestContext, runInContext } from '../context/request-context.js';
 import { logError, type ToErrorBody, writeError } from '../errors/error.filter.js';
-import { HealthRegistry } from '../health/health-registry.js';
-import { Logger } from '../logging/logger.js';
+import { HealthRegistry } from '../health/health-registry.service.js';
+import { Logger } from '../logging/logger.service.js';
 import { FLEET_CONFIG } from '../tokens.js';
 import { BodyReader, type BodyRule, hasBody } from './body.middleware.js';
 import { clientAddress, trustProxies } from './client-address.js';
-import { GlobalLimit } from './global-limit.js';
+import { GlobalLimit } from './global-limit.policy.js';
 import { corsHeaders, setSecurityHeaders } from './headers.middleware.js';
-import type { KitRequest, KitResponse } from './kit-request.js';
+import type { KitRequest, KitResponse } from './kit-request.types.js';
 import { PathRules, type PathRule } from './path-rules.js';
-import { RequestObserver } from './request-observer.js';
-import { ServiceEndpoints } from './service-endpoints.js';
+import { RequestObserver } from './request-observer.middleware.js';
+import { ServiceEndpoints } from './service-endpoints.middleware.js';
 
 /** A route that may keep its caller waiting longer than the usual 10 s. */
 export interface TimeoutRule extends PathRule {

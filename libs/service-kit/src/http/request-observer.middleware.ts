@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Response } from 'express';
-import { Logger } from '../logging/logger.js';
-import { MetricsRegistry } from '../metrics/metrics-registry.js';
-import type { AuthenticatedRequest, KitResponse } from './kit-request.js';
+import { Logger } from '../logging/logger.service.js';
+import { MetricsRegistry } from '../metrics/metrics-registry.service.js';
+import type { AuthenticatedRequest, KitResponse } from './kit-request.types.js';
 
 const BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 /** The client closed the connection before the response was complete. */

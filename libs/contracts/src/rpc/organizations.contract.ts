@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { OrganizationState } from '../integration-events/organization-events.js';
-import type { SiteState } from '../integration-events/site-events.js';
+import type { OrganizationState } from '../integration-events/organization.events.js';
+import type { SiteState } from '../integration-events/site.events.js';
 import { uuid } from './fields.js';
 import { replyOf, rpc, type RpcRequest } from './rpc-contract.js';
 

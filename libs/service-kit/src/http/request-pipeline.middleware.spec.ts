@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import request from 'supertest';
 import { type Stores, startStores } from '@rmm/testing-services';
 import { startTinyApp, type TinyApp } from '../../test/tiny-app.js';
-import { HealthRegistry } from '../health/health-registry.js';
+import { HealthRegistry } from '../health/health-registry.service.js';
 
 describe('the request pipeline', () => {
   let stores: Stores;

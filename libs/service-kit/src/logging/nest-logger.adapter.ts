@@ -1,6 +1,6 @@
 import type { LoggerService } from '@nestjs/common';
-import type { LogLevel } from '../config/fleet-config.js';
-import type { Logger, LogFields } from './logger.js';
+import type { LogLevel } from '../config/fleet.config.js';
+import type { Logger, LogFields } from './logger.service.js';
 
 /** Contexts that report each module and route while Nest starts; they are logged as `debug`. */
 const VERBOSE = ['InstanceLoader', 'NestFactory', 'RoutesResolver', 'RouterExplorer', 'NestApplication'];

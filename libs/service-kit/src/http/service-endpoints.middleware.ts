@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { ReadinessService } from '../health/readiness.service.js';
-import { Logger } from '../logging/logger.js';
-import { MetricsRegistry } from '../metrics/metrics-registry.js';
+import { Logger } from '../logging/logger.service.js';
+import { MetricsRegistry } from '../metrics/metrics-registry.service.js';
 import { OpenApiDocuments } from '../openapi/openapi-documents.service.js';
 
 /**

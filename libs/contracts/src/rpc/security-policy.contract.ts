@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { OrganizationSecurity } from '../integration-events/security-policy-events.js';
+import type { OrganizationSecurity } from '../integration-events/security-policy.events.js';
 import { accessScope, uuid } from './fields.js';
 import { replyOf, rpc, type RpcRequest } from './rpc-contract.js';
 

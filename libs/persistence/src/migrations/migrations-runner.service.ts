@@ -4,7 +4,7 @@ import { sessionOptions } from '../database/pool-options.js';
 import { quoteIdentifier } from '../rls/quote.js';
 import { GLOBAL } from '../rls/table-markers.js';
 import { roleOf } from './login-roles.js';
-import { MigrationLogger } from './migration-logger.js';
+import { MigrationLogger } from './migration-logger.adapter.js';
 
 export type MigrationClass = new () => MigrationInterface;
 

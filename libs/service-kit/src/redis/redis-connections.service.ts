@@ -2,9 +2,9 @@ import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } fro
 import { Redis, type RedisOptions } from 'ioredis';
 import { once } from 'node:events';
 import { DomainError, UnavailableError } from '@rmm/errors';
-import type { FleetConfig } from '../config/fleet-config.js';
-import { HealthRegistry } from '../health/health-registry.js';
-import { Logger } from '../logging/logger.js';
+import type { FleetConfig } from '../config/fleet.config.js';
+import { HealthRegistry } from '../health/health-registry.service.js';
+import { Logger } from '../logging/logger.service.js';
 import { FLEET_CONFIG } from '../tokens.js';
 
 /** Commands without a response within this time fail; in milliseconds. */

@@ -1,6 +1,6 @@
 import { runInContext } from '../context/request-context.js';
-import { Logger } from './logger.js';
-import { NestLogger } from './nest-logger.js';
+import { Logger } from './logger.service.js';
+import { NestLogger } from './nest-logger.adapter.js';
 
 describe('Logger', () => {
   let lines: Record<string, unknown>[];

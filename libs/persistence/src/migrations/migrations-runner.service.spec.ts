@@ -4,7 +4,7 @@ import { AddFleet1700000000000, optionsFor, query, SCHEMA, targetFor } from '../
 import { Databases, StartRefused } from '../module/databases.js';
 import { withoutForcedRowSecurity } from '../rls/tenant-table.js';
 import { loginRoles } from './login-roles.js';
-import { revertMigrations, runMigrations } from './migrations-runner.js';
+import { revertMigrations, runMigrations } from './migrations-runner.service.js';
 
 jest.setTimeout(60_000);
 
