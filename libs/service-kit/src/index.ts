@@ -1,5 +1,4 @@
 export * from '@rmm/errors';
-export * from '@rmm/validation';
 export * from './config/config-reader.js';
 export * from './config/fleet.config.js';
 export * from './context/request-context.js';

@@ -1,4 +1,4 @@
-import { IsOneOf, IsOpenObject, IsText } from '@rmm/service-kit';
+import { IsOneOf, IsOpenObject, IsText } from '@rmm/validation';
 import { STEP_UP_OPERATIONS, type StepUpOperation } from '../step-up.policy.js';
 import { MfaProofsDto } from './mfa-proofs.dto.js';
 
