@@ -2,21 +2,14 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { ExecaError } from 'execa';
 import fs from 'node:fs';
 import path from 'node:path';
-import { env, mailbox } from './commands/addresses.js';
-import { bench, benchmarkNames } from './commands/bench.js';
-import { down } from './commands/down.js';
+import { bench, benchmarkNames, stores } from './commands/bench.js';
+import { down, reset, restart, status } from './commands/lifecycle.js';
 import { logs } from './commands/logs.js';
-import { emit, replay, rotateSigningKey } from './commands/operations.js';
+import { emit, env, mailbox, replay, rotateSigningKey, seed, totp } from './commands/operations.js';
 import { receiver } from './commands/receiver.js';
-import { reset } from './commands/reset.js';
-import { restart } from './commands/restart.js';
-import { seed } from './commands/seed.js';
-import { status } from './commands/status.js';
-import { stores } from './commands/stores.js';
 import { PART_NAMES, test } from './commands/test.js';
-import { totp } from './commands/totp.js';
 import { up } from './commands/up.js';
-import { FleetError } from './errors.js';
+import { FleetError } from './console.js';
 import { SERVICE_NAMES } from './fleet/services.js';
 import { DATA_DIR, ROOT } from './paths.js';
 import { abortCommands } from './processes/run.js';
@@ -90,9 +83,8 @@ function createProgram(passedOn: readonly string[]): Command {
   command('replay <service>', 'process the dead-lettered messages of a service again')
     .option('--consumer <name>', 'only those of one consumer')
     .action(exitCodeOf(replay));
-  command('rotate-signing-key', 'sign access tokens with a new key; sessions stay valid').action(
-    exitCodeOf(rotateSigningKey),
-  );
+  const rotation = 'sign access tokens with a new key; sessions stay valid';
+  command('rotate-signing-key', rotation).action(exitCodeOf(rotateSigningKey));
   command('test [part-or-project...]', `run ${PART_NAMES.join(' ')}, or the specs of an app or lib`)
     .usage('[part-or-project...] [-- jest arguments]')
     .action(exitCodeOf((names: string[]) => test(names, passedOn)));
@@ -111,24 +103,23 @@ function exitCodeOf<A extends unknown[]>(run: (...args: A) => Promise<number | v
   };
 }
 
-/** `error: unknown option '--x'` and commander's suggestion on one line. */
+/** Puts `error: unknown option '--x'` and commander's suggestion on one line. */
 function oneLine(text: string): string {
   const message = text
     .replace(/^error: /, '')
     .trim()
-    .replaceAll('\n', ' ')
-    .replace(/\.$/, '');
-  return `fleet: ${message}. See: ./fleet --help\n`;
+    .replaceAll('\n', ' ');
+  return `fleet: ${message.replace(/\.$/, '')}. See: ./fleet --help\n`;
 }
 
-function parseInteger(minimum: number, maximum = Infinity): (text: string) => number {
-  return (text) => {
+const parseInteger =
+  (minimum: number, maximum = Infinity) =>
+  (text: string): number => {
     const value = Number(text);
     if (Number.isInteger(value) && value >= minimum && value <= maximum) return value;
-    const range = maximum === Infinity ? `from ${minimum}` : `from ${minimum} to ${maximum}`;
+    const range = `from ${minimum}${maximum === Infinity ? '' : ` to ${maximum}`}`;
     throw new InvalidArgumentError(`It must be a whole number ${range}`);
   };
-}
 
 function parseReplicas(text: string, previous: Record<string, number> = {}): Record<string, number> {
   const entries = text.split(',').map((entry) => {
@@ -139,21 +130,13 @@ function parseReplicas(text: string, previous: Record<string, number> = {}): Rec
   return { ...previous, ...Object.fromEntries(entries) };
 }
 
-const REASONS: Record<string, string> = {
-  EACCES: 'permission denied',
-  EPERM: 'permission denied',
-  EROFS: 'the file system is read-only',
-  ENOSPC: 'the disk is full',
-  ENOTDIR: 'it is not a folder',
-  ENOENT: 'it cannot be created',
-};
-
 /** Returns the text of a known problem, the stack of a defect. */
 function describeError(error: unknown): string {
   if (error instanceof FleetError || error instanceof ExecaError) return error.message;
-  const { code = '', path: file, stack } = error as NodeJS.ErrnoException;
-  const reason = REASONS[code];
+  const { message, path: file, stack } = error as NodeJS.ErrnoException;
+  const [, reason] = /^E[A-Z]+: ([^,]+)/.exec(message) ?? [];
   if (!reason || !file?.startsWith(DATA_DIR)) return stack ?? String(error);
-  const hint = reason === 'permission denied' ? 'Run ./fleet as the user it belongs to, or set' : 'Set';
+  const hint =
+    reason.includes('not permitted') || reason === 'permission denied' ? 'Run ./fleet as its owner, or set' : 'Set';
   return `Cannot use ${file}: ${reason}. ${hint} FLEET_DATA_DIR to another folder.`;
 }

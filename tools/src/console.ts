@@ -1,3 +1,6 @@
+/** A problem that is printed as one line, without a stack. */
+export class FleetError extends Error {}
+
 const colors = process.stdout.isTTY && !process.env['NO_COLOR'];
 const paint = (code: number) => (text: string) => (colors ? `\x1b[${code}m${text}\x1b[0m` : text);
 

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { FleetError } from './errors.js';
+import { FleetError } from './console.js';
 
 /** The checkout. */
 export const ROOT = path.resolve(import.meta.dirname, '../..');
@@ -50,13 +50,8 @@ export function writeAtomically(file: string, text: string): void {
  * @throws FleetError when the file is damaged, so that it is not replaced by a new one
  */
 export function readJson<T>(file: string): T | null {
-  let text: string;
-  try {
-    text = fs.readFileSync(file, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
+  if (!fs.statSync(file, { throwIfNoEntry: false })) return null;
+  const text = fs.readFileSync(file, 'utf8');
   try {
     return JSON.parse(text) as T;
   } catch {

@@ -1,15 +1,70 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { say } from '../console.js';
-import { FleetError } from '../errors.js';
-import { askService } from '../fleet/ask-service.js';
+import { generate } from 'otplib';
+import { dim, FleetError, say } from '../console.js';
 import { assertServiceName } from '../fleet/services.js';
-import { getRunningFleet } from '../fleet/state.js';
-import { ROOT } from '../paths.js';
+import { type FleetSummary, getRunningFleet } from '../fleet/state.js';
+import type { Message } from '../mailbox/mailbox.js';
+import { FLEET_DIR, readJson, ROOT, writeAtomically } from '../paths.js';
+import { build } from '../processes/run.js';
 import { withNats, withPostgres } from '../stores/clients.js';
 
 const UUID = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+const MAX_MESSAGES = 20;
+const SEED_FILE = path.join(FLEET_DIR, 'seed.json');
+
+const load = <T>(file: string) => import(pathToFileURL(path.join(ROOT, file)).href) as Promise<T>;
+
+/** Prints the addresses as shell variables, for `eval "$(./fleet env)"`, psql and the like. They contain passwords. */
+export function env(): void {
+  const { summary } = getRunningFleet();
+  const variables = {
+    FLEET_BASE_URL: summary.baseUrl,
+    FLEET_MAILBOX_URL: summary.mailboxUrl,
+    FLEET_DATABASE_URL: summary.databaseUrl,
+    FLEET_REDIS_URL: summary.redisUrl,
+    FLEET_NATS_URL: summary.natsUrl,
+    FLEET_ADMIN_EMAIL: summary.admin.email,
+    FLEET_ADMIN_PASSWORD: summary.admin.password,
+  };
+  for (const [name, value] of Object.entries(variables)) {
+    console.log(`export ${name}='${value.replaceAll("'", "'\\''")}'`);
+  }
+}
+
+/** Prints the address of the mailbox and its newest messages. */
+export async function mailbox(address: string | undefined): Promise<void> {
+  const { mailboxUrl } = getRunningFleet().summary;
+  const query = address ? `?to=${encodeURIComponent(address)}` : '';
+  const { data } = (await (await fetch(`${mailboxUrl}/messages${query}`)).json()) as { data: Message[] };
+  console.log(`${mailboxUrl}\n`);
+  for (const { sentAt, channel, to, subject, text } of data.slice(0, MAX_MESSAGES)) {
+    console.log(`${sentAt}  ${channel.padEnd(5)}  ${to}  ${subject ?? ''}`);
+    console.log(dim(text.trim().replace(/^/gm, '    ')));
+  }
+  if (!data.length) console.log('Nothing was sent yet.');
+}
+
+/** Fills the running fleet with the demo of libs/testing. A second call prints the logins again. */
+export async function seed(): Promise<void> {
+  const { summary } = getRunningFleet();
+  const previous = readJson<{ lines: string[] }>(SEED_FILE);
+  if (previous && !previous.lines.length) {
+    throw new FleetError('An earlier seed was interrupted. Start again with: ./fleet down, reset, up, seed');
+  }
+  if (!previous) {
+    await build(['libs/testing/tsconfig.lib.json']);
+    writeAtomically(SEED_FILE, JSON.stringify({ lines: [] }));
+    type Demo = { seedDemo: (fleet: FleetSummary) => Promise<string[]> };
+    const { seedDemo } = await load<Demo>('libs/testing/dist/seed-demo.js');
+    const lines = await seedDemo(summary).catch((error: Error) => {
+      throw new FleetError(`The seed was interrupted. ${error.message}`);
+    });
+    writeAtomically(SEED_FILE, JSON.stringify({ lines }));
+  }
+  console.log(readJson<{ lines: string[] }>(SEED_FILE)?.lines.join('\n'));
+}
 
 /** Publishes a domain event as another RMM service would. */
 export async function emit(type: string, { org, data }: { org: string; data: string }): Promise<void> {
@@ -17,18 +72,13 @@ export async function emit(type: string, { org, data }: { org: string; data: str
   const parsed = parseObject(data);
   const { databaseUrl, natsAdminUrl } = getRunningFleet().summary;
   // The running fleet has compiled the list of types.
-  const contracts = pathToFileURL(path.join(ROOT, 'libs/contracts/dist/index.js')).href;
-  const { EVENT_TYPES } = (await import(contracts)) as { EVENT_TYPES: readonly string[] };
+  const { EVENT_TYPES } = await load<{ EVENT_TYPES: string[] }>('libs/contracts/dist/index.js');
   if (!EVENT_TYPES.includes(type)) {
     throw new FleetError(`There is no event type "${type}". Event types: ${EVENT_TYPES.join(', ')}`);
   }
   const orgId = org.toLowerCase();
-  const { rows } = await withPostgres(databaseUrl, (client) =>
-    client.query<{ partnerId: string }>(
-      'SELECT partner_id AS "partnerId" FROM provisioning.organization WHERE id = $1',
-      [orgId],
-    ),
-  );
+  const query = 'SELECT partner_id AS "partnerId" FROM provisioning.organization WHERE id = $1';
+  const { rows } = await withPostgres(databaseUrl, (client) => client.query<{ partnerId: string }>(query, [orgId]));
   if (!rows[0]) throw new FleetError(`There is no organization ${orgId}.`);
   const message = { id: randomUUID(), type, timestamp: new Date().toISOString(), orgId, ...rows[0], data: parsed };
   await withNats(natsAdminUrl, (connection) =>
@@ -74,4 +124,27 @@ export async function rotateSigningKey(): Promise<void> {
   const subject = 'rmm.operations.identity.rotate-signing-key';
   const reply = await askService<{ kid: string; signsFrom: string; replaces: string }>(subject, {}, 10_000);
   say(`key ${reply.kid} is published and signs from ${reply.signsFrom}; ${reply.replaces} stays listed for a day more`);
+}
+
+/**
+ * Sends an operator's request to a running service, on a subject that the login of a service may not use.
+ * @throws FleetError when the fleet is not running, no instance replies, or the service reports an error
+ */
+async function askService<T>(subject: string, request: object, timeout: number): Promise<T> {
+  const { natsAdminUrl } = getRunningFleet().summary;
+  const reply = await withNats(natsAdminUrl, (connection) =>
+    connection.request(subject, JSON.stringify(request), { timeout }).catch((error: Error) => {
+      throw new FleetError(`The service did not reply: ${error.message}`);
+    }),
+  );
+  const { value, error } = reply.json<{ value?: T; error?: { error?: string; code: string } }>();
+  if (value === undefined) throw new FleetError(`The service refused: ${error?.error ?? error?.code}`);
+  return value;
+}
+
+/** Prints the six digits an authenticator app shows now, or in the next half minute. */
+export async function totp(secret: string, { next }: { next?: boolean }): Promise<void> {
+  if (!/^[A-Z2-7]+=*$/i.test(secret)) throw new FleetError('The secret must be base32, as MFA set-up returns it.');
+  const epoch = Math.floor(Date.now() / 1_000) + (next ? 30 : 0);
+  console.log(await generate({ secret: secret.toUpperCase().replace(/=+$/, ''), epoch }));
 }

@@ -1,15 +1,13 @@
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { bold, dim, green, ignore, say, secondsSinceStart } from '../console.js';
-import { FleetError } from '../errors.js';
+import { bold, dim, FleetError, green, ignore, say, secondsSinceStart } from '../console.js';
 import { allowLocalReceivers, Launcher } from '../fleet/launcher.js';
-import { onSignal } from '../fleet/shutdown.js';
 import { type FleetSummary, getRunningFleet, readState, type RunningFleet } from '../fleet/state.js';
 import { ensureDir, LAUNCHER_LOG, LOG_DIR, ROOT } from '../paths.js';
 import { isAlive, type ProcessRecord, startTimeOf, stopProcess } from '../processes/process-record.js';
-import { poll } from '../processes/run.js';
-import { restartService } from './restart.js';
+import { onSignal, poll } from '../processes/run.js';
+import { restartService } from './lifecycle.js';
 
 export interface UpOptions {
   detach?: boolean;
@@ -28,7 +26,8 @@ export async function up(options: UpOptions): Promise<number> {
     return launcher.close();
   });
   try {
-    printSummary(await launcher.start(), secondsSinceStart());
+    const summary = await launcher.start();
+    if (!process.env['FLEET_DETACHED']) printSummary(summary, secondsSinceStart(), 'Ctrl-C or ./fleet down');
   } catch (error) {
     if (!launcher.isClosing) {
       await launcher.close();
@@ -51,7 +50,7 @@ async function adjust({ launcher, summary, services }: RunningFleet, options: Up
     await Promise.all((['identity', 'provisioning', 'webhook-dispatcher'] as const).map(restartService));
   }
   console.log(`${found}.`);
-  printSummary(getRunningFleet().summary);
+  printSummary(getRunningFleet().summary, '');
   return 0;
 }
 
@@ -71,20 +70,22 @@ async function startDetached({ localReceivers, replicas }: UpOptions): Promise<n
   const launcher: ProcessRecord = { name: 'launcher', pid, start: startTimeOf(pid) ?? '', signal: 'SIGTERM' };
   onSignal(() => stopProcess(launcher, 60_000));
   const buffer = Buffer.alloc(64 * 1024);
-  const hasSettled = () => {
-    const settled = !isAlive(launcher) || (readState().launcher?.pid === pid && readState().phase === 'ready');
+  const isSettled = () => {
+    const state = readState();
+    const settled = !isAlive(launcher) || (state.launcher?.pid === pid && state.phase === 'ready');
     for (let length; (length = fs.readSync(log, buffer, 0, buffer.length, shown)); shown += length) {
       process.stdout.write(buffer.subarray(0, length));
     }
     return settled;
   };
-  await poll(hasSettled, { timeoutMs: 600_000, everyMs: 50 });
-  await poll(() => hasSettled() && false, { timeoutMs: 100, everyMs: 50 }); // what was printed last
+  await poll(isSettled, { timeoutMs: 600_000, everyMs: 50 });
   child.unref();
-  return isAlive(launcher) ? 0 : 1;
+  if (!isAlive(launcher)) return 1;
+  printSummary(getRunningFleet().summary, secondsSinceStart());
+  return 0;
 }
 
-function printSummary(summary: FleetSummary, seconds = ''): void {
+function printSummary(summary: FleetSummary, seconds: string, stop = './fleet down'): void {
   const { baseUrl, docsUrl, mailboxUrl, admin, localReceivers, logs } = summary;
   const row = (label: string, value: string) => console.log(`    ${dim(label.padEnd(12))} ${value}`);
   console.log(`\n  ${green('●')} ${bold(`The fleet is ready${seconds && ` (${seconds} s)`}`)}\n`);
@@ -94,5 +95,5 @@ function printSummary(summary: FleetSummary, seconds = ''): void {
   row('admin', `${admin.email}   ${admin.password}`);
   if (localReceivers) row('receivers', 'webhooks may be sent to this machine (--local-receivers)');
   row('logs', `./fleet logs <service>   ${dim(logs)}`);
-  row('stop', `${process.env['FLEET_DETACHED'] || !seconds ? '' : 'Ctrl-C or '}./fleet down\n`);
+  row('stop', `${stop}\n`);
 }

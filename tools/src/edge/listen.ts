@@ -1,13 +1,8 @@
 import getPort, { portNumbers } from 'get-port';
-import http, { type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import http, { type RequestListener } from 'node:http';
 
-export interface LocalHttpServer {
-  url: string;
-  port: number;
-  server: Server;
-  close(): Promise<void>;
-}
+export type LocalHttpServer = Awaited<ReturnType<typeof serve>>;
 
 /** Serves HTTP on 127.0.0.1 at the preferred port or one of the next hundred. */
 export async function serveNear(preferred: number, listener: RequestListener): Promise<LocalHttpServer> {
@@ -16,12 +11,9 @@ export async function serveNear(preferred: number, listener: RequestListener): P
 }
 
 /** Serves HTTP on 127.0.0.1. @throws when the port is taken */
-export async function serve(wanted: number, listener: RequestListener): Promise<LocalHttpServer> {
-  const server = http.createServer(listener);
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen({ port: wanted, host: '127.0.0.1', exclusive: true }, resolve);
-  });
-  const { port } = server.address() as AddressInfo;
+export async function serve(port: number, listener: RequestListener) {
+  const server = http.createServer(listener).listen({ port, host: '127.0.0.1', exclusive: true });
+  await once(server, 'listening');
   const close = () => new Promise<void>((resolve) => server.close(() => resolve()).closeAllConnections());
   return { url: `http://127.0.0.1:${port}`, port, server, close };
 }

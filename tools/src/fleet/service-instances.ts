@@ -1,5 +1,4 @@
 import getPort from 'get-port';
-import http from 'node:http';
 import { logFileOf } from '../paths.js';
 import { type ProcessState, SupervisedProcess, type Supervision } from '../processes/supervised-process.js';
 import { entryPointOf, nodeFlagsOf, SERVICES, type ServiceName } from './services.js';
@@ -16,26 +15,7 @@ export interface ServiceStatus extends InstanceStatus {
 }
 
 /** One process of a service: `provisioning`, `provisioning-2`. */
-export class ServiceInstance extends SupervisedProcess {
-  constructor(
-    readonly service: ServiceName,
-    name: string,
-    readonly port: number,
-    supervision: Supervision,
-    environmentOf: (service: ServiceName) => NodeJS.ProcessEnv,
-  ) {
-    super(name, supervision, {
-      describe: () => ({
-        name,
-        command: process.execPath,
-        args: [...nodeFlagsOf(service), entryPointOf(service)],
-        env: { ...environmentOf(service), PORT: String(port) },
-        logFile: logFileOf(name),
-      }),
-      isReady: () => isReady(port),
-    });
-  }
-}
+export type ServiceInstance = SupervisedProcess & { service: ServiceName; port: number };
 
 /** Creates the instances with their ports: the services need each other's addresses before they start. */
 export async function createInstances(
@@ -49,8 +29,12 @@ export async function createInstances(
     for (let number = 1; number <= (replicas[service] ?? 1); number++) {
       const name = number === 1 ? service : `${service}-${number}`;
       const wanted = ports[name] ?? (number === 1 ? preferred : 0);
-      ports[name] = await getPort({ host: '127.0.0.1', port: wanted });
-      instances.push(new ServiceInstance(service, name, ports[name], supervision, environmentOf));
+      const port = (ports[name] = await getPort({ host: '127.0.0.1', port: wanted }));
+      const args = [...nodeFlagsOf(service), entryPointOf(service)];
+      const spec = { command: process.execPath, args, logFile: logFileOf(name) };
+      const describe = () => ({ ...spec, env: { ...environmentOf(service), PORT: String(port) } });
+      const instance = new SupervisedProcess(name, supervision, describe, () => isReady(port));
+      instances.push(Object.assign(instance, { service, port }));
     }
   }
   return instances;
@@ -59,10 +43,8 @@ export async function createInstances(
 export function describeServices(instances: readonly ServiceInstance[]): ServiceStatus[] {
   return SERVICES.map(({ name }) => {
     const own = instances.filter(({ service }) => service === name);
-    return summarizeService(
-      name,
-      own.map(({ state, pid, port }) => ({ state, pid, port })),
-    );
+    const statuses = own.map(({ state, pid, port }) => ({ state, pid, port }));
+    return summarizeService(name, statuses);
   });
 }
 
@@ -73,10 +55,8 @@ export function summarizeService(name: string, instances: InstanceStatus[]): Ser
 }
 
 /** Returns whether a service on this machine reports that it is ready. Never rejects. */
-export function isReady(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const options = { host: '127.0.0.1', port, path: '/health/ready', timeout: 2_000, agent: false };
-    const request = http.get(options, (response) => resolve(response.resume().statusCode === 200));
-    request.once('timeout', () => request.destroy()).once('error', () => resolve(false));
-  });
-}
+export const isReady = (port: number): Promise<boolean> =>
+  fetch(`http://127.0.0.1:${port}/health/ready`, { signal: AbortSignal.timeout(2_000) }).then(
+    ({ ok, body }) => (void body?.cancel(), ok),
+    () => false,
+  );

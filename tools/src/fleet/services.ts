@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { FleetError } from '../errors.js';
+import { FleetError } from '../console.js';
 import { ROOT } from '../paths.js';
 
 /** The services. `port` is the preferred one; `schema` names the part of the database and its logins. */

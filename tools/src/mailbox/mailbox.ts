@@ -13,7 +13,7 @@ export interface Message {
 }
 
 /** Serves what the fleet would have sent: `/` as a page, `GET /messages?to=<address or number>` as JSON. */
-export function startMailbox({ dir, port }: { dir: string; port: number }): Promise<LocalHttpServer> {
+export function startMailbox(dir: string, port: number): Promise<LocalHttpServer> {
   return serveNear(port, (request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://mailbox');
     const send = (status: number, type: string, text: string) =>

@@ -1,25 +1,19 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { say } from '../console.js';
-import { readJson, ROOT } from '../paths.js';
-import type { ProcessGroup } from '../processes/process-group.js';
-import { build } from '../processes/run.js';
-import { startThrowawayStores } from '../stores/throwaway.js';
+import { FleetError, say } from '../console.js';
+import { readJson, ROOT, TOOLS_DIR } from '../paths.js';
+import { tailOf } from '../processes/process-group.js';
+import { build, poll, run } from '../processes/run.js';
+import { startThrowawayStores, type TemporaryGroup } from '../stores/stores.js';
 
 export interface PartResult {
-  ok: boolean;
   passed: number;
   failed: number;
 }
 
-export interface TestContext {
-  /** A temporary folder of the run. */
-  dir: string;
-  group: ProcessGroup;
+export interface TestContext extends TemporaryGroup {
   projects: readonly string[];
   jestArgs: readonly string[];
-  /** Run at the end, also after a signal. */
-  cleanups: (() => Promise<void>)[];
 }
 
 export type Part = (context: TestContext) => Promise<PartResult>;
@@ -30,9 +24,9 @@ function toolPart(...commands: readonly (readonly [name: string, ...args: string
     for (const [name, ...args] of commands) {
       const options = { cwd: ROOT, env: { NX_DAEMON: 'false' }, quiet: name === 'nx' };
       const exitCode = await group.run(path.join(ROOT, 'node_modules/.bin', name), args, options);
-      if (exitCode !== 0) return { ok: false, passed: 0, failed: 1 };
+      if (exitCode !== 0) return { passed: 0, failed: 1 };
     }
-    return { ok: true, passed: 1, failed: 0 };
+    return { passed: 1, failed: 0 };
   };
 }
 
@@ -56,22 +50,16 @@ export const lint = toolPart(
 
 /** Runs the specs of the apps and libs; all spec files share one PostgreSQL server. */
 export const unit: Part = async (context) => {
-  const stores = await startThrowawayStores(say);
-  context.cleanups.push(stores.stop);
   const selected = context.projects.length ? ['--selectProjects', ...context.projects] : [];
-  const result = await runJest(context, 'unit', [...context.jestArgs, ...selected], stores.variables);
-  await stores.stop();
-  return result;
+  const env = { TEST_STORES: await startThrowawayStores(context, say) };
+  return runJest(context, 'unit', [...context.jestArgs, ...selected], env);
 };
 
-/**
- * Limits the heap of Jest and its workers: each spec file leaves the modules it loaded as garbage, about 200 MB, and Node
- * collects it late on a machine with much memory (workers grew to 3 GB).
- */
+/** Each spec file leaves 200 MB of modules as garbage, which Node collects late on a machine with much memory. */
 const WORKER_HEAP_MB = 1_024;
 
 /** Runs Jest and reads its counts; a run that breaks down counts as one failure. */
-export async function runJest(
+async function runJest(
   { dir, group }: TestContext,
   name: string,
   args: readonly string[],
@@ -87,11 +75,13 @@ export async function runJest(
     '--json',
     `--outputFile=${report}`,
   ];
-  const options = { cwd: ROOT, env: { ...env, NODE_ENV: 'test' }, quiet: true };
-  const exitCode = await group.run(process.execPath, all, options);
-  const counts = readJson<{ numPassedTests: number; numFailedTests: number }>(report);
-  const failed = counts?.numFailedTests ?? 0;
-  return { ok: exitCode === 0, passed: counts?.numPassedTests ?? 0, failed: exitCode && !failed ? 1 : failed };
+  const exitCode = await group.run(process.execPath, all, {
+    cwd: ROOT,
+    env: { ...env, NODE_ENV: 'test' },
+    quiet: true,
+  });
+  const { numPassedTests: passed = 0, numFailedTests: failed = 0 } = readJson<Record<string, number>>(report) ?? {};
+  return { passed, failed: failed || Number(exitCode !== 0) };
 }
 
 /** Runs the checks below `tools` with Node's test runner: launcher, edge, built services, lint rules, compose file. */
@@ -103,7 +93,41 @@ export const launcher: Part = async ({ dir, group }) => {
   const reporters = ['spec', 'tap'].map((reporter) => `--test-reporter=${reporter}`);
   const destinations = ['stdout', report].map((file) => `--test-reporter-destination=${file}`);
   const args = ['--test', '--test-concurrency=2', ...reporters, ...destinations, ...checks];
-  const ok = (await group.run(process.execPath, args, { cwd: ROOT })) === 0;
-  const [, passed, failed] = /^# pass (\d+)\n# fail (\d+)/m.exec(fs.readFileSync(report, 'utf8')) ?? [];
-  return { ok, passed: Number(passed ?? 0), failed: Number(failed ?? 1) || (ok ? 0 : 1) };
+  const exitCode = await group.run(process.execPath, args, { cwd: ROOT });
+  const [, passed = 0, failed = 0] = /^# pass (\d+)\n# fail (\d+)/m.exec(fs.readFileSync(report, 'utf8')) ?? [];
+  return { passed: Number(passed), failed: Number(failed) || Number(exitCode !== 0) };
 };
+
+const LAUNCHER = path.join(ROOT, 'tools/fleet.mjs');
+const FIRST_PORT = '18080'; // leaves the port of a developer's own fleet free
+/** Specs that kill what the others need. */
+const OUTAGES = '/src/outages/';
+
+/** Runs the end-to-end specs against a fleet of their own; those that stop its processes run last, one by one. */
+export const e2e: Part = async (context) => {
+  const env = await startFleet(context);
+  const config = ['-c', 'apps/fleet-e2e/jest.config.mjs', '--passWithNoTests', ...context.jestArgs];
+  const first = await runJest(context, 'e2e', [...config, '--testPathIgnorePatterns', OUTAGES], env);
+  const outages = ['--testPathIgnorePatterns', `^(?!.*${OUTAGES})`, '--maxWorkers=1'];
+  const last = await runJest(context, 'outages', [...config, ...outages], env);
+  return { passed: first.passed + last.passed, failed: first.failed + last.failed };
+};
+
+/** Starts a fleet that ends with the group. @returns the variables of its specs */
+async function startFleet({ dir, group }: TestContext): Promise<NodeJS.ProcessEnv> {
+  const own = { FLEET_DATA_DIR: path.join(dir, 'fleet'), FLEET_TOOLS_DIR: TOOLS_DIR, FLEET_PORT: FIRST_PORT };
+  const privateStores = { DATABASE_URL: '', REDIS_URL: '', NATS_URL: '' };
+  const env = { ...own, ...privateStores, FLEET_STATUS: path.join(dir, 'status.json') };
+  const logFile = path.join(dir, 'fleet.log');
+  const args = [LAUNCHER, 'up', '--local-receivers', '--replicas', 'identity=2,provisioning=2'];
+  const upEnv = { ...process.env, ...env, FLEET_ENDS_WITH_PARENT: '1' };
+  const fleet = group.start({ name: 'fleet', command: process.execPath, args, cwd: ROOT, env: upEnv, logFile });
+  const isSettled = async () => {
+    const { failed, stdout } = await run(process.execPath, [LAUNCHER, 'status', '--json'], { env, reject: false });
+    if (!failed) fs.writeFileSync(env.FLEET_STATUS, stdout, { mode: 0o600 });
+    return !failed || fleet.ending !== null;
+  };
+  await poll(isSettled, { timeoutMs: 180_000, everyMs: 250 });
+  if (fs.existsSync(env.FLEET_STATUS)) return env;
+  throw new FleetError(`The fleet for the end-to-end specs did not start:\n${tailOf(logFile, 40)}`);
+}
