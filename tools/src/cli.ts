@@ -3,12 +3,10 @@ import { ExecaError } from 'execa';
 import fs from 'node:fs';
 import path from 'node:path';
 import { bench, benchmarkNames, stores } from './commands/bench.js';
-import { down, reset, restart, status } from './commands/lifecycle.js';
-import { logs } from './commands/logs.js';
+import { down, logs, reset, restart, status, up } from './commands/lifecycle.js';
 import { emit, env, mailbox, replay, rotateSigningKey, seed, totp } from './commands/operations.js';
 import { receiver } from './commands/receiver.js';
 import { PART_NAMES, test } from './commands/test.js';
-import { up } from './commands/up.js';
 import { FleetError } from './console.js';
 import { SERVICE_NAMES } from './fleet/services.js';
 import { DATA_DIR, ROOT } from './paths.js';
@@ -23,7 +21,6 @@ Variables:
   FLEET_POSTGRES_FROM=npm             use the PostgreSQL of npm although one is installed
 Other variables are passed to the services: see .env.example`;
 
-/** Runs `./fleet <arguments>` and sets the exit code. */
 export async function main(args: readonly string[]): Promise<void> {
   process.on('exit', () => void abortCommands());
   const end = args.indexOf('--') < 0 ? args.length : args.indexOf('--');
@@ -36,8 +33,7 @@ export async function main(args: readonly string[]): Promise<void> {
   }
 }
 
-/** @param passedOn  the arguments after `--` */
-function createProgram(passedOn: readonly string[]): Command {
+function createProgram(argumentsAfterDashes: readonly string[]): Command {
   const { version } = JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as { version: string };
   const program = new Command('./fleet')
     .description('Runs and tests the RMM backend on this machine.')
@@ -78,7 +74,7 @@ function createProgram(passedOn: readonly string[]): Command {
     .action(exitCodeOf(totp));
   command('emit <event-type>', 'publish an event as another RMM service would')
     .requiredOption('--org <id>', 'the organization')
-    .option('--data <json>', 'the data of the event', '{}')
+    .option('--data <json>', 'the data of the event', parseObject, {})
     .action(exitCodeOf(emit));
   command('replay <service>', 'process the dead-lettered messages of a service again')
     .option('--consumer <name>', 'only those of one consumer')
@@ -87,7 +83,7 @@ function createProgram(passedOn: readonly string[]): Command {
   command('rotate-signing-key', rotation).action(exitCodeOf(rotateSigningKey));
   command('test [part-or-project...]', `run ${PART_NAMES.join(' ')}, or the specs of an app or lib`)
     .usage('[part-or-project...] [-- jest arguments]')
-    .action(exitCodeOf((names: string[]) => test(names, passedOn)));
+    .action(exitCodeOf((names: string[]) => test(names, argumentsAfterDashes)));
   command('bench <name>', `run a benchmark: ${benchmarkNames().join(', ')}`)
     .option('--quick', 'measure for a few seconds only')
     .option('--json', 'print JSON')
@@ -96,7 +92,6 @@ function createProgram(passedOn: readonly string[]): Command {
   return program;
 }
 
-/** Sets the exit code that a command returns; 0 when it returns none. */
 function exitCodeOf<A extends unknown[]>(run: (...args: A) => Promise<number | void> | number | void) {
   return async (...args: A): Promise<void> => {
     process.exitCode = (await run(...args)) ?? 0;
@@ -120,6 +115,15 @@ const parseInteger =
     const range = `from ${minimum}${maximum === Infinity ? '' : ` to ${maximum}`}`;
     throw new InvalidArgumentError(`It must be a whole number ${range}`);
   };
+
+function parseObject(text: string): object {
+  try {
+    if (text.trimStart().startsWith('{')) return JSON.parse(text) as object;
+  } catch {
+    // reported below
+  }
+  throw new InvalidArgumentError('It must be a JSON object');
+}
 
 function parseReplicas(text: string, previous: Record<string, number> = {}): Record<string, number> {
   const entries = text.split(',').map((entry) => {

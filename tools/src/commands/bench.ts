@@ -31,10 +31,7 @@ export async function bench(name: string, { json, quick }: { json?: boolean; qui
   }
 }
 
-/**
- * Starts throw-away stores for a spec that runs without `./fleet test`, prints one line of JSON, and ends when its
- * standard input ends or a signal arrives.
- */
+/** Starts stores for a spec that runs without `./fleet test`, and ends when its standard input or a signal ends it. */
 export async function stores(): Promise<void> {
   const temporary = createTemporaryGroup();
   onSignal(() => temporary.group.release());

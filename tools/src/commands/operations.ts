@@ -19,21 +19,15 @@ const load = <T>(file: string) => import(pathToFileURL(path.join(ROOT, file)).hr
 /** Prints the addresses as shell variables, for `eval "$(./fleet env)"`, psql and the like. They contain passwords. */
 export function env(): void {
   const { summary } = getRunningFleet();
-  const variables = {
-    FLEET_BASE_URL: summary.baseUrl,
-    FLEET_MAILBOX_URL: summary.mailboxUrl,
-    FLEET_DATABASE_URL: summary.databaseUrl,
-    FLEET_REDIS_URL: summary.redisUrl,
-    FLEET_NATS_URL: summary.natsUrl,
-    FLEET_ADMIN_EMAIL: summary.admin.email,
-    FLEET_ADMIN_PASSWORD: summary.admin.password,
-  };
-  for (const [name, value] of Object.entries(variables)) {
-    console.log(`export ${name}='${value.replaceAll("'", "'\\''")}'`);
+  const print = (name: string, value: string) =>
+    console.log(`export FLEET_${name}='${value.replaceAll("'", "'\\''")}'`);
+  for (const name of ['base', 'mailbox', 'database', 'redis', 'nats'] as const) {
+    print(`${name.toUpperCase()}_URL`, summary[`${name}Url`]);
   }
+  print('ADMIN_EMAIL', summary.admin.email);
+  print('ADMIN_PASSWORD', summary.admin.password);
 }
 
-/** Prints the address of the mailbox and its newest messages. */
 export async function mailbox(address: string | undefined): Promise<void> {
   const { mailboxUrl } = getRunningFleet().summary;
   const query = address ? `?to=${encodeURIComponent(address)}` : '';
@@ -66,10 +60,8 @@ export async function seed(): Promise<void> {
   console.log(readJson<{ lines: string[] }>(SEED_FILE)?.lines.join('\n'));
 }
 
-/** Publishes a domain event as another RMM service would. */
-export async function emit(type: string, { org, data }: { org: string; data: string }): Promise<void> {
+export async function emit(type: string, { org, data }: { org: string; data: object }): Promise<void> {
   if (!UUID.test(org)) throw new FleetError(`--org must be the id of an organization, got "${org}"`);
-  const parsed = parseObject(data);
   const { databaseUrl, natsAdminUrl } = getRunningFleet().summary;
   // The running fleet has compiled the list of types.
   const { EVENT_TYPES } = await load<{ EVENT_TYPES: string[] }>('libs/contracts/dist/index.js');
@@ -80,21 +72,11 @@ export async function emit(type: string, { org, data }: { org: string; data: str
   const query = 'SELECT partner_id AS "partnerId" FROM provisioning.organization WHERE id = $1';
   const { rows } = await withPostgres(databaseUrl, (client) => client.query<{ partnerId: string }>(query, [orgId]));
   if (!rows[0]) throw new FleetError(`There is no organization ${orgId}.`);
-  const message = { id: randomUUID(), type, timestamp: new Date().toISOString(), orgId, ...rows[0], data: parsed };
+  const message = { id: randomUUID(), type, timestamp: new Date().toISOString(), orgId, ...rows[0], data };
   await withNats(natsAdminUrl, (connection) =>
     connection.jetstream().publish(`rmm.events.${orgId}.${type}`, JSON.stringify(message), { msgID: message.id }),
   );
   say(`${type} ${message.id}`);
-}
-
-function parseObject(text: string): object {
-  try {
-    const data: unknown = JSON.parse(text);
-    if (data && typeof data === 'object' && !Array.isArray(data)) return data;
-  } catch {
-    // reported below
-  }
-  throw new FleetError(`--data must be a JSON object, got: ${text}`);
 }
 
 /** Has a service process its dead-lettered messages again, oldest first. @returns 1 when some failed again */
@@ -119,17 +101,13 @@ function consumersOf(service: string): Promise<string[]> {
   });
 }
 
-/** Has access tokens signed with a new key; sessions stay valid. */
 export async function rotateSigningKey(): Promise<void> {
   const subject = 'rmm.operations.identity.rotate-signing-key';
   const reply = await askService<{ kid: string; signsFrom: string; replaces: string }>(subject, {}, 10_000);
   say(`key ${reply.kid} is published and signs from ${reply.signsFrom}; ${reply.replaces} stays listed for a day more`);
 }
 
-/**
- * Sends an operator's request to a running service, on a subject that the login of a service may not use.
- * @throws FleetError when the fleet is not running, no instance replies, or the service reports an error
- */
+/** Asks a running service on a subject that services may not use. @throws FleetError when it reports an error */
 async function askService<T>(subject: string, request: object, timeout: number): Promise<T> {
   const { natsAdminUrl } = getRunningFleet().summary;
   const reply = await withNats(natsAdminUrl, (connection) =>
@@ -142,7 +120,6 @@ async function askService<T>(subject: string, request: object, timeout: number):
   return value;
 }
 
-/** Prints the six digits an authenticator app shows now, or in the next half minute. */
 export async function totp(secret: string, { next }: { next?: boolean }): Promise<void> {
   if (!/^[A-Z2-7]+=*$/i.test(secret)) throw new FleetError('The secret must be base32, as MFA set-up returns it.');
   const epoch = Math.floor(Date.now() / 1_000) + (next ? 30 : 0);

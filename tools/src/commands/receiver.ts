@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { dim, FleetError } from '../console.js';
-import { serve } from '../edge/listen.js';
+import { serve } from '../edge/edge.js';
 
 export interface ReceiverOptions {
   port: number;

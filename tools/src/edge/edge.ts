@@ -1,12 +1,12 @@
+import getPort, { portNumbers } from 'get-port';
 import { createProxyServer } from 'httpxy';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import fs from 'node:fs';
-import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import http, { type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import path from 'node:path';
-import { isReady, type ServiceInstance } from '../fleet/service-instances.js';
-import { SERVICE_NAMES, type ServiceName } from '../fleet/services.js';
+import { isReady, SERVICE_NAMES, type ServiceInstance, type ServiceName } from '../fleet/services.js';
 import { ROOT } from '../paths.js';
-import { type LocalHttpServer, serveNear } from './listen.js';
 
 /** A refused body up to this length is read to its end; then the connection can be used again. */
 const MAX_DISCARDED_BYTES = 32 * 1024 * 1024;
@@ -18,8 +18,7 @@ const HEADERS = {
   'x-content-type-options': 'nosniff',
 };
 const NOT_FOUND = { error: 'Not Found', message: 'No service has this path.', code: 'not_found' };
-const UNAVAILABLE_TEXT = 'Service temporarily unavailable';
-const UNAVAILABLE = { error: UNAVAILABLE_TEXT, message: UNAVAILABLE_TEXT, code: 'service_unavailable' };
+const UNAVAILABLE = { error: 'Service temporarily unavailable', code: 'service_unavailable' };
 const LINK_TEXT = `This link belongs to the web application, which is not part of this project.
 Send the token of the address to the API: POST /api/v1/auth/accept-invite, verify-email or reset-password. See /docs.
 `;
@@ -107,20 +106,18 @@ function headersFor(request: IncomingMessage, requestId: string): Record<string,
   };
 }
 
-/** Reports ready when every service has a ready instance. */
 async function sendReadiness(response: ServerResponse, instances: readonly Upstream[]): Promise<void> {
-  const checks: Record<string, string> = {};
-  for (const name of SERVICE_NAMES) {
+  const checks = SERVICE_NAMES.map(async (name) => {
     const own = instances.filter(({ service }) => service === name);
     const ready = await Promise.all(own.map(({ port }) => isReady(port)));
-    checks[name] = ready.includes(true) ? 'up' : 'down';
-  }
-  const isUp = Object.values(checks).every((state) => state === 'up');
-  const body = { status: isUp ? 'ok' : 'unavailable', checks };
+    return [name, ready.includes(true) ? 'up' : 'down'];
+  });
+  const states = Object.fromEntries(await Promise.all(checks)) as Record<string, string>;
+  const isUp = Object.values(states).every((state) => state === 'up');
+  const body = { status: isUp ? 'ok' : 'unavailable', checks: states };
   sendJson(response, isUp ? 200 : 503, body, isUp ? {} : { 'retry-after': '1' });
 }
 
-/** Returns the request id of the caller when it is valid, else a new one. */
 function requestIdOf({ headers }: IncomingMessage): string {
   const sent = headers['x-request-id'];
   return typeof sent === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(sent) ? sent : randomUUID();
@@ -132,8 +129,22 @@ function sendJson(response: ServerResponse, status: number, body: object, header
   response.writeHead(status, { ...HEADERS, ...type, ...headers }).end(text);
 }
 
-/** Sends the error body of the services. */
 function sendError(response: ServerResponse, requestId: string, status: number, body: Record<string, string>): void {
   const headers = { 'x-request-id': requestId, ...(status === 503 && { 'retry-after': '1' }) };
-  sendJson(response, status, { ...body, requestId }, headers);
+  sendJson(response, status, { message: body['error'], ...body, requestId }, headers);
+}
+
+export type LocalHttpServer = Awaited<ReturnType<typeof serve>>;
+
+/** Serves HTTP on 127.0.0.1 at the preferred port or one of the next hundred. */
+export async function serveNear(preferred: number, listener: RequestListener): Promise<LocalHttpServer> {
+  const ports = portNumbers(preferred, Math.min(preferred + 99, 65_535));
+  return serve(await getPort({ host: '127.0.0.1', port: ports }), listener);
+}
+
+export async function serve(port: number, listener: RequestListener) {
+  const server = http.createServer(listener).listen({ port, host: '127.0.0.1', exclusive: true });
+  await once(server, 'listening');
+  const close = () => new Promise<void>((resolve) => server.close(() => resolve()).closeAllConnections());
+  return { url: `http://127.0.0.1:${port}`, port, server, close };
 }

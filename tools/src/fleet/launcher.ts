@@ -1,10 +1,19 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { startLogRotation } from '../commands/logs.js';
 import { FleetError, say, step } from '../console.js';
 import { startEdge } from '../edge/edge.js';
 import { startMailbox } from '../mailbox/mailbox.js';
-import { ensureDir, FLEET_DIR, LOCAL_RECEIVERS_FILE, LOCK_FILE, LOG_DIR, MAILBOX_DIR, ROOT } from '../paths.js';
+import {
+  ensureDir,
+  FLEET_DIR,
+  LOCAL_RECEIVERS_FILE,
+  LOCK_FILE,
+  LOG_DIR,
+  logFileOf,
+  logNames,
+  MAILBOX_DIR,
+  ROOT,
+} from '../paths.js';
 import { ProcessGroup } from '../processes/process-group.js';
 import { startTimeOf } from '../processes/process-record.js';
 import { build, run, settleAll } from '../processes/run.js';
@@ -13,8 +22,7 @@ import type { Store } from '../stores/store.js';
 import { openStores } from '../stores/stores.js';
 import { prepareDatabase } from './database.js';
 import { environmentOf, loadSecrets, natsUsers } from './service-environment.js';
-import { createInstances, describeServices, type ServiceInstance } from './service-instances.js';
-import { hasReplacedApps } from './services.js';
+import { createInstances, describeServices, hasReplacedApps, type ServiceInstance } from './services.js';
 import {
   emptyState,
   type FleetState,
@@ -25,6 +33,8 @@ import {
   takeLock,
   writeState,
 } from './state.js';
+
+const MAX_LOG_BYTES = 10 * 1024 * 1024;
 
 /** Starts everything of one fleet in order, and stops it in the opposite order. */
 export class Launcher {
@@ -88,7 +98,6 @@ export class Launcher {
     return this.state.summary;
   }
 
-  /** Stops everything, services before stores. A second call waits for the first. */
   close(): Promise<void> {
     this.closing ??= this.stopEverything();
     return this.closing;
@@ -119,6 +128,21 @@ export function allowLocalReceivers(isAllowed: boolean): void {
   else fs.rmSync(LOCAL_RECEIVERS_FILE, { force: true });
 }
 
+/** Limits each log to 10 MB: a larger one is copied to `<name>.log.old` and emptied, since its process keeps it open. */
+function startLogRotation(): void {
+  ensureDir(LOG_DIR, 0o700);
+  const rotate = () => {
+    for (const file of logNames()
+      .map(logFileOf)
+      .filter((name) => fs.statSync(name).size > MAX_LOG_BYTES)) {
+      fs.copyFileSync(file, `${file}.old`);
+      fs.truncateSync(file);
+    }
+  };
+  rotate();
+  setInterval(rotate, 60_000).unref();
+}
+
 /** Creates the JetStream streams with the one login that may. */
 async function createStreams(natsAdminUrl: string): Promise<void> {
   const script = path.join(ROOT, 'libs/messaging/dist/setup-streams.js');
@@ -126,7 +150,6 @@ async function createStreams(natsAdminUrl: string): Promise<void> {
   await run(process.execPath, [script], { env: { NATS_ADMIN_URL: natsAdminUrl }, timeout: 30_000 });
 }
 
-/** Returns the port of the API the user asked for, or null. */
 function readPort(): number | null {
   const text = process.env['FLEET_PORT'];
   if (!text) return null;

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { LOCAL_RECEIVERS_FILE, MAILBOX_DIR, readJson, ROOT, SECRETS_FILE, writeAtomically } from '../paths.js';
-import type { NatsUser } from '../stores/nats.js';
 import type { Stores } from '../stores/stores.js';
 import type { FleetDatabase } from './database.js';
 import { SERVICE_NAMES, type ServiceName, SERVICES } from './services.js';
@@ -20,10 +19,7 @@ export interface EnvironmentContext {
   portOf: (server: ServiceName | 'edge') => number;
 }
 
-/**
- * Returns the random secrets of this fleet. They are created at the first start and kept, like the data they protect.
- * @throws FleetError when the file is damaged
- */
+/** Returns the random secrets of this fleet, which are created at the first start. @throws FleetError when damaged */
 export function loadSecrets(): FleetSecrets {
   const kept = readJson<FleetSecrets>(SECRETS_FILE);
   if (kept) return kept;
@@ -50,7 +46,7 @@ function createSecrets() {
 }
 
 /** Returns a NATS login for each service, restricted to the subjects of deploy/nats/permissions.json. */
-export function natsUsers({ nats }: FleetSecrets): NatsUser[] {
+export function natsUsers({ nats }: FleetSecrets): object[] {
   const file = path.join(ROOT, 'deploy/nats/permissions.json');
   const { users } = JSON.parse(fs.readFileSync(file, 'utf8')) as { users: Record<string, unknown> };
   return SERVICE_NAMES.map((user) => ({ user, password: nats[user] ?? '', permissions: users[user] }));

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import { FleetError, say } from '../console.js';
 import { ensureDir, FLEET_DIR, LOCK_FILE, readJson, STATE_FILE, writeAtomically } from '../paths.js';
 import { isAlive, type ProcessRecord, startTimeOf, stopAll } from '../processes/process-record.js';
-import type { ServiceStatus } from './service-instances.js';
+import type { ServiceStatus } from './services.js';
 
 type Url = 'baseUrl' | 'docsUrl' | 'mailboxUrl' | 'databaseUrl' | 'redisUrl' | 'natsUrl' | 'natsAdminUrl';
 
@@ -27,9 +27,8 @@ export interface FleetState {
 
 export type RunningFleet = FleetState & Required<Pick<FleetState, 'launcher' | 'summary'>>;
 
-export const emptyState = (): FleetState => {
-  return { phase: 'stopped', records: [], ports: {}, externalStores: [], services: [] };
-};
+const EMPTY: FleetState = { phase: 'stopped', records: [], ports: {}, externalStores: [], services: [] };
+export const emptyState = (): FleetState => structuredClone(EMPTY);
 
 export const readState = (): FleetState => readJson<FleetState>(STATE_FILE) ?? emptyState();
 export const writeState = (state: FleetState): void => writeAtomically(STATE_FILE, JSON.stringify(state, null, 2));
@@ -53,11 +52,7 @@ export async function stopOrphans(): Promise<boolean> {
 
 export const lockOwner = (): FleetState['launcher'] | null => readJson(LOCK_FILE);
 
-/**
- * Makes this process the only launcher of the data folder: two would write the same stores, which NATS and Redis do not
- * notice.
- * @throws FleetError when another launcher runs
- */
+/** Makes this process the only launcher of the data folder. @throws FleetError when another launcher runs */
 export function takeLock(): void {
   const draft = `${ensureDir(FLEET_DIR)}/lock.${process.pid}`;
   const owner = lockOwner();

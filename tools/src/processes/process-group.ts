@@ -12,7 +12,6 @@ export interface ProcessSpec {
   env: NodeJS.ProcessEnv;
   /** File its output is appended to; without one the user sees the output. */
   logFile?: string;
-  /** Discards standard output. */
   quiet?: boolean;
   signal?: NodeJS.Signals;
   cwd?: string;
@@ -22,7 +21,7 @@ export interface RunningProcess {
   record: ProcessRecord;
   /** Resolves with the exit code; 1 when it was killed. */
   ended: Promise<number>;
-  /** Reason of its end: `exit code 1`, `killed by SIGKILL`; null while it runs. */
+  /** `exit code 1`, `killed by SIGKILL`; null while it runs. */
   ending: string | null;
 }
 
@@ -53,7 +52,6 @@ export class ProcessGroup {
     return [...this.running.values()];
   }
 
-  /** @throws FleetError after `release` */
   start(spec: ProcessSpec): RunningProcess {
     const { name, command, args, env, logFile, quiet, signal = 'SIGTERM', cwd = '/' } = spec;
     if (this.isReleased) throw new FleetError(`${name} was not started: the fleet is stopping.`);
@@ -75,7 +73,6 @@ export class ProcessGroup {
     return started;
   }
 
-  /** Runs a command of the checkout and shows its output. @returns its exit code */
   run(command: string, args: readonly string[], options: Partial<ProcessSpec> = {}): Promise<number> {
     const env = { ...process.env, ...options.env };
     return this.start({ name: path.basename(command), command, args, ...options, env }).ended;
@@ -95,7 +92,6 @@ export class ProcessGroup {
   }
 }
 
-/** Returns the last lines of a log, indented, for an error message. */
 export function tailOf(file: string, lines = 25): string {
   const text = fs.existsSync(file) ? fs.readFileSync(file, 'utf8').trimEnd() : '(no log)';
   return text.split('\n').slice(-lines).join('\n').replace(/^/gm, '    ');

@@ -34,7 +34,6 @@ export function isAlive(record: Pick<ProcessRecord, 'pid' | 'start'> | null | un
   return Boolean(record?.start) && startTimeOf(record?.pid ?? 0) === record?.start;
 }
 
-/** Stops a process with its own signal, and with SIGKILL after `graceMs`. */
 export async function stopProcess(record: ProcessRecord, graceMs = 10_000): Promise<void> {
   for (const [signal, timeoutMs] of [[record.signal, graceMs] as const, ['SIGKILL', 3_000] as const]) {
     if (!isAlive(record)) return;

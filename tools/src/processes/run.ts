@@ -40,7 +40,6 @@ export function onSignal(clean: () => Promise<void>): void {
   setInterval(() => process.ppid !== parent && end(SIGNALS.SIGTERM), 500).unref();
 }
 
-/** Compiles the services and their libs, or other projects, where a source changed. */
 export async function build(projects: readonly string[] = ['tsconfig.build.json'], print = say): Promise<void> {
   const compiler = path.join(ROOT, 'node_modules/typescript/bin/tsc');
   await step('build: tsc -b', run(process.execPath, [compiler, '-b', ...projects], { cwd: ROOT }), print);

@@ -9,7 +9,6 @@ export type ProcessState = 'stopped' | 'starting' | 'ready' | 'crashed' | 'stopp
 export interface Supervision {
   group: ProcessGroup;
   say: (line: string) => void;
-  /** Called at each change of a state. */
   onChange: () => void;
 }
 
@@ -26,10 +25,7 @@ export class SupervisedProcess {
   private isRequested = false;
   private crashes = 0;
 
-  /**
-   * @param describe  called at each start
-   * @param isReady  rejects or returns false while the process is not ready
-   */
+  /** @param describe  called at each start @param isReady  rejects or returns false while the process is not ready */
   constructor(
     readonly name: string,
     private readonly supervision: Supervision,
@@ -41,10 +37,7 @@ export class SupervisedProcess {
     return this.current?.record.pid ?? null;
   }
 
-  /**
-   * Starts the process and waits until it is ready.
-   * @throws FleetError with the end of its log when it ends first or takes too long
-   */
+  /** Starts the process and waits until it is ready. @throws FleetError with the end of its log when it does not start */
   async start(): Promise<void> {
     this.isRequested = true;
     const { logFile, ...spec } = this.describe();

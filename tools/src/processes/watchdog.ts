@@ -5,7 +5,6 @@ import readline from 'node:readline';
 import { ignore } from '../console.js';
 import { isAlive, type ProcessRecord, stopAll } from './process-record.js';
 
-/** A process to stop, or a folder to delete. */
 export type WatchdogMessage = ProcessRecord | string;
 
 const messages: WatchdogMessage[] = [];

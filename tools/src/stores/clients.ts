@@ -3,7 +3,6 @@ import { connect, type NatsConnection } from 'nats';
 import pg from 'pg';
 import { ignore } from '../console.js';
 
-/** Connects to PostgreSQL for the duration of `work`. */
 export async function withPostgres<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
   client.on('error', ignore); // the query that waits rejects
@@ -15,8 +14,8 @@ export async function withPostgres<T>(url: string, work: (client: pg.Client) => 
   }
 }
 
-/** Connects to NATS for the duration of `work`. The client does not read the login in a URL. */
 export async function withNats<T>(url: string, work: (connection: NatsConnection) => Promise<T>): Promise<T> {
+  // The client does not read the login in a URL.
   const { hostname, port, username, password } = new URL(url);
   const login = username ? { user: decodeURIComponent(username), pass: decodeURIComponent(password) } : {};
   const servers = `${hostname}:${port || 4222}`;
@@ -39,7 +38,6 @@ export const checkPostgres = (url: string): Promise<string> =>
     return rows[0].version;
   });
 
-/** Logs in and returns the version. */
 export async function checkRedis(url: string): Promise<string> {
   const client = new Redis(url, { lazyConnect: true, connectTimeout: 2_000, retryStrategy: () => null });
   let problem: Error | null = null;

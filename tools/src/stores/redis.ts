@@ -14,7 +14,6 @@ export const REDIS: ServerKind = {
   hint: 'macOS: brew install redis; Debian and Ubuntu: apt-get install redis-server; Fedora: dnf install valkey',
 };
 
-/** Starts a private Redis on 127.0.0.1 with a password. */
 export async function startRedis(context: StoreContext): Promise<Store> {
   const { bin, env, from } = await findRedis(context.say);
   const dir = ensureDir(path.join(context.dir, 'redis'), 0o700);
@@ -32,7 +31,6 @@ export async function startRedis(context: StoreContext): Promise<Store> {
   });
 }
 
-/** Finds Redis or Valkey on PATH, else fetches the system's package. */
 export const findRedis = (say: (line: string) => void) =>
   firstProgram(REDIS, [
     ['PATH', () => programAt(findOnPath('valkey-server') ?? findOnPath('redis-server'))],

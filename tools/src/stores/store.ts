@@ -17,7 +17,6 @@ export interface Store {
   isPrivate: boolean;
 }
 
-/** Settings that the private stores of one run share. */
 export interface StoreContext extends Supervision {
   dir: string;
   /** Ports of the previous run, so that addresses stay the same. */
@@ -26,9 +25,6 @@ export interface StoreContext extends Supervision {
   isThrowaway: boolean;
 }
 
-const ATTEMPTS = 5;
-
-/** Returns the password of the stores in a data folder, created at the first call. */
 export function storePassword(dir: string): string {
   const file = path.join(ensureDir(dir), 'store-secret');
   if (!fs.existsSync(file)) fs.writeFileSync(file, randomBytes(18).toString('base64url'), { mode: 0o600 });
@@ -58,7 +54,7 @@ export async function startServer(
       return { title, url, version, from: `private, ${from}`, isPrivate: true };
     } catch (error) {
       await process.stop();
-      if (attempt === ATTEMPTS || context.group.isReleased) throw error;
+      if (attempt === 5 || context.group.isReleased) throw error;
       await sleep(300);
     }
   }

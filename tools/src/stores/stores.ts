@@ -5,23 +5,16 @@ import { DATA_DIR, ensureDir } from '../paths.js';
 import { ProcessGroup } from '../processes/process-group.js';
 import { isAlive, startTimeOf } from '../processes/process-record.js';
 import { settleAll } from '../processes/run.js';
-import { findNats, NATS, type NatsUser, startNats } from './nats.js';
+import { findNats, NATS, startNats } from './nats.js';
 import { POSTGRES, startPostgres } from './postgres.js';
 import { isAtLeast, type ServerKind } from './programs.js';
 import { findRedis, REDIS, startRedis } from './redis.js';
 import type { Store, StoreContext } from './store.js';
 
-export interface Stores {
-  postgres: Store;
-  redis: Store;
-  nats: Store;
-}
+export type Stores = Record<'postgres' | 'redis' | 'nats', Store>;
 
-/**
- * Takes each store from the environment, else starts a private one.
- * @throws FleetError when a server named by the environment cannot be used
- */
-export async function openStores(context: StoreContext, natsUsers: readonly NatsUser[]): Promise<Stores> {
+/** Takes each store from the environment, else starts a private one. @throws FleetError when one cannot be used */
+export async function openStores(context: StoreContext, natsUsers: readonly object[]): Promise<Stores> {
   const [postgres, redis, nats] = await settleAll(
     fromEnvironment(POSTGRES).then((found) => found ?? startPostgres(context)),
     fromEnvironment(REDIS).then((found) => found ?? startRedis(context)),
@@ -46,8 +39,7 @@ async function fromEnvironment({ title, variable, minimum, check }: ServerKind):
 }
 
 /**
- * Starts a private PostgreSQL for tests and benchmarks, and finds the programs of Redis and NATS, which each spec file
- * starts by itself.
+ * Starts a private PostgreSQL for specs and finds the programs of the stores that each spec file starts by itself.
  * @returns the JSON that specs read from TEST_STORES
  */
 export async function startThrowawayStores(

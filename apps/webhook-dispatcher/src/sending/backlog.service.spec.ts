@@ -7,7 +7,7 @@ import type { SenderService } from './sender.service.js';
 
 const ORG = 'organization';
 const RUN_MS = 250;
-/** What an organization without queued deliveries claims in one run. */
+/** Deliveries that an organization without a queue claims in one run. */
 const ROOM = 500;
 
 describe('BacklogService', () => {
