@@ -4,7 +4,7 @@ import { CurrentCaller, SignedIn, type UserCaller } from '@rmm/access';
 import { FormFile, TakesFormFile, UuidParam } from '@rmm/service-kit';
 import { getHeader, type HttpRequest, type HttpResponse } from '../sessions/http-request.js';
 import { MAX_AVATAR_BYTES } from './avatar-form.js';
-import { AVATAR_MIME } from './avatar-images.service.js';
+import { AVATAR_MIME } from './avatar-image.js';
 import { AvatarsService } from './avatars.service.js';
 import { AvatarDto, NoAvatarDto } from './dto/avatar.dto.js';
 
