@@ -131,7 +131,6 @@ describe('KeyUsage', () => {
   });
 
   it('sends the remaining uses on shutdown', async () => {
-    usage.onApplicationBootstrap();
     use('a');
     await usage.beforeApplicationShutdown();
     expect(sent).toHaveLength(1);

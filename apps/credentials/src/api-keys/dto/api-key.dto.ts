@@ -1,5 +1,5 @@
 import { ApiProperty, OmitType } from '@nestjs/swagger';
-import { IsCidrList, IsFlag, IsInteger, IsIsoDateTime, IsName, IsText, IsUuid, IsWordList } from '@rmm/service-kit';
+import { IsCidrList, IsFlag, IsInteger, IsIsoDateTime, IsName, IsText, IsUuid, IsWordList } from '@rmm/validation';
 import { API_KEY_SOURCES, API_KEY_STATUSES, type ApiKeySource, type ApiKeyStatus } from '../api-key.entity.js';
 
 /** Shown with every new key. */

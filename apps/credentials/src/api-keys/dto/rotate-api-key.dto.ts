@@ -1,5 +1,5 @@
 import { PickType, IntersectionType } from '@nestjs/swagger';
-import { IsInteger } from '@rmm/service-kit';
+import { IsInteger } from '@rmm/validation';
 import { ApiKeyDto, CreatedApiKeyDto } from './api-key.dto.js';
 
 export class RotateApiKeyDto {

@@ -1,4 +1,4 @@
-import { IsIsoDateTime } from '@rmm/service-kit';
+import { IsIsoDateTime } from '@rmm/validation';
 
 export class RotateServicePrincipalDto {
   @IsIsoDateTime({
