@@ -40,7 +40,7 @@ export class ApiKeysService {
     return toApiKeyDto(await this.repository.get(caller, id), this.clock.now());
   }
 
-  /** @throws WildcardScopeUnsupported, UnsupportedScope, ValidationError 400; PermissionNotDelegable 403; KeyLimitReached 409 */
+  /** @throws WildcardScopeUnsupported, UnsupportedScope, ValidationError 400; PermissionNotDelegable 403; KeyLimitExceeded 409 */
   async create(caller: UserCaller, dto: CreateApiKeyDto): Promise<CreatedApiKeyDto> {
     const { scopes = [], expiresAt = null, rateLimit = DEFAULT_RATE_LIMIT } = dto;
     assertKnownScopes(scopes, API_KEY_SCOPES);

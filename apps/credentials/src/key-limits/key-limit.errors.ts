@@ -1,6 +1,6 @@
 import { ConflictError } from '@rmm/service-kit';
 
-export class KeyLimitReached extends ConflictError {
+export class KeyLimitExceeded extends ConflictError {
   override code = 'key_limit_reached';
   override error = 'No more keys of this kind can be created';
 

@@ -7,7 +7,7 @@ import { EnrollmentKeysRepository } from '../enrollment-keys/enrollment-keys.rep
 import { PartnerKeysRepository } from '../partner-principals/partner-keys.repository.js';
 import { PartnerPrincipalsRepository } from '../partner-principals/partner-principals.repository.js';
 import { ServicePrincipalsRepository } from '../service-principals/service-principals.repository.js';
-import { KeyLimitReached } from './key-limit.errors.js';
+import { KeyLimitExceeded } from './key-limit.errors.js';
 import { KeyLimitsRepository, type LimitedKind } from './key-limits.repository.js';
 
 describe('KeyLimitsRepository', () => {
@@ -108,14 +108,14 @@ describe('KeyLimitsRepository', () => {
     const results = await Promise.allSettled(Array.from({ length: 20 }, () => create(kind, owners)));
     const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
     expect(refused).toHaveLength(13);
-    for (const error of refused) expect(error).toBeInstanceOf(KeyLimitReached);
+    for (const error of refused) expect(error).toBeInstanceOf(KeyLimitExceeded);
     expect(refused[0]).toMatchObject({ status: 409, code: 'key_limit_reached' });
   });
 
   it('counts each owner for itself, and no revoked or expired API keys', async () => {
     const [full, other] = [await createOwners(), await createOwners()];
     await admin.query(FILL.apiKey.sql, [full.partnerId, full.orgId, full.principalId, 200]);
-    await expect(create('apiKey', full)).rejects.toThrow(KeyLimitReached);
+    await expect(create('apiKey', full)).rejects.toThrow(KeyLimitExceeded);
     await expect(create('apiKey', other)).resolves.toBeDefined();
     await admin.query(
       `UPDATE api_key SET status = 'revoked' WHERE id = (SELECT id FROM api_key WHERE org_id = $1 LIMIT 1)`,

@@ -38,7 +38,7 @@ export class PartnerKeysService {
     private readonly clock: Clock,
   ) {}
 
-  /** @throws InvalidExpiry, NotFoundError, PrincipalDisabled, PrincipalExpired, PermissionNotDelegable, KeyLimitReached */
+  /** @throws InvalidExpiry, NotFoundError, PrincipalDisabled, PrincipalExpired, PermissionNotDelegable, KeyLimitExceeded */
   issue(caller: UserCaller, principalId: string, dto: CreatePartnerKeyDto): Promise<CreatedPartnerKeyDto> {
     const { name, rateLimit = DEFAULT_RATE_LIMIT, expiresAt = null } = dto;
     this.assertInFuture(expiresAt);

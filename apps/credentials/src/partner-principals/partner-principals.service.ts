@@ -54,7 +54,7 @@ export class PartnerPrincipalsService {
     return toPartnerPrincipalDto(row, await this.keys.listOfPrincipals(caller, [id]));
   }
 
-  /** @throws PartnerAccessDenied, ValidationError, PermissionNotDelegable, InvalidExpiry, PrincipalNameTaken, KeyLimitReached */
+  /** @throws PartnerAccessDenied, ValidationError, PermissionNotDelegable, InvalidExpiry, PrincipalNameTaken, KeyLimitExceeded */
   async create(
     caller: UserCaller,
     partnerId: string | undefined,
@@ -91,7 +91,7 @@ export class PartnerPrincipalsService {
    * Changes a principal; the change applies to all its keys at once. Disabling is temporary: once the principal is enabled
    * again, the keys that were not revoked work as before.
    * @throws ValidationError, InvalidExpiry, NotFoundError, PermissionNotDelegable, PrincipalNameTaken,
-   *   KeyLimitReached
+   *   KeyLimitExceeded
    */
   async update(caller: UserCaller, id: string, dto: UpdatePartnerPrincipalDto): Promise<PartnerPrincipalDto> {
     if (isEmptyUpdate(dto)) throw ValidationError.forField('body', 'names no field to change');

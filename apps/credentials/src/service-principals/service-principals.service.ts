@@ -19,11 +19,11 @@ import { KeyOwnedByServicePrincipal } from '../api-keys/api-key.errors.js';
 import { apiKeysChanged, toApiKeyDto } from '../api-keys/api-key.mapper.js';
 import { DEFAULT_RATE_LIMIT } from '../api-keys/api-keys.service.js';
 import type { ApiKeyDto } from '../api-keys/dto/api-key.dto.js';
+import { KeyLimitsRepository } from '../key-limits/key-limits.repository.js';
 import type { CreateServicePrincipalDto } from './dto/create-service-principal.dto.js';
 import type { ListServicePrincipalsDto } from './dto/list-service-principals.dto.js';
 import type { RotateServicePrincipalDto } from './dto/rotate-service-principal.dto.js';
 import type { CreatedServicePrincipalDto, PrincipalKeyDto, ServicePrincipalDto } from './dto/service-principal.dto.js';
-import { KeyLimitsRepository } from '../key-limits/key-limits.repository.js';
 import { PrincipalKeysRepository } from './principal-keys.repository.js';
 import type { ServicePrincipal } from './service-principal.entity.js';
 import {

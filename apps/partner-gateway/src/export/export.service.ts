@@ -5,9 +5,9 @@ import { AuditTrail, RpcClient } from '@rmm/messaging';
 import { currentContext, ForbiddenError, Logger } from '@rmm/service-kit';
 import { waitForAudit } from '../wait-for-audit.js';
 import { type ExportQuery, readExportQuery } from './dto/export-query.dto.js';
-import { InvalidExportPagination } from './export.errors.js';
 import { ExportCursorsService, type ExportScope } from './export-cursors.service.js';
 import { type ExportResource, type RecordBase, toRecord } from './export-record.mapper.js';
+import { InvalidExportPagination } from './export.errors.js';
 
 /** One page; `hasMore` is true exactly when there is a `nextCursor`. */
 export interface ExportPage {

@@ -267,9 +267,9 @@ describe('POST /agents/enroll', () => {
       expect(again.body).toMatchObject({ deviceId: first.body.deviceId, agentId: first.body.agentId });
       expect(again.body.authToken).not.toBe(first.body.authToken);
       expect(await devicesOf(orgId)).toHaveLength(1);
-      const beat = (token: string) => testApp.client(token).post(`/agents/${first.body.agentId}/heartbeat`);
-      expect((await beat(again.body.authToken)).status).toBe(200);
-      expect((await beat(first.body.authToken)).status).toBe(401);
+      const sendHeartbeat = (token: string) => testApp.client(token).post(`/agents/${first.body.agentId}/heartbeat`);
+      expect((await sendHeartbeat(again.body.authToken)).status).toBe(200);
+      expect((await sendHeartbeat(first.body.authToken)).status).toBe(401);
     });
 
     it('releases the use of a key that has more', async () => {

@@ -19,7 +19,7 @@ export interface EnrollmentHeaders {
   reenrollmentToken?: string;
 }
 
-/** Of refusals in the audit trail. */
+/** The route of refusals in the audit trail. */
 const ROUTE = 'POST /api/v1/agents/enroll';
 
 /** Enrolls agents: reserves a use of the key, stores the device, confirms or releases the use. */

@@ -13,7 +13,7 @@ export type Reservation = PresentedEnrollmentKey;
 
 export interface ReserveResult {
   reservation: Reservation;
-  /** Why no use is reserved; null when one is. */
+  /** The reason for which no use is reserved; null when one is. */
   refusal: EnrollmentKeyUnusable | null;
 }
 
