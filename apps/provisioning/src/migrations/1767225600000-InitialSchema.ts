@@ -435,7 +435,8 @@ export class InitialSchema1767225600000 implements MigrationInterface {
       await q.query(`CREATE INDEX device_${owner}_os_idx ON device (${owner}_id, os_type, id)`);
     }
     await q.query(`CREATE INDEX device_site_idx ON device (site_id, created_at DESC, id DESC)`);
-    await q.query(`CREATE INDEX device_newest_idx ON device (created_at DESC, id DESC)`);
+    // For the list of all tenants, which alone states the condition: for one tenant it would read the rows of others.
+    await q.query(`CREATE INDEX device_newest_idx ON device (created_at DESC, id DESC) WHERE os_type <> ''`);
     await q.query(`CREATE INDEX device_export_idx ON device (partner_id, id)`);
     await q.query(`CREATE INDEX device_changes_idx ON device (partner_id, updated_at, id)`);
     await secureTable(q, 'device', { rows: ORGANIZATION, service: 'SELECT, INSERT, UPDATE', worker: 'SELECT, UPDATE' });
