@@ -1,4 +1,4 @@
-import { fieldOf } from '@rmm/service-kit';
+import { fieldOf } from '@rmm/validation';
 
 /**
  * Refuses parameters of a list that exist on other lists: ignoring a filter would return records that the client excluded,

@@ -1,7 +1,7 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type Caller } from '@rmm/access';
-import { UuidParam } from '@rmm/service-kit';
+import { UuidParam } from '@rmm/validation';
 import { DevicesService } from './devices.service.js';
 import { DeviceListDto } from './dto/device-list.dto.js';
 import { DeviceDto } from './dto/device.dto.js';

@@ -7,7 +7,7 @@ import { type FleetConfig, StartRefusal } from '@rmm/service-kit';
 import { DatabaseConnectionLost, fromDriver } from '../database/database.errors.js';
 import { poolOptions, type Timeouts } from '../database/pool-options.js';
 import { roleOf } from '../migrations/login-roles.js';
-import { type MigrationClass, missingMigrations, runMigrations } from '../migrations/migrations-runner.js';
+import { type MigrationClass, missingMigrations, runMigrations } from '../migrations/migrations-runner.service.js';
 import { loginProblems } from './login-problems.js';
 
 export type PersistenceConfig = Pick<

@@ -3,8 +3,8 @@ import { Test } from '@nestjs/testing';
 import { HealthRegistry } from '@rmm/service-kit';
 import { eventually, startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import { optionsFor, partner, partnerA, query, SCHEMA } from '../../test/fixture.js';
-import { TenantDatabase } from '../tenants/tenant-database.js';
-import { WorkerDatabase } from '../worker/worker-database.js';
+import { TenantDatabase } from '../tenants/tenant-database.service.js';
+import { WorkerDatabase } from '../worker/worker-database.service.js';
 import { Databases, openDatabases, type PersistenceConfig, StartRefused } from './databases.js';
 import { PersistenceModule } from './persistence.module.js';
 

@@ -1,8 +1,6 @@
 import { configOf, ENVIRONMENT } from '../../test/tiny-app.js';
-import { ConfigError } from './config-error.js';
-import { readFleetConfig } from './fleet-config.js';
-import { readOutboundExtraAllowedCidrs } from './fleet-rules.js';
-import { readConfig } from './read-config.js';
+import { ConfigError, readConfig } from './config-reader.js';
+import { readFleetConfig, readOutboundExtraAllowedCidrs } from './fleet.config.js';
 
 function problemsOf(changes: NodeJS.ProcessEnv, outbound = false): readonly string[] {
   try {

@@ -8,7 +8,7 @@ import {
   IsUuidList,
   IsWordList,
   PageQueryDto,
-} from '@rmm/service-kit';
+} from '@rmm/validation';
 import { DEVICE_STATUSES, OS_TYPES, type DeviceStatus, type OsType } from '../device.entity.js';
 
 /** The columns of variable size, which a list leaves out unless they are named. */
