@@ -29,7 +29,8 @@ export const e2e: Part = async (context) => {
 async function startFleet({ dir, group }: TestContext) {
   const own = { FLEET_DATA_DIR: path.join(dir, 'fleet'), FLEET_TOOLS_DIR: TOOLS_DIR, FLEET_PORT: FIRST_PORT };
   const privateStores = { DATABASE_URL: '', REDIS_URL: '', NATS_URL: '' };
-  const env = { ...own, ...privateStores, FLEET_STATUS: path.join(dir, 'status.json') };
+  const shortWaits = { DEVICE_OFFLINE_AFTER_SECONDS: '60' }; // the shortest that is allowed
+  const env = { ...own, ...privateStores, ...shortWaits, FLEET_STATUS: path.join(dir, 'status.json') };
   const logFile = path.join(dir, 'fleet.log');
   const fleet = group.start({
     name: 'fleet',
