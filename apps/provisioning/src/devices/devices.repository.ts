@@ -52,7 +52,7 @@ export interface DeviceOrder {
   dir: 'asc' | 'desc';
 }
 
-/** What a list returns: which rows, in which order, with which of the columns of variable size. */
+/** The rows of a list, their order, and the columns of variable size to read. */
 export interface DeviceListing {
   filter: DeviceFilter;
   order: DeviceOrder;
@@ -190,7 +190,10 @@ function selectionOf(caller: Caller, { filter, order, include }: DeviceListing):
   };
 }
 
-function conditionsOf(filter: DeviceFilter, isByStatus = filter.status !== undefined): Pick<ListSelection<Device>, 'where' | 'conditions'> {
+function conditionsOf(
+  filter: DeviceFilter,
+  isByStatus = filter.status !== undefined,
+): Pick<ListSelection<Device>, 'where' | 'conditions'> {
   const { orgId, orgIds, siteId, siteIds, groupIds, status, osType, role, search } = filter;
   const { includeDecommissioned, allowedSiteIds, allowedGroupIds } = filter;
   const pattern = search && `%${search.replace(/[\\%_]/g, '\\$&')}%`;

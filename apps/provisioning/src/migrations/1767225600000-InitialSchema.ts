@@ -388,7 +388,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
   }
 
   /**
-   * What a device is, and what its heartbeats report, are two tables. updated_at of a device changes with its exported
+   * Devices and the states that their heartbeats report, in two tables. updated_at of a device changes with its exported
    * columns, and when `stamp_device_of_report` or a re-stamp sets it.
    */
   private async createDevices(q: QueryRunner): Promise<void> {
@@ -483,7 +483,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
       EXECUTE FUNCTION decommission_device_state()`);
   }
 
-  /** What agents report beside heartbeats: one row per device, replaced as a whole, with an export stamp of its own. */
+  /** Reports of agents beside heartbeats: one row per device, replaced as a whole, with an export stamp of its own. */
   private async createDeviceReports(q: QueryRunner): Promise<void> {
     const reports = {
       device_hardware: `hardware jsonb NOT NULL,
