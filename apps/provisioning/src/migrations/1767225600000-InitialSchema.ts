@@ -483,7 +483,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
       EXECUTE FUNCTION decommission_device_state()`);
   }
 
-  /** Reports of agents beside heartbeats: one row per device, replaced as a whole, with an export stamp of its own. */
+  /** Reports of agents other than heartbeats: one row per device, replaced as a whole, with an export stamp of its own. */
   private async createDeviceReports(q: QueryRunner): Promise<void> {
     const reports = {
       device_hardware: `hardware jsonb NOT NULL,
