@@ -437,6 +437,8 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     await q.query(`CREATE INDEX device_site_idx ON device (site_id, created_at DESC, id DESC)`);
     // For the list of all tenants, which alone states the condition: for one tenant it would read the rows of others.
     await q.query(`CREATE INDEX device_newest_idx ON device (created_at DESC, id DESC) WHERE os_type <> ''`);
+    // An organization determines its partner: without it the planner expects too few rows for callers with both.
+    await q.query(`CREATE STATISTICS device_owner_stats (dependencies) ON org_id, partner_id FROM device`);
     await q.query(`CREATE INDEX device_export_idx ON device (partner_id, id)`);
     await q.query(`CREATE INDEX device_changes_idx ON device (partner_id, updated_at, id)`);
     await secureTable(q, 'device', { rows: ORGANIZATION, service: 'SELECT, INSERT, UPDATE', worker: 'SELECT, UPDATE' });
