@@ -52,7 +52,7 @@ export interface DeviceOrder {
   dir: 'asc' | 'desc';
 }
 
-/** What a list returns: which rows, in which order, with which of the columns of variable size. */
+/** The rows of a list, their order, and the columns of variable size to read. */
 export interface DeviceListing {
   filter: DeviceFilter;
   order: DeviceOrder;
@@ -70,10 +70,18 @@ const SORT_PROPERTIES = {
   status: 'status',
 } as const satisfies Record<DeviceSort, string>;
 
-/**
- * Returns the shape of a device. Its organization is active: the devices of others cannot be accessed. The tenant columns
- * of the state are compared too, so that the tenant of the caller applies to its indexes as well.
- */
+const COUNTED: QueryShape<Device> = {
+  key: 'counted',
+  build: (query) => query.innerJoin('organization', 'o', `o.id = device.orgId AND ${ACTIVE_ORGANIZATION}`),
+};
+
+/** The condition of the index over the devices of all tenants. */
+const OF_ALL_TENANTS = { sql: `device.osType <> ''` };
+
+/** Applies the tenant of the caller to the state too, whose indexes begin with it: status is a column of the state. */
+const BY_STATUS = { sql: 's.partner_id = device.partnerId AND s.org_id = device.orgId' };
+
+/** Returns the shape of a device. Its organization is active: the devices of others cannot be accessed. */
 function viewOf(include: readonly DeviceInclude[]): QueryShape<Device> {
   return {
     key: `view ${include.join()}`,
@@ -81,11 +89,7 @@ function viewOf(include: readonly DeviceInclude[]): QueryShape<Device> {
     build: (query) => {
       query
         .innerJoin('organization', 'o', `o.id = device.orgId AND ${ACTIVE_ORGANIZATION}`)
-        .innerJoin(
-          'device_state',
-          's',
-          's.device_id = device.id AND s.partner_id = device.partnerId AND s.org_id = device.orgId',
-        )
+        .innerJoin('device_state', 's', 's.device_id = device.id')
         .addSelect('s.status', 'status')
         .addSelect('s.agent_version', 'agentVersion')
         .addSelect('s.last_seen_at', 'lastSeenAt')
@@ -101,6 +105,9 @@ function viewOf(include: readonly DeviceInclude[]): QueryShape<Device> {
     },
   };
 }
+
+/** A count reads the states only when its conditions do. */
+const countShapeOf = (isByStatus: boolean): QueryShape<Device> => (isByStatus ? viewOf([]) : COUNTED);
 
 @Injectable()
 export class DevicesRepository extends TenantRepository<Device> {
@@ -122,7 +129,7 @@ export class DevicesRepository extends TenantRepository<Device> {
 
   /** Lists one page by its number. */
   listNumbered(caller: Caller, listing: DeviceListing, page: PageRequest): Promise<PageRows<DeviceView>> {
-    return this.listPage<DeviceView>(caller, { ...selectionOf(listing), page });
+    return this.listPage<DeviceView>(caller, { ...selectionOf(caller, listing), page });
   }
 
   /** Lists one page after a cursor; the cost does not depend on its depth. @throws InvalidCursor */
@@ -132,12 +139,16 @@ export class DevicesRepository extends TenantRepository<Device> {
     { cursor, limit }: { cursor: string; limit: number },
   ): Promise<KeysetRows<DeviceView>> {
     const binding = { caller, list: 'devices', filters: { ...listing.filter, include: listing.include } };
-    return this.keysetPage<DeviceView>(caller, this.cursors, binding, { ...selectionOf(listing), cursor, limit });
+    return this.keysetPage<DeviceView>(caller, this.cursors, binding, {
+      ...selectionOf(caller, listing),
+      cursor,
+      limit,
+    });
   }
 
   /** Counts the rows of a list. */
   countMatching(caller: Caller, { filter }: DeviceListing): Promise<number> {
-    return this.count(caller, { ...conditionsOf(filter), shape: viewOf([]) });
+    return this.count(caller, { ...conditionsOf(filter), shape: countShapeOf(filter.status !== undefined) });
   }
 
   /** @throws NotFoundError */
@@ -160,22 +171,29 @@ export class DevicesRepository extends TenantRepository<Device> {
   }
 }
 
-function selectionOf({ filter, order, include }: DeviceListing): ListSelection<Device> {
+function selectionOf(caller: Caller, { filter, order, include }: DeviceListing): ListSelection<Device> {
   const direction = order.dir === 'asc' ? 'ASC' : 'DESC';
   const property = order.by && SORT_PROPERTIES[order.by];
   const hidden: ('customFields' | 'hostnameKey' | 'enrolledKey')[] = [];
   if (include.includes('customFields')) hidden.push('customFields');
   if (property === 'hostnameKey' || property === 'enrolledKey') hidden.push(property);
+  const isByStatus = filter.status !== undefined || order.by === 'status';
+  const { where, conditions } = conditionsOf(filter, isByStatus);
   return {
-    ...conditionsOf(filter),
+    where,
+    conditions: [...(conditions ?? []), caller.tenant.scope === 'system' && OF_ALL_TENANTS],
     hidden,
     shape: viewOf(include),
+    countShape: countShapeOf(isByStatus),
     sort: { [property ?? 'createdAt']: direction, id: direction },
     budget: { columns: ['tags', ...include] },
   };
 }
 
-function conditionsOf(filter: DeviceFilter): Pick<ListSelection<Device>, 'where' | 'conditions'> {
+function conditionsOf(
+  filter: DeviceFilter,
+  isByStatus = filter.status !== undefined,
+): Pick<ListSelection<Device>, 'where' | 'conditions'> {
   const { orgId, orgIds, siteId, siteIds, groupIds, status, osType, role, search } = filter;
   const { includeDecommissioned, allowedSiteIds, allowedGroupIds } = filter;
   const pattern = search && `%${search.replace(/[\\%_]/g, '\\$&')}%`;
@@ -187,6 +205,7 @@ function conditionsOf(filter: DeviceFilter): Pick<ListSelection<Device>, 'where'
       allowedSiteIds && { sql: 'device.siteId = ANY (:allowedSiteIds)', params: { allowedSiteIds } },
       groupIds && { sql: IN_GROUP('groupIds'), params: { groupIds } },
       allowedGroupIds && { sql: IN_GROUP('allowedGroupIds'), params: { allowedGroupIds } },
+      isByStatus && BY_STATUS,
       status && { sql: 's.status = :status', params: { status } },
       !includeDecommissioned && status !== 'decommissioned' && { sql: 'device.decommissionedAt IS NULL' },
       pattern !== undefined && {

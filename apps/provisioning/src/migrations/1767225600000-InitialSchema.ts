@@ -388,7 +388,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
   }
 
   /**
-   * What a device is, and what its heartbeats report, are two tables. updated_at of a device changes with its exported
+   * Devices and the states that their heartbeats report, in two tables. updated_at of a device changes with its exported
    * columns, and when `stamp_device_of_report` or a re-stamp sets it.
    */
   private async createDevices(q: QueryRunner): Promise<void> {
@@ -435,7 +435,10 @@ export class InitialSchema1767225600000 implements MigrationInterface {
       await q.query(`CREATE INDEX device_${owner}_os_idx ON device (${owner}_id, os_type, id)`);
     }
     await q.query(`CREATE INDEX device_site_idx ON device (site_id, created_at DESC, id DESC)`);
-    await q.query(`CREATE INDEX device_newest_idx ON device (created_at DESC, id DESC)`);
+    // For the list of all tenants, which alone states the condition: for one tenant it would read the rows of others.
+    await q.query(`CREATE INDEX device_newest_idx ON device (created_at DESC, id DESC) WHERE os_type <> ''`);
+    // An organization determines its partner: without it the planner expects too few rows for callers with both.
+    await q.query(`CREATE STATISTICS device_owner_stats (dependencies) ON org_id, partner_id FROM device`);
     await q.query(`CREATE INDEX device_export_idx ON device (partner_id, id)`);
     await q.query(`CREATE INDEX device_changes_idx ON device (partner_id, updated_at, id)`);
     await secureTable(q, 'device', { rows: ORGANIZATION, service: 'SELECT, INSERT, UPDATE', worker: 'SELECT, UPDATE' });
@@ -482,7 +485,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
       EXECUTE FUNCTION decommission_device_state()`);
   }
 
-  /** What agents report beside heartbeats: one row per device, replaced as a whole, with an export stamp of its own. */
+  /** Reports of agents other than heartbeats: one row per device, replaced as a whole, with an export stamp of its own. */
   private async createDeviceReports(q: QueryRunner): Promise<void> {
     const reports = {
       device_hardware: `hardware jsonb NOT NULL,

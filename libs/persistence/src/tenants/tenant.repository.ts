@@ -62,6 +62,8 @@ export interface SortedSelection<E extends ObjectLiteral> extends Selection<E> {
 export interface ListSelection<E extends ObjectLiteral> extends SortedSelection<E> {
   /** Ends a page early when the rows get too large. */
   budget?: ByteBudget;
+  /** The shape that the total is counted with, with the joins of `shape` that change it; `shape` when absent. */
+  countShape?: QueryShape<E>;
 }
 
 export interface LockedSelection<E extends ObjectLiteral> extends SortedSelection<E> {
@@ -250,7 +252,7 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
 
   private prepare(
     source: Source,
-    selection: SortedSelection<E>,
+    selection: ListSelection<E>,
     end: { limit?: boolean; lock?: string },
   ): { statement: Statement; params: Record<string, unknown> } {
     const caller = callerOf(source);
@@ -261,9 +263,10 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
     const where = whereConditions(selection.where ?? {}, this.mapping);
     const conditions = [owner, ...where, ...(selection.conditions ?? [])].filter(isCondition);
     const params = Object.assign({}, ...conditions.map((condition) => condition.params)) as Record<string, unknown>;
-    const { shape, columns, hidden, sort } = selection;
+    const { shape, countShape, columns, hidden, sort } = selection;
     const key = [
       shape?.key,
+      countShape?.key,
       columns?.join(),
       hidden?.join(),
       sort && Object.entries(sort).join(),
@@ -279,16 +282,20 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
   }
 
   private build(
-    { columns, hidden, shape, sort = {} }: SortedSelection<E>,
+    { columns, hidden, shape, countShape = shape, sort = {} }: ListSelection<E>,
     conditions: readonly Condition[],
     { limit, lock }: { limit?: boolean; lock?: string },
   ): Statement {
     const { alias, repository } = this.mapping;
-    let query = repository.createQueryBuilder(alias).select([]);
+    const start = (joined: QueryShape<E> | undefined) => {
+      const empty = repository.createQueryBuilder(alias).select([]);
+      const query = joined ? joined.build(empty) : empty;
+      for (const { sql } of conditions) query.andWhere(`(${sql})`);
+      return query;
+    };
+    const query = start(shape);
     for (const property of this.mapping.selected(columns, hidden)) query.addSelect(`${alias}.${property}`, property);
-    if (shape) query = shape.build(query);
-    for (const { sql } of conditions) query.andWhere(`(${sql})`);
-    const count = query.clone().select('count(*)::int', 'total').getQuery();
+    const count = start(countShape).select('count(*)::int', 'total').getQuery();
     const order = Object.entries(sort).map(
       ([property, direction]) => `${this.mapping.sortExpression(property, shape?.sortable)} ${direction}`,
     );
