@@ -38,7 +38,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     await q.query(`
       DROP TABLE key_usage_batch, api_key_usage, api_key, service_principal, partner_principal_key, partner_principal,
         enrollment_reservation, enrollment_key, partner_directory, organization_directory,
-        dead_letter_message, inbox, outbox_lease, outbox, rmm_partition_rule`);
+        dead_letter_message, inbox, outbox_lease, outbox_broadcast, outbox, rmm_partition_rule`);
     await q.query(
       'DROP FUNCTION rmm_drop_empty_outbox_partitions, rmm_maintain_partitions, rmm_maintain_partitions_at',
     );
@@ -383,7 +383,20 @@ async function createMessagingTables(q: QueryRunner): Promise<void> {
         aggregates   text[] COLLATE "C" NOT NULL,
         leased_until timestamptz NOT NULL
       )`);
+  await q.query(`
+      CREATE TABLE outbox_broadcast (
+        seq          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        created_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
+        subject      text NOT NULL,
+        payload      text NOT NULL,
+        leased_until timestamptz
+      )`);
   await secureTable(q, 'outbox', {
+    comment: 'rmm:worker-only',
+    service: 'INSERT',
+    worker: 'SELECT, INSERT, UPDATE, DELETE',
+  });
+  await secureTable(q, 'outbox_broadcast', {
     comment: 'rmm:worker-only',
     service: 'INSERT',
     worker: 'SELECT, INSERT, UPDATE, DELETE',

@@ -8,6 +8,7 @@ export interface BroadcastMap {
   'access.heartbeat': AccessHeartbeat;
   'credential.changed': CredentialChanged;
   'credential.heartbeat': AccessHeartbeat;
+  'organization.heartbeat': AccessHeartbeat;
   'webhook.changed': WebhookChanged;
   /** A replica started or stopped, or a shard has no owner. */
   'webhook.shards': ReplicaSignal;
