@@ -14,6 +14,9 @@ export {
   organizationDirectoryTable,
 } from './directory/organization-directory-table.js';
 export { OrganizationDirectory } from './directory/organization-directory.service.js';
+export type { DirectoryPartner } from './directory/directory-partner.js';
+export { dropPartnerDirectoryTable, partnerDirectoryTable } from './directory/partner-directory-table.js';
+export { PartnerDirectory } from './directory/partner-directory.service.js';
 export { HeartbeatPublisher, type HeartbeatTopic } from './invalidation/heartbeat-publisher.service.js';
 export { InvalidationFeeds } from './invalidation/invalidation-feeds.service.js';
 export { ApiKeyAuthenticator } from './keys/api-key.authenticator.js';

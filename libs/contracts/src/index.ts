@@ -24,6 +24,7 @@ export * from './rpc/keys-resolve.js';
 export * from './rpc/mail-send.js';
 export * from './rpc/operations.js';
 export * from './rpc/organizations.js';
+export * from './rpc/partners.js';
 export * from './rpc/rpc-contract.js';
 export * from './rpc/security-policy.js';
 export * from './services.js';

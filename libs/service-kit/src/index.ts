@@ -53,4 +53,6 @@ export type { AuthenticatedRequest, KitRequest, KitResponse, RequestCaller } fro
 export { API_PREFIX } from './http/path-rules.js';
 export type { ErrorBodyRule, PipelineOptions, TimeoutRule } from './http/request-pipeline.js';
 export { SLUG_PATTERN, toSlug, uniqueSlug, type SlugOptions } from './text/slug.js';
+export { isLanguageTag } from './text/language-tag.js';
 export { isTimeZone } from './text/time-zone.js';
+export { assertSettingsSize, mergeSettings } from './validation/merge-settings.js';

@@ -1,5 +1,4 @@
 import { Module } from '@nestjs/common';
-import { PartnerDirectoryModule } from '../partner-directory/partner-directory.module.js';
 import { EnrollmentKeysController } from './enrollment-keys.controller.js';
 import { EnrollmentKeysRepository } from './enrollment-keys.repository.js';
 import { EnrollmentKeysService } from './enrollment-keys.service.js';
@@ -9,7 +8,6 @@ import { EnrollmentReservationsService } from './enrollment-reservations.service
 import { SettleReservationsJob } from './settle-reservations.job.js';
 
 @Module({
-  imports: [PartnerDirectoryModule],
   controllers: [EnrollmentKeysController, EnrollmentReservationsRpc],
   providers: [
     EnrollmentKeysService,

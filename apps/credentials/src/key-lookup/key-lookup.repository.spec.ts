@@ -34,8 +34,6 @@ describe('KeyLookupRepository', () => {
       storedStatus: 'active',
       expired: false,
       expiresAt: null,
-      organizationActive: null,
-      partnerStatus: null,
       principalActive: null,
     });
     expect((await repository.findApiKey(previous))?.expiresAt).toBeInstanceOf(Date);

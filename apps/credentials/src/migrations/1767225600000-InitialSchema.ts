@@ -51,8 +51,8 @@ async function createDirectories(q: QueryRunner): Promise<void> {
       CREATE TABLE organization_directory (
         org_id uuid PRIMARY KEY,
         partner_id uuid NOT NULL,
-        name text NOT NULL,
-        slug text NOT NULL,
+        name text NOT NULL DEFAULT '',
+        slug text NOT NULL DEFAULT '',
         status text NOT NULL,
         deleted boolean NOT NULL DEFAULT false,
         version bigint NOT NULL,
@@ -67,22 +67,17 @@ async function createDirectories(q: QueryRunner): Promise<void> {
   await q.query(`
       CREATE TABLE partner_directory (
         partner_id uuid PRIMARY KEY,
-        name text NOT NULL,
+        name text NOT NULL DEFAULT '',
+        slug text NOT NULL DEFAULT '',
         status text NOT NULL,
-        enrollment_max_ttl_minutes integer,
-        version bigint NOT NULL
+        max_organizations integer DEFAULT 0,
+        max_devices integer DEFAULT 0,
+        enrollment_max_ttl_minutes integer DEFAULT 1,
+        timezone text NOT NULL DEFAULT 'UTC',
+        version bigint NOT NULL,
+        updated_at timestamptz NOT NULL DEFAULT now()
       )`);
-  // members of an organization read their partner's cap on enrollment keys
-  await secureTable(q, 'partner_directory', {
-    rows: {
-      SELECT: `partner_id = nullif(current_setting('rmm.partner_id', true), '')::uuid OR current_setting('rmm.scope', true) = 'system'`,
-      INSERT: PARTNER,
-      UPDATE: PARTNER,
-      DELETE: PARTNER,
-    },
-    service: 'SELECT',
-    worker: 'SELECT, INSERT, UPDATE',
-  });
+  await secureTable(q, 'partner_directory', { comment: 'rmm:worker-only', worker: 'SELECT, INSERT, UPDATE' });
 }
 
 /** Creates service principals. */

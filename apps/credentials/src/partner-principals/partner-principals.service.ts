@@ -1,11 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { PartnerAccessDenied, type UserCaller } from '@rmm/access';
+import { PartnerAccessDenied, PartnerDirectory, type UserCaller } from '@rmm/access';
 import type { Page } from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { DEFAULT_PARTNER_SCOPES, PARTNER_SCOPES } from '@rmm/permissions';
 import { TenantDatabase } from '@rmm/persistence';
 import { Clock, ValidationError, toPage, type PageQueryDto } from '@rmm/service-kit';
-import { PartnerDirectoryRepository } from '../partner-directory/partner-directory.repository.js';
 import { assertCanGrant } from '../scopes/scope-grant.policy.js';
 import type { CreatePartnerPrincipalDto } from './dto/create-partner-principal.dto.js';
 import type { PartnerPrincipalDto } from './dto/partner-principal.dto.js';
@@ -22,7 +21,7 @@ export class PartnerPrincipalsService {
   constructor(
     private readonly repository: PartnerPrincipalsRepository,
     private readonly keys: PartnerKeysRepository,
-    private readonly partners: PartnerDirectoryRepository,
+    private readonly partners: PartnerDirectory,
     private readonly tenants: TenantDatabase,
     private readonly audit: AuditTrail,
     private readonly outbox: Outbox,
@@ -118,6 +117,6 @@ export class PartnerPrincipalsService {
   /** @throws PartnerAccessDenied for a partner that the caller has no access to or that does not exist */
   private async assertPartner(caller: UserCaller, partnerId: string): Promise<void> {
     if (partnerId === caller.partnerId) return;
-    if (!(await this.partners.find(caller, partnerId))) throw new PartnerAccessDenied();
+    if (caller.scope !== 'system' || !(await this.partners.find(partnerId))) throw new PartnerAccessDenied();
   }
 }

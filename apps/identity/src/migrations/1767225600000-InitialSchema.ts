@@ -635,8 +635,8 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     await q.query(`CREATE TABLE organization_directory (
         org_id uuid PRIMARY KEY,
         partner_id uuid NOT NULL,
-        name text NOT NULL,
-        slug text NOT NULL,
+        name text NOT NULL DEFAULT '',
+        slug text NOT NULL DEFAULT '',
         status text NOT NULL,
         deleted boolean NOT NULL DEFAULT false,
         version bigint NOT NULL,

@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { TenantInactive } from '@rmm/access';
+import { PartnerDirectory, TenantInactive, type DirectoryPartner } from '@rmm/access';
 import type { Actor, DeviceEnrolled } from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { TenantDatabase, type TenantContext, type TenantTransaction } from '@rmm/persistence';
 import { hashKey, mintAgentToken } from '@rmm/secrets';
 import { Clock, UnavailableError, ValidationError } from '@rmm/service-kit';
-import type { Partner } from '../partners/partner.entity.js';
-import { PartnersRepository } from '../partners/partners.repository.js';
+import { PartnerLocksRepository } from '../partners/partner-locks.repository.js';
 import type { EnrollDto } from './dto/enroll.dto.js';
 import { DeviceLimitExceeded } from './enrollment.errors.js';
 import { EnrollmentRepository, type StoredDevice } from './enrollment.repository.js';
@@ -41,7 +40,8 @@ export class DeviceEnrollmentService {
   constructor(
     private readonly tenants: TenantDatabase,
     private readonly devices: EnrollmentRepository,
-    private readonly partners: PartnersRepository,
+    private readonly partners: PartnerDirectory,
+    private readonly locks: PartnerLocksRepository,
     private readonly outbox: Outbox,
     private readonly audit: AuditTrail,
     private readonly clock: Clock,
@@ -51,29 +51,25 @@ export class DeviceEnrollmentService {
    * @throws TenantInactive, DeviceLimitExceeded; ValidationError  for a site of another organization; UnavailableError
    *   when it takes so long that the reservation may have been released
    */
-  enroll({ reservation, reservationId, dto, oldToken }: EnrollmentRequest): Promise<EnrolledDevice> {
+  async enroll({ reservation, reservationId, dto, oldToken }: EnrollmentRequest): Promise<EnrolledDevice> {
     const { orgId, partnerId } = reservation;
     const { key: authToken, keyHash: tokenHash } = mintAgentToken();
-    const startedMs = this.clock.nowMs();
+    const startedMs = this.clock.monotonicMs();
+    const partner = await this.partners.find(partnerId);
+    if (partner?.status !== 'active') throw new TenantInactive();
     return this.tenants.transaction({ tenant: partnerContext(partnerId) }, async (tx) => {
-      const partner = await this.partners.find(tx, partnerId);
-      await this.assertActive(tx, partner, orgId);
+      if (!(await this.devices.isOrganizationActive(tx, orgId))) throw new TenantInactive();
       const siteId = await this.resolveSite(tx, reservation, dto.siteId ?? null);
       const existing = oldToken && (await this.devices.findByToken(tx, orgId, hashKey(oldToken)));
-      if (!existing) await this.assertBelowCap(tx, partner, partnerId);
+      if (!existing) await this.assertBelowCap(tx, partner);
       const device = { reservation, reservationId, siteId, tokenHash, dto };
       const stored = existing
         ? await this.devices.reenroll(tx, existing.id, device)
         : await this.devices.create(tx, device);
       await this.publish(tx, stored, reservation, dto);
-      if (this.clock.nowMs() - startedMs > MAX_ENROLLMENT_MS) throw new UnavailableError();
+      if (this.clock.monotonicMs() - startedMs > MAX_ENROLLMENT_MS) throw new UnavailableError();
       return { agentId: stored.agentId, deviceId: stored.id, authToken, orgId, siteId: stored.siteId };
     });
-  }
-
-  private async assertActive(tx: TenantTransaction, partner: Partner | null, orgId: string): Promise<void> {
-    if (partner && partner.status !== 'active') throw new TenantInactive();
-    if (!(await this.devices.isOrganizationActive(tx, orgId))) throw new TenantInactive();
   }
 
   /** Returns the site of the key, else the requested one, else the only one of the organization, else null. */
@@ -85,10 +81,9 @@ export class DeviceEnrollmentService {
     throw ValidationError.forField('siteId', 'is not a site of the organization');
   }
 
-  private async assertBelowCap(tx: TenantTransaction, partner: Partner | null, partnerId: string): Promise<void> {
-    const cap = partner?.maxDevices ?? null;
+  private async assertBelowCap(tx: TenantTransaction, { partnerId, maxDevices: cap }: DirectoryPartner): Promise<void> {
     if (cap === null) return;
-    await this.partners.lockDevices(tx, partnerId);
+    await this.locks.lockDevices(tx, partnerId);
     if ((await this.devices.countActive(tx, partnerId)) >= cap) throw new DeviceLimitExceeded();
   }
 

@@ -1,13 +1,14 @@
-import { ValidationError } from '@rmm/service-kit';
+import { isLanguageTag, mergeSettings, ValidationError } from '@rmm/service-kit';
 
 /** Settings that another service stores: identity owns the security policy. */
 const FOREIGN_KEYS = ['security'];
 
 /**
- * Merges settings key by key; null removes a key.
- * @throws ValidationError  for a key that provisioning does not store
+ * Merges settings of an organization; null removes a key. `locale` is checked, other keys are free.
+ * @throws ValidationError  for a key that provisioning does not store, and for more than 64 KB after the merge
+ * @see docs/reference/tenancy.md#settings
  */
-export function mergeSettings(
+export function mergeOrganizationSettings(
   stored: Record<string, unknown>,
   changes: Record<string, unknown>,
 ): Record<string, unknown> {
@@ -16,8 +17,11 @@ export function mergeSettings(
       throw ValidationError.forField(`settings.${key}`, 'is set with PATCH once the organization exists');
     }
   }
-  const merged = Object.entries({ ...stored, ...changes }).filter(([, value]) => value !== null);
-  return Object.fromEntries(merged);
+  const { locale } = changes;
+  if (locale !== undefined && locale !== null && !isLanguageTag(locale)) {
+    throw ValidationError.forField('settings.locale', 'must be a BCP 47 language tag');
+  }
+  return mergeSettings(stored, changes);
 }
 
 /** Separates `settings.security` from the rest of a change; settings without another key are left out. */

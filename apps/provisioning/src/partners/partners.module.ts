@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { PartnersRepository } from './partners.repository.js';
+import { PartnerLocksRepository } from './partner-locks.repository.js';
 
-@Module({ providers: [PartnersRepository], exports: [PartnersRepository] })
+@Module({ providers: [PartnerLocksRepository], exports: [PartnerLocksRepository] })
 export class PartnersModule {}

@@ -21,7 +21,8 @@ class DeferredReads {
 }
 
 const TTL_MS = 60_000;
-const ofUser = (user: string) => (right: Right) => right.user === user;
+const ofUser = (user: string) => [`user:${user}`];
+const tagsOf = ({ user }: Right) => ofUser(user);
 
 let clock: FixedClock;
 let cache: ReadThroughCache<Right>;
@@ -29,7 +30,7 @@ let reads: DeferredReads;
 
 beforeEach(() => {
   clock = new FixedClock();
-  cache = new ReadThroughCache({ maxEntries: 3, ttlMs: TTL_MS, clock });
+  cache = new ReadThroughCache({ maxEntries: 3, ttlMs: TTL_MS, clock }, tagsOf);
   reads = new DeferredReads();
 });
 
@@ -85,6 +86,53 @@ describe('ReadThroughCache', () => {
     await cache.get('b', fresh('b'));
     cache.invalidate(ofUser('a'));
     expect([cache.peek('a'), cache.peek('b')]).toEqual([undefined, { user: 'b', version: 1 }]);
+  });
+});
+
+describe('invalidation by tag', () => {
+  it('drops the values of the tag that match, and keeps the others of the tag', async () => {
+    cache = new ReadThroughCache({ maxEntries: 10, ttlMs: TTL_MS, clock }, () => ['partner:p']);
+    await cache.get('a', fresh('a', 1));
+    await cache.get('b', fresh('b', 2));
+    cache.invalidate(['partner:p', 'partner:q'], ({ version }) => version === 1);
+    expect([cache.peek('a'), cache.peek('b')]).toEqual([undefined, { user: 'b', version: 2 }]);
+  });
+
+  it('checks no value without the tag', async () => {
+    const checked: string[] = [];
+    cache = new ReadThroughCache({ maxEntries: 5_000, ttlMs: TTL_MS, clock }, tagsOf);
+    for (let i = 0; i < 1_000; i++) await cache.get(`key-${i}`, fresh(`user-${i}`));
+    cache.invalidate(ofUser('user-7'), ({ user }) => checked.push(user) > 0);
+    expect(checked).toEqual(['user-7']);
+    expect(cache.size).toBe(999);
+  });
+
+  it('finds no value that was evicted or replaced', async () => {
+    for (const user of ['a', 'b', 'c', 'd']) await cache.get(user, fresh(user));
+    clock.advance(TTL_MS);
+    await cache.get('b', fresh('other'));
+    const checked: string[] = [];
+    for (const user of ['a', 'b']) cache.invalidate(ofUser(user), (right) => checked.push(right.user) > 0);
+    expect(checked).toEqual([]);
+    expect(cache.peek('b')).toEqual({ user: 'other', version: 1 });
+  });
+
+  it('keeps expired values expired when the time of day is set back', async () => {
+    await cache.get('a', fresh('a'));
+    clock.advance(TTL_MS);
+    clock.set('2020-01-01T00:00:00Z');
+    expect(cache.peek('a')).toBeUndefined();
+  });
+
+  it('repeats a read that found nothing once at most', async () => {
+    let attempts = 0;
+    const read = () => {
+      attempts += 1;
+      cache.invalidate(ofUser('x'));
+      return Promise.resolve(null);
+    };
+    expect(await cache.get('a', read)).toBeNull();
+    expect(attempts).toBe(2);
   });
 });
 

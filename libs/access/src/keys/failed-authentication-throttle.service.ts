@@ -29,7 +29,7 @@ export class FailedAuthenticationThrottle {
   assertNotBlocked(kind: KeyKind, bucket: string): void {
     const until = this.blockedUntilMs.get(`${kind}|${bucket}`);
     if (until === undefined) return;
-    const waitMs = until - this.clock.nowMs();
+    const waitMs = until - this.clock.monotonicMs();
     if (waitMs > 0) throw new KeyRateLimited(WINDOWS[kind].code, Math.ceil(waitMs / 1_000));
     this.blockedUntilMs.delete(`${kind}|${bucket}`);
   }
@@ -46,7 +46,7 @@ export class FailedAuthenticationThrottle {
     } catch (error) {
       if (!(error instanceof RateLimitedError)) throw error;
       const seconds = error.retryAfterSeconds ?? limit.windowSeconds;
-      this.blockedUntilMs.set(`${kind}|${bucket}`, this.clock.nowMs() + seconds * 1_000);
+      this.blockedUntilMs.set(`${kind}|${bucket}`, this.clock.monotonicMs() + seconds * 1_000);
       throw new KeyRateLimited(code, seconds);
     }
   }
