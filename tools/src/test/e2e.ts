@@ -11,6 +11,7 @@ const LAUNCHER = path.join(ROOT, 'tools/fleet.mjs');
 const FIRST_PORT = '18080'; // leaves the port of a developer's own fleet free
 /** Specs that kill what the others need. */
 const OUTAGES = '/src/outages/';
+const EVERY_SERVICE_TWICE = 'identity=2,credentials=2,partner-gateway=2,provisioning=2,webhook-dispatcher=2';
 
 /** Runs the end-to-end specs against a fleet of their own; those that stop its processes run last, one by one. */
 export const e2e: Part = async (context) => {
@@ -34,7 +35,7 @@ async function startFleet({ dir, group }: TestContext) {
   const fleet = group.start({
     name: 'fleet',
     command: process.execPath,
-    args: [LAUNCHER, 'up', '--local-receivers', '--replicas', 'identity=2,provisioning=2'],
+    args: [LAUNCHER, 'up', '--local-receivers', '--replicas', EVERY_SERVICE_TWICE],
     cwd: ROOT,
     env: { ...process.env, ...env, FLEET_ENDS_WITH_PARENT: '1' },
     logFile,

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { SqlExecutor } from '@rmm/persistence';
 import type { DirectoryOrganization } from './directory-organization.js';
-import { AS_OF, replacesRow, UNKNOWN } from './directory-statements.js';
+import { NOT_WRITTEN_MEANWHILE, replacesRow, UNKNOWN } from './directory-statements.js';
 import type {
   DirectoryRepository,
   MissingRange,
@@ -39,14 +39,18 @@ export class OrganizationDirectoryRepository implements DirectoryRepository<Dire
     return row ? { ...row, version: Number(row.version) } : null;
   }
 
-  upsertStatus(db: SqlExecutor, rows: readonly DirectoryOrganization[], asOf: string | null): Promise<WrittenRow[]> {
+  upsertStatus(
+    db: SqlExecutor,
+    rows: readonly DirectoryOrganization[],
+    readSeconds: number | null,
+  ): Promise<WrittenRow[]> {
     return db.query<WrittenRow>(UPSERT_STATUS, {
       ids: rows.map(({ orgId }) => orgId),
       partnerIds: rows.map(({ partnerId }) => partnerId),
       statuses: rows.map(({ status }) => status),
       deleted: rows.map(({ deleted }) => deleted),
       versions: rows.map(({ version }) => version),
-      asOf,
+      readSeconds,
     });
   }
 
@@ -67,19 +71,14 @@ export class OrganizationDirectoryRepository implements DirectoryRepository<Dire
     return rows.length > 0;
   }
 
-  async markMissing(db: SqlExecutor, { after, upTo, ids, asOf }: MissingRange): Promise<string[]> {
+  async markMissing(db: SqlExecutor, { after, upTo, ids, readSeconds }: MissingRange): Promise<string[]> {
     const rows = await db.query<{ id: string }>(
-      `UPDATE organization_directory SET status = '${UNKNOWN}', updated_at = now()
+      `UPDATE organization_directory d SET status = '${UNKNOWN}', updated_at = now()
        WHERE (:after::uuid IS NULL OR org_id > :after::uuid) AND (:upTo::uuid IS NULL OR org_id <= :upTo::uuid)
-         AND org_id <> ALL (:ids::uuid[]) AND status <> '${UNKNOWN}' AND updated_at < :asOf::timestamptz
+         AND org_id <> ALL (:ids::uuid[]) AND status <> '${UNKNOWN}' AND ${NOT_WRITTEN_MEANWHILE}
        RETURNING org_id AS id`,
-      { after, upTo, ids, asOf },
+      { after, upTo, ids, readSeconds },
     );
     return rows.map(({ id }) => id);
-  }
-
-  async getAsOf(db: SqlExecutor): Promise<string> {
-    const [{ asOf }] = await db.query<{ asOf: string }>(AS_OF);
-    return asOf;
   }
 }

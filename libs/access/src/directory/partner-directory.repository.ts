@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { SqlExecutor } from '@rmm/persistence';
 import type { DirectoryPartner } from './directory-partner.js';
-import { AS_OF, replacesRow, UNKNOWN } from './directory-statements.js';
+import { NOT_WRITTEN_MEANWHILE, replacesRow, UNKNOWN } from './directory-statements.js';
 import type {
   DirectoryRepository,
   MissingRange,
@@ -42,12 +42,12 @@ export class PartnerDirectoryRepository implements DirectoryRepository<Directory
     return row ? { ...row, version: Number(row.version) } : null;
   }
 
-  upsertStatus(db: SqlExecutor, rows: readonly DirectoryPartner[], asOf: string | null): Promise<WrittenRow[]> {
+  upsertStatus(db: SqlExecutor, rows: readonly DirectoryPartner[], readSeconds: number | null): Promise<WrittenRow[]> {
     return db.query<WrittenRow>(UPSERT_STATUS, {
       ids: rows.map(({ partnerId }) => partnerId),
       statuses: rows.map(({ status }) => status),
       versions: rows.map(({ version }) => version),
-      asOf,
+      readSeconds,
     });
   }
 
@@ -72,19 +72,14 @@ export class PartnerDirectoryRepository implements DirectoryRepository<Directory
     return rows.length > 0;
   }
 
-  async markMissing(db: SqlExecutor, { after, upTo, ids, asOf }: MissingRange): Promise<string[]> {
+  async markMissing(db: SqlExecutor, { after, upTo, ids, readSeconds }: MissingRange): Promise<string[]> {
     const rows = await db.query<{ id: string }>(
-      `UPDATE partner_directory SET status = '${UNKNOWN}', updated_at = now()
+      `UPDATE partner_directory d SET status = '${UNKNOWN}', updated_at = now()
        WHERE (:after::uuid IS NULL OR partner_id > :after::uuid) AND (:upTo::uuid IS NULL OR partner_id <= :upTo::uuid)
-         AND partner_id <> ALL (:ids::uuid[]) AND status <> '${UNKNOWN}' AND updated_at < :asOf::timestamptz
+         AND partner_id <> ALL (:ids::uuid[]) AND status <> '${UNKNOWN}' AND ${NOT_WRITTEN_MEANWHILE}
        RETURNING partner_id AS id`,
-      { after, upTo, ids, asOf },
+      { after, upTo, ids, readSeconds },
     );
     return rows.map(({ id }) => id);
-  }
-
-  async getAsOf(db: SqlExecutor): Promise<string> {
-    const [{ asOf }] = await db.query<{ asOf: string }>(AS_OF);
-    return asOf;
   }
 }

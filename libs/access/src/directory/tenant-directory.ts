@@ -34,19 +34,22 @@ export interface MissingRange {
   upTo: string | null;
   /** The ids the owner has. */
   ids: readonly string[];
-  asOf: string;
+  readSeconds: number;
 }
 
 /** The table of a directory, under the worker login. */
 export interface DirectoryRepository<Entry extends { status: string }> {
   find(db: SqlExecutor, id: string): Promise<StoredEntry<Entry> | null>;
-  /** Writes what decides about access. @returns the rows that were older than what was given */
-  upsertStatus(db: SqlExecutor, rows: readonly Entry[], asOf: string | null): Promise<WrittenRow[]>;
+  /**
+   * Writes what decides about access.
+   * @param readSeconds  how long ago the owner was asked; null for an event
+   * @returns the rows that were replaced
+   */
+  upsertStatus(db: SqlExecutor, rows: readonly Entry[], readSeconds: number | null): Promise<WrittenRow[]>;
   updateDetails(db: SqlExecutor, rows: readonly Entry[]): Promise<void>;
   markUnknown(db: SqlExecutor, change: UnreadableChange): Promise<boolean>;
   /** Marks the rows of a range that the owner does not have. @returns their ids */
   markMissing(db: SqlExecutor, range: MissingRange): Promise<string[]>;
-  getAsOf(db: SqlExecutor): Promise<string>;
 }
 
 /** A page of the owner's list, ordered by id. */
@@ -128,11 +131,15 @@ export class TenantDirectory<Entry extends { status: string; version: number }> 
   }
 
   /** Stores tenants; older versions change nothing. Status first, so that no other field can keep it from being stored. */
-  async apply(tx: WorkerTransaction, entries: readonly Entry[], asOf: string | null = null): Promise<WrittenRow[]> {
+  async apply(
+    tx: WorkerTransaction,
+    entries: readonly Entry[],
+    readSeconds: number | null = null,
+  ): Promise<WrittenRow[]> {
     const rows = this.newestById(entries);
     if (rows.length === 0) return [];
     const { repository, idOf } = this.parts;
-    const written = await repository.upsertStatus(tx, rows, asOf);
+    const written = await repository.upsertStatus(tx, rows, readSeconds);
     if (written.length === 0) return [];
     const ids = new Set(written.map(({ id }) => id));
     await this.storeDetails(
@@ -211,9 +218,9 @@ export class TenantDirectory<Entry extends { status: string; version: number }> 
     this.dueAtMs = clock.monotonicMs() + RETRY_MS;
     let [after, healed]: [string | null, number] = [null, 0];
     do {
-      const asOf = await this.parts.repository.getAsOf(worker);
+      const startedMs = clock.monotonicMs();
       const page = await this.parts.list(after, PAGE);
-      healed += await this.comparePage(worker, page, after, asOf);
+      healed += await this.comparePage(worker, page, after, (clock.monotonicMs() - startedMs) / 1_000);
       after = page.next;
     } while (after !== null);
     this.reconciledGaps = gaps;
@@ -227,13 +234,13 @@ export class TenantDirectory<Entry extends { status: string; version: number }> 
     worker: WorkerDatabase,
     { states, next }: OwnerPage,
     after: string | null,
-    asOf: string,
+    readSeconds: number,
   ): Promise<number> {
     const { repository, idOf } = this.parts;
     const entries = states.map((state) => this.readState(state)).filter((entry) => entry !== null);
     return worker.transaction(async (tx) => {
-      const written = await this.apply(tx, entries, asOf);
-      const missing = await repository.markMissing(tx, { after, upTo: next, ids: entries.map(idOf), asOf });
+      const written = await this.apply(tx, entries, readSeconds);
+      const missing = await repository.markMissing(tx, { after, upTo: next, ids: entries.map(idOf), readSeconds });
       await this.notify(tx, missing);
       tx.afterCommit(() => this.cache.invalidate(missing));
       return written.filter(({ isNew }) => !isNew).length + missing.length;
@@ -255,12 +262,14 @@ export class TenantDirectory<Entry extends { status: string; version: number }> 
     const { worker } = this.parts;
     // Removed before the read: a broadcast that arrives while the owner responds must cause another read.
     const wasOutdated = this.outdated.delete(id);
+    const startedMs = this.tools.clock.monotonicMs();
     try {
       const [state] = await this.parts.get([id]);
       if (state === undefined) return null;
       const entry = this.readState(state);
       if (entry === null) throw new UnavailableError(undefined, { logDetails: { reason: 'unreadable tenant', id } });
-      if (worker) await worker.transaction((tx) => this.apply(tx, [entry]));
+      const readSeconds = (this.tools.clock.monotonicMs() - startedMs) / 1_000;
+      if (worker) await worker.transaction((tx) => this.apply(tx, [entry], readSeconds));
       return entry;
     } catch (error) {
       if (wasOutdated) this.outdated.add(id);
