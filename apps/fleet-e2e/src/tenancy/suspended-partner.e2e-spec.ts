@@ -36,7 +36,7 @@ describe('a partner that is suspended', () => {
   it.each(['x', 1.5, 0, true, {}, 2_147_483_648])('cannot store maxTtlMinutes %j', async (maxTtlMinutes) => {
     const response = await tenant.client.patch('/orgs/partners/me', { settings: { enrollment: { maxTtlMinutes } } });
     expect([response.status, response.body.code]).toEqual([400, 'validation_failed']);
-    expect(Object.keys(response.body.fieldErrors)).toEqual(['settings.enrollment.maxTtlMinutes']);
+    expect(Object.keys(response.body.details.fieldErrors)).toEqual(['settings.enrollment.maxTtlMinutes']);
   });
 
   it('cannot grow its settings beyond 64 KB in many requests', async () => {

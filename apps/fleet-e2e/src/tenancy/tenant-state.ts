@@ -1,7 +1,7 @@
 import { connect, headers } from 'nats';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { createOrganization, partnerWithMfa, untilStatus, type ApiClient, type FleetHandle } from '@rmm/testing';
+import { createOrganization, eventually, partnerWithMfa, type ApiClient, type FleetHandle } from '@rmm/testing';
 import { createApiKey, enrollDevice, machine } from '../credentials/machines.js';
 import { must } from '../steps.js';
 
@@ -57,11 +57,14 @@ const withBaseUrl = (client: ApiClient, url: string): ApiClient =>
   Object.assign(Object.create(Object.getPrototypeOf(client) as object) as ApiClient, client, { baseUrl: url });
 
 /** Waits until every call is accepted. */
-export async function untilAllAccepted(calls: readonly TenantCall[]): Promise<void> {
-  for (const call of calls) {
-    await untilStatus(async () => ({ status: await call.status() }) as never, 200);
-  }
-}
+export const untilAllAccepted = (calls: readonly TenantCall[]): Promise<void> =>
+  eventually(
+    async () => {
+      const found = await Promise.all(calls.map(async ({ name, status }) => `${name}: ${await status()}`));
+      expect(found.filter((call) => !call.endsWith(': 200'))).toEqual([]);
+    },
+    { timeoutMs: 20_000 },
+  );
 
 /** Repeats every call until it is refused. @returns the names and times of those that took longer than `withinMs` */
 export async function listAcceptedAfter(calls: readonly TenantCall[], withinMs: number): Promise<string[]> {

@@ -268,12 +268,22 @@ export class TenantDirectory<Entry extends { status: string; version: number }> 
       if (state === undefined) return null;
       const entry = this.readState(state);
       if (entry === null) throw new UnavailableError(undefined, { logDetails: { reason: 'unreadable tenant', id } });
-      const readSeconds = (this.tools.clock.monotonicMs() - startedMs) / 1_000;
-      if (worker) await worker.transaction((tx) => this.apply(tx, [entry], readSeconds));
+      if (worker) await this.storeRead(worker, id, entry, (this.tools.clock.monotonicMs() - startedMs) / 1_000);
       return entry;
     } catch (error) {
       if (wasOutdated) this.outdated.add(id);
       throw error;
+    }
+  }
+
+  /** The state that the owner replied is used also when it cannot be stored; the owner is then asked again. */
+  private async storeRead(worker: WorkerDatabase, id: string, entry: Entry, readSeconds: number): Promise<void> {
+    try {
+      await worker.transaction((tx) => this.apply(tx, [entry], readSeconds));
+    } catch (err) {
+      this.outdated.add(id);
+      const fields = { err, directory: this.parts.name, tenantId: id };
+      this.tools.logger.error(fields, 'Tenant not stored; it is read from its owner until it can be');
     }
   }
 
