@@ -1,7 +1,14 @@
 import { connect, headers } from 'nats';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { createOrganization, eventually, partnerWithMfa, type ApiClient, type FleetHandle } from '@rmm/testing';
+import {
+  createOrganization,
+  eventually,
+  freshAddress,
+  partnerWithMfa,
+  type ApiClient,
+  type FleetHandle,
+} from '@rmm/testing';
 import { createApiKey, enrollDevice, machine } from '../credentials/machines.js';
 import { must } from '../steps.js';
 
@@ -53,8 +60,11 @@ export function callsOf(fleet: FleetHandle, tenant: Tenant): TenantCall[] {
   });
 }
 
-const withBaseUrl = (client: ApiClient, url: string): ApiClient =>
-  Object.assign(Object.create(Object.getPrototypeOf(client) as object) as ApiClient, client, { baseUrl: url });
+/** Returns a client for one replica, with an address of its own, so that polling meets no limit per address. */
+const withBaseUrl = (client: ApiClient, baseUrl: string): ApiClient => {
+  const changes = { baseUrl, address: freshAddress() };
+  return Object.assign(Object.create(Object.getPrototypeOf(client) as object) as ApiClient, client, changes);
+};
 
 /** Waits until every call is accepted. */
 export const untilAllAccepted = (calls: readonly TenantCall[]): Promise<void> =>
