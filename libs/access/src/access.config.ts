@@ -12,7 +12,7 @@ export interface AccessModuleOptions {
    * (ORGANIZATION_SOURCE); or none. Default: `own` for provisioning, `none` for partner-gateway, `table` for the others.
    */
   organizations?: OrganizationsFrom;
-  /** Whether the service has the table of partners, which follows the events of identity. Default: credentials and provisioning. */
+  /** Source of partners: the directory table, which follows the events of identity. Default: credentials and provisioning. */
   partners?: PartnersFrom;
 }
 

@@ -15,7 +15,7 @@ import { must } from '../steps.js';
 /** A request that a partner's user or key may make, at one replica. */
 export interface TenantCall {
   name: string;
-  status(): Promise<number>;
+  status: () => Promise<number>;
 }
 
 /** A partner with an organization, a device, an API key and a partner key. */

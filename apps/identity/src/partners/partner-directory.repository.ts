@@ -3,7 +3,7 @@ import type { PartnersSince, PartnersSinceRequest, PartnerState } from '@rmm/con
 import { WorkerDatabase } from '@rmm/persistence';
 import { toPartnerState, type PartnerStateRow } from './partner.mapper.js';
 
-/** Of the settings, what other services need. */
+/** Columns of the state; of the settings only what other services need. */
 const STATE = `id, name, slug, status, max_organizations AS "maxOrganizations", max_devices AS "maxDevices", timezone,
   jsonb_build_object('enrollment', settings -> 'enrollment') AS settings, version`;
 

@@ -34,6 +34,6 @@ export const toPartnerState = (partner: PartnerStateRow): PartnerState => ({
   maxOrganizations: partner.maxOrganizations,
   maxDevices: partner.maxDevices,
   timezone: partner.timezone,
-  settings: { enrollment: (partner.settings.enrollment ?? {}) as PartnerState['settings']['enrollment'] },
+  settings: { enrollment: partner.settings.enrollment ?? {} },
   version: Number(partner.version),
 });

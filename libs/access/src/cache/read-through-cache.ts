@@ -14,8 +14,11 @@ export interface ReadThroughCacheOptions {
   clock: Pick<Clock, 'monotonicMs'>;
 }
 
-/** Names of what a value belongs to (`user:<id>`, `partner:<id>`): the cache finds values by them without a walk. */
-export type TagsOf<V> = (value: V) => readonly string[];
+/**
+ * Returns the names of what a value belongs to (`user:<id>`, `partner:<id>`), by which the cache finds it without a walk;
+ * for a missing value those that its key alone tells.
+ */
+export type TagsOf<V> = (value: V | null, key: string) => readonly string[];
 
 interface Entry<V> {
   value: V;
@@ -24,7 +27,7 @@ interface Entry<V> {
 }
 
 /** Tells whether an invalidation that arrived during a read concerns the value that was read. */
-type Invalidation<V> = (value: V, tags: ReadonlySet<string>) => boolean;
+type Invalidation<V> = (value: V | null, tags: ReadonlySet<string>) => boolean;
 
 interface RunningRead<V> {
   result: Promise<V | null>;
@@ -91,13 +94,15 @@ export class ReadThroughCache<V extends object> {
         if (entry && matches(entry.value)) this.entries.delete(key);
       }
     }
-    this.invalidateReads((value, valueTags) => tags.some((tag) => valueTags.has(tag)) && matches(value));
+    this.invalidateReads(
+      (value, valueTags) => tags.some((tag) => valueTags.has(tag)) && (value === null || matches(value)),
+    );
   }
 
   /** Drops the values that match, in a walk over the whole cache; for changes that concern every tenant. */
   invalidateWhere(matches: Matcher<V>): void {
     for (const [key, entry] of this.entries.entries()) if (matches(entry.value)) this.entries.delete(key);
-    this.invalidateReads(matches);
+    this.invalidateReads((value) => value !== null && matches(value));
   }
 
   /** Drops every value, including those of running reads. */
@@ -126,9 +131,8 @@ export class ReadThroughCache<V extends object> {
         running.invalidations = [];
         const startedMs = this.options.clock.monotonicMs();
         const value = await read();
-        const tags = value === null ? [] : this.tagsOf(value);
-        // A missing value is not stored, so that a second read is recent enough for every caller that waits for it.
-        if (!(value === null && attempt > 0) && isOvertaken(value, tags, running.invalidations)) continue;
+        const tags = this.tagsOf(value, key);
+        if (isOvertaken(value, tags, running.invalidations)) continue;
         // No await between the check and here: an invalidation cannot arrive in between.
         if (value !== null) this.store(key, { value, tags, expiresAtMs: startedMs + this.options.ttlMs });
         return value;
@@ -161,12 +165,8 @@ export class ReadThroughCache<V extends object> {
   }
 }
 
-/**
- * A missing value matches every invalidation, because the invalidation may be about its creation: it is read a second
- * time, once.
- */
+/** A missing value is read again when an invalidation names its key: it may have been created. */
 function isOvertaken<V>(value: V | null, tags: readonly string[], invalidations: readonly Invalidation<V>[]): boolean {
-  if (value === null) return invalidations.length > 0;
   const valueTags = new Set(tags);
   return invalidations.some((concerns) => concerns(value, valueTags));
 }

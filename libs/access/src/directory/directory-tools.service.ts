@@ -3,7 +3,7 @@ import { Inbox } from '@rmm/messaging';
 import { Clock, Logger } from '@rmm/service-kit';
 import { DirectoryMetrics } from './directory.metrics.js';
 
-/** What both directories work with. */
+/** Dependencies that both directories share. */
 @Injectable()
 export class DirectoryTools {
   constructor(

@@ -10,7 +10,7 @@ import type {
   WrittenRow,
 } from './tenant-directory.js';
 
-/** What decides about access. One statement for many rows, sorted by id, so that two writers cannot deadlock. */
+/** Writes what decides about access. One statement for many rows, sorted by id, so that two writers cannot deadlock. */
 const UPSERT_STATUS = `
   INSERT INTO organization_directory AS d (org_id, partner_id, status, deleted, version)
   SELECT * FROM unnest(:ids::uuid[], :partnerIds::uuid[], :statuses::text[], :deleted::boolean[], :versions::bigint[])

@@ -10,7 +10,7 @@ import type {
   WrittenRow,
 } from './tenant-directory.js';
 
-/** What decides about access. One statement for many rows, sorted by id, so that two writers cannot deadlock. */
+/** Writes what decides about access. One statement for many rows, sorted by id, so that two writers cannot deadlock. */
 const UPSERT_STATUS = `
   INSERT INTO partner_directory AS d (partner_id, status, version)
   SELECT * FROM unnest(:ids::uuid[], :statuses::text[], :versions::bigint[]) AS p(partner_id, status, version)

@@ -59,20 +59,20 @@ export interface OwnerPage {
   next: string | null;
 }
 
-/** What one kind of tenant needs. */
+/** Differences between the kinds of tenants. */
 export interface DirectoryParts<Entry extends { status: string }> {
   name: DirectoryName;
   repository: DirectoryRepository<Entry>;
-  idOf(entry: Entry): string;
+  idOf: (entry: Entry) => string;
   /** Reads a message of the owner; null when what decides about access cannot be read. */
-  read(data: unknown): ReadState<Entry> | null;
+  read: (data: unknown) => ReadState<Entry> | null;
   /** Returns the entry with the strictest value in each field that does not decide about access. */
-  strictest(entry: Entry): Entry;
+  strictest: (entry: Entry) => Entry;
   /** Asks the owner for tenants. */
-  get(ids: readonly string[]): Promise<readonly unknown[]>;
-  list(after: string | null, limit: number): Promise<OwnerPage>;
+  get: (ids: readonly string[]) => Promise<readonly unknown[]>;
+  list: (after: string | null, limit: number) => Promise<OwnerPage>;
   /** Notified in the transaction that changes stored rows. */
-  onStored(tx: WorkerTransaction, ids: readonly string[]): Promise<void>;
+  onStored: (tx: WorkerTransaction, ids: readonly string[]) => Promise<void>;
   /** Undefined in the service that owns the tenants. */
   feed: Pick<InvalidationFeed, 'assertAlive'> | undefined;
   /** Undefined where the service has no table: every look-up goes to the owner. */
@@ -111,7 +111,7 @@ export class TenantDirectory<Entry extends { status: string; version: number }> 
     private readonly parts: DirectoryParts<Entry>,
     private readonly tools: DirectoryTools,
   ) {
-    const tagsOf = (entry: Entry) => [parts.idOf(entry)];
+    const tagsOf = (_: Entry | null, id: string) => [id];
     this.cache = new ReadThroughCache({ maxEntries: MAX_CACHED, ttlMs: CACHE_TTL_MS, clock: tools.clock }, tagsOf);
     this.dueAtMs = tools.clock.monotonicMs();
     if (parts.worker) {

@@ -84,8 +84,10 @@ const creatorTag = (id: string): string => `creator:${id}`;
 const partnerTag = (id: string): string => `partner:${id}`;
 const organizationTag = (id: string): string => `org:${id}`;
 
-function tagsOf({ keyHash, record }: KnownKey): string[] {
-  const tags = [keyTag(record.keyId), hashTag(keyHash), partnerTag(record.partnerId)];
+function tagsOf(known: KnownKey | null, hash: string): string[] {
+  if (known === null) return [hashTag(hash)];
+  const { record } = known;
+  const tags = [keyTag(record.keyId), hashTag(hash), partnerTag(record.partnerId)];
   if (record.kind === 'api_key') {
     tags.push(organizationTag(record.orgId));
     if (record.createdBy !== null && record.principalId === null) tags.push(creatorTag(record.createdBy));

@@ -69,7 +69,10 @@ const roleTag = (id: string): string => `role:${id}`;
 const partnerTag = (id: string): string => `partner:${id}`;
 const organizationTag = (id: string): string => `org:${id}`;
 
-function tagsOf({ snapshot: { userId, roleId, partnerId, orgId } }: AccessEntry): string[] {
+/** A session that does not exist is no session later either. */
+function tagsOf(entry: AccessEntry | null): string[] {
+  if (entry === null) return [];
+  const { userId, roleId, partnerId, orgId } = entry.snapshot;
   const tags = [userTag(userId)];
   if (roleId !== null) tags.push(roleTag(roleId));
   if (partnerId !== null) tags.push(partnerTag(partnerId));
