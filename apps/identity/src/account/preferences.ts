@@ -1,4 +1,5 @@
-import { isLanguageTag, mergeSettings, ValidationError, type FieldErrors } from '@rmm/service-kit';
+import { ValidationError, type FieldErrors } from '@rmm/service-kit';
+import { isLanguageTag, mergeSettings } from '@rmm/validation';
 
 type Preferences = Record<string, unknown>;
 

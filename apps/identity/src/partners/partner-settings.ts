@@ -1,11 +1,5 @@
-import {
-  assertSettingsSize,
-  isLanguageTag,
-  IsInteger,
-  mergeSettings,
-  readDto,
-  ValidationError,
-} from '@rmm/service-kit';
+import { ValidationError } from '@rmm/service-kit';
+import { assertSettingsSize, isLanguageTag, IsInteger, mergeSettings, readDto } from '@rmm/validation';
 import { changePolicy, type PolicyChange } from '../security-policy/security-policy.js';
 
 type Settings = Record<string, unknown>;

@@ -1,4 +1,5 @@
-import { isLanguageTag, mergeSettings, ValidationError } from '@rmm/service-kit';
+import { ValidationError } from '@rmm/service-kit';
+import { isLanguageTag, mergeSettings } from '@rmm/validation';
 
 /** Settings that another service stores: identity owns the security policy. */
 const FOREIGN_KEYS = ['security'];

@@ -10,7 +10,8 @@ import {
 import type { OrganizationSecurityState } from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { isUniqueViolation, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
-import { toPage, uniqueSlug, ValidationError, type Paged } from '@rmm/service-kit';
+import { ValidationError } from '@rmm/service-kit';
+import { toPage, uniqueSlug, type Paged } from '@rmm/validation';
 import { PartnerLocksRepository } from '../partners/partner-locks.repository.js';
 import { resolvePartnerId } from '../partners/partner-scope.policy.js';
 import type { CreateOrganizationDto } from './dto/create-organization.dto.js';

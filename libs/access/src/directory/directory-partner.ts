@@ -1,5 +1,5 @@
 import type { PartnerStatus } from '@rmm/contracts';
-import { isTimeZone } from '@rmm/service-kit';
+import { isTimeZone } from '@rmm/validation';
 import { readText, isUuid, isVersion, type ReadState } from './read-state.js';
 
 /** The fields of a partner that other services than identity store. */
