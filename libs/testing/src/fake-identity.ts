@@ -118,7 +118,12 @@ export class FakeIdentity {
     for (const [sessionId, snapshot] of this.snapshots) {
       if (snapshot.userId === userId) this.snapshots.set(sessionId, { ...snapshot, ...to });
     }
-    this.broadcasts.publishNow('access.changed', { userIds: [userId], reason: 'spec' } satisfies AccessChanged);
+    this.publishAccessChanged({ userIds: [userId], reason: 'spec' });
+  }
+
+  /** Publishes a change of access to every service. */
+  publishAccessChanged(change: AccessChanged): void {
+    this.broadcasts.publishNow('access.changed', change);
   }
 
   async stop(): Promise<void> {
