@@ -15,8 +15,8 @@ export interface ReadThroughCacheOptions {
 }
 
 /**
- * Returns the names of what a value belongs to (`user:<id>`, `partner:<id>`), by which the cache finds it without a walk;
- * for a missing value those that its key alone tells.
+ * Returns the names of what a value belongs to (`user:<id>`, `partner:<id>`), by which the cache finds it without a search;
+ * for a missing value those that its key alone names.
  */
 export type TagsOf<V> = (value: V | null, key: string) => readonly string[];
 
@@ -26,7 +26,7 @@ interface Entry<V> {
   expiresAtMs: number;
 }
 
-/** Tells whether an invalidation that arrived during a read concerns the value that was read. */
+/** Decides whether an invalidation that arrived during a read concerns the value that was read. */
 type Invalidation<V> = (value: V | null, tags: ReadonlySet<string>) => boolean;
 
 interface RunningRead<V> {
@@ -99,7 +99,7 @@ export class ReadThroughCache<V extends object> {
     );
   }
 
-  /** Drops the values that match, in a walk over the whole cache; for changes that concern every tenant. */
+  /** Drops the values that match, with a search of the whole cache; for changes that concern every tenant. */
   invalidateWhere(matches: Matcher<V>): void {
     for (const [key, entry] of this.entries.entries()) if (matches(entry.value)) this.entries.delete(key);
     this.invalidateReads((value) => value !== null && matches(value));

@@ -80,7 +80,7 @@ function tagsOf(entry: AccessEntry | null): string[] {
   return tags;
 }
 
-/** Returns false for a snapshot of another tenant than the one the change is confined to. */
+/** Returns false for a snapshot of another tenant than the one the change is restricted to. */
 function isWithin(snapshot: AccessSnapshot, { partnerId, orgId }: Pick<AccessChanged, 'partnerId' | 'orgId'>): boolean {
   if (partnerId !== undefined && snapshot.partnerId !== partnerId) return false;
   return orgId === undefined || snapshot.orgId === orgId;

@@ -9,9 +9,9 @@ export interface AccessChanged {
   /** Whole tenants: their status, limits and every member and key. */
   partnerIds?: string[];
   orgIds?: string[];
-  /** Confines the change to one partner: entries of other partners stay cached. Absent: of any partner. */
+  /** Restricts the change to one partner: entries of other partners stay cached. Absent: of any partner. */
   partnerId?: string;
-  /** Confines the change to one organization of the partner. */
+  /** Restricts the change to one organization of the partner. */
   orgId?: string;
   reason: string;
 }

@@ -34,7 +34,7 @@ export class BroadcastOutboxRepository {
     await tx.query(INSERT, { subjects, payloads: messages.map(({ payload }) => payload) });
   }
 
-  /** Leases the oldest rows. Their order does not matter: a broadcast tells what to read again, not its value. */
+  /** Leases the oldest rows. Their order does not matter: a broadcast names what to read again, not its value. */
   async lease(limit: number, leaseMs: number): Promise<BroadcastRow[]> {
     const rows = await this.worker.query<BroadcastRow>(LEASE, { limit, leaseSeconds: leaseMs / 1_000 });
     return rows.sort((a, b) => Number(BigInt(a.seq) - BigInt(b.seq)));
