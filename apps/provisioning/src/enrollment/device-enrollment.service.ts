@@ -1,14 +1,15 @@
 import { Injectable } from '@nestjs/common';
-import { PartnerDirectory, TenantInactive, type DirectoryPartner } from '@rmm/access';
+import { randomUUID } from 'node:crypto';
+import { PartnerDirectory, TenantInactive } from '@rmm/access';
 import type { Actor, DeviceEnrolled } from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { TenantDatabase, type TenantContext, type TenantTransaction } from '@rmm/persistence';
 import { hashKey, mintAgentToken } from '@rmm/secrets';
 import { Clock, UnavailableError, ValidationError } from '@rmm/service-kit';
-import { PartnerLocksRepository } from '../partners/partner-locks.repository.js';
+import { PartnersRepository } from '../partners/partners.repository.js';
 import type { EnrollDto } from './dto/enroll.dto.js';
 import { DeviceLimitExceeded } from './enrollment.errors.js';
-import { EnrollmentRepository, type StoredDevice } from './enrollment.repository.js';
+import { EnrollmentRepository, type EnrollingDevice, type StoredDevice } from './enrollment.repository.js';
 import type { Reservation } from './key-reservations.service.js';
 
 export interface EnrollmentRequest {
@@ -41,7 +42,7 @@ export class DeviceEnrollmentService {
     private readonly tenants: TenantDatabase,
     private readonly devices: EnrollmentRepository,
     private readonly partners: PartnerDirectory,
-    private readonly locks: PartnerLocksRepository,
+    private readonly counters: PartnersRepository,
     private readonly outbox: Outbox,
     private readonly audit: AuditTrail,
     private readonly clock: Clock,
@@ -61,12 +62,10 @@ export class DeviceEnrollmentService {
       if (!(await this.devices.isOrganizationActive(tx, orgId))) throw new TenantInactive();
       const siteId = await this.resolveSite(tx, reservation, dto.siteId ?? null);
       const existing = oldToken && (await this.devices.findByToken(tx, orgId, hashKey(oldToken)));
-      if (!existing) await this.assertBelowCap(tx, partner);
       const device = { reservation, reservationId, siteId, tokenHash, dto };
       const stored = existing
-        ? await this.devices.reenroll(tx, existing.id, device)
-        : await this.devices.create(tx, device);
-      await this.publish(tx, stored, reservation, dto);
+        ? await this.reenroll(tx, existing.id, device)
+        : await this.create(tx, partner.maxDevices, device);
       if (this.clock.monotonicMs() - startedMs > MAX_ENROLLMENT_MS) throw new UnavailableError();
       return { agentId: stored.agentId, deviceId: stored.id, authToken, orgId, siteId: stored.siteId };
     });
@@ -81,14 +80,36 @@ export class DeviceEnrollmentService {
     throw ValidationError.forField('siteId', 'is not a site of the organization');
   }
 
-  private async assertBelowCap(tx: TenantTransaction, { partnerId, maxDevices: cap }: DirectoryPartner): Promise<void> {
-    if (cap === null) return;
-    await this.locks.lockDevices(tx, partnerId);
-    if ((await this.devices.countActive(tx, partnerId)) >= cap) throw new DeviceLimitExceeded();
+  private async reenroll(tx: TenantTransaction, id: string, device: EnrollingDevice): Promise<StoredDevice> {
+    const stored = await this.devices.reenroll(tx, id, device);
+    await this.publish(tx, stored, device);
+    return stored;
   }
 
-  private async publish(tx: TenantTransaction, device: StoredDevice, key: Reservation, dto: EnrollDto): Promise<void> {
-    const { orgId, partnerId, enrollmentKeyId } = key;
+  /**
+   * The counter of the partner is checked twice: before anything is written, and exactly once the new device is counted,
+   * which locks it. Messages come before the device, so that the lock is held for its last statements only.
+   */
+  private async create(tx: TenantTransaction, cap: number | null, device: EnrollingDevice): Promise<StoredDevice> {
+    const { partnerId } = device.reservation;
+    const assertAtMost = async (devices: number) => {
+      if ((await this.counters.countDevices(tx, partnerId)) > devices) throw new DeviceLimitExceeded();
+    };
+    if (cap !== null) await assertAtMost(cap - 1);
+    const agentId = randomUUID();
+    const isNew = { id: device.reservationId, agentId, siteId: device.siteId, version: '1', isReenrolled: false };
+    await this.publish(tx, isNew, device);
+    const stored = await this.devices.create(tx, agentId, device);
+    if (cap !== null) await assertAtMost(cap);
+    return stored;
+  }
+
+  private async publish(
+    tx: TenantTransaction,
+    device: StoredDevice,
+    { reservation, dto }: EnrollingDevice,
+  ): Promise<void> {
+    const { orgId, partnerId, enrollmentKeyId } = reservation;
     const { id: deviceId, siteId } = device;
     const { hostname, osType, agentVersion = null } = dto;
     const actor: Actor = { type: 'agent', id: device.agentId };

@@ -4,8 +4,7 @@ import { PartnerAccessDenied, PartnerDirectory, type Caller, type DirectoryPartn
 import { Outbox } from '@rmm/messaging';
 import { isUniqueViolation, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { DomainError, Logger, ValidationError } from '@rmm/service-kit';
-import { OrganizationsRepository } from '../organizations/organizations.repository.js';
-import { PartnerLocksRepository } from '../partners/partner-locks.repository.js';
+import { PartnersRepository } from '../partners/partners.repository.js';
 import { resolvePartnerId } from '../partners/partner-scope.policy.js';
 import type { ImportPreviewDto, ImportResultDto } from './dto/import-results.dto.js';
 import type { CommitImportDto, PreviewImportDto } from './dto/import-rows.dto.js';
@@ -29,9 +28,8 @@ export class ImportService {
   constructor(
     private readonly tenants: TenantDatabase,
     private readonly repository: ImportRepository,
-    private readonly organizations: OrganizationsRepository,
     private readonly partners: PartnerDirectory,
-    private readonly locks: PartnerLocksRepository,
+    private readonly counters: PartnersRepository,
     private readonly outbox: Outbox,
     private readonly logger: Logger,
   ) {}
@@ -55,7 +53,7 @@ export class ImportService {
     const { rows, warnings } = readRows(dto.rows);
     const scope = await this.resolveScope(caller, dto.partnerId);
     const decisions = await this.tenants.transaction(caller, async (tx) => {
-      await this.locks.lockOrganizations(tx, scope.partnerId);
+      await this.counters.lockOrganizations(tx, scope.partnerId);
       const state = await this.loadState(tx, scope, rows);
       return this.apply(tx, scope, decideImport(planImport(rows, state), state, dto.mode ?? 'skip', randomUUID));
     });
@@ -72,7 +70,7 @@ export class ImportService {
 
   private async loadState(tx: TenantTransaction, { partnerId, partner }: ImportScope, rows: readonly ImportRow[]) {
     const { maxOrganizations: cap } = partner;
-    const remaining = cap === null ? null : Math.max(0, cap - (await this.organizations.countLive(tx, partnerId)));
+    const remaining = cap === null ? null : Math.max(0, cap - (await this.counters.countOrganizations(tx, partnerId)));
     return this.repository.loadState(tx, partnerId, rows, remaining);
   }
 

@@ -5,7 +5,7 @@ import { AuditTrail, Outbox } from '@rmm/messaging';
 import { WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
 import { NotFoundError } from '@rmm/service-kit';
 import { uniqueSlug } from '@rmm/validation';
-import { PartnerLocksRepository } from '../partners/partner-locks.repository.js';
+import { PartnersRepository } from '../partners/partners.repository.js';
 import { siteEvent, toSiteState } from '../sites/site-events.js';
 import type { Site } from '../sites/site.entity.js';
 import { SitesRepository } from '../sites/sites.repository.js';
@@ -28,7 +28,7 @@ const SYSTEM = { type: 'system', id: null } as const;
 export class FirstOrganizationService {
   constructor(
     private readonly partners: PartnerDirectory,
-    private readonly locks: PartnerLocksRepository,
+    private readonly counters: PartnersRepository,
     private readonly worker: WorkerDatabase,
     private readonly organizations: OrganizationsRepository,
     private readonly sites: SitesRepository,
@@ -45,7 +45,7 @@ export class FirstOrganizationService {
 
   /** Creates both unless they exist; returns both as they are stored. The RPC and the event of a sign-up may race. */
   async ensure(tx: WorkerTransaction, request: StartingPartner): Promise<FirstOrganization> {
-    await this.locks.lockOrganizations(tx, request.partnerId);
+    await this.counters.lockOrganizations(tx, request.partnerId);
     const existing = await this.organizations.findFirst(tx, request.partnerId);
     const organization = existing ?? (await this.createOrganization(tx, request));
     const site = existing

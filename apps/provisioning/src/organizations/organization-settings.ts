@@ -4,6 +4,8 @@ import { isLanguageTag, mergeSettings } from '@rmm/validation';
 /** Settings that another service stores: identity owns the security policy. */
 const FOREIGN_KEYS = ['security'];
 
+/** Limit of the settings of one organization: lists contain them. */
+
 /**
  * Merges settings of an organization; null removes a key. `locale` is checked, other keys are free.
  * @throws ValidationError  for a key that provisioning does not store, and for more than 64 KB after the merge

@@ -12,7 +12,7 @@ import { AuditTrail, Outbox } from '@rmm/messaging';
 import { isUniqueViolation, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { ValidationError } from '@rmm/service-kit';
 import { toPage, uniqueSlug, type Paged } from '@rmm/validation';
-import { PartnerLocksRepository } from '../partners/partner-locks.repository.js';
+import { PartnersRepository } from '../partners/partners.repository.js';
 import { resolvePartnerId } from '../partners/partner-scope.policy.js';
 import type { CreateOrganizationDto } from './dto/create-organization.dto.js';
 import type { ListOrganizationsDto } from './dto/list-organizations.dto.js';
@@ -37,7 +37,7 @@ export class OrganizationsService {
     private readonly tenants: TenantDatabase,
     private readonly organizations: OrganizationsRepository,
     private readonly partners: PartnerDirectory,
-    private readonly locks: PartnerLocksRepository,
+    private readonly counters: PartnersRepository,
     private readonly security: OrganizationSecurityService,
     private readonly policies: OrganizationSecurityRepository,
     private readonly outbox: Outbox,
@@ -48,12 +48,9 @@ export class OrganizationsService {
   async list(caller: Caller, query: ListOrganizationsDto): Promise<Paged<VisibleOrganization>> {
     const { search, status, partnerId } = query;
     if (partnerId !== undefined) resolvePartnerId(caller, partnerId);
-    const { rows, total } = await this.organizations.list(caller, { search, status, partnerId }, query);
-    return toPage(
-      query,
-      total,
-      rows.map((row) => toOrganizationDto(caller, row)),
-    );
+    const { rows, total, truncated } = await this.organizations.list(caller, { search, status, partnerId }, query);
+    const data = rows.map((row) => toOrganizationDto(caller, row));
+    return toPage(query, total, data, truncated);
   }
 
   /** @throws NotFoundError */
@@ -67,7 +64,7 @@ export class OrganizationsService {
     const partner = await this.partners.find(partnerId);
     if (!partner) throw new PartnerAccessDenied();
     return this.tenants.transaction(caller, async (tx) => {
-      await this.locks.lockOrganizations(tx, partnerId);
+      await this.counters.lockOrganizations(tx, partnerId);
       await this.assertBelowCap(tx, partner);
       const slug = dto.slug ?? (await this.findFreeSlug(tx, partnerId, dto.name));
       const organization = await rejectTakenSlug(
@@ -134,7 +131,7 @@ export class OrganizationsService {
     tx: TenantTransaction,
     { partnerId, maxOrganizations: cap }: DirectoryPartner,
   ): Promise<void> {
-    if (cap !== null && (await this.organizations.countLive(tx, partnerId)) >= cap)
+    if (cap !== null && (await this.counters.countOrganizations(tx, partnerId)) >= cap)
       throw new OrganizationLimitExceeded();
   }
 

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { PartnerLocksRepository } from './partner-locks.repository.js';
+import { PartnersRepository } from './partners.repository.js';
 
-@Module({ providers: [PartnerLocksRepository], exports: [PartnerLocksRepository] })
+@Module({ providers: [PartnersRepository], exports: [PartnersRepository] })
 export class PartnersModule {}
