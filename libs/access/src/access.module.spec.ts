@@ -169,6 +169,8 @@ beforeAll(async () => {
       { provide: VERIFICATION_KEYS, useValue: { find: () => Promise.resolve(key.publicKey) } },
     ],
   });
+  // Publishes the heartbeat of organizations, without which no API key is accepted.
+  await fleet.service('provisioning');
   dispatcher = await fleet.service('webhook-dispatcher', {
     clock,
     controllers: [ThingsController],

@@ -25,6 +25,7 @@ export * from './rpc/keys-resolve.contract.js';
 export * from './rpc/mail-send.contract.js';
 export * from './rpc/operations.js';
 export * from './rpc/organizations.contract.js';
+export * from './rpc/partners.contract.js';
 export * from './rpc/rpc-contract.js';
 export * from './rpc/security-policy.contract.js';
 export * from './services.js';

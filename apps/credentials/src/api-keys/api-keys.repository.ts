@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Any, Not } from 'typeorm';
 import type { UserCaller } from '@rmm/access';
 import { TenantDatabase, TenantRepository, type PageRows, type TenantTransaction } from '@rmm/persistence';
-import { inLiveOrganization } from '../partner-directory/live-organizations.repository.js';
+import { inLiveOrganization } from '../tenant-changes/live-organizations.repository.js';
 import { ApiKey } from './api-key.entity.js';
 import { ApiKeyNotFound } from './api-key.errors.js';
 import type { ListApiKeysDto } from './dto/list-api-keys.dto.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { managedSiteFilter, type UserCaller } from '@rmm/access';
 import { TenantDatabase, TenantRepository, type PageRows, type TenantTransaction } from '@rmm/persistence';
-import { inLiveOrganization } from '../partner-directory/live-organizations.repository.js';
+import { inLiveOrganization } from '../tenant-changes/live-organizations.repository.js';
 import type { ListEnrollmentKeysDto } from './dto/list-enrollment-keys.dto.js';
 import { EnrollmentKey } from './enrollment-key.entity.js';
 import { EnrollmentKeyNotFound } from './enrollment-key.errors.js';

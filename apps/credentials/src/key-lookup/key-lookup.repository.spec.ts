@@ -35,8 +35,6 @@ describe('KeyLookupRepository', () => {
       storedStatus: 'active',
       expired: false,
       expiresAt: null,
-      organizationActive: true,
-      partnerStatus: null,
       principalActive: null,
     });
     expect((await repository.findApiKey(previous))?.expiresAt).toBeInstanceOf(Date);

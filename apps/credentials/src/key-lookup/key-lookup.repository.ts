@@ -10,10 +10,6 @@ export interface ApiKeyLookupRow extends ApiKeyRecord {
   /** Stored as active although `expiresAt` has passed. */
   expired: boolean;
   expiresAt: Date | null;
-  /** null while the organization is unknown here. */
-  organizationActive: boolean | null;
-  /** null while the partner is unknown here. */
-  partnerStatus: string | null;
   /** null for a key without service principal. */
   principalActive: boolean | null;
   principalScopes: string[] | null;
@@ -21,7 +17,6 @@ export interface ApiKeyLookupRow extends ApiKeyRecord {
 
 export type PartnerKeyLookupRow = Omit<ResolvedPartnerKey, 'kind' | 'expiresAt' | 'generation'> & {
   expiresAt: Date | null;
-  partnerStatus: string | null;
 };
 
 /** Returns SQL for the time left until a time, by the clock of the database; null for none. */
@@ -43,11 +38,8 @@ export class KeyLookupRepository {
            AS "expiresInMs",
          k.source_cidrs AS "sourceCidrs", k.generation, k.created_by AS "createdBy", k.principal_id AS "principalId",
          k.status AS "storedStatus", k.status = 'active' AND coalesce(k.expires_at <= now(), false) AS expired,
-         o.status IN ('active', 'trial') AND NOT o.deleted AS "organizationActive", p.status AS "partnerStatus",
          s.status = 'active' AS "principalActive", s.scopes AS "principalScopes"
        FROM api_key k
-       LEFT JOIN organization_directory o ON o.org_id = k.org_id
-       LEFT JOIN partner_directory p ON p.partner_id = k.partner_id
        LEFT JOIN service_principal s ON s.id = k.principal_id
        WHERE k.key_hash = :keyHash OR (k.previous_key_hash = :keyHash AND k.previous_valid_until > now())`,
       { keyHash },
@@ -60,14 +52,13 @@ export class KeyLookupRepository {
       `SELECT k.id AS "keyId", s.id AS "principalId", k.partner_id AS "partnerId", s.scopes,
          k.rate_limit AS "rateLimit", least(k.expires_at, s.expires_at) AS "expiresAt",
          ${millisecondsUntil('least(k.expires_at, s.expires_at)')} AS "expiresInMs",
-         s.source_cidrs AS "sourceCidrs", p.status AS "partnerStatus",
+         s.source_cidrs AS "sourceCidrs",
          CASE WHEN k.status = 'revoked' THEN 'revoked'
               WHEN s.status = 'disabled' THEN 'disabled'
               WHEN least(k.expires_at, s.expires_at) <= now() THEN 'expired'
               ELSE 'active' END AS status
        FROM partner_principal_key k
        JOIN partner_principal s ON s.id = k.principal_id
-       LEFT JOIN partner_directory p ON p.partner_id = k.partner_id
        WHERE k.key_hash = :keyHash`,
       { keyHash },
     );

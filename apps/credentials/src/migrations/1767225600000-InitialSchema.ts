@@ -38,7 +38,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     await q.query(`
       DROP TABLE key_usage_batch, api_key_usage, api_key, service_principal, partner_principal_key, partner_principal,
         enrollment_reservation, enrollment_key, partner_directory, organization_directory,
-        dead_letter_message, inbox, outbox_lease, outbox, rmm_partition_rule`);
+        dead_letter_message, inbox, outbox_lease, outbox_broadcast, outbox, rmm_partition_rule`);
     await q.query(
       'DROP FUNCTION rmm_drop_empty_outbox_partitions, rmm_maintain_partitions, rmm_maintain_partitions_at',
     );
@@ -51,8 +51,8 @@ async function createDirectories(q: QueryRunner): Promise<void> {
       CREATE TABLE organization_directory (
         org_id uuid PRIMARY KEY,
         partner_id uuid NOT NULL,
-        name text NOT NULL,
-        slug text NOT NULL,
+        name text NOT NULL DEFAULT '',
+        slug text NOT NULL DEFAULT '',
         status text NOT NULL,
         deleted boolean NOT NULL DEFAULT false,
         version bigint NOT NULL,
@@ -67,22 +67,17 @@ async function createDirectories(q: QueryRunner): Promise<void> {
   await q.query(`
       CREATE TABLE partner_directory (
         partner_id uuid PRIMARY KEY,
-        name text NOT NULL,
+        name text NOT NULL DEFAULT '',
+        slug text NOT NULL DEFAULT '',
         status text NOT NULL,
-        enrollment_max_ttl_minutes integer,
-        version bigint NOT NULL
+        max_organizations integer DEFAULT 0,
+        max_devices integer DEFAULT 0,
+        enrollment_max_ttl_minutes integer DEFAULT 1,
+        timezone text NOT NULL DEFAULT 'UTC',
+        version bigint NOT NULL,
+        updated_at timestamptz NOT NULL DEFAULT now()
       )`);
-  // members of an organization read their partner's cap on enrollment keys
-  await secureTable(q, 'partner_directory', {
-    rows: {
-      SELECT: `partner_id = nullif(current_setting('rmm.partner_id', true), '')::uuid OR current_setting('rmm.scope', true) = 'system'`,
-      INSERT: PARTNER,
-      UPDATE: PARTNER,
-      DELETE: PARTNER,
-    },
-    service: 'SELECT',
-    worker: 'SELECT, INSERT, UPDATE',
-  });
+  await secureTable(q, 'partner_directory', { comment: 'rmm:worker-only', worker: 'SELECT, INSERT, UPDATE' });
 }
 
 /** Creates service principals. */
@@ -390,7 +385,20 @@ async function createMessagingTables(q: QueryRunner): Promise<void> {
         aggregates   text[] COLLATE "C" NOT NULL,
         leased_until timestamptz NOT NULL
       )`);
+  await q.query(`
+      CREATE TABLE outbox_broadcast (
+        seq          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        created_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
+        subject      text NOT NULL,
+        payload      text NOT NULL,
+        leased_until timestamptz
+      )`);
   await secureTable(q, 'outbox', {
+    comment: 'rmm:worker-only',
+    service: 'INSERT',
+    worker: 'SELECT, INSERT, UPDATE, DELETE',
+  });
+  await secureTable(q, 'outbox_broadcast', {
     comment: 'rmm:worker-only',
     service: 'INSERT',
     worker: 'SELECT, INSERT, UPDATE, DELETE',

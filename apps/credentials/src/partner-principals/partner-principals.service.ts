@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { assertCanGrant, PartnerAccessDenied, type UserCaller } from '@rmm/access';
+import { assertCanGrant, PartnerAccessDenied, PartnerDirectory, type UserCaller } from '@rmm/access';
 import type { Page } from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { DEFAULT_PARTNER_SCOPES, PARTNER_SCOPES } from '@rmm/permissions';
@@ -7,7 +7,6 @@ import { TenantDatabase } from '@rmm/persistence';
 import { Clock, ValidationError } from '@rmm/service-kit';
 import { toPage, type PageQueryDto } from '@rmm/validation';
 import { KeyLimitsRepository } from '../key-limits/key-limits.repository.js';
-import { PartnerDirectoryRepository } from '../partner-directory/partner-directory.repository.js';
 import type { CreatePartnerPrincipalDto } from './dto/create-partner-principal.dto.js';
 import type { PartnerPrincipalDto } from './dto/partner-principal.dto.js';
 import type { UpdatePartnerPrincipalDto } from './dto/update-partner-principal.dto.js';
@@ -24,7 +23,7 @@ export class PartnerPrincipalsService {
     private readonly repository: PartnerPrincipalsRepository,
     private readonly keys: PartnerKeysRepository,
     private readonly limits: KeyLimitsRepository,
-    private readonly partners: PartnerDirectoryRepository,
+    private readonly partners: PartnerDirectory,
     private readonly tenants: TenantDatabase,
     private readonly audit: AuditTrail,
     private readonly outbox: Outbox,
@@ -124,6 +123,6 @@ export class PartnerPrincipalsService {
   /** @throws PartnerAccessDenied for a partner that the caller has no access to or that does not exist */
   private async assertPartner(caller: UserCaller, partnerId: string): Promise<void> {
     if (partnerId === caller.partnerId) return;
-    if (!(await this.partners.find(caller, partnerId))) throw new PartnerAccessDenied();
+    if (caller.scope !== 'system' || !(await this.partners.find(partnerId))) throw new PartnerAccessDenied();
   }
 }

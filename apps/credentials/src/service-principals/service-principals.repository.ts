@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { TenantDatabase, TenantRepository, type PageRows, type TenantTransaction } from '@rmm/persistence';
-import { inLiveOrganization } from '../partner-directory/live-organizations.repository.js';
+import { inLiveOrganization } from '../tenant-changes/live-organizations.repository.js';
 import type { ListServicePrincipalsDto } from './dto/list-service-principals.dto.js';
 import { ServicePrincipal, type ServicePrincipalStatus } from './service-principal.entity.js';
 import { ServicePrincipalNotFound } from './service-principal.errors.js';

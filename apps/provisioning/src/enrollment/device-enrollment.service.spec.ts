@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { PartnerDirectory } from '@rmm/access';
 import type { AuditTrail, Outbox } from '@rmm/messaging';
 import { hashKey } from '@rmm/secrets';
 import { FixedClock, UnavailableError, ValidationError } from '@rmm/service-kit';
@@ -23,7 +24,8 @@ describe('DeviceEnrollmentService', () => {
     devices = new DeviceEnrollmentService(
       database.tenants,
       new EnrollmentRepository(database.tenants),
-      new PartnersRepository(database.tenants),
+      { find: () => Promise.resolve({ status: 'active', maxDevices: null }) } as unknown as PartnerDirectory,
+      new PartnersRepository(),
       { publish: (_: unknown, message: never) => Promise.resolve(void published.push(message)) } as unknown as Outbox,
       { record: (...entry: unknown[]) => Promise.resolve(void recorded.push(entry)) } as unknown as AuditTrail,
       clock,

@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
-import { TenantInactive } from '@rmm/access';
+import { PartnerDirectory, TenantInactive, type DirectoryPartner } from '@rmm/access';
 import type { Actor, DeviceEnrolled } from '@rmm/contracts';
 import { AuditTrail, Outbox, type OutgoingMessage } from '@rmm/messaging';
 import { TenantDatabase, type TenantContext, type TenantTransaction } from '@rmm/persistence';
 import { hashKey, mintAgentToken } from '@rmm/secrets';
 import { Clock, UnavailableError, ValidationError } from '@rmm/service-kit';
-import type { Partner } from '../partners/partner.entity.js';
 import { PartnersRepository } from '../partners/partners.repository.js';
 import type { EnrollDto } from './dto/enroll.dto.js';
 import { DeviceLimitExceeded } from './enrollment.errors.js';
@@ -44,7 +43,8 @@ export class DeviceEnrollmentService {
   constructor(
     private readonly tenants: TenantDatabase,
     private readonly devices: EnrollmentRepository,
-    private readonly partners: PartnersRepository,
+    private readonly partners: PartnerDirectory,
+    private readonly counters: PartnersRepository,
     private readonly outbox: Outbox,
     private readonly audit: AuditTrail,
     private readonly clock: Clock,
@@ -56,11 +56,12 @@ export class DeviceEnrollmentService {
    * @returns null when there is no such device
    * @throws TenantInactive
    */
-  reissue({ reservation, dto }: Pick<EnrollmentRequest, 'reservation' | 'dto'>): Promise<EnrolledDevice | null> {
+  async reissue({ reservation, dto }: Pick<EnrollmentRequest, 'reservation' | 'dto'>): Promise<EnrolledDevice | null> {
     const { orgId, partnerId } = reservation;
     const { key: authToken, keyHash: tokenHash } = mintAgentToken();
+    await this.getActivePartner(partnerId);
     return this.tenants.transaction({ tenant: partnerContext(partnerId) }, async (tx) => {
-      await this.assertActive(tx, await this.partners.find(tx, partnerId), orgId);
+      await this.assertOrganizationActive(tx, orgId);
       const stored = await this.findRepeated(tx, { reservation, tokenHash, dto });
       return stored && { ...toEnrolled(stored, orgId, authToken), isRepeated: true };
     });
@@ -71,13 +72,13 @@ export class DeviceEnrollmentService {
    * @throws TenantInactive, DeviceLimitExceeded; ValidationError  for a site of another organization; UnavailableError
    *   when it takes so long that the reservation may have been released
    */
-  enroll({ reservation, reservationId, dto, oldToken }: EnrollmentRequest): Promise<EnrolledDevice> {
+  async enroll({ reservation, reservationId, dto, oldToken }: EnrollmentRequest): Promise<EnrolledDevice> {
     const { orgId, partnerId } = reservation;
     const { key: authToken, keyHash: tokenHash } = mintAgentToken();
-    const startedMs = this.clock.nowMs();
+    const startedMs = this.clock.monotonicMs();
+    const partner = await this.getActivePartner(partnerId);
     return this.tenants.transaction({ tenant: partnerContext(partnerId) }, async (tx) => {
-      const partner = await this.partners.find(tx, partnerId);
-      await this.assertActive(tx, partner, orgId);
+      await this.assertOrganizationActive(tx, orgId);
       const repeated = oldToken ? null : await this.findRepeated(tx, { reservation, tokenHash, dto });
       if (repeated) return { ...toEnrolled(repeated, orgId, authToken), isRepeated: true };
       const siteId = await this.resolveSite(tx, reservation, dto.siteId ?? null);
@@ -85,14 +86,19 @@ export class DeviceEnrollmentService {
       const device = { reservation, reservationId, siteId, tokenHash, dto };
       const stored = existing
         ? await this.reenroll(tx, existing.id, device)
-        : await this.create(tx, partner?.maxDevices ?? null, device);
-      if (this.clock.nowMs() - startedMs > MAX_ENROLLMENT_MS) throw new UnavailableError();
+        : await this.create(tx, partner.maxDevices, device);
+      if (this.clock.monotonicMs() - startedMs > MAX_ENROLLMENT_MS) throw new UnavailableError();
       return { ...toEnrolled(stored, orgId, authToken), isRepeated: false };
     });
   }
 
-  private async assertActive(tx: TenantTransaction, partner: Partner | null, orgId: string): Promise<void> {
-    if (partner && partner.status !== 'active') throw new TenantInactive();
+  private async getActivePartner(partnerId: string): Promise<DirectoryPartner> {
+    const partner = await this.partners.find(partnerId);
+    if (partner?.status !== 'active') throw new TenantInactive();
+    return partner;
+  }
+
+  private async assertOrganizationActive(tx: TenantTransaction, orgId: string): Promise<void> {
     if (!(await this.devices.isOrganizationActive(tx, orgId))) throw new TenantInactive();
   }
 
@@ -142,7 +148,7 @@ export class DeviceEnrollmentService {
   private async create(tx: TenantTransaction, cap: number | null, device: EnrollingDevice): Promise<StoredDevice> {
     const { partnerId } = device.reservation;
     const assertAtMost = async (devices: number) => {
-      if ((await this.partners.countDevices(tx, partnerId)) > devices) throw new DeviceLimitExceeded();
+      if ((await this.counters.countDevices(tx, partnerId)) > devices) throw new DeviceLimitExceeded();
     };
     if (cap !== null) await assertAtMost(cap - 1);
     const agentId = randomUUID();

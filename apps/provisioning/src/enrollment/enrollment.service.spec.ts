@@ -4,6 +4,7 @@ import { hashKey } from '@rmm/secrets';
 import { Clock } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
 import { ProvisioningTestApp } from '../../test/provisioning-test-app.js';
+import { EnrollmentRepository } from './enrollment.repository.js';
 
 const agent = (enrollmentKey: string, extra: object = {}) => ({
   enrollmentKey,
@@ -229,13 +230,18 @@ describe('POST /agents/enroll', () => {
   it('creates no device once its use may have been released', async () => {
     const { orgId, partnerId } = await customer();
     const key = testApp.credentials.mint({ orgId, partnerId });
-    let nowMs = Date.now();
-    const clock = jest.spyOn(testApp.app.get(Clock), 'nowMs').mockImplementation(() => (nowMs += 12_001));
+    let aheadMs = 0;
+    const clock = jest.spyOn(testApp.app.get(Clock), 'monotonicMs');
+    clock.mockImplementation(() => performance.now() + aheadMs);
+    const devices = testApp.app.get(EnrollmentRepository, { strict: false });
+    const create = devices.create.bind(devices);
+    const slow = jest.spyOn(devices, 'create').mockImplementation((...given) => ((aheadMs = 12_001), create(...given)));
     try {
       const refused = await enroll(agent(key));
       expect([refused.status, refused.body.code]).toEqual([503, 'service_unavailable']);
     } finally {
       clock.mockRestore();
+      slow.mockRestore();
     }
     expect([await devicesOf(orgId), testApp.credentials.usesOf(key)]).toEqual([[], 0]);
     expect((await enroll(agent(key))).status).toBe(201);

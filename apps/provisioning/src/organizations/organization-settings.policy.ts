@@ -1,16 +1,15 @@
 import { ValidationError } from '@rmm/service-kit';
+import { isLanguageTag, mergeSettings } from '@rmm/validation';
 
 /** Settings that another service stores: identity owns the security policy. */
 const FOREIGN_KEYS = ['security'];
 
-/** Limit of the settings of one organization: lists contain them. */
-const MAX_BYTES = 64 * 1024;
-
 /**
- * Merges settings key by key; null removes a key.
- * @throws ValidationError  for a key that provisioning does not store, and for more than an organization may have
+ * Merges settings of an organization; null removes a key. `locale` is checked, other keys are free.
+ * @throws ValidationError  for a key that provisioning does not store, and for more than 64 KB after the merge
+ * @see docs/reference/tenancy.md#settings
  */
-export function mergeSettings(
+export function mergeOrganizationSettings(
   stored: Record<string, unknown>,
   changes: Record<string, unknown>,
 ): Record<string, unknown> {
@@ -19,12 +18,11 @@ export function mergeSettings(
       throw ValidationError.forField(`settings.${key}`, 'is set with PATCH once the organization exists');
     }
   }
-  const entries = Object.entries({ ...stored, ...changes }).filter(([, value]) => value !== null);
-  const merged = Object.fromEntries(entries);
-  if (Buffer.byteLength(JSON.stringify(merged)) > MAX_BYTES) {
-    throw ValidationError.forField('settings', `have at most ${MAX_BYTES} bytes in all after the merge`);
+  const { locale } = changes;
+  if (locale !== undefined && locale !== null && !isLanguageTag(locale)) {
+    throw ValidationError.forField('settings.locale', 'must be a BCP 47 language tag');
   }
-  return merged;
+  return mergeSettings(stored, changes);
 }
 
 /** Separates `settings.security` from the rest of a change; settings without another key are left out. */

@@ -18,7 +18,7 @@ export class AgentRecords {
     private readonly sources: AccessSources,
     clock: Clock,
   ) {
-    this.cache = new ReadThroughCache({ maxEntries: MAX_RECORDS, ttlMs: AGENT_RECORD_TTL_MS, clock });
+    this.cache = new ReadThroughCache({ maxEntries: MAX_RECORDS, ttlMs: AGENT_RECORD_TTL_MS, clock }, tagsOf);
   }
 
   /** @returns null when no active agent has this token */
@@ -30,11 +30,17 @@ export class AgentRecords {
 
   /** Drops the agents whose token, site or state changed. */
   onAgentsChanged({ deviceIds, orgIds = [] }: AgentChanged): void {
-    const [devices, organizations] = [new Set(deviceIds), new Set(orgIds)];
-    this.cache.invalidate(({ deviceId, orgId }) => devices.has(deviceId) || organizations.has(orgId));
+    this.cache.invalidate([...deviceIds.map(deviceTag), ...orgIds.map(organizationTag)]);
   }
 
   flush(): void {
     this.cache.flush();
   }
+}
+
+const deviceTag = (id: string): string => `device:${id}`;
+const organizationTag = (id: string): string => `org:${id}`;
+
+function tagsOf(agent: AgentRecord | null): string[] {
+  return agent === null ? [] : [deviceTag(agent.deviceId), organizationTag(agent.orgId)];
 }

@@ -140,6 +140,10 @@ describe('KeyRecords', () => {
   it.each([
     ['its creator', { userIds: ['11111111-1111-4111-8111-111111111111'] }, 2],
     ['any role, since its creator may have it', { roleIds: ['role-9'] }, 2],
+    ['a role of its partner', { roleIds: ['role-9'], partnerId: 'partner-1' }, 2],
+    ['a role of another partner', { roleIds: ['role-9'], partnerId: 'partner-2' }, 1],
+    ['a role of its organization', { roleIds: ['role-9'], partnerId: 'partner-1', orgId: 'org-1' }, 2],
+    ['a role of another organization', { roleIds: ['role-9'], partnerId: 'partner-1', orgId: 'org-2' }, 1],
     ['its partner', { partnerIds: ['partner-1'] }, 2],
     ['its organization', { orgIds: ['org-1'] }, 2],
     ['another user', { userIds: ['user-2'], partnerIds: ['p'], orgIds: ['o'] }, 1],
@@ -148,6 +152,16 @@ describe('KeyRecords', () => {
     records.onAccessChanged({ ...change, reason: 'spec' });
     await records.find(hash);
     expect(asked).toBe(reads);
+  });
+
+  it('keeps the key of a principal on changes of users and roles', async () => {
+    stored = { ...apiKey, principalId: 'principal-2' };
+    await records.find(hash);
+    const change = { userIds: [apiKey.createdBy ?? ''], roleIds: ['role-1'], reason: 'spec' };
+    records.onAccessChanged(change);
+    records.onAccessChanged({ ...change, partnerId: 'partner-1' });
+    await records.find(hash);
+    expect(asked).toBe(1);
   });
 
   it('drops a partner key on changes of its partner only', async () => {
@@ -174,13 +188,24 @@ describe('KeyRecords', () => {
     expect((await records.find(hash))?.record.status).toBe('expired');
   });
 
-  it.each([
-    ['access', 'credentials'],
-    ['credentials', 'access'],
-  ] as const)('throws UnavailableError while the feed %s is silent', async (_, alive) => {
-    await records.find(hash);
+  it.each(['access', 'credentials', 'organizations'] as const)(
+    'throws UnavailableError for an API key while the feed %s is silent',
+    async (silent) => {
+      await records.find(hash);
+      clock.advance(30_001);
+      for (const feed of ['access', 'credentials', 'organizations'] as const) {
+        if (feed !== silent) feeds[feed].onHeartbeat({ publisher: 'p', sequence: 1, intervalMs: 1_000 });
+      }
+      await expect(records.find(hash)).rejects.toBeInstanceOf(UnavailableError);
+    },
+  );
+
+  it('finds a partner key while the feed of organizations is silent', async () => {
+    stored = partnerKey;
     clock.advance(30_001);
-    feeds[alive].onHeartbeat({ publisher: 'p', sequence: 1, intervalMs: 1_000 });
-    await expect(records.find(hash)).rejects.toBeInstanceOf(UnavailableError);
+    for (const feed of ['access', 'credentials'] as const) {
+      feeds[feed].onHeartbeat({ publisher: 'p', sequence: 1, intervalMs: 1_000 });
+    }
+    expect((await records.find(hash))?.record).toBe(partnerKey);
   });
 });

@@ -10,6 +10,7 @@ export interface BroadcastMap {
   'agent.changed': AgentChanged;
   'credential.changed': CredentialChanged;
   'credential.heartbeat': AccessHeartbeat;
+  'organization.heartbeat': AccessHeartbeat;
   'webhook.changed': WebhookChanged;
   /** A replica started or stopped, or a shard has no owner. */
   'webhook.shards': ReplicaSignal;
