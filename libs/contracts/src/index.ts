@@ -4,6 +4,7 @@ export * from './broadcasts/access-changed.js';
 export * from './broadcasts/broadcast-map.js';
 export * from './broadcasts/credential-changed.js';
 export * from './broadcasts/webhook-broadcasts.js';
+export * from './durables.js';
 export * from './envelope.js';
 export * from './events/device-events.js';
 export * from './events/event-map.js';

@@ -21,6 +21,7 @@ const SLOW = rpc('provisioning.spec.slow', {
   reply: replyOf<{ done: boolean }>(),
   timeoutMs: 200,
 });
+const COUNTED = rpc('provisioning.spec.counted', { request: z.object({}), reply: replyOf<number>() });
 const UNSERVED = rpc('provisioning.spec.unserved', { request: z.object({}), reply: replyOf<string>() });
 
 class SlugTaken extends ConflictError {
@@ -28,6 +29,7 @@ class SlugTaken extends ConflictError {
 }
 
 const releases: (() => void)[] = [];
+let served = 0;
 
 @Controller()
 class SpecController {
@@ -46,6 +48,11 @@ class SpecController {
     return Promise.reject(
       new SlugTaken('Slug is taken', { extras: { count: 2 }, message: `${slug} is taken`, cause: 'secret' }),
     );
+  }
+
+  @RpcHandler(COUNTED)
+  count() {
+    return ++served;
   }
 
   @RpcHandler(BROKEN)
@@ -126,6 +133,20 @@ describe('RpcClient', () => {
       expect(error.retryAfterSeconds).toBe(1);
     }
     releases.forEach((release) => release());
+  });
+
+  it('ignores a message that the server reflected: without a reply subject, or with one that is no inbox', async () => {
+    const { connection } = testApp;
+    const before = served;
+    const replies: string[] = [];
+    connection.subscribe('rmm.rpc.identity.reflected', { callback: (_, message) => replies.push(message.string()) });
+    connection.publish(COUNTED.subject, '{}');
+    connection.publish(COUNTED.subject, '{}', { reply: 'rmm.rpc.identity.reflected' });
+    // JetStream sends its acknowledgement to the reply subject that the publisher names.
+    connection.publish('rmm.internal.identity.spec', '{}', { reply: COUNTED.subject });
+    await connection.flush();
+    expect(await client.call(COUNTED, {})).toBe(before + 1);
+    expect(replies).toEqual([]);
   });
 
   it('shares requests between replicas and finishes those in progress when one stops', async () => {

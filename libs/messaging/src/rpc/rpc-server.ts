@@ -22,6 +22,9 @@ export class RpcContext extends BaseRpcContext<[Msg]> {}
 
 type RequestSchema = RpcContract<unknown, unknown>['request'];
 
+/** The first word of the subjects on which a login may receive replies. */
+const INBOX_PREFIX = '_INBOX.';
+
 /** Time limit for requests in progress when the service stops, in milliseconds. */
 const DRAIN_MS = 5_000;
 
@@ -41,6 +44,7 @@ export class RpcServer {
   serve(subject: string, handler: MessageHandler): void {
     const callback = (error: Error | null, message: Msg): void => {
       if (error) return this.logger.error({ message: `Requests on ${subject} cannot be received`, err: error });
+      if (!message.reply?.startsWith(INBOX_PREFIX)) return this.ignore(subject);
       const replying = this.reply(subject, handler, message).finally(() => this.inProgress.delete(replying));
       this.inProgress.add(replying);
     };
@@ -51,6 +55,16 @@ export class RpcServer {
   async stop(): Promise<void> {
     for (const subscription of this.subscriptions) subscription.unsubscribe();
     await pTimeout(Promise.allSettled(this.inProgress), { milliseconds: DRAIN_MS, message: false });
+  }
+
+  /**
+   * Refuses what is not a request of a client. The server itself publishes on any subject that a client names as the
+   * reply of a message or as the target of a push consumer, whatever that client may publish; and a reply on such a
+   * subject would be a request to another service in the name of this one.
+   */
+  private ignore(subject: string): void {
+    this.logger.warn({ message: `A message on ${subject} is ignored: its reply subject is no inbox` });
+    this.metrics.observeRpc(subject, 'ignored', 0);
   }
 
   private async reply(subject: string, handler: MessageHandler, message: Msg): Promise<void> {
