@@ -3,6 +3,7 @@ export { bindParameters } from './database/named-parameters.js';
 export { DEFAULT_TIMEOUTS, type Timeouts } from './database/pool-options.js';
 export type { BatchExecutor, SqlExecutor, SqlParams, SqlStatement } from './database/sql-executor.js';
 export { loginRoles, type LoginRoles } from './migrations/login-roles.js';
+export { migrateFromEnvironment } from './migrations/migrate-from-environment.js';
 export * from './migrations/migrations-runner.js';
 export { Databases, type PersistenceConfig, type PersistenceOptions, StartRefused } from './module/databases.js';
 export { PersistenceModule } from './module/persistence.module.js';

@@ -8,6 +8,7 @@ export function checkFleetRules(v: ConfigReader, config: FleetConfig): void {
   if (URL.canParse(config.redisUrl ?? '') && new URL(config.redisUrl).password === '') {
     v.problem('REDIS_URL must carry a password in production');
   }
+  if (!hasLogin(config.natsUrl ?? '')) v.problem('NATS_URL must carry the login of the service in production');
   if (!config.rateLimitsEnabled) v.problem('RATE_LIMITS_ENABLED must not be false in production');
   if (config.publicApiUrl.startsWith('https:') && !v.has('TRUSTED_PROXY_CIDRS')) {
     v.problem('TRUSTED_PROXY_CIDRS is required in production with an https PUBLIC_API_URL: ranges, or none');
@@ -28,3 +29,6 @@ export function readOutboundExtraAllowedCidrs(v: ConfigReader, config: FleetConf
   }
   return v.cidrs('OUTBOUND_EXTRA_ALLOWED_CIDRS');
 }
+
+/** Returns whether a NATS address, which may list several servers, names a user and a password. */
+const hasLogin = (natsUrl: string): boolean => /^[a-z]+:\/\/[^:@/\s,]+:[^@\s]+@/i.test(natsUrl.trim());
