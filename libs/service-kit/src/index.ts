@@ -5,6 +5,7 @@ export * from './config/fleet-config.js';
 export { readOutboundExtraAllowedCidrs } from './config/fleet-rules.js';
 export * from './config/read-config.js';
 export * from './context/request-context.js';
+export * from './context/request-deadline.js';
 export * from './errors/domain-error.js';
 export * from './errors/errors.js';
 export * from './errors/start-refusal.js';

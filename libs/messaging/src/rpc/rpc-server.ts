@@ -8,6 +8,7 @@ import type { RpcContract } from '@rmm/contracts';
 import {
   BadRequestError,
   DomainError,
+  RequestDeadline,
   runInContext,
   serializeError,
   ValidationError,
@@ -15,7 +16,7 @@ import {
 } from '@rmm/service-kit';
 import type { NatsLink } from '../connection/nats-link.js';
 import type { MessagingMetrics } from '../messaging.metrics.js';
-import { REQUEST_ID_HEADER, TRACEPARENT_HEADER, type RpcReplyBody } from './rpc-wire.js';
+import { REQUEST_ID_HEADER, TIMEOUT_HEADER, TRACEPARENT_HEADER, type RpcReplyBody } from './rpc-wire.js';
 
 /** Second argument of an RPC handler. */
 export class RpcContext extends BaseRpcContext<[Msg]> {}
@@ -25,6 +26,8 @@ type RequestSchema = RpcContract<unknown, unknown>['request'];
 /** The first word of the subjects on which a login may receive replies. */
 const INBOX_PREFIX = '_INBOX.';
 
+/** Share of the caller's time limit after which nothing is committed any more. */
+const REPLY_SHARE = 0.9;
 /** Time limit for requests in progress when the service stops, in milliseconds. */
 const DRAIN_MS = 5_000;
 
@@ -73,7 +76,14 @@ export class RpcServer {
       requestId: message.headers?.get(REQUEST_ID_HEADER) || randomUUID(),
       traceparent: message.headers?.get(TRACEPARENT_HEADER) || undefined,
     };
-    const body = await runInContext(context, () => this.handle(subject, handler, message));
+    const timeoutMs = Number(message.headers?.get(TIMEOUT_HEADER) || Number.NaN);
+    const deadline = new RequestDeadline(timeoutMs);
+    // Earlier than the caller gives up, by the time that the reply needs.
+    const timer = timeoutMs > 0 ? setTimeout(() => deadline.expire(), timeoutMs * REPLY_SHARE).unref() : undefined;
+    const body = await runInContext(timer ? { ...context, deadline } : context, () =>
+      this.handle(subject, handler, message),
+    );
+    clearTimeout(timer);
     try {
       message.respond(JSON.stringify(body));
     } catch (error) {

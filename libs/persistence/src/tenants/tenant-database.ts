@@ -1,16 +1,23 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { PoolClient, QueryResult } from 'pg';
+import type { PoolClient, QueryConfig, QueryResult } from 'pg';
 import type { DataSource, EntityTarget, ObjectLiteral, Repository } from 'typeorm';
 import { fromDriver } from '../database/database.errors.js';
 import { bindParameters } from '../database/named-parameters.js';
+import { DEFAULT_TIMEOUTS } from '../database/pool-options.js';
 import { acquire, inOnePacket, releaseAfter } from '../database/pooled-client.js';
 import { isOutdatedPlan, type PreparedStatement } from '../database/prepared-statements.js';
 import type { BatchExecutor, SqlParams, SqlStatement } from '../database/sql-executor.js';
 import { assertNoOpenTransaction, runTransaction, Transaction } from '../database/transaction.js';
+import { currentContext } from '@rmm/service-kit';
 import { Databases } from '../module/databases.js';
-import { type HasTenant, setTenantSettings, tenantSettingValues } from './tenant-context.js';
+import { type HasTenant, setTenantSettings, type TenantContext, tenantSettingValues } from './tenant-context.js';
 
 const SET_CONTEXT = { name: 'rmm_context', text: `select ${setTenantSettings(1)}` };
+/** In addition no statement may run longer than the request that it is for. */
+const SET_CONTEXT_AND_TIMEOUT = {
+  name: 'rmm_context_timeout',
+  text: `select ${setTenantSettings(1)} || set_config('statement_timeout', $7, true)`,
+};
 
 /** Limits how many texts one connection prepares, so that generated variants cannot fill the server's memory. */
 const MAX_PREPARED = 500;
@@ -76,12 +83,11 @@ export class TenantDatabase {
    * Keep it short, with no network I/O inside. Use `tx` in it: opening another transaction is refused.
    */
   transaction<T>(caller: HasTenant, work: (tx: TenantTransaction) => Promise<T>): Promise<T> {
-    const values = tenantSettingValues(caller.tenant);
     const { servicePool, dataSource } = this.databases;
     return runTransaction(
       servicePool,
       (client) =>
-        inOnePacket<QueryResult>(client, () => [client.query('BEGIN'), client.query({ ...SET_CONTEXT, values })]),
+        inOnePacket<QueryResult>(client, () => [client.query('BEGIN'), client.query(contextStatement(caller.tenant))]),
       (client) => new TenantTransaction(client, dataSource, caller),
       work,
     );
@@ -120,6 +126,13 @@ export class TenantDatabase {
     this.statements.set(sql, statement);
     return statement;
   }
+}
+
+function contextStatement(tenant: TenantContext): QueryConfig {
+  const values = tenantSettingValues(tenant);
+  const remainingMs = currentContext()?.deadline?.remainingMs;
+  if (remainingMs === undefined || remainingMs >= DEFAULT_TIMEOUTS.statementMs) return { ...SET_CONTEXT, values };
+  return { ...SET_CONTEXT_AND_TIMEOUT, values: [...values, String(remainingMs)] };
 }
 
 /**

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { RequestDeadline } from './request-deadline.js';
 
 /** The origin of one request, message or job, for every layer below. */
 export interface RequestContext {
@@ -11,6 +12,8 @@ export interface RequestContext {
   userAgent?: string;
   /** True once an audit row was written; a mutating call without one gets a fallback row. */
   audited?: boolean;
+  /** Absent for messages and jobs, which nobody waits for. */
+  deadline?: RequestDeadline;
 }
 
 const storage = new AsyncLocalStorage<RequestContext>();

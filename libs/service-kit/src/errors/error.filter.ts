@@ -1,5 +1,6 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Inject, Injectable } from '@nestjs/common';
 import type { KitRequest, KitResponse } from '../http/kit-request.js';
+import { loggedPath } from '../http/logged-path.js';
 import { Logger } from '../logging/logger.js';
 import type { DomainError } from './domain-error.js';
 import { toErrorBody, writeError } from './error-body.js';
@@ -38,6 +39,6 @@ export function logError(logger: Logger, error: DomainError, request: KitRequest
   const level = error.status < 500 ? 'debug' : error.kind === 'internal' ? 'error' : 'warn';
   if (!logger.isEnabled(level)) return;
   const { code, status, logDetails, cause } = error;
-  const at = { method: request.method, path: request.pathname };
+  const at = { method: request.method, path: loggedPath(request.pathname) };
   logger[level]({ code, status, ...at, ...logDetails, err: cause ?? error }, `request failed: ${error.error}`);
 }

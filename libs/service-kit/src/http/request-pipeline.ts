@@ -3,6 +3,7 @@ import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { randomUUID } from 'node:crypto';
 import type { FleetConfig } from '../config/fleet-config.js';
 import { type RequestContext, runInContext } from '../context/request-context.js';
+import { RequestDeadline } from '../context/request-deadline.js';
 import type { DomainError } from '../errors/domain-error.js';
 import { type ToErrorBody, writeError } from '../errors/error-body.js';
 import { logError } from '../errors/error.filter.js';
@@ -127,12 +128,16 @@ export class RequestPipeline {
 
   private readonly runInRequestContext = (request: Req, response: Res, next: NextFunction): void => {
     const timeoutMs = this.timeouts.find(request.pathname)?.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-    const timer = setTimeout(() => {
+    const deadline = new RequestDeadline(timeoutMs);
+    let timer = setTimeout(() => {
       const logDetails = { reason: `no response within ${timeoutMs} ms` };
-      if (!response.headersSent) this.refuse(request, response, new UnavailableError(undefined, { logDetails }));
+      if (response.headersSent) return;
+      if (deadline.expire()) return this.refuse(request, response, new UnavailableError(undefined, { logDetails }));
+      // Something is committed: 503 would be wrong. The connection is closed when the outcome does not follow either.
+      timer = setTimeout(() => void (response.headersSent || response.destroy()), timeoutMs).unref();
     }, timeoutMs).unref();
     response.on('close', () => clearTimeout(timer));
-    runInContext(contextOf(request), next);
+    runInContext({ ...contextOf(request), deadline }, next);
   };
 
   private refuse(request: Req, response: Res, error: DomainError): void {
