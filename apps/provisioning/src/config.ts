@@ -16,6 +16,7 @@ export interface EnrollmentConfig {
 export interface ProvisioningConfig extends FleetConfig {
   jwksUrl: string;
   enrollment: EnrollmentConfig;
+  idempotencyTtlHours: number;
 }
 
 /** Reads the environment. @throws ConfigError  listing every problem */
@@ -24,6 +25,7 @@ export const readProvisioningConfig = (env: NodeJS.ProcessEnv): Readonly<Provisi
     ...readFleetConfig(v, 'provisioning'),
     jwksUrl: v.url('JWKS_URL', { protocols: ['http', 'https'], required: true }),
     enrollment: readEnrollmentConfig(v, env),
+    idempotencyTtlHours: v.integer('IDEMPOTENCY_TTL_HOURS', { min: 1, max: 168, default: 24 }),
   }));
 
 function readEnrollmentConfig(v: ConfigReader, env: NodeJS.ProcessEnv): EnrollmentConfig {

@@ -13,6 +13,7 @@ export * from './errors/serialize-error.js';
 export * from './health/health-registry.js';
 export { Job, type JobOptions } from './jobs/job.decorator.js';
 export * from './limits/client-bucket.js';
+export * from './limits/concurrency-limits.service.js';
 export type { RateLimitKey, RateLimitWindow } from './limits/rate-limit.js';
 export * from './limits/rate-limit.decorator.js';
 export * from './limits/rate-limits.service.js';

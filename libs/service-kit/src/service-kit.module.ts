@@ -8,6 +8,7 @@ import { HealthRegistry } from './health/health-registry.js';
 import { ReadinessService } from './health/readiness.service.js';
 import { UnknownPathHandler } from './http/unknown-path.middleware.js';
 import { JobScheduler } from './jobs/job-scheduler.service.js';
+import { ConcurrencyLimits } from './limits/concurrency-limits.service.js';
 import { ClientRateLimitGuard } from './limits/rate-limit.guard.js';
 import { RateLimits } from './limits/rate-limits.service.js';
 import { Logger } from './logging/logger.js';
@@ -36,6 +37,11 @@ export class ServiceKitModule {
         provide: RedisConnections,
         inject: [HealthRegistry, Logger],
         useFactory: (health: HealthRegistry, logger: Logger) => new RedisConnections(config, health, logger),
+      },
+      {
+        provide: ConcurrencyLimits,
+        inject: [RedisConnections],
+        useFactory: (redis: RedisConnections) => new ConcurrencyLimits(redis),
       },
       {
         provide: RateLimits,

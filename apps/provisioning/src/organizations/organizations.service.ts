@@ -5,7 +5,7 @@ import { AuditTrail, Outbox } from '@rmm/messaging';
 import { isUniqueViolation, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { toPage, uniqueSlug, ValidationError, type Paged } from '@rmm/service-kit';
 import { resolvePartnerId } from '../partners/partner-scope.policy.js';
-import { PartnersRepository } from '../partners/partners.repository.js';
+import { organizationsLock, PartnersRepository } from '../partners/partners.repository.js';
 import type { CreateOrganizationDto } from './dto/create-organization.dto.js';
 import type { ListOrganizationsDto } from './dto/list-organizations.dto.js';
 import type { OrganizationDto, OwnOrganizationDto } from './dto/organization.dto.js';
@@ -55,8 +55,7 @@ export class OrganizationsService {
   /** @throws OrganizationSlugConflict, OrganizationLimitExceeded, PartnerAccessDenied */
   create(caller: Caller, dto: CreateOrganizationDto): Promise<VisibleOrganization> {
     const partnerId = resolvePartnerId(caller, dto.partnerId);
-    return this.tenants.transaction(caller, async (tx) => {
-      await this.partners.lockOrganizations(tx, partnerId);
+    return this.tenants.lockedTransaction(caller, organizationsLock(partnerId), async (tx) => {
       await this.assertBelowCap(tx, caller, partnerId);
       const slug = dto.slug ?? (await this.findFreeSlug(tx, partnerId, dto.name));
       const organization = await rejectTakenSlug(

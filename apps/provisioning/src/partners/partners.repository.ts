@@ -14,6 +14,9 @@ const UPSERT = `
     timezone = excluded.timezone, version = excluded.version, updated_at = now()
   WHERE partner.version < excluded.version`;
 
+/** The lock that serializes the transactions that add organizations to a partner. */
+export const organizationsLock = (partnerId: string): string => `rmm.provisioning.organizations.${partnerId}`;
+
 /** Copies of the partners of identity, and the locks that serialize writers of one partner. */
 @Injectable()
 export class PartnersRepository extends TenantRepository<Partner> {
@@ -34,10 +37,11 @@ export class PartnersRepository extends TenantRepository<Partner> {
 
   /**
    * Serializes the transactions that add organizations to a partner, so that each checks caps and slugs against the
-   * organizations of the others. The lock ends with the transaction.
+   * organizations of the others. The lock ends with the transaction, which keeps its connection while it waits: requests
+   * use `lockedTransaction` instead.
    */
   lockOrganizations(tx: TenantTransaction | WorkerTransaction, partnerId: string): Promise<void> {
-    return this.lock(tx, `rmm.provisioning.organizations.${partnerId}`);
+    return this.lock(tx, organizationsLock(partnerId));
   }
 
   /** Serializes the transactions that add devices to a partner with a cap. */

@@ -1,7 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { PoolClient, QueryConfig, QueryResult } from 'pg';
 import type { DataSource, EntityTarget, ObjectLiteral, Repository } from 'typeorm';
 import { fromDriver } from '../database/database.errors.js';
+import { LockQueue, lockTimeout } from '../database/lock-queue.js';
 import { bindParameters } from '../database/named-parameters.js';
 import { DEFAULT_TIMEOUTS } from '../database/pool-options.js';
 import { acquire, inOnePacket, releaseAfter } from '../database/pooled-client.js';
@@ -22,6 +24,12 @@ const SET_CONTEXT_AND_TIMEOUT = {
 /** Limits how many texts one connection prepares, so that generated variants cannot fill the server's memory. */
 const MAX_PREPARED = 500;
 
+const TRY_LOCK = 'SELECT pg_try_advisory_xact_lock(hashtextextended(:name, 0)) AS locked';
+const LOCK_TAKEN = Symbol('LOCK_TAKEN');
+const LOCK_RETRY_MS = 25;
+/** As the `lock_timeout` of the pools. */
+const LOCK_WAIT_MS = DEFAULT_TIMEOUTS.lockMs;
+
 /** A transaction that sees and writes the rows of one caller. */
 export class TenantTransaction extends Transaction {
   readonly login = 'tenant';
@@ -40,6 +48,7 @@ export class TenantTransaction extends Transaction {
 @Injectable()
 export class TenantDatabase {
   private readonly statements = new Map<string, PreparedStatement>();
+  private readonly lockQueue = new LockQueue();
 
   constructor(@Inject(Databases) private readonly databases: Pick<Databases, 'servicePool' | 'dataSource'>) {}
 
@@ -93,9 +102,45 @@ export class TenantDatabase {
     );
   }
 
+  /**
+   * Runs one transaction as the caller while no other transaction of any replica has the lock `name`. Nobody holds a
+   * connection while waiting: the calls of this process queue, and the lock is tried and retried, so that the waiting
+   * requests of one tenant leave the pool to the others. The lock ends with the transaction.
+   * @throws DatabaseTooBusy  when the lock was not free in time
+   */
+  lockedTransaction<T>(caller: HasTenant, name: string, work: (tx: TenantTransaction) => Promise<T>): Promise<T> {
+    const endsAt = performance.now() + LOCK_WAIT_MS;
+    return this.lockQueue.run(name, LOCK_WAIT_MS, async () => {
+      for (;;) {
+        const outcome = await this.tryLocked(caller, name, work);
+        if (outcome !== LOCK_TAKEN) return outcome;
+        if (performance.now() > endsAt) throw lockTimeout(name);
+        await sleep(LOCK_RETRY_MS * (1 + Math.random()));
+      }
+    });
+  }
+
   /** Returns TypeORM's repository for its metadata and query builder. Do not run queries with it: they have no tenant. */
   metadataRepository<Entity extends ObjectLiteral>(entity: EntityTarget<Entity>): Repository<Entity> {
     return this.databases.dataSource.getRepository(entity);
+  }
+
+  private async tryLocked<T>(
+    caller: HasTenant,
+    name: string,
+    work: (tx: TenantTransaction) => Promise<T>,
+  ): Promise<T | typeof LOCK_TAKEN> {
+    const taken = new Error(`The lock ${name} is taken`);
+    try {
+      return await this.transaction(caller, async (tx) => {
+        const [row] = await tx.query<{ locked: boolean }>(TRY_LOCK, { name });
+        if (row?.locked !== true) throw taken; // rolls back: an empty COMMIT would count as a write of the request
+        return work(tx);
+      });
+    } catch (error) {
+      if (error === taken) return LOCK_TAKEN;
+      throw error;
+    }
   }
 
   private async send(queries: (PreparedStatement & { values: unknown[] })[]): Promise<Record<string, unknown>[][]> {
