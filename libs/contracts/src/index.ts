@@ -18,6 +18,7 @@ export * from './integration-events/partner-events.js';
 export * from './integration-events/security-policy-events.js';
 export * from './integration-events/site-events.js';
 export * from './integration-events/user-events.js';
+export * from './rpc/acting-caller.js';
 export * from './rpc/enrollment-keys.js';
 export * from './rpc/export.js';
 export * from './rpc/identity-access.js';

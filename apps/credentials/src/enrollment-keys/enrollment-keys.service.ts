@@ -1,5 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { assertSite, OrganizationDirectory, type DirectoryOrganization, type UserCaller } from '@rmm/access';
+import {
+  assertSite,
+  OrganizationDirectory,
+  toActingCaller,
+  type DirectoryOrganization,
+  type UserCaller,
+} from '@rmm/access';
 import { PROVISIONING_SITES_GET } from '@rmm/contracts';
 import { AuditTrail, RpcClient } from '@rmm/messaging';
 import { TenantDatabase, type Source } from '@rmm/persistence';
@@ -51,7 +57,7 @@ export class EnrollmentKeysService {
     const { orgId, partnerId } = await this.resolveOrganization(caller, dto.orgId);
     const siteId = dto.siteId ?? null;
     assertSite(caller, siteId); // a key without site enrolls devices into any site of the organization
-    if (siteId) await this.assertSiteOfOrganization(orgId, siteId);
+    if (siteId) await this.assertSiteOfOrganization(caller, orgId, siteId);
     const rules = await this.lifetimeRules(caller, partnerId);
     const expiresAt = initialExpiry(dto, { ...rules, defaultMinutes: this.config.enrollmentKeyDefaultTtlMinutes });
     const { key, keyHash } = mintEnrollmentKey(this.config.enrollmentPeppers.current);
@@ -114,8 +120,8 @@ export class EnrollmentKeysService {
   }
 
   /** @throws ValidationError naming siteId */
-  private async assertSiteOfOrganization(orgId: string, siteId: string): Promise<void> {
-    const { site } = await this.rpc.call(PROVISIONING_SITES_GET, { orgId, siteId });
+  private async assertSiteOfOrganization(caller: UserCaller, orgId: string, siteId: string): Promise<void> {
+    const { site } = await this.rpc.call(PROVISIONING_SITES_GET, { caller: toActingCaller(caller), orgId, siteId });
     if (!site || site.deleted) throw ValidationError.forField('siteId', 'is not a site of this organization');
   }
 

@@ -3,6 +3,7 @@ import {
   IDENTITY_SECURITY_POLICY_APPLY,
   PROVISIONING_ORGANIZATIONS_GET,
   subjects,
+  type ActingUser,
   type ApplySecurityPolicyRequest,
   type Envelope,
   type OrganizationState,
@@ -108,19 +109,19 @@ describe('security policies', () => {
       [partnerId, action],
     );
 
+  /** The user of a session, as provisioning sends it. */
+  const actingUser = ({ userId, partnerId, bearer }: TestUser): ActingUser => ({
+    kind: 'user',
+    userId,
+    sessionId: JSON.parse(Buffer.from(bearer.split('.')[1] ?? '', 'base64url').toString()).sid as string,
+    tenant: { scope: 'partner', partnerId, orgId: null, orgAccess: 'all', orgIds: [] },
+  });
   const request = (partner: TestUser, orgId: string, security: unknown): ApplySecurityPolicyRequest => ({
     orgId,
     partnerId: partner.partnerId,
     orgName: 'Customer',
     security,
-    caller: {
-      userId: partner.userId,
-      email: partner.email,
-      scope: 'partner',
-      partnerId: partner.partnerId,
-      orgId: null,
-      mfa: true,
-    },
+    caller: actingUser(partner),
     ipAddress: '203.0.113.9',
     userAgent: 'spec',
   });
@@ -379,13 +380,14 @@ describe('security policies', () => {
       const admin = await protectedPartner();
       const orgId = await withOrganization(admin.partnerId);
       const asked = request(admin, orgId, { requireMfa: true });
-      expect(await refusal({ ...asked, caller: { ...asked.caller, mfa: false } })).toMatchObject({
+      const unproven = await registerPartner(identity);
+      const ownOrgId = await withOrganization(unproven.partnerId);
+      expect(await refusal(request(unproven, ownOrgId, { requireMfa: true }))).toMatchObject({
         status: 403,
         code: 'mfa_required',
       });
       expect(await refusal({ ...asked, partnerId: randomUUID() })).toMatchObject({ status: 404 });
-      const member = { ...asked.caller, scope: 'organization' as const, orgId: randomUUID() };
-      expect(await refusal({ ...asked, caller: member })).toMatchObject({ status: 404 });
+      expect(await refusal({ ...asked, orgId: randomUUID() })).toMatchObject({ status: 404 });
       const other = await registerPartner(identity);
       await apply(asked);
       const theirs = request(other, orgId, { requireMfa: false });
@@ -396,6 +398,69 @@ describe('security policies', () => {
         400,
         ['ipAllowlist', 'mfaEnrollmentGraceDays', 'x'].map((field) => `settings.security.${field}`),
       ]);
+    });
+  });
+
+  describe('of an organization, asked for with a caller that provisioning claims', () => {
+    let admin: TestUser;
+    let asked: ApplySecurityPolicyRequest;
+    const withCaller = (caller: Partial<ActingUser>) => refusal({ ...asked, caller: { ...asked.caller, ...caller } });
+    const withTenant = (tenant: Partial<ActingUser['tenant']>) =>
+      withCaller({ tenant: { ...asked.caller.tenant, ...tenant } });
+    const invalid = { status: 401, code: 'unauthenticated' };
+
+    beforeAll(async () => {
+      admin = await protectedPartner();
+      asked = request(admin, await withOrganization(admin.partnerId), { requireMfa: true });
+    });
+
+    it('refuses a user that does not exist, a session of another user and one that does not exist', async () => {
+      const other = await protectedPartner();
+      expect(await withCaller({ userId: randomUUID() })).toMatchObject(invalid);
+      expect(await withCaller({ sessionId: randomUUID() })).toMatchObject(invalid);
+      expect(await withCaller({ sessionId: actingUser(other).sessionId })).toMatchObject(invalid);
+    });
+
+    it('refuses a scope or tenant that is not the one of the session', async () => {
+      expect(await withTenant({ scope: 'system', partnerId: null })).toMatchObject(invalid);
+      expect(await withTenant({ partnerId: randomUUID() })).toMatchObject(invalid);
+      expect(await withTenant({ scope: 'organization', orgId: asked.orgId })).toMatchObject(invalid);
+    });
+
+    it('refuses a user without the permission, or without access to the organization', async () => {
+      const viewer = await roleId(identity, admin.bearer, 'Partner Viewer');
+      const member = {
+        ...(await inviteAndAccept(identity, admin.bearer, { roleId: viewer })),
+        partnerId: admin.partnerId,
+      };
+      expect(await withCaller(actingUser(member))).toMatchObject({ status: 403, code: 'permission_denied' });
+      await testApp.query(`update partner_membership set org_access = 'selected', org_ids = $2 where user_id = $1`, [
+        member.userId,
+        [randomUUID()],
+      ]);
+      expect(await withCaller(actingUser(member))).toMatchObject({ status: 404 });
+      const claimed = actingUser(member);
+      claimed.tenant.orgAccess = 'all';
+      expect(await withCaller(claimed)).toMatchObject({ status: 404 });
+    });
+
+    it('refuses an ended session and stores nothing', async () => {
+      await testApp.query('update session_family set revoked_at = now() where id = $1', [asked.caller.sessionId]);
+      expect(await refusal(asked)).toMatchObject(invalid);
+      expect(
+        await testApp.query('select 1 from organization_security_policy where org_id = $1', [asked.orgId]),
+      ).toEqual([]);
+    });
+
+    it('refuses a request without a caller, or with claims in its place', async () => {
+      const { caller: _, ...without } = asked;
+      const claims = { userId: admin.userId, scope: 'system', mfa: true };
+      for (const caller of [undefined, claims]) {
+        expect(await refusal({ ...without, caller } as never)).toMatchObject({
+          status: 400,
+          code: 'validation_failed',
+        });
+      }
     });
   });
 

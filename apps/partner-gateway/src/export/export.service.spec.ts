@@ -180,7 +180,12 @@ describe('ExportService', () => {
       expect.objectContaining({ name: 'Site 3', revision: expect.stringMatching(/^[0-9a-f]{64}$/) }),
     ]);
     expect(exportRequests.at(-1)).toEqual({
-      partnerId,
+      caller: {
+        kind: 'partner_key',
+        keyId,
+        principalId,
+        tenant: { scope: 'partner', partnerId, orgId: null, orgAccess: 'all', orgIds: [] },
+      },
       orgId: null,
       updatedSince: null,
       snapshotAt: first.body.snapshotAt,
