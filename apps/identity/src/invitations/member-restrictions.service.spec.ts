@@ -6,7 +6,12 @@ import { MemberRestrictionsService } from './member-restrictions.service.js';
 
 const partner = { kind: 'partner', partnerId: 'p1' } as const;
 const organization = { kind: 'organization', partnerId: 'p1', orgId: 'o1' } as const;
-const unrestricted = { siteIds: null, deviceGroupIds: null } as UserCaller;
+const unrestricted = {
+  kind: 'user',
+  tenant: { scope: 'partner', partnerId: 'p1', orgId: null, orgAccess: 'all', orgIds: [], userId: 'u1' },
+  siteIds: null,
+  deviceGroupIds: null,
+} as unknown as UserCaller;
 const dto = (fields: Partial<InviteUserDto>) => fields as InviteUserDto;
 
 describe('MemberRestrictionsService', () => {
