@@ -9,7 +9,7 @@ import type {
 import { WorkerDatabase } from '@rmm/persistence';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { sameMembership } from '../members/membership.js';
-import { MfaGrace } from '../mfa/mfa-grace.service.js';
+import { MfaGraceService } from '../mfa/mfa-grace.service.js';
 import { evaluateMfa } from '../mfa/mfa-policy.js';
 import { UsersRepository } from '../users/users.repository.js';
 import { AccessRepository, type SessionAccess } from './access.repository.js';
@@ -21,7 +21,7 @@ export class AccessSourceService implements AccessSource {
     private readonly worker: WorkerDatabase,
     private readonly access: AccessRepository,
     private readonly users: UsersRepository,
-    private readonly grace: MfaGrace,
+    private readonly grace: MfaGraceService,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 

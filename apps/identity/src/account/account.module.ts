@@ -8,7 +8,6 @@ import { UsersModule } from '../users/users.module.js';
 import { AccountController } from './account.controller.js';
 import { AccountRepository } from './account.repository.js';
 import { AuthProfileController } from './auth-profile.controller.js';
-import { AvatarImagesService } from './avatar-images.service.js';
 import { AvatarsController } from './avatars.controller.js';
 import { AvatarsService } from './avatars.service.js';
 import { EmailChangeService } from './email-change.service.js';
@@ -18,6 +17,6 @@ import { ProfileService } from './profile.service.js';
 @Module({
   imports: [MailModule, MfaModule, PasswordsModule, RegistrationModule, SessionsModule, UsersModule],
   controllers: [AccountController, AuthProfileController, AvatarsController],
-  providers: [AccountRepository, AvatarImagesService, AvatarsService, EmailChangeService, ProfileService],
+  providers: [AccountRepository, AvatarsService, EmailChangeService, ProfileService],
 })
 export class AccountModule {}

@@ -3,28 +3,43 @@ import { createHash } from 'node:crypto';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
 import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
-import { NotFoundError, RateLimits, UnauthenticatedError } from '@rmm/service-kit';
+import {
+  NotFoundError,
+  RateLimits,
+  UnauthenticatedError,
+  UnavailableError,
+  UnsupportedMediaTypeError,
+} from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { AccountRepository, type StoredAvatar } from './account.repository.js';
-import { AVATAR_MIME, AvatarImagesService } from './avatar-images.service.js';
+import { AVATAR_MIME, convertToAvatar, isSupportedImage } from './avatar-image.js';
 import type { AvatarDto } from './dto/avatar.dto.js';
 
-/** Avatars of users. */
+/** Uploads that may wait for their conversion. */
+const MAX_WAITING = 8;
+
+/** Stores, removes and returns avatars of users. */
 @Injectable()
 export class AvatarsService {
+  private lastConversion: Promise<unknown> = Promise.resolve();
+  private waiting = 0;
+
   constructor(
     private readonly tenants: TenantDatabase,
     private readonly accounts: AccountRepository,
-    private readonly images: AvatarImagesService,
     private readonly limits: RateLimits,
     private readonly audit: AuditTrail,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 
-  /** Replaces the caller's avatar. @throws what `AvatarImagesService.toAvatar` throws; RateLimitedError */
+  /**
+   * Replaces the caller's avatar.
+   * @throws UnsupportedMediaTypeError for other formats and damaged files; PayloadTooLargeError for too many pixels;
+   *   UnavailableError when too many uploads wait; RateLimitedError
+   */
   async replace(caller: UserCaller, upload: Buffer): Promise<AvatarDto> {
     await this.limits.hit(this.config.limits.avatarUpload, caller.userId);
-    const bytes = await this.images.toAvatar(upload);
+    const bytes = await this.convert(upload);
     const etag = createHash('sha256').update(bytes).digest('hex').slice(0, 32);
     const avatarUrl = `/api/v1/users/${caller.userId}/avatar?v=${etag.slice(0, 12)}`;
     return this.tenants.transaction(caller, async (tx) => {
@@ -54,6 +69,16 @@ export class AvatarsService {
     const avatar = await this.accounts.findAvatar(caller, userId, known);
     if (!avatar) throw new NotFoundError('Avatar');
     return avatar;
+  }
+
+  /** Converts one upload at a time, because the thread pool also hashes passwords. */
+  private async convert(upload: Buffer): Promise<Buffer> {
+    if (!isSupportedImage(upload)) throw new UnsupportedMediaTypeError();
+    if (this.waiting >= MAX_WAITING) throw new UnavailableError();
+    this.waiting += 1;
+    const conversion = this.lastConversion.then(() => convertToAvatar(upload));
+    this.lastConversion = conversion.catch(() => undefined);
+    return conversion.finally(() => (this.waiting -= 1));
   }
 
   private async setUrl(tx: TenantTransaction, { userId }: UserCaller, avatarUrl: string | null): Promise<string> {

@@ -5,13 +5,13 @@ import { mintLinkToken } from '@rmm/secrets';
 import { RateLimits, UnauthenticatedError } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { localeOf } from '../mail/mail-locale.js';
-import { MailOutbox } from '../mail/mail-outbox.service.js';
+import { MailService } from '../mail/mail.service.js';
 import { ExistingFactorStepUpRequired } from '../mfa/mfa.errors.js';
-import { StepUpPolicy } from '../mfa/step-up.policy.js';
-import { CurrentPassword } from '../passwords/current-password.service.js';
+import { StepUpService } from '../mfa/step-up.service.js';
+import { PasswordVerificationService } from '../passwords/password-verification.service.js';
 import { CurrentPasswordWrong } from '../passwords/password.errors.js';
 import { EmailLinksRepository } from '../registration/email-links.repository.js';
-import { isFresh, CurrentSession } from '../sessions/current-session.service.js';
+import { isFresh, SessionsService } from '../sessions/sessions.service.js';
 import type { User } from '../users/user.js';
 import { ReauthenticationRequired } from './account.errors.js';
 import type { UpdateProfileDto } from './dto/update-profile.dto.js';
@@ -35,13 +35,13 @@ export interface PendingAddress {
 @Injectable()
 export class EmailChangeService {
   constructor(
-    private readonly session: CurrentSession,
-    private readonly currentPassword: CurrentPassword,
-    private readonly grants: StepUpPolicy,
+    private readonly session: SessionsService,
+    private readonly passwords: PasswordVerificationService,
+    private readonly grants: StepUpService,
     private readonly links: EmailLinksRepository,
     private readonly limits: RateLimits,
     private readonly audit: AuditTrail,
-    private readonly mail: MailOutbox,
+    private readonly mail: MailService,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 
@@ -97,11 +97,11 @@ export class EmailChangeService {
     const hasFactor = user.mfaEnabled && this.config.mfa.enabled;
     if (isFresh(passwordProofAt, now) && (!hasFactor || isFresh(factorProofAt, now))) return;
     const { currentPassword, stepUpGrantId } = proofs;
-    if (!hasFactor) return this.currentPassword.verify(caller, user, currentPassword);
+    if (!hasFactor) return this.passwords.verifyCurrent(caller, user, currentPassword);
     const isValid =
       stepUpGrantId !== undefined && (await this.grants.isValid(stepUpGrantId, caller, user, 'change_email'));
     if (!isValid) throw new ExistingFactorStepUpRequired();
-    await this.currentPassword.verify(caller, user, currentPassword);
+    await this.passwords.verifyCurrent(caller, user, currentPassword);
     if (!(await this.grants.consume(stepUpGrantId))) throw new ExistingFactorStepUpRequired();
   }
 

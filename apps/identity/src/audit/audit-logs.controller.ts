@@ -1,7 +1,6 @@
 import { Controller, Get, Header, Query, type StreamableFile } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, FullPartnerAccess, RequirePermission, type UserCaller } from '@rmm/access';
-import { AuditExportService } from './audit-export.service.js';
 import { AUDIT_FILES } from './audit-file.js';
 import { AuditLogsService } from './audit-logs.service.js';
 import { ChainVerificationService } from './chain-verification.service.js';
@@ -17,7 +16,6 @@ const FILE_TYPES = Object.values(AUDIT_FILES).map(({ mediaType }) => [mediaType.
 export class AuditLogsController {
   constructor(
     private readonly logs: AuditLogsService,
-    private readonly exports: AuditExportService,
     private readonly chains: ChainVerificationService,
   ) {}
 
@@ -35,7 +33,7 @@ export class AuditLogsController {
   @ApiOperation({ summary: 'Export audit entries as a file, oldest first' })
   @ApiOkResponse({ content: Object.fromEntries(FILE_TYPES) })
   export(@CurrentCaller() caller: UserCaller, @Query() query: ExportAuditLogsDto): Promise<StreamableFile> {
-    return this.exports.open(caller, query);
+    return this.logs.export(caller, query);
   }
 
   @Get('verify')

@@ -13,7 +13,7 @@ import {
   type IdentityReplica,
 } from '../../test/identity-test-app.js';
 import { inviteAndAccept, registerPartner, roleId, signInAdmin, type TestUser } from '../../test/users.js';
-import { AuditExportService } from './audit-export.service.js';
+import { AuditLogsService } from './audit-logs.service.js';
 import { AuditSealer } from './audit-sealer.consumer.js';
 
 /** Old enough to differ from the rows that the run itself writes. */
@@ -284,8 +284,8 @@ describe('audit logs', () => {
     it('reads pages no faster than the client consumes them', async () => {
       const pages = watchPages();
       const file = await identity.app
-        .get(AuditExportService)
-        .open(await callerOf(acme), { format: 'csv', actorId: 'long' });
+        .get(AuditLogsService)
+        .export(await callerOf(acme), { format: 'csv', actorId: 'long' });
       expect(pages.read).toBe(1);
       const stream = file.getStream();
       await once(stream, 'readable');
@@ -312,7 +312,7 @@ describe('audit logs', () => {
     it('ends when the session of the caller ends', async () => {
       const leaver = await inviteAndAccept(identity, acme.bearer, { roleId: await role('Partner Admin') });
       const caller = await callerOf({ ...leaver, partnerId: acme.partnerId });
-      const file = await identity.app.get(AuditExportService).open(caller, { format: 'csv', actorId: 'long' });
+      const file = await identity.app.get(AuditLogsService).export(caller, { format: 'csv', actorId: 'long' });
       expectStatus(await identity.post('/auth/logout', undefined, { bearer: leaver.bearer }), 200);
       await eventually(async () => expect((await identity.get('/users/me', leaver)).status).toBe(401));
       const taken: string[] = [];

@@ -3,7 +3,7 @@ import type { WorkerDatabase } from '@rmm/persistence';
 import type { Logger } from '@rmm/service-kit';
 import type { IdentityConfig } from '../config.js';
 import type { PasswordHasher } from '../passwords/password-hasher.service.js';
-import type { SystemRolesRepository } from '../roles/system-roles.repository.js';
+import type { RolesRepository } from '../roles/roles.repository.js';
 import type { UsersRepository } from '../users/users.repository.js';
 import { BootstrapService } from './bootstrap.service.js';
 
@@ -18,7 +18,7 @@ describe('BootstrapService', () => {
     };
     await new BootstrapService(
       { transaction: (work: (tx: object) => Promise<unknown>) => work({}) } as unknown as WorkerDatabase,
-      { seed: record('seed') } as unknown as SystemRolesRepository,
+      { seed: record('seed') } as unknown as RolesRepository,
       {
         hasPlatformAdmin: async () => options.hasAdmin ?? false,
         lockPlatformAdmins: record('lock'),

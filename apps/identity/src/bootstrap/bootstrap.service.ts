@@ -6,7 +6,7 @@ import { SYSTEM_CALLER } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { PasswordHasher } from '../passwords/password-hasher.service.js';
 import { assertStrongPassword } from '../passwords/password-rules.js';
-import { SystemRolesRepository } from '../roles/system-roles.repository.js';
+import { RolesRepository } from '../roles/roles.repository.js';
 import { UsersRepository } from '../users/users.repository.js';
 
 /** Creates at start what the first request needs: the system roles, then the first platform administrator. */
@@ -14,7 +14,7 @@ import { UsersRepository } from '../users/users.repository.js';
 export class BootstrapService implements OnModuleInit {
   constructor(
     private readonly worker: WorkerDatabase,
-    private readonly systemRoles: SystemRolesRepository,
+    private readonly roles: RolesRepository,
     private readonly users: UsersRepository,
     private readonly hasher: PasswordHasher,
     private readonly audit: AuditTrail,
@@ -24,7 +24,7 @@ export class BootstrapService implements OnModuleInit {
 
   /** @throws WeakPassword, which refuses the start */
   async onModuleInit(): Promise<void> {
-    await this.systemRoles.seed();
+    await this.worker.transaction((tx) => this.roles.seed(tx));
     await this.ensureAdmin();
   }
 

@@ -8,7 +8,7 @@ import { selfCaller } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { PasswordHasher } from '../passwords/password-hasher.service.js';
 import { assertStrongPassword } from '../passwords/password-rules.js';
-import { LoginSessions, type FinishedLogin } from '../sessions/login-sessions.service.js';
+import { LoginSessionsService, type FinishedLogin } from '../sessions/login-sessions.service.js';
 import { tenantIsActive, type UserMembership } from '../users/user.js';
 import type { AcceptInviteDto } from './dto/accept-invitation.dto.js';
 import type { InvitePreviewDto } from './dto/invitation.dto.js';
@@ -24,7 +24,7 @@ export class InvitationAcceptanceService {
     private readonly worker: WorkerDatabase,
     private readonly invitations: InvitationsRepository,
     private readonly hasher: PasswordHasher,
-    private readonly logins: LoginSessions,
+    private readonly logins: LoginSessionsService,
     private readonly audit: AuditTrail,
     private readonly accessChanges: AccessChangesService,
     private readonly limits: RateLimits,

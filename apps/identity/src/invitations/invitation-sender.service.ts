@@ -3,7 +3,7 @@ import { AuditTrail, type AuditedCaller, type OutboxTransaction } from '@rmm/mes
 import { mintLinkToken } from '@rmm/secrets';
 import { AccessChangesService } from '../access/access-changes.service.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { MailOutbox } from '../mail/mail-outbox.service.js';
+import { MailService } from '../mail/mail.service.js';
 import { tenantOf, type MemberScope } from '../members/member-scope.service.js';
 import type { Transaction } from '../transaction.js';
 import type { AccountSummary } from '../users/users.repository.js';
@@ -26,7 +26,7 @@ const NO_MAIL = 'Mail is not configured: pass the invitation link on yourself.';
 export class InvitationSenderService {
   constructor(
     private readonly invitations: InvitationsRepository,
-    private readonly mail: MailOutbox,
+    private readonly mail: MailService,
     private readonly audit: AuditTrail,
     private readonly accessChanges: AccessChangesService,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,

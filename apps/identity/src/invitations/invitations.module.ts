@@ -13,7 +13,6 @@ import { InvitationSenderService } from './invitation-sender.service.js';
 import { InvitationsController } from './invitations.controller.js';
 import { InvitationsRepository } from './invitations.repository.js';
 import { InvitationsService } from './invitations.service.js';
-import { MemberRestrictionsService } from './member-restrictions.service.js';
 
 /** Invitations of new members. */
 @Module({
@@ -28,13 +27,7 @@ import { MemberRestrictionsService } from './member-restrictions.service.js';
     UsersModule,
   ],
   controllers: [InvitationAcceptanceController, InvitationsController],
-  providers: [
-    InvitationAcceptanceService,
-    InvitationSenderService,
-    InvitationsRepository,
-    InvitationsService,
-    MemberRestrictionsService,
-  ],
+  providers: [InvitationAcceptanceService, InvitationSenderService, InvitationsRepository, InvitationsService],
   exports: [InvitationSenderService, InvitationsRepository],
 })
 export class InvitationsModule {}

@@ -11,7 +11,6 @@ import type { InviteUserDto } from './dto/invite-user.dto.js';
 import type { ResendInviteDto } from './dto/resend-invitation.dto.js';
 import { InvitationSenderService } from './invitation-sender.service.js';
 import { InvitationsRepository } from './invitations.repository.js';
-import { MemberRestrictionsService } from './member-restrictions.service.js';
 
 /** Invitations that administrators send. @see docs/reference/users-and-roles.md */
 @Injectable()
@@ -19,7 +18,6 @@ export class InvitationsService {
   constructor(
     private readonly tenants: TenantDatabase,
     private readonly scopes: MemberScopeService,
-    private readonly restrictions: MemberRestrictionsService,
     private readonly grants: RoleGrantPolicy,
     private readonly invitations: InvitationsRepository,
     private readonly sender: InvitationSenderService,
@@ -34,7 +32,7 @@ export class InvitationsService {
   async invite(caller: UserCaller, dto: InviteUserDto): Promise<InvitedUserDto> {
     await this.limits.hit(this.config.limits.invite, caller.userId);
     const scope = await this.scopes.resolve(caller, dto);
-    const restrictions = await this.restrictions.check(caller, scope, dto);
+    const restrictions = await this.scopes.checkRestrictions(caller, scope, dto);
     const tenantName = await this.scopes.getTenantName(caller, scope);
     const { email, name, roleId } = dto;
     return this.invitations.withAccount(email, (existing) =>

@@ -103,18 +103,6 @@ describe('LoginService', () => {
     expect((await identity.post('/auth/login', ADMIN, { from })).status).toBe(200);
   }, 15_000);
 
-  it('locks an account after five failures, sends one mail, and refuses the correct password meanwhile', async () => {
-    const partner = await registerPartner(identity);
-    for (let n = 0; n < 7; n += 1) {
-      await identity.post('/auth/login', { email: partner.email, password: 'wrong password' });
-    }
-    const locked = await identity.post('/auth/login', { email: partner.email, password: PASSWORD });
-    expect(locked.status).toBe(401);
-    expect(locked.body.code).toBe('login_failed');
-    const mails = await identity.mails(partner.email);
-    expect(mails.filter(({ subject }) => subject.includes('paused'))).toHaveLength(1);
-  }, 30_000);
-
   it("returns 403 when the address is not on the partner's allowlist", async () => {
     const partner = await registerPartner(identity);
     const settings = JSON.stringify({ security: { ipAllowlist: ['198.51.100.0/24'] } });

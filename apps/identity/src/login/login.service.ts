@@ -1,17 +1,18 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { AuditTrail } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
-import { cidrsContain, currentContext, parseCidr, RateLimits } from '@rmm/service-kit';
+import { currentContext, RateLimits } from '@rmm/service-kit';
+import { cidrsContain, parseCidr } from '@rmm/validation';
 import { selfCaller, unknownCaller } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { PendingLogins } from '../mfa/pending-logins.service.js';
-import { LoginSessions, type FinishedLogin } from '../sessions/login-sessions.service.js';
+import { MfaLoginService } from '../mfa/mfa-login.service.js';
+import { PasswordVerificationService } from '../passwords/password-verification.service.js';
+import { LoginSessionsService, type FinishedLogin } from '../sessions/login-sessions.service.js';
 import { tenantIsActive, type User, type UserMembership } from '../users/user.js';
 import { UsersRepository } from '../users/users.repository.js';
 import type { MfaChallengeDto } from './dto/mfa-challenge.dto.js';
 import { withLatencyFloor } from './latency-floor.js';
 import { IpNotAllowed, LoginFailed, type LoginRefusal } from './login.errors.js';
-import { PasswordVerification } from './password-verification.service.js';
 
 export type LoginResult = FinishedLogin | { body: MfaChallengeDto; session: null };
 
@@ -21,9 +22,9 @@ export class LoginService {
   constructor(
     private readonly worker: WorkerDatabase,
     private readonly users: UsersRepository,
-    private readonly passwords: PasswordVerification,
-    private readonly pendingLogins: PendingLogins,
-    private readonly logins: LoginSessions,
+    private readonly passwords: PasswordVerificationService,
+    private readonly mfaLogins: MfaLoginService,
+    private readonly logins: LoginSessionsService,
     private readonly limits: RateLimits,
     private readonly audit: AuditTrail,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
@@ -43,7 +44,7 @@ export class LoginService {
 
   private async authenticate(email: string, password: string): Promise<LoginResult> {
     const user = await this.users.findByEmail(this.worker, email);
-    const refusal = await this.passwords.verify(user, password);
+    const refusal = await this.passwords.verifyLogin(user, password);
     if (!user || refusal) return this.refuse(email, user, refusal ?? 'unknown_address');
     if (user.status !== 'active') return this.refuse(email, user, 'user_not_active');
     if (user.memberships.length === 0) return this.refuse(email, user, 'no_membership');
@@ -65,7 +66,7 @@ export class LoginService {
   }
 
   private async challenge(user: User): Promise<LoginResult> {
-    const tempToken = await this.pendingLogins.create(user);
+    const tempToken = await this.mfaLogins.start(user);
     return {
       session: null,
       body: {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Job } from '@rmm/service-kit';
-import { MailOutbox } from './mail-outbox.service.js';
 import { MailRepository } from './mail.repository.js';
+import { MailService } from './mail.service.js';
 
 const BATCH = 200;
 
@@ -10,12 +10,12 @@ const BATCH = 200;
 export class MailSweepJob {
   constructor(
     private readonly mails: MailRepository,
-    private readonly outbox: MailOutbox,
+    private readonly service: MailService,
   ) {}
 
   @Job({ name: 'sweep-mails', everyMs: 15_000 })
   async run(): Promise<void> {
-    for (const id of await this.mails.listDue(BATCH)) this.outbox.enqueue(id);
+    for (const id of await this.mails.listDue(BATCH)) this.service.enqueue(id);
     await this.mails.purge(BATCH);
   }
 }

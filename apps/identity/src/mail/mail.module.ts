@@ -1,13 +1,11 @@
 import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
 import { RedisConnections } from '@rmm/service-kit';
-import { MailAudienceRepository } from './mail-audience.repository.js';
-import { MAIL_QUEUE, MailOutbox } from './mail-outbox.service.js';
-import { MailRequestsService } from './mail-requests.service.js';
 import { MailSweepJob } from './mail-sweep.job.js';
 import { MailTransport } from './mail-transport.service.js';
 import { MailRepository } from './mail.repository.js';
 import { MailRpc } from './mail.rpc.js';
+import { MAIL_QUEUE, MailService } from './mail.service.js';
 import { SendMailProcessor } from './send-mail.processor.js';
 
 /** Mails: outbox, templates, transport. */
@@ -24,15 +22,7 @@ import { SendMailProcessor } from './send-mail.processor.js';
     }),
   ],
   controllers: [MailRpc],
-  providers: [
-    MailAudienceRepository,
-    MailOutbox,
-    MailRepository,
-    MailRequestsService,
-    MailSweepJob,
-    MailTransport,
-    SendMailProcessor,
-  ],
-  exports: [MailOutbox],
+  providers: [MailRepository, MailService, MailSweepJob, MailTransport, SendMailProcessor],
+  exports: [MailService],
 })
 export class MailModule {}

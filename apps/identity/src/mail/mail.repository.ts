@@ -1,5 +1,8 @@
 import { Injectable } from '@nestjs/common';
+import type { MailAudience } from '@rmm/contracts';
+import { hasPermission, parsePermission, type Permission } from '@rmm/permissions';
 import { WorkerDatabase, type SqlExecutor } from '@rmm/persistence';
+import { permissionsOfRole } from '../roles/roles.repository.js';
 import type { Mail } from './mail.entity.js';
 
 export type NewMailRow = Pick<Mail, 'id' | 'recipient' | 'template' | 'locale' | 'idempotencyKey'> & {
@@ -11,6 +14,15 @@ export type LeasedMail = Pick<Mail, 'id' | 'recipient' | 'locale' | 'attempts'> 
   template: string;
   valuesSealed: string;
 };
+
+export interface Addressee {
+  email: string;
+  name: string;
+}
+
+interface MemberRow extends Addressee {
+  permissions: Permission[];
+}
 
 const LEASE = '2 minutes';
 const MAX_ATTEMPTS = 8;
@@ -29,8 +41,8 @@ const LOCALE_OF_RECIPIENT = `
   FROM user_account u WHERE u.email = mail.recipient`;
 
 /**
- * Mails. Inserted in the transaction of the change they report; all else runs under the worker login. SQL, because mails
- * are leased and scheduled by the database clock.
+ * Stores mails and finds their recipients. Mails are inserted in the transaction of the change they report; all else runs
+ * under the worker login. SQL, because mails are leased and scheduled by the database clock.
  */
 @Injectable()
 export class MailRepository {
@@ -96,6 +108,35 @@ export class MailRepository {
          SELECT id FROM mail WHERE created_at < now() - INTERVAL '7 days'
            AND (sent_at IS NOT NULL OR abandoned_at IS NOT NULL) LIMIT :limit)`,
       { limit },
+    );
+  }
+
+  /** Lists the organization's active members with the permission, else the partner's administrators. */
+  async listAudience({ partnerId, orgId, permission }: MailAudience): Promise<Addressee[]> {
+    const required = parsePermission(permission);
+    const members = await this.listMembers(partnerId, orgId);
+    const permitted = members.filter(({ permissions }) => required && hasPermission(permissions, required));
+    if (permitted.length > 0) return permitted.map(({ email, name }) => ({ email, name }));
+    return this.listPartnerAdmins(partnerId);
+  }
+
+  private listMembers(partnerId: string, orgId: string): Promise<MemberRow[]> {
+    return this.worker.query(
+      `SELECT u.email, u.name, ${permissionsOfRole('m.role_id')} AS permissions
+       FROM organization_membership m JOIN user_account u ON u.id = m.user_id
+       WHERE m.partner_id = :partnerId AND m.org_id = :orgId AND u.status = 'active'
+       ORDER BY u.email`,
+      { partnerId, orgId },
+    );
+  }
+
+  private listPartnerAdmins(partnerId: string): Promise<Addressee[]> {
+    return this.worker.query(
+      `SELECT DISTINCT u.email, u.name
+       FROM partner_membership m JOIN user_account u ON u.id = m.user_id JOIN role r ON r.id = m.role_id
+       WHERE m.partner_id = :partnerId AND r.system_key = 'partner_admin' AND u.status = 'active'
+       ORDER BY u.email`,
+      { partnerId },
     );
   }
 }

@@ -3,10 +3,10 @@ import type { Job } from 'bullmq';
 import { runJob } from '@rmm/messaging';
 import { KeyRing } from '@rmm/secrets';
 import { Logger } from '@rmm/service-kit';
-import { MAIL_QUEUE, mailSealContext, type MailJob } from './mail-outbox.service.js';
 import { isMailTemplate, renderMail } from './mail-templates.js';
 import { MailTransport } from './mail-transport.service.js';
 import { MailRepository, type LeasedMail } from './mail.repository.js';
+import { MAIL_QUEUE, mailSealContext, type MailJob } from './mail.service.js';
 
 /** Sends the mail of a job unless it was sent already. A repeated job is harmless. */
 @Processor(MAIL_QUEUE, { concurrency: 4 })

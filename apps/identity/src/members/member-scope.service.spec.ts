@@ -1,9 +1,12 @@
 import {
   OrganizationAccessDenied,
   PartnerAccessDenied,
+  SiteAccessDenied,
   type OrganizationDirectory,
   type UserCaller,
 } from '@rmm/access';
+import type { RpcClient } from '@rmm/messaging';
+import { ValidationError } from '@rmm/service-kit';
 import type { PartnersRepository } from '../partners/partners.repository.js';
 import { MemberScopeService, tenantOf } from './member-scope.service.js';
 import { ContextRequired } from './member.errors.js';
@@ -14,7 +17,10 @@ const organizationMember = caller({ scope: 'organization', orgId: 'o1' });
 const platformAdmin = caller({ scope: 'system', partnerId: null });
 
 describe('MemberScopeService', () => {
-  const organizations = new Map([['o1', { orgId: 'o1', partnerId: 'p1', name: 'Customer' }]]);
+  const organizations = new Map([
+    ['o1', { orgId: 'o1', partnerId: 'p1', name: 'Customer' }],
+    ['foreign', { orgId: 'foreign', partnerId: 'p2', name: 'Foreign' }],
+  ]);
   const directory = {
     assertOrganizationAccess: async (_: UserCaller, orgId: string) => {
       const organization = organizations.get(orgId);
@@ -27,7 +33,8 @@ describe('MemberScopeService', () => {
   const partners = {
     findName: async (_: UserCaller, id: string) => names.get(id) ?? null,
   } as unknown as PartnersRepository;
-  const scopes = new MemberScopeService(directory, partners);
+  const rpc = { call: async () => ({ siteIds: ['s1', 's2'] }) } as unknown as RpcClient;
+  const scopes = new MemberScopeService(directory, partners, rpc);
 
   it.each([
     ['a partner member', partnerMember, {}, { kind: 'partner', partnerId: 'p1' }],
@@ -66,5 +73,55 @@ describe('MemberScopeService', () => {
   it('maps a scope to tenant columns', () => {
     expect(tenantOf({ kind: 'partner', partnerId: 'p1' })).toEqual({ partnerId: 'p1', orgId: null });
     expect(tenantOf({ kind: 'organization', partnerId: 'p1', orgId: 'o1' })).toEqual({ partnerId: 'p1', orgId: 'o1' });
+  });
+
+  describe('checkRestrictions', () => {
+    const partner = { kind: 'partner', partnerId: 'p1' } as const;
+    const organization = { kind: 'organization', partnerId: 'p1', orgId: 'o1' } as const;
+    const unrestricted = {
+      kind: 'user',
+      tenant: { scope: 'partner', partnerId: 'p1', orgId: null, orgAccess: 'all', orgIds: [], userId: 'u1' },
+      siteIds: null,
+      deviceGroupIds: null,
+    } as unknown as UserCaller;
+
+    it.each([
+      ['all organizations by default', {}, { orgAccess: 'all', orgIds: [] }],
+      ['no organization', { orgAccess: 'none' as const }, { orgAccess: 'none', orgIds: [] }],
+      ['selected ones', { orgAccess: 'selected' as const, orgIds: ['o1'] }, { orgAccess: 'selected', orgIds: ['o1'] }],
+    ])('gives a partner member access to %s', async (_, fields, expected) => {
+      const checked = await scopes.checkRestrictions(unrestricted, partner, fields);
+      expect(checked).toEqual({ ...expected, siteIds: null, deviceGroupIds: null });
+    });
+
+    it('restricts an organization member to sites of the organization', async () => {
+      const checked = await scopes.checkRestrictions(unrestricted, organization, { siteIds: ['s1'] });
+      expect(checked).toEqual({ orgAccess: 'none', orgIds: [], siteIds: ['s1'], deviceGroupIds: null });
+    });
+
+    it.each([
+      ['sites of a partner member', partner, { siteIds: ['s1'] }, 'siteIds'],
+      ['device groups of a partner member', partner, { deviceGroupIds: ['g1'] }, 'deviceGroupIds'],
+      ['organizations without orgAccess selected', partner, { orgIds: ['o1'] }, 'orgIds'],
+      ['orgAccess selected without organizations', partner, { orgAccess: 'selected' as const }, 'orgIds'],
+      ['organizations of another partner', partner, { orgAccess: 'selected' as const, orgIds: ['foreign'] }, 'orgIds'],
+      ['orgAccess of an organization member', organization, { orgAccess: 'all' as const }, 'orgAccess'],
+      ['organizations of an organization member', organization, { orgIds: ['o1'] }, 'orgIds'],
+      ['sites that do not exist', organization, { siteIds: ['s1', 's3'] }, 'siteIds.1'],
+    ])('refuses %s', async (_, scope, fields, path) => {
+      const refused: unknown = await scopes
+        .checkRestrictions(unrestricted, scope, fields)
+        .catch((error: unknown) => error);
+      expect(refused).toBeInstanceOf(ValidationError);
+      expect(Object.keys((refused as ValidationError).fieldErrors ?? {})).toEqual([path]);
+    });
+
+    it.each([
+      ['all sites', {}],
+      ['other sites', { siteIds: ['s2'] }],
+    ])('refuses %s when the caller is restricted to one', async (_, fields) => {
+      const caller = { ...unrestricted, siteIds: ['s1'] } as UserCaller;
+      await expect(scopes.checkRestrictions(caller, organization, fields)).rejects.toThrow(SiteAccessDenied);
+    });
   });
 });

@@ -1,11 +1,34 @@
 import { Injectable } from '@nestjs/common';
-import { OrganizationAccessDenied, OrganizationDirectory, PartnerAccessDenied, type UserCaller } from '@rmm/access';
+import {
+  OrganizationAccessDenied,
+  OrganizationDirectory,
+  PartnerAccessDenied,
+  toActingCaller,
+  type UserCaller,
+} from '@rmm/access';
+import { PROVISIONING_SITES_EXISTING } from '@rmm/contracts';
+import { RpcClient } from '@rmm/messaging';
+import { ValidationError } from '@rmm/service-kit';
 import { PartnersRepository } from '../partners/partners.repository.js';
 import { ContextRequired } from './member.errors.js';
+import type { NewMembership } from './members.repository.js';
+import type { OrgAccess } from './membership.js';
+import { assertNotWider } from './site-restriction.js';
 
 /** The owner of members: a partner, or one organization. */
 export type MemberScope =
   { kind: 'partner'; partnerId: string } | { kind: 'organization'; partnerId: string; orgId: string };
+
+/** Restrictions of a new member to organizations, sites and device groups. */
+export type MemberRestrictions = Pick<NewMembership, 'orgAccess' | 'orgIds' | 'siteIds' | 'deviceGroupIds'>;
+
+/** Restrictions as an invitation names them. */
+export interface RequestedRestrictions {
+  orgAccess?: OrgAccess;
+  orgIds?: string[];
+  siteIds?: string[];
+  deviceGroupIds?: string[];
+}
 
 /** Returns the tenant columns of rows about members of a scope. */
 export const tenantOf = (scope: MemberScope): { partnerId: string; orgId: string | null } => ({
@@ -13,12 +36,13 @@ export const tenantOf = (scope: MemberScope): { partnerId: string; orgId: string
   orgId: scope.kind === 'organization' ? scope.orgId : null,
 });
 
-/** Resolves whose members a caller manages. @see docs/reference/users-and-roles.md */
+/** Resolves whose members a caller manages, and checks what it may restrict them to. @see docs/reference/users-and-roles.md */
 @Injectable()
 export class MemberScopeService {
   constructor(
     private readonly directory: OrganizationDirectory,
     private readonly partners: PartnersRepository,
+    private readonly rpc: RpcClient,
   ) {}
 
   /**
@@ -50,5 +74,68 @@ export class MemberScopeService {
         ? (await this.directory.find(scope.orgId))?.name
         : await this.partners.findName(caller, scope.partnerId);
     return name ?? '';
+  }
+
+  /**
+   * Returns the restrictions of an invitation. Fields of the other kind of membership are refused, not ignored.
+   * @throws ValidationError; SiteAccessDenied; OrganizationAccessDenied; UnavailableError without provisioning
+   */
+  checkRestrictions(caller: UserCaller, scope: MemberScope, dto: RequestedRestrictions): Promise<MemberRestrictions> {
+    return scope.kind === 'organization'
+      ? this.checkOrganizationMember(caller, scope.orgId, dto)
+      : this.checkPartnerMember(caller, scope.partnerId, dto);
+  }
+
+  private async checkOrganizationMember(
+    caller: UserCaller,
+    orgId: string,
+    { orgAccess, orgIds, ...dto }: RequestedRestrictions,
+  ): Promise<MemberRestrictions> {
+    const siteIds = dto.siteIds ?? null;
+    const deviceGroupIds = dto.deviceGroupIds ?? null;
+    if (orgAccess !== undefined) throw ValidationError.forField('orgAccess', 'is not for organization members');
+    if (orgIds !== undefined) throw ValidationError.forField('orgIds', 'is not for organization members');
+    assertNotWider(caller.siteIds, siteIds);
+    assertNotWider(caller.deviceGroupIds, deviceGroupIds);
+    if (siteIds) await this.assertSitesExist(caller, orgId, siteIds);
+    return { orgAccess: 'none', orgIds: [], siteIds, deviceGroupIds };
+  }
+
+  private async checkPartnerMember(
+    caller: UserCaller,
+    partnerId: string,
+    { orgAccess = 'all', orgIds = [], siteIds, deviceGroupIds }: RequestedRestrictions,
+  ): Promise<MemberRestrictions> {
+    if (siteIds) throw ValidationError.forField('siteIds', 'is not for partner members');
+    if (deviceGroupIds) throw ValidationError.forField('deviceGroupIds', 'is not for partner members');
+    if (orgAccess !== 'selected') {
+      if (orgIds.length > 0) throw ValidationError.forField('orgIds', 'goes with orgAccess selected');
+      return { orgAccess, orgIds: [], siteIds: null, deviceGroupIds: null };
+    }
+    if (orgIds.length === 0) throw ValidationError.forField('orgIds', 'is required with orgAccess selected');
+    for (const orgId of orgIds) {
+      const organization = await this.directory.assertOrganizationAccess(caller, orgId);
+      if (organization.partnerId !== partnerId) {
+        throw ValidationError.forField('orgIds', 'must be organizations of the partner');
+      }
+    }
+    return { orgAccess, orgIds, siteIds: null, deviceGroupIds: null };
+  }
+
+  /** Asks provisioning. @throws ValidationError naming each site that is not of the organization; UnavailableError */
+  private async assertSitesExist(caller: UserCaller, orgId: string, siteIds: readonly string[]): Promise<void> {
+    if (siteIds.length === 0) return;
+    const found = await this.rpc.call(PROVISIONING_SITES_EXISTING, {
+      caller: toActingCaller(caller),
+      orgId,
+      siteIds: [...siteIds],
+    });
+    const known = new Set(found.siteIds);
+    const foreign = siteIds.flatMap((id, i) =>
+      known.has(id) ? [] : [[`siteIds.${i}`, ['is not a site of the organization']]],
+    );
+    if (foreign.length > 0) {
+      throw new ValidationError(undefined, { fieldErrors: Object.fromEntries(foreign) as Record<string, string[]> });
+    }
   }
 }

@@ -2,11 +2,12 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
 import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
-import { NotFoundError, toPage, type Paged } from '@rmm/service-kit';
+import { NotFoundError } from '@rmm/service-kit';
+import { toPage, type Paged } from '@rmm/validation';
 import { AccessChangesService } from '../access/access-changes.service.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { RoleGrantPolicy } from '../roles/role-grant.policy.js';
-import { SessionRevocations } from '../sessions/session-revocations.service.js';
+import { SessionRevocationsService } from '../sessions/session-revocations.service.js';
 import type { AssignRoleDto } from './dto/assign-role.dto.js';
 import type { ListUsersDto } from './dto/list-members.dto.js';
 import type { MemberScopeQueryDto } from './dto/member-scope-query.dto.js';
@@ -25,7 +26,7 @@ export class MembersService {
     private readonly scopes: MemberScopeService,
     private readonly members: MembersRepository,
     private readonly grants: RoleGrantPolicy,
-    private readonly sessions: SessionRevocations,
+    private readonly sessions: SessionRevocationsService,
     private readonly audit: AuditTrail,
     private readonly accessChanges: AccessChangesService,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,

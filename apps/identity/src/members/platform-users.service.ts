@@ -4,7 +4,7 @@ import { AuditTrail } from '@rmm/messaging';
 import { TenantDatabase } from '@rmm/persistence';
 import { ValidationError } from '@rmm/service-kit';
 import { AccessChangesService } from '../access/access-changes.service.js';
-import { SessionRevocations } from '../sessions/session-revocations.service.js';
+import { SessionRevocationsService } from '../sessions/session-revocations.service.js';
 import type { UserStatus } from '../users/user.js';
 import { UsersRepository } from '../users/users.repository.js';
 import type { PlatformUserDto } from './dto/platform-user.dto.js';
@@ -18,7 +18,7 @@ export class PlatformUsersService {
   constructor(
     private readonly tenants: TenantDatabase,
     private readonly users: UsersRepository,
-    private readonly sessions: SessionRevocations,
+    private readonly sessions: SessionRevocationsService,
     private readonly audit: AuditTrail,
     private readonly accessChanges: AccessChangesService,
   ) {}

@@ -2,18 +2,18 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { OutboxTransaction } from '@rmm/messaging';
 import { AccessChangesService } from '../access/access-changes.service.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { MailOutbox } from '../mail/mail-outbox.service.js';
+import { MailService } from '../mail/mail.service.js';
 import type { User, UserMembership } from '../users/user.js';
-import { MfaEnrollmentRepository } from './mfa-enrollment.repository.js';
 import { evaluateMfa, graceDays, toMfaPolicyInput, type MfaDecision } from './mfa-policy.js';
+import { MfaRepository } from './mfa.repository.js';
 
 /** Opens the enrollment window of users whose role requires a factor. @see docs/reference/mfa-and-policies.md */
 @Injectable()
-export class MfaGrace {
+export class MfaGraceService {
   constructor(
-    private readonly repository: MfaEnrollmentRepository,
+    private readonly repository: MfaRepository,
     private readonly accessChanges: AccessChangesService,
-    private readonly mail: MailOutbox,
+    private readonly mail: MailService,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 
@@ -30,7 +30,7 @@ export class MfaGrace {
   async openIfDue(tx: OutboxTransaction, user: User, membership: UserMembership): Promise<MfaDecision> {
     const decision = this.evaluate(user, membership);
     if (!decision.opensGrace) return decision;
-    const { opened, ...window } = await this.repository.open(tx, user.id, graceDays(membership.partnerSecurity));
+    const { opened, ...window } = await this.repository.openWindow(tx, user.id, graceDays(membership.partnerSecurity));
     const updated = this.evaluate({ ...user, ...window }, membership);
     if (!opened || !updated.deadline) return updated;
     await this.accessChanges.publish(tx, { userIds: [user.id], reason: 'mfa_grace_opened' });

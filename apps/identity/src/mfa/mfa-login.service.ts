@@ -1,16 +1,14 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { AuditTrail } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
-import { RateLimits } from '@rmm/service-kit';
 import { selfCaller } from '../audit/actors.js';
-import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { LoginSessions, type FinishedLogin } from '../sessions/login-sessions.service.js';
+import { LoginSessionsService, type FinishedLogin } from '../sessions/login-sessions.service.js';
 import { tenantIsActive, type User, type UserMembership } from '../users/user.js';
 import { UsersRepository } from '../users/users.repository.js';
 import type { VerifyMethod } from './dto/verify-mfa.dto.js';
-import { MfaCodeVerifier } from './mfa-code-verifier.service.js';
+import { MfaCodesService } from './mfa-codes.service.js';
+import { MfaStateRepository, type PendingLogin } from './mfa-state.repository.js';
 import { MfaCodeInvalid, MfaMethodMismatch, MfaSessionInvalid } from './mfa.errors.js';
-import { isUnchanged, PendingLogins } from './pending-logins.service.js';
 import { normalizeRecoveryCode } from './recovery-codes.js';
 
 /** The second step of a login. */
@@ -19,35 +17,38 @@ export class MfaLoginService {
   constructor(
     private readonly worker: WorkerDatabase,
     private readonly users: UsersRepository,
-    private readonly pendingLogins: PendingLogins,
-    private readonly codes: MfaCodeVerifier,
-    private readonly logins: LoginSessions,
-    private readonly limits: RateLimits,
+    private readonly state: MfaStateRepository,
+    private readonly codes: MfaCodesService,
+    private readonly logins: LoginSessionsService,
     private readonly audit: AuditTrail,
-    @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
+
+  /** Starts the second step for a user whose password was correct. @returns the temporary token, valid for 300 seconds */
+  start({ id, mfaMethod, authEpoch, mfaEpoch }: User): Promise<string> {
+    return this.state.createPendingLogin({ userId: id, method: mfaMethod, authEpoch, mfaEpoch });
+  }
 
   /**
    * Exchanges a temporary token and a code for a session with `mfa: true`.
    * @throws MfaSessionInvalid 401; MfaCodeInvalid, MfaMethodMismatch 400; RateLimitedError per user, not per token
    */
   async verify(tempToken: string, code: string, method?: VerifyMethod): Promise<FinishedLogin> {
-    const pending = await this.pendingLogins.find(tempToken);
+    const pending = await this.state.findPendingLogin(tempToken);
     if (!pending) throw new MfaSessionInvalid();
-    await this.limits.hit(this.config.limits.mfaVerify, pending.userId);
+    await this.codes.countAttempt(pending.userId);
     const user = await this.users.findById(this.worker, pending.userId);
     const membership = user?.memberships.find(tenantIsActive);
     if (!user || !membership || !isUnchanged(pending, user)) {
-      await this.pendingLogins.consume(tempToken);
+      await this.state.consumePendingLogin(tempToken);
       throw new MfaSessionInvalid();
     }
     const kind = method ?? (normalizeRecoveryCode(code) ? 'recovery' : 'totp');
     if (kind === 'sms') throw new MfaMethodMismatch();
     if (!(await this.isCorrect(user, kind, code))) return this.refuse(user, membership, kind);
-    if (!(await this.pendingLogins.consume(tempToken))) throw new MfaSessionInvalid();
+    if (!(await this.state.consumePendingLogin(tempToken))) throw new MfaSessionInvalid();
 
     const login = await this.startSession(user, membership, kind, code);
-    await this.limits.reset(this.config.limits.mfaVerify, user.id);
+    await this.codes.clearAttempts(user.id);
     return login;
   }
 
@@ -87,3 +88,11 @@ export class MfaLoginService {
     throw new MfaCodeInvalid();
   }
 }
+
+/** Returns true when the user is still as it was when the password was proven. */
+const isUnchanged = (pending: PendingLogin, user: User): boolean =>
+  user.status === 'active' &&
+  user.mfaEnabled &&
+  user.mfaMethod === pending.method &&
+  user.authEpoch === pending.authEpoch &&
+  user.mfaEpoch === pending.mfaEpoch;

@@ -2,11 +2,11 @@ import { Inject, Injectable } from '@nestjs/common';
 import { WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
 import { Job } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { MailOutbox } from '../mail/mail-outbox.service.js';
+import { MailService } from '../mail/mail.service.js';
 import type { User } from '../users/user.js';
 import { UsersRepository } from '../users/users.repository.js';
-import { MfaEnrollmentRepository, REMINDER_DAYS } from './mfa-enrollment.repository.js';
-import { formatDeadline, MfaGrace } from './mfa-grace.service.js';
+import { formatDeadline, MfaGraceService } from './mfa-grace.service.js';
+import { MfaRepository, REMINDER_DAYS } from './mfa.repository.js';
 
 const BATCH = 100;
 const DAY_MS = 86_400_000;
@@ -16,10 +16,10 @@ const DAY_MS = 86_400_000;
 export class MfaRemindersJob {
   constructor(
     private readonly worker: WorkerDatabase,
-    private readonly repository: MfaEnrollmentRepository,
+    private readonly repository: MfaRepository,
     private readonly users: UsersRepository,
-    private readonly grace: MfaGrace,
-    private readonly mail: MailOutbox,
+    private readonly grace: MfaGraceService,
+    private readonly mail: MailService,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 

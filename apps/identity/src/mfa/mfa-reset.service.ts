@@ -4,13 +4,13 @@ import type { UserMfaReset } from '@rmm/contracts';
 import { AuditTrail, Outbox, type AuditedResource } from '@rmm/messaging';
 import { TenantDatabase } from '@rmm/persistence';
 import { ForbiddenError, type DomainError } from '@rmm/service-kit';
-import { MailOutbox } from '../mail/mail-outbox.service.js';
+import { MailService } from '../mail/mail.service.js';
 import { MemberScopeService, type MemberScope } from '../members/member-scope.service.js';
-import { SessionRevocations } from '../sessions/session-revocations.service.js';
+import { SessionRevocationsService } from '../sessions/session-revocations.service.js';
 import type { User } from '../users/user.js';
-import { MfaFactorsRepository } from './mfa-factors.repository.js';
 import { MfaResetPolicy } from './mfa-reset.policy.js';
 import { MfaNotEnabled, SelfResetRefused } from './mfa.errors.js';
+import { MfaRepository } from './mfa.repository.js';
 
 /** Resets the factors of a user who lost them. @see docs/reference/mfa-and-policies.md */
 @Injectable()
@@ -19,11 +19,11 @@ export class MfaResetService {
     private readonly tenants: TenantDatabase,
     private readonly scopes: MemberScopeService,
     private readonly policy: MfaResetPolicy,
-    private readonly factors: MfaFactorsRepository,
-    private readonly sessions: SessionRevocations,
+    private readonly repository: MfaRepository,
+    private readonly sessions: SessionRevocationsService,
     private readonly audit: AuditTrail,
     private readonly outbox: Outbox,
-    private readonly mail: MailOutbox,
+    private readonly mail: MailService,
   ) {}
 
   /**
@@ -54,7 +54,7 @@ export class MfaResetService {
   private clear(caller: UserCaller, user: User, scope: MemberScope, resource: AuditedResource): Promise<void> {
     const userId = user.id;
     return this.tenants.transaction(caller, async (tx) => {
-      const epochs = await this.factors.clear(tx, userId, user.mfaEpoch);
+      const epochs = await this.repository.clear(tx, userId, user.mfaEpoch);
       if (!epochs) throw new MfaNotEnabled();
       const sessions = await this.sessions.revokeAll(tx, userId, 'mfa_reset');
       const details = { method: user.mfaMethod, sessions };

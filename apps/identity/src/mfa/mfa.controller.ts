@@ -21,19 +21,17 @@ import { MfaSetupStartedDto } from './dto/mfa-setup-started.dto.js';
 import { ReplaceRecoveryCodesDto } from './dto/replace-recovery-codes.dto.js';
 import { StartMfaSetupDto } from './dto/start-mfa-setup.dto.js';
 import { VerifyMfaDto } from './dto/verify-mfa.dto.js';
-import { MfaDisableService } from './mfa-disable.service.js';
 import { MfaEnabledGuard } from './mfa-enabled.guard.js';
+import { MfaEnrollmentService } from './mfa-enrollment.service.js';
 import { MfaLoginService } from './mfa-login.service.js';
-import { MfaSetupService } from './mfa-setup.service.js';
 
 @ApiTags('MFA')
 @Controller('auth/mfa')
 @UseGuards(MfaEnabledGuard)
 export class MfaController {
   constructor(
-    private readonly setups: MfaSetupService,
+    private readonly enrollment: MfaEnrollmentService,
     private readonly logins: MfaLoginService,
-    private readonly disables: MfaDisableService,
     private readonly users: UserAuthenticator,
     private readonly cookies: SessionCookies,
   ) {}
@@ -51,7 +49,7 @@ export class MfaController {
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<MfaSetupStartedDto> {
     setNoStore(response);
-    return this.setups.start(caller, stepUpGrantId);
+    return this.enrollment.start(caller, stepUpGrantId);
   }
 
   /** With a temporary token this is the second step of a login, without one it confirms a setup. */
@@ -72,7 +70,7 @@ export class MfaController {
       return body;
     }
     const caller = await this.users.identify(request, response);
-    const { session } = await this.setups.confirm(caller, code, stepUpGrantId);
+    const { session } = await this.enrollment.confirm(caller, code, stepUpGrantId);
     return { success: true, message: 'MFA enabled', ...this.cookies.set(request, response, session) };
   }
 
@@ -93,7 +91,7 @@ export class MfaController {
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<MfaEnabledWithCodesDto> {
     setNoStore(response);
-    const { session, recoveryCodes } = await this.setups.confirm(caller, code, stepUpGrantId);
+    const { session, recoveryCodes } = await this.enrollment.confirm(caller, code, stepUpGrantId);
     const issued = this.cookies.set(request, response, session);
     return { success: true, recoveryCodes, message: 'MFA enabled', ...issued };
   }
@@ -113,7 +111,7 @@ export class MfaController {
   ): Promise<MfaDisabledDto> {
     setNoStore(response);
     const refreshToken = given ?? this.cookies.read(request, REFRESH_COOKIE);
-    const session = await this.disables.disable(caller, { currentPassword, code, refreshToken });
+    const session = await this.enrollment.disable(caller, { currentPassword, code, refreshToken });
     const issued = given === undefined ? this.cookies.set(request, response, session) : session;
     return { success: true, message: 'MFA disabled', ...issued };
   }
@@ -133,7 +131,7 @@ export class MfaController {
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<MfaEnabledWithCodesDto> {
     setNoStore(response);
-    const { session, recoveryCodes } = await this.setups.replaceRecoveryCodes(caller);
+    const { session, recoveryCodes } = await this.enrollment.replaceRecoveryCodes(caller);
     const issued = this.cookies.set(request, response, session);
     return { success: true, recoveryCodes, message: 'Recovery codes replaced', ...issued };
   }

@@ -6,7 +6,7 @@ import { StartStepUpDto } from './dto/start-step-up.dto.js';
 import { StepUpGrantedDto } from './dto/step-up-granted.dto.js';
 import { StepUpDto } from './dto/step-up.dto.js';
 import { MfaEnabledGuard } from './mfa-enabled.guard.js';
-import { STEP_UP_TTL_SECONDS } from './step-up.policy.js';
+import { STEP_UP_TTL_SECONDS } from './mfa-state.repository.js';
 import { StepUpService } from './step-up.service.js';
 
 @ApiTags('MFA')

@@ -4,21 +4,33 @@ import { AuditTrail } from '@rmm/messaging';
 import { TenantDatabase } from '@rmm/persistence';
 import { RateLimits, ValidationError } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { CurrentSession } from '../sessions/current-session.service.js';
+import { isFresh, SessionsService } from '../sessions/sessions.service.js';
 import type { User } from '../users/user.js';
-import type { StepUpDto } from './dto/step-up.dto.js';
-import { MfaCodeVerifier } from './mfa-code-verifier.service.js';
-import { MfaNotEnabled, MfaProofInvalid, PasskeyNotAvailable, SmsNotConfigured } from './mfa.errors.js';
-import { StepUpPolicy, type StepUpOperation } from './step-up.policy.js';
+import type { StepUpDto, StepUpOperation } from './dto/step-up.dto.js';
+import { MfaCodesService } from './mfa-codes.service.js';
+import { MfaStateRepository } from './mfa-state.repository.js';
+import {
+  ExistingFactorStepUpRequired,
+  MfaNotEnabled,
+  MfaProofInvalid,
+  PasskeyNotAvailable,
+  SmsNotConfigured,
+} from './mfa.errors.js';
+import type { Epochs } from './mfa.repository.js';
 
-/** Proves a factor again before a sensitive operation. @see docs/reference/mfa-and-policies.md */
+/**
+ * Verifies a factor again before a sensitive operation. A grant proves this for one operation: it is used once within 300
+ * seconds and bound to user, operation, session and both epochs. When Redis is down, methods about grants throw
+ * UnavailableError.
+ * @see docs/reference/mfa-and-policies.md
+ */
 @Injectable()
 export class StepUpService {
   constructor(
     private readonly tenants: TenantDatabase,
-    private readonly session: CurrentSession,
-    private readonly codes: MfaCodeVerifier,
-    private readonly policy: StepUpPolicy,
+    private readonly sessions: SessionsService,
+    private readonly codes: MfaCodesService,
+    private readonly state: MfaStateRepository,
     private readonly limits: RateLimits,
     private readonly audit: AuditTrail,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
@@ -38,10 +50,10 @@ export class StepUpService {
     if (method === 'sms' || method === 'passkey') throw unsupported(method);
     if (code === undefined) throw ValidationError.forField('code', 'is required');
     await this.limits.hit(this.config.limits.mfaStepUp, caller.userId);
-    const { user } = await this.session.getUser(caller);
+    const { user } = await this.sessions.getUser(caller);
     if (!user.mfaEnabled) throw new MfaNotEnabled();
     // The grant is stored before a recovery code is used up for it; its id is unknown until the response.
-    const grantId = await this.policy.issue(caller, user, operation);
+    const grantId = await this.state.createGrant(bindingOf(caller, user, operation));
     if (!(await this.verify(caller, user, method, code, operation))) {
       const details = { method, operation };
       await this.audit.recordDirect(caller, 'auth.mfa.stepup.failed', toResource(user), details, 'failure');
@@ -49,6 +61,36 @@ export class StepUpService {
     }
     await this.limits.reset(this.config.limits.mfaStepUp, caller.userId);
     return grantId;
+  }
+
+  /** Returns true when the grant permits the operation. Does not use it: an invalid grant must not cost a code. */
+  async isValid(id: string, caller: UserCaller, epochs: Epochs, operation: StepUpOperation): Promise<boolean> {
+    return (await this.state.findGrant(id)) === bindingOf(caller, epochs, operation);
+  }
+
+  /** Uses a valid grant. @returns true for exactly one of concurrent callers */
+  consume(id: string): Promise<boolean> {
+    return this.state.consumeGrant(id);
+  }
+
+  /**
+   * Checks that a user with a factor may add another one: the session proved a factor recently, or there is a grant.
+   * @returns the grant to use with `consumeFactorGrant`; null when none is needed
+   * @throws ExistingFactorStepUpRequired
+   */
+  async checkFactorGrant(caller: UserCaller, user: User, grantId: string | undefined): Promise<string | null> {
+    if (!user.mfaEnabled) return null;
+    const { factorProofAt, now } = await this.sessions.getProofs(caller);
+    if (isFresh(factorProofAt, now)) return null;
+    if (grantId === undefined || !(await this.isValid(grantId, caller, user, 'add_factor'))) {
+      throw new ExistingFactorStepUpRequired();
+    }
+    return grantId;
+  }
+
+  /** @throws ExistingFactorStepUpRequired when a concurrent request used the grant */
+  async consumeFactorGrant(grantId: string | null): Promise<void> {
+    if (grantId !== null && !(await this.consume(grantId))) throw new ExistingFactorStepUpRequired();
   }
 
   private async verify(
@@ -70,6 +112,9 @@ export class StepUpService {
     });
   }
 }
+
+const bindingOf = ({ userId, sessionId }: UserCaller, { authEpoch, mfaEpoch }: Epochs, operation: StepUpOperation) =>
+  [userId, sessionId, authEpoch, mfaEpoch, operation].join('|');
 
 const toResource = ({ id, name }: User) => ({ type: 'user', id, name });
 

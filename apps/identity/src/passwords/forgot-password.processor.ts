@@ -1,24 +1,20 @@
 import { OnWorkerEvent, Processor, WorkerHost } from '@nestjs/bullmq';
 import type { Job } from 'bullmq';
-import { runJob } from '@rmm/messaging';
 import { Logger } from '@rmm/service-kit';
-import { FORGOT_PASSWORD_QUEUE, ForgotPasswordQueue, type ForgotPasswordJob } from './forgot-password-queue.service.js';
-import { ForgottenPasswordsService } from './forgotten-passwords.service.js';
+import { FORGOT_PASSWORD_QUEUE, ForgotPasswordService, type ForgotPasswordJob } from './forgot-password.service.js';
 
-/** Finds the account of an address and mails a link. A repeated job is harmless: only the newest link is valid. */
+/** Processes queued requests for a new password. */
 @Processor(FORGOT_PASSWORD_QUEUE, { concurrency: 4 })
 export class ForgotPasswordProcessor extends WorkerHost {
   constructor(
-    private readonly queue: ForgotPasswordQueue,
-    private readonly forgotten: ForgottenPasswordsService,
+    private readonly forgotPassword: ForgotPasswordService,
     private readonly logger: Logger,
   ) {
     super();
   }
 
   override process({ data }: Job<ForgotPasswordJob>): Promise<void> {
-    const { email, ...context } = this.queue.open(data);
-    return runJob(context, () => this.forgotten.sendLink(email));
+    return this.forgotPassword.process(data);
   }
 
   @OnWorkerEvent('failed')

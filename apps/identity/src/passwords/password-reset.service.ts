@@ -5,22 +5,22 @@ import { RateLimits } from '@rmm/service-kit';
 import { selfCaller, unknownCaller } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import type { User } from '../users/user.js';
-import { AccountLockout } from './account-lockout.service.js';
 import { PasswordHasher } from './password-hasher.service.js';
-import { PasswordReplacement } from './password-replacement.service.js';
 import { assertStrongPassword } from './password-rules.js';
+import { PasswordVerificationService } from './password-verification.service.js';
 import { ResetTokenInvalid } from './password.errors.js';
-import { ResetLinks } from './reset-links.service.js';
+import { PasswordsService } from './passwords.service.js';
+import { ResetLinksService } from './reset-links.service.js';
 
 /** Sets a new password by a mailed link. It creates no session: the user signs in, with the factor, afterwards. */
 @Injectable()
 export class PasswordResetService {
   constructor(
     private readonly worker: WorkerDatabase,
-    private readonly links: ResetLinks,
+    private readonly links: ResetLinksService,
     private readonly hasher: PasswordHasher,
-    private readonly replacement: PasswordReplacement,
-    private readonly lockout: AccountLockout,
+    private readonly passwords: PasswordsService,
+    private readonly verification: PasswordVerificationService,
     private readonly limits: RateLimits,
     private readonly audit: AuditTrail,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
@@ -34,12 +34,12 @@ export class PasswordResetService {
    */
   async reset(token: string, password: string, client: string): Promise<void> {
     await this.limits.hit(this.config.limits.resetPassword, client);
-    const owner = await this.links.findUser(this.worker, token);
+    const owner = await this.links.findUser(token);
     await assertStrongPassword(password, owner ?? { email: '' });
     if (!owner) return this.refuse(null);
     const passwordHash = await this.hasher.hash(password);
     if (!(await this.replace(token, passwordHash))) return this.refuse(owner);
-    await this.lockout.tryClear(owner.id);
+    await this.verification.tryClearLock(owner.id);
   }
 
   /** Returns false when the link is invalid by now. */
@@ -48,7 +48,7 @@ export class PasswordResetService {
       const user = await this.links.use(tx, token);
       if (!user) return false;
       const caller = selfCaller(user, user.memberships[0] ?? null);
-      return this.replacement.replace(tx, caller, user, { passwordHash, expectedHash: null, reason: 'password_reset' });
+      return this.passwords.replace(tx, caller, user, { passwordHash, expectedHash: null, reason: 'password_reset' });
     });
   }
 

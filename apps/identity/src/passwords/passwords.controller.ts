@@ -8,16 +8,16 @@ import { SessionCookies } from '../sessions/session-cookies.service.js';
 import { ChangePasswordDto } from './dto/change-password.dto.js';
 import { ForgotPasswordDto } from './dto/forgot-password.dto.js';
 import { ResetPasswordDto } from './dto/reset-password.dto.js';
-import { ForgottenPasswordsService } from './forgotten-passwords.service.js';
-import { PasswordChangeService } from './password-change.service.js';
+import { ForgotPasswordService } from './forgot-password.service.js';
 import { PasswordResetService } from './password-reset.service.js';
+import { PasswordsService } from './passwords.service.js';
 
 @ApiTags('Authentication')
 @Controller('auth')
 export class PasswordsController {
   constructor(
-    private readonly changes: PasswordChangeService,
-    private readonly forgotten: ForgottenPasswordsService,
+    private readonly passwords: PasswordsService,
+    private readonly forgotPassword: ForgotPasswordService,
     private readonly resets: PasswordResetService,
     private readonly cookies: SessionCookies,
   ) {}
@@ -34,7 +34,7 @@ export class PasswordsController {
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<DoneWithMessageDto> {
-    await this.changes.change(caller, currentPassword, newPassword);
+    await this.passwords.change(caller, currentPassword, newPassword);
     this.cookies.clear(request, response);
     return { success: true, message: 'Password changed. Please sign in again.' };
   }
@@ -53,7 +53,7 @@ export class PasswordsController {
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<DoneWithMessageDto> {
     setNoStore(response);
-    await this.forgotten.request(email, clientKey(request));
+    await this.forgotPassword.request(email, clientKey(request));
     return { success: true, message: 'If the address has an account, a mail with a link is on its way.' };
   }
 

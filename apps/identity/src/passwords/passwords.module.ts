@@ -1,45 +1,51 @@
+import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
+import { RedisConnections } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { MailModule } from '../mail/mail.module.js';
 import { SessionsModule } from '../sessions/sessions.module.js';
 import { UsersModule } from '../users/users.module.js';
-import { AccountLockout } from './account-lockout.service.js';
-import { CurrentPassword } from './current-password.service.js';
-import { ForgotPasswordQueueModule } from './forgot-password-queue.module.js';
-import { ForgotPasswordQueue } from './forgot-password-queue.service.js';
 import { ForgotPasswordProcessor } from './forgot-password.processor.js';
-import { ForgottenPasswordsService } from './forgotten-passwords.service.js';
-import { PasswordChangeService } from './password-change.service.js';
+import { FORGOT_PASSWORD_QUEUE, ForgotPasswordService } from './forgot-password.service.js';
 import { PasswordHasher } from './password-hasher.service.js';
-import { PasswordReplacement } from './password-replacement.service.js';
 import { PasswordResetService } from './password-reset.service.js';
+import { PasswordVerificationService } from './password-verification.service.js';
 import { PasswordsController } from './passwords.controller.js';
 import { PasswordsRepository } from './passwords.repository.js';
-import { ResetLinksRepository } from './reset-links.repository.js';
-import { ResetLinks } from './reset-links.service.js';
+import { PasswordsService } from './passwords.service.js';
+import { ResetLinksService } from './reset-links.service.js';
 
-/** Password hashing, proof and change of the current password, and forgotten passwords. */
+/** Password hashing, verification, lockout, change, and forgotten passwords. */
 @Module({
-  imports: [ForgotPasswordQueueModule, MailModule, SessionsModule, UsersModule],
+  imports: [
+    BullModule.registerQueueAsync({
+      name: FORGOT_PASSWORD_QUEUE,
+      inject: [RedisConnections],
+      useFactory: (redis: RedisConnections) => ({
+        connection: redis.duplicate(),
+        prefix: `{rmm:${FORGOT_PASSWORD_QUEUE}}`,
+        skipVersionCheck: true,
+      }),
+    }),
+    MailModule,
+    SessionsModule,
+    UsersModule,
+  ],
   controllers: [PasswordsController],
   providers: [
-    AccountLockout,
-    CurrentPassword,
     ForgotPasswordProcessor,
-    ForgotPasswordQueue,
-    ForgottenPasswordsService,
-    PasswordChangeService,
-    PasswordReplacement,
+    ForgotPasswordService,
     PasswordResetService,
     PasswordsRepository,
-    ResetLinks,
-    ResetLinksRepository,
+    PasswordsService,
+    PasswordVerificationService,
+    ResetLinksService,
     {
       provide: PasswordHasher,
       inject: [IDENTITY_CONFIG],
       useFactory: (config: IdentityConfig) => PasswordHasher.fromConfig(config),
     },
   ],
-  exports: [AccountLockout, CurrentPassword, PasswordHasher, PasswordsRepository, ResetLinks],
+  exports: [PasswordHasher, PasswordVerificationService],
 })
 export class PasswordsModule {}

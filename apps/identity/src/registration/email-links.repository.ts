@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { SqlExecutor } from '@rmm/persistence';
+import type { User } from '../users/user.js';
+import { UsersRepository } from '../users/users.repository.js';
 
 export type EmailLinkPurpose = 'email_change' | 'email_verification';
 
@@ -11,9 +13,16 @@ export interface NewEmailLink {
   epoch: number;
 }
 
-/** Links that verify an e-mail address of a user. Under the worker login, because who follows one is not signed in. */
+/** Reads and writes links that verify an e-mail address of a user. Under the worker login, because who follows one is not signed in. */
 @Injectable()
 export class EmailLinksRepository {
+  constructor(private readonly users: UsersRepository) {}
+
+  /** Reads the user of a link with its memberships. */
+  findUser(worker: SqlExecutor, userId: string): Promise<User | null> {
+    return this.users.findById(worker, userId);
+  }
+
   /** Stores a link, valid for an hour, in place of the user's previous one. The caller has locked the account. */
   async replace(tx: SqlExecutor, link: NewEmailLink): Promise<void> {
     await tx.query(

@@ -5,7 +5,7 @@ import { WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
 import { Logger } from '@rmm/service-kit';
 import { actorOf, selfCaller } from '../audit/actors.js';
 import { PartnerProvisioningService, type ProvisionedPartner } from '../partners/partner-provisioning.service.js';
-import { LoginSessions, type FinishedLogin, type StartedLogin } from '../sessions/login-sessions.service.js';
+import { LoginSessionsService, type FinishedLogin, type StartedLogin } from '../sessions/login-sessions.service.js';
 import { UsersRepository } from '../users/users.repository.js';
 import { RegistrationsRepository, type RegistrationForm } from './registrations.repository.js';
 
@@ -26,7 +26,7 @@ export class RegistrationCompletionService {
     private readonly registrations: RegistrationsRepository,
     private readonly partners: PartnerProvisioningService,
     private readonly users: UsersRepository,
-    private readonly logins: LoginSessions,
+    private readonly logins: LoginSessionsService,
     private readonly rpc: RpcClient,
     private readonly audit: AuditTrail,
     private readonly logger: Logger,

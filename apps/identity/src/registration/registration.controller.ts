@@ -10,7 +10,6 @@ import { ConfirmedAddressDto, SignInInsteadDto, VerificationSentDto, VerifiedDto
 import { VerifyEmailDto } from './dto/verify-email.dto.js';
 import { EmailVerificationService } from './email-verification.service.js';
 import { RegistrationsService } from './registrations.service.js';
-import { ResendVerificationService } from './resend-verification.service.js';
 
 const CHECK_YOUR_MAIL: DoneWithMessageDto = {
   success: true,
@@ -23,7 +22,6 @@ export class RegistrationController {
   constructor(
     private readonly registrations: RegistrationsService,
     private readonly verifications: EmailVerificationService,
-    private readonly resends: ResendVerificationService,
     private readonly cookies: SessionCookies,
   ) {}
 
@@ -82,7 +80,7 @@ export class RegistrationController {
   @ApiOperation({ summary: 'Resend the link that verifies your e-mail address' })
   @ApiOkResponse({ type: VerificationSentDto })
   async resend(@CurrentCaller() caller: UserCaller): Promise<VerificationSentDto> {
-    await this.resends.resend(caller);
+    await this.verifications.resend(caller);
     return { sent: true };
   }
 }

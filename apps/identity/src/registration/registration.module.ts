@@ -5,7 +5,6 @@ import { PartnersModule } from '../partners/partners.module.js';
 import { PasswordsModule } from '../passwords/passwords.module.js';
 import { SessionsModule } from '../sessions/sessions.module.js';
 import { UsersModule } from '../users/users.module.js';
-import { AddressConfirmationService } from './address-confirmation.service.js';
 import { EmailLinksRepository } from './email-links.repository.js';
 import { EmailVerificationService } from './email-verification.service.js';
 import { RegistrationCleanupJob } from './registration-cleanup.job.js';
@@ -13,21 +12,18 @@ import { RegistrationCompletionService } from './registration-completion.service
 import { RegistrationController } from './registration.controller.js';
 import { RegistrationsRepository } from './registrations.repository.js';
 import { RegistrationsService } from './registrations.service.js';
-import { ResendVerificationService } from './resend-verification.service.js';
 
 /** Registration of partners, and verification of e-mail addresses. */
 @Module({
   imports: [MailModule, MembersModule, PartnersModule, PasswordsModule, SessionsModule, UsersModule],
   controllers: [RegistrationController],
   providers: [
-    AddressConfirmationService,
     EmailLinksRepository,
     EmailVerificationService,
     RegistrationCleanupJob,
     RegistrationCompletionService,
     RegistrationsRepository,
     RegistrationsService,
-    ResendVerificationService,
   ],
   exports: [EmailLinksRepository],
 })

@@ -5,7 +5,7 @@ import { mintLinkToken } from '@rmm/secrets';
 import { currentContext, NotFoundError, RateLimits } from '@rmm/service-kit';
 import { unknownCaller } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { MailOutbox } from '../mail/mail-outbox.service.js';
+import { MailService } from '../mail/mail.service.js';
 import { PasswordHasher } from '../passwords/password-hasher.service.js';
 import { assertStrongPassword } from '../passwords/password-rules.js';
 import { UsersRepository } from '../users/users.repository.js';
@@ -22,7 +22,7 @@ export class RegistrationsService {
     private readonly registrations: RegistrationsRepository,
     private readonly users: UsersRepository,
     private readonly hasher: PasswordHasher,
-    private readonly mail: MailOutbox,
+    private readonly mail: MailService,
     private readonly limits: RateLimits,
     private readonly audit: AuditTrail,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,

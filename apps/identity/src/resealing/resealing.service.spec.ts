@@ -9,7 +9,7 @@ import {
   type IdentityReplica,
 } from '../../test/identity-test-app.js';
 import { enrollTotp, registerPartner } from '../../test/users.js';
-import { totpSealContext } from '../mfa/mfa-factors.repository.js';
+import { totpSealContext } from '../mfa/mfa.repository.js';
 
 const key = () => randomBytes(32).toString('base64');
 const [old, fresh] = [key(), key()];

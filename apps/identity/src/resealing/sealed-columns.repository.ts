@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { SqlExecutor } from '@rmm/persistence';
-import { mailSealContext } from '../mail/mail-outbox.service.js';
-import { totpSealContext } from '../mfa/mfa-factors.repository.js';
+import { mailSealContext } from '../mail/mail.service.js';
+import { totpSealContext } from '../mfa/mfa.repository.js';
 import { signingKeySealContext } from '../signing-keys/signing-key.js';
 
 /** A column of sealed texts. */

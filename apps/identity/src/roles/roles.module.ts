@@ -6,13 +6,12 @@ import { RoleGrantPolicy } from './role-grant.policy.js';
 import { RolesController } from './roles.controller.js';
 import { RolesRepository } from './roles.repository.js';
 import { RolesService } from './roles.service.js';
-import { SystemRolesRepository } from './system-roles.repository.js';
 
 /** Roles and the permissions they grant. */
 @Module({
   imports: [AccessChangesModule, MemberScopeModule],
   controllers: [PermissionsController, RolesController],
-  providers: [RoleGrantPolicy, RolesRepository, RolesService, SystemRolesRepository],
-  exports: [RoleGrantPolicy, RolesRepository, RolesService, SystemRolesRepository],
+  providers: [RoleGrantPolicy, RolesRepository, RolesService],
+  exports: [RoleGrantPolicy, RolesRepository, RolesService],
 })
 export class RolesModule {}

@@ -1,5 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { MAX_PARENT_DEPTH, type Permission, type RoleNode } from '@rmm/permissions';
+import {
+  MAX_PARENT_DEPTH,
+  PERMISSION_VOCABULARY,
+  splitPermission,
+  SYSTEM_ROLES,
+  type Permission,
+  type RoleNode,
+} from '@rmm/permissions';
 import {
   listPage,
   TenantDatabase,
@@ -11,6 +18,7 @@ import {
   type Source,
   type SqlExecutor,
   type TenantTransaction,
+  type WorkerTransaction,
 } from '@rmm/persistence';
 import { NotFoundError } from '@rmm/service-kit';
 import type { MemberScope } from '../members/member-scope.service.js';
@@ -109,6 +117,22 @@ const EXACT_PERMISSIONS = `
     DELETE FROM role_permission WHERE role_id = :roleId AND permission_id NOT IN (SELECT id FROM wanted)
   )
   INSERT INTO role_permission (role_id, permission_id) SELECT :roleId, id FROM wanted ON CONFLICT DO NOTHING`;
+
+/** Advisory lock: replicas that start together seed one after the other. */
+const SEED_LOCK = 727_001;
+
+const SEEDED_PERMISSIONS = [
+  ...Object.entries(PERMISSION_VOCABULARY).flatMap(([resource, actions]) =>
+    [...actions].map((action) => ({ resource, action })),
+  ),
+  { resource: '*', action: '*' },
+];
+
+const SEEDED_ROLES = SYSTEM_ROLES.map((role) => ({ ...role, force_mfa: role.forceMfa }));
+
+const SEEDED_GRANTS = SYSTEM_ROLES.flatMap(({ key, permissions }) =>
+  permissions.map((permission) => ({ key, ...splitPermission(permission) })),
+);
 
 /** Reads and writes roles. Row-level security hides foreign roles and refuses changes of seeded ones. */
 @Injectable()
@@ -225,6 +249,55 @@ export class RolesRepository extends TenantRepository<Role> {
   /** Lets no role of the partner change until the transaction ends; any number of transactions share the lock. */
   async lockAgainstChange(tx: SqlExecutor, partnerId: string): Promise<void> {
     await tx.query(`SELECT pg_advisory_xact_lock_shared(hashtextextended('roles:' || :partnerId, 0))`, { partnerId });
+  }
+
+  /**
+   * Stores the permissions and system roles of `@rmm/permissions`; running it again changes nothing. Under the worker
+   * login, because tenants cannot change system roles.
+   */
+  async seed(tx: WorkerTransaction): Promise<void> {
+    await tx.query('SELECT pg_advisory_xact_lock(:lock)', { lock: SEED_LOCK });
+    await tx.query(
+      `INSERT INTO permission (resource, action)
+       SELECT p.resource, p.action FROM json_to_recordset(:permissions::json) AS p(resource text, action text)
+       ON CONFLICT (resource, action) DO NOTHING`,
+      { permissions: JSON.stringify(SEEDED_PERMISSIONS) },
+    );
+    await this.seedRoles(tx);
+    await this.seedGrants(tx);
+  }
+
+  private async seedRoles(tx: WorkerTransaction): Promise<void> {
+    await tx.query(
+      `INSERT INTO role (system_key, scope, name, description, force_mfa, is_system)
+       SELECT s.key, s.scope, s.name, s.description, s.force_mfa, TRUE
+       FROM json_to_recordset(:roles::json) AS s(key text, scope text, name text, description text, force_mfa boolean)
+       ON CONFLICT (system_key) WHERE partner_id IS NULL DO UPDATE
+         SET name = excluded.name, description = excluded.description, force_mfa = excluded.force_mfa, updated_at = now()
+         WHERE (role.name, role.description, role.force_mfa)
+           IS DISTINCT FROM (excluded.name, excluded.description, excluded.force_mfa)`,
+      { roles: JSON.stringify(SEEDED_ROLES) },
+    );
+  }
+
+  /** Grants exactly the permissions of the code: those it no longer names are removed. */
+  private async seedGrants(tx: WorkerTransaction): Promise<void> {
+    await tx.query(
+      `WITH wanted AS (
+         SELECT r.id AS role_id, p.id AS permission_id
+         FROM json_to_recordset(:grants::json) AS g(key text, resource text, action text)
+         JOIN role r ON r.system_key = g.key AND r.partner_id IS NULL
+         JOIN permission p ON p.resource = g.resource AND p.action = g.action
+       ),
+       gone AS (
+         DELETE FROM role_permission rp USING role r
+         WHERE r.id = rp.role_id AND r.is_system AND r.partner_id IS NULL
+           AND NOT EXISTS (SELECT FROM wanted w WHERE w.role_id = rp.role_id AND w.permission_id = rp.permission_id)
+       )
+       INSERT INTO role_permission (role_id, permission_id) SELECT role_id, permission_id FROM wanted
+       ON CONFLICT DO NOTHING`,
+      { grants: JSON.stringify(SEEDED_GRANTS) },
+    );
   }
 }
 

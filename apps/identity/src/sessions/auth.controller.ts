@@ -18,7 +18,7 @@ import { RefreshedSessionDto, SessionDto, SwitchedSessionDto } from './dto/sessi
 import { SwitchSessionDto } from './dto/switch-session.dto.js';
 import { getHeader, setNoStore, type HttpRequest, type HttpResponse } from './http-request.js';
 import { CSRF_COOKIE, REFRESH_COOKIE, SessionCookies } from './session-cookies.service.js';
-import { SessionRevocations, type SessionOwner } from './session-revocations.service.js';
+import { SessionRevocationsService, type SessionOwner } from './session-revocations.service.js';
 import { RefreshInvalid } from './session.errors.js';
 import { SessionsService } from './sessions.service.js';
 
@@ -27,7 +27,7 @@ import { SessionsService } from './sessions.service.js';
 export class AuthController {
   constructor(
     private readonly sessions: SessionsService,
-    private readonly revocations: SessionRevocations,
+    private readonly revocations: SessionRevocationsService,
     private readonly cookies: SessionCookies,
     private readonly users: UserAuthenticator,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,

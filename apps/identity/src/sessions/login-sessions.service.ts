@@ -1,12 +1,16 @@
 import { Injectable } from '@nestjs/common';
+import { createHash } from 'node:crypto';
 import type { UserLogin } from '@rmm/contracts';
 import { AuditTrail, Outbox, type OutboxTransaction } from '@rmm/messaging';
+import { addressBucket, currentContext } from '@rmm/service-kit';
 import { actorOf, selfCaller } from '../audit/actors.js';
 import type { LoginBodyDto } from '../login/dto/login-body.dto.js';
-import { MfaGrace } from '../mfa/mfa-grace.service.js';
+import { MailService } from '../mail/mail.service.js';
+import { MfaGraceService } from '../mfa/mfa-grace.service.js';
 import type { MfaDecision } from '../mfa/mfa-policy.js';
 import { toLoginUser, type User, type UserMembership } from '../users/user.js';
-import { KnownDevices } from './known-devices.service.js';
+import { deviceName } from './device-name.js';
+import type { SessionMethod } from './session-family.entity.js';
 import { SessionsRepository } from './sessions.repository.js';
 import { SessionsService, type IssuedSession, type SessionOptions, type StoredSession } from './sessions.service.js';
 
@@ -25,17 +29,20 @@ export interface FinishedLogin {
 
 const ENROLL_URL = '/auth/mfa/setup';
 
+/** Sign-ins by these methods follow a mail to the user, so no warning about a new device is sent. */
+const WITHOUT_WARNING: readonly SessionMethod[] = ['invite', 'registration'];
+
 /**
  * Completes every way of signing in: opens the enrollment window when due, stores session and device, and publishes
  * audit entry and event.
  */
 @Injectable()
-export class LoginSessions {
+export class LoginSessionsService {
   constructor(
     private readonly sessions: SessionsService,
     private readonly repository: SessionsRepository,
-    private readonly grace: MfaGrace,
-    private readonly devices: KnownDevices,
+    private readonly grace: MfaGraceService,
+    private readonly mail: MailService,
     private readonly audit: AuditTrail,
     private readonly outbox: Outbox,
   ) {}
@@ -54,7 +61,7 @@ export class LoginSessions {
     const [session] = await Promise.all([
       this.sessions.create(tx, user, membership, options),
       this.repository.recordLogin(tx, user.id),
-      this.devices.remember(tx, user, options.method),
+      this.rememberDevice(tx, user, options.method),
       this.audit.record(tx, selfCaller(user, membership), 'user.login', self, { method: options.method, mfa }),
       this.publishLogin(tx, user, membership, options, mfa),
     ]);
@@ -80,6 +87,17 @@ export class LoginSessions {
     };
   }
 
+  /** Remembers the device and warns the user by mail when it is new. The first device of an account causes no mail. */
+  private async rememberDevice(tx: OutboxTransaction, user: User, method: SessionMethod): Promise<void> {
+    const { ipAddress, userAgent } = currentContext() ?? {};
+    const device = deviceName(userAgent);
+    const isNew = await this.repository.rememberDevice(tx, user.id, fingerprintOf(user.id, device, ipAddress));
+    if (!isNew || WITHOUT_WARNING.includes(method)) return;
+    const time = `${user.now.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+    const values = { name: user.name, device, address: ipAddress ?? '-', time };
+    await this.mail.add(tx, { to: user.email, template: 'new-device', values });
+  }
+
   /** Publishes `user.login` for sessions in an organization: webhooks belong to organizations. */
   private async publishLogin(
     tx: OutboxTransaction,
@@ -101,3 +119,16 @@ export class LoginSessions {
     });
   }
 }
+
+/**
+ * Identifies a browser on an operating system, without versions, in a coarse network: the first half of an IPv4 address
+ * or the first 32 bits of an IPv6 address. An update of the browser or another address of the same provider is therefore
+ * not a new device. No cookie is needed.
+ */
+const fingerprintOf = (userId: string, device: string, address: string | undefined): Buffer =>
+  createHash('sha256')
+    .update(JSON.stringify([userId, device, networkOf(address)]))
+    .digest();
+
+const networkOf = (address: string | undefined): string | null =>
+  address === undefined ? null : addressBucket(address).split(/[.:]/).slice(0, 2).join('.');

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { WorkerDatabase } from '@rmm/persistence';
 import { Job } from '@rmm/service-kit';
-import { KnownDevicesRepository } from './known-devices.repository.js';
 import { SessionsRepository } from './sessions.repository.js';
 
 const BATCH = 1_000;
@@ -12,12 +11,11 @@ export class PurgeEndedSessionsJob {
   constructor(
     private readonly worker: WorkerDatabase,
     private readonly sessions: SessionsRepository,
-    private readonly devices: KnownDevicesRepository,
   ) {}
 
   @Job({ name: 'purge-ended-sessions', everyMs: 600_000 })
   async run(): Promise<void> {
-    await this.devices.purgeUnused(this.worker, BATCH);
+    await this.sessions.purgeUnusedDevices(this.worker, BATCH);
     while ((await this.sessions.purgeEnded(this.worker, BATCH)) === BATCH);
   }
 }

@@ -5,13 +5,11 @@ import {
   freshAddress,
   IdentityTestApp,
   PASSWORD,
-  totpCode,
   type IdentityReplica,
 } from '../../test/identity-test-app.js';
-import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type TestUser } from '../../test/users.js';
+import { inviteAndAccept, registerPartner, roleId, sessionOf, type TestUser } from '../../test/users.js';
 
 const FIREFOX = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:128.0) Gecko/20100101 Firefox/128.0';
-const NEWER_FIREFOX = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0';
 const SAFARI =
   'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Safari/605.1.15';
 
@@ -21,7 +19,7 @@ interface Listed {
   device: string;
 }
 
-describe('session list', () => {
+describe('SessionRevocationsService', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
   let other: IdentityReplica;
@@ -61,64 +59,6 @@ describe('session list', () => {
        where action = 'user.session.revoke' and actor_id = $1 order by timestamp`,
       [userId],
     );
-
-  it('returns device, address, times, method and membership, and marks the current session', async () => {
-    const user = await registerPartner(identity);
-    const { bearer } = await signIn(user, SAFARI, '203.0.113.77');
-    const { data, pagination } = await list(bearer);
-    expect(pagination).toEqual({ page: 1, limit: 50, total: 2 });
-    expect(data[0]).toEqual({
-      id: expect.any(String),
-      device: 'Safari on macOS',
-      ipAddress: '203.0.113.77',
-      userAgent: SAFARI,
-      method: 'password',
-      mfa: false,
-      createdAt: expect.stringMatching(/Z$/),
-      lastUsedAt: expect.stringMatching(/Z$/),
-      expiresAt: expect.stringMatching(/Z$/),
-      current: true,
-      membership: { scope: 'partner', partnerId: user.partnerId, orgId: null },
-    });
-    expect(data[1]).toMatchObject({ method: 'registration', current: false });
-    expect((await list(bearer, '?limit=1&page=2')).data).toEqual([data[1]]);
-    expect((await list(bearer, '?page=3')).data).toEqual([]);
-    expect(await identity.get('/auth/sessions?limit=101', { bearer })).toMatchObject({
-      status: 400,
-      body: { code: 'validation_failed' },
-    });
-    expect((await identity.get('/auth/sessions')).status).toBe(401);
-  }, 30_000);
-
-  it('returns the client of the last refresh', async () => {
-    const user = await registerPartner(identity);
-    const { bearer, cookies } = await signIn(user, FIREFOX, '203.0.113.10');
-    const id = await currentId(bearer);
-    await testApp.query(`update session_family set last_used_at = now() - interval '1 day' where id = $1`, [id]);
-    expectStatus(await refresh(cookies, NEWER_FIREFOX, '198.51.100.9'), 200);
-    const [session] = (await list(bearer)).data;
-    expect(session).toMatchObject({ id, ipAddress: '198.51.100.9', userAgent: NEWER_FIREFOX });
-    const [row] = await testApp.query<{ fresh: boolean }>(
-      `select last_used_at > now() - interval '1 minute' as fresh from session_family where id = $1`,
-      [id],
-    );
-    expect(row?.fresh).toBe(true);
-  }, 30_000);
-
-  it('omits sessions that are revoked, expired, without a valid token or of an older epoch', async () => {
-    const user = await registerPartner(identity);
-    const dead = [];
-    for (let n = 0; n < 3; n += 1) dead.push(await currentId((await signIn(user)).bearer));
-    await testApp.query('update session_family set revoked_at = now() where id = $1', [dead[0]]);
-    await testApp.query('update session_family set absolute_expires_at = now() where id = $1', [dead[1]]);
-    await testApp.query('update refresh_token set expires_at = now() where family_id = $1', [dead[2]]);
-    await testApp.query(
-      `update session_family set auth_epoch = auth_epoch - 1 where user_id = $1 and method <> 'password'`,
-      [user.userId],
-    );
-    const { bearer } = await signIn(user);
-    expect((await list(bearer)).data).toEqual([expect.objectContaining({ current: true })]);
-  }, 30_000);
 
   it('ends one session and its tokens on every replica', async () => {
     const user = await registerPartner(identity);
@@ -227,73 +167,4 @@ describe('session list', () => {
       } else expect(refreshed.status).toBe(401);
     }
   }, 30_000);
-
-  describe('sign-in', () => {
-    const news = async (email: string) =>
-      (await identity.mails(email)).filter(({ subject }) => subject === 'New sign-in to your account');
-    const waiting = (email: string) =>
-      testApp.query(`select id from mail where recipient = $1 and template = 'new-device'`, [email]);
-    /** Registered and invited users have one device by then: that of the specs. */
-    const known = async () => {
-      const user = await registerPartner(identity);
-      expect(await waiting(user.email)).toEqual([]);
-      return user;
-    };
-
-    it('sends one mail for a new device', async () => {
-      const user = await known();
-      await signIn(user, FIREFOX, '203.0.113.50');
-      const [mail] = await eventually(async () => {
-        const mails = await news(user.email);
-        expect(mails).toHaveLength(1);
-        return mails;
-      });
-      expect(mail?.text).toMatch(/Firefox on Windows, address 203\.0\.113\.50, at \d{4}-\d\d-\d\d \d\d:\d\d UTC/);
-      await signIn(user, FIREFOX, '203.0.113.51');
-      await signIn(user, NEWER_FIREFOX, '203.0.99.1');
-      expect(await waiting(user.email)).toHaveLength(1);
-    }, 30_000);
-
-    it('treats another network or browser as another device', async () => {
-      const user = await known();
-      await signIn(user, FIREFOX, '203.0.113.50');
-      await signIn(user, FIREFOX, '198.51.100.50');
-      await signIn(user, FIREFOX, '2001:db8:1::5');
-      await signIn(user, FIREFOX, '2001:db8:ffff::5');
-      await signIn(user, SAFARI, '203.0.113.50');
-      expect(await waiting(user.email)).toHaveLength(4);
-    }, 30_000);
-
-    it('sends one mail for two concurrent sign-ins from a new device', async () => {
-      const user = await known();
-      await Promise.all(Array.from({ length: 4 }, () => signIn(user, SAFARI, '198.51.100.60')));
-      expect(await waiting(user.email)).toHaveLength(1);
-    }, 30_000);
-
-    it('sends the mail after the second factor was verified', async () => {
-      const user = await known();
-      const { secret } = await enrollTotp(identity, user.bearer);
-      const options = { from: '198.51.100.70', headers: { 'user-agent': SAFARI } };
-      const { body } = await identity.post('/auth/login', { email: user.email, password: PASSWORD }, options);
-      expect(await waiting(user.email)).toEqual([]);
-      const proof = { code: totpCode(secret), tempToken: body.tempToken };
-      expectStatus(await identity.post('/auth/mfa/verify', proof, options), 200);
-      expect(await waiting(user.email)).toHaveLength(1);
-    }, 30_000);
-
-    it('sends no mail for the first device or an accepted invitation', async () => {
-      const user = await registerPartner(identity);
-      await testApp.query('delete from known_device where user_id = $1', [user.userId]);
-      await signIn(user, SAFARI, '198.51.100.80');
-      expect(await waiting(user.email)).toEqual([]);
-      const viewer = await roleId(identity, user.bearer, 'Partner Viewer');
-      const invited = await inviteAndAccept(identity, user.bearer, { roleId: viewer });
-      expect(await waiting(invited.email)).toEqual([]);
-      expect(
-        await testApp.query('select user_id from known_device where user_id = any($1)', [
-          [user.userId, invited.userId],
-        ]),
-      ).toHaveLength(2);
-    }, 30_000);
-  });
 });

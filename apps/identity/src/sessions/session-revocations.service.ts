@@ -20,7 +20,7 @@ export interface SessionOwner {
 
 /** Ends sessions. Each method also publishes the change of access, so that every service refuses their tokens at once. */
 @Injectable()
-export class SessionRevocations {
+export class SessionRevocationsService {
   constructor(
     private readonly tenants: TenantDatabase,
     private readonly worker: WorkerDatabase,

@@ -1,12 +1,12 @@
 import { Controller, Delete, Get, Query, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, SignedIn, SkipTenantStatus, type UserCaller } from '@rmm/access';
-import { PageQueryDto, pagedOf, UuidParam, type Paged } from '@rmm/service-kit';
+import { PageQueryDto, pagedOf, UuidParam, type Paged } from '@rmm/validation';
 import { DoneDto, DoneWithMessageDto } from '../dto/success.dto.js';
 import { SessionListItemDto } from './dto/session-list-item.dto.js';
 import { setNoStore, type HttpRequest, type HttpResponse } from './http-request.js';
 import { SessionCookies } from './session-cookies.service.js';
-import { SessionRevocations } from './session-revocations.service.js';
+import { SessionRevocationsService } from './session-revocations.service.js';
 import { SessionsService } from './sessions.service.js';
 
 @ApiTags('Authentication')
@@ -15,7 +15,7 @@ import { SessionsService } from './sessions.service.js';
 export class SessionsController {
   constructor(
     private readonly sessions: SessionsService,
-    private readonly revocations: SessionRevocations,
+    private readonly revocations: SessionRevocationsService,
     private readonly cookies: SessionCookies,
   ) {}
 

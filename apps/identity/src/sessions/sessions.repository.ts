@@ -56,7 +56,7 @@ type ListedColumns = 'id' | 'ipAddress' | 'userAgent' | 'method' | 'mfa' | 'crea
 export type ListedSession = Pick<SessionFamily, ListedColumns | keyof MembershipKey> & { expiresAt: Date };
 
 /**
- * Sessions and their refresh tokens. SQL, because sign-in, rotation and revocation are atomic statements that use the
+ * Sessions, their refresh tokens, and the devices users sign in from. SQL, because sign-in, rotation and revocation are atomic statements that use the
  * database clock. @see docs/reference/authentication.md
  */
 @Injectable()
@@ -215,6 +215,34 @@ export class SessionsRepository {
 
   async recordLogin(tx: SqlExecutor, userId: string): Promise<void> {
     await tx.query('UPDATE user_account SET last_login_at = now() WHERE id = :userId', { userId });
+  }
+
+  /**
+   * Stores a device or the time it was seen again.
+   * @returns true when the device is new and the user has another one; for one of several concurrent sign-ins only
+   */
+  async rememberDevice(tx: SqlExecutor, userId: string, fingerprint: Buffer): Promise<boolean> {
+    const [row] = await tx.query<{ isNew: boolean }>(
+      `WITH seen AS (
+         INSERT INTO known_device AS k (user_id, fingerprint) VALUES (:userId, :fingerprint)
+         ON CONFLICT (user_id, fingerprint) DO UPDATE SET last_seen_at = now()
+         RETURNING k.first_seen_at = now() AS is_new
+       )
+       SELECT is_new AND EXISTS (
+         SELECT FROM known_device d WHERE d.user_id = :userId AND d.fingerprint <> :fingerprint
+       ) AS "isNew" FROM seen`,
+      { userId, fingerprint },
+    );
+    return row?.isNew ?? false;
+  }
+
+  /** Deletes up to `limit` devices that were not seen for 400 days. */
+  async purgeUnusedDevices(db: SqlExecutor, limit: number): Promise<void> {
+    await db.query(
+      `DELETE FROM known_device WHERE (user_id, fingerprint) IN (
+         SELECT user_id, fingerprint FROM known_device WHERE last_seen_at < now() - INTERVAL '400 days' LIMIT :limit)`,
+      { limit },
+    );
   }
 
   /** Deletes sessions 30 days after their end, with their tokens. @returns how many, at most `limit` */

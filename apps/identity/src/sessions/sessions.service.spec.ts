@@ -1,13 +1,24 @@
 import {
-  ADMIN,
   cookiesOf,
   expectStatus,
+  freshAddress,
   IdentityTestApp,
   PASSWORD,
   type IdentityReplica,
   withStatus,
 } from '../../test/identity-test-app.js';
-import { registerPartner, sessionOf, signInAdmin } from '../../test/users.js';
+import { registerPartner, sessionOf, type TestUser } from '../../test/users.js';
+
+const FIREFOX = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:128.0) Gecko/20100101 Firefox/128.0';
+const NEWER_FIREFOX = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0';
+const SAFARI =
+  'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Safari/605.1.15';
+
+interface Listed {
+  id: string;
+  current: boolean;
+  device: string;
+}
 
 describe('SessionsService', () => {
   let testApp: IdentityTestApp;
@@ -114,39 +125,6 @@ describe('SessionsService', () => {
     expect((await identity.post('/auth/logout')).status).toBe(401);
   }, 30_000);
 
-  it('ends every session when the password changes and none when the current one is wrong', async () => {
-    const bearer = await signInAdmin(identity);
-    const wrong = await identity.post(
-      '/auth/change-password',
-      { currentPassword: 'nope', newPassword: 'violet umbrella tango' },
-      { bearer },
-    );
-    expect(wrong).toMatchObject({
-      status: 400,
-      body: { code: 'invalid_credentials', message: 'Current password is incorrect' },
-    });
-    const weak = await identity.post(
-      '/auth/change-password',
-      { currentPassword: ADMIN.password, newPassword: 'password' },
-      { bearer },
-    );
-    expect(weak).toMatchObject({ status: 400, body: { code: 'weak_password' } });
-    expectStatus(
-      await identity.post(
-        '/auth/change-password',
-        { currentPassword: ADMIN.password, newPassword: 'violet umbrella tango' },
-        { bearer },
-      ),
-      200,
-    );
-    expect((await identity.get('/users/me', { bearer })).status).toBe(401);
-    const login = expectStatus(
-      await identity.post('/auth/login', { email: ADMIN.email, password: 'violet umbrella tango' }),
-      200,
-    );
-    expect(login.body.requiresSetup).toBe(false);
-  }, 30_000);
-
   it('switches only to memberships of the user', async () => {
     const user = await signIn();
     const foreign = await registerPartner(identity);
@@ -171,4 +149,88 @@ describe('SessionsService', () => {
       }),
     ]);
   }, 30_000);
+
+  describe('list', () => {
+    const signIn = async ({ email }: Pick<TestUser, 'email'>, userAgent = FIREFOX, from = freshAddress()) =>
+      sessionOf(
+        expectStatus(
+          await identity.post(
+            '/auth/login',
+            { email, password: PASSWORD },
+            { from, headers: { 'user-agent': userAgent } },
+          ),
+          200,
+        ),
+      );
+    const list = async (bearer: string, query = '') =>
+      expectStatus(await identity.get(`/auth/sessions${query}`, { bearer }), 200).body as {
+        data: Listed[];
+        pagination: object;
+      };
+    const currentId = async (bearer: string) => (await list(bearer)).data.find(({ current }) => current)?.id ?? '';
+    const refresh = (cookies: Record<string, string>, userAgent = FIREFOX, from = freshAddress()) =>
+      identity.post('/auth/refresh', undefined, {
+        cookies,
+        from,
+        headers: { 'x-service-csrf': cookies.service_csrf_token ?? '', 'user-agent': userAgent },
+      });
+
+    it('returns device, address, times, method and membership, and marks the current session', async () => {
+      const user = await registerPartner(identity);
+      const { bearer } = await signIn(user, SAFARI, '203.0.113.77');
+      const { data, pagination } = await list(bearer);
+      expect(pagination).toEqual({ page: 1, limit: 50, total: 2 });
+      expect(data[0]).toEqual({
+        id: expect.any(String),
+        device: 'Safari on macOS',
+        ipAddress: '203.0.113.77',
+        userAgent: SAFARI,
+        method: 'password',
+        mfa: false,
+        createdAt: expect.stringMatching(/Z$/),
+        lastUsedAt: expect.stringMatching(/Z$/),
+        expiresAt: expect.stringMatching(/Z$/),
+        current: true,
+        membership: { scope: 'partner', partnerId: user.partnerId, orgId: null },
+      });
+      expect(data[1]).toMatchObject({ method: 'registration', current: false });
+      expect((await list(bearer, '?limit=1&page=2')).data).toEqual([data[1]]);
+      expect((await list(bearer, '?page=3')).data).toEqual([]);
+      expect(await identity.get('/auth/sessions?limit=101', { bearer })).toMatchObject({
+        status: 400,
+        body: { code: 'validation_failed' },
+      });
+      expect((await identity.get('/auth/sessions')).status).toBe(401);
+    }, 30_000);
+
+    it('returns the client of the last refresh', async () => {
+      const user = await registerPartner(identity);
+      const { bearer, cookies } = await signIn(user, FIREFOX, '203.0.113.10');
+      const id = await currentId(bearer);
+      await testApp.query(`update session_family set last_used_at = now() - interval '1 day' where id = $1`, [id]);
+      expectStatus(await refresh(cookies, NEWER_FIREFOX, '198.51.100.9'), 200);
+      const [session] = (await list(bearer)).data;
+      expect(session).toMatchObject({ id, ipAddress: '198.51.100.9', userAgent: NEWER_FIREFOX });
+      const [row] = await testApp.query<{ fresh: boolean }>(
+        `select last_used_at > now() - interval '1 minute' as fresh from session_family where id = $1`,
+        [id],
+      );
+      expect(row?.fresh).toBe(true);
+    }, 30_000);
+
+    it('omits sessions that are revoked, expired, without a valid token or of an older epoch', async () => {
+      const user = await registerPartner(identity);
+      const dead = [];
+      for (let n = 0; n < 3; n += 1) dead.push(await currentId((await signIn(user)).bearer));
+      await testApp.query('update session_family set revoked_at = now() where id = $1', [dead[0]]);
+      await testApp.query('update session_family set absolute_expires_at = now() where id = $1', [dead[1]]);
+      await testApp.query('update refresh_token set expires_at = now() where family_id = $1', [dead[2]]);
+      await testApp.query(
+        `update session_family set auth_epoch = auth_epoch - 1 where user_id = $1 and method <> 'password'`,
+        [user.userId],
+      );
+      const { bearer } = await signIn(user);
+      expect((await list(bearer)).data).toEqual([expect.objectContaining({ current: true })]);
+    }, 30_000);
+  });
 });

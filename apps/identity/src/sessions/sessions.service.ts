@@ -4,34 +4,35 @@ import type { UserCaller } from '@rmm/access';
 import type { OutboxTransaction } from '@rmm/messaging';
 import { WorkerDatabase, type SqlExecutor, type WorkerTransaction } from '@rmm/persistence';
 import { hashKey, mintOpaqueToken } from '@rmm/secrets';
-import {
-  currentContext,
-  NotFoundError,
-  RateLimits,
-  toPage,
-  UnauthenticatedError,
-  ValidationError,
-  type Paged,
-  type PageQueryDto,
-} from '@rmm/service-kit';
+import { currentContext, NotFoundError, RateLimits, UnauthenticatedError, ValidationError } from '@rmm/service-kit';
+import { toPage, type Paged, type PageQueryDto } from '@rmm/validation';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { sameMembership } from '../members/membership.js';
-import { MfaGrace } from '../mfa/mfa-grace.service.js';
+import { MfaGraceService } from '../mfa/mfa-grace.service.js';
 import { sessionLifetimeHours } from '../security-policy/security-policy.js';
+import { SigningKeysService, type AccessTokenClaims } from '../signing-keys/signing-keys.service.js';
 import { toLoginUser, type User, type UserMembership } from '../users/user.js';
 import { UsersRepository } from '../users/users.repository.js';
-import { AccessTokens, type SessionClaims } from './access-tokens.service.js';
 import type { SessionListItemDto } from './dto/session-list-item.dto.js';
 import type { SessionDto } from './dto/session.dto.js';
 import type { SwitchSessionDto } from './dto/switch-session.dto.js';
 import { newCsrfToken } from './session-cookies.service.js';
 import type { SessionMethod } from './session-family.entity.js';
-import { SessionRevocations } from './session-revocations.service.js';
+import { SessionRevocationsService } from './session-revocations.service.js';
 import { RefreshInvalid, RefreshRaced } from './session.errors.js';
 import { toSessionListItem } from './session.mapper.js';
-import { SessionsRepository, type PresentedToken } from './sessions.repository.js';
+import { SessionsRepository, type PresentedToken, type SessionProofs } from './sessions.repository.js';
 
 const TOKEN_SHAPE = /^[A-Za-z0-9_-]{43}$/;
+
+/** Ten minutes, in milliseconds. @see docs/reference/mfa-and-policies.md */
+const FRESH_FOR_MS = 600_000;
+
+/** The user of a caller and the membership the caller acts in. */
+export interface SessionUser {
+  user: User;
+  membership: UserMembership;
+}
 
 export interface SessionOptions {
   method: SessionMethod;
@@ -47,7 +48,7 @@ export interface SessionOptions {
 export interface StoredSession {
   refreshToken: string;
   csrfToken: string;
-  claims: SessionClaims;
+  claims: AccessTokenClaims;
   /** The database clock when it was stored: the access token is never older. */
   storedAt: Date;
 }
@@ -58,7 +59,7 @@ export interface IssuedSession extends SessionDto {
 }
 
 /**
- * Creates, refreshes, switches and lists sessions. SessionRevocations ends them.
+ * Creates, reads, refreshes, switches and lists sessions. SessionRevocationsService ends them.
  * @see docs/reference/authentication.md
  */
 @Injectable()
@@ -67,9 +68,9 @@ export class SessionsService {
     private readonly worker: WorkerDatabase,
     private readonly repository: SessionsRepository,
     private readonly users: UsersRepository,
-    private readonly accessTokens: AccessTokens,
-    private readonly revocations: SessionRevocations,
-    private readonly grace: MfaGrace,
+    private readonly signingKeys: SigningKeysService,
+    private readonly revocations: SessionRevocationsService,
+    private readonly grace: MfaGraceService,
     private readonly limits: RateLimits,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
@@ -109,7 +110,7 @@ export class SessionsService {
 
   /** Signs the access token of a stored session; after the commit, never inside the transaction. */
   async issue({ refreshToken, csrfToken, claims, storedAt }: StoredSession): Promise<IssuedSession> {
-    return { tokens: await this.accessTokens.mint(claims, storedAt), csrfToken, refreshToken };
+    return { tokens: await this.signingKeys.signAccessToken(claims, storedAt), csrfToken, refreshToken };
   }
 
   /** Returns the claim `mfa`: a factor was verified, or factors are switched off. */
@@ -180,6 +181,28 @@ export class SessionsService {
     return this.create(tx, user, membership, { method: 'password', mfa: true, factorProven: true, replaces });
   }
 
+  /** Returns the caller's user and membership. @throws UnauthenticatedError when one of them no longer exists */
+  async getUser(caller: UserCaller): Promise<SessionUser> {
+    const user = await this.users.findById(this.worker, caller.userId);
+    const membership = user?.memberships.find((m) => sameMembership(m, caller));
+    if (!user || !membership) throw new UnauthenticatedError();
+    return { user, membership };
+  }
+
+  /** Returns when password and factor were last proven. @throws UnauthenticatedError when the session has ended */
+  async getProofs(caller: UserCaller): Promise<SessionProofs> {
+    const proofs = await this.repository.findProofs(this.worker, caller.sessionId);
+    if (!proofs) throw new UnauthenticatedError();
+    return proofs;
+  }
+
+  /** Returns true when the token is the valid, newest refresh token of the caller's session. */
+  async ownsRefreshToken({ sessionId }: UserCaller, refreshToken: string | undefined): Promise<boolean> {
+    if (!refreshToken) return false;
+    const token = await this.repository.findToken(this.worker, hashKey(refreshToken));
+    return token !== null && token.id === sessionId && !token.familyEnded && !token.expired && !token.rotated;
+  }
+
   /** Lists the active sessions of the caller, newest first. */
   async list(caller: UserCaller, page: PageQueryDto): Promise<Paged<SessionListItemDto>> {
     const { total, rows } = await this.repository.list(caller, page);
@@ -221,6 +244,10 @@ export class SessionsService {
   }
 }
 
+/** Returns true when the proof was given within the last ten minutes. @param now  the database clock */
+export const isFresh = (proofAt: Date | null, now: Date): boolean =>
+  proofAt !== null && now.getTime() - proofAt.getTime() < FRESH_FOR_MS;
+
 /** Returns the session's membership while it exists, else the user's first; null when the session is invalid by now. */
 function currentMembership(user: User, session: PresentedToken): UserMembership | null {
   const isCurrent = user.authEpoch === session.authEpoch && user.mfaEpoch === session.mfaEpoch;
@@ -228,7 +255,7 @@ function currentMembership(user: User, session: PresentedToken): UserMembership 
   return user.memberships.find((m) => sameMembership(m, session)) ?? user.memberships[0] ?? null;
 }
 
-const toClaims = (user: User, membership: UserMembership, sessionId: string, mfa: boolean): SessionClaims => ({
+const toClaims = (user: User, membership: UserMembership, sessionId: string, mfa: boolean): AccessTokenClaims => ({
   sub: user.id,
   email: user.email,
   scope: membership.scope,

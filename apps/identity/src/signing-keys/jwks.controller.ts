@@ -2,12 +2,12 @@ import { Controller, Get, Header } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { Public } from '@rmm/access';
 import { JwksDto } from './dto/jwks.dto.js';
-import { SigningKeys } from './signing-keys.service.js';
+import { SigningKeysService } from './signing-keys.service.js';
 
 @ApiTags('Authentication')
 @Controller('auth/.well-known')
 export class JwksController {
-  constructor(private readonly keys: SigningKeys) {}
+  constructor(private readonly keys: SigningKeysService) {}
 
   @Get('jwks.json')
   @Public()

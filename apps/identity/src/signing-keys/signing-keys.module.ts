@@ -2,21 +2,19 @@ import { Module } from '@nestjs/common';
 import { VERIFICATION_KEYS } from '@rmm/access';
 import { JwksController } from './jwks.controller.js';
 import { ReloadSigningKeysJob } from './reload-signing-keys.job.js';
-import { SigningKeyRotation } from './signing-key-rotation.service.js';
 import { SigningKeysRepository } from './signing-keys.repository.js';
 import { SigningKeysRpc } from './signing-keys.rpc.js';
-import { SigningKeys } from './signing-keys.service.js';
+import { SigningKeysService } from './signing-keys.service.js';
 
 /** The keys that sign access tokens. */
 @Module({
   controllers: [JwksController, SigningKeysRpc],
   providers: [
     ReloadSigningKeysJob,
-    SigningKeyRotation,
-    SigningKeys,
+    SigningKeysService,
     SigningKeysRepository,
-    { provide: VERIFICATION_KEYS, useExisting: SigningKeys },
+    { provide: VERIFICATION_KEYS, useExisting: SigningKeysService },
   ],
-  exports: [SigningKeys],
+  exports: [SigningKeysService],
 })
 export class SigningKeysModule {}

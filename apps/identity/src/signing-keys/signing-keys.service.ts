@@ -1,12 +1,18 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import { importJWK, type CryptoKey, type JWK } from 'jose';
-import { createPublicKey, type KeyObject } from 'node:crypto';
+import { importJWK, SignJWT, type CryptoKey, type JWK } from 'jose';
+import { createPublicKey, randomUUID, type KeyObject } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { VerificationKeys } from '@rmm/access';
+import type { AccessScope, RotateSigningKeyReply } from '@rmm/contracts';
+import { AuditTrail } from '@rmm/messaging';
+import { WorkerDatabase } from '@rmm/persistence';
 import { KeyRing } from '@rmm/secrets';
 import { Clock, UnavailableError } from '@rmm/service-kit';
+import { SYSTEM_CALLER } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
+import type { TokensDto } from '../sessions/dto/session.dto.js';
 import type { JwksDto, PublicJwkDto } from './dto/jwks.dto.js';
+import { SigningKeysConfigured } from './signing-key.errors.js';
 import { ALGORITHM, createSigningKey, toPublicJwk, signingKeySealContext } from './signing-key.js';
 import { SigningKeysRepository, type StoredSigningKey } from './signing-keys.repository.js';
 
@@ -19,13 +25,30 @@ interface ActiveKey {
   key: CryptoKey;
 }
 
+/** The claims of an access token. @see docs/reference/authentication.md */
+export interface AccessTokenClaims {
+  sub: string;
+  email: string;
+  scope: AccessScope;
+  partnerId: string | null;
+  orgId: string | null;
+  roleId: string | null;
+  mfa: boolean;
+  /** Authentication epoch of the user. */
+  aep: number;
+  /** MFA epoch of the user. */
+  mep: number;
+  sid: string;
+}
+
 /**
- * The ES256 keys of access tokens: those of JWT_SIGNING_KEYRING, else keys that are created here and sealed in the
- * database. Replicas read the database repeatedly, so that a new key signs without a restart and every replica knows the
- * keys of all others. A retired key stays published for a day, so that a rotation ends no session.
+ * Signs access tokens with ES256 and publishes the keys that verify them: those of JWT_SIGNING_KEYRING, else keys that
+ * are created here and sealed in the database. Replicas read the database repeatedly, so that a new key signs without a
+ * restart and every replica knows the keys of all others. A retired key stays published for a day, so that a rotation
+ * ends no session.
  */
 @Injectable()
-export class SigningKeys implements VerificationKeys, OnModuleInit {
+export class SigningKeysService implements VerificationKeys, OnModuleInit {
   private active: ActiveKey | null = null;
   private published: PublicJwkDto[] = [];
   private verification = new Map<string, KeyObject>();
@@ -35,9 +58,11 @@ export class SigningKeys implements VerificationKeys, OnModuleInit {
   private lookup?: Promise<void>;
 
   constructor(
+    private readonly worker: WorkerDatabase,
     private readonly repository: SigningKeysRepository,
     private readonly keyRing: KeyRing,
     private readonly clock: Clock,
+    private readonly audit: AuditTrail,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 
@@ -50,10 +75,43 @@ export class SigningKeys implements VerificationKeys, OnModuleInit {
     if (!this.active) throw new Error('No signing key could be created');
   }
 
-  /** The key that signs new tokens. */
-  get signing(): ActiveKey {
-    if (!this.active) throw new Error('The signing keys are not loaded yet');
-    return this.active;
+  /**
+   * Signs an access token.
+   * @param notBefore  the database clock when the session was stored; clocks of hosts differ, the token is never older
+   */
+  async signAccessToken({ sub, ...claims }: AccessTokenClaims, notBefore: Date): Promise<TokensDto> {
+    const { kid, key } = this.signing();
+    const expiresInSeconds = this.config.accessTokenTtlSeconds;
+    const issuedAt = Math.floor(Math.max(this.clock.nowMs(), notBefore.getTime()) / 1000);
+    const accessToken = await new SignJWT({ ...claims, type: 'access' })
+      .setProtectedHeader({ alg: ALGORITHM, kid })
+      .setSubject(sub)
+      .setJti(randomUUID())
+      .setIssuedAt(issuedAt)
+      .setExpirationTime(issuedAt + expiresInSeconds)
+      .setIssuer(this.config.jwtIssuer)
+      .setAudience(this.config.jwtAudience)
+      .sign(key);
+    return { accessToken, expiresInSeconds };
+  }
+
+  /**
+   * Publishes a new key, which signs once every verifier can know it. Sessions continue: tokens of the older key stay valid
+   * until they expire.
+   * @throws SigningKeysConfigured
+   */
+  async rotate(): Promise<RotateSigningKeyReply> {
+    if (this.config.signing) throw new SigningKeysConfigured();
+    const key = await createSigningKey(this.keyRing);
+    const reply = await this.worker.transaction(async (tx) => {
+      const retiring = await this.repository.replaceNewest(tx, key);
+      if (!retiring) throw new SigningKeysConfigured();
+      const details = { replaces: retiring.kid, signsFrom: retiring.at.toISOString() };
+      await this.audit.record(tx, SYSTEM_CALLER, 'signing_key.rotate', { type: 'signing_key', id: key.kid }, details);
+      return { kid: key.kid, ...details };
+    });
+    await this.reload();
+    return reply;
   }
 
   /** The public keys, the active one first. */
@@ -76,6 +134,11 @@ export class SigningKeys implements VerificationKeys, OnModuleInit {
   /** Reads the keys of the fleet again. Reads run one after the other, so that an older result never replaces a newer one. */
   reload(): Promise<void> {
     return (this.reading = this.reading.catch(() => undefined).then(() => this.read()));
+  }
+
+  private signing(): ActiveKey {
+    if (!this.active) throw new Error('The signing keys are not loaded yet');
+    return this.active;
   }
 
   /** Runs one read for all waiting requests; it starts after the last of them arrived. */

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { currentContext, type IdempotentRequest } from '@rmm/service-kit';
-import type { TenantTransaction } from '../tenants/tenant-database.js';
+import type { TenantTransaction } from '../tenants/tenant-database.service.js';
 import { IdempotencyKeyInUse, IdempotencyKeyReused } from './idempotency.errors.js';
 import { IDEMPOTENCY_OPTIONS, type IdempotencyOptions } from './idempotency.options.js';
 import { IdempotencyRepository } from './idempotency.repository.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Job } from '@rmm/service-kit';
-import { WorkerDatabase } from '../worker/worker-database.js';
+import { WorkerDatabase } from '../worker/worker-database.service.js';
 import { IdempotencyRepository } from './idempotency.repository.js';
 
 const BATCH = 500;

@@ -1,5 +1,5 @@
 import { StartRefusal } from '@rmm/service-kit';
-import { type MigrationClass, runMigrations } from './migrations-runner.js';
+import { type MigrationClass, runMigrations } from './migrations-runner.service.js';
 
 /**
  * `node apps/<service>/dist/migrate.js`: brings the schema of a service up to date and ends, so that the running service

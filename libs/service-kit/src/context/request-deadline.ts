@@ -1,4 +1,4 @@
-import { UnavailableError } from '../errors/errors.js';
+import { UnavailableError } from '@rmm/errors';
 
 /** The time limit of a request has passed; nothing more is committed for it. */
 export class RequestExpired extends UnavailableError {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
-import { RateLimitedError } from '../errors/errors.js';
-import { RedisConnections } from '../redis/redis-connections.js';
+import { RateLimitedError } from '@rmm/errors';
+import { RedisConnections } from '../redis/redis-connections.service.js';
 
 /** How many requests of one key may run at the same time, in the whole fleet. */
 export interface ConcurrencyLimit {

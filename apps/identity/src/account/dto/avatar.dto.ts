@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { AVATAR_MIME } from '../avatar-images.service.js';
+import { AVATAR_MIME } from '../avatar-image.js';
 
 export class AvatarDto {
   @ApiProperty({ description: 'Changes with each upload' })

@@ -1,6 +1,8 @@
-import { IsOneOf, IsOpenObject, IsText } from '@rmm/service-kit';
-import { STEP_UP_OPERATIONS, type StepUpOperation } from '../step-up.policy.js';
+import { IsOneOf, IsOpenObject, IsText } from '@rmm/validation';
 import { MfaProofsDto } from './mfa-proofs.dto.js';
+
+export const STEP_UP_OPERATIONS = ['add_factor', 'change_email'] as const;
+export type StepUpOperation = (typeof STEP_UP_OPERATIONS)[number];
 
 export const STEP_UP_METHODS = ['totp', 'recovery', 'sms', 'passkey'] as const;
 export type StepUpMethod = (typeof STEP_UP_METHODS)[number];

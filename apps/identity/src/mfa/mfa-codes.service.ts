@@ -1,0 +1,67 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { SqlExecutor } from '@rmm/persistence';
+import { KeyRing } from '@rmm/secrets';
+import { Clock, RateLimits } from '@rmm/service-kit';
+import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
+import type { Transaction } from '../transaction.js';
+import { MfaStateRepository } from './mfa-state.repository.js';
+import { MfaRepository, totpSealContext } from './mfa.repository.js';
+import { hashRecoveryCode, normalizeRecoveryCode } from './recovery-codes.js';
+import { matchTotpStep } from './totp.js';
+
+/** Verifies TOTP and recovery codes; each is accepted once. One rate limit per user counts the attempts of all routes. */
+@Injectable()
+export class MfaCodesService {
+  constructor(
+    private readonly repository: MfaRepository,
+    private readonly state: MfaStateRepository,
+    private readonly keyRing: KeyRing,
+    private readonly clock: Clock,
+    private readonly limits: RateLimits,
+    @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
+  ) {}
+
+  /** Counts an attempt to give a code. @throws RateLimitedError */
+  async countAttempt(userId: string): Promise<void> {
+    await this.limits.hit(this.config.limits.mfaVerify, userId);
+  }
+
+  /** Forgets the attempts of a user, after a success. */
+  async clearAttempts(userId: string): Promise<void> {
+    await this.limits.reset(this.config.limits.mfaVerify, userId);
+  }
+
+  /** Verifies a code of the user's authenticator app. @throws UnavailableError when Redis is down */
+  async verifyTotp(db: SqlExecutor, userId: string, code: string): Promise<boolean> {
+    const sealed = await this.repository.findTotpSecret(db, userId);
+    if (sealed === null) return false;
+    return this.verifySecret(userId, this.keyRing.open(sealed, totpSealContext(userId)), code);
+  }
+
+  /** Verifies a code of a secret that is not stored yet. A correct code uses up its time step. */
+  async verifySecret(userId: string, secret: string, code: string): Promise<boolean> {
+    const step = matchTotpStep(secret, code, this.clock.nowMs());
+    return step !== null && this.state.claimTotpStep(userId, step);
+  }
+
+  /** Verifies a recovery code without using it. */
+  async verifyRecoveryCode(db: SqlExecutor, userId: string, input: string): Promise<boolean> {
+    const code = normalizeRecoveryCode(input);
+    return code !== null && this.repository.hasRecoveryCode(db, userId, this.hashRecoveryCode(userId, code));
+  }
+
+  /** Uses a recovery code, in the transaction of what it permits. @returns false when it is wrong or used */
+  async useRecoveryCode(tx: Transaction, userId: string, input: string): Promise<boolean> {
+    const code = normalizeRecoveryCode(input);
+    return code !== null && this.repository.useRecoveryCode(tx, userId, this.hashRecoveryCode(userId, code));
+  }
+
+  /** Seals a TOTP secret for storage. */
+  sealSecret(userId: string, secret: string): string {
+    return this.keyRing.seal(secret, totpSealContext(userId));
+  }
+
+  hashRecoveryCode(userId: string, code: string): Buffer {
+    return hashRecoveryCode(code, userId, this.config.mfa.recoveryCodePepper);
+  }
+}

@@ -1,0 +1,152 @@
+import { Inject, Injectable } from '@nestjs/common';
+import qrcode from 'qrcode';
+import type { UserCaller } from '@rmm/access';
+import { AuditTrail } from '@rmm/messaging';
+import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
+import { PasswordVerificationService } from '../passwords/password-verification.service.js';
+import { CurrentPasswordWrong } from '../passwords/password.errors.js';
+import { SessionsService, type IssuedSession } from '../sessions/sessions.service.js';
+import type { User } from '../users/user.js';
+import type { MfaSetupStartedDto } from './dto/mfa-setup-started.dto.js';
+import { MfaCodesService } from './mfa-codes.service.js';
+import { MfaFactorsService } from './mfa-factors.service.js';
+import { requiresFactor, toMfaPolicyInput } from './mfa-policy.js';
+import { MfaStateRepository, type TotpSetup } from './mfa-state.repository.js';
+import {
+  MfaCodeInvalid,
+  MfaNotEnabled,
+  MfaRequiredByPolicy,
+  MfaSetupNotPending,
+  ReplacementSessionRequired,
+} from './mfa.errors.js';
+import { newRecoveryCodes } from './recovery-codes.js';
+import { StepUpService } from './step-up.service.js';
+import { newTotpSecret, totpUrl } from './totp.js';
+
+export interface IssuedFactor {
+  session: IssuedSession;
+  recoveryCodes: string[];
+}
+
+export interface DisableProofs {
+  currentPassword: string | undefined;
+  /** A code of the authenticator app, or a recovery code. */
+  code: string;
+  /** The token of the current session, from the body or its cookie. */
+  refreshToken: string | undefined;
+}
+
+type Refusal = 'policy' | 'wrong_password' | 'wrong_code';
+
+/**
+ * Enrolls an authenticator app: shown once, confirmed by a first code within ten minutes. Replaces recovery codes, and
+ * disables the factor at the request of its user.
+ * @see docs/reference/mfa-and-policies.md
+ */
+@Injectable()
+export class MfaEnrollmentService {
+  constructor(
+    private readonly sessions: SessionsService,
+    private readonly passwords: PasswordVerificationService,
+    private readonly state: MfaStateRepository,
+    private readonly codes: MfaCodesService,
+    private readonly stepUp: StepUpService,
+    private readonly factors: MfaFactorsService,
+    private readonly audit: AuditTrail,
+    @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
+  ) {}
+
+  /**
+   * Creates a secret and recovery codes for the caller to confirm.
+   * @param grantId  of a step-up when the account has another factor; it is not used yet
+   * @throws MfaAlreadyEnabled, MfaMethodNotAllowed, ExistingFactorStepUpRequired
+   */
+  async start(caller: UserCaller, grantId?: string): Promise<MfaSetupStartedDto> {
+    const owner = await this.sessions.getUser(caller);
+    await this.factors.assertMayEnableTotp(caller, owner);
+    await this.stepUp.checkFactorGrant(caller, owner.user, grantId);
+    const setup: TotpSetup = { secret: newTotpSecret(), recoveryCodes: newRecoveryCodes() };
+    await this.state.createSetup(caller, setup);
+    const self = { type: 'user', id: owner.user.id, name: owner.user.name };
+    await this.audit.recordDirect(caller, 'auth.mfa.setup', self, { method: 'totp' });
+    const otpAuthUrl = totpUrl(setup.secret, caller.email, this.config.mfa.issuer);
+    return { ...setup, otpAuthUrl, qrCodeDataUrl: await qrcode.toDataURL(otpAuthUrl) };
+  }
+
+  /**
+   * Enables the pending authenticator app. An invalid grant is refused before the code is checked, and a wrong code uses
+   * up no grant.
+   * @throws MfaSetupNotPending, MfaCodeInvalid, MfaAlreadyEnabled, MfaMethodNotAllowed, ExistingFactorStepUpRequired,
+   *   RateLimitedError
+   */
+  async confirm(caller: UserCaller, code: string, stepUpGrantId?: string): Promise<IssuedFactor> {
+    const { userId } = caller;
+    await this.codes.countAttempt(userId);
+    const setup = await this.state.findSetup(caller);
+    if (!setup) throw new MfaSetupNotPending();
+    const owner = await this.sessions.getUser(caller);
+    await this.factors.assertMayEnableTotp(caller, owner);
+    const grantId = await this.stepUp.checkFactorGrant(caller, owner.user, stepUpGrantId);
+    if (!(await this.codes.verifySecret(userId, setup.secret, code))) {
+      const self = { type: 'user', id: userId, name: owner.user.name };
+      await this.audit.recordDirect(caller, 'auth.mfa.setup.failed', self, {}, 'failure');
+      throw new MfaCodeInvalid();
+    }
+    await this.stepUp.consumeFactorGrant(grantId);
+    if (!(await this.state.consumeSetup(caller))) throw new MfaSetupNotPending();
+
+    const session = await this.factors.enableTotp(caller, owner, setup);
+    await this.codes.clearAttempts(userId);
+    return { session, recoveryCodes: setup.recoveryCodes };
+  }
+
+  /**
+   * Replaces all recovery codes; the old ones become invalid at once. Of concurrent calls one succeeds.
+   * @throws MfaNotEnabled; UnauthenticatedError when the factors were changed since
+   */
+  async replaceRecoveryCodes(caller: UserCaller): Promise<IssuedFactor> {
+    const owner = await this.sessions.getUser(caller);
+    if (!owner.user.mfaEnabled) throw new MfaNotEnabled();
+    const recoveryCodes = newRecoveryCodes();
+    return { session: await this.factors.replaceRecoveryCodes(caller, owner, recoveryCodes), recoveryCodes };
+  }
+
+  /**
+   * Disables the factor: deletes secret, phone and recovery codes and ends every session; the caller's is issued again.
+   * @throws MfaNotEnabled, MfaRequiredByPolicy, ReplacementSessionRequired, CurrentPasswordWrong, RateLimitedError,
+   *   MfaCodeInvalid; in this order
+   */
+  async disable(caller: UserCaller, proofs: DisableProofs): Promise<IssuedSession> {
+    const owner = await this.sessions.getUser(caller);
+    const { user } = owner;
+    if (!user.mfaEnabled) throw new MfaNotEnabled();
+    if (this.isRequired(user)) return this.refuse(caller, user, 'policy', new MfaRequiredByPolicy());
+    if (!(await this.sessions.ownsRefreshToken(caller, proofs.refreshToken))) throw new ReplacementSessionRequired();
+    await this.verifyPassword(caller, user, proofs.currentPassword);
+    await this.codes.countAttempt(user.id);
+    const session = await this.factors.disable(caller, owner, proofs.code);
+    if (!session) return this.refuse(caller, user, 'wrong_code', new MfaCodeInvalid());
+    await this.codes.clearAttempts(user.id);
+    return session;
+  }
+
+  /** Returns true when any membership requires the factor: all memberships share it. */
+  private isRequired(user: User): boolean {
+    return user.memberships.some((membership) => requiresFactor(toMfaPolicyInput(user, membership), this.config.mfa));
+  }
+
+  private async verifyPassword(caller: UserCaller, user: User, password: string | undefined): Promise<void> {
+    try {
+      await this.passwords.verifyCurrent(caller, user, password);
+    } catch (error) {
+      if (error instanceof CurrentPasswordWrong) return this.refuse(caller, user, 'wrong_password', error);
+      throw error;
+    }
+  }
+
+  private async refuse(caller: UserCaller, { id, name }: User, reason: Refusal, error: Error): Promise<never> {
+    const result = reason === 'policy' ? 'denied' : 'failure';
+    await this.audit.recordDirect(caller, 'auth.mfa.disable.failed', { type: 'user', id, name }, { reason }, result);
+    throw error;
+  }
+}

@@ -1,0 +1,82 @@
+import {
+  expectStatus,
+  IdentityTestApp,
+  PASSWORD,
+  totpCode,
+  type TestResponse,
+  type IdentityReplica,
+  withStatus,
+} from '../../test/identity-test-app.js';
+import { enrollTotp, registerPartner, sessionOf } from '../../test/users.js';
+
+describe('MfaLoginService', () => {
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
+
+  beforeAll(async () => {
+    testApp = await IdentityTestApp.start();
+    identity = await testApp.startReplica();
+  }, 120_000);
+  afterAll(() => testApp.stop());
+
+  const login = (email: string) => identity.post('/auth/login', { email, password: PASSWORD });
+  const verify = (tempToken: string, code: string) => identity.post('/auth/mfa/verify', { tempToken, code });
+  const mfaClaim = (response: TestResponse) =>
+    JSON.parse(Buffer.from(sessionOf(response).bearer.split('.')[1] ?? '', 'base64url').toString()).mfa as boolean;
+  const enrolled = async () => {
+    const partner = await registerPartner(identity);
+    return { ...partner, ...(await enrollTotp(identity, partner.bearer)) };
+  };
+
+  it('is required at login, and no cookie is set before it is verified', async () => {
+    const user = await enrolled();
+    const challenge = await login(user.email);
+    expect(challenge.status).toBe(200);
+    expect(challenge.body).toEqual({
+      mfaRequired: true,
+      tempToken: expect.stringMatching(/^[A-Za-z0-9]{32}$/),
+      mfaMethod: 'totp',
+      passkeyAvailable: false,
+      phoneLast4: null,
+      user: null,
+      tokens: null,
+    });
+    expect(challenge.headers['set-cookie']).toBeUndefined();
+    const { tempToken } = challenge.body as { tempToken: string };
+    expect((await identity.get('/users/me', { bearer: tempToken })).status).toBe(401);
+
+    const session = expectStatus(await verify(tempToken, totpCode(user.secret)), 200);
+    expect(session.body).toMatchObject({ mfaRequired: false, user: { email: user.email, mfaEnabled: true } });
+    expect(mfaClaim(session)).toBe(true);
+    const replay = await verify(tempToken, totpCode(user.secret, 1));
+    expect(replay).toMatchObject({ status: 401, body: { code: 'mfa_session_invalid' } });
+  }, 30_000);
+
+  it('accepts a code once for concurrent requests', async () => {
+    const user = await enrolled();
+    const tokens = await Promise.all([1, 2, 3, 4].map(async () => (await login(user.email)).body.tempToken as string));
+    const responses = await Promise.all(tokens.map((token) => verify(token, totpCode(user.secret))));
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400]);
+  }, 30_000);
+
+  it('counts attempts per user and not per temporary token', async () => {
+    const user = await enrolled();
+    const statuses: number[] = [];
+    for (let n = 0; n < 6; n += 1) {
+      const { tempToken } = (await login(user.email)).body as { tempToken: string };
+      statuses.push((await verify(tempToken, '000000')).status);
+    }
+    expect(statuses).toEqual([400, 400, 400, 400, 400, 429]);
+  }, 30_000);
+
+  it('accepts each recovery code once, also for concurrent requests', async () => {
+    const user = await enrolled();
+    const [code = ''] = user.recoveryCodes;
+    const tokens = await Promise.all([1, 2].map(async () => (await login(user.email)).body.tempToken as string));
+    const responses = await Promise.all(tokens.map((token) => verify(token, code.toLowerCase())));
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 400]);
+    const winner = withStatus(responses, 200);
+    const me = await identity.get('/auth/me', { bearer: sessionOf(winner).bearer });
+    expect(me.body.user.recoveryCodesLeft).toBe(9);
+  }, 30_000);
+});

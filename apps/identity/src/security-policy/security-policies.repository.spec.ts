@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto';
+import { TenantDatabase, WorkerDatabase, type HasTenant, type TenantTransaction } from '@rmm/persistence';
+import { eventually } from '@rmm/testing-services';
+import { IdentityTestApp, type IdentityReplica } from '../../test/identity-test-app.js';
+import { registerPartner, type TestUser } from '../../test/users.js';
+import { SecurityPoliciesRepository } from './security-policies.repository.js';
+
+describe('SecurityPoliciesRepository', () => {
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
+  let policies: SecurityPoliciesRepository;
+  let owner: TestUser;
+  let stranger: TestUser;
+
+  beforeAll(async () => {
+    testApp = await IdentityTestApp.start();
+    identity = await testApp.startReplica();
+    policies = identity.app.get(SecurityPoliciesRepository);
+    owner = await registerPartner(identity);
+    stranger = await registerPartner(identity, 'Other MSP');
+  }, 120_000);
+  afterAll(() => testApp.stop());
+
+  const callerOf = ({ partnerId, userId }: TestUser): HasTenant => ({
+    tenant: { scope: 'partner', partnerId, orgId: null, orgAccess: 'all', orgIds: [], userId },
+  });
+  const run = <T>(work: (tx: TenantTransaction) => Promise<T>, as = owner) =>
+    identity.app.get(TenantDatabase).transaction(callerOf(as), work);
+  const save = (orgId: string, sessionLifetimeHours: number, as = owner) =>
+    run((tx) => policies.save(tx, { orgId, partnerId: as.partnerId, security: { sessionLifetimeHours } }), as);
+
+  it('returns an empty policy of version 0, then what was saved with its version', async () => {
+    const orgId = randomUUID();
+    expect(await run((tx) => policies.find(tx, orgId))).toEqual({ security: {}, version: 0 });
+    expect([await save(orgId, 8), await save(orgId, 12)]).toEqual([1, 2]);
+    expect(await run((tx) => policies.find(tx, orgId))).toEqual({ security: { sessionLifetimeHours: 12 }, version: 2 });
+  });
+
+  it('neither shows nor changes the policy of an organization of another partner', async () => {
+    const orgId = randomUUID();
+    await save(orgId, 8);
+    expect(await run((tx) => policies.find(tx, orgId), stranger)).toEqual({ security: {}, version: 0 });
+    await expect(save(orgId, 1, stranger)).resolves.toBeNull();
+    expect(await run((tx) => policies.find(tx, orgId))).toMatchObject({ security: { sessionLifetimeHours: 8 } });
+  });
+
+  it('counts active users without any factor that both policies allow', async () => {
+    const admin = await registerPartner(identity);
+    const { partnerId, userId } = admin;
+    const count = (allowedMfaMethods: { totp?: boolean; sms?: boolean }) =>
+      run((tx) => policies.countLockedOut(tx, { partnerId, partnerPolicy: { allowedMfaMethods } }), admin);
+    expect(await count({ totp: false, sms: false })).toEqual({ count: 0, countCapped: false });
+    await testApp.query(`UPDATE user_account SET mfa_enabled = TRUE, mfa_method = 'sms' WHERE id = $1`, [userId]);
+    expect(await count({ totp: false })).toMatchObject({ count: 0 });
+    expect(await count({ sms: false })).toMatchObject({ count: 1 });
+    await testApp.query(`INSERT INTO totp_factor (user_id, secret_sealed) VALUES ($1, 'sealed')`, [userId]);
+    expect(await count({ sms: false })).toMatchObject({ count: 0 });
+    expect(await count({ totp: false, sms: false })).toMatchObject({ count: 1 });
+    await testApp.query(`UPDATE user_account SET status = 'disabled' WHERE id = $1`, [userId]);
+    expect(await count({ totp: false, sms: false })).toMatchObject({ count: 0 });
+  });
+
+  it('lets no policy of a user change while its policies are locked', async () => {
+    let release = () => undefined as void;
+    const finished = new Promise<void>((resolve) => (release = resolve));
+    const order: string[] = [];
+    const reader = identity.app.get(WorkerDatabase).transaction(async (tx) => {
+      await policies.lockPoliciesOf(tx, owner.userId);
+      order.push('locked');
+      await finished;
+      order.push('released');
+    });
+    await eventually(() => expect(order).toEqual(['locked']));
+    await run((tx) => policies.lockForChange(tx, stranger.partnerId), stranger);
+    const change = run(async (tx) => {
+      await policies.lockForChange(tx, owner.partnerId);
+      order.push('changed');
+    });
+    const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'`;
+    await eventually(async () => expect(await testApp.query(waiting)).toHaveLength(1));
+    release();
+    await Promise.all([reader, change]);
+    expect(order).toEqual(['locked', 'released', 'changed']);
+  });
+});
