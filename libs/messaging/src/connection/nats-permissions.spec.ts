@@ -283,13 +283,13 @@ describe('NATS permissions', () => {
   });
 
   it('delivers replies to the inbox of the caller', async () => {
-    as('identity').subscribe('rmm.rpc.identity.access.resolve', {
+    as('identity').subscribe('rmm.rpc.identity.security-policy.apply', {
       queue: 'identity',
       callback: (_, m) => m.respond('yes'),
     });
-    as('provisioning').publish('rmm.rpc.identity.access.resolve');
+    as('provisioning').publish('rmm.rpc.identity.security-policy.apply');
     const reply = await eventually(() =>
-      as('provisioning').request('rmm.rpc.identity.access.resolve', '', { timeout: 500 }),
+      as('provisioning').request('rmm.rpc.identity.security-policy.apply', '', { timeout: 500 }),
     );
     expect(reply.string()).toBe('yes');
   });

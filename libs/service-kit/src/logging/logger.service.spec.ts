@@ -66,7 +66,7 @@ describe('Logger', () => {
     expect(lines[0].err).toMatchObject({
       type: 'Error',
       message: 'no answer',
-      stack: expect.stringContaining('logger.spec'),
+      stack: expect.stringContaining('logger.service.spec'),
       cause: { message: 'refused', code: 'ECONNREFUSED', password: '[redacted]' },
     });
   });
