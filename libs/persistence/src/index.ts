@@ -5,7 +5,7 @@ export type { BatchExecutor, SqlExecutor, SqlParams, SqlStatement } from './data
 export * from './idempotency/idempotency.errors.js';
 export { IdempotencyModule } from './idempotency/idempotency.module.js';
 export type { IdempotencyOptions } from './idempotency/idempotency.options.js';
-export { type AnswerSeal, Idempotency } from './idempotency/idempotency.service.js';
+export { type ResponseSeal, Idempotency } from './idempotency/idempotency.service.js';
 export { PurgeIdempotencyRecordsJob } from './idempotency/purge-idempotency-records.job.js';
 export { migrateFromEnvironment } from './migrations/migrate-from-environment.js';
 export * from './migrations/migrations-runner.service.js';

@@ -510,7 +510,7 @@ describe('/orgs/import', () => {
       expect([again.status, again.headers['idempotency-replayed']]).toEqual([200, undefined]);
       await testApp.admin.query(expire, [partnerId]);
       await testApp.admin.query(
-        `insert into idempotency_record (id, partner_id, body_hash, answer, expires_at)
+        `insert into idempotency_record (id, partner_id, body_hash, response, expires_at)
          select encode(sha256(n::text::bytea), 'hex'), $1, '', '', now() - interval '1 second'
            from generate_series(1, 1200) n`,
         [partnerId],

@@ -8,11 +8,11 @@ import { resolvePartnerId } from '../partners/partner-scope.policy.js';
 import { organizationsLock, PartnersRepository } from '../partners/partners.repository.js';
 import type { ImportPreviewDto, ImportResultDto } from './dto/import-results.dto.js';
 import type { CommitImportDto, PreviewImportDto } from './dto/import-rows.dto.js';
-import { ImportWriterService } from './import-writer.service.js';
 import { decideImport } from './import-decisions.js';
 import type { ImportScope } from './import-messages.js';
 import { planImport } from './import-plan.js';
 import { parseImportRows, type ImportRow, type UnknownColumn } from './import-rows.js';
+import { ImportWriterService } from './import-writer.service.js';
 import { toImportResult, toPreviewedRows } from './import.mapper.js';
 import { ImportRepository } from './import.repository.js';
 

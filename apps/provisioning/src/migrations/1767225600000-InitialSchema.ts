@@ -251,7 +251,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
       partner_id uuid,
       org_id uuid,
       body_hash text NOT NULL,
-      answer text NOT NULL,
+      response text NOT NULL,
       created_at timestamptz(3) NOT NULL DEFAULT now(),
       expires_at timestamptz(3) NOT NULL
     )`);

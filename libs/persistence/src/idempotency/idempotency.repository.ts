@@ -2,22 +2,22 @@ import { Injectable } from '@nestjs/common';
 import type { IdempotentRequest } from '@rmm/service-kit';
 import type { SqlExecutor } from '../database/sql-executor.js';
 
-export interface StoredAnswer {
+export interface StoredResponse {
   bodyHash: string;
-  answer: string;
+  response: string;
 }
 
 /** SQL for the advisory lock and the upsert. */
 const TRY_LOCK = `SELECT pg_try_advisory_xact_lock(hashtextextended('rmm.idempotency.' || :id, 0)) AS locked`;
 
 const FIND = `
-  SELECT body_hash AS "bodyHash", answer FROM idempotency_record
+  SELECT body_hash AS "bodyHash", response FROM idempotency_record
    WHERE id = :id AND expires_at > statement_timestamp()`;
 
 const SAVE = `
-  INSERT INTO idempotency_record (id, partner_id, org_id, body_hash, answer, expires_at)
-  VALUES (:id, :partnerId, :orgId, :bodyHash, :answer, now() + make_interval(secs => :ttlSeconds))
-  ON CONFLICT (id) DO UPDATE SET body_hash = excluded.body_hash, answer = excluded.answer,
+  INSERT INTO idempotency_record (id, partner_id, org_id, body_hash, response, expires_at)
+  VALUES (:id, :partnerId, :orgId, :bodyHash, :response, now() + make_interval(secs => :ttlSeconds))
+  ON CONFLICT (id) DO UPDATE SET body_hash = excluded.body_hash, response = excluded.response,
     created_at = now(), expires_at = excluded.expires_at`;
 
 const PURGE = `
@@ -26,7 +26,7 @@ const PURGE = `
     FOR UPDATE SKIP LOCKED)
   RETURNING 1 AS purged`;
 
-/** Answers of requests with an idempotency key, in the table `idempotency_record` of the service. */
+/** Responses of requests with an idempotency key, in the table `idempotency_record` of the service. */
 @Injectable()
 export class IdempotencyRepository {
   /** Locks the key until the transaction ends. @returns false when another transaction has it */
@@ -35,21 +35,21 @@ export class IdempotencyRepository {
     return row?.locked === true;
   }
 
-  async find(tx: SqlExecutor, { id }: IdempotentRequest): Promise<StoredAnswer | null> {
-    const [row] = await tx.query<StoredAnswer>(FIND, { id });
+  async find(tx: SqlExecutor, { id }: IdempotentRequest): Promise<StoredResponse | null> {
+    const [row] = await tx.query<StoredResponse>(FIND, { id });
     return row ?? null;
   }
 
-  /** An expired answer of the same key is replaced. */
+  /** An expired response of the same key is replaced. */
   async save(
     tx: SqlExecutor,
     { id, partnerId, orgId, bodyHash }: IdempotentRequest,
-    { answer, ttlSeconds }: { answer: string; ttlSeconds: number },
+    { response, ttlSeconds }: { response: string; ttlSeconds: number },
   ): Promise<void> {
-    await tx.query(SAVE, { id, partnerId, orgId, bodyHash, answer, ttlSeconds });
+    await tx.query(SAVE, { id, partnerId, orgId, bodyHash, response, ttlSeconds });
   }
 
-  /** Deletes up to `limit` expired answers. @returns how many */
+  /** Deletes up to `limit` expired responses. @returns how many */
   async purge(worker: SqlExecutor, limit: number): Promise<number> {
     return (await worker.query(PURGE, { limit })).length;
   }

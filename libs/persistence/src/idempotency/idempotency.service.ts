@@ -5,14 +5,14 @@ import { IdempotencyKeyInUse, IdempotencyKeyReused } from './idempotency.errors.
 import { IDEMPOTENCY_OPTIONS, type IdempotencyOptions } from './idempotency.options.js';
 import { IdempotencyRepository } from './idempotency.repository.js';
 
-/** Turns an answer into the text that is stored, and back; for answers that contain a key. */
-export interface AnswerSeal {
-  seal(answer: string): string;
+/** Turns an response into the text that is stored, and back; for responses that contain a key. */
+export interface ResponseSeal {
+  seal(response: string): string;
   open(stored: string): string;
 }
 
 /**
- * Stores the answer of a request with an idempotency key in the transaction of its effect, so that both are there or
+ * Stores the response of a request with an idempotency key in the transaction of its effect, so that both are there or
  * neither is. A request that fails stores nothing, and its key is free again.
  * @see docs/reference/requests.md
  */
@@ -37,11 +37,11 @@ export class Idempotency {
 
   /**
    * Runs `work` once per idempotency key of the current request, in the transaction of its effect; returns the stored
-   * answer when it has run before. Without a key it only runs `work`.
-   * @param seal  for answers that contain a key or token
+   * response when it has run before. Without a key it only runs `work`.
+   * @param seal  for responses that contain a key or token
    * @throws IdempotencyKeyReused, IdempotencyKeyInUse
    */
-  async once<T>(tx: TenantTransaction, work: () => Promise<T>, seal?: AnswerSeal): Promise<T> {
+  async once<T>(tx: TenantTransaction, work: () => Promise<T>, seal?: ResponseSeal): Promise<T> {
     const request = currentContext()?.idempotency;
     if (!request) return work();
     if (!(await this.repository.tryLock(tx, request))) throw new IdempotencyKeyInUse();
@@ -49,12 +49,12 @@ export class Idempotency {
     if (stored) {
       if (stored.bodyHash !== request.bodyHash) throw new IdempotencyKeyReused();
       request.replayed = true;
-      return JSON.parse(seal ? seal.open(stored.answer) : stored.answer) as T;
+      return JSON.parse(seal ? seal.open(stored.response) : stored.response) as T;
     }
     const result = await work();
-    const answer = JSON.stringify(result ?? null);
+    const response = JSON.stringify(result ?? null);
     const ttlSeconds = this.options.ttlHours * 3_600;
-    await this.repository.save(tx, request, { answer: seal ? seal.seal(answer) : answer, ttlSeconds });
+    await this.repository.save(tx, request, { response: seal ? seal.seal(response) : response, ttlSeconds });
     return result;
   }
 }

@@ -6,7 +6,7 @@ import { IdempotencyRepository } from './idempotency.repository.js';
 const BATCH = 500;
 const MAX_BATCHES = 100;
 
-/** Deletes expired answers in batches. Several replicas may run it at once. */
+/** Deletes expired responses in batches. Several replicas may run it at once. */
 @Injectable()
 export class PurgeIdempotencyRecordsJob {
   constructor(

@@ -3,17 +3,17 @@ import { randomUUID } from 'node:crypto';
 import { RateLimitedError } from '@rmm/errors';
 import { RedisConnections } from '../redis/redis-connections.service.js';
 
-/** How many requests of one key may run at the same time, in the whole fleet. */
+/** Number of requests of one key that may run at the same time, in the whole fleet. */
 export interface ConcurrencyLimit {
   name: string;
   limit: number;
-  /** Time after which the place of a process that died is free again. */
+  /** Time after which the slot of a process that died is free again. */
   leaseSeconds: number;
   /** Seconds until the caller may try again. */
   retryAfterSeconds: number;
 }
 
-/** Takes a place in the sorted set of the running requests, which are scored with the end of their lease. */
+/** Takes a slot in the sorted set of the running requests, which are scored with the end of their lease. */
 const ENTER = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -34,30 +34,30 @@ export class ConcurrencyLimits {
   /**
    * Runs `work` when fewer than `limit` of this key run.
    * @param key  what is counted: a partner, a user
-   * @throws RateLimitedError  at once, without waiting for a place
+   * @throws RateLimitedError  at once, without waiting for a slot
    */
   async run<T>({ name, limit, leaseSeconds, ...refusal }: ConcurrencyLimit, key: string, work: () => Promise<T>) {
-    const place = `rmm:running:${name}:{${key}}`;
+    const slot = `rmm:running:${name}:{${key}}`;
     const refuse = () => new RateLimitedError(undefined, { ...refusal, logDetails: { limit: name } });
-    const here = this.running.get(place) ?? 0;
+    const here = this.running.get(slot) ?? 0;
     if (here >= limit) throw refuse();
-    this.running.set(place, here + 1);
+    this.running.set(slot, here + 1);
     const token = randomUUID();
     try {
-      if (!(await this.enter(place, limit, leaseSeconds * 1_000, token))) throw refuse();
+      if (!(await this.takeSlot(slot, limit, leaseSeconds * 1_000, token))) throw refuse();
       return await work();
     } finally {
-      const left = (this.running.get(place) ?? 1) - 1;
-      if (left > 0) this.running.set(place, left);
-      else this.running.delete(place);
-      await this.redis.shared.zrem(place, token).catch(() => undefined);
+      const left = (this.running.get(slot) ?? 1) - 1;
+      if (left > 0) this.running.set(slot, left);
+      else this.running.delete(slot);
+      await this.redis.shared.zrem(slot, token).catch(() => undefined);
     }
   }
 
-  /** @returns false when all places are taken; true as well when Redis is away */
-  private async enter(place: string, limit: number, leaseMs: number, token: string): Promise<boolean> {
+  /** @returns false when all slots are taken; true as well when Redis is away */
+  private async takeSlot(slot: string, limit: number, leaseMs: number, token: string): Promise<boolean> {
     try {
-      return (await this.redis.shared.eval(ENTER, 1, place, limit, leaseMs, token)) === 1;
+      return (await this.redis.shared.eval(ENTER, 1, slot, limit, leaseMs, token)) === 1;
     } catch {
       return true;
     }
