@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
@@ -12,7 +13,7 @@ const dockerfile = read('deploy/docker/Dockerfile');
 const example = new Set([...read('.env.example').matchAll(/^([A-Z][A-Z0-9_]*)=/gm)].map(([, name]) => name));
 
 /** Without a value for these a service refuses to start. */
-const NEEDED = ['PORT', 'DATABASE_URL', 'WORKER_DATABASE_URL', 'MIGRATIONS_DATABASE_URL', 'REDIS_URL', 'NATS_URL'];
+const NEEDED = ['PORT', 'DATABASE_URL', 'WORKER_DATABASE_URL', 'REDIS_URL', 'NATS_URL'];
 const NEEDED_BY_SOME = {
   credentials: ['JWKS_URL'],
   'partner-gateway': ['OPENAPI_SOURCES'],
@@ -23,6 +24,11 @@ const NEEDED_BY_SOME = {
 /** Listed for all, read by those that verify a token by identity's published keys. */
 const WITHOUT_JWKS = ['identity: JWKS_URL', 'partner-gateway: JWKS_URL'];
 const ONLY_CREDENTIALS = ['provisioning: ENROLLMENT_KEY_DEFAULT_TTL_MINUTES'];
+/** BIND_ADDRESS: a container opens its port on all interfaces. MIGRATIONS_DATABASE_URL: for the migrations only. */
+const NOT_HANDED_ON = ['BIND_ADDRESS', 'MIGRATIONS_DATABASE_URL'];
+const migrationNames = serviceNames.map((name) => `${name}-migrations`);
+const schemaOf = (name) => name.replaceAll('-', '_');
+const prefixOf = (name) => schemaOf(name).toUpperCase();
 
 /** The parts of .env.example, each headed by the services it is for: `# --- C credentials, P provisioning ---`. */
 function sectionsOfExample() {
@@ -40,24 +46,25 @@ function sectionsOfExample() {
 }
 
 describe('docker-compose.yml', () => {
-  it('runs the three stores, the five services and the edge', () => {
-    const expected = ['postgres', 'valkey', 'nats', 'streams', 'edge', ...serviceNames];
+  it('runs the three stores, the five services with their migrations, and the edge', () => {
+    const expected = ['postgres', 'valkey', 'nats', 'streams', 'edge', ...serviceNames, ...migrationNames];
     assert.deepEqual(Object.keys(compose.services).sort(), expected.sort());
   });
 
   it('has a health check for everything that stays', () => {
     for (const [name, { healthcheck }] of Object.entries(compose.services)) {
-      if (name !== 'streams') assert.ok(healthcheck?.test?.length > 1, name);
+      if (name !== 'streams' && !migrationNames.includes(name)) assert.ok(healthcheck?.test?.length > 1, name);
     }
   });
 
-  it('starts the services after their stores are healthy and the streams exist', () => {
+  it('starts the services after their stores are healthy, and the streams and their schemas exist', () => {
     for (const name of serviceNames) {
       const conditions = Object.entries(compose.services[name].depends_on).map(
         ([on, { condition }]) => `${on} ${condition}`,
       );
       const expected = ['postgres service_healthy', 'valkey service_healthy', 'nats service_healthy'];
-      assert.deepEqual(conditions, [...expected, 'streams service_completed_successfully'], name);
+      const completed = ['streams', `${name}-migrations`].map((each) => `${each} service_completed_successfully`);
+      assert.deepEqual(conditions, [...expected, ...completed], name);
     }
   });
 
@@ -88,11 +95,72 @@ describe('docker-compose.yml', () => {
       const { environment } = compose.services[name];
       for (const variable of [...NEEDED, ...(NEEDED_BY_SOME[name] ?? [])])
         assert.ok(environment[variable], `${name}: ${variable}`);
-      const schema = name.replaceAll('-', '_');
-      assert.ok(environment.DATABASE_URL.startsWith(`postgres://${schema}_service:`), name);
-      assert.ok(environment.WORKER_DATABASE_URL.startsWith(`postgres://${schema}_worker:`), name);
-      assert.ok(environment.MIGRATIONS_DATABASE_URL.startsWith(`postgres://${schema}_owner:`), name);
+      const [schema, prefix] = [schemaOf(name), prefixOf(name)];
+      const urlOf = (login, variable) => `postgres://${schema}_${login}:\${${variable}-fleet}@postgres:5432/rmm`;
+      assert.equal(environment.DATABASE_URL, urlOf('service', `${prefix}_DB_PASSWORD`));
+      assert.equal(environment.WORKER_DATABASE_URL, urlOf('worker', `${prefix}_WORKER_DB_PASSWORD`));
+      assert.equal(environment.NATS_URL, `nats://${name}:\${NATS_${prefix}_PASSWORD-fleet}@nats:4222`);
     }
+  });
+
+  it('gives the owner of a schema to its migrations only, and the administrator of NATS to the streams only', () => {
+    for (const [name, { environment = {} }] of Object.entries(compose.services)) {
+      const values = Object.entries(environment).map(([variable, value]) => `${variable}=${value}`);
+      const owner = values.filter((each) => each.startsWith('MIGRATIONS_DATABASE_URL=') || each.includes('_owner:'));
+      assert.equal(owner.length, migrationNames.includes(name) ? 1 : 0, name);
+      const isAdmin = values.some((each) => each.includes('NATS_ADMIN'));
+      assert.equal(isAdmin, ['nats', 'streams'].includes(name), name);
+    }
+    for (const name of serviceNames) {
+      const { command, environment, image } = compose.services[`${name}-migrations`];
+      assert.deepEqual(command, ['node', `apps/${name}/dist/migrate.js`]);
+      assert.equal(image, compose.services[name].image);
+      assert.ok(fs.existsSync(path.join(ROOT, `apps/${name}/src/migrate.ts`)), name);
+      const variable = `${prefixOf(name)}_OWNER_DB_PASSWORD`;
+      const url = `postgres://${schemaOf(name)}_owner:\${${variable}-fleet}@postgres:5432/rmm`;
+      assert.equal(environment.MIGRATIONS_DATABASE_URL, url);
+      assert.equal(environment.DATABASE_URL, `postgres://${schemaOf(name)}_service@postgres:5432/rmm`);
+      assert.equal(environment.WORKER_DATABASE_URL, `postgres://${schemaOf(name)}_worker@postgres:5432/rmm`);
+    }
+  });
+
+  it('gives each login a password of its own', () => {
+    const passwords = [...read('docker-compose.yml').matchAll(/(\w+):\$\{(\w+_PASSWORD)-fleet\}@/g)];
+    const logins = new Map(passwords.map(([, login, variable]) => [variable, login]));
+    assert.equal(
+      logins.size,
+      serviceNames.length * 4 + 1,
+      'three of PostgreSQL and one of NATS each, and the administrator',
+    );
+    for (const [, login, variable] of passwords) assert.equal(logins.get(variable), login, variable);
+    const { postgres, nats } = compose.services;
+    for (const name of serviceNames) {
+      for (const login of ['OWNER_DB', 'DB', 'WORKER_DB']) {
+        const variable = `${prefixOf(name)}_${login}_PASSWORD`;
+        assert.equal(postgres.environment[variable], `\${${variable}-fleet}`);
+      }
+      assert.equal(nats.environment[`NATS_${prefixOf(name)}_PASSWORD`], `\${NATS_${prefixOf(name)}_PASSWORD-fleet}`);
+    }
+  });
+
+  it('gives each NATS login its permissions, and refuses to start NATS with an empty password', () => {
+    const config = read('deploy/nats/nats.conf');
+    const permissions = Object.keys(JSON.parse(read('deploy/nats/permissions.json')));
+    assert.deepEqual(permissions, [...serviceNames, 'events-publisher']);
+    for (const login of permissions) {
+      const line = `{ user: ${login}, password: $NATS_${prefixOf(login)}_PASSWORD, permissions: $${login} }`;
+      assert.ok(config.includes(line), line);
+    }
+    const { command, environment } = compose.services.nats;
+    const names = Object.keys(environment).filter((name) => name.endsWith('_PASSWORD'));
+    const listed = environment.NATS_LOGINS.split(' ').map((login) => `NATS_${login}_PASSWORD`);
+    assert.deepEqual(listed.sort(), names.sort());
+    const script = command.at(-1).replaceAll('$$', '$').replace('exec nats-server', 'echo started');
+    const run = (env) => spawnSync('sh', ['-c', script], { env: { PATH: process.env.PATH, ...env }, encoding: 'utf8' });
+    const complete = Object.fromEntries(names.map((name) => [name, 'secret']));
+    assert.match(run({ NATS_LOGINS: environment.NATS_LOGINS, ...complete }).stdout, /^started/);
+    const withoutOne = run({ NATS_LOGINS: environment.NATS_LOGINS, ...complete, NATS_IDENTITY_PASSWORD: '' });
+    assert.deepEqual([withoutOne.status, withoutOne.stdout], [1, 'NATS_IDENTITY_PASSWORD is empty\n']);
   });
 
   it('creates those logins in the script of the first start', () => {
@@ -105,7 +173,7 @@ describe('docker-compose.yml', () => {
     const missing = sectionsOfExample().flatMap(({ services, names }) =>
       services.flatMap((service) =>
         names
-          .filter((name) => name !== 'BIND_ADDRESS') // a container opens its port on all interfaces
+          .filter((name) => !NOT_HANDED_ON.includes(name))
           .filter((name) => !(name in compose.services[service].environment))
           .map((name) => `${service}: ${name}`),
       ),

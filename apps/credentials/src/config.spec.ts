@@ -11,6 +11,7 @@ const PRODUCTION = {
   TRUSTED_PROXY_CIDRS: 'none',
   ...GOOD,
   NODE_ENV: 'production',
+  NATS_URL: 'nats://credentials:secret@localhost',
   PUBLIC_API_URL: 'https://api.example.com',
   PUBLIC_APP_URL: 'https://app.example.com',
 };

@@ -45,7 +45,8 @@ describe('an administrator of another partner', () => {
     member = await inviteAndAccept(identity, owner.bearer, { roleId: memberRole });
     await enrollTotp(identity, member.bearer);
     await testApp.query(
-      `WITH org AS (SELECT gen_random_uuid() AS id),
+      `WITH org AS (INSERT INTO organization_directory (org_id, partner_id, name, slug, status, version)
+                    VALUES (gen_random_uuid(), $1, 'Org', 'org', 'active', 1) RETURNING org_id AS id),
          policy AS (INSERT INTO organization_security_policy (org_id, partner_id) SELECT id, $1 FROM org)
        INSERT INTO organization_membership (partner_id, org_id, user_id, role_id, site_ids)
        SELECT $1, id, $2, $3, '{}' FROM org`,

@@ -10,7 +10,7 @@ import {
 import { NatsLink, RpcClient } from '@rmm/messaging';
 import type { DomainError } from '@rmm/service-kit';
 import { IdentityTestApp, type IdentityReplica } from './identity-test-app.js';
-import { enrollTotp, inviteAndAccept, registerPartner, roleId, type TestUser } from './users.js';
+import { actingUserOf, enrollTotp, inviteAndAccept, registerPartner, roleId, type TestUser } from './users.js';
 
 interface AuditedChange {
   result: string;
@@ -106,13 +106,13 @@ export class PolicyTestApp {
   }
 
   /** Builds the request by which provisioning changes the policy of an organization. */
-  request({ userId, email, partnerId }: TestUser, orgId: string, security: unknown): ApplySecurityPolicyRequest {
+  request(user: TestUser, orgId: string, security: unknown): ApplySecurityPolicyRequest {
     return {
       orgId,
-      partnerId,
+      partnerId: user.partnerId,
       orgName: 'Customer',
       security,
-      caller: { userId, email, scope: 'partner', partnerId, orgId: null, mfa: true },
+      caller: actingUserOf(user),
       ipAddress: '203.0.113.9',
       userAgent: 'spec',
     };

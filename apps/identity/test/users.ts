@@ -1,3 +1,4 @@
+import type { ActingUser } from '@rmm/contracts';
 import {
   ADMIN,
   cookiesOf,
@@ -31,6 +32,14 @@ export async function registerPartner(identity: IdentityReplica, companyName = '
   const response = expectStatus(await identity.post('/auth/verify-email', { token }), 200);
   return { ...sessionOf(response), email, userId: response.body.user.id, partnerId: response.body.partner.id };
 }
+
+/** Returns a user of a partner in the form in which other services send it. */
+export const actingUserOf = ({ userId, partnerId, bearer }: TestUser): ActingUser => ({
+  kind: 'user',
+  userId,
+  sessionId: JSON.parse(Buffer.from(bearer.split('.')[1] ?? '', 'base64url').toString()).sid as string,
+  tenant: { scope: 'partner', partnerId, orgId: null, orgAccess: 'all', orgIds: [] },
+});
 
 export const sessionOf = (response: TestResponse): { bearer: string; cookies: Record<string, string> } => ({
   bearer: response.body.tokens.accessToken as string,

@@ -11,7 +11,7 @@ import {
   type KeyUsageRequest,
   type ResolvedApiKey,
 } from '@rmm/contracts';
-import { Broadcasts, NatsLink } from '@rmm/messaging';
+import { Broadcasts, ensureStreams, NatsLink } from '@rmm/messaging';
 import { hashKey, mintApiKey } from '@rmm/secrets';
 import { startService } from '@rmm/service-kit';
 import { type Stores, startStores } from '@rmm/testing-services';
@@ -60,6 +60,7 @@ export class GatewayTestApp {
     const [database, nats] = await Promise.all([stores.createDatabase(['partner_gateway']), stores.nats()]);
     const link = new NatsLink({ url: nats.url, name: 'other-services' });
     await link.open();
+    await ensureStreams(link.connection);
     const { owner, service, worker } = database.urls.partner_gateway;
     const config = readPartnerGatewayConfig({
       NODE_ENV: 'test',

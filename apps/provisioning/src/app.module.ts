@@ -1,7 +1,7 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { AccessModule } from '@rmm/access';
 import { MessagingModule } from '@rmm/messaging';
-import { PersistenceModule } from '@rmm/persistence';
+import { IdempotencyModule, PersistenceModule } from '@rmm/persistence';
 import { ServiceKitModule } from '@rmm/service-kit';
 import { AgentsModule } from './agents/agents.module.js';
 import { PROVISIONING_CONFIG, type ProvisioningConfig } from './config.js';
@@ -27,6 +27,7 @@ export class AppModule {
         PersistenceModule.forRoot({ config, schema: 'provisioning', entities: ENTITIES, migrations: MIGRATIONS }),
         MessagingModule.forRoot({ config, service: 'provisioning' }),
         AccessModule.forRoot({ config, service: 'provisioning' }),
+        IdempotencyModule.forRoot({ ttlHours: config.idempotencyTtlHours }),
         OrganizationsModule,
         SitesModule,
         ImportModule,

@@ -26,6 +26,7 @@ export interface ProvisioningConfig extends FleetConfig {
   secrets: SecretsConfig;
   /** Seconds without a heartbeat after which a device is offline. */
   deviceOfflineAfterSeconds: number;
+  idempotencyTtlHours: number;
 }
 
 /** Reads the environment. @throws ConfigError  listing every problem */
@@ -36,6 +37,7 @@ export const readProvisioningConfig = (env: NodeJS.ProcessEnv): Readonly<Provisi
     enrollment: readEnrollmentConfig(v, env),
     secrets: readSecretsConfig(v),
     deviceOfflineAfterSeconds: v.integer('DEVICE_OFFLINE_AFTER_SECONDS', { min: 60, max: 86_400, default: 300 }),
+    idempotencyTtlHours: v.integer('IDEMPOTENCY_TTL_HOURS', { min: 1, max: 168, default: 24 }),
   }));
 
 function readEnrollmentConfig(v: ConfigReader, env: NodeJS.ProcessEnv): EnrollmentConfig {

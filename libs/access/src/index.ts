@@ -24,3 +24,5 @@ export { AccessEntry } from './snapshots/access-entry.js';
 export { AccessSnapshots } from './snapshots/access-snapshots.service.js';
 export type { AccessTokenClaims } from './tokens/access-token.js';
 export { UserAuthenticator } from './users/user.authenticator.js';
+export { Idempotent } from './idempotency/idempotent.decorator.js';
+export { tenantOf, toActingCaller } from './callers/acting-caller.mapper.js';

@@ -36,4 +36,4 @@ export { OutboxRepository } from './outbox/outbox.repository.js';
 export { RpcClient, type RpcOptions } from './rpc/rpc-client.service.js';
 export { RpcHandler } from './rpc/rpc-handler.decorator.js';
 export { RpcContext } from './rpc/rpc-server.js';
-export { ensureStreams, verifyStreams, type StreamOptions } from './streams/streams.js';
+export { ensureStreams, type StreamOptions } from './streams/streams.js';

@@ -24,3 +24,11 @@ export class NatsUnavailable extends Error {
 export class UnsuitableNatsServer extends Error {
   override name = 'UnsuitableNatsServer';
 }
+
+/** A handler has subjects that its durable consumer does not deliver: they are missing in `DURABLES` of @rmm/contracts. */
+export class UnlistedSubjects extends Error {
+  constructor(durable: string, subjects: readonly string[]) {
+    super(`DURABLES lists no consumer ${durable} with ${subjects.join(', ')}, so these handlers would receive nothing`);
+    this.name = new.target.name;
+  }
+}

@@ -1,4 +1,5 @@
 import { Module, type DynamicModule } from '@nestjs/common';
+import { durablesOf } from '@rmm/contracts';
 import { HealthRegistry } from '@rmm/service-kit';
 import { AuditTrail } from './audit/audit-trail.service.js';
 import { Broadcasts } from './broadcasts/broadcasts.service.js';
@@ -53,10 +54,10 @@ export class MessagingModule {
 }
 
 async function connect(options: MessagingModuleOptions, health: HealthRegistry): Promise<NatsLink> {
-  const { config, service, startWithinMs = DEFAULT_START_WITHIN_MS } = options;
+  const { config, service, startWithinMs = DEFAULT_START_WITHIN_MS, durables = durablesOf(service) } = options;
   const link = new NatsLink({ url: config.natsUrl, name: service, startWithinMs });
   await link.open();
-  await prepareStreams(link, startWithinMs);
+  await prepareStreams(link, startWithinMs, durables);
   health.register('nats', () => link.check());
   return link;
 }

@@ -1,4 +1,4 @@
-import type { ServiceName } from '@rmm/contracts';
+import type { Durable, ServiceName } from '@rmm/contracts';
 import type { FleetConfig } from '@rmm/service-kit';
 import type { ConsumerOptions } from './consume/jetstream.transport.js';
 import type { RedeliveryPolicy } from './consume/message-settler.js';
@@ -9,6 +9,8 @@ export interface MessagingModuleOptions {
   service: ServiceName;
   /** In addition to the durable consumers `<service>-<stream>` that the handlers imply. */
   consumers?: readonly ConsumerOptions[];
+  /** The durable consumers of the service; those of `DURABLES` by default. */
+  durables?: readonly Durable[];
   /** Messages handled at the same time per stream; 16 by default. */
   concurrency?: number;
   relay?: Partial<RelayOptions>;

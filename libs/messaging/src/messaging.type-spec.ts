@@ -3,6 +3,7 @@
  * compile. An `@ts-expect-error` without an error fails the build.
  */
 import {
+  type ActingCaller,
   IDENTITY_MAIL_SEND,
   PROVISIONING_SITES_GET,
   type DomainEvent,
@@ -71,10 +72,12 @@ export async function auditActions(): Promise<void> {
   await audit.recordDirect(caller, 'request.get', { type: 'route' });
 }
 
+declare const acting: ActingCaller;
+
 export async function calls(): Promise<unknown> {
-  const { site } = await rpc.call(PROVISIONING_SITES_GET, { orgId: 'o1', siteId: 's1' });
+  const { site } = await rpc.call(PROVISIONING_SITES_GET, { caller: acting, orgId: 'o1', siteId: 's1' });
   // @ts-expect-error: misspelt field of the request
-  await rpc.call(PROVISIONING_SITES_GET, { orgId: 'o1', sideId: 's1' });
+  await rpc.call(PROVISIONING_SITES_GET, { caller: acting, orgId: 'o1', sideId: 's1' });
   const mail = { idempotencyKey: 'k', to: [], template: 't', values: {} };
   // @ts-expect-error: a permission names a resource and an action
   await rpc.call(IDENTITY_MAIL_SEND, { ...mail, audience: { partnerId: 'p1', orgId: 'o1', permission: 'devices' } });

@@ -3,7 +3,8 @@ import { natsOptions } from './connection/nats-options.js';
 import { ensureStreams } from './streams/streams.js';
 
 /**
- * `node libs/messaging/dist/setup-streams.js`: creates or updates the streams for services whose logins may not.
+ * `node libs/messaging/dist/setup-streams.js`: creates or updates the streams and durable consumers, which the logins
+ * of the services may not.
  * Environment: NATS_ADMIN_URL, else NATS_URL; NATS_STREAM_REPLICAS (1).
  */
 async function setupStreams(env: NodeJS.ProcessEnv): Promise<void> {
@@ -18,7 +19,7 @@ async function setupStreams(env: NodeJS.ProcessEnv): Promise<void> {
 }
 
 setupStreams(process.env).then(
-  () => console.log('The streams are set up.'),
+  () => console.log('The streams and durable consumers are set up.'),
   (error: unknown) => {
     console.error(error instanceof Error ? error.message : error);
     process.exitCode = 1;

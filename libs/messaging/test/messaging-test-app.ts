@@ -3,7 +3,7 @@ import { Test } from '@nestjs/testing';
 import { connect, type NatsConnection } from 'nats';
 import type pg from 'pg';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import type { ServiceName } from '@rmm/contracts';
+import { durablesOf, type Durable, type ServiceName } from '@rmm/contracts';
 import { PersistenceModule, runMigrations, WorkerDatabase } from '@rmm/persistence';
 import { readConfig, readFleetConfig, ServiceKitModule, type FleetConfig } from '@rmm/service-kit';
 import { adminPool, startStores, type SchemaUrls, type Stores, type TestNats } from '@rmm/testing-services';
@@ -44,6 +44,21 @@ export interface ServiceOptions {
 }
 
 export const SERVICE: ServiceName = 'provisioning';
+
+/** The durable consumers of the specs. */
+export const SPEC_DURABLES: readonly Durable[] = [
+  ...durablesOf(SERVICE),
+  specDurable('provisioning-events', 'device.enrolled'),
+  specDurable('batches-a', 'device.online'),
+  specDurable('batches-b', 'device.offline'),
+  specDurable('batches-c', 'device.updated'),
+  specDurable('batches-d', 'device.renamed'),
+  specDurable('batches-e', 'device.moved'),
+];
+
+function specDurable(name: string, type: string): Durable {
+  return { name, service: SERVICE, stream: 'events', subjects: [`rmm.events.*.${type}`], maxAckPending: 256 };
+}
 
 export async function startMessagingTestApp(): Promise<MessagingTestApp> {
   const stores = await startStores();
@@ -104,7 +119,13 @@ async function startApp(config: FleetConfig, options: ServiceOptions): Promise<I
         entities: [],
         migrations: [AddMessaging1767225600000],
       }),
-      MessagingModule.forRoot({ config, service: SERVICE, startWithinMs: 10_000, ...options.messaging }),
+      MessagingModule.forRoot({
+        config,
+        service: SERVICE,
+        startWithinMs: 10_000,
+        durables: SPEC_DURABLES,
+        ...options.messaging,
+      }),
     ],
     controllers: options.controllers,
     providers: options.providers,

@@ -11,6 +11,7 @@ import { RequestObserver } from './http/request-observer.middleware.js';
 import { RequestPipeline } from './http/request-pipeline.middleware.js';
 import { ServiceEndpoints } from './http/service-endpoints.middleware.js';
 import { JobScheduler } from './jobs/job-scheduler.service.js';
+import { ConcurrencyLimits } from './limits/concurrency-limits.service.js';
 import { ClientRateLimitGuard } from './limits/rate-limit.guard.js';
 import { RateLimits } from './limits/rate-limits.service.js';
 import { Logger } from './logging/logger.service.js';
@@ -20,7 +21,15 @@ import { RedisConnections } from './redis/redis-connections.service.js';
 import { Clock } from './time/clock.service.js';
 import { FLEET_CONFIG, SERVICE_NAME } from './tokens.js';
 
-const SHARED = [Clock, HealthRegistry, MetricsRegistry, OpenApiDocuments, RateLimits, RedisConnections];
+const SHARED = [
+  Clock,
+  ConcurrencyLimits,
+  HealthRegistry,
+  MetricsRegistry,
+  OpenApiDocuments,
+  RateLimits,
+  RedisConnections,
+];
 const INTERNAL = [GlobalLimit, JobScheduler, ReadinessService, RequestObserver, RequestPipeline, ServiceEndpoints];
 
 /** Global: configuration, clock, log, health, metrics, Redis, limits and OpenAPI for every feature of a service. */

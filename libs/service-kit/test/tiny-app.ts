@@ -123,6 +123,12 @@ class ThingsController {
     return new Promise((resolve) => slowRequests.push(() => resolve({ done: true })));
   }
 
+  @Get('slow/committed')
+  slowAfterCommit(): Promise<object> {
+    currentContext()?.deadline?.startCommit();
+    return this.slow();
+  }
+
   @Get('begun')
   begun(@Res() response: { write(text: string): void }): never {
     response.write('half an ');

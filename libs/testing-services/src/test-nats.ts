@@ -70,9 +70,9 @@ function configuration(folder: string, password: string, permissions: Record<str
   ].join('\n');
 }
 
-/** `{ "users": { "<login>": { publish, subscribe, ... } } }`, in the words of the NATS configuration. */
+/** `{ "<login>": { publish, subscribe, ... } }`, in the words of the NATS configuration. */
 async function servicePermissions(): Promise<Record<string, unknown>> {
   const file = path.join(workspaceRoot(), 'deploy/nats/permissions.json');
   if (!existsSync(file)) throw new Error(`${file} is missing: logins cannot be limited`);
-  return (JSON.parse(await readFile(file, 'utf8')) as { users: Record<string, unknown> }).users;
+  return JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>;
 }

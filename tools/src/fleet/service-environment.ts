@@ -48,8 +48,8 @@ function createSecrets() {
 /** Returns a NATS login for each service, restricted to the subjects of deploy/nats/permissions.json. */
 export function natsUsers({ nats }: FleetSecrets): object[] {
   const file = path.join(ROOT, 'deploy/nats/permissions.json');
-  const { users } = JSON.parse(fs.readFileSync(file, 'utf8')) as { users: Record<string, unknown> };
-  return SERVICE_NAMES.map((user) => ({ user, password: nats[user] ?? '', permissions: users[user] }));
+  const permissions = JSON.parse(fs.readFileSync(file, 'utf8')) as Record<ServiceName, unknown>;
+  return SERVICE_NAMES.map((user) => ({ user, password: nats[user] ?? '', permissions: permissions[user] }));
 }
 
 /** Returns the environment of one service. Variables of the shell override the defaults, not the addresses. */

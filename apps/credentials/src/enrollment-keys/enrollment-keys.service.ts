@@ -4,6 +4,7 @@ import {
   OrganizationDirectory,
   PartnerAccessDenied,
   PartnerDirectory,
+  toActingCaller,
   type DirectoryOrganization,
   type UserCaller,
 } from '@rmm/access';
@@ -60,7 +61,7 @@ export class EnrollmentKeysService {
     const { orgId, partnerId } = await this.resolveOrganization(caller, dto.orgId);
     const siteId = dto.siteId ?? null;
     assertManagesSite(caller, siteId); // a key without site enrolls devices into any site of the organization
-    if (siteId) await this.assertSiteOfOrganization(orgId, siteId);
+    if (siteId) await this.assertSiteOfOrganization(caller, orgId, siteId);
     const rules = await this.lifetimeRules(partnerId);
     const expiresAt = initialExpiry(dto, { ...rules, defaultMinutes: this.config.enrollmentKeyDefaultTtlMinutes });
     const { key, keyHash } = mintEnrollmentKey(this.config.enrollmentPeppers.current);
@@ -124,8 +125,8 @@ export class EnrollmentKeysService {
   }
 
   /** @throws ValidationError naming siteId */
-  private async assertSiteOfOrganization(orgId: string, siteId: string): Promise<void> {
-    const { site } = await this.rpc.call(PROVISIONING_SITES_GET, { orgId, siteId });
+  private async assertSiteOfOrganization(caller: UserCaller, orgId: string, siteId: string): Promise<void> {
+    const { site } = await this.rpc.call(PROVISIONING_SITES_GET, { caller: toActingCaller(caller), orgId, siteId });
     if (!site || site.deleted) throw ValidationError.forField('siteId', 'is not a site of this organization');
   }
 

@@ -32,6 +32,13 @@ export interface SessionAccess {
   version: string;
 }
 
+/** A session as it was begun, or verified since. */
+export interface LiveSession {
+  mfa: boolean;
+  authEpoch: number;
+  mfaEpoch: number;
+}
+
 /** A membership of a user with access to an organization; `roleId` is null for a user without any. */
 export interface OrganizationGrant extends AccessGrant {
   email: string;
@@ -78,6 +85,13 @@ const SESSION_ACCESS = `
   LEFT JOIN organization_security_policy o ON o.org_id = :orgId::uuid AND :scope = 'organization'
   WHERE u.id = :userId`;
 
+/** The membership of a session is that of its family: another one of the user does not count. */
+const LIVE_SESSION = `
+  SELECT mfa, auth_epoch AS "authEpoch", mfa_epoch AS "mfaEpoch" FROM session_family
+  WHERE id = :sessionId AND user_id = :userId AND scope = :scope
+    AND partner_id IS NOT DISTINCT FROM :partnerId::uuid AND org_id IS NOT DISTINCT FROM :orgId::uuid
+    AND revoked_at IS NULL AND absolute_expires_at > now()`;
+
 const ORGANIZATION_GRANTS = `
   SELECT u.email, u.name, u.status, m.role_id AS "roleId", m.scope, m.site_ids AS "siteIds",
     m.device_group_ids AS "deviceGroupIds", ${permissionsOfRole('m.role_id')} AS permissions
@@ -114,6 +128,14 @@ export class AccessRepository {
       orgId,
     });
     return access ?? null;
+  }
+
+  /** Returns null when the session ended or is not one of this user in this membership. */
+  async findLiveSession(request: AccessResolveRequest): Promise<LiveSession | null> {
+    const { userId, sessionId, scope, partnerId, orgId } = request;
+    const params = { userId, sessionId, scope, partnerId, orgId };
+    const [session] = await this.worker.query<LiveSession>(LIVE_SESSION, params);
+    return session ?? null;
   }
 
   /** Lists one row per membership with access to the organization, at least one; none for an unknown user. */

@@ -56,6 +56,11 @@ describe('MailService', () => {
     const member = async (orgId: string, name: string, role: string, status = 'active') => {
       const email = freshEmail();
       await testApp.query(
+        `insert into organization_directory (org_id, partner_id, name, slug, status, version)
+         values ($1, $2, 'Acme', 'acme', 'active', 1) on conflict do nothing`,
+        [orgId, partnerId],
+      );
+      await testApp.query(
         `with account as (
            insert into user_account (email, name, status) values ($1, $2, $3) returning id
          )

@@ -78,7 +78,12 @@ describe('MemberScopeService', () => {
   describe('checkRestrictions', () => {
     const partner = { kind: 'partner', partnerId: 'p1' } as const;
     const organization = { kind: 'organization', partnerId: 'p1', orgId: 'o1' } as const;
-    const unrestricted = { siteIds: null, deviceGroupIds: null } as UserCaller;
+    const unrestricted = {
+      kind: 'user',
+      tenant: { scope: 'partner', partnerId: 'p1', orgId: null, orgAccess: 'all', orgIds: [], userId: 'u1' },
+      siteIds: null,
+      deviceGroupIds: null,
+    } as unknown as UserCaller;
 
     it.each([
       ['all organizations by default', {}, { orgAccess: 'all', orgIds: [] }],
@@ -115,7 +120,7 @@ describe('MemberScopeService', () => {
       ['all sites', {}],
       ['other sites', { siteIds: ['s2'] }],
     ])('refuses %s when the caller is restricted to one', async (_, fields) => {
-      const caller = { siteIds: ['s1'], deviceGroupIds: null } as unknown as UserCaller;
+      const caller = { ...unrestricted, siteIds: ['s1'] } as UserCaller;
       await expect(scopes.checkRestrictions(caller, organization, fields)).rejects.toThrow(SiteAccessDenied);
     });
   });

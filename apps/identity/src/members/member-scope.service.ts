@@ -1,5 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { OrganizationAccessDenied, OrganizationDirectory, PartnerAccessDenied, type UserCaller } from '@rmm/access';
+import {
+  OrganizationAccessDenied,
+  OrganizationDirectory,
+  PartnerAccessDenied,
+  toActingCaller,
+  type UserCaller,
+} from '@rmm/access';
 import { PROVISIONING_SITES_EXISTING } from '@rmm/contracts';
 import { RpcClient } from '@rmm/messaging';
 import { ValidationError } from '@rmm/service-kit';
@@ -91,7 +97,7 @@ export class MemberScopeService {
     if (orgIds !== undefined) throw ValidationError.forField('orgIds', 'is not for organization members');
     assertNotWider(caller.siteIds, siteIds);
     assertNotWider(caller.deviceGroupIds, deviceGroupIds);
-    if (siteIds) await this.assertSitesExist(orgId, siteIds);
+    if (siteIds) await this.assertSitesExist(caller, orgId, siteIds);
     return { orgAccess: 'none', orgIds: [], siteIds, deviceGroupIds };
   }
 
@@ -117,9 +123,13 @@ export class MemberScopeService {
   }
 
   /** Asks provisioning. @throws ValidationError naming each site that is not of the organization; UnavailableError */
-  private async assertSitesExist(orgId: string, siteIds: readonly string[]): Promise<void> {
+  private async assertSitesExist(caller: UserCaller, orgId: string, siteIds: readonly string[]): Promise<void> {
     if (siteIds.length === 0) return;
-    const found = await this.rpc.call(PROVISIONING_SITES_EXISTING, { orgId, siteIds: [...siteIds] });
+    const found = await this.rpc.call(PROVISIONING_SITES_EXISTING, {
+      caller: toActingCaller(caller),
+      orgId,
+      siteIds: [...siteIds],
+    });
     const known = new Set(found.siteIds);
     const foreign = siteIds.flatMap((id, i) =>
       known.has(id) ? [] : [[`siteIds.${i}`, ['is not a site of the organization']]],

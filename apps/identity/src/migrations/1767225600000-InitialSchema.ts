@@ -642,7 +642,11 @@ export class InitialSchema1767225600000 implements MigrationInterface {
         version bigint NOT NULL,
         updated_at timestamptz NOT NULL DEFAULT now()
       )`);
-    await q.query(`CREATE INDEX organization_directory_partner ON organization_directory (partner_id, org_id)`);
+    await q.query(`CREATE UNIQUE INDEX organization_directory_partner ON organization_directory (partner_id, org_id)`);
+    for (const table of ['organization_security_policy', 'role', 'organization_membership']) {
+      await q.query(`ALTER TABLE ${table} ADD CONSTRAINT ${table}_organization_fkey
+        FOREIGN KEY (partner_id, org_id) REFERENCES organization_directory (partner_id, org_id)`);
+    }
   }
 
   /** Enables row-level security on every table. Last, because policies of one table read others. */

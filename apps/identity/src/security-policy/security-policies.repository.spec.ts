@@ -29,15 +29,31 @@ describe('SecurityPoliciesRepository', () => {
   const save = (orgId: string, sessionLifetimeHours: number, as = owner) =>
     run((tx) => policies.save(tx, { orgId, partnerId: as.partnerId, security: { sessionLifetimeHours } }), as);
 
-  it('returns an empty policy of version 0, then what was saved with its version', async () => {
+  /** Returns the id of an organization that the directory knows. */
+  const createOrganization = async () => {
     const orgId = randomUUID();
+    await testApp.query(
+      `INSERT INTO organization_directory (org_id, partner_id, name, slug, status, version)
+       VALUES ($1, $2, 'Customer', $3, 'active', 1)`,
+      [orgId, owner.partnerId, `customer-${orgId}`],
+    );
+    return orgId;
+  };
+
+  it('rejects the policy of an organization with another partner', async () => {
+    const orgId = await createOrganization();
+    await expect(save(orgId, 1, stranger)).rejects.toMatchObject({ code: '23503' });
+  });
+
+  it('returns an empty policy of version 0, then what was saved with its version', async () => {
+    const orgId = await createOrganization();
     expect(await run((tx) => policies.find(tx, orgId))).toEqual({ security: {}, version: 0 });
     expect([await save(orgId, 8), await save(orgId, 12)]).toEqual([1, 2]);
     expect(await run((tx) => policies.find(tx, orgId))).toEqual({ security: { sessionLifetimeHours: 12 }, version: 2 });
   });
 
   it('neither shows nor changes the policy of an organization of another partner', async () => {
-    const orgId = randomUUID();
+    const orgId = await createOrganization();
     await save(orgId, 8);
     expect(await run((tx) => policies.find(tx, orgId), stranger)).toEqual({ security: {}, version: 0 });
     await expect(save(orgId, 1, stranger)).resolves.toBeNull();

@@ -274,13 +274,14 @@ describe('SecurityPoliciesService', () => {
       const admin = await testApp.protectedPartner();
       const orgId = await testApp.withOrganization(admin.partnerId);
       const asked = testApp.request(admin, orgId, { requireMfa: true });
-      expect(await testApp.refusal({ ...asked, caller: { ...asked.caller, mfa: false } })).toMatchObject({
+      const unproven = await registerPartner(identity);
+      const ownOrgId = await testApp.withOrganization(unproven.partnerId);
+      expect(await testApp.refusal(testApp.request(unproven, ownOrgId, { requireMfa: true }))).toMatchObject({
         status: 403,
         code: 'mfa_required',
       });
       expect(await testApp.refusal({ ...asked, partnerId: randomUUID() })).toMatchObject({ status: 404 });
-      const member = { ...asked.caller, scope: 'organization' as const, orgId: randomUUID() };
-      expect(await testApp.refusal({ ...asked, caller: member })).toMatchObject({ status: 404 });
+      expect(await testApp.refusal({ ...asked, orgId: randomUUID() })).toMatchObject({ status: 404 });
       const other = await registerPartner(identity);
       await testApp.apply(asked);
       const theirs = testApp.request(other, orgId, { requireMfa: false });

@@ -12,7 +12,6 @@ import { TenantDatabase, WorkerDatabase, type HasTenant, type TenantTransaction 
 import { currentContext, NotFoundError } from '@rmm/service-kit';
 import { cidrsContain, parseCidr } from '@rmm/validation';
 import { AccessChangesService } from '../access/access-changes.service.js';
-import { actorOf } from '../audit/actors.js';
 import { PartnersRepository } from '../partners/partners.repository.js';
 import type { UserMembership } from '../users/user.js';
 import { UsersRepository } from '../users/users.repository.js';
@@ -55,16 +54,15 @@ export class SecurityPoliciesService {
 
   /**
    * Applies a change of an organization's policy that provisioning asks for: checks, stores and publishes it.
+   * @param editor  resolved by the session, with access to the organization
    * @throws MfaRequired, ValidationError, NotFoundError, MfaPolicyWouldLockOutUsers
    */
-  async apply(request: ApplySecurityPolicyRequest): Promise<AppliedPolicy> {
-    const editor = editorOf(request);
+  async apply(editor: UserCaller, request: ApplySecurityPolicyRequest): Promise<AppliedPolicy> {
     const resource = resourceOf(request);
     await this.assertMfa(editor, resource);
-    assertOwnTenant(request);
     const change = readOrganizationChange(request.security);
     return this.refusingLockOut(editor, resource, () =>
-      this.tenants.transaction(tenantOf(request), (tx) => this.applyIn(tx, request, editor, change)),
+      this.tenants.transaction(tenantOfPolicy(editor, request), (tx) => this.applyIn(tx, request, editor, change)),
     );
   }
 
@@ -200,13 +198,6 @@ export class SecurityPoliciesService {
   }
 }
 
-const editorOf = ({ caller }: ApplySecurityPolicyRequest): PolicyEditor => ({
-  actor: actorOf({ id: caller.userId, email: caller.email }),
-  tenant: { partnerId: caller.partnerId, orgId: caller.orgId },
-  scope: caller.scope,
-  mfa: caller.mfa,
-});
-
 const resourceOf = ({ orgId, partnerId, orgName }: ApplySecurityPolicyRequest) => ({
   type: 'organization',
   id: orgId,
@@ -216,20 +207,6 @@ const resourceOf = ({ orgId, partnerId, orgName }: ApplySecurityPolicyRequest) =
 });
 
 /** Limits the transaction to the partner's own rows and those of the one organization, also for system callers. */
-const tenantOf = ({ caller, partnerId, orgId }: ApplySecurityPolicyRequest): HasTenant => ({
-  tenant: {
-    scope: 'partner',
-    partnerId,
-    orgId: null,
-    orgAccess: 'selected',
-    orgIds: [orgId],
-    userId: caller.userId,
-  },
+const tenantOfPolicy = ({ userId }: UserCaller, { partnerId, orgId }: ApplySecurityPolicyRequest): HasTenant => ({
+  tenant: { scope: 'partner', partnerId, orgId: null, orgAccess: 'selected', orgIds: [orgId], userId },
 });
-
-/** Provisioning has checked it already; a mistake there must not affect another tenant. @throws NotFoundError */
-function assertOwnTenant({ caller, orgId, partnerId }: ApplySecurityPolicyRequest): void {
-  const foreignPartner = caller.scope !== 'system' && caller.partnerId !== partnerId;
-  const foreignOrganization = caller.scope === 'organization' && caller.orgId !== orgId;
-  if (foreignPartner || foreignOrganization) throw new NotFoundError('Organization');
-}

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AccessChangesModule } from '../access/access-changes.module.js';
+import { AccessSourceModule } from '../access/access-source.module.js';
 import { PartnersRepositoryModule } from '../partners/partners-repository.module.js';
 import { UsersModule } from '../users/users.module.js';
 import { SecurityPoliciesRepository } from './security-policies.repository.js';
@@ -8,7 +9,7 @@ import { SecurityPolicyRpc } from './security-policy.rpc.js';
 
 /** Security policies of partners and organizations. */
 @Module({
-  imports: [AccessChangesModule, PartnersRepositoryModule, UsersModule],
+  imports: [AccessChangesModule, AccessSourceModule, PartnersRepositoryModule, UsersModule],
   controllers: [SecurityPolicyRpc],
   providers: [SecurityPoliciesRepository, SecurityPoliciesService],
   exports: [SecurityPoliciesService],

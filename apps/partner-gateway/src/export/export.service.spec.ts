@@ -10,7 +10,7 @@ import {
   PROVISIONING_EXPORT_SITES,
   PROVISIONING_ORGANIZATIONS_GET,
 } from '@rmm/contracts';
-import { NatsLink } from '@rmm/messaging';
+import { ensureStreams, NatsLink } from '@rmm/messaging';
 import { rowSecurityProblems } from '@rmm/persistence/testing';
 import { configureApp, HealthRegistry } from '@rmm/service-kit';
 import { eventually, type Stores, startStores, type TestDatabase } from '@rmm/testing-services';
@@ -82,6 +82,7 @@ describe('ExportService', () => {
       openApi: { title: 'Partner gateway', description: 'For specs' },
       unprefixed: ['docs', 'docs/:asset', 'openapi.json'],
     });
+    await ensureStreams(app.get(NatsLink).connection);
     fakeOtherServices(app.get(NatsLink));
     await app.init();
     app.get(HealthRegistry).state = 'ready';
@@ -179,7 +180,12 @@ describe('ExportService', () => {
       expect.objectContaining({ name: 'Site 3', revision: expect.stringMatching(/^[0-9a-f]{64}$/) }),
     ]);
     expect(exportRequests.at(-1)).toEqual({
-      partnerId,
+      caller: {
+        kind: 'partner_key',
+        keyId,
+        principalId,
+        tenant: { scope: 'partner', partnerId, orgId: null, orgAccess: 'all', orgIds: [] },
+      },
       orgId: null,
       updatedSince: null,
       snapshotAt: first.body.snapshotAt,

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { PartnerKeyCaller } from '@rmm/access';
-import { DenialAuditService, OrganizationDirectory } from '@rmm/access';
+import { DenialAuditService, OrganizationDirectory, type PartnerKeyCaller, toActingCaller } from '@rmm/access';
 import { AuditTrail, RpcClient } from '@rmm/messaging';
 import { currentContext, ForbiddenError, Logger } from '@rmm/service-kit';
 import { waitForAudit } from '../wait-for-audit.js';
@@ -62,10 +61,10 @@ export class ExportService {
     { cursor, limit }: ExportQuery,
   ): Promise<ExportPage> {
     const position = cursor === null ? null : this.cursors.decode(cursor, scope);
-    const { partnerId, orgId, updatedSince } = scope;
+    const { orgId, updatedSince } = scope;
     if (orgId !== null) await this.organizations.assertOrganizationAccess(caller, orgId);
     const reply = await this.rpc.call(resource.contract, {
-      partnerId,
+      caller: toActingCaller(caller),
       orgId,
       updatedSince,
       snapshotAt: position?.snapshotAt ?? null,

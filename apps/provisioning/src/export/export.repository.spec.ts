@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ExportRequest } from '@rmm/contracts';
-import { ProvisioningTestDatabase } from '../../test/provisioning-test-database.js';
+import { actingPartnerKey } from '../../test/acting-callers.js';
+import { partnerCaller, ProvisioningTestDatabase } from '../../test/provisioning-test-database.js';
 import { ExportRepository, ORGANIZATIONS, SITES } from './export.repository.js';
 
 describe('ExportRepository', () => {
@@ -10,13 +11,13 @@ describe('ExportRepository', () => {
 
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
-    repository = new ExportRepository(database.worker);
+    repository = new ExportRepository(database.tenants);
   }, 60_000);
   afterAll(() => database?.stop());
   beforeEach(() => (partnerId = randomUUID()));
 
   const buildRequest = (over: Partial<ExportRequest> = {}): ExportRequest => ({
-    partnerId,
+    caller: actingPartnerKey(partnerId),
     orgId: null,
     snapshotAt: null,
     updatedSince: null,
@@ -56,16 +57,16 @@ describe('ExportRepository', () => {
 
   it('returns no snapshot time while the partner has uncommitted changes', async () => {
     const orgId = await database.createOrganization(partnerId);
-    expect(await repository.findSnapshotTime(partnerId)).toBeInstanceOf(Date);
+    expect(await repository.findSnapshotTime(partnerCaller(partnerId))).toBeInstanceOf(Date);
     const writer = await database.admin.connect();
     try {
       await writer.query('BEGIN');
       await writer.query(`UPDATE organization SET name = 'Changed' WHERE id = $1`, [orgId]);
-      expect(await repository.findSnapshotTime(partnerId)).toBeNull();
+      expect(await repository.findSnapshotTime(partnerCaller(partnerId))).toBeNull();
       await writer.query('COMMIT');
     } finally {
       writer.release();
     }
-    expect(await repository.findSnapshotTime(partnerId)).toBeInstanceOf(Date);
+    expect(await repository.findSnapshotTime(partnerCaller(partnerId))).toBeInstanceOf(Date);
   });
 });

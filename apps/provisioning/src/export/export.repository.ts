@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import { tenantOf } from '@rmm/access';
 import type { ExportRequest } from '@rmm/contracts';
-import { WorkerDatabase } from '@rmm/persistence';
+import { type HasTenant, TenantDatabase } from '@rmm/persistence';
 
 /** The columns with which every exported record starts. */
 export interface ExportRow {
@@ -39,28 +40,31 @@ const TAKE_SNAPSHOT = `
   SELECT CASE WHEN pg_try_advisory_xact_lock(hashtextextended('rmm.provisioning.export.' || :partnerId, 0))
               THEN date_trunc('milliseconds', clock_timestamp()) - interval '1 millisecond' END AS at`;
 
-/** Queries of exports. Uses the worker login: partner-gateway has authorized the key of the partner. */
+/** Queries of exports, run as the partner that partner-gateway acts for. */
 @Injectable()
 export class ExportRepository {
-  constructor(private readonly worker: WorkerDatabase) {}
+  constructor(private readonly tenants: TenantDatabase) {}
 
   /** Returns the time of a snapshot, or null while a transaction of the partner has uncommitted changes. */
-  async findSnapshotTime(partnerId: string): Promise<Date | null> {
-    const [{ at }] = await this.worker.query<{ at: Date | null }>(TAKE_SNAPSHOT, { partnerId });
-    return at;
+  async findSnapshotTime(caller: HasTenant): Promise<Date | null> {
+    const { partnerId } = caller.tenant;
+    const [row] = await this.tenants.read<{ at: Date | null }>(caller, TAKE_SNAPSHOT, { partnerId });
+    return row?.at ?? null;
   }
 
   /** Returns up to one row more than the limit, by (id, orgId), or by (updatedAt, id, orgId) since a time. */
   list<Row>(
     resource: ExportResource,
-    { partnerId, orgId, updatedSince, after, limit }: ExportRequest,
+    { caller: acting, orgId, updatedSince, after, limit }: ExportRequest,
     snapshotAt: string,
   ): Promise<(Row & ExportRow)[]> {
     const position = { afterId: after?.id ?? null, afterOrgId: after?.orgId ?? null };
+    const caller = tenantOf(acting);
+    const { partnerId } = caller.tenant;
     const params = { partnerId, orgId, snapshotAt, ...position, limit: limit + 1 };
-    if (updatedSince === null) return this.worker.query(fullText(resource), params);
+    if (updatedSince === null) return this.tenants.read(caller, fullText(resource), params);
     const afterUpdatedAt = after?.updatedAt ?? null;
-    return this.worker.query(incrementalText(resource), { ...params, updatedSince, afterUpdatedAt });
+    return this.tenants.read(caller, incrementalText(resource), { ...params, updatedSince, afterUpdatedAt });
   }
 }
 

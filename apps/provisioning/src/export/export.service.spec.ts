@@ -8,6 +8,7 @@ import {
   type RpcContract,
 } from '@rmm/contracts';
 import { eventually } from '@rmm/testing-services';
+import { actingPartnerKey } from '../../test/acting-callers.js';
 import { ProvisioningTestApp } from '../../test/provisioning-test-app.js';
 
 describe('ExportService', () => {
@@ -32,7 +33,7 @@ describe('ExportService', () => {
     given: Partial<ExportRequest> = {},
   ) {
     const request: ExportRequest = {
-      partnerId,
+      caller: actingPartnerKey(partnerId),
       orgId: null,
       snapshotAt: null,
       updatedSince: null,
@@ -145,5 +146,22 @@ describe('ExportService', () => {
       const changes = await exportAll(PROVISIONING_EXPORT_SITES, partnerId, { updatedSince: snapshotAt });
       expect(changes.records.map((record) => record.id)).toEqual([id]);
     });
+  });
+
+  it('returns nothing of another partner, whatever the request names', async () => {
+    const { partnerId } = await partnerWith(2);
+    const { partnerId: foreign } = await partnerWith(1);
+    const own = await exportAll(PROVISIONING_EXPORT_ORGANIZATIONS, partnerId);
+    const orgId = own.records[0].id;
+    expect((await exportAll(PROVISIONING_EXPORT_SITES, foreign, { orgId })).records).toEqual([]);
+    const narrowed = actingPartnerKey(partnerId);
+    narrowed.tenant = { ...narrowed.tenant, orgAccess: 'selected', orgIds: [orgId] };
+    const seen = await exportAll(PROVISIONING_EXPORT_ORGANIZATIONS, partnerId, { caller: narrowed });
+    expect(seen.records.map(({ id }) => id)).toEqual([orgId]);
+    const unscoped = { ...actingPartnerKey(partnerId), tenant: { ...narrowed.tenant, scope: 'system' as const } };
+    await expect(exportAll(PROVISIONING_EXPORT_SITES, partnerId, { caller: unscoped })).rejects.toThrow(
+      'validation_failed',
+    );
+    await expect(exportAll(PROVISIONING_EXPORT_SITES, partnerId, { limit: 501 })).rejects.toThrow('validation_failed');
   });
 });

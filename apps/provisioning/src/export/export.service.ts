@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { tenantOf } from '@rmm/access';
 import type { ExportedOrganization, ExportedSite, ExportReply, ExportRequest } from '@rmm/contracts';
+import type { HasTenant } from '@rmm/persistence';
 import { UnavailableError } from '@rmm/service-kit';
 import { ExportRepository, ORGANIZATIONS, SITES, type ExportResource } from './export.repository.js';
 
@@ -29,7 +31,7 @@ export class ExportService {
     request: ExportRequest,
     toRecord: (row: T) => T,
   ): Promise<ExportReply<T>> {
-    const snapshotAt = request.snapshotAt ?? (await this.takeSnapshot(request.partnerId)).toISOString();
+    const snapshotAt = request.snapshotAt ?? (await this.takeSnapshot(tenantOf(request.caller))).toISOString();
     const rows = await this.repository.list<T>(resource, request, snapshotAt);
     const records = rows.slice(0, request.limit).map((row) => ({
       ...toRecord(row),
@@ -50,9 +52,9 @@ export class ExportService {
    * that no writer queues behind an export.
    * @throws UnavailableError  when transactions of the partner overlap without a pause for two seconds
    */
-  private async takeSnapshot(partnerId: string): Promise<Date> {
+  private async takeSnapshot(caller: HasTenant): Promise<Date> {
     for (let attempt = 0; attempt < SNAPSHOT_ATTEMPTS; attempt += 1) {
-      const at = await this.repository.findSnapshotTime(partnerId);
+      const at = await this.repository.findSnapshotTime(caller);
       if (at) return at;
       await sleep(SNAPSHOT_PAUSE_MS);
     }

@@ -39,6 +39,8 @@ export interface ParsedRows {
 
 export const MAX_IMPORT_ROWS = 1_000;
 const DEFAULT_SYSTEM = 'csv';
+const MAX_NESTING = 32;
+const MAX_COLUMN_NAME = 100;
 const KNOWN_COLUMNS = new Set([
   'organization',
   'site',
@@ -57,6 +59,11 @@ const CONTACT_LIMITS = { name: 255, email: 255, phone: 64 } as const;
 // eslint-disable-next-line no-control-regex -- control characters are refused
 const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f-\u009f]/;
 
+function isShallow(value: unknown, depth = 0): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return depth < MAX_NESTING && Object.values(value).every((item) => isShallow(item, depth + 1));
+}
+
 /** Reads the fields of one row and collects their problems. */
 class RowReader {
   constructor(
@@ -69,10 +76,24 @@ class RowReader {
     return this.line(this.row[field], field, max);
   }
 
+  /** A reference to another system, which is compared as it was sent. */
+  reference(field: string, max: number): string | null {
+    return this.line(this.row[field], field, max, (text) => text.trim());
+  }
+
   name(field: string, max: number): string {
     const value = this.text(field, max);
     if (value === null && this.isValid(field)) this.refuse(field, 'must not be empty');
-    return value === null ? '' : trimName(value);
+    return value ?? '';
+  }
+
+  /** Other columns are ignored, but returned by a preview: nesting would overflow the writer of the response. */
+  unknownColumns(): string[] {
+    const names = Object.keys(this.row).filter((name) => !KNOWN_COLUMNS.has(name));
+    for (const name of names) {
+      if (!isShallow(this.row[name])) this.refuse(name.slice(0, MAX_COLUMN_NAME), 'must not be nested so deeply');
+    }
+    return names;
   }
 
   timezone(): string | null {
@@ -125,13 +146,14 @@ class RowReader {
     ) as Partial<Record<K, string | null>>;
   }
 
-  private line(value: unknown, field: string, max: number): string | null {
+  /** Lengths are those of the text that is stored, after normalization. */
+  private line(value: unknown, field: string, max: number, normalize = trimName): string | null {
     if (value === undefined || value === null) return null;
     if (typeof value !== 'string') {
       this.refuse(field, 'must be a string');
       return null;
     }
-    const text = value.trim();
+    const text = normalize(value);
     if (text.length > max) this.refuse(field, `must be at most ${max} characters`);
     if (CONTROL_CHARACTERS.test(text)) this.refuse(field, 'must not contain control characters');
     else if (!isStorableText(text)) this.refuse(field, 'must not contain half of a surrogate pair');
@@ -147,14 +169,13 @@ class RowReader {
   }
 }
 
-function readRow(row: Record<string, unknown>, index: number, problems: Record<string, string[]>): ImportRow {
-  const reader = new RowReader(row, `rows.${index}`, problems);
+function readRow(reader: RowReader, index: number): ImportRow {
   return {
     index,
     organization: reader.name('organization', 255),
     site: reader.text('site', 255),
-    externalId: reader.text('externalId', 255),
-    externalSystem: reader.text('externalSystem', 64) ?? DEFAULT_SYSTEM,
+    externalId: reader.reference('externalId', 255),
+    externalSystem: reader.reference('externalSystem', 64) ?? DEFAULT_SYSTEM,
     timezone: reader.timezone(),
     address: reader.address(),
     contact: reader.contact(),
@@ -179,13 +200,13 @@ export function parseImportRows(given: readonly unknown[]): ParsedRows {
       problems[`rows.${index}`] = ['must be an object'];
       return;
     }
-    for (const column of Object.keys(row)) {
-      if (KNOWN_COLUMNS.has(column)) continue;
+    const reader = new RowReader(row as Record<string, unknown>, `rows.${index}`, problems);
+    for (const column of reader.unknownColumns()) {
       const seen = unknown.get(column);
       if (seen) seen.push(index);
       else unknown.set(column, [index]);
     }
-    rows.push(readRow(row as Record<string, unknown>, index, problems));
+    rows.push(readRow(reader, index));
   });
   const warnings = [...unknown].map(([column, indexes]): UnknownColumn => ({
     code: 'unknown-column',

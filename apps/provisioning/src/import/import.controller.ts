@@ -1,9 +1,10 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiHeader, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import {
   AllowScopes,
   CurrentCaller,
   FullPartnerAccess,
+  Idempotent,
   RequireMfa,
   RequirePermission,
   SkipFallbackAudit,
@@ -32,7 +33,9 @@ export class ImportController {
   }
 
   @Post()
+  @Idempotent()
   @HttpCode(200)
+  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'A repeated request gets the stored response' })
   @ApiOperation({
     summary: 'Import organizations and sites',
     description: 'Rows of one organization are imported together or not at all; `errors` lists the refused rows.',

@@ -1,19 +1,28 @@
 import type { Caller } from '@rmm/access';
-import type { Actor, AuditAction, AuditEntry } from '@rmm/contracts';
-import type { OutgoingMessage } from '@rmm/messaging';
-import { currentContext } from '@rmm/service-kit';
+import type { AuditAction } from '@rmm/contracts';
+import type { AuditedResource, AuditTrail, OutgoingMessage } from '@rmm/messaging';
 import { organizationEvent } from '../organizations/organization.events.js';
 import { siteEvent } from '../sites/site.events.js';
 import type { WrittenRows } from './import.repository.js';
+
+/** The caller and the partner of one import. */
+export interface ImportScope {
+  caller: Caller;
+  partnerId: string;
+}
 
 /**
  * Returns the messages of an import, to be published with one statement: an integration event for each organization and
  * site, one audit entry for each new organization (its link and sites in the details) and one for each change of an
  * existing one.
  */
-export function importMessages(caller: Caller, partnerId: string, written: WrittenRows): OutgoingMessage[] {
+export function importMessages(
+  audit: Pick<AuditTrail, 'toMessage'>,
+  { caller, partnerId }: ImportScope,
+  written: WrittenRows,
+): OutgoingMessage[] {
   const { actor } = caller;
-  const entries = new AuditEntries(caller, partnerId);
+  const entries = new AuditEntries(audit, caller, partnerId);
   const created = new Set(written.organizations.map((row) => row.id));
   const linksOf = groupBy(written.links, (link) => link.orgId);
   const sitesOf = groupBy(written.newSites, (site) => site.orgId);
@@ -42,18 +51,13 @@ export function importMessages(caller: Caller, partnerId: string, written: Writt
   ];
 }
 
-/** Builds audit entries in the form of `AuditTrail.record`, to publish many with one statement. */
+/** Builds audit entries about organizations and sites of one partner. */
 class AuditEntries {
-  private readonly actor: Actor;
-  private readonly context = currentContext();
-
   constructor(
-    caller: Caller,
+    private readonly audit: Pick<AuditTrail, 'toMessage'>,
+    private readonly caller: Caller,
     private readonly partnerId: string,
-  ) {
-    this.actor = { type: caller.actor.type, id: caller.actor.id, email: caller.actor.email ?? null };
-    if (this.context) this.context.audited = true;
-  }
+  ) {}
 
   forOrganization(
     action: AuditAction,
@@ -68,27 +72,9 @@ class AuditEntries {
     return this.entry(action, { type: 'site', id, name, orgId }, {});
   }
 
-  private entry(
-    action: AuditAction,
-    { type, id, name, orgId }: { type: string; id: string; name: string | null; orgId: string },
-    details: Record<string, unknown>,
-  ): OutgoingMessage {
-    const { actor, context, partnerId } = this;
-    const data: AuditEntry = {
-      actor,
-      action,
-      resourceType: type,
-      resourceId: id,
-      resourceName: name,
-      details: { source: 'import', ...details },
-      ipAddress: context?.ipAddress ?? null,
-      userAgent: context?.userAgent ?? null,
-      result: 'success',
-      errorMessage: null,
-      initiatedBy: actor.type === 'user' ? actor.id : null,
-      requestId: context?.requestId ?? null,
-    };
-    return { stream: 'audit', type: action, aggregateId: id, partnerId, orgId, actor, data };
+  private entry(action: AuditAction, resource: AuditedResource, details: Record<string, unknown>): OutgoingMessage {
+    const { partnerId } = this;
+    return this.audit.toMessage(this.caller, action, { ...resource, partnerId }, { source: 'import', ...details });
   }
 }
 

@@ -1,4 +1,5 @@
-import { TenantTransaction } from '@rmm/persistence';
+import { Databases, PurgeIdempotencyRecordsJob, TenantTransaction } from '@rmm/persistence';
+import { RedisConnections } from '@rmm/service-kit';
 import { ProvisioningTestApp } from '../../test/provisioning-test-app.js';
 
 const customers = (count: number, from = 1) =>
@@ -202,23 +203,15 @@ describe('/orgs/import', () => {
 
   it('writes the other groups when one cannot be written', async () => {
     const { client, partnerId } = await freshPartner();
-    await testApp.admin.query(`
-      create or replace function refuse_cursed() returns trigger language plpgsql as $$
-      begin if new.name = 'Cursed' then raise exception 'secret of the database'; end if; return new; end $$`);
-    await testApp.admin.query(
-      'create trigger refuse_cursed before insert on organization for each row execute function refuse_cursed()',
-    );
-    try {
+    await withCursedOrganizations(async () => {
       const rows = [{ organization: 'Fine' }, { organization: 'Cursed' }, { organization: 'Also fine' }];
       const response = await client.post('/orgs/import', { rows });
       expect(response.body.imported.map((item: { index: number }) => item.index)).toEqual([0, 2]);
       expect(response.body.errors).toMatchObject([{ index: 1, organization: 'Cursed', code: 'write-failed' }]);
       expect(JSON.stringify(response.body)).not.toContain('secret of the database');
-      expect(await countOf('organization', partnerId)).toBe(2);
-      expect(await countOf('site', partnerId)).toBe(2);
-    } finally {
-      await testApp.admin.query('drop trigger refuse_cursed on organization; drop function refuse_cursed()');
-    }
+    });
+    expect(await countOf('organization', partnerId)).toBe(2);
+    expect(await countOf('site', partnerId)).toBe(2);
   });
 
   it('never matches an organization or link of another partner', async () => {
@@ -287,5 +280,243 @@ describe('/orgs/import', () => {
     const response = await admin.post('/orgs/import', { rows: customers(3), partnerId });
     expect(response.body.imported).toHaveLength(3);
     expect(await countOf('organization', partnerId)).toBe(3);
+  });
+
+  /** Refuses organizations named `Cursed ...` while `work` runs. */
+  async function withCursedOrganizations(work: () => Promise<void>): Promise<void> {
+    await testApp.admin.query(`
+      create or replace function refuse_cursed() returns trigger language plpgsql as $$
+      begin if new.name like 'Cursed%' then raise exception 'secret of the database'; end if; return new; end $$`);
+    await testApp.admin.query(
+      'create trigger refuse_cursed before insert on organization for each row execute function refuse_cursed()',
+    );
+    try {
+      await work();
+    } finally {
+      await testApp.admin.query('drop trigger refuse_cursed on organization; drop function refuse_cursed()');
+    }
+  }
+
+  it('isolates one group that cannot be written among 1,000 with few statements', async () => {
+    const { client, partnerId } = await freshPartner({ maxOrganizations: 5_000 });
+    const rows = [...customers(617), { organization: 'Cursed' }, ...customers(382, 618)];
+    await withCursedOrganizations(async () => {
+      const statements = await statementsOf(async () => {
+        const { body } = await client.post('/orgs/import', { rows });
+        expect(body.errors).toMatchObject([{ index: 617, code: 'write-failed' }]);
+        expect(body.imported).toHaveLength(999);
+      });
+      expect(statements).toBeLessThan(200);
+    });
+    expect(await countOf('organization', partnerId)).toBe(999);
+  }, 60_000);
+
+  it('refuses names that are too long once they are composed, on every route', async () => {
+    const { client } = await freshPartner();
+    const growing = '\u0958'.repeat(128); // 256 characters in NFC
+    for (const path of ['/orgs/import', '/orgs/import/preview']) {
+      for (const row of [{ organization: growing }, { organization: 'A', site: growing }]) {
+        const { status, body } = await client.post(path, { rows: [row] });
+        expect([path, status, body.code]).toEqual([path, 400, 'validation_failed']);
+      }
+    }
+    const { id: orgId } = (await client.post('/orgs/organizations', { name: 'Cafe\u0301' })).body;
+    for (const [path, body] of [
+      ['/orgs/organizations', { name: growing }],
+      ['/orgs/sites', { orgId, name: growing }],
+      ['/orgs/sites', { orgId, name: 'A', address: { city: growing } }],
+    ] as const) {
+      const response = await client.post(path, body);
+      expect([path, response.status, response.body.code]).toEqual([path, 400, 'validation_failed']);
+    }
+    expect((await client.get(`/orgs/organizations/${orgId}`)).body.name).toBe('Caf\u00e9');
+    const preview = await client.post('/orgs/import/preview', { rows: [{ organization: 'Cafe\u0301' }] });
+    expect(preview.body.rows[0]).toMatchObject({ annotation: 'name-match', matchedOrganizationName: 'Caf\u00e9' });
+  });
+
+  it('refuses unknown columns that are nested too deeply, and returns others in a preview', async () => {
+    const { client } = await freshPartner();
+    const nested = (depth: number) => `{"rows":[{"organization":"A","x":${'['.repeat(depth)}${']'.repeat(depth)}}]}`;
+    const deep = await client.post('/orgs/import/preview', nested(100_000));
+    expect([deep.status, deep.body.code]).toEqual([400, 'validation_failed']);
+    expect(Object.keys(deep.body.details.fieldErrors)).toEqual(['rows.0.x']);
+    const shallow = await client.post('/orgs/import/preview', nested(5));
+    expect([shallow.status, shallow.body.rows[0].x]).toEqual([200, [[[[[]]]]]]);
+  });
+
+  it('audits an organization with many long site names within the limits of an entry', async () => {
+    const { client } = await freshPartner();
+    const rows = Array.from({ length: 1_000 }, (_, i) => ({
+      organization: 'Large',
+      site: `${i} ${'\u6f22'.repeat(240)}`,
+    }));
+    const { body } = await client.post('/orgs/import', { rows });
+    expect(body.errors).toEqual([]);
+    const { organizationId } = body.imported[0];
+    const entry = await testApp.waitForMessage('organization.create', ({ orgId }) => orgId === organizationId);
+    expect((entry.data as { details: object }).details).toEqual({
+      tooLong: true,
+      fields: ['source', 'slug', 'externalLinks', 'sites'],
+    });
+  }, 60_000);
+
+  it('holds no connection for the waiting imports of one partner, and refuses the third with Retry-After', async () => {
+    const busy = await freshPartner({ maxOrganizations: 50_000 });
+    const other = await freshPartner();
+    await other.client.post('/orgs/organizations', { name: 'Own' });
+    const times: number[] = [];
+    const measure = async () => {
+      const started = performance.now();
+      expect((await other.client.get('/orgs/organizations?limit=1')).status).toBe(200);
+      times.push(performance.now() - started);
+    };
+    const p99 = () => times.sort((a, b) => a - b)[Math.floor(times.length * 0.99)]?.toFixed(0);
+    for (let i = 0; i < 30; i++) await measure();
+    const alone = p99();
+    times.length = 0;
+
+    const pool = testApp.app.get(Databases).servicePool;
+    let isRunning = true;
+    let advisory = 0;
+    let queued = 0;
+    let inUse = 0;
+    let most = 0;
+    const redis = testApp.app.get(RedisConnections).shared;
+    const observe = async () => {
+      while (isRunning) {
+        const { rows } = await testApp.admin.query(
+          `select count(*) filter (where wait_event_type = 'Lock' and wait_event = 'advisory')::int as waiting
+             from pg_stat_activity where application_name = 'provisioning'`,
+        );
+        advisory = Math.max(advisory, rows[0].waiting);
+        queued = Math.max(queued, pool.waitingCount);
+        inUse = Math.max(inUse, pool.totalCount - pool.idleCount);
+        most = Math.max(most, await redis.zcard(`rmm:running:import:{${busy.partnerId}}`));
+        await measure();
+      }
+    };
+    const observing = observe();
+    const responses = await Promise.all(
+      Array.from({ length: 40 }, (_, i) => busy.client.post('/orgs/import', { rows: customers(500, 1 + 500 * i) })),
+    );
+    isRunning = false;
+    await observing;
+    console.log(`p99 of another partner's list: ${alone} ms alone, ${p99()} ms beside 40 imports`);
+    expect([advisory, queued]).toEqual([0, 0]);
+    expect(inUse).toBeLessThanOrEqual(4); // one import, one attempt at its lock, the list
+    const statuses = responses.map(({ status }) => status);
+    expect(new Set(statuses)).toEqual(new Set([200, 429]));
+    expect(most).toBeLessThanOrEqual(2);
+    const refused = responses.find(({ status }) => status === 429);
+    expect([refused?.body.code, refused?.headers['retry-after']]).toEqual(['rate_limited', '2']);
+    expect((await busy.client.post('/orgs/import', { rows: customers(1) })).status).toBe(200);
+  }, 60_000);
+
+  it('has imported nothing when it was answered 503 for lateness', async () => {
+    const { client, partnerId } = await freshPartner();
+    const send = () => client.post('/orgs/import', { rows: customers(3) }).set('Idempotency-Key', 'late');
+    await testApp.admin.query(`
+      create or replace function delay() returns trigger language plpgsql as $$
+      begin perform pg_sleep(4); return null; end $$;
+      create trigger delay after insert on organization for each row execute function delay()`);
+    try {
+      const response = await send();
+      expect([response.status, response.body.code]).toEqual([503, 'service_unavailable']);
+    } finally {
+      await testApp.admin.query('drop trigger delay on organization; drop function delay()');
+    }
+    expect(await countOf('organization', partnerId)).toBe(0);
+    const again = await send();
+    expect([again.status, again.body.imported.length]).toEqual([200, 3]);
+    expect(again.headers['idempotency-replayed']).toBeUndefined();
+  }, 60_000);
+
+  describe('with an idempotency key', () => {
+    const send = (client: Awaited<ReturnType<typeof freshPartner>>['client'], key: string, body: object) =>
+      client.post('/orgs/import', body).set('Idempotency-Key', key);
+
+    it('returns the stored answer of the first request, with one effect and one set of audit entries', async () => {
+      const { client, partnerId } = await freshPartner();
+      const body = { rows: [{ organization: 'Without a link' }] };
+      const first = await send(client, 'a', body);
+      const again = await send(client, 'a', body);
+      expect([first.status, again.status]).toEqual([200, 200]);
+      expect(again.body).toEqual(first.body);
+      expect([first.headers['idempotency-replayed'], again.headers['idempotency-replayed']]).toEqual([
+        undefined,
+        'true',
+      ]);
+      expect(await countOf('organization', partnerId)).toBe(1);
+      const other = await client.post('/orgs/import', body).set('X-Idempotency-Key', 'a');
+      expect(other.headers['idempotency-replayed']).toBe('true');
+      const audited = () => testApp.received.filter((each) => each.partnerId === partnerId && each.type.includes('.'));
+      await testApp.waitForMessage('organization.create', (each) => each.partnerId === partnerId);
+      expect(
+        audited().filter(({ type }) => type === 'organization.create' || type.startsWith('request.')),
+      ).toHaveLength(1);
+    });
+
+    it('refuses the key for another body, and keeps keys of other users and partners apart', async () => {
+      const { client, partnerId } = await freshPartner();
+      const body = { rows: customers(1) };
+      await send(client, 'a', body);
+      const reused = await send(client, 'a', { rows: customers(2) });
+      expect([reused.status, reused.body.code]).toEqual([409, 'idempotency_key_reused']);
+      const colleague = await send(await testApp.clientFor({ partnerId }), 'a', { rows: customers(2) });
+      expect([colleague.status, colleague.headers['idempotency-replayed']]).toEqual([200, undefined]);
+      const stranger = await send((await freshPartner()).client, 'a', body);
+      expect([stranger.body.imported.length, stranger.headers['idempotency-replayed']]).toEqual([1, undefined]);
+    });
+
+    it('refuses a malformed key and two different keys', async () => {
+      const { client } = await freshPartner();
+      for (const key of ['with space', 'x'.repeat(256), 'caf\u00e9']) {
+        const { status, body } = await send(client, key, { rows: [] });
+        expect([key, status, body.code]).toEqual([key, 400, 'invalid_idempotency_key']);
+      }
+      const two = await send(client, 'a', { rows: [] }).set('X-Idempotency-Key', 'b');
+      expect([two.status, two.body.code]).toEqual([400, 'invalid_idempotency_key']);
+      expect((await send(client, 'a', { rows: [] }).set('X-Idempotency-Key', 'a')).status).toBe(200);
+    });
+
+    it('has one effect when 20 requests with one key race', async () => {
+      const { client, partnerId } = await freshPartner();
+      const body = { rows: [{ organization: 'Only one' }] };
+      const responses = await Promise.all(Array.from({ length: 20 }, () => send(client, 'race', body)));
+      expect(await countOf('organization', partnerId)).toBe(1);
+      const done = responses.filter(({ status }) => status === 200);
+      const refused = responses.filter(({ status }) => status !== 200);
+      expect(done.filter(({ headers }) => headers['idempotency-replayed'] === undefined)).toHaveLength(1);
+      for (const { status, body: refusal, headers } of refused) {
+        expect([status, refusal.code, headers['retry-after']]).toEqual([409, 'idempotency_key_in_use', '1']);
+      }
+      expect(refused.length).toBeGreaterThan(0);
+      expect((await send(client, 'race', body)).headers['idempotency-replayed']).toBe('true');
+    });
+
+    it('frees the key when the request is refused', async () => {
+      const { client, partnerId } = await freshPartner();
+      expect((await send(client, 'a', { rows: [{}] })).status).toBe(400);
+      expect((await send(client, 'a', { rows: customers(1) })).status).toBe(200);
+      expect(await countOf('organization', partnerId)).toBe(1);
+    });
+
+    it('forgets answers when they expire, and deletes them in batches', async () => {
+      const { client, partnerId } = await freshPartner();
+      await send(client, 'a', { rows: customers(1) });
+      const expire = `update idempotency_record set expires_at = now() - interval '1 second' where partner_id = $1`;
+      await testApp.admin.query(expire, [partnerId]);
+      const again = await send(client, 'a', { rows: customers(2) });
+      expect([again.status, again.headers['idempotency-replayed']]).toEqual([200, undefined]);
+      await testApp.admin.query(expire, [partnerId]);
+      await testApp.admin.query(
+        `insert into idempotency_record (id, partner_id, body_hash, response, expires_at)
+         select encode(sha256(n::text::bytea), 'hex'), $1, '', '', now() - interval '1 second'
+           from generate_series(1, 1200) n`,
+        [partnerId],
+      );
+      expect(await testApp.app.get(PurgeIdempotencyRecordsJob).run()).toBe(1_201);
+      expect(await countOf('idempotency_record', partnerId)).toBe(0);
+    });
   });
 });

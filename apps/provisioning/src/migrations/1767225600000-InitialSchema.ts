@@ -26,6 +26,15 @@ const PARTNER_COUNT = `
     ELSE false
   END`;
 
+/** Stored answers, read only by the caller who has the key; of the partner or organization in whose scope the caller was. */
+const IDEMPOTENCY_RECORD = `
+  CASE current_setting('rmm.scope', true)
+    WHEN 'partner' THEN partner_id = nullif(current_setting('rmm.partner_id', true), '')::uuid
+    WHEN 'organization' THEN org_id = nullif(current_setting('rmm.org_id', true), '')::uuid
+    WHEN 'system' THEN true
+    ELSE false
+  END`;
+
 /** Creates every table of the service. */
 export class InitialSchema1767225600000 implements MigrationInterface {
   name = 'InitialSchema1767225600000';
@@ -35,6 +44,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     await this.createOutbox(q);
     await this.createInbox(q);
     await this.createDeadLetters(q);
+    await this.createIdempotencyRecords(q);
     await this.createStampChange(q);
     await this.createPartners(q);
     await this.createOrganizations(q);
@@ -48,10 +58,10 @@ export class InitialSchema1767225600000 implements MigrationInterface {
 
   async down(q: QueryRunner): Promise<void> {
     await q.query(`
-      DROP TABLE export_restamp, site_count, organization_count, partner_count, device_group_member, device_group,
-        device_posture_product, device_posture, device_software, device_network, device_disk, device_hardware, device_state,
-        organization_security, device, site, external_link, organization, partner_directory, dead_letter_message, inbox,
-        rmm_partition_rule, outbox_lease, outbox_broadcast, outbox`);
+      DROP TABLE idempotency_record, export_restamp, site_count, organization_count, partner_count, device_group_member,
+        device_group, device_posture_product, device_posture, device_software, device_network, device_disk, device_hardware,
+        device_state, organization_security, device, site, external_link, organization, partner_directory,
+        dead_letter_message, inbox, rmm_partition_rule, outbox_lease, outbox_broadcast, outbox`);
     await q.query('DROP FUNCTION request_restamp, count_devices, count_organizations, add_devices');
     await q.query('DROP FUNCTION stamp_device_of_report, decommission_device_state, stamp_change');
     await q.query('DROP FUNCTION rmm_drop_empty_outbox_partitions');
@@ -250,6 +260,25 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     await secureTable(q, 'dead_letter_message', {
       comment: 'rmm:worker-only',
       worker: 'SELECT, INSERT, UPDATE, DELETE',
+    });
+  }
+
+  /** `id` is the hash of caller, tenant, method, path and key. */
+  private async createIdempotencyRecords(q: QueryRunner): Promise<void> {
+    await q.query(`CREATE TABLE idempotency_record (
+      id text PRIMARY KEY CHECK (id ~ '^[0-9a-f]{64}$'),
+      partner_id uuid,
+      org_id uuid,
+      body_hash text NOT NULL,
+      response text NOT NULL,
+      created_at timestamptz(3) NOT NULL DEFAULT now(),
+      expires_at timestamptz(3) NOT NULL
+    )`);
+    await q.query(`CREATE INDEX idempotency_record_expires_idx ON idempotency_record (expires_at)`);
+    await secureTable(q, 'idempotency_record', {
+      rows: IDEMPOTENCY_RECORD,
+      service: 'SELECT, INSERT, UPDATE',
+      worker: 'SELECT, UPDATE, DELETE',
     });
   }
 

@@ -58,7 +58,12 @@ describe('settings.security of an organization', () => {
         partnerId,
         orgName: 'Customer',
         security,
-        caller: { scope: 'partner', partnerId, orgId: null, mfa: true },
+        caller: {
+          kind: 'user',
+          userId: expect.any(String),
+          sessionId: expect.any(String),
+          tenant: { scope: 'partner', partnerId, orgId: null, orgAccess: 'all', orgIds: [] },
+        },
         ipAddress: expect.any(String),
       },
     ]);
@@ -74,7 +79,7 @@ describe('settings.security of an organization', () => {
     const member = await testApp.clientFor({ scope: 'organization', partnerId, orgId });
     const response = await member.patch(path(), { settings: { security: { requireMfa: true } } });
     expect([response.status, response.body.settings]).toEqual([200, { security: SECURITY }]);
-    expect(asked[0].caller).toMatchObject({ scope: 'organization', orgId });
+    expect(asked[0].caller.tenant).toMatchObject({ scope: 'organization', orgId });
     const { rows } = await testApp.admin.query('select version from organization where id = $1', [orgId]);
     expect(rows).toEqual([{ version: '1' }]);
   });

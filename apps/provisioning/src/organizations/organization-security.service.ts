@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { MfaRequired, type UserCaller } from '@rmm/access';
+import { MfaRequired, toActingCaller, type UserCaller } from '@rmm/access';
 import { IDENTITY_SECURITY_POLICY_APPLY, type OrganizationSecurityState } from '@rmm/contracts';
 import { AuditTrail, RpcClient } from '@rmm/messaging';
 import { currentContext } from '@rmm/service-kit';
@@ -28,7 +28,7 @@ export class OrganizationSecurityService {
    * @throws DomainError  the refusal of identity; UnavailableError when it does not reply
    */
   async apply(
-    { userId, email, scope, partnerId, orgId, mfa }: UserCaller,
+    caller: UserCaller,
     organization: { id: string; partnerId: string; name: string },
     security: unknown,
   ): Promise<OrganizationSecurityState> {
@@ -38,7 +38,7 @@ export class OrganizationSecurityService {
       partnerId: organization.partnerId,
       orgName: organization.name,
       security,
-      caller: { userId, email, scope, partnerId, orgId, mfa },
+      caller: toActingCaller(caller),
       ipAddress: context?.ipAddress ?? null,
       userAgent: context?.userAgent ?? null,
     });

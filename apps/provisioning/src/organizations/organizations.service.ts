@@ -12,8 +12,8 @@ import { AuditTrail, Outbox } from '@rmm/messaging';
 import { isUniqueViolation, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { ValidationError } from '@rmm/service-kit';
 import { toPage, uniqueSlug, type Paged } from '@rmm/validation';
-import { PartnersRepository } from '../partners/partners.repository.js';
 import { resolvePartnerId } from '../partners/partner-scope.policy.js';
+import { organizationsLock, PartnersRepository } from '../partners/partners.repository.js';
 import type { CreateOrganizationDto } from './dto/create-organization.dto.js';
 import type { ListOrganizationsDto } from './dto/list-organizations.dto.js';
 import type { OrganizationDto, OwnOrganizationDto } from './dto/organization.dto.js';
@@ -63,8 +63,7 @@ export class OrganizationsService {
     const partnerId = resolvePartnerId(caller, dto.partnerId);
     const partner = await this.partners.find(partnerId);
     if (!partner) throw new PartnerAccessDenied();
-    return this.tenants.transaction(caller, async (tx) => {
-      await this.counters.lockOrganizations(tx, partnerId);
+    return this.tenants.lockedTransaction(caller, organizationsLock(partnerId), async (tx) => {
       await this.assertBelowCap(tx, partner);
       const slug = dto.slug ?? (await this.findFreeSlug(tx, partnerId, dto.name));
       const organization = await rejectTakenSlug(

@@ -6,15 +6,19 @@ interface PartnerCounts {
   devices: number;
 }
 
+/** The lock that serializes the transactions that add organizations to a partner. */
+export const organizationsLock = (partnerId: string): string => `rmm.provisioning.organizations.${partnerId}`;
+
 /** Counters of partners, and the locks that serialize the writers of one partner. */
 @Injectable()
 export class PartnersRepository {
   /**
    * Serializes the transactions that add organizations to a partner, so that each checks caps and slugs against the
-   * organizations of the others. The lock ends with the transaction.
+   * organizations of the others. The lock ends with the transaction, which keeps its connection while it waits: requests
+   * use `lockedTransaction` instead.
    */
   lockOrganizations(tx: TenantTransaction | WorkerTransaction, partnerId: string): Promise<void> {
-    return this.lock(tx, `rmm.provisioning.organizations.${partnerId}`);
+    return this.lock(tx, organizationsLock(partnerId));
   }
 
   /** Returns the number of live organizations of a partner, from its counter. */

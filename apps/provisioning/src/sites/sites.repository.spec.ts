@@ -11,7 +11,7 @@ describe('SitesRepository', () => {
 
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
-    sites = new SitesRepository(database.tenants, database.worker);
+    sites = new SitesRepository(database.tenants);
   }, 60_000);
   afterAll(() => database?.stop());
   beforeEach(async () => {
@@ -50,10 +50,11 @@ describe('SitesRepository', () => {
       await database.createSite(partnerId, orgId, 'Deleted'),
     ];
     await database.admin.query('UPDATE site SET deleted_at = now() WHERE id = $1', [deleted]);
-    expect(await sites.listLiveIds(orgId, [live, deleted, randomUUID()])).toEqual([live]);
-    expect(await sites.findLive(orgId, live)).toMatchObject({ id: live, partnerId, version: '1' });
-    expect(await sites.findLive(orgId, deleted)).toBeNull();
-    expect(await sites.findLive(randomUUID(), live)).toBeNull();
+    const caller = partnerCaller(partnerId);
+    expect(await sites.listLiveIds(caller, orgId, [live, deleted, randomUUID()])).toEqual([live]);
+    expect(await sites.findLive(caller, orgId, live)).toMatchObject({ id: live, partnerId, version: '1' });
+    expect(await sites.findLive(caller, orgId, deleted)).toBeNull();
+    expect(await sites.findLive(caller, randomUUID(), live)).toBeNull();
   });
 
   it('creates a site with defaults', async () => {

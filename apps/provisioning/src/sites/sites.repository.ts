@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '@rmm/access';
 import {
+  type HasTenant,
   TenantDatabase,
   TenantRepository,
-  WorkerDatabase,
   type PageRequest,
   type PageRows,
   type QueryShape,
@@ -50,10 +50,7 @@ const VIEW: QueryShape<Site> = {
 
 @Injectable()
 export class SitesRepository extends TenantRepository<Site> {
-  constructor(
-    tenants: TenantDatabase,
-    private readonly worker: WorkerDatabase,
-  ) {
+  constructor(tenants: TenantDatabase) {
     super(tenants, Site, () => new NotFoundError('Site'), { ownership: 'organization' });
   }
 
@@ -89,22 +86,15 @@ export class SitesRepository extends TenantRepository<Site> {
     return this.insert(tx, { ...site, nameKey: nameKey(site.name) });
   }
 
-  /** Returns a live site of an organization for another service, or null. Uses the worker login: there is no caller. */
-  async findLive(orgId: string, id: string): Promise<SiteStateRow | null> {
-    const [site] = await this.worker.query<SiteStateRow>(
-      `SELECT id, org_id AS "orgId", partner_id AS "partnerId", name, deleted_at AS "deletedAt", version
-         FROM site WHERE id = :id AND org_id = :orgId AND deleted_at IS NULL`,
-      { orgId, id },
-    );
-    return site ?? null;
+  /** Returns a live site of an organization for another service, or null. */
+  findLive(caller: HasTenant, orgId: string, id: string): Promise<SiteStateRow | null> {
+    const columns = ['id', 'orgId', 'partnerId', 'name', 'deletedAt', 'version'] as const;
+    return this.findOne(caller, { where: { id, orgId, deletedAt: null }, columns });
   }
 
-  /** Returns which of the ids are live sites of an organization, for another service. Uses the worker login. */
-  async listLiveIds(orgId: string, ids: readonly string[]): Promise<string[]> {
-    const sites = await this.worker.query<{ id: string }>(
-      'SELECT id FROM site WHERE org_id = :orgId AND id = ANY (:ids::uuid[]) AND deleted_at IS NULL',
-      { orgId, ids },
-    );
+  /** Returns which of the ids are live sites of an organization, for another service. */
+  async listLiveIds(caller: HasTenant, orgId: string, ids: readonly string[]): Promise<string[]> {
+    const sites = await this.findMany(caller, { where: { orgId, id: ids, deletedAt: null }, columns: ['id'] });
     return sites.map(({ id }) => id);
   }
 }

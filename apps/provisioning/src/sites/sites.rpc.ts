@@ -1,4 +1,5 @@
 import { Controller } from '@nestjs/common';
+import { tenantOf } from '@rmm/access';
 import { PROVISIONING_SITES_EXISTING, PROVISIONING_SITES_GET, type RpcReply, type RpcRequest } from '@rmm/contracts';
 import { RpcHandler } from '@rmm/messaging';
 import { toSiteState } from './site.events.js';
@@ -11,15 +12,16 @@ export class SitesRpc {
 
   @RpcHandler(PROVISIONING_SITES_GET)
   async get(request: RpcRequest<typeof PROVISIONING_SITES_GET>): Promise<RpcReply<typeof PROVISIONING_SITES_GET>> {
-    const site = await this.sites.findLive(request.orgId, request.siteId);
+    const site = await this.sites.findLive(tenantOf(request.caller), request.orgId, request.siteId);
     return { site: site && toSiteState(site) };
   }
 
   @RpcHandler(PROVISIONING_SITES_EXISTING)
   async listExisting({
+    caller,
     orgId,
     siteIds,
   }: RpcRequest<typeof PROVISIONING_SITES_EXISTING>): Promise<RpcReply<typeof PROVISIONING_SITES_EXISTING>> {
-    return { siteIds: await this.sites.listLiveIds(orgId, siteIds) };
+    return { siteIds: await this.sites.listLiveIds(tenantOf(caller), orgId, siteIds) };
   }
 }

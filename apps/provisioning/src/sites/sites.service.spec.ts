@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { PROVISIONING_SITES_GET } from '@rmm/contracts';
+import { PROVISIONING_SITES_EXISTING, PROVISIONING_SITES_GET } from '@rmm/contracts';
+import { actingUser } from '../../test/acting-callers.js';
 import { ProvisioningTestApp } from '../../test/provisioning-test-app.js';
 
 describe('/orgs/sites', () => {
@@ -115,9 +116,29 @@ describe('/orgs/sites', () => {
   });
 
   it('returns to other services which sites an organization has', async () => {
-    const { site } = await testApp.call(PROVISIONING_SITES_GET, { orgId, siteId });
+    const caller = actingUser(partnerId);
+    const { site } = await testApp.call(PROVISIONING_SITES_GET, { caller, orgId, siteId });
     expect(site).toMatchObject({ siteId, orgId, partnerId, name: 'Head Office', deleted: false });
-    expect(await testApp.call(PROVISIONING_SITES_GET, { orgId: foreign.orgId, siteId })).toEqual({ site: null });
+    const asked = { caller, orgId: foreign.orgId, siteId };
+    expect(await testApp.call(PROVISIONING_SITES_GET, asked)).toEqual({ site: null });
+    expect(await testApp.call(PROVISIONING_SITES_EXISTING, { caller, orgId, siteIds: [siteId] })).toEqual({
+      siteIds: [siteId],
+    });
+  });
+
+  it('shows other services no site that the caller they act for may not see', async () => {
+    for (const caller of [
+      actingUser(randomUUID()),
+      actingUser(partnerId, { orgAccess: 'selected', orgIds: [randomUUID()] }),
+      actingUser(partnerId, { orgAccess: 'none' }),
+      actingUser(partnerId, { scope: 'organization', orgId: randomUUID() }),
+    ]) {
+      expect(await testApp.call(PROVISIONING_SITES_GET, { caller, orgId, siteId })).toEqual({ site: null });
+      expect(await testApp.call(PROVISIONING_SITES_EXISTING, { caller, orgId, siteIds: [siteId] })).toEqual({
+        siteIds: [],
+      });
+    }
+    await expect(testApp.call(PROVISIONING_SITES_GET, { orgId, siteId } as never)).rejects.toThrow('validation_failed');
   });
 
   it.each(['siteIds', 'status', 'sort', 'cursor'])(

@@ -57,7 +57,7 @@ async function createOrganizationDirectory(q: QueryRunner): Promise<void> {
       version    bigint NOT NULL,
       updated_at timestamptz NOT NULL DEFAULT now()
     )`);
-  await q.query('CREATE INDEX organization_directory_partner ON organization_directory (partner_id, org_id)');
+  await q.query('CREATE UNIQUE INDEX organization_directory_partner ON organization_directory (partner_id, org_id)');
   await secureTable(q, 'organization_directory', {
     rows: ORGANIZATION,
     service: 'SELECT',
@@ -91,7 +91,8 @@ async function createWebhooks(q: QueryRunner): Promise<void> {
       created_at             timestamptz NOT NULL DEFAULT now(),
       updated_at             timestamptz NOT NULL DEFAULT now(),
       changed_xid            xid8 NOT NULL DEFAULT pg_current_xact_id(),
-      CONSTRAINT webhook_overlap_is_whole CHECK ((previous_secret_sealed IS NULL) = (secret_overlap_until IS NULL))
+      CONSTRAINT webhook_overlap_is_whole CHECK ((previous_secret_sealed IS NULL) = (secret_overlap_until IS NULL)),
+      FOREIGN KEY (partner_id, org_id) REFERENCES organization_directory (partner_id, org_id)
     )`);
   await q.query('CREATE INDEX webhook_by_org ON webhook (org_id, created_at DESC, id DESC)');
   await q.query('CREATE INDEX webhook_by_change ON webhook (changed_xid)');

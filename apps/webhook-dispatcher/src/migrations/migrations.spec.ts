@@ -6,6 +6,10 @@ import { MIGRATIONS } from './index.js';
 
 const SCHEMA = 'webhook_dispatcher';
 
+const NEW_ORGANIZATION = `
+  insert into organization_directory (org_id, partner_id, name, slug, status, version)
+  values (gen_random_uuid(), gen_random_uuid(), 'O', 'o', 'active', 1) returning partner_id, org_id`;
+
 // Real stores on a busy machine: time is not what these specs are about.
 jest.setTimeout(60_000);
 
@@ -67,8 +71,9 @@ describe('the schema', () => {
     const up = await tables();
     expect(up).toEqual(expect.arrayContaining(['webhook', 'webhook_counter', 'delivery', 'event_body', 'dead_letter']));
     await admin.query(`
+      with o as (${NEW_ORGANIZATION})
       insert into webhook (id, partner_id, org_id, name, url_sealed, events)
-        values ('00000000-0000-0000-0000-000000000001', gen_random_uuid(), gen_random_uuid(), 'a', 'x', '{*}');
+        select '00000000-0000-0000-0000-000000000001', partner_id, org_id, 'a', 'x', '{*}' from o;
       insert into delivery (id, created_at, partner_id, org_id, webhook_id, event_type, event_id, max_attempts)
         select gen_random_uuid(), at, w.partner_id, w.org_id, w.id, 'device.online', 'e', 6
           from webhook w, unnest(array[now(), now() - interval '5 days', now() + interval '40 days']) as at`);
@@ -82,9 +87,19 @@ describe('the schema', () => {
     expect(await rowSecurityProblems(executor(), SCHEMA)).toEqual([]);
   });
 
+  it('rejects a webhook whose partner is not the partner of its organization', async () => {
+    const { rows } = await admin.query<{ org_id: string }>(NEW_ORGANIZATION);
+    const foreign = admin.query(
+      `insert into webhook (partner_id, org_id, name, url_sealed, events) values (gen_random_uuid(), $1, 'd', 'x', '{*}')`,
+      [rows[0].org_id],
+    );
+    await expect(foreign).rejects.toMatchObject({ code: '23503' });
+  });
+
   it('shows nothing to the service login without a tenant', async () => {
-    await admin.query(`insert into webhook (partner_id, org_id, name, url_sealed, events)
-                       values (gen_random_uuid(), gen_random_uuid(), 'b', 'x', '{*}')`);
+    await admin.query(`with o as (${NEW_ORGANIZATION})
+                       insert into webhook (partner_id, org_id, name, url_sealed, events)
+                       select partner_id, org_id, 'b', 'x', '{*}' from o`);
     expect(await as('service', 'select * from webhook')).toEqual([]);
     await expect(
       as(

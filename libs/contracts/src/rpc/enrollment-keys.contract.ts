@@ -28,7 +28,7 @@ export type EnrollmentReserveReply =
 export const ENROLLMENT_KEYS_RESERVE = rpc('credentials.enrollment-keys.reserve', {
   request: z.object({
     /** Digests of the presented key, one for each known pepper, the current one first. Keys cross as hashes only. */
-    keyHashes: z.array(sha256Hex).min(1),
+    keyHashes: z.array(sha256Hex).min(1).max(10),
     /** Chosen by provisioning. */
     deviceId: uuid,
   }),
@@ -53,6 +53,6 @@ export const ENROLLMENT_KEYS_RELEASE = rpc('credentials.enrollment-keys.release'
 
 /** Returns which of these devices exist, so that credentials can settle unconfirmed reservations. */
 export const PROVISIONING_DEVICES_EXISTING = rpc('provisioning.devices.existing', {
-  request: z.object({ deviceIds: z.array(uuid) }),
+  request: z.object({ deviceIds: z.array(uuid).max(1_000) }),
   reply: replyOf<{ existing: string[] }>(),
 });

@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { actingPartnerKeySchema } from './acting-caller.contract.js';
 import { timestamp, uuid } from './fields.js';
 import { replyOf, rpc } from './rpc-contract.js';
 
 /** One page of the export of one resource of a partner. @see docs/reference/partner-interface.md */
 const exportRequest = z.object({
-  partnerId: uuid,
+  caller: actingPartnerKeySchema,
   orgId: uuid.nullable(),
   /** Null on the first page: provisioning then takes the time of its database. */
   snapshotAt: timestamp.nullable(),

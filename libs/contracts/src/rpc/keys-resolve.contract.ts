@@ -57,14 +57,14 @@ const keyUse = z.object({
   keyId: uuid,
   kind: z.enum(['api_key', 'partner_key']),
   generation: z.int().min(1),
-  count: z.int().min(1),
+  count: z.int().min(1).max(1_000_000_000),
   lastUsedAt: timestamp,
 });
 export type KeyUse = z.infer<typeof keyUse>;
 
 /** Adds the uses since the last flush to the stored counters. A repeated `batchId` changes nothing. */
 export const CREDENTIALS_KEYS_RECORD_USAGE = rpc('credentials.keys.record-usage', {
-  request: z.object({ batchId: uuid, uses: z.array(keyUse) }),
+  request: z.object({ batchId: uuid, uses: z.array(keyUse).max(10_000) }),
   reply: replyOf<{ recorded: number }>(),
 });
 export type KeyUsageRequest = RpcRequest<typeof CREDENTIALS_KEYS_RECORD_USAGE>;

@@ -19,12 +19,12 @@ export const IDENTITY_MAIL_SEND = rpc('identity.mail.send', {
   request: z.object({
     /** A repeated request with the same key sends nothing. */
     idempotencyKey: z.string().min(1).max(255),
-    to: z.array(z.string()),
+    to: z.array(z.string().max(255)).max(100),
     /** In addition to `to`. Each of these recipients is addressed by the value `name`. */
     audience: mailAudience.optional(),
     /** One that is open to other services: `api-key-expiring`, `webhook-failed`. */
-    template: z.string(),
-    values: z.record(z.string(), z.string()),
+    template: z.string().max(64),
+    values: z.record(z.string().max(64), z.string().max(4_096)),
   }),
   reply: replyOf<{ accepted: boolean }>(),
 });

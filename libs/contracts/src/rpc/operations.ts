@@ -7,9 +7,9 @@ export const replayDeadLetters = (service: ServiceName) =>
   operation(`${service}.replay-dead-letters`, {
     request: z.object({
       /** Only those of this durable consumer. */
-      consumer: z.string().optional(),
+      consumer: z.string().max(128).optional(),
       /** 1,000 by default. */
-      limit: z.int().min(1).optional(),
+      limit: z.int().min(1).max(1_000_000).optional(),
     }),
     /** `left` counts the remaining dead letters, the failed ones included. */
     reply: replyOf<{ replayed: number; failed: number; left: number }>(),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { OrganizationState } from '../integration-events/organization.events.js';
 import type { SiteState } from '../integration-events/site.events.js';
+import { actingCallerSchema } from './acting-caller.contract.js';
 import { uuid } from './fields.js';
 import { replyOf, rpc, type RpcRequest } from './rpc-contract.js';
 
@@ -20,18 +21,18 @@ export type ListSinceRequest = RpcRequest<typeof PROVISIONING_ORGANIZATIONS_LIST
 
 /** Creates the first organization of a partner and its site at sign-up; idempotent per partner. */
 export const PROVISIONING_ORGANIZATIONS_ENSURE_FIRST = rpc('provisioning.organizations.ensure-first', {
-  request: z.object({ partnerId: uuid, companyName: z.string(), partnerSlug: z.string() }),
+  request: z.object({ partnerId: uuid, companyName: z.string().min(1).max(255), partnerSlug: z.string().max(255) }),
   reply: replyOf<{ organization: OrganizationState; site: SiteState }>(),
 });
 
-/** Returns a live site of an organization; null when there is none. */
+/** Returns a live site of an organization; null when there is none that the caller may see. */
 export const PROVISIONING_SITES_GET = rpc('provisioning.sites.get', {
-  request: z.object({ orgId: uuid, siteId: uuid }),
+  request: z.object({ caller: actingCallerSchema, orgId: uuid, siteId: uuid }),
   reply: replyOf<{ site: SiteState | null }>(),
 });
 
-/** Returns which of these are live sites of the organization. */
+/** Returns which of these are live sites of the organization that the caller may see. */
 export const PROVISIONING_SITES_EXISTING = rpc('provisioning.sites.existing', {
-  request: z.object({ orgId: uuid, siteIds: z.array(uuid).max(1_000) }),
+  request: z.object({ caller: actingCallerSchema, orgId: uuid, siteIds: z.array(uuid).max(1_000) }),
   reply: replyOf<{ siteIds: string[] }>(),
 });

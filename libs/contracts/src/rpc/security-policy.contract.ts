@@ -1,32 +1,27 @@
 import { z } from 'zod';
 import type { OrganizationSecurity } from '../integration-events/security-policy.events.js';
-import { accessScope, uuid } from './fields.js';
+import { actingUserSchema } from './acting-caller.contract.js';
+import { uuid } from './fields.js';
 import { replyOf, rpc, type RpcRequest } from './rpc-contract.js';
 
 /**
- * Changes `settings.security` of an organization. The calling service has checked that the organization exists and that
- * the caller may write it; identity validates the policy itself.
- * Fails with 400 `validation_failed`, 403 `mfa_required` or 409 `mfa_policy_would_lock_out_users`; nothing is stored then.
+ * Changes `settings.security` of an organization. The calling service has checked that the organization exists; identity
+ * checks the session of the caller and validates the policy itself.
+ * Fails with 400 `validation_failed`, 401 `invalid_token`, 403 `permission_denied` or `mfa_required`, 404 `not_found`, 409
+ * `mfa_policy_would_lock_out_users`; nothing is stored then.
  */
 export const IDENTITY_SECURITY_POLICY_APPLY = rpc('identity.security-policy.apply', {
   request: z.object({
     orgId: uuid,
     partnerId: uuid,
-    orgName: z.string(),
+    orgName: z.string().max(255),
     /** The field as received: an absent field stays as it is, null clears it, null as a whole clears all. */
     security: z.unknown(),
-    caller: z.object({
-      userId: uuid,
-      email: z.string(),
-      scope: accessScope,
-      partnerId: uuid.nullable(),
-      orgId: uuid.nullable(),
-      /** The claim of the token. */
-      mfa: z.boolean(),
-    }),
+    /** Identity resolves the user, the permission and the second factor by the session. */
+    caller: actingUserSchema,
     /** Address and agent of the HTTP request, for the audit entry. */
-    ipAddress: z.string().nullable(),
-    userAgent: z.string().nullable(),
+    ipAddress: z.string().max(64).nullable(),
+    userAgent: z.string().max(8_192).nullable(),
   }),
   reply: replyOf<{ security: OrganizationSecurity; version: number }>(),
   timeoutMs: 10_000,

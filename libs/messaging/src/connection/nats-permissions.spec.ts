@@ -1,12 +1,52 @@
-import { connect, Events, type NatsConnection } from 'nats';
-import { SERVICES, type ServiceName, type StreamKind } from '@rmm/contracts';
+import { AckPolicy, connect, Events, type NatsConnection } from 'nats';
+import * as contracts from '@rmm/contracts';
+import { DURABLES, SERVICES, STREAMS, type RpcContract, type ServiceName, type StreamKind } from '@rmm/contracts';
 import { eventually, startStores, type Stores, type TestNats } from '@rmm/testing-services';
 import { DurableConsumer } from '../consume/durable-consumer.js';
-import { ensureStreams, NatsLink, natsOptions, verifyStreams } from '../index.js';
+import { ensureStreams, NatsLink, natsOptions } from '../index.js';
 import { PublishRefused } from '../messaging.errors.js';
 import { JetStreamPublisher } from '../outbox/jetstream-publisher.js';
+import { assertDurable } from '../streams/durables.js';
 
 type Attempt = [login: ServiceName, what: string];
+
+/** Every contract between services. */
+const CONTRACTS = Object.values(contracts as Record<string, unknown>).filter(
+  (value): value is RpcContract<unknown, unknown> =>
+    typeof value === 'object' && value !== null && 'subject' in value && String(value.subject).startsWith('rmm.rpc.'),
+);
+
+const sorted = (...names: string[]): string[] => names.sort();
+const DIRECTORY = ['provisioning.organizations.get', 'provisioning.organizations.list-since'];
+/** The contracts that each service calls. */
+const CALLS: Record<ServiceName, string[]> = {
+  identity: sorted('provisioning.organizations.ensure-first', 'provisioning.sites.existing', ...DIRECTORY),
+  credentials: sorted(
+    'identity.access.in-organization',
+    'identity.access.resolve',
+    'identity.mail.send',
+    'provisioning.devices.existing',
+    'provisioning.sites.get',
+    ...DIRECTORY,
+  ),
+  'partner-gateway': sorted(
+    'credentials.keys.record-usage',
+    'credentials.keys.resolve',
+    'provisioning.export.organizations',
+    'provisioning.export.sites',
+    'provisioning.organizations.get',
+  ),
+  provisioning: sorted(
+    'credentials.enrollment-keys.confirm',
+    'credentials.enrollment-keys.release',
+    'credentials.enrollment-keys.reserve',
+    'credentials.keys.record-usage',
+    'credentials.keys.resolve',
+    'identity.access.resolve',
+    'identity.security-policy.apply',
+  ),
+  'webhook-dispatcher': sorted('identity.access.resolve', 'identity.mail.send', ...DIRECTORY),
+};
 
 describe('NATS permissions', () => {
   let stores: Stores;
@@ -62,31 +102,38 @@ describe('NATS permissions', () => {
     ['identity', 'rmm.audit.identity'],
     ['identity', 'rmm.events.0b0c.user.login'],
     ['identity', 'rmm.broadcast.access.changed'],
-    ['identity', 'rmm.rpc.provisioning.organizations.ensure-first'],
     ['credentials', 'rmm.broadcast.credential.changed'],
-    ['credentials', 'rmm.rpc.provisioning.devices.existing'],
-    ['partner-gateway', 'rmm.rpc.credentials.keys.resolve'],
-    ['partner-gateway', 'rmm.rpc.provisioning.export.sites'],
     ['provisioning', 'rmm.events.0b0c.device.enrolled'],
-    ['provisioning', 'rmm.records-rejected.device-software'],
-    ['provisioning', 'rmm.rpc.credentials.enrollment-keys.reserve'],
-    ['webhook-dispatcher', 'rmm.rpc.identity.mail.send'],
     ['webhook-dispatcher', 'rmm.audit.webhook-dispatcher'],
   ])('allows %s to publish on %s', async (login, subject) => {
     expect(await isForbidden(login, 'publish', subject)).toBe(false);
+  });
+
+  it('allows each service to call the contracts it needs and no other', async () => {
+    const allowed: Record<ServiceName, string[]> = Object.fromEntries(SERVICES.map((login) => [login, []])) as never;
+    for (const login of SERVICES) {
+      for (const { subject } of CONTRACTS) {
+        if (!(await isForbidden(login, 'publish', subject))) allowed[login].push(subject.replace('rmm.rpc.', ''));
+      }
+    }
+    for (const login of SERVICES) expect([login, ...sorted(...allowed[login])]).toEqual([login, ...CALLS[login]]);
   });
 
   it.each<Attempt>([
     ['identity', 'rmm.internal.provisioning.organization.created'],
     ['identity', 'rmm.events.0b0c.device.enrolled'],
     ['identity', 'rmm.broadcast.credential.changed'],
+    ['identity', 'rmm.broadcast.access.anything'],
+    ['identity', 'rmm.operations.identity.rotate-signing-key'],
     ['credentials', 'rmm.audit.identity'],
     ['credentials', 'rmm.events.0b0c.device.enrolled'],
     ['credentials', 'rmm.broadcast.access.changed'],
+    ['credentials', 'rmm.internal.credentials.anything'],
     ['partner-gateway', 'rmm.events.0b0c.user.login'],
-    ['partner-gateway', 'rmm.rpc.provisioning.devices.existing'],
+    ['partner-gateway', 'rmm.internal.partner-gateway.anything'],
+    ['partner-gateway', 'rmm.operations.identity.rotate-signing-key'],
     ['provisioning', 'rmm.internal.identity.partner.created'],
-    ['webhook-dispatcher', 'rmm.rpc.credentials.keys.resolve'],
+    ['provisioning', 'rmm.records.device-software.upsert'],
     ['webhook-dispatcher', 'rmm.events.0b0c.device.offline'],
     ['webhook-dispatcher', '$JS.API.STREAM.DELETE.RMM_EVENTS'],
     ['webhook-dispatcher', '$JS.API.CONSUMER.MSG.NEXT.RMM_AUDIT.identity-audit'],
@@ -111,6 +158,7 @@ describe('NATS permissions', () => {
     ['webhook-dispatcher', 'rmm.events.>'],
     ['provisioning', 'rmm.audit.>'],
     ['partner-gateway', '_INBOX.>'],
+    ['partner-gateway', 'rmm.internal.>'],
     ['identity', '_INBOX.credentials.>'],
     ['identity', '$JS.>'],
     ['identity', '>'],
@@ -118,16 +166,73 @@ describe('NATS permissions', () => {
     expect(await isForbidden(login, 'subscription', subject)).toBe(true);
   });
 
-  it('allows a service to read the streams and forbids it to change them', async () => {
-    await expect(verifyStreams(as('credentials'))).resolves.toBeUndefined();
-    const manager = await as('credentials').jetstreamManager();
-    await expect(manager.streams.purge('RMM_INTERNAL')).rejects.toThrow(/ermission/);
+  it.each(SERVICES)('forbids %s to create, change and delete streams and consumers and to list them', async (login) => {
+    const own = DURABLES.filter(({ service }) => service === login);
+    const targets = own.length > 0 ? own : [{ name: `${login}-internal`, stream: 'internal' as const }];
+    const subjectsOf = ({ stream, name }: { stream: StreamKind; name: string }) => {
+      const { name: of } = STREAMS[stream];
+      return [
+        `CONSUMER.CREATE.${of}`,
+        `CONSUMER.CREATE.${of}.${name}`,
+        `CONSUMER.CREATE.${of}.${name}.rmm.internal.identity.partner.created`,
+        `CONSUMER.DURABLE.CREATE.${of}.${name}`,
+        `CONSUMER.DELETE.${of}.${name}`,
+        `CONSUMER.PAUSE.${of}.${name}`,
+        `CONSUMER.LIST.${of}`,
+        `STREAM.INFO.${of}`,
+        `STREAM.UPDATE.${of}`,
+        `STREAM.PURGE.${of}`,
+        `STREAM.MSG.GET.${of}`,
+        `DIRECT.GET.${of}`,
+      ];
+    };
+    for (const subject of ['INFO', 'STREAM.NAMES', ...targets.flatMap(subjectsOf)]) {
+      expect([subject, await isForbidden(login, 'publish', `$JS.API.${subject}`)]).toEqual([subject, true]);
+    }
+  });
+
+  it('forbids a service to have the server deliver its messages on a subject it may not publish to', async () => {
+    const manager = await as('fleet').jetstreamManager();
+    const received: string[] = [];
+    const target = 'rmm.operations.identity.rotate-signing-key';
+    as('identity').subscribe(target, { queue: 'identity', callback: (_, message) => received.push(message.subject) });
+    for (const [login, stream, name] of [
+      ['partner-gateway', 'RMM_INTERNAL', 'partner-gateway-internal'],
+      ['provisioning', 'RMM_RECORDS', 'provisioning-records'],
+      ['credentials', 'RMM_INTERNAL', 'credentials-internal'],
+    ] as const) {
+      if (login === 'credentials') await manager.consumers.delete(stream, name);
+      const own = await as(login).jetstreamManager({ checkAPI: false });
+      const push = { durable_name: name, deliver_subject: target, deliver_group: 'identity' };
+      await expect(own.consumers.add(stream, { ...push, ack_policy: AckPolicy.None })).rejects.toThrow(/ermission/);
+      await expect(manager.consumers.info(stream, name)).rejects.toThrow(/not found/);
+    }
+    await as('fleet').jetstream().publish('rmm.internal.identity.partner.created', '{}');
+    await as('fleet').flush();
+    expect(received).toEqual([]);
+    await ensureStreams(as('fleet'));
+  });
+
+  it('refuses to read a durable consumer that pushes its messages, and to keep one', async () => {
+    const manager = await as('fleet').jetstreamManager();
+    const [stream, name] = ['RMM_INTERNAL', 'credentials-internal'];
+    await manager.consumers.delete(stream, name);
+    await manager.consumers.add(stream, {
+      durable_name: name,
+      deliver_subject: 'elsewhere',
+      ack_policy: AckPolicy.Explicit,
+    });
+    const wanted = { stream: 'internal', durable: name, subjects: [] } as const;
+    await expect(assertDurable(as('credentials'), wanted)).rejects.toThrow('push consumer');
+    await expect(ensureStreams(as('fleet'))).rejects.toThrow('delete it');
+    await manager.consumers.delete(stream, name);
+    await ensureStreams(as('fleet'));
+    await expect(assertDurable(as('credentials'), wanted)).resolves.toBeUndefined();
   });
 
   it.each<[ServiceName, StreamKind, string]>([
     ['identity', 'audit', 'rmm.audit.credentials'],
     ['credentials', 'internal', 'rmm.internal.provisioning.organization.created'],
-    ['partner-gateway', 'internal', 'rmm.internal.provisioning.organization.updated'],
     ['provisioning', 'internal', 'rmm.internal.identity.partner.updated'],
     ['webhook-dispatcher', 'events', 'rmm.events.0b0c.alert.triggered'],
   ])(
@@ -146,12 +251,27 @@ describe('NATS permissions', () => {
         );
         consumer.start();
         await as('fleet').jetstream().publish(subject, `${login} ${run}`);
-        await eventually(() => expect(received).toEqual([`${login} ${run}`]));
+        await eventually(() => expect(received).toContain(`${login} ${run}`));
         await consumer.stop();
         await link.close();
       }
     },
   );
+
+  it('delivers to a service only the facts that it handles', async () => {
+    const { config } = await (
+      await as('fleet').jetstreamManager()
+    ).consumers.info('RMM_INTERNAL', 'credentials-internal');
+    expect(config.filter_subjects).not.toContain('rmm.internal.provisioning.site.created');
+    await as('fleet').jetstream().publish('rmm.internal.provisioning.site.created', 'a site');
+    await as('fleet').jetstream().publish('rmm.internal.identity.partner.created', 'a partner');
+    const consumer = await as('credentials').jetstream().consumers.get('RMM_INTERNAL', 'credentials-internal');
+    const received: string[] = [];
+    for await (const message of await consumer.fetch({ max_messages: 100, expires: 1_000 }))
+      received.push(message.string());
+    expect(received).toContain('a partner');
+    expect(received).not.toContain('a site');
+  });
 
   it('allows the relay of a service to publish and reports a forbidden subject to it', async () => {
     const link = await linkFor('provisioning');
@@ -163,9 +283,14 @@ describe('NATS permissions', () => {
   });
 
   it('delivers replies to the inbox of the caller', async () => {
-    as('identity').subscribe('rmm.rpc.identity.spec', { queue: 'identity', callback: (_, m) => m.respond('yes') });
-    as('provisioning').publish('rmm.rpc.identity.spec');
-    const reply = await eventually(() => as('provisioning').request('rmm.rpc.identity.spec', '', { timeout: 500 }));
+    as('identity').subscribe('rmm.rpc.identity.security-policy.apply', {
+      queue: 'identity',
+      callback: (_, m) => m.respond('yes'),
+    });
+    as('provisioning').publish('rmm.rpc.identity.security-policy.apply');
+    const reply = await eventually(() =>
+      as('provisioning').request('rmm.rpc.identity.security-policy.apply', '', { timeout: 500 }),
+    );
     expect(reply.string()).toBe('yes');
   });
 });

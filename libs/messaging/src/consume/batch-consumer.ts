@@ -4,7 +4,7 @@ import type { NatsLink } from '../connection/nats-link.js';
 import { withMessageContext } from '../context/execution-context.js';
 import { decodeEnvelope } from '../envelope/decode-envelope.js';
 import { MessageRejected } from '../messaging.errors.js';
-import { DEFAULT_ACK_WAIT_MS, DurableConsumer } from './durable-consumer.js';
+import { DurableConsumer } from './durable-consumer.js';
 import type { BatchMessage, BatchOptions } from './event-batches.service.js';
 import { keepAlive, type MessageSettler } from './message-settler.js';
 
@@ -19,7 +19,6 @@ interface PendingMessage {
 /** Collects the messages of one durable consumer and passes them to the handler in batches. */
 export class BatchConsumer {
   private readonly consumer: DurableConsumer;
-  private readonly ackWaitMs: number;
   private readonly concurrency: number;
   private waiting: PendingMessage[] = [];
   private linger?: NodeJS.Timeout;
@@ -32,7 +31,6 @@ export class BatchConsumer {
     private readonly settler: MessageSettler,
     private readonly handler: BatchHandler,
   ) {
-    this.ackWaitMs = options.ackWaitMs ?? DEFAULT_ACK_WAIT_MS;
     this.concurrency = options.concurrency ?? 1;
     const prefetch = options.maxMessages * (this.concurrency + 1);
     this.consumer = new DurableConsumer(link, { ...options, prefetch }, (message) => this.accept(message));
@@ -88,10 +86,7 @@ export class BatchConsumer {
   }
 
   private async handle(batch: PendingMessage[]): Promise<void> {
-    const done = keepAlive(
-      batch.map(({ message }) => message),
-      this.ackWaitMs,
-    );
+    const done = keepAlive(batch.map(({ message }) => message));
     const settling: Promise<void>[] = [];
     try {
       const messages = batch.map((each) => this.toBatchMessage(each, settling));

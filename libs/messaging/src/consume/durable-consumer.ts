@@ -1,10 +1,10 @@
 import { Logger } from '@nestjs/common';
-import { AckPolicy, DeliverPolicy, nanos, NatsError, type ConsumerMessages, type JsMsg } from 'nats';
+import type { ConsumerMessages, JsMsg } from 'nats';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pTimeout from 'p-timeout';
 import { STREAMS, type StreamKind } from '@rmm/contracts';
 import type { NatsLink } from '../connection/nats-link.js';
-import { withoutOverlaps } from './subject-match.js';
+import { assertDurable } from '../streams/durables.js';
 
 export interface DurableOptions {
   stream: StreamKind;
@@ -13,18 +13,11 @@ export interface DurableOptions {
   subjects: readonly string[];
   /** Number of messages fetched ahead of the handler. */
   prefetch: number;
-  ackWaitMs?: number;
 }
-
-export const DEFAULT_ACK_WAIT_MS = 30_000;
-const CONSUMER_NOT_FOUND = 10_014;
 
 /**
  * Passes the messages of one durable pull consumer to a handler for the life of the process, across reconnects and
- * after the consumer or stream was deleted and created again.
- *
- * `max_deliver` of the server is unlimited: the server drops a message it gives up on, and only this service can store
- * it as a dead letter.
+ * after the consumer or stream was deleted and created again. It never creates the consumer: `setup-streams` does.
  */
 export class DurableConsumer {
   private readonly logger = new Logger('Consumer');
@@ -53,7 +46,7 @@ export class DurableConsumer {
     let failures = 0;
     while (!this.stopped) {
       try {
-        await this.ensureDurable();
+        await assertDurable(this.link.connection, this.options);
         failures = 0;
         await this.consume();
       } catch (error) {
@@ -81,31 +74,6 @@ export class DurableConsumer {
     for await (const message of messages) {
       if (this.stopped) message.nak();
       else await this.accept(message);
-    }
-  }
-
-  private async ensureDurable(): Promise<void> {
-    const { durable, prefetch } = this.options;
-    const stream = STREAMS[this.options.stream].name;
-    const manager = await this.link.connection.jetstreamManager();
-    const settings = {
-      filter_subjects: withoutOverlaps(this.options.subjects),
-      ack_wait: nanos(this.options.ackWaitMs ?? DEFAULT_ACK_WAIT_MS),
-      max_ack_pending: Math.max(prefetch * 8, 256),
-      max_deliver: -1,
-    };
-    const existing = await manager.consumers.info(stream, durable).catch((error: unknown) => {
-      if (error instanceof NatsError && error.api_error?.err_code === CONSUMER_NOT_FOUND) return null;
-      throw error;
-    });
-    if (existing) await manager.consumers.update(stream, durable, settings);
-    else {
-      await manager.consumers.add(stream, {
-        durable_name: durable,
-        ack_policy: AckPolicy.Explicit,
-        deliver_policy: DeliverPolicy.All,
-        ...settings,
-      });
     }
   }
 }

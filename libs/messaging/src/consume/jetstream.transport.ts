@@ -3,8 +3,10 @@ import { BaseRpcContext, Server, type CustomTransportStrategy, type MessageHandl
 import type { JsMsg } from 'nats';
 import { isObservable, lastValueFrom } from 'rxjs';
 import {
+  durablesOf,
   replayDeadLetters,
   STREAMS,
+  type Durable,
   type Envelope,
   type ReplayDeadLettersRequest,
   type StreamKind,
@@ -12,12 +14,13 @@ import {
 import { NatsLink } from '../connection/nats-link.js';
 import { withMessageContext } from '../context/execution-context.js';
 import { decodeEnvelope } from '../envelope/decode-envelope.js';
-import { MessageRejected } from '../messaging.errors.js';
+import { MessageRejected, UnlistedSubjects } from '../messaging.errors.js';
 import { MessagingMetrics } from '../messaging.metrics.js';
 import { MESSAGING_OPTIONS, type MessagingModuleOptions } from '../messaging.options.js';
 import { RpcServer } from '../rpc/rpc-server.js';
+import { uncovered } from '../streams/durables.js';
 import { DeadLettersService } from './dead-letters.service.js';
-import { DEFAULT_ACK_WAIT_MS, DurableConsumer } from './durable-consumer.js';
+import { DurableConsumer } from './durable-consumer.js';
 import { KeyedQueue } from './keyed-queue.js';
 import { keepAlive, MessageSettler, type RedeliveryPolicy } from './message-settler.js';
 import { subjectMatches } from './subject-match.js';
@@ -28,7 +31,6 @@ export interface ConsumerOptions {
   durable: string;
   subjects: readonly string[];
   policy?: RedeliveryPolicy;
-  ackWaitMs?: number;
 }
 
 /** Second argument of an event handler; `message` is undefined when a dead letter is replayed. */
@@ -65,7 +67,10 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
     private readonly deadLetters: DeadLettersService,
     private readonly metrics: MessagingMetrics,
     @Inject(MESSAGING_OPTIONS)
-    private readonly options: Pick<MessagingModuleOptions, 'service' | 'consumers' | 'concurrency' | 'policy'>,
+    private readonly options: Pick<
+      MessagingModuleOptions,
+      'service' | 'consumers' | 'concurrency' | 'policy' | 'durables'
+    >,
   ) {
     super();
     this.initializeSerializer({});
@@ -79,7 +84,9 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
       for (const [pattern, handler] of this.messageHandlers) {
         if (!handler.isEventHandler) this.rpc.serve(pattern, handler);
       }
-      for (const consumer of this.consumers()) this.consume(consumer);
+      const consumers = this.consumers();
+      assertListed(consumers, this.options.durables ?? durablesOf(this.options.service));
+      for (const consumer of consumers) this.consume(consumer);
       this.serveReplay();
       callback();
     } catch (error) {
@@ -134,15 +141,15 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
   }
 
   private consume(consumer: ConsumerOptions): void {
-    const { durable, stream, subjects, ackWaitMs = DEFAULT_ACK_WAIT_MS } = consumer;
+    const { durable, stream, subjects } = consumer;
     const settler = new MessageSettler(durable, this.deadLetters, this.metrics, consumer.policy ?? this.options.policy);
     const queue = new KeyedQueue(this.options.concurrency ?? DEFAULT_CONCURRENCY);
     const accept = async (message: JsMsg): Promise<void> => {
       const envelope = await settler.open(message);
       if (!envelope) return;
-      await queue.add(envelope.aggregateId, () => this.handle(message, envelope, { durable, ackWaitMs, settler }));
+      await queue.add(envelope.aggregateId, () => this.handle(message, envelope, { durable, settler }));
     };
-    const source = new DurableConsumer(this.link, { stream, durable, subjects, prefetch: PREFETCH, ackWaitMs }, accept);
+    const source = new DurableConsumer(this.link, { stream, durable, subjects, prefetch: PREFETCH }, accept);
     this.deadLetters.register(durable, (subject, payload) => this.replay(durable, subject, payload));
     this.durableConsumers.push(source);
     this.queues.push(queue);
@@ -152,9 +159,9 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
   private async handle(
     message: JsMsg,
     envelope: Envelope,
-    { durable, ackWaitMs, settler }: { durable: string; ackWaitMs: number; settler: MessageSettler },
+    { durable, settler }: { durable: string; settler: MessageSettler },
   ): Promise<void> {
-    const done = keepAlive([message], ackWaitMs);
+    const done = keepAlive([message]);
     try {
       await withMessageContext(envelope, () => this.dispatch(message.subject, envelope, message), durable);
       settler.settleHandled(message);
@@ -184,4 +191,13 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
 async function callHandler(handler: MessageHandler, envelope: Envelope, context: MessageContext): Promise<void> {
   const result: unknown = await handler(envelope, context);
   if (isObservable(result)) await lastValueFrom(result, { defaultValue: undefined });
+}
+
+/** Checks that the set-up step creates each consumer with the subjects that are handled. @throws UnlistedSubjects */
+function assertListed(consumers: readonly ConsumerOptions[], durables: readonly Durable[]): void {
+  for (const { durable, subjects } of consumers) {
+    const listed = durables.find(({ name }) => name === durable);
+    const missing = uncovered(listed?.subjects ?? [], subjects);
+    if (missing.length > 0) throw new UnlistedSubjects(durable, missing);
+  }
 }

@@ -6,6 +6,7 @@ import { decodeEnvelope } from '../envelope/decode-envelope.js';
 import { MessageRejected } from '../messaging.errors.js';
 import type { MessagingMetrics } from '../messaging.metrics.js';
 import { describeReason, type DeadLettersService } from './dead-letters.service.js';
+import { ACK_WAIT_MS } from '../streams/durables.js';
 
 /** The newest version of the envelope that this code understands. */
 const SCHEMA_VERSION = 1;
@@ -120,11 +121,11 @@ export class MessageSettler {
   }
 }
 
-/** Reports every third of `ackWaitMs` that unsettled messages are in progress. @returns a function that stops it */
-export function keepAlive(messages: readonly JsMsg[], ackWaitMs: number): () => void {
+/** Reports regularly that unsettled messages are in progress. @returns a function that stops it */
+export function keepAlive(messages: readonly JsMsg[]): () => void {
   const timer = setInterval(() => {
     for (const message of messages) message.working();
-  }, ackWaitMs / 3);
+  }, ACK_WAIT_MS / 3);
   timer.unref();
   return () => clearInterval(timer);
 }

@@ -1,7 +1,15 @@
 import { Controller, type INestApplication } from '@nestjs/common';
 import { z } from 'zod';
 import { replyOf, rpc } from '@rmm/contracts';
-import { ConflictError, currentContext, runInContext, UnavailableError, ValidationError } from '@rmm/service-kit';
+import {
+  ConflictError,
+  currentContext,
+  RequestDeadline,
+  RequestExpired,
+  runInContext,
+  UnavailableError,
+  ValidationError,
+} from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
 import { startMessagingTestApp, type MessagingTestApp } from '../../test/messaging-test-app.js';
 import { RpcClient, RpcHandler } from '../index.js';
@@ -21,6 +29,12 @@ const SLOW = rpc('provisioning.spec.slow', {
   reply: replyOf<{ done: boolean }>(),
   timeoutMs: 200,
 });
+const COUNTED = rpc('provisioning.spec.counted', { request: z.object({}), reply: replyOf<number>() });
+const PATIENT = rpc('provisioning.spec.patient', {
+  request: z.object({}),
+  reply: replyOf<null>(),
+  timeoutMs: 300,
+});
 const UNSERVED = rpc('provisioning.spec.unserved', { request: z.object({}), reply: replyOf<string>() });
 
 class SlugTaken extends ConflictError {
@@ -28,12 +42,15 @@ class SlugTaken extends ConflictError {
 }
 
 const releases: (() => void)[] = [];
+const deadlines: RequestDeadline[] = [];
+let served = 0;
 
 @Controller()
 class SpecController {
   @RpcHandler(ECHO)
   echo(request: { text: string }) {
-    return { text: request.text, ...currentContext() };
+    const { requestId, traceparent } = currentContext() ?? {};
+    return { text: request.text, requestId, traceparent };
   }
 
   @RpcHandler(NOTHING)
@@ -46,6 +63,19 @@ class SpecController {
     return Promise.reject(
       new SlugTaken('Slug is taken', { extras: { count: 2 }, message: `${slug} is taken`, cause: 'secret' }),
     );
+  }
+
+  @RpcHandler(PATIENT)
+  async wait() {
+    const deadline = currentContext()?.deadline;
+    if (deadline) deadlines.push(deadline);
+    await new Promise<void>((resolve) => releases.push(resolve));
+    return null;
+  }
+
+  @RpcHandler(COUNTED)
+  count() {
+    return ++served;
   }
 
   @RpcHandler(BROKEN)
@@ -125,6 +155,35 @@ describe('RpcClient', () => {
       expect(error).toBeInstanceOf(UnavailableError);
       expect(error.retryAfterSeconds).toBe(1);
     }
+    releases.forEach((release) => release());
+  });
+
+  it('ignores a message that the server reflected: without a reply subject, or with one that is no inbox', async () => {
+    const { connection } = testApp;
+    const before = served;
+    const replies: string[] = [];
+    connection.subscribe('rmm.rpc.identity.reflected', { callback: (_, message) => replies.push(message.string()) });
+    connection.publish(COUNTED.subject, '{}');
+    connection.publish(COUNTED.subject, '{}', { reply: 'rmm.rpc.identity.reflected' });
+    // JetStream sends its acknowledgement to the reply subject that the publisher names.
+    connection.publish('rmm.internal.identity.spec', '{}', { reply: COUNTED.subject });
+    await connection.flush();
+    expect(await client.call(COUNTED, {})).toBe(before + 1);
+    expect(replies).toEqual([]);
+  });
+
+  it('tells the handler when the caller gives up, before it does', async () => {
+    expect(await failureOf(client.call(PATIENT, {}))).toBeInstanceOf(UnavailableError);
+    expect(() => deadlines.at(-1)?.assertOpen()).toThrow(RequestExpired);
+    releases.forEach((release) => release());
+  });
+
+  it('waits no longer than the request that it is for', async () => {
+    const started = performance.now();
+    const deadline = new RequestDeadline(50);
+    const call = runInContext({ requestId: 'r', deadline }, () => client.call(PATIENT, {}, { timeoutMs: 60_000 }));
+    expect(await failureOf(call)).toBeInstanceOf(UnavailableError);
+    expect(performance.now() - started).toBeLessThan(30_000);
     releases.forEach((release) => release());
   });
 

@@ -4,7 +4,7 @@ import type { RpcContract } from '@rmm/contracts';
 import { currentContext, deserializeError, UnavailableError } from '@rmm/service-kit';
 import { NatsLink } from '../connection/nats-link.js';
 import { childTraceparent } from '../context/traceparent.js';
-import { REQUEST_ID_HEADER, TRACEPARENT_HEADER, type RpcReplyBody } from './rpc-wire.js';
+import { REQUEST_ID_HEADER, TIMEOUT_HEADER, TRACEPARENT_HEADER, type RpcReplyBody } from './rpc-wire.js';
 
 export interface RpcOptions {
   /** Overrides the time limit of the contract. */
@@ -26,7 +26,9 @@ export class RpcClient {
     options: RpcOptions = {},
   ): Promise<Reply> {
     if (!this.link.isConnected) throw unavailable(contract.subject, new Error('NATS is not connected'));
-    const reply = await this.send(contract.subject, request, options.timeoutMs ?? contract.timeoutMs);
+    const timeoutMs = options.timeoutMs ?? contract.timeoutMs;
+    const remainingMs = currentContext()?.deadline?.remainingMs ?? timeoutMs;
+    const reply = await this.send(contract.subject, request, Math.min(timeoutMs, remainingMs));
     if (reply.error !== undefined) throw deserializeError(reply.error);
     return (reply.value ?? null) as Reply;
   }
@@ -35,7 +37,7 @@ export class RpcClient {
     try {
       const message = await this.link.connection.request(subject, JSON.stringify(request ?? null), {
         timeout,
-        headers: contextHeaders(),
+        headers: requestHeaders(timeout),
       });
       return message.json<RpcReplyBody>();
     } catch (error) {
@@ -47,10 +49,11 @@ export class RpcClient {
 const unavailable = (subject: string, cause: unknown): UnavailableError =>
   new UnavailableError(undefined, { cause, retryAfterSeconds: 1, logDetails: { rpc: subject } });
 
-function contextHeaders(): MsgHdrs | undefined {
-  const context = currentContext();
-  if (!context) return undefined;
+function requestHeaders(timeoutMs: number): MsgHdrs {
   const sent = headers();
+  sent.set(TIMEOUT_HEADER, String(timeoutMs));
+  const context = currentContext();
+  if (!context) return sent;
   sent.set(REQUEST_ID_HEADER, context.requestId);
   if (context.traceparent) sent.set(TRACEPARENT_HEADER, childTraceparent(context.traceparent));
   return sent;

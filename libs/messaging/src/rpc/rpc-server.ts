@@ -8,6 +8,7 @@ import type { RpcContract } from '@rmm/contracts';
 import {
   BadRequestError,
   DomainError,
+  RequestDeadline,
   runInContext,
   serializeError,
   ValidationError,
@@ -15,13 +16,18 @@ import {
 } from '@rmm/service-kit';
 import type { NatsLink } from '../connection/nats-link.js';
 import type { MessagingMetrics } from '../messaging.metrics.js';
-import { REQUEST_ID_HEADER, TRACEPARENT_HEADER, type RpcReplyBody } from './rpc-wire.js';
+import { REQUEST_ID_HEADER, TIMEOUT_HEADER, TRACEPARENT_HEADER, type RpcReplyBody } from './rpc-wire.js';
 
 /** Second argument of an RPC handler. */
 export class RpcContext extends BaseRpcContext<[Msg]> {}
 
 type RequestSchema = RpcContract<unknown, unknown>['request'];
 
+/** The first word of the subjects on which a login may receive replies. */
+const INBOX_PREFIX = '_INBOX.';
+
+/** Share of the caller's time limit after which nothing is committed any more. */
+const REPLY_SHARE = 0.9;
 /** Time limit for requests in progress when the service stops, in milliseconds. */
 const DRAIN_MS = 5_000;
 
@@ -41,6 +47,7 @@ export class RpcServer {
   serve(subject: string, handler: MessageHandler): void {
     const callback = (error: Error | null, message: Msg): void => {
       if (error) return this.logger.error({ message: `Requests on ${subject} cannot be received`, err: error });
+      if (!message.reply?.startsWith(INBOX_PREFIX)) return this.ignore(subject);
       const replying = this.reply(subject, handler, message).finally(() => this.inProgress.delete(replying));
       this.inProgress.add(replying);
     };
@@ -53,13 +60,30 @@ export class RpcServer {
     await pTimeout(Promise.allSettled(this.inProgress), { milliseconds: DRAIN_MS, message: false });
   }
 
+  /**
+   * Refuses what is not a request of a client. The server itself publishes on any subject that a client names as the
+   * reply of a message or as the target of a push consumer, whatever that client may publish; and a reply on such a
+   * subject would be a request to another service in the name of this one.
+   */
+  private ignore(subject: string): void {
+    this.logger.warn({ message: `A message on ${subject} is ignored: its reply subject is no inbox` });
+    this.metrics.observeRpc(subject, 'ignored', 0);
+  }
+
   private async reply(subject: string, handler: MessageHandler, message: Msg): Promise<void> {
     const started = performance.now();
     const context = {
       requestId: message.headers?.get(REQUEST_ID_HEADER) || randomUUID(),
       traceparent: message.headers?.get(TRACEPARENT_HEADER) || undefined,
     };
-    const body = await runInContext(context, () => this.handle(subject, handler, message));
+    const timeoutMs = Number(message.headers?.get(TIMEOUT_HEADER) || Number.NaN);
+    const deadline = new RequestDeadline(timeoutMs);
+    // Earlier than the caller gives up, by the time that the reply needs.
+    const timer = timeoutMs > 0 ? setTimeout(() => deadline.expire(), timeoutMs * REPLY_SHARE).unref() : undefined;
+    const body = await runInContext(timer ? { ...context, deadline } : context, () =>
+      this.handle(subject, handler, message),
+    );
+    clearTimeout(timer);
     try {
       message.respond(JSON.stringify(body));
     } catch (error) {

@@ -11,9 +11,10 @@ import {
   type StreamConfig,
 } from 'nats';
 import pRetry from 'p-retry';
-import { DUPLICATE_WINDOW_MS, MAX_MESSAGE_BYTES, STREAMS } from '@rmm/contracts';
+import { DUPLICATE_WINDOW_MS, DURABLES, MAX_MESSAGE_BYTES, STREAMS, type Durable } from '@rmm/contracts';
 import type { NatsLink } from '../connection/nats-link.js';
 import { UnsuitableNatsServer } from '../messaging.errors.js';
+import { assertDurable, ensureDurables } from './durables.js';
 
 /** The oldest supported server: several filter subjects on one consumer need 2.10. */
 const MIN_SERVER = [2, 10] as const;
@@ -24,15 +25,18 @@ const HEADER_BYTES = 1_024;
 export interface StreamOptions {
   /** Copies of each message in a cluster. */
   replicas?: number;
+  /** The durable consumers; all of the fleet by default. */
+  durables?: readonly Durable[];
 }
 
 /**
- * At the start of a service: creates the streams where its login is allowed to, otherwise waits until they exist.
+ * At the start of a service: waits until its durable consumers exist, and creates them and the streams where its login
+ * is allowed to. A service without durable consumers has nothing to wait for: its relay retries.
  * @throws UnsuitableNatsServer  at once
  * @throws Error  the last error after `withinMs`
  */
-export async function prepareStreams(link: NatsLink, withinMs: number): Promise<void> {
-  await pRetry(() => ensureOrVerify(link), {
+export async function prepareStreams(link: NatsLink, withinMs: number, durables: readonly Durable[]): Promise<void> {
+  await pRetry(() => verifyOrEnsure(link, durables), {
     retries: Number.POSITIVE_INFINITY,
     minTimeout: 500,
     factor: 1,
@@ -40,18 +44,25 @@ export async function prepareStreams(link: NatsLink, withinMs: number): Promise<
     shouldRetry: ({ error }) => !(error instanceof UnsuitableNatsServer),
     onFailedAttempt: ({ error, attemptNumber }) => {
       if (attemptNumber > 1) return;
-      new Logger('NATS').warn(`The streams are not ready; retrying (setup-streams creates them): ${error.message}`);
+      new Logger('NATS').warn(`The durable consumers are not ready; retrying until they are: ${error.message}`);
     },
   });
 }
 
-async function ensureOrVerify(link: NatsLink): Promise<void> {
+async function verifyOrEnsure(link: NatsLink, durables: readonly Durable[]): Promise<void> {
+  assertSuitable(link.connection);
   try {
-    await ensureStreams(link.connection);
-  } catch (error) {
-    if (!isForbidden(error)) throw error;
-    await verifyStreams(link.connection);
+    await verifyDurables(link.connection, durables);
+  } catch (missing) {
+    await ensureStreams(link.connection, { durables }).catch((error: unknown) => {
+      throw isForbidden(error) ? missing : error;
+    });
   }
+}
+
+/** Checks that durable consumers are set up, with a login that may only read them. @throws Error, NatsError */
+async function verifyDurables(connection: NatsConnection, durables: readonly Durable[]): Promise<void> {
+  for (const { name, ...durable } of durables) await assertDurable(connection, { ...durable, durable: name });
 }
 
 const isForbidden = (error: unknown): boolean =>
@@ -59,7 +70,7 @@ const isForbidden = (error: unknown): boolean =>
   [ErrorCode.PermissionsViolation, ErrorCode.AuthorizationViolation].includes(error.code as ErrorCode);
 
 /**
- * Creates or updates the streams of the fleet; repeating it changes nothing.
+ * Creates or updates the streams and durable consumers of the fleet; repeating it changes nothing.
  * Reads every configuration back, since an old server silently drops options it does not know.
  * @throws UnsuitableNatsServer
  */
@@ -73,13 +84,7 @@ export async function ensureStreams(connection: NatsConnection, options: StreamO
       throw new UnsuitableNatsServer(`The NATS server stores ${wanted.name} differently from the request: ${problem}`);
     }
   }
-}
-
-/** Checks that the streams exist, for logins that may not create them. @throws UnsuitableNatsServer, NatsError */
-export async function verifyStreams(connection: NatsConnection): Promise<void> {
-  assertSuitable(connection);
-  const manager = await connection.jetstreamManager();
-  for (const { name } of Object.values(STREAMS)) await manager.streams.info(name);
+  await ensureDurables(manager, options.durables ?? DURABLES);
 }
 
 type WantedStream = Partial<StreamConfig> & { name: string };

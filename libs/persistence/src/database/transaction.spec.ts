@@ -1,8 +1,10 @@
 import { Logger } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import { Device, type Fleet, noTenant, orgA1, partner, partnerA, platform, startFleet } from '../../test/fixture.js';
+import { RequestDeadline, RequestExpired, runInContext } from '@rmm/service-kit';
 import {
   DatabaseConnectionLost,
+  DatabaseTooBusy,
   isCheckViolation,
   isForeignKeyViolation,
   isUniqueViolation,
@@ -191,6 +193,50 @@ describe('transaction', () => {
       fleet.worker.transaction((tx) => tx.query('select 1 as one')),
     );
     expect(rows).toEqual([{ one: 1 }]);
+  });
+
+  describe('for a request with a time limit', () => {
+    const inRequest = <T>(timeoutMs: number, work: (deadline: RequestDeadline) => Promise<T>) => {
+      const deadline = new RequestDeadline(timeoutMs);
+      return runInContext({ requestId: 'r', deadline }, () => work(deadline));
+    };
+
+    it('is rolled back when the request was answered as too late before COMMIT', async () => {
+      const late = inRequest(5_000, (deadline) =>
+        fleet.tenants.transaction(me, async (tx) => {
+          await add(tx, 'too late');
+          deadline.expire();
+        }),
+      );
+      await expect(late).rejects.toBeInstanceOf(RequestExpired);
+      expect(await count('too late')).toBe(0);
+      expect(await fleet.tenants.read(me, 'select 1 as one')).toEqual([{ one: 1 }]);
+    });
+
+    it('is not begun afterwards, by either login', async () => {
+      await inRequest(5_000, async (deadline) => {
+        deadline.expire();
+        const work = jest.fn();
+        await expect(fleet.tenants.transaction(me, work)).rejects.toBeInstanceOf(RequestExpired);
+        await expect(fleet.worker.transaction(work)).rejects.toBeInstanceOf(RequestExpired);
+        expect(work).not.toHaveBeenCalled();
+      });
+    });
+
+    it('keeps the request from being answered as too late once COMMIT is sent', async () => {
+      await inRequest(5_000, async (deadline) => {
+        await fleet.tenants.transaction(me, (tx) => add(tx, 'in time'));
+        expect(deadline.expire()).toBe(false);
+      });
+      expect(await count('in time')).toBe(1);
+    });
+
+    it('ends a statement that would outlast the request', async () => {
+      const slow = inRequest(50, () => fleet.tenants.transaction(me, (tx) => tx.query('select pg_sleep(5)')));
+      await expect(slow).rejects.toBeInstanceOf(DatabaseTooBusy);
+      const limit = () => fleet.tenants.transaction(me, (tx) => tx.query('show statement_timeout'));
+      expect(await limit()).toEqual([{ statement_timeout: '10s' }]);
+    });
   });
 
   it('refuses statements once it has ended', async () => {

@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Pool, PoolClient, QueryResult } from 'pg';
 import type { DataSource, EntityManager, EntityTarget, ObjectLiteral, QueryRunner, Repository } from 'typeorm';
+import { currentContext } from '@rmm/service-kit';
 import { DatabaseConnectionLost, fromDriver, fromTypeOrm, TransactionWasAborted } from './database.errors.js';
 import { bindParameters } from './named-parameters.js';
 import { acquire, inOnePacket, rollBackAndRelease } from './pooled-client.js';
@@ -124,7 +125,8 @@ const current = new AsyncLocalStorage<OpenTransaction>();
 
 /**
  * Runs BEGIN (with what `begin` sends in the same tick), the work and COMMIT; ROLLBACK on any failure.
- * @throws what the work threw; DatabaseConnectionLost; DatabaseTooBusy; TransactionWasAborted
+ * @throws what the work threw; DatabaseConnectionLost; DatabaseTooBusy; TransactionWasAborted; RequestExpired when the
+ *   request it runs for was told that it is too late
  */
 export async function runTransaction<Tx extends Transaction, T>(
   pool: Pool,
@@ -133,6 +135,7 @@ export async function runTransaction<Tx extends Transaction, T>(
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
   assertNoOpenTransaction(pool);
+  currentContext()?.deadline?.assertOpen();
   const client = await acquire(pool);
   const transaction = open(client);
   let result: T;
@@ -141,6 +144,7 @@ export async function runTransaction<Tx extends Transaction, T>(
     const inside: OpenTransaction = { pool, transaction, outer: current.getStore() };
     result = await current.run(inside, () => work(transaction));
     transaction.close();
+    currentContext()?.deadline?.startCommit();
     const { command } = await mapDriverErrors(client.query('COMMIT'));
     if (command !== 'COMMIT') throw new TransactionWasAborted();
   } catch (error) {

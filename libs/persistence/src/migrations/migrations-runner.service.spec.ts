@@ -4,6 +4,7 @@ import { AddFleet1700000000000, optionsFor, query, SCHEMA, targetFor } from '../
 import { Databases, StartRefused } from '../module/databases.js';
 import { withoutForcedRowSecurity } from '../rls/tenant-table.js';
 import { loginRoles } from './login-roles.js';
+import { migrateFromEnvironment } from './migrate-from-environment.js';
 import { revertMigrations, runMigrations } from './migrations-runner.service.js';
 
 jest.setTimeout(60_000);
@@ -115,5 +116,31 @@ describe('migrations', () => {
     await runMigrations(targetFor(database, [AddFleet1700000000000, CountRuns1700000001000]));
     const opened = await Databases.open(options); // a schema ahead of the code: a newer version runs too
     await opened.close();
+  });
+
+  it('migrates from the environment with logins that are only named, and reports what is missing', async () => {
+    const target = targetFor(database, [AddFleet1700000000000]);
+    const withoutPassword = (url: string) => Object.assign(new URL(url), { password: '' }).href;
+    const env = {
+      MIGRATIONS_DATABASE_URL: target.migrationsDatabaseUrl,
+      DATABASE_URL: withoutPassword(target.databaseUrl),
+      WORKER_DATABASE_URL: withoutPassword(target.workerDatabaseUrl),
+    };
+    const lines: string[] = [];
+    const spies = [jest.spyOn(console, 'log'), jest.spyOn(console, 'error')];
+    for (const spy of spies) spy.mockImplementation((line: string) => void lines.push(line));
+    const exitCode = process.exitCode;
+    await migrateFromEnvironment(SCHEMA, target.migrations, env);
+    await migrateFromEnvironment(SCHEMA, target.migrations, env);
+    await migrateFromEnvironment(SCHEMA, target.migrations, { DATABASE_URL: env.DATABASE_URL });
+    const failed = process.exitCode;
+    process.exitCode = exitCode;
+    for (const spy of spies) spy.mockRestore();
+    expect(lines).toEqual([
+      `${SCHEMA}: ran AddFleet1700000000000`,
+      `${SCHEMA}: up to date`,
+      'Migrations need MIGRATIONS_DATABASE_URL, WORKER_DATABASE_URL',
+    ]);
+    expect(failed).toBe(1);
   });
 });

@@ -1,19 +1,34 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { PoolClient, QueryResult } from 'pg';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { PoolClient, QueryConfig, QueryResult } from 'pg';
 import type { DataSource, EntityTarget, ObjectLiteral, Repository } from 'typeorm';
 import { fromDriver } from '../database/database.errors.js';
+import { LockQueue, lockTimeout } from '../database/lock-queue.js';
 import { bindParameters } from '../database/named-parameters.js';
+import { DEFAULT_TIMEOUTS } from '../database/pool-options.js';
 import { acquire, inOnePacket, releaseAfter } from '../database/pooled-client.js';
 import { isOutdatedPlan, type PreparedStatement } from '../database/prepared-statements.js';
 import type { BatchExecutor, SqlParams, SqlStatement } from '../database/sql-executor.js';
 import { assertNoOpenTransaction, runTransaction, Transaction } from '../database/transaction.js';
+import { currentContext } from '@rmm/service-kit';
 import { Databases } from '../module/databases.js';
-import { type HasTenant, setTenantSettings, tenantSettingValues } from './tenant-context.js';
+import { type HasTenant, setTenantSettings, type TenantContext, tenantSettingValues } from './tenant-context.js';
 
 const SET_CONTEXT = { name: 'rmm_context', text: `select ${setTenantSettings(1)}` };
+/** In addition no statement may run longer than the request that it is for. */
+const SET_CONTEXT_AND_TIMEOUT = {
+  name: 'rmm_context_timeout',
+  text: `select ${setTenantSettings(1)} || set_config('statement_timeout', $7, true)`,
+};
 
 /** Limits how many texts one connection prepares, so that generated variants cannot fill the server's memory. */
 const MAX_PREPARED = 500;
+
+const TRY_LOCK = 'SELECT pg_try_advisory_xact_lock(hashtextextended(:name, 0)) AS locked';
+const LOCK_TAKEN = Symbol('LOCK_TAKEN');
+const LOCK_RETRY_MS = 25;
+/** As the `lock_timeout` of the pools. */
+const LOCK_WAIT_MS = DEFAULT_TIMEOUTS.lockMs;
 
 /** A transaction that sees and writes the rows of one caller. */
 export class TenantTransaction extends Transaction {
@@ -33,6 +48,7 @@ export class TenantTransaction extends Transaction {
 @Injectable()
 export class TenantDatabase {
   private readonly statements = new Map<string, PreparedStatement>();
+  private readonly lockQueue = new LockQueue();
 
   constructor(@Inject(Databases) private readonly databases: Pick<Databases, 'servicePool' | 'dataSource'>) {}
 
@@ -76,20 +92,55 @@ export class TenantDatabase {
    * Keep it short, with no network I/O inside. Use `tx` in it: opening another transaction is refused.
    */
   transaction<T>(caller: HasTenant, work: (tx: TenantTransaction) => Promise<T>): Promise<T> {
-    const values = tenantSettingValues(caller.tenant);
     const { servicePool, dataSource } = this.databases;
     return runTransaction(
       servicePool,
       (client) =>
-        inOnePacket<QueryResult>(client, () => [client.query('BEGIN'), client.query({ ...SET_CONTEXT, values })]),
+        inOnePacket<QueryResult>(client, () => [client.query('BEGIN'), client.query(contextStatement(caller.tenant))]),
       (client) => new TenantTransaction(client, dataSource, caller),
       work,
     );
   }
 
+  /**
+   * Runs one transaction as the caller while no other transaction of any replica has the lock `name`. Nobody holds a
+   * connection while waiting: the calls of this process queue, and the lock is tried and retried, so that the waiting
+   * requests of one tenant leave the pool to the others. The lock ends with the transaction.
+   * @throws DatabaseTooBusy  when the lock was not free in time
+   */
+  lockedTransaction<T>(caller: HasTenant, name: string, work: (tx: TenantTransaction) => Promise<T>): Promise<T> {
+    const endsAt = performance.now() + LOCK_WAIT_MS;
+    return this.lockQueue.run(name, LOCK_WAIT_MS, async () => {
+      for (;;) {
+        const outcome = await this.tryLocked(caller, name, work);
+        if (outcome !== LOCK_TAKEN) return outcome;
+        if (performance.now() > endsAt) throw lockTimeout(name);
+        await sleep(LOCK_RETRY_MS * (1 + Math.random()));
+      }
+    });
+  }
+
   /** Returns TypeORM's repository for its metadata and query builder. Do not run queries with it: they have no tenant. */
   metadataRepository<Entity extends ObjectLiteral>(entity: EntityTarget<Entity>): Repository<Entity> {
     return this.databases.dataSource.getRepository(entity);
+  }
+
+  private async tryLocked<T>(
+    caller: HasTenant,
+    name: string,
+    work: (tx: TenantTransaction) => Promise<T>,
+  ): Promise<T | typeof LOCK_TAKEN> {
+    const taken = new Error(`The lock ${name} is taken`);
+    try {
+      return await this.transaction(caller, async (tx) => {
+        const [row] = await tx.query<{ locked: boolean }>(TRY_LOCK, { name });
+        if (row?.locked !== true) throw taken; // rolls back: an empty COMMIT would count as a write of the request
+        return work(tx);
+      });
+    } catch (error) {
+      if (error === taken) return LOCK_TAKEN;
+      throw error;
+    }
   }
 
   private async send(queries: (PreparedStatement & { values: unknown[] })[]): Promise<Record<string, unknown>[][]> {
@@ -120,6 +171,13 @@ export class TenantDatabase {
     this.statements.set(sql, statement);
     return statement;
   }
+}
+
+function contextStatement(tenant: TenantContext): QueryConfig {
+  const values = tenantSettingValues(tenant);
+  const remainingMs = currentContext()?.deadline?.remainingMs;
+  if (remainingMs === undefined || remainingMs >= DEFAULT_TIMEOUTS.statementMs) return { ...SET_CONTEXT, values };
+  return { ...SET_CONTEXT_AND_TIMEOUT, values: [...values, String(remainingMs)] };
 }
 
 /**

@@ -19,6 +19,7 @@ function problemsOf(changes: NodeJS.ProcessEnv, outbound = false): readonly stri
 const PRODUCTION = {
   NODE_ENV: 'production',
   REDIS_URL: 'redis://:secret@redis:6379',
+  NATS_URL: 'nats://provisioning:secret@nats-1:4222,nats-2:4222',
   TRUSTED_PROXY_CIDRS: 'none',
 };
 
@@ -84,6 +85,16 @@ describe('the configuration of every service', () => {
   it.each([
     ['a Redis without password', { REDIS_URL: 'redis://redis:6379' }, 'REDIS_URL must carry a password in production'],
     [
+      'a NATS without login',
+      { NATS_URL: 'nats://nats:4222' },
+      'NATS_URL must carry the login of the service in production',
+    ],
+    [
+      'a NATS login without password',
+      { NATS_URL: 'nats://provisioning:@nats:4222' },
+      'NATS_URL must carry the login of the service in production',
+    ],
+    [
       'the password of development',
       { WORKER_DATABASE_URL: 'postgres://identity_worker:fleet@postgres/rmm' },
       'WORKER_DATABASE_URL must not carry the password of development in production',
@@ -102,7 +113,8 @@ describe('the configuration of every service', () => {
     ],
   ])('refuses %s in production', (_, changes, problem) => {
     expect(problemsOf({ ...PRODUCTION, ...changes })).toContain(problem);
-    expect(problemsOf({ ...changes, REDIS_URL: ENVIRONMENT.REDIS_URL })).toEqual([]);
+    const { NATS_URL, REDIS_URL } = ENVIRONMENT;
+    expect(problemsOf({ ...changes, REDIS_URL, NATS_URL })).toEqual([]);
   });
 
   it('accepts plain HTTP of a self-hosted fleet in production', () => {

@@ -104,6 +104,9 @@ function checkOrigin(origin: string): string | null {
 /** The password of the stores in docker-compose.yml without a .env file. */
 const DEVELOPMENT_PASSWORD = 'fleet';
 
+/** Returns whether a NATS address, which may list several servers, names a user and a password. */
+const hasLogin = (natsUrl: string): boolean => /^[a-z]+:\/\/[^:@/\s,]+:[^@\s]+@/i.test(natsUrl.trim());
+
 /** Checks the values that production refuses. @see docs/reference/configuration.md */
 function checkFleetRules(v: ConfigReader, config: FleetConfig): void {
   if (!config.isProduction) return;
@@ -121,6 +124,7 @@ function checkFleetRules(v: ConfigReader, config: FleetConfig): void {
       v.problem(`${name} must not carry the password of development in production`);
     }
   }
+  if (!hasLogin(config.natsUrl ?? '')) v.problem('NATS_URL must carry the login of the service in production');
   if (!config.rateLimitsEnabled) v.problem('RATE_LIMITS_ENABLED must not be false in production');
   if (config.publicApiUrl.startsWith('https:') && !v.has('TRUSTED_PROXY_CIDRS')) {
     v.problem('TRUSTED_PROXY_CIDRS is required in production with an https PUBLIC_API_URL: ranges, or none');

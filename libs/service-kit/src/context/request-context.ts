@@ -1,4 +1,18 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { RequestDeadline } from './request-deadline.js';
+
+/** A request that carries an idempotency key. */
+export interface IdempotentRequest {
+  /** Hash of caller, tenant, method, path and key. */
+  readonly id: string;
+  /** SHA-256 of the bytes of the body, in hex. */
+  readonly bodyHash: string;
+  /** The tenant of the caller, to which the stored answer belongs. */
+  readonly partnerId: string | null;
+  readonly orgId: string | null;
+  /** True once the stored answer is returned instead of a new one. */
+  replayed: boolean;
+}
 
 /** The origin of one request, message or job, for every layer below. */
 export interface RequestContext {
@@ -11,6 +25,10 @@ export interface RequestContext {
   userAgent?: string;
   /** True once an audit row was written; a mutating call without one gets a fallback row. */
   audited?: boolean;
+  /** Set by the interceptor of routes that honour idempotency keys. */
+  idempotency?: IdempotentRequest;
+  /** Absent for messages and jobs, which nobody waits for. */
+  deadline?: RequestDeadline;
 }
 
 const storage = new AsyncLocalStorage<RequestContext>();

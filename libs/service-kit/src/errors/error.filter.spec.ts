@@ -1,6 +1,6 @@
 import request from 'supertest';
 import { eventually, type TcpProxy, type Stores, startStores } from '@rmm/testing-services';
-import { startTinyApp, type TinyApp } from '../../test/tiny-app.js';
+import { slowRequests, startTinyApp, type TinyApp } from '../../test/tiny-app.js';
 
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -161,6 +161,20 @@ describe('error responses', () => {
   it('returns 503 with Retry-After when a request exceeds its time limit', async () => {
     const reply = await get('/things/slow');
     expect([reply.status, reply.body.code, reply.headers['retry-after']]).toEqual([503, 'service_unavailable', '1']);
+  });
+
+  it('returns the outcome of a request that exceeds its time limit after it has committed something', async () => {
+    const before = slowRequests.length;
+    const reply = get('/things/slow/committed');
+    const sent = reply.then((response) => response.status);
+    await eventually(() => expect(slowRequests.length).toBe(before + 1));
+    await new Promise((resolve) => setTimeout(resolve, 250)); // the limit is 200 ms
+    slowRequests.at(-1)?.();
+    expect(await sent).toBe(200);
+  });
+
+  it('closes the connection of such a request when its outcome does not follow either', async () => {
+    await expect(get('/things/slow/committed')).rejects.toThrow(/aborted|hang up/);
   });
 
   it('returns 429 with Retry-After in header and body', async () => {

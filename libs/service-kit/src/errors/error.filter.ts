@@ -2,6 +2,7 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, Inject, Injectable } f
 import type { ErrorBody } from '@rmm/contracts';
 import { type DomainError, toDomainError } from '@rmm/errors';
 import type { KitRequest, KitResponse } from '../http/kit-request.types.js';
+import { loggedPath } from '../http/logged-path.js';
 import { Logger } from '../logging/logger.service.js';
 
 /** Global: turns every error of a handler into the error body. */
@@ -37,7 +38,7 @@ export function logError(logger: Logger, error: DomainError, request: KitRequest
   const level = error.status < 500 ? 'debug' : error.kind === 'internal' ? 'error' : 'warn';
   if (!logger.isEnabled(level)) return;
   const { code, status, logDetails, cause } = error;
-  const at = { method: request.method, path: request.pathname };
+  const at = { method: request.method, path: loggedPath(request.pathname) };
   logger[level]({ code, status, ...at, ...logDetails, err: cause ?? error }, `request failed: ${error.error}`);
 }
 

@@ -3,6 +3,7 @@ import type { Response } from 'express';
 import { Logger } from '../logging/logger.service.js';
 import { MetricsRegistry } from '../metrics/metrics-registry.service.js';
 import type { AuthenticatedRequest, KitResponse } from './kit-request.types.js';
+import { loggedPath } from './logged-path.js';
 
 const BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 /** The client closed the connection before the response was complete. */
@@ -39,7 +40,8 @@ export class RequestObserver {
     });
   }
 
-  /** Logs the route, not the path: paths and queries may carry tokens. An unknown route shows its path, cut. */
+  /** Logs the route, not the path: paths and queries may carry tokens. An unknown route shows the words of
+   * its path. */
   private record(request: AuthenticatedRequest, response: KitResponse, durationMs: number): void {
     const { method = '', requestId, clientAddress: ip, caller } = request;
     const status = response.writableFinished ? response.statusCode : CLIENT_CLOSED_REQUEST;
@@ -49,7 +51,7 @@ export class RequestObserver {
     this.logger.access({
       requestId,
       method,
-      ...(route === undefined ? { path: request.pathname.slice(0, 200) } : { route }),
+      ...(route === undefined ? { path: loggedPath(request.pathname) } : { route }),
       status,
       durationMs: Math.round(durationMs * 100) / 100,
       ip,

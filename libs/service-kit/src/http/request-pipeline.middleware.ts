@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { type DomainError, NotFoundError, UnavailableError, toDomainError } from '@rmm/errors';
 import type { FleetConfig } from '../config/fleet.config.js';
 import { type RequestContext, runInContext } from '../context/request-context.js';
+import { RequestDeadline } from '../context/request-deadline.js';
 import { logError, type ToErrorBody, writeError } from '../errors/error.filter.js';
 import { HealthRegistry } from '../health/health-registry.service.js';
 import { Logger } from '../logging/logger.service.js';
@@ -98,8 +99,8 @@ export class RequestPipeline implements OnApplicationBootstrap {
     } catch (failure) {
       return this.refuseUnread(request, response, toDomainError(failure));
     }
-    this.limitTime(request, response);
-    runInContext(contextOf(request), next);
+    const deadline = this.limitTime(request, response);
+    runInContext({ ...contextOf(request), deadline }, next);
   }
 
   private identify(request: Req, response: Res): void {
@@ -113,13 +114,19 @@ export class RequestPipeline implements OnApplicationBootstrap {
     if (this.health.state === 'draining') response.setHeader('Connection', 'close');
   }
 
-  private limitTime(request: Req, response: Res): void {
+  /** Returns the time limit of the request, which its transactions share. */
+  private limitTime(request: Req, response: Res): RequestDeadline {
     const timeoutMs = this.timeouts.find(request.pathname)?.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-    const timer = setTimeout(() => {
+    const deadline = new RequestDeadline(timeoutMs);
+    let timer = setTimeout(() => {
       const logDetails = { reason: `no response within ${timeoutMs} ms` };
-      if (!response.headersSent) this.refuse(request, response, new UnavailableError(undefined, { logDetails }));
+      if (response.headersSent) return;
+      if (deadline.expire()) return this.refuse(request, response, new UnavailableError(undefined, { logDetails }));
+      // Something is committed: 503 would be wrong. The connection is closed when the outcome does not follow either.
+      timer = setTimeout(() => void (response.headersSent || response.destroy()), timeoutMs).unref();
     }, timeoutMs).unref();
     response.on('close', () => clearTimeout(timer));
+    return deadline;
   }
 
   private refuse(request: Req, response: Res, error: DomainError): void {

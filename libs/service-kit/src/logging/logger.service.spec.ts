@@ -66,9 +66,29 @@ describe('Logger', () => {
     expect(lines[0].err).toMatchObject({
       type: 'Error',
       message: 'no answer',
-      stack: expect.stringContaining('logger.spec'),
+      stack: expect.stringContaining('logger.service.spec'),
       cause: { message: 'refused', code: 'ECONNREFUSED', password: '[redacted]' },
     });
+  });
+
+  it('logs database errors without statement, parameters and values of rows', () => {
+    const driverError = Object.assign(new Error('violates check constraint'), {
+      code: '23514',
+      constraint: 'site_name_check',
+      detail: 'Failing row contains (Ann Smith)',
+      where: 'PL/pgSQL function, Ann Smith',
+      internalQuery: "select 'Ann Smith'",
+    });
+    const query = 'INSERT INTO site (contact) VALUES ($1)';
+    const failure = Object.assign(new Error('violates check constraint'), {
+      query,
+      parameters: ['Ann Smith'],
+      driverError,
+    });
+    logger.error({ err: new Error('no write', { cause: failure }) }, 'failed');
+    expect(lines[0].err).toMatchObject({ cause: { driverError: { code: '23514', constraint: 'site_name_check' } } });
+    expect(JSON.stringify(lines)).not.toContain('Ann Smith');
+    expect(JSON.stringify(lines)).not.toContain('INSERT');
   });
 
   it('cuts circular objects', () => {

@@ -27,9 +27,13 @@ export function redact(value: unknown, depth = 0): unknown {
   return out;
 }
 
-/** Returns the name, text, stack, cause and library fields of an error. */
+/** Fields of database errors that contain the statement, its parameters or the values of a row: data of customers. */
+const ROW_DATA = new Set(['query', 'parameters', 'detail', 'where', 'internalQuery']);
+
+/** Returns the name, text, stack, cause and library fields of an error, without the data of rows. */
 function describeError(error: Error, depth: number): Record<string, unknown> {
-  const extra = redact({ ...error }, depth + 1) as Record<string, unknown>;
+  const fields = Object.entries(error).filter(([name]) => !ROW_DATA.has(name));
+  const extra = redact(Object.fromEntries(fields), depth + 1) as Record<string, unknown>;
   const cause = error.cause === undefined ? undefined : redact(error.cause, depth + 1);
   return { ...extra, type: error.name, message: error.message, stack: error.stack, ...(cause ? { cause } : {}) };
 }

@@ -14,6 +14,8 @@ const WITHOUT_CONTROL_CHARACTERS = /^[^\u0000-\u001f\u007f-\u009f]*$/;
 const ASCII_DOMAIN = /@[\x21-\x7e]+$/;
 
 const trim = (value: unknown) => (typeof value === 'string' ? value.trim() : value);
+/** Composed (NFC), as names are stored and compared: composing may lengthen a text, so it comes before the length check. */
+const normalize = (value: unknown) => (typeof value === 'string' ? value.normalize('NFC').trim() : value);
 
 /** Counts UTF-16 units as columns' limits allow; class-validator's `Length` leaves variation selectors uncounted. */
 function validateText({ min = 0, max = 10_000, pattern }: TextOptions): PropertyDecorator[] {
@@ -36,11 +38,11 @@ const textSchema = ({ min, max, pattern }: TextOptions) => ({
   pattern: pattern?.source,
 });
 
-/** A name: trimmed, without control characters, 1 to 255 characters unless said otherwise. */
+/** A name: composed (NFC), trimmed, without control characters, 1 to 255 characters unless said otherwise. */
 export function IsName({ min = 1, max = 255, pattern, ...options }: TextOptions = {}): PropertyDecorator {
   const text = { min, max, pattern };
   return field(
-    { ...options, read: trim, api: textSchema(text) },
+    { ...options, read: normalize, api: textSchema(text) },
     ...validateText(text),
     Matches(WITHOUT_CONTROL_CHARACTERS, { message: 'must not contain control characters' }),
   );

@@ -1,0 +1,4 @@
+import { migrateFromEnvironment } from '@rmm/persistence';
+import { MIGRATIONS } from './migrations/index.js';
+
+await migrateFromEnvironment('credentials', MIGRATIONS);

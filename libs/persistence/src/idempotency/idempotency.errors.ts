@@ -1,0 +1,23 @@
+import { BadRequestError, ConflictError } from '@rmm/service-kit';
+
+/** 400: the key has an invalid form, or the two headers have different values. */
+export class InvalidIdempotencyKey extends BadRequestError {
+  override code = 'invalid_idempotency_key';
+  override error = 'The idempotency key must have 1 to 255 visible ASCII characters and one value';
+}
+
+/** 409: the key was used for another body. */
+export class IdempotencyKeyReused extends ConflictError {
+  override code = 'idempotency_key_reused';
+  override error = 'The idempotency key was used for another request';
+}
+
+/** 409 with `Retry-After: 1`: the first request with the key is still running. */
+export class IdempotencyKeyInUse extends ConflictError {
+  override code = 'idempotency_key_in_use';
+  override error = 'A request with this idempotency key is still running';
+
+  constructor() {
+    super(undefined, { retryAfterSeconds: 1 });
+  }
+}

@@ -1,0 +1,7 @@
+export interface IdempotencyOptions {
+  /** How long an response is stored: IDEMPOTENCY_TTL_HOURS. */
+  ttlHours: number;
+}
+
+/** Injects the `IdempotencyOptions` of the service. */
+export const IDEMPOTENCY_OPTIONS = Symbol('IDEMPOTENCY_OPTIONS');

@@ -1,0 +1,56 @@
+import { Injectable } from '@nestjs/common';
+import type { IdempotentRequest } from '@rmm/service-kit';
+import type { SqlExecutor } from '../database/sql-executor.js';
+
+export interface StoredResponse {
+  bodyHash: string;
+  response: string;
+}
+
+/** SQL for the advisory lock and the upsert. */
+const TRY_LOCK = `SELECT pg_try_advisory_xact_lock(hashtextextended('rmm.idempotency.' || :id, 0)) AS locked`;
+
+const FIND = `
+  SELECT body_hash AS "bodyHash", response FROM idempotency_record
+   WHERE id = :id AND expires_at > statement_timestamp()`;
+
+const SAVE = `
+  INSERT INTO idempotency_record (id, partner_id, org_id, body_hash, response, expires_at)
+  VALUES (:id, :partnerId, :orgId, :bodyHash, :response, now() + make_interval(secs => :ttlSeconds))
+  ON CONFLICT (id) DO UPDATE SET body_hash = excluded.body_hash, response = excluded.response,
+    created_at = now(), expires_at = excluded.expires_at`;
+
+const PURGE = `
+  DELETE FROM idempotency_record WHERE id IN (
+    SELECT id FROM idempotency_record WHERE expires_at <= now() ORDER BY expires_at LIMIT :limit
+    FOR UPDATE SKIP LOCKED)
+  RETURNING 1 AS purged`;
+
+/** Responses of requests with an idempotency key, in the table `idempotency_record` of the service. */
+@Injectable()
+export class IdempotencyRepository {
+  /** Locks the key until the transaction ends. @returns false when another transaction has it */
+  async tryLock(tx: SqlExecutor, { id }: IdempotentRequest): Promise<boolean> {
+    const [row] = await tx.query<{ locked: boolean }>(TRY_LOCK, { id });
+    return row?.locked === true;
+  }
+
+  async find(tx: SqlExecutor, { id }: IdempotentRequest): Promise<StoredResponse | null> {
+    const [row] = await tx.query<StoredResponse>(FIND, { id });
+    return row ?? null;
+  }
+
+  /** An expired response of the same key is replaced. */
+  async save(
+    tx: SqlExecutor,
+    { id, partnerId, orgId, bodyHash }: IdempotentRequest,
+    { response, ttlSeconds }: { response: string; ttlSeconds: number },
+  ): Promise<void> {
+    await tx.query(SAVE, { id, partnerId, orgId, bodyHash, response, ttlSeconds });
+  }
+
+  /** Deletes up to `limit` expired responses. @returns how many */
+  async purge(worker: SqlExecutor, limit: number): Promise<number> {
+    return (await worker.query(PURGE, { limit })).length;
+  }
+}

@@ -1,0 +1,60 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { currentContext, type IdempotentRequest } from '@rmm/service-kit';
+import type { TenantTransaction } from '../tenants/tenant-database.service.js';
+import { IdempotencyKeyInUse, IdempotencyKeyReused } from './idempotency.errors.js';
+import { IDEMPOTENCY_OPTIONS, type IdempotencyOptions } from './idempotency.options.js';
+import { IdempotencyRepository } from './idempotency.repository.js';
+
+/** Turns an response into the text that is stored, and back; for responses that contain a key. */
+export interface ResponseSeal {
+  seal(response: string): string;
+  open(stored: string): string;
+}
+
+/**
+ * Stores the response of a request with an idempotency key in the transaction of its effect, so that both are there or
+ * neither is. A request that fails stores nothing, and its key is free again.
+ * @see docs/reference/requests.md
+ */
+@Injectable()
+export class Idempotency {
+  private readonly running = new Set<string>();
+
+  constructor(
+    private readonly repository: IdempotencyRepository,
+    @Inject(IDEMPOTENCY_OPTIONS) private readonly options: IdempotencyOptions,
+  ) {}
+
+  /**
+   * Refuses a second request with the key while the first one runs in this process, also before its transaction begins.
+   * Called by the interceptor of `@Idempotent()`. @returns a function that ends the request @throws IdempotencyKeyInUse
+   */
+  start({ id }: IdempotentRequest): () => void {
+    if (this.running.has(id)) throw new IdempotencyKeyInUse();
+    this.running.add(id);
+    return () => this.running.delete(id);
+  }
+
+  /**
+   * Runs `work` once per idempotency key of the current request, in the transaction of its effect; returns the stored
+   * response when it has run before. Without a key it only runs `work`.
+   * @param seal  for responses that contain a key or token
+   * @throws IdempotencyKeyReused, IdempotencyKeyInUse
+   */
+  async once<T>(tx: TenantTransaction, work: () => Promise<T>, seal?: ResponseSeal): Promise<T> {
+    const request = currentContext()?.idempotency;
+    if (!request) return work();
+    if (!(await this.repository.tryLock(tx, request))) throw new IdempotencyKeyInUse();
+    const stored = await this.repository.find(tx, request);
+    if (stored) {
+      if (stored.bodyHash !== request.bodyHash) throw new IdempotencyKeyReused();
+      request.replayed = true;
+      return JSON.parse(seal ? seal.open(stored.response) : stored.response) as T;
+    }
+    const result = await work();
+    const response = JSON.stringify(result ?? null);
+    const ttlSeconds = this.options.ttlHours * 3_600;
+    await this.repository.save(tx, request, { response: seal ? seal.seal(response) : response, ttlSeconds });
+    return result;
+  }
+}

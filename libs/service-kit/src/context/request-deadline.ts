@@ -1,0 +1,46 @@
+import { UnavailableError } from '@rmm/errors';
+
+/** The time limit of a request has passed; nothing more is committed for it. */
+export class RequestExpired extends UnavailableError {
+  constructor() {
+    super(undefined, { logDetails: { reason: 'the time limit of the request has passed' } });
+  }
+}
+
+/**
+ * The time limit of one request, shared by the layer that answers it and the transactions that run for it, so that a
+ * caller who is told that the request was too late can rely on it: either the limit expires first and every later COMMIT
+ * is refused, or a COMMIT was sent first and the caller gets the outcome.
+ */
+export class RequestDeadline {
+  private readonly endsAt: number;
+  private commits = 0;
+  private expired = false;
+
+  /** @param timeoutMs  from now on */
+  constructor(timeoutMs: number) {
+    this.endsAt = performance.now() + timeoutMs;
+  }
+
+  /** Milliseconds that are left, at least 1. */
+  get remainingMs(): number {
+    return Math.max(1, Math.ceil(this.endsAt - performance.now()));
+  }
+
+  /** @throws RequestExpired */
+  assertOpen(): void {
+    if (this.expired) throw new RequestExpired();
+  }
+
+  /** Call it in the same tick in which COMMIT is sent. @throws RequestExpired */
+  startCommit(): void {
+    this.assertOpen();
+    this.commits += 1;
+  }
+
+  /** Refuses every later commit. @returns false when one was sent already: the outcome is then the answer */
+  expire(): boolean {
+    if (this.commits === 0) this.expired = true;
+    return this.expired;
+  }
+}
