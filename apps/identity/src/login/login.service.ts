@@ -1,7 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { AuditTrail } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
-import { cidrsContain, currentContext, parseCidr, RateLimits } from '@rmm/service-kit';
+import { currentContext, RateLimits } from '@rmm/service-kit';
+import { cidrsContain, parseCidr } from '@rmm/validation';
 import { selfCaller, unknownCaller } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { MfaLoginService } from '../mfa/mfa-login.service.js';

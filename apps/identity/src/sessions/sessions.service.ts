@@ -4,16 +4,8 @@ import type { UserCaller } from '@rmm/access';
 import type { OutboxTransaction } from '@rmm/messaging';
 import { WorkerDatabase, type SqlExecutor, type WorkerTransaction } from '@rmm/persistence';
 import { hashKey, mintOpaqueToken } from '@rmm/secrets';
-import {
-  currentContext,
-  NotFoundError,
-  RateLimits,
-  toPage,
-  UnauthenticatedError,
-  ValidationError,
-  type Paged,
-  type PageQueryDto,
-} from '@rmm/service-kit';
+import { currentContext, NotFoundError, RateLimits, UnauthenticatedError, ValidationError } from '@rmm/service-kit';
+import { toPage, type Paged, type PageQueryDto } from '@rmm/validation';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { sameMembership } from '../members/membership.js';
 import { MfaGraceService } from '../mfa/mfa-grace.service.js';

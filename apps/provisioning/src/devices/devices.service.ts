@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { assertDevice, deviceGroupFilter, SiteAccessDenied, siteFilter, type Caller } from '@rmm/access';
-import { toPage, ValidationError, type Paged } from '@rmm/service-kit';
+import { ValidationError } from '@rmm/service-kit';
+import { toPage, type Paged } from '@rmm/validation';
 import { OrganizationsRepository } from '../organizations/organizations.repository.js';
 import { SitesRepository } from '../sites/sites.repository.js';
 import { toDeviceDto } from './device.mapper.js';

@@ -3,7 +3,8 @@ import { PartnerAccessDenied, ScopeNotAllowed, type Caller, type UserCaller } fr
 import type { OrganizationSecurityState } from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { isUniqueViolation, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
-import { toPage, uniqueSlug, ValidationError, type Paged } from '@rmm/service-kit';
+import { ValidationError } from '@rmm/service-kit';
+import { toPage, uniqueSlug, type Paged } from '@rmm/validation';
 import { resolvePartnerId } from '../partners/partner-scope.policy.js';
 import { PartnersRepository } from '../partners/partners.repository.js';
 import type { CreateOrganizationDto } from './dto/create-organization.dto.js';

@@ -1,6 +1,6 @@
 import type { Envelope } from '../envelope.js';
-import type { DeviceEnrolled, DeviceOnline, DeviceUpdated } from './device-events.js';
-import type { EventType } from './event-types.js';
+import type { DeviceEnrolled, DeviceOnline, DeviceUpdated } from './device.events.js';
+import type { EventType } from './event.types.js';
 import type { UserLogin, UserLogout } from './user-session.js';
 
 /** The data of each domain event that the fleet publishes. Customers subscribe to these with webhooks. */

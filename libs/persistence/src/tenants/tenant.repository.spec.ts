@@ -19,7 +19,7 @@ import {
 import { Cursors } from '../paging/cursors.js';
 import type { PageRequest } from '../paging/list-page.js';
 import type { HasTenant } from './tenant-context.js';
-import type { TenantDatabase, TenantTransaction } from './tenant-database.js';
+import type { TenantDatabase, TenantTransaction } from './tenant-database.service.js';
 import { TenantRepository, type Condition, type Source, type Where } from './tenant.repository.js';
 
 jest.setTimeout(60_000);

@@ -13,7 +13,7 @@ import { keysetPage, type KeysetRows, type SortKey } from '../paging/keyset-page
 import { type PageRequest, type PageRows, runPageStatements } from '../paging/list-page.js';
 import { type Ownership, ownerCondition } from './tenant-condition.js';
 import type { HasTenant } from './tenant-context.js';
-import { TenantDatabase, TenantTransaction } from './tenant-database.js';
+import { TenantDatabase, TenantTransaction } from './tenant-database.service.js';
 
 /** The name of a property of the entity. */
 export type PropertyOf<E> = keyof E & string;

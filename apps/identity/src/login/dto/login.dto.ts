@@ -1,4 +1,4 @@
-import { IsEmailAddress, IsText } from '@rmm/service-kit';
+import { IsEmailAddress, IsText } from '@rmm/validation';
 import { MAX_PASSWORD_INPUT } from '../../passwords/password-rules.js';
 
 export class LoginDto {

@@ -1,4 +1,4 @@
-import { IsUuid } from '@rmm/service-kit';
+import { IsUuid } from '@rmm/validation';
 
 export class SwitchSessionDto {
   @IsUuid({ optional: true })

@@ -1,4 +1,4 @@
-import { IsInteger, IsName, IsOpenObject, OpenDocument } from '@rmm/service-kit';
+import { IsInteger, IsName, IsOpenObject, OpenDocument } from '@rmm/validation';
 
 /** Agents may be older or newer than the fleet: known fields are read, others ignored. */
 @OpenDocument()

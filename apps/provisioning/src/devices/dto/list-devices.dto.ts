@@ -1,4 +1,4 @@
-import { fieldOf, IsFlag, IsInteger, IsName, IsOneOf, IsUuid, PageQueryDto } from '@rmm/service-kit';
+import { fieldOf, IsFlag, IsInteger, IsName, IsOneOf, IsUuid, PageQueryDto } from '@rmm/validation';
 import { DEVICE_STATUSES, type DeviceStatus } from '../device.entity.js';
 
 /** Planned parameters. They are refused, since ignoring a filter would return devices that the client excluded. */

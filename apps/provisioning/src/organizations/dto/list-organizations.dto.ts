@@ -1,5 +1,5 @@
 import type { OrganizationStatus } from '@rmm/contracts';
-import { IsName, IsOneOf, IsUuid, PageQueryDto } from '@rmm/service-kit';
+import { IsName, IsOneOf, IsUuid, PageQueryDto } from '@rmm/validation';
 import { ORGANIZATION_STATUSES } from '../organization.entity.js';
 
 export class ListOrganizationsDto extends PageQueryDto {

@@ -1,4 +1,4 @@
-import { IsName, IsUuid, PageQueryDto } from '@rmm/service-kit';
+import { IsName, IsUuid, PageQueryDto } from '@rmm/validation';
 
 export class ListSitesDto extends PageQueryDto {
   @IsUuid({ optional: true })
