@@ -67,7 +67,9 @@ export class MfaController {
       this.cookies.set(request, response, session);
       return body;
     }
-    const caller = await this.users.identify(request, response);
+    // The checks of `enable`, the address list included: both routes confirm a setup.
+    const checks = { skipTenantStatus: true, skipMfaEnrollment: true };
+    const caller = await this.users.authenticate(request, response, null, checks);
     const { session } = await this.enrollment.confirm(caller, code, stepUpGrantId);
     return { success: true, message: 'MFA enabled', ...this.cookies.set(request, response, session) };
   }

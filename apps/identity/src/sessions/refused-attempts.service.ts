@@ -2,10 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { DenialAuditService } from '@rmm/access';
 import type { AuditAction } from '@rmm/contracts';
 import type { AuditedCaller } from '@rmm/messaging';
-import { currentContext } from '@rmm/service-kit';
+import { currentContext, type DomainError } from '@rmm/service-kit';
 import { selfCaller, unknownCaller } from '../audit/actors.js';
 import type { User } from '../users/user.js';
 import { SessionsService } from './sessions.service.js';
+
+type ErrorClass = abstract new (...args: never[]) => DomainError;
 
 export interface RefusedAttempt {
   /** `access.denied` unless said otherwise. */
@@ -38,6 +40,20 @@ export class RefusedAttemptsService {
   /** Records an attempt on the account of a user; of nobody when the user is not known. */
   recordForUser(user: User | null, attempt: RefusedAttempt): void {
     this.record(user ? selfCaller(user, user.memberships[0] ?? null) : unknownCaller(), attempt);
+  }
+
+  /** Runs `work` and records the named errors as attempts of nobody. */
+  async auditing<T>(
+    { errors, ...attempt }: Omit<RefusedAttempt, 'code'> & { errors: readonly ErrorClass[] },
+    work: () => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      const refused = errors.find((type) => error instanceof type);
+      if (refused) this.record(unknownCaller(), { ...attempt, code: (error as DomainError).code });
+      throw error;
+    }
   }
 
   private record(caller: AuditedCaller, { action = 'access.denied', code, route }: RefusedAttempt): void {
