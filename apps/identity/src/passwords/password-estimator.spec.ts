@@ -16,17 +16,17 @@ function recordingEstimator() {
 }
 
 describe('PasswordEstimator', () => {
-  it.each(HOSTILE)('hands the scorer at most 32 characters of %s', async (password) => {
+  it.each(HOSTILE)('hands the scorer at most 24 characters of %s', async (password) => {
     const { estimator, handed } = recordingEstimator();
     await expect(estimator.score(password, [])).resolves.toBe(3);
     expect(handed).toEqual([password.slice(0, SCORED_CHARACTERS)]);
-    expect(SCORED_CHARACTERS).toBeLessThanOrEqual(32);
+    expect(SCORED_CHARACTERS).toBeLessThanOrEqual(24);
   });
 
   it('counts characters instead of UTF-16 units', async () => {
     const { estimator, handed } = recordingEstimator();
     await estimator.score('🐎'.repeat(128), []);
-    expect(handed).toEqual(['🐎'.repeat(32)]);
+    expect(handed).toEqual(['🐎'.repeat(24)]);
   });
 
   it('scores one password in a turn of the event loop, however many callers wait', async () => {

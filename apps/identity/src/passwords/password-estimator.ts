@@ -4,11 +4,11 @@ import { HashingOverloaded } from './password.errors.js';
 
 /**
  * Characters of a password that are scored. The cost of zxcvbn grows with the square of the length: 128 hostile
- * characters take up to a second, 32 take about 5 ms. The rest of a longer password can only make it harder to guess.
+ * characters take up to a second, 24 take 2 to 4 ms. The rest of a longer password can only make it harder to guess.
  */
-export const SCORED_CHARACTERS = 32;
-/** Variants of replaced characters (`p4$$w0rd`) that zxcvbn tries; its default of 100 costs five times as much. */
-const MAX_SUBSTITUTIONS = 16;
+export const SCORED_CHARACTERS = 24;
+/** Variants of replaced characters (`p4$$w0rd`) that zxcvbn tries; its default of 100 costs seven times as much. */
+const MAX_SUBSTITUTIONS = 8;
 /** Callers that wait for a score; more than the limits of all routes that choose a password let through. */
 const MAX_WAITING = 200;
 
@@ -49,7 +49,7 @@ export class PasswordEstimator {
   }
 
   /**
-   * Returns the zxcvbn score (0 to 4) of the first 32 characters.
+   * Returns the zxcvbn score (0 to 4) of the first 24 characters.
    * @param context  words that are easy to guess for this owner
    * @throws HashingOverloaded when too many callers wait
    */

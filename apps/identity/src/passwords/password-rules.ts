@@ -24,7 +24,7 @@ let estimator: Promise<PasswordEstimator> | null = null;
 /**
  * Checks a new password against the rules, in order: 8 to 128 characters, or more where a tenant of the owner requires
  * it; not a common password; not the owner's e-mail address, its local part or name; not guessable (zxcvbn score 2 or
- * more for its first 32 characters). There is no composition rule.
+ * more for its first 24 characters). There is no composition rule.
  * @throws WeakPassword  with the first rule violated; HashingOverloaded when too many callers wait
  */
 export async function assertStrongPassword(password: string, owner: PasswordOwner): Promise<void> {
