@@ -51,7 +51,7 @@ export class ChainVerificationService {
   /**
    * Verifies the chain of a partner (or the platform's) and returns the first broken link. With `from` or `to` it checks
    * from the first to the last entry of that time in the order of the chain, and the links at both ends.
-   * @param signal  stops the walk between two pages
+   * @param signal  stops the reading between two pages
    * @throws ContextRequired, RateLimitedError; UnavailableError when it was stopped
    */
   async verify(

@@ -8,8 +8,8 @@ import { RefusedAttemptsService } from '../sessions/refused-attempts.service.js'
 import { SessionCookies } from '../sessions/session-cookies.service.js';
 import { AcceptInviteDto, PreviewInviteDto } from './dto/accept-invitation.dto.js';
 import { InvitePreviewDto } from './dto/invitation.dto.js';
-import { InviteAlreadyAccepted, InviteInvalid, InviteNotFound } from './invitation.errors.js';
 import { InvitationAcceptanceService } from './invitation-acceptance.service.js';
+import { InviteAlreadyAccepted, InviteInvalid, InviteNotFound } from './invitation.errors.js';
 
 /** Links that are unknown, used or expired. */
 const INVITATION = {

@@ -219,7 +219,7 @@ describe('MfaFactorsService', () => {
       expect((await identity.post('/auth/mfa/verify', { tempToken, code })).status).toBe(200);
     }, 30_000);
 
-    it('requires a recent proof or a step-up grant, which it uses up, and tells the user by mail', async () => {
+    it('requires a recent proof or a step-up grant, which it uses up, and informs the user by mail', async () => {
       const user = await enrolled();
       await testApp.query(
         `update session_family set password_proof_at = now(), factor_proof_at = now() - interval '10 minutes'
@@ -302,12 +302,12 @@ describe('MfaFactorsService', () => {
     expect((await off.post('/auth/login', { email: freshEmail(), password: PASSWORD })).status).toBe(401);
   }, 60_000);
 
-  it('forgets the claim of sessions made while MFA was disabled once it is enabled', async () => {
+  it('forgets the claim of sessions created while MFA was disabled once it is enabled', async () => {
     const off = await testApp.startReplica({ ENABLE_2FA: 'false' });
     const { email, partnerId } = await registerPartner(off);
-    const made = expectStatus(await off.post('/auth/login', { email, password: PASSWORD }), 200);
-    expect(mfaClaim(made)).toBe(true);
-    const { bearer } = sessionOf(made);
+    const signedIn = expectStatus(await off.post('/auth/login', { email, password: PASSWORD }), 200);
+    expect(mfaClaim(signedIn)).toBe(true);
+    const { bearer } = sessionOf(signedIn);
     const switched = expectStatus(await off.post('/auth/switch', { partnerId }, { bearer }), 200);
     expect(mfaClaim(switched)).toBe(true);
     const { cookies } = sessionOf(switched);

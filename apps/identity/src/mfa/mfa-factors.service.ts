@@ -21,7 +21,7 @@ import { MfaRepository } from './mfa.repository.js';
 
 /**
  * Stores changes of a user's factors. Each change ends every session and issues the caller's again, in one
- * transaction, and tells the user by mail.
+ * transaction, and informs the user by mail.
  */
 @Injectable()
 export class MfaFactorsService {
@@ -92,7 +92,7 @@ export class MfaFactorsService {
     return stored && this.sessions.issue(stored);
   }
 
-  /** Replaces all recovery codes and tells the user by mail. @throws UnauthenticatedError when the factors were changed since */
+  /** Replaces all recovery codes and informs the user by mail. @throws UnauthenticatedError when the factors were changed since */
   async replaceRecoveryCodes(
     caller: UserCaller,
     { user, membership }: SessionUser,

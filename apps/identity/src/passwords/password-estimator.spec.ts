@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { PasswordEstimator, SCORED_CHARACTERS } from './password-estimator.js';
 import { HashingOverloaded } from './password.errors.js';
 
@@ -29,16 +29,16 @@ describe('PasswordEstimator', () => {
     expect(handed).toEqual(['🐎'.repeat(24)]);
   });
 
-  it('scores one password in a turn of the event loop, however many callers wait', async () => {
+  it('scores one password in an iteration of the event loop, however many callers wait', async () => {
     const { estimator, handed } = recordingEstimator();
     const scores = Promise.all(Array.from({ length: 20 }, (_, n) => estimator.score(`password ${n}`, [])));
-    const perTurn: number[] = [];
+    const scoredPerIteration: number[] = [];
     for (let before = 0; handed.length < 20; before = handed.length) {
-      await nextTurn();
-      perTurn.push(handed.length - before);
+      await nextIteration();
+      scoredPerIteration.push(handed.length - before);
     }
     await scores;
-    expect(Math.max(...perTurn)).toBe(1);
+    expect(Math.max(...scoredPerIteration)).toBe(1);
   });
 
   it('refuses callers beyond 200 that wait and serves them once the others are done', async () => {

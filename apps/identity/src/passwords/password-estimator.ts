@@ -1,5 +1,5 @@
 import type { ZxcvbnFactory } from '@zxcvbn-ts/core';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { HashingOverloaded } from './password.errors.js';
 
 /**
@@ -15,8 +15,8 @@ const MAX_WAITING = 200;
 type Score = (password: string, context: string[]) => number;
 
 /**
- * Scores passwords on the event loop without blocking it: the input is bounded, and one password is scored in a turn of
- * the loop, however many callers wait.
+ * Scores passwords on the event loop without blocking it: the input is bounded, and one password is scored in an
+ * iteration of the loop, however many callers wait.
  */
 export class PasswordEstimator {
   private waiting = 0;
@@ -56,10 +56,10 @@ export class PasswordEstimator {
   async score(password: string, context: string[]): Promise<number> {
     if (this.waiting >= MAX_WAITING) throw new HashingOverloaded();
     this.waiting += 1;
-    const turn = this.last.then(() => nextTurn());
-    this.last = turn;
+    const ready = this.last.then(() => nextIteration());
+    this.last = ready;
     try {
-      await turn;
+      await ready;
       return this.scoreOf([...password].slice(0, SCORED_CHARACTERS).join(''), context);
     } finally {
       this.waiting -= 1;

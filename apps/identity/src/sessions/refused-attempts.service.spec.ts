@@ -26,7 +26,7 @@ describe('RefusedAttemptsService', () => {
     expect(actorsOf(recorded)).toEqual([['u', 'p']]);
   });
 
-  it('records an attempt under nobody when the token is absent, unknown or cannot be looked up', async () => {
+  it('records an attempt without an actor when the token is absent, unknown or cannot be looked up', async () => {
     const unknown = serviceWith(() => Promise.resolve(null));
     await unknown.service.recordForToken('token', ATTEMPT);
     await unknown.service.recordForToken(undefined, ATTEMPT);

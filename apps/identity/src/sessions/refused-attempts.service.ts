@@ -30,19 +30,19 @@ export class RefusedAttemptsService {
     private readonly sessions: SessionsService,
   ) {}
 
-  /** Records an attempt under the owner of a refresh token, under nobody when the token is unknown. */
+  /** Records an attempt under the owner of a refresh token, without an actor when the token is unknown. */
   async recordForToken(refreshToken: string | undefined, attempt: RefusedAttempt): Promise<void> {
     if (currentContext()?.audited) return;
     const owner = refreshToken === undefined ? null : await this.findOwner(refreshToken);
     this.record(owner ? selfCaller({ id: owner.userId, email: owner.email }, owner) : unknownCaller(), attempt);
   }
 
-  /** Records an attempt on the account of a user; of nobody when the user is not known. */
+  /** Records an attempt on the account of a user; without an actor when the user is not known. */
   recordForUser(user: User | null, attempt: RefusedAttempt): void {
     this.record(user ? selfCaller(user, user.memberships[0] ?? null) : unknownCaller(), attempt);
   }
 
-  /** Runs `work` and records the named errors as attempts of nobody. */
+  /** Runs `work` and records the named errors as attempts without an actor. */
   async auditing<T>(
     { errors, ...attempt }: Omit<RefusedAttempt, 'code'> & { errors: readonly ErrorClass[] },
     work: () => Promise<T>,

@@ -14,15 +14,15 @@ function serviceOf(source: Partial<VerificationKeys>) {
 describe('VerificationKeysService', () => {
   afterEach(() => jest.useRealTimers());
 
-  it('refuses a withdrawn key although the source still lists it, and tells the listeners', async () => {
+  it('refuses a withdrawn key although the source still lists it, and notifies the listeners', async () => {
     const service = serviceOf({});
-    const told: string[][] = [];
-    service.onWithdrawn((kids) => told.push(kids));
+    const withdrawn: string[][] = [];
+    service.onWithdrawn((kids) => withdrawn.push(kids));
     expect(await service.find('first')).not.toBeNull();
     service.withdraw(['first']);
     expect(await service.find('first')).toBeNull();
     expect(await service.find('second')).not.toBeNull();
-    expect(told).toEqual([['first']]);
+    expect(withdrawn).toEqual([['first']]);
   });
 
   it('reads the keys at once after a withdrawal and again a second later', () => {
@@ -37,10 +37,10 @@ describe('VerificationKeysService', () => {
   it('passes on what the source no longer lists', () => {
     let listener: (kids: string[]) => void = () => undefined;
     const service = serviceOf({ onWithdrawn: (added) => (listener = added) });
-    const told: string[][] = [];
-    service.onWithdrawn((kids) => told.push(kids));
+    const withdrawn: string[][] = [];
+    service.onWithdrawn((kids) => withdrawn.push(kids));
     service.onApplicationBootstrap();
     listener(['second']);
-    expect(told).toEqual([['second']]);
+    expect(withdrawn).toEqual([['second']]);
   });
 });
