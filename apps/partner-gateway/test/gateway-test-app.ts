@@ -99,6 +99,7 @@ export class GatewayTestApp {
       scopes: [],
       rateLimit: 1_000,
       expiresAt: null,
+      expiresInMs: null,
       sourceCidrs: [],
       siteIds: null,
       deviceGroupIds: null,

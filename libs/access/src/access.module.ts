@@ -4,6 +4,7 @@ import { Broadcasts } from '@rmm/messaging';
 import { AccessSources } from './access-sources.service.js';
 import { ACCESS_CONFIG, type AccessConfig, type AccessModuleOptions, toAccessConfig } from './access.config.js';
 import { AccessGuard } from './access.guard.js';
+import { AgentRecords } from './agents/agent-records.service.js';
 import { AgentAuthenticator } from './agents/agent.authenticator.js';
 import { CallAuditInterceptor } from './audit/call-audit.interceptor.js';
 import { DenialAuditService } from './audit/denial-audit.service.js';
@@ -35,6 +36,7 @@ const PROVIDERS = [
   AccessSnapshots,
   AccessSources,
   AgentAuthenticator,
+  AgentRecords,
   ApiKeyAuthenticator,
   CallAuditInterceptor,
   DenialAuditService,
@@ -78,6 +80,7 @@ export class AccessModule {
         { provide: APP_INTERCEPTOR, useExisting: CallAuditInterceptor },
       ],
       exports: [
+        AgentRecords,
         AccessSnapshots,
         ApiKeyAuthenticator,
         DenialAuditService,

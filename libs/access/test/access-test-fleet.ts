@@ -45,6 +45,10 @@ export class AdjustableClock extends Clock {
     return Date.now() + this.aheadMs;
   }
 
+  override monotonicMs(): number {
+    return performance.now() + this.aheadMs;
+  }
+
   advance(byMs: number): void {
     this.aheadMs += byMs;
   }

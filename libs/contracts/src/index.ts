@@ -2,6 +2,7 @@ export * from './audit/audit-actions.js';
 export * from './audit/audit-entry.js';
 export * from './broadcasts/access-changed.js';
 export * from './broadcasts/broadcast-map.js';
+export * from './broadcasts/agent-changed.js';
 export * from './broadcasts/credential-changed.js';
 export * from './broadcasts/webhook-broadcasts.js';
 export * from './envelope.js';

@@ -29,6 +29,7 @@ export interface FakeUser {
   orgAccess?: AccessSnapshot['orgAccess'];
   orgIds?: string[];
   siteIds?: string[] | null;
+  deviceGroupIds?: string[] | null;
   permissions?: string[];
   mfa?: boolean;
 }
@@ -188,7 +189,7 @@ const snapshotOf = (user: FakeUser, session: Session): AccessSnapshot => ({
   orgAccess: user.orgAccess ?? (session.scope === 'partner' ? 'all' : 'none'),
   orgIds: user.orgIds ?? [],
   siteIds: user.siteIds ?? null,
-  deviceGroupIds: null,
+  deviceGroupIds: user.deviceGroupIds ?? null,
   permissions: user.permissions ?? ['*:*'],
   hasFactor: true,
   mfaEnrollmentRequired: false,

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { KeyLimitsModule } from '../key-limits/key-limits.module.js';
 import { PartnerDirectoryModule } from '../partner-directory/partner-directory.module.js';
 import { EnrollmentKeysController } from './enrollment-keys.controller.js';
 import { EnrollmentKeysRepository } from './enrollment-keys.repository.js';
@@ -9,7 +10,7 @@ import { EnrollmentReservationsService } from './enrollment-reservations.service
 import { SettleReservationsJob } from './settle-reservations.job.js';
 
 @Module({
-  imports: [PartnerDirectoryModule],
+  imports: [PartnerDirectoryModule, KeyLimitsModule],
   controllers: [EnrollmentKeysController, EnrollmentReservationsRpc],
   providers: [
     EnrollmentKeysService,

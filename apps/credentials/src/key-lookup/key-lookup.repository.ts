@@ -24,6 +24,10 @@ export type PartnerKeyLookupRow = Omit<ResolvedPartnerKey, 'kind' | 'expiresAt' 
   partnerStatus: string | null;
 };
 
+/** Returns SQL for the time left until a time, by the clock of the database; null for none. */
+const millisecondsUntil = (time: string): string =>
+  `floor(extract(epoch FROM (${time}) - now()) * 1000)::double precision`;
+
 /** Finds keys by hash, before any tenant is known. SQL, because each look-up joins what decides about the key. */
 @Injectable()
 export class KeyLookupRepository {
@@ -35,6 +39,8 @@ export class KeyLookupRepository {
       `SELECT k.id AS "keyId", k.org_id AS "orgId", k.partner_id AS "partnerId", k.scopes, k.rate_limit AS "rateLimit",
          CASE WHEN k.key_hash = :keyHash THEN k.expires_at ELSE least(k.expires_at, k.previous_valid_until) END
            AS "expiresAt",
+         ${millisecondsUntil('CASE WHEN k.key_hash = :keyHash THEN k.expires_at ELSE least(k.expires_at, k.previous_valid_until) END')}
+           AS "expiresInMs",
          k.source_cidrs AS "sourceCidrs", k.generation, k.created_by AS "createdBy", k.principal_id AS "principalId",
          k.status AS "storedStatus", k.status = 'active' AND coalesce(k.expires_at <= now(), false) AS expired,
          o.status IN ('active', 'trial') AND NOT o.deleted AS "organizationActive", p.status AS "partnerStatus",
@@ -53,6 +59,7 @@ export class KeyLookupRepository {
     const [row] = await this.worker.query<PartnerKeyLookupRow>(
       `SELECT k.id AS "keyId", s.id AS "principalId", k.partner_id AS "partnerId", s.scopes,
          k.rate_limit AS "rateLimit", least(k.expires_at, s.expires_at) AS "expiresAt",
+         ${millisecondsUntil('least(k.expires_at, s.expires_at)')} AS "expiresInMs",
          s.source_cidrs AS "sourceCidrs", p.status AS "partnerStatus",
          CASE WHEN k.status = 'revoked' THEN 'revoked'
               WHEN s.status = 'disabled' THEN 'disabled'

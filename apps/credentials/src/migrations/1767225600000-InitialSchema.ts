@@ -58,7 +58,7 @@ async function createDirectories(q: QueryRunner): Promise<void> {
         version bigint NOT NULL,
         updated_at timestamptz NOT NULL DEFAULT now()
       )`);
-  await q.query('CREATE INDEX organization_directory_partner ON organization_directory (partner_id, org_id)');
+  await q.query('CREATE UNIQUE INDEX organization_directory_partner ON organization_directory (partner_id, org_id)');
   await secureTable(q, 'organization_directory', {
     rows: ORGANIZATION,
     service: 'SELECT',
@@ -99,7 +99,8 @@ async function createServicePrincipals(q: QueryRunner): Promise<void> {
         last_updated_by uuid,
         created_at timestamptz NOT NULL DEFAULT now(),
         updated_at timestamptz NOT NULL DEFAULT now(),
-        UNIQUE (id, org_id)
+        UNIQUE (id, org_id),
+        FOREIGN KEY (org_id, partner_id) REFERENCES organization_directory (org_id, partner_id)
       )`);
   await q.query('CREATE INDEX service_principal_newest ON service_principal (org_id, created_at DESC, id DESC)');
   await q.query('CREATE INDEX service_principal_partner ON service_principal (partner_id, created_at DESC, id DESC)');
@@ -138,9 +139,11 @@ async function createApiKeys(q: QueryRunner): Promise<void> {
         previous_key_hash bytea,
         previous_valid_until timestamptz,
         CONSTRAINT api_key_principal_check CHECK ((source = 'service_principal') = (principal_id IS NOT NULL)),
-        CONSTRAINT api_key_principal_fkey FOREIGN KEY (principal_id, org_id) REFERENCES service_principal (id, org_id)
+        CONSTRAINT api_key_principal_fkey FOREIGN KEY (principal_id, org_id) REFERENCES service_principal (id, org_id),
+        FOREIGN KEY (org_id, partner_id) REFERENCES organization_directory (org_id, partner_id)
       )`);
   await q.query('CREATE INDEX api_key_newest ON api_key (org_id, created_at DESC, id DESC)');
+  await q.query(`CREATE INDEX api_key_active ON api_key (org_id) WHERE status = 'active'`);
   await q.query('CREATE INDEX api_key_partner ON api_key (partner_id, created_at DESC, id DESC)');
   await q.query('CREATE UNIQUE INDEX api_key_previous_hash ON api_key (previous_key_hash)');
   await q.query(`CREATE INDEX api_key_expiring ON api_key (expires_at) WHERE status = 'active'`);
@@ -199,7 +202,8 @@ async function createEnrollmentKeys(q: QueryRunner): Promise<void> {
         expires_at timestamptz NOT NULL,
         created_by uuid,
         created_at timestamptz NOT NULL DEFAULT now(),
-        UNIQUE (id, partner_id)
+        UNIQUE (id, partner_id),
+        FOREIGN KEY (org_id, partner_id) REFERENCES organization_directory (org_id, partner_id)
       )`);
   await q.query('CREATE INDEX enrollment_key_newest ON enrollment_key (org_id, created_at DESC, id DESC)');
   await q.query('CREATE INDEX enrollment_key_partner ON enrollment_key (partner_id, created_at DESC, id DESC)');
@@ -219,6 +223,9 @@ async function createEnrollmentKeys(q: QueryRunner): Promise<void> {
       )`);
   await q.query(
     `CREATE INDEX enrollment_reservation_open ON enrollment_reservation (reserved_at) WHERE state = 'reserved'`,
+  );
+  await q.query(
+    'CREATE INDEX enrollment_reservation_settled ON enrollment_reservation (settled_at) WHERE settled_at IS NOT NULL',
   );
   await secureTable(q, 'enrollment_reservation', {
     comment: 'rmm:worker-only',

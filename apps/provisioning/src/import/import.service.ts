@@ -8,10 +8,10 @@ import { resolvePartnerId } from '../partners/partner-scope.policy.js';
 import { PartnersRepository } from '../partners/partners.repository.js';
 import type { ImportPreviewDto, ImportResultDto } from './dto/import-results.dto.js';
 import type { CommitImportDto, PreviewImportDto } from './dto/import-rows.dto.js';
-import { decideImport, refuseGroup, type GroupDecision } from './import-decisions.js';
-import { importMessages } from './import-messages.js';
+import { decideImport, refuseGroup, type GroupDecision } from './import-decision.policy.js';
 import { planImport, type PlannedGroup } from './import-plan.js';
 import { parseImportRows, type ImportRow, type UnknownColumn } from './import-rows.js';
+import { importMessages } from './import.events.js';
 import { toImportResult, toPreviewedRows } from './import.mapper.js';
 import { ImportRepository } from './import.repository.js';
 

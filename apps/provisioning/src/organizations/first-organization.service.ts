@@ -4,13 +4,13 @@ import { AuditTrail, Outbox } from '@rmm/messaging';
 import type { WorkerTransaction } from '@rmm/persistence';
 import { uniqueSlug } from '@rmm/validation';
 import { PartnersRepository } from '../partners/partners.repository.js';
-import { siteEvent, toSiteState } from '../sites/site-events.js';
 import type { Site } from '../sites/site.entity.js';
+import { siteEvent, toSiteState } from '../sites/site.events.js';
 import { SitesRepository } from '../sites/sites.repository.js';
 import { trimName } from './name-key.js';
-import { organizationEvent, toOrganizationState } from './organization-events.js';
 import { organizationSlug } from './organization-slug.js';
 import type { Organization } from './organization.entity.js';
+import { organizationEvent, toOrganizationState } from './organization.events.js';
 import { OrganizationsRepository } from './organizations.repository.js';
 
 type FirstOrganizationRequest = RpcRequest<typeof PROVISIONING_ORGANIZATIONS_ENSURE_FIRST>;

@@ -3,7 +3,7 @@ import type { OrganizationSource } from '@rmm/access';
 import type { ListSinceRequest, OrganizationState } from '@rmm/contracts';
 import { WorkerDatabase } from '@rmm/persistence';
 import { BadRequestError } from '@rmm/service-kit';
-import { toOrganizationState, type OrganizationStateRow } from './organization-events.js';
+import { toOrganizationState, type OrganizationStateRow } from './organization.events.js';
 
 const MAX_IDS = 1_000;
 const STATE = `id, partner_id AS "partnerId", name, slug, status, deleted_at AS "deletedAt", version`;

@@ -11,13 +11,13 @@ import type { CreateOrganizationDto } from './dto/create-organization.dto.js';
 import type { ListOrganizationsDto } from './dto/list-organizations.dto.js';
 import type { OrganizationDto, OwnOrganizationDto } from './dto/organization.dto.js';
 import type { UpdateOrganizationDto } from './dto/update-organization.dto.js';
-import { organizationAccessChanged, organizationEvent } from './organization-events.js';
 import { OrganizationSecurityRepository } from './organization-security.repository.js';
 import { OrganizationSecurityService } from './organization-security.service.js';
-import { mergeSettings, splitSecurity } from './organization-settings.js';
+import { mergeSettings, splitSecurity } from './organization-settings.policy.js';
 import { organizationSlug } from './organization-slug.js';
 import type { Organization } from './organization.entity.js';
 import { OrganizationLimitExceeded, OrganizationSlugConflict } from './organization.errors.js';
+import { organizationAccessChanged, organizationEvent } from './organization.events.js';
 import { toOrganizationDto } from './organization.mapper.js';
 import { OrganizationsRepository, type OrganizationChanges } from './organizations.repository.js';
 

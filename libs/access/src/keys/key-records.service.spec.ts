@@ -13,6 +13,7 @@ const apiKey: ResolvedApiKey = {
   scopes: ['devices:read'],
   rateLimit: 1_000,
   expiresAt: null,
+  expiresInMs: null,
   sourceCidrs: [],
   siteIds: null,
   deviceGroupIds: null,
@@ -29,6 +30,7 @@ const partnerKey: ResolvedPartnerKey = {
   scopes: ['sites:read'],
   rateLimit: 600,
   expiresAt: null,
+  expiresInMs: null,
   sourceCidrs: [],
   generation: 1,
   status: 'active',
@@ -56,11 +58,49 @@ describe('KeyRecords', () => {
     expect(asked).toBe(1);
   });
 
-  it('reads an unknown key every time', async () => {
+  it('remembers an unknown key for ten seconds', async () => {
     stored = null;
     await records.find(hash);
+    clock.advance(9_999);
+    expect(await records.find(hash)).toBeNull();
+    expect(asked).toBe(1);
+    clock.advance(1);
     await records.find(hash);
     expect(asked).toBe(2);
+  });
+
+  it.each([
+    ['it is created', { keyIds: ['key-1'], keyHashes: [hash.toString('hex')] }],
+    ['a tenant changes', { keyIds: [], keyHashes: [], partnerIds: ['partner-1'] }],
+  ])('finds an unknown key as soon as %s', async (_, named) => {
+    stored = null;
+    expect(await records.find(hash)).toBeNull();
+    stored = apiKey;
+    records.onCredentialsChanged({ kind: 'api_key', reason: 'created', ...named });
+    expect((await records.find(hash))?.record.keyId).toBe('key-1');
+  });
+
+  it('keeps unknown keys while other keys are created', async () => {
+    stored = null;
+    await records.find(hash);
+    records.onCredentialsChanged({
+      kind: 'api_key',
+      keyIds: ['key-2'],
+      keyHashes: ['00'.repeat(32)],
+      reason: 'created',
+    });
+    await records.find(hash);
+    expect(asked).toBe(1);
+  });
+
+  it('ends a key by the time left in the database, whatever the clock of this process says', async () => {
+    stored = { ...apiKey, expiresAt: new Date(clock.nowMs() + 10_000).toISOString(), expiresInMs: 10_000 };
+    const known = await records.find(hash);
+    clock.set(new Date(clock.nowMs() - 3_600_000));
+    clock.advance(9_999);
+    expect(known?.isValid(clock.monotonicMs())).toBe(true);
+    clock.advance(1);
+    expect(known?.isValid(clock.monotonicMs())).toBe(false);
   });
 
   it.each([
@@ -127,7 +167,7 @@ describe('KeyRecords', () => {
   });
 
   it('reads an expired key again, so that credentials records the expiry', async () => {
-    stored = { ...apiKey, expiresAt: new Date(clock.nowMs() + 10_000).toISOString() };
+    stored = { ...apiKey, expiresAt: new Date(0).toISOString(), expiresInMs: 10_000 };
     await records.find(hash);
     clock.advance(10_000);
     stored = { ...apiKey, status: 'expired' };
