@@ -28,8 +28,9 @@ announce(
     /** The resolution of the measurement is part of every value; it is taken off. */
     delay: () => {
       const p99Ms = Math.max(0, delay.percentile(99) / 1e6 - 5);
+      const maxMs = Math.max(0, delay.max / 1e6 - 5);
       delay.reset();
-      return { p99Ms };
+      return { p99Ms, maxMs };
     },
   },
 );

@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { bench, benchmarkNames, stores } from './commands/bench.js';
 import { down, logs, reset, restart, status, up } from './commands/lifecycle.js';
-import { emit, env, mailbox, replay, rotateSigningKey, seed, totp } from './commands/operations.js';
+import { emit, env, mailbox, replay, rotateSigningKey, seed, totp, withdrawSigningKey } from './commands/operations.js';
 import { receiver } from './commands/receiver.js';
 import { PART_NAMES, test } from './commands/test.js';
 import { FleetError } from './console.js';
@@ -81,6 +81,8 @@ function createProgram(argumentsAfterDashes: readonly string[]): Command {
     .action(exitCodeOf(replay));
   const rotation = 'sign access tokens with a new key; sessions stay valid';
   command('rotate-signing-key', rotation).action(exitCodeOf(rotateSigningKey));
+  const withdrawal = 'refuse access tokens of a signing key everywhere, at once';
+  command('withdraw-signing-key <kid>', withdrawal).action(exitCodeOf(withdrawSigningKey));
   command('test [part-or-project...]', `run ${PART_NAMES.join(' ')}, or the specs of an app or lib`)
     .usage('[part-or-project...] [-- jest arguments]')
     .action(exitCodeOf((names: string[]) => test(names, argumentsAfterDashes)));

@@ -36,7 +36,7 @@ export type IdentityConfig = Readonly<FleetConfig> & {
   lockout: { max: number; windowSeconds: number };
   argon2: Argon2Cost;
   hashing: HashingBudget;
-  mail: { smtpUrl?: string; from: string; mailboxDir?: string };
+  mail: { smtpUrl?: string; requireTls: boolean; from: string; mailboxDir?: string };
 };
 
 /** Reads every variable of identity. @throws ConfigError listing every problem. @see docs/reference/configuration.md */
@@ -76,6 +76,8 @@ function define(v: ConfigReader): IdentityConfig {
     hashing: { concurrency: availableParallelism(), queue: availableParallelism() * QUEUE_PER_CORE },
     mail: {
       smtpUrl: v.url('SMTP_URL', { protocols: ['smtp', 'smtps'], secret: true }),
+      // Without it a middleman who removes the offer of STARTTLS reads every link.
+      requireTls: v.boolean('SMTP_REQUIRE_TLS', { default: fleet.isProduction }),
       from: v.string('MAIL_FROM', { default: 'no-reply@localhost' }),
       mailboxDir: fleet.isProduction ? undefined : v.string('MAILBOX_DIR'),
     },

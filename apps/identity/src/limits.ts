@@ -30,6 +30,7 @@ const DEFAULTS = {
   mfaVerify: guarded('mfa-verify', 5, 5 * MINUTE),
   mfaStepUp: guarded('mfa-step-up', 5, 5 * MINUTE),
   currentPassword: guarded('current-password', 5, 5 * MINUTE),
+  changePassword: guarded('change-password', 5, 5 * MINUTE),
   forgotPassword: guarded('forgot-password', 3, HOUR),
   forgotPasswordAccount: lenient('forgot-password-account', 5, HOUR),
   resetPassword: guarded('reset-password', 10, HOUR),
@@ -44,6 +45,7 @@ const DEFAULTS = {
   avatarUpload: lenient('avatar-upload', 20, HOUR),
   invite: lenient('invite', 60, HOUR),
   auditExport: lenient('audit-export', 10, HOUR),
+  auditVerify: lenient('audit-verify', 10, HOUR),
 };
 
 export type IdentityLimits = Record<keyof typeof DEFAULTS, RateLimit>;

@@ -24,6 +24,10 @@ export interface VerificationKeys {
    * @throws UnavailableError  when the keys cannot be read
    */
   find(kid: string): Promise<KeyObject | null>;
+  /** Reads the keys again, because one may have been withdrawn. */
+  reload?(): Promise<void>;
+  /** Adds a listener for the ids of keys that are no longer in use; tokens signed by them become invalid. */
+  onWithdrawn?(listener: (kids: string[]) => void): void;
 }
 
 /** Provide `VerificationKeys` under this token to replace the JWKS of identity (identity itself does). */

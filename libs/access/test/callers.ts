@@ -1,6 +1,7 @@
 import type { AccessSnapshot } from '@rmm/contracts';
 import type { UserCaller } from '../src/callers/caller.js';
 import { AccessEntry } from '../src/snapshots/access-entry.js';
+import { PARTNER_ID, ROLE_ID } from './tokens.js';
 
 /** Builds the snapshot of a partner admin with the given changes. */
 export function snapshot(changes: Partial<AccessSnapshot> = {}): AccessSnapshot {
@@ -15,10 +16,10 @@ export function snapshot(changes: Partial<AccessSnapshot> = {}): AccessSnapshot 
     passwordChangedAt: null,
     membershipExists: true,
     scope: 'partner',
-    partnerId: 'partner-1',
+    partnerId: PARTNER_ID,
     partnerStatus: 'active',
     orgId: null,
-    roleId: 'role-1',
+    roleId: ROLE_ID,
     orgAccess: 'all',
     orgIds: [],
     siteIds: null,

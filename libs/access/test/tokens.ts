@@ -32,6 +32,10 @@ export function signed(key: SigningKey, header: object, payload: object): string
   return `${body}.${signature.toString('base64url')}`;
 }
 
+export const PARTNER_ID = '33333333-3333-4333-8333-333333333333';
+export const ORG_ID = '44444444-4444-4444-8444-444444444444';
+export const ROLE_ID = '55555555-5555-4555-8555-555555555555';
+
 /** Returns the claims that match `snapshot()`, issued at `nowMs` for 15 minutes. */
 export function claims(nowMs: number, changes: Partial<AccessTokenClaims> = {}): AccessTokenClaims {
   const iat = Math.floor(nowMs / 1_000);
@@ -40,9 +44,9 @@ export function claims(nowMs: number, changes: Partial<AccessTokenClaims> = {}):
     email: 'ada@msp.example',
     type: 'access',
     scope: 'partner',
-    partnerId: 'partner-1',
+    partnerId: PARTNER_ID,
     orgId: null,
-    roleId: 'role-1',
+    roleId: ROLE_ID,
     mfa: true,
     aep: 1,
     mep: 1,

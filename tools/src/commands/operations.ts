@@ -125,3 +125,10 @@ export async function totp(secret: string, { next }: { next?: boolean }): Promis
   const epoch = Math.floor(Date.now() / 1_000) + (next ? 30 : 0);
   console.log(await generate({ secret: secret.toUpperCase().replace(/=+$/, ''), epoch }));
 }
+
+/** Withdraws a signing key at once: tokens that it signed are refused everywhere; sessions continue by their refresh token. */
+export async function withdrawSigningKey(kid: string): Promise<void> {
+  const subject = 'rmm.operations.identity.withdraw-signing-key';
+  const reply = await askService<{ kid: string; signs: string }>(subject, { kid }, 10_000);
+  say(`key ${reply.kid} is withdrawn; ${reply.signs} signs`);
+}

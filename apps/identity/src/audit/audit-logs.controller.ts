@@ -1,6 +1,7 @@
-import { Controller, Get, Header, Query, type StreamableFile } from '@nestjs/common';
+import { Controller, Get, Header, Query, Res, type StreamableFile } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, FullPartnerAccess, RequirePermission, type UserCaller } from '@rmm/access';
+import { closedSignal, type HttpResponse } from '../sessions/http-request.js';
 import { AUDIT_FILES } from './audit-file.js';
 import { AuditLogsService } from './audit-logs.service.js';
 import { ChainVerificationService } from './chain-verification.service.js';
@@ -39,9 +40,13 @@ export class AuditLogsController {
   @Get('verify')
   @RequirePermission('audit:manage')
   @FullPartnerAccess()
-  @ApiOperation({ summary: 'Verify the hash chain of a partner' })
+  @ApiOperation({ summary: 'Verify the hash chain of a partner', description: 'At most ten times an hour per user.' })
   @ApiOkResponse({ type: ChainVerificationDto })
-  verify(@CurrentCaller() caller: UserCaller, @Query() query: VerifyAuditLogsDto): Promise<ChainVerificationDto> {
-    return this.chains.verify(caller, query);
+  verify(
+    @CurrentCaller() caller: UserCaller,
+    @Query() query: VerifyAuditLogsDto,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ): Promise<ChainVerificationDto> {
+    return this.chains.verify(caller, query, closedSignal(response));
   }
 }

@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
+import type { UserCaller } from '@rmm/access';
 import { bindParameters, type SqlExecutor, type SqlParams } from '@rmm/persistence';
+import { UnavailableError } from '@rmm/service-kit';
 import { auditRow, minuteOf } from '../../test/audit-rows.js';
 import { expectStatus, IdentityTestApp, type IdentityReplica } from '../../test/identity-test-app.js';
 import { inviteAndAccept, registerPartner, roleId, signInAdmin } from '../../test/users.js';
 import { checksumOf, sealRows } from './audit-chain.js';
 import { AuditChainRepository } from './audit-chain.repository.js';
 import { AuditSealer } from './audit-sealer.consumer.js';
+import { ChainVerificationService } from './chain-verification.service.js';
 
 describe('ChainVerificationService', () => {
   let testApp: IdentityTestApp;
@@ -14,7 +17,7 @@ describe('ChainVerificationService', () => {
 
   beforeAll(async () => {
     testApp = await IdentityTestApp.start();
-    identity = await testApp.startReplica();
+    identity = await testApp.startReplica({ RATE_LIMIT_AUDIT_VERIFY: '1000/3600' });
     root = await signInAdmin(identity);
   }, 120_000);
   afterAll(() => testApp.stop());
@@ -199,8 +202,31 @@ describe('ChainVerificationService', () => {
     const pages = jest.spyOn(repository, 'listChain');
     expect(await verify(partnerId)).toMatchObject({ verified: true, checkedRows: ROWS });
     const sizes = await Promise.all(pages.mock.results.map(async ({ value }) => ((await value) as unknown[]).length));
-    expect(Math.max(...sizes)).toBeLessThanOrEqual(500);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(100);
   }, 120_000);
+
+  it('stops reading when the client disconnects', async () => {
+    const { partnerId } = await parentChain(...Array.from({ length: 350 }, (_, n) => n));
+    const leaving = new AbortController();
+    const repository = identity.app.get(AuditChainRepository);
+    const listChain = repository.listChain.bind(repository);
+    const pages = jest.spyOn(repository, 'listChain').mockImplementation((...args) => {
+      leaving.abort();
+      return listChain(...args);
+    });
+    const caller = { scope: 'system', userId: randomUUID() } as UserCaller;
+    const service = identity.app.get(ChainVerificationService);
+    await expect(service.verify(caller, { partnerId }, leaving.signal)).rejects.toThrow(UnavailableError);
+    expect(pages).toHaveBeenCalledTimes(1);
+  }, 30_000);
+
+  it('allows ten verifications an hour for each user', async () => {
+    const strict = await testApp.startReplica();
+    const { bearer } = await registerPartner(strict);
+    const verifications = Array.from({ length: 12 }, () => strict.get('/audit-logs/verify', { bearer }));
+    const statuses = (await Promise.all(verifications)).map(({ status }) => status);
+    expect(statuses.sort()).toEqual([...Array<number>(10).fill(200), 429, 429]);
+  }, 60_000);
 
   describe('access', () => {
     it('allows members with full partner access for their own partner only', async () => {

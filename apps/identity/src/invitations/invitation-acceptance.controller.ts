@@ -4,10 +4,19 @@ import { Public } from '@rmm/access';
 import { GoneError } from '@rmm/service-kit';
 import { LoginBodyDto } from '../login/dto/login-body.dto.js';
 import { clientKey, setNoStore, type HttpRequest, type HttpResponse } from '../sessions/http-request.js';
+import { RefusedAttemptsService } from '../sessions/refused-attempts.service.js';
 import { SessionCookies } from '../sessions/session-cookies.service.js';
 import { AcceptInviteDto, PreviewInviteDto } from './dto/accept-invitation.dto.js';
 import { InvitePreviewDto } from './dto/invitation.dto.js';
 import { InvitationAcceptanceService } from './invitation-acceptance.service.js';
+import { InviteAlreadyAccepted, InviteInvalid, InviteNotFound } from './invitation.errors.js';
+
+/** Links that are unknown, used or expired. */
+const INVITATION = {
+  action: 'user.invite.accepted',
+  errors: [InviteInvalid, InviteNotFound, InviteAlreadyAccepted],
+  route: 'POST /api/v1/auth/accept-invite',
+} as const;
 
 @ApiTags('Registration')
 @Controller('auth')
@@ -15,6 +24,7 @@ export class InvitationAcceptanceController {
   constructor(
     private readonly acceptance: InvitationAcceptanceService,
     private readonly cookies: SessionCookies,
+    private readonly refusals: RefusedAttemptsService,
   ) {}
 
   @Post('invite/preview')
@@ -28,7 +38,7 @@ export class InvitationAcceptanceController {
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<InvitePreviewDto> {
     setNoStore(response);
-    return this.acceptance.preview(token, clientKey(request));
+    return this.refusals.auditing(INVITATION, () => this.acceptance.preview(token, clientKey(request)));
   }
 
   /** Always 410: a token in a path would end up in logs. */
@@ -52,7 +62,9 @@ export class InvitationAcceptanceController {
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<LoginBodyDto> {
     setNoStore(response);
-    const { body, session } = await this.acceptance.accept(dto, clientKey(request));
+    const { body, session } = await this.refusals.auditing(INVITATION, () =>
+      this.acceptance.accept(dto, clientKey(request)),
+    );
     this.cookies.set(request, response, session);
     return body;
   }

@@ -1,3 +1,4 @@
+import { eventually } from '@rmm/testing-services';
 import {
   expectStatus,
   freshAddress,
@@ -85,6 +86,24 @@ describe('InvitationAcceptanceService', () => {
     await testApp.query(`UPDATE partner SET settings = '{}' WHERE id = $1`, [acme.partnerId]);
     expectStatus(await accept(token), 200);
   });
+
+  it('audits links that are unknown or used, repeats of a client as one entry', async () => {
+    const from = freshAddress();
+    await preview('x', from);
+    await identity.post('/auth/accept-invite', { token: 'x'.repeat(48), password: PASSWORD }, { from });
+    await identity.post('/auth/accept-invite', { token: 'x'.repeat(48), password: PASSWORD }, { from });
+    await eventually(async () =>
+      expect(
+        await testApp.query(
+          `select action, result, details ->> 'reason' as reason from audit_entry where ip_address = $1 order by sequence`,
+          [from],
+        ),
+      ).toEqual([
+        { action: 'user.invite.accepted', result: 'denied', reason: 'not_found' },
+        { action: 'user.invite.accepted', result: 'denied', reason: 'invite_invalid' },
+      ]),
+    );
+  }, 30_000);
 
   it('limits previews per IP address', async () => {
     const from = freshAddress();

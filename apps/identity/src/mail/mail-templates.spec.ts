@@ -15,9 +15,19 @@ describe('renderMail', () => {
     const name = '<b>x</b>\r\nBcc: all@example.com {url}';
     const mail = renderMail('invite', { name, tenantName: 'A\nSubject: B', url });
     expect(mail.subject).toBe('You have been invited to A Subject: B');
-    expect(mail.html).toContain('&lt;b&gt;x&lt;/b&gt; Bcc: all@example.com {url}');
+    expect(mail.html).toContain('&lt;b&gt;x&lt;/b&gt; Bcc: all@example. com {url}');
     expect(mail.html).not.toContain('<b>');
     expect(mail.text).not.toMatch(/^Bcc/m);
+  });
+
+  it('cuts names, and separates what mail clients would turn into a link', () => {
+    const name = `Your account is blocked, see https://evil.example/x and www.evil.example ${'!'.repeat(200)}`;
+    const { subject, text, html } = renderMail('invite', { name, tenantName: 'Acme Inc. \u202egpj.exe\u200b', url });
+    expect(subject).toBe('You have been invited to Acme Inc. gpj. exe');
+    for (const part of [text.replaceAll(url, ''), html.replaceAll(url, '')]) {
+      expect(part).not.toMatch(/https?:|evil\.example|!{50}/);
+      expect(part).toContain('…');
+    }
   });
 
   it('falls back to English for an unknown language', () => {

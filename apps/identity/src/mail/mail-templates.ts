@@ -17,6 +17,7 @@ export interface MailVariables {
   'mfa-enabled': 'name';
   'mfa-disabled': 'name';
   'mfa-reset': 'name';
+  'recovery-codes-replaced': 'name';
   'mfa-grace-opened': 'name' | 'deadline';
   'mfa-grace-ending': 'name' | 'deadline';
   'api-key-expiring': 'keyName' | 'name' | 'keyPrefix' | 'expiresAt';
@@ -39,6 +40,9 @@ export interface RenderedMail {
   html: string;
 }
 
+/** Characters of a name in a mail. */
+const MAX_NAME = 80;
+
 type Values = Readonly<Record<string, string>>;
 
 const FALLBACK: Readonly<Record<MailTemplateName, MailTemplate>> = en;
@@ -48,14 +52,14 @@ export const MAIL_TEMPLATES: Readonly<Record<string, Partial<Record<MailTemplate
 
 /**
  * Renders a mail as text and HTML. Values are escaped in HTML and line breaks in them are removed, so that a name cannot
- * add a header or a tag.
+ * add a header or a tag. Names are cut to 80 characters and contain no link.
  * @param locale  a BCP 47 tag; only its language counts
  */
 export function renderMail(name: MailTemplateName, values: Values, locale = 'en'): RenderedMail {
   const [language = 'en'] = locale.toLowerCase().split('-');
   const { action, paragraphs, subject } = MAIL_TEMPLATES[language]?.[name] ?? FALLBACK[name];
-  const plain = (text: string) => fill(text, values, removeLineBreaks);
-  const safe = (text: string) => fill(text, values, (value) => escapeHtml(removeLineBreaks(value)));
+  const plain = (text: string) => fill(text, values, (value, key) => lineOf(key, value));
+  const safe = (text: string) => fill(text, values, (value, key) => escapeHtml(lineOf(key, value)));
   const link = action ? { label: action, url: values.url ?? '' } : null;
   return {
     subject: plain(subject),
@@ -69,11 +73,23 @@ export function renderMail(name: MailTemplateName, values: Values, locale = 'en'
 
 export const isMailTemplate = (name: string): name is MailTemplateName => Object.hasOwn(FALLBACK, name);
 
-const fill = (text: string, values: Values, form: (value: string) => string): string =>
-  text.replace(/\{(\w+)\}/g, (_, key: string) => form(values[key] ?? ''));
+const fill = (text: string, values: Values, form: (value: string, key: string) => string): string =>
+  text.replace(/\{(\w+)\}/g, (_, key: string) => form(values[key] ?? '', key));
 
-// eslint-disable-next-line no-control-regex
-const removeLineBreaks = (value: string): string => value.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ');
+/** Names are chosen by users, also by those who want our mails to carry their message or link. */
+const lineOf = (key: string, value: string): string =>
+  /name$/i.test(key) ? boundName(removeLineBreaks(value)) : removeLineBreaks(value);
+
+const removeLineBreaks = (value: string): string =>
+  // eslint-disable-next-line no-control-regex
+  value.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ').replace(/[^\P{Cf}\u200c\u200d]+/gu, '');
+
+/** Shortens a name and separates what mail clients would turn into a link: `evil.example` becomes `evil. example`. */
+function boundName(value: string): string {
+  const name = value.replace(/[a-z][a-z0-9+.-]*:\/+/gi, '').replace(/\.(?=[\p{L}\p{N}])/gu, '. ');
+  const characters = [...name];
+  return characters.length <= MAX_NAME ? name : `${characters.slice(0, MAX_NAME - 1).join('')}…`;
+}
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 const escapeHtml = (value: string): string => value.replace(/[&<>"']/g, (char) => ENTITIES[char] ?? char);

@@ -22,10 +22,10 @@ export class MailTransport {
 
   /** @throws when the server refuses the mail or is unreachable */
   async send(to: string, mail: RenderedMail): Promise<void> {
-    const { smtpUrl, mailboxDir, from } = this.config.mail;
+    const { smtpUrl, requireTls, mailboxDir, from } = this.config.mail;
     if (smtpUrl !== undefined) {
       const safety = { disableFileAccess: true, disableUrlAccess: true };
-      this.smtp ??= nodemailer.createTransport({ url: smtpUrl, ...TIMEOUTS, ...safety });
+      this.smtp ??= nodemailer.createTransport({ url: smtpUrl, requireTLS: requireTls, ...TIMEOUTS, ...safety });
       await this.smtp.sendMail({ from, to: { name: '', address: to }, ...mail }); // an address object is not parsed as a list of addresses
     } else if (mailboxDir !== undefined) {
       await this.writeFile(mailboxDir, to, mail);

@@ -102,11 +102,14 @@ export class MfaEnrollmentService {
 
   /**
    * Replaces all recovery codes; the old ones become invalid at once. Of concurrent calls one succeeds.
-   * @throws MfaNotEnabled; UnauthenticatedError when the factors were changed since
+   * @param stepUpGrantId  of a step-up when the session proved no factor within the last ten minutes
+   * @throws MfaNotEnabled, ExistingFactorStepUpRequired; UnauthenticatedError when the factors were changed since
    */
-  async replaceRecoveryCodes(caller: UserCaller): Promise<IssuedFactor> {
+  async replaceRecoveryCodes(caller: UserCaller, stepUpGrantId?: string): Promise<IssuedFactor> {
     const owner = await this.sessions.getUser(caller);
     if (!owner.user.mfaEnabled) throw new MfaNotEnabled();
+    const grantId = await this.stepUp.checkFactorGrant(caller, owner.user, stepUpGrantId, 'replace_recovery_codes');
+    await this.stepUp.consumeFactorGrant(grantId);
     const recoveryCodes = newRecoveryCodes();
     return { session: await this.factors.replaceRecoveryCodes(caller, owner, recoveryCodes), recoveryCodes };
   }

@@ -58,7 +58,11 @@ describe('MfaFactorsService', () => {
       expect(done.body).toMatchObject({ success: true, message: expect.any(String), csrfToken: expect.any(String) });
       expect(done.body.refreshToken).toBeUndefined();
       expect(done.headers['cache-control']).toBe('no-store');
-      expect(mfaClaim(done)).toBe(true);
+      expect(mfaClaim(done)).toBe(false);
+      const kept = await testApp.query('select mfa from session_family where user_id = $1 and revoked_at is null', [
+        user.userId,
+      ]);
+      expect(kept).toEqual([{ mfa: false }]);
       expect(cookiesOf(done).service_refresh_token).toMatch(/^[\w-]{43}$/);
       for (const dead of [user.bearer, sessionOf(other).bearer]) {
         expect((await identity.get('/auth/me', { bearer: dead })).status).toBe(401);
@@ -215,6 +219,31 @@ describe('MfaFactorsService', () => {
       expect((await identity.post('/auth/mfa/verify', { tempToken, code })).status).toBe(200);
     }, 30_000);
 
+    it('requires a recent proof or a step-up grant, which it uses up, and informs the user by mail', async () => {
+      const user = await enrolled();
+      await testApp.query(
+        `update session_family set password_proof_at = now(), factor_proof_at = now() - interval '10 minutes'
+         where user_id = $1`,
+        [user.userId],
+      );
+      const replace = (stepUpGrantId?: string, options: CallOptions = user) =>
+        identity.post('/auth/mfa/recovery-codes', { stepUpGrantId }, options);
+      const refused = { status: 403, body: { code: 'existing_factor_step_up_required' } };
+      expect(await replace()).toMatchObject(refused);
+      const grantFor = async (operation: string, steps: number) => {
+        const body = { method: 'totp', operation, code: totpCode(user.secret, steps) };
+        return expectStatus(await identity.post('/auth/mfa/step-up', body, user), 200).body.stepUpGrantId as string;
+      };
+      expect(await replace(await grantFor('add_factor', 0))).toMatchObject(refused);
+      const grant = await grantFor('replace_recovery_codes', 1);
+      const done = expectStatus(await replace(grant), 200);
+      expect(await replace(grant, sessionOf(done))).toMatchObject(refused); // no new proof: the session is as old as before
+      await eventually(async () => {
+        const mails = await identity.mails(user.email);
+        expect(mails.filter(({ subject }) => subject === 'Your recovery codes were replaced')).toHaveLength(1);
+      });
+    }, 30_000);
+
     it('refuses a session that ended after the request was authenticated', async () => {
       const user = await enrolled();
       await identity.get('/auth/me', { bearer: user.bearer });
@@ -261,13 +290,30 @@ describe('MfaFactorsService', () => {
       ['step-up/start', { method: 'sms' }],
     ];
     for (const [route, body] of calls) {
-      const response = await off.post(`/auth/mfa/${route}`, body, { bearer });
-      expect({ route, status: response.status, code: response.body.code }).toEqual({
-        route,
-        status: 404,
-        code: 'not_found',
-      });
+      for (const options of [{ bearer }, {}]) {
+        const response = await off.post(`/auth/mfa/${route}`, body, options);
+        expect({ route, status: response.status, code: response.body.code }).toEqual({
+          route,
+          status: 404,
+          code: 'not_found',
+        });
+      }
     }
     expect((await off.post('/auth/login', { email: freshEmail(), password: PASSWORD })).status).toBe(401);
+  }, 60_000);
+
+  it('forgets the claim of sessions created while MFA was disabled once it is enabled', async () => {
+    const off = await testApp.startReplica({ ENABLE_2FA: 'false' });
+    const { email, partnerId } = await registerPartner(off);
+    const signedIn = expectStatus(await off.post('/auth/login', { email, password: PASSWORD }), 200);
+    expect(mfaClaim(signedIn)).toBe(true);
+    const { bearer } = sessionOf(signedIn);
+    const switched = expectStatus(await off.post('/auth/switch', { partnerId }, { bearer }), 200);
+    expect(mfaClaim(switched)).toBe(true);
+    const { cookies } = sessionOf(switched);
+    const headers = { 'x-service-csrf': cookies.service_csrf_token ?? '' };
+    expect(mfaClaim(expectStatus(await identity.post('/auth/refresh', undefined, { cookies, headers }), 200))).toBe(
+      false,
+    );
   }, 60_000);
 });

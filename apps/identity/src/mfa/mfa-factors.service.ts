@@ -20,8 +20,8 @@ import { MfaAlreadyEnabled, MfaMethodNotAllowed, MfaNotEnabled } from './mfa.err
 import { MfaRepository } from './mfa.repository.js';
 
 /**
- * Stores changes of a user's factors. Each change ends every session and issues the caller's again with `mfa: true`, in
- * one transaction.
+ * Stores changes of a user's factors. Each change ends every session and issues the caller's again, in one
+ * transaction, and informs the user by mail.
  */
 @Injectable()
 export class MfaFactorsService {
@@ -63,7 +63,8 @@ export class MfaFactorsService {
         await this.repository.replaceRecoveryCodes(tx, user.id, this.hash(user.id, recoveryCodes));
         await this.audit.record(tx, caller, 'auth.mfa.enable', toResource(user), { method: 'totp' });
         await this.mail.add(tx, { to: user.email, template: 'mfa-enabled', values: { name: user.name } });
-        return this.sessions.replaceAfterFactorChange(tx, caller, { ...user, ...epochs }, membership);
+        const owner = { user: { ...user, ...epochs }, membership };
+        return this.sessions.replaceAfterFactorChange(tx, caller, owner, { mfa: true, factorProven: true });
       });
     });
     return this.sessions.issue(stored);
@@ -84,12 +85,14 @@ export class MfaFactorsService {
       const details = { method: user.mfaMethod, proof: isTotp ? 'totp' : 'recovery' };
       await this.audit.record(tx, caller, 'auth.mfa.disable', toResource(user), details);
       await this.mail.add(tx, { to: user.email, template: 'mfa-disabled', values: { name: user.name } });
-      return this.sessions.replaceAfterFactorChange(tx, caller, { ...user, ...epochs }, membership);
+      // The account has no factor any more, so the new session has not verified one.
+      const owner = { user: { ...user, ...epochs }, membership };
+      return this.sessions.replaceAfterFactorChange(tx, caller, owner, { mfa: false, factorProven: false });
     });
     return stored && this.sessions.issue(stored);
   }
 
-  /** Replaces all recovery codes. @throws UnauthenticatedError when the factors were changed since */
+  /** Replaces all recovery codes and informs the user by mail. @throws UnauthenticatedError when the factors were changed since */
   async replaceRecoveryCodes(
     caller: UserCaller,
     { user, membership }: SessionUser,
@@ -101,7 +104,10 @@ export class MfaFactorsService {
       await this.repository.replaceRecoveryCodes(tx, user.id, this.hash(user.id, recoveryCodes));
       const details = { count: recoveryCodes.length };
       await this.audit.record(tx, caller, 'auth.mfa.recovery_codes.rotate', toResource(user), details);
-      return this.sessions.replaceAfterFactorChange(tx, caller, { ...user, ...epochs }, membership);
+      await this.mail.add(tx, { to: user.email, template: 'recovery-codes-replaced', values: { name: user.name } });
+      // No new proof: the session keeps the time of its last one.
+      const owner = { user: { ...user, ...epochs }, membership };
+      return this.sessions.replaceAfterFactorChange(tx, caller, owner, { mfa: true, factorProven: false });
     });
     return this.sessions.issue(stored);
   }

@@ -1,5 +1,7 @@
+import { eventually } from '@rmm/testing-services';
 import {
   expectStatus,
+  freshAddress,
   IdentityTestApp,
   PASSWORD,
   totpCode,
@@ -78,5 +80,44 @@ describe('MfaLoginService', () => {
     const winner = withStatus(responses, 200);
     const me = await identity.get('/auth/me', { bearer: sessionOf(winner).bearer });
     expect(me.body.user.recoveryCodesLeft).toBe(9);
+  }, 30_000);
+
+  it('accepts a recovery code once for twenty concurrent logins', async () => {
+    const relaxed = await testApp.startReplica({ RATE_LIMIT_MFA_VERIFY: '100/300' });
+    const user = await enrolled();
+    const logins = Array.from({ length: 20 }, () =>
+      relaxed.post('/auth/login', { email: user.email, password: PASSWORD }),
+    );
+    const tokens = (await Promise.all(logins)).flatMap(({ body }) => (body.tempToken as string | undefined) ?? []);
+    expect(tokens.length).toBeGreaterThan(1); // those that the lock-out admitted at once
+    const [code = ''] = user.recoveryCodes;
+    const responses = await Promise.all(
+      Array.from({ length: 20 }, (_, n) =>
+        relaxed.post('/auth/mfa/verify', { tempToken: tokens[n % tokens.length], code }),
+      ),
+    );
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(1);
+    const me = await identity.get('/auth/me', { bearer: sessionOf(withStatus(responses, 200)).bearer });
+    expect(me.body.user.recoveryCodesLeft).toBe(9);
+  }, 60_000);
+
+  it('audits temporary tokens that are unknown or used, and attempts over the limit', async () => {
+    const user = await enrolled();
+    const { tempToken } = (await login(user.email)).body as { tempToken: string };
+    for (let n = 0; n < 6; n += 1) await verify(tempToken, '000000');
+    const from = freshAddress();
+    await identity.post('/auth/mfa/verify', { tempToken: 'A'.repeat(32), code: '000000' }, { from });
+    const reasonsOf = async (where: string, value: string) =>
+      (
+        await testApp.query<{ reason: string }>(
+          `select details ->> 'reason' as reason from audit_entry
+           where action = 'user.login.failed' and ${where} = $1 order by sequence`,
+          [value],
+        )
+      ).map(({ reason }) => reason);
+    await eventually(async () => {
+      expect(await reasonsOf('actor_id', user.userId)).toEqual([...Array<string>(5).fill('mfa_code'), 'rate_limited']);
+      expect(await reasonsOf('ip_address', from)).toEqual(['mfa_session_invalid']);
+    });
   }, 30_000);
 });

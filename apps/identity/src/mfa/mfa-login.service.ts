@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { AuditTrail } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
+import { RateLimitedError } from '@rmm/service-kit';
 import { selfCaller } from '../audit/actors.js';
 import { LoginSessionsService, type FinishedLogin } from '../sessions/login-sessions.service.js';
+import { RefusedAttemptsService } from '../sessions/refused-attempts.service.js';
 import { tenantIsActive, type User, type UserMembership } from '../users/user.js';
 import { UsersRepository } from '../users/users.repository.js';
 import type { VerifyMethod } from './dto/verify-mfa.dto.js';
@@ -10,6 +12,8 @@ import { MfaCodesService } from './mfa-codes.service.js';
 import { MfaStateRepository, type PendingLogin } from './mfa-state.repository.js';
 import { MfaCodeInvalid, MfaMethodMismatch, MfaSessionInvalid } from './mfa.errors.js';
 import { normalizeRecoveryCode } from './recovery-codes.js';
+
+const REFUSED_LOGIN = { action: 'user.login.failed', route: 'POST /api/v1/auth/mfa/verify' } as const;
 
 /** The second step of a login. */
 @Injectable()
@@ -21,6 +25,7 @@ export class MfaLoginService {
     private readonly codes: MfaCodesService,
     private readonly logins: LoginSessionsService,
     private readonly audit: AuditTrail,
+    private readonly refusals: RefusedAttemptsService,
   ) {}
 
   /** Starts the second step for a user whose password was correct. @returns the temporary token, valid for 300 seconds */
@@ -34,18 +39,18 @@ export class MfaLoginService {
    */
   async verify(tempToken: string, code: string, method?: VerifyMethod): Promise<FinishedLogin> {
     const pending = await this.state.findPendingLogin(tempToken);
-    if (!pending) throw new MfaSessionInvalid();
-    await this.codes.countAttempt(pending.userId);
+    if (!pending) return this.refuseSession(null);
+    await this.countAttempt(pending.userId);
     const user = await this.users.findById(this.worker, pending.userId);
     const membership = user?.memberships.find(tenantIsActive);
     if (!user || !membership || !isUnchanged(pending, user)) {
       await this.state.consumePendingLogin(tempToken);
-      throw new MfaSessionInvalid();
+      return this.refuseSession(user);
     }
     const kind = method ?? (normalizeRecoveryCode(code) ? 'recovery' : 'totp');
     if (kind === 'sms') throw new MfaMethodMismatch();
     if (!(await this.isCorrect(user, kind, code))) return this.refuse(user, membership, kind);
-    if (!(await this.state.consumePendingLogin(tempToken))) throw new MfaSessionInvalid();
+    if (!(await this.state.consumePendingLogin(tempToken))) return this.refuseSession(user);
 
     const login = await this.startSession(user, membership, kind, code);
     await this.codes.clearAttempts(user.id);
@@ -75,6 +80,26 @@ export class MfaLoginService {
     return kind === 'totp'
       ? this.codes.verifyTotp(this.worker, user.id, code)
       : this.codes.verifyRecoveryCode(this.worker, user.id, code);
+  }
+
+  /** @throws RateLimitedError, after an audit entry */
+  private async countAttempt(userId: string): Promise<void> {
+    try {
+      await this.codes.countAttempt(userId);
+    } catch (error) {
+      if (error instanceof RateLimitedError) {
+        const user = await this.users.findById(this.worker, userId);
+        this.refusals.recordForUser(user, { ...REFUSED_LOGIN, code: error.code });
+      }
+      throw error;
+    }
+  }
+
+  /** @param user  null when the temporary token is unknown */
+  private refuseSession(user: User | null): never {
+    const refusal = new MfaSessionInvalid();
+    this.refusals.recordForUser(user, { ...REFUSED_LOGIN, code: refusal.code });
+    throw refusal;
   }
 
   private async refuse(user: User, membership: UserMembership, method: VerifyMethod): Promise<never> {

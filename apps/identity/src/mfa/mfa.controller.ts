@@ -1,4 +1,4 @@
-import { Body, Controller, HttpCode, Post, Req, Res, UseGuards } from '@nestjs/common';
+import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import {
   CurrentCaller,
@@ -21,13 +21,11 @@ import { MfaSetupStartedDto } from './dto/mfa-setup-started.dto.js';
 import { ReplaceRecoveryCodesDto } from './dto/replace-recovery-codes.dto.js';
 import { StartMfaSetupDto } from './dto/start-mfa-setup.dto.js';
 import { VerifyMfaDto } from './dto/verify-mfa.dto.js';
-import { MfaEnabledGuard } from './mfa-enabled.guard.js';
 import { MfaEnrollmentService } from './mfa-enrollment.service.js';
 import { MfaLoginService } from './mfa-login.service.js';
 
 @ApiTags('MFA')
 @Controller('auth/mfa')
-@UseGuards(MfaEnabledGuard)
 export class MfaController {
   constructor(
     private readonly enrollment: MfaEnrollmentService,
@@ -69,7 +67,9 @@ export class MfaController {
       this.cookies.set(request, response, session);
       return body;
     }
-    const caller = await this.users.identify(request, response);
+    // The checks of `enable`, the address list included: both routes confirm a setup.
+    const checks = { skipTenantStatus: true, skipMfaEnrollment: true };
+    const caller = await this.users.authenticate(request, response, null, checks);
     const { session } = await this.enrollment.confirm(caller, code, stepUpGrantId);
     return { success: true, message: 'MFA enabled', ...this.cookies.set(request, response, session) };
   }
@@ -122,16 +122,19 @@ export class MfaController {
   @SkipTenantStatus()
   @SkipMfaEnrollment()
   @HttpCode(200)
-  @ApiOperation({ summary: 'Replace all recovery codes', description: 'The old ones become invalid at once.' })
+  @ApiOperation({
+    summary: 'Replace all recovery codes',
+    description: 'The old ones become invalid at once. Needs a factor proven within ten minutes, or a step-up grant.',
+  })
   @ApiOkResponse({ type: MfaEnabledWithCodesDto })
   async replaceRecoveryCodes(
     @CurrentCaller() caller: UserCaller,
-    @Body() _body: ReplaceRecoveryCodesDto,
+    @Body() { stepUpGrantId }: ReplaceRecoveryCodesDto,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<MfaEnabledWithCodesDto> {
     setNoStore(response);
-    const { session, recoveryCodes } = await this.enrollment.replaceRecoveryCodes(caller);
+    const { session, recoveryCodes } = await this.enrollment.replaceRecoveryCodes(caller, stepUpGrantId);
     const issued = this.cookies.set(request, response, session);
     return { success: true, recoveryCodes, message: 'Recovery codes replaced', ...issued };
   }

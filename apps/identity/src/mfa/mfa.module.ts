@@ -1,4 +1,4 @@
-import { Module } from '@nestjs/common';
+import { type MiddlewareConsumer, Module, type NestModule } from '@nestjs/common';
 import { MailModule } from '../mail/mail.module.js';
 import { MemberScopeModule } from '../members/member-scope.module.js';
 import { MembersModule } from '../members/members.module.js';
@@ -8,6 +8,7 @@ import { SecurityPolicyModule } from '../security-policy/security-policy.module.
 import { SessionsModule } from '../sessions/sessions.module.js';
 import { UsersModule } from '../users/users.module.js';
 import { MfaCodesService } from './mfa-codes.service.js';
+import { MfaEnabledMiddleware } from './mfa-enabled.middleware.js';
 import { MfaEnrollmentService } from './mfa-enrollment.service.js';
 import { MfaFactorsService } from './mfa-factors.service.js';
 import { MfaLoginService } from './mfa-login.service.js';
@@ -48,4 +49,8 @@ import { StepUpService } from './step-up.service.js';
   ],
   exports: [MfaLoginService, StepUpService],
 })
-export class MfaModule {}
+export class MfaModule implements NestModule {
+  configure(consumer: MiddlewareConsumer): void {
+    consumer.apply(MfaEnabledMiddleware).forRoutes(MfaController, StepUpController);
+  }
+}

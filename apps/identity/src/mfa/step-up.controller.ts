@@ -1,17 +1,15 @@
-import { Body, Controller, HttpCode, Post, Res, UseGuards } from '@nestjs/common';
+import { Body, Controller, HttpCode, Post, Res } from '@nestjs/common';
 import { ApiExcludeEndpoint, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, SignedIn, SkipMfaEnrollment, SkipTenantStatus, type UserCaller } from '@rmm/access';
 import { setNoStore, type HttpResponse } from '../sessions/http-request.js';
 import { StartStepUpDto } from './dto/start-step-up.dto.js';
 import { StepUpGrantedDto } from './dto/step-up-granted.dto.js';
 import { StepUpDto } from './dto/step-up.dto.js';
-import { MfaEnabledGuard } from './mfa-enabled.guard.js';
 import { STEP_UP_TTL_SECONDS } from './mfa-state.repository.js';
 import { StepUpService } from './step-up.service.js';
 
 @ApiTags('MFA')
 @Controller('auth/mfa/step-up')
-@UseGuards(MfaEnabledGuard)
 export class StepUpController {
   constructor(private readonly stepUps: StepUpService) {}
 

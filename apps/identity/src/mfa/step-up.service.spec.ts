@@ -13,6 +13,7 @@ import {
 } from '../../test/identity-test-app.js';
 import { enrollTotp, registerPartner, sessionOf } from '../../test/users.js';
 import type { IdentityConfig } from '../config.js';
+import type { RefusedAttemptsService } from '../sessions/refused-attempts.service.js';
 import type { SessionsService } from '../sessions/sessions.service.js';
 import type { User } from '../users/user.js';
 import type { StepUpOperation } from './dto/step-up.dto.js';
@@ -169,7 +170,10 @@ describe('StepUpService', () => {
       await ageProofs(user.userId);
       expect((await setup(grant, other)).body.code).toBe('existing_factor_step_up_required');
       expect((await setup(grant, user)).status).toBe(200);
-      const renewed = sessionOf(expectStatus(await identity.post('/auth/mfa/recovery-codes', {}, user), 200));
+      const replacing = { method: 'recovery', operation: 'replace_recovery_codes', code: user.recoveryCodes[3] };
+      const { stepUpGrantId } = expectStatus(await stepUp(replacing, user), 200).body as { stepUpGrantId: string };
+      const replaced = await identity.post('/auth/mfa/recovery-codes', { stepUpGrantId }, user);
+      const renewed = sessionOf(expectStatus(replaced, 200));
       await ageProofs(user.userId);
       expect((await setup(grant, renewed)).body.code).toBe('existing_factor_step_up_required');
     }, 30_000);
@@ -213,6 +217,7 @@ describe('StepUpService grants', () => {
       state as MfaStateRepository,
       { hit: nothing, reset: nothing } as unknown as RateLimits,
       { record: nothing } as unknown as AuditTrail,
+      { recordForUser: nothing } as unknown as RefusedAttemptsService,
       { limits: {} } as IdentityConfig,
     );
   }

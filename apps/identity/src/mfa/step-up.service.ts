@@ -2,8 +2,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
 import { TenantDatabase } from '@rmm/persistence';
-import { RateLimits, ValidationError } from '@rmm/service-kit';
+import { RateLimitedError, RateLimits, ValidationError } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
+import { RefusedAttemptsService } from '../sessions/refused-attempts.service.js';
 import { isFresh, SessionsService } from '../sessions/sessions.service.js';
 import type { User } from '../users/user.js';
 import type { StepUpDto, StepUpOperation } from './dto/step-up.dto.js';
@@ -17,6 +18,11 @@ import {
   SmsNotConfigured,
 } from './mfa.errors.js';
 import type { Epochs } from './mfa.repository.js';
+
+/** The operations that change factors. */
+type FactorOperation = Exclude<StepUpOperation, 'change_email'>;
+
+const ROUTE = 'POST /api/v1/auth/mfa/step-up';
 
 /**
  * Verifies a factor again before a sensitive operation. A grant proves this for one operation: it is used once within 300
@@ -33,6 +39,7 @@ export class StepUpService {
     private readonly state: MfaStateRepository,
     private readonly limits: RateLimits,
     private readonly audit: AuditTrail,
+    private readonly refusals: RefusedAttemptsService,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 
@@ -49,8 +56,8 @@ export class StepUpService {
   async grant(caller: UserCaller, { method, operation, code }: StepUpDto): Promise<string> {
     if (method === 'sms' || method === 'passkey') throw unsupported(method);
     if (code === undefined) throw ValidationError.forField('code', 'is required');
-    await this.limits.hit(this.config.limits.mfaStepUp, caller.userId);
     const { user } = await this.sessions.getUser(caller);
+    await this.countAttempt(caller, user);
     if (!user.mfaEnabled) throw new MfaNotEnabled();
     // The grant is stored before a recovery code is used up for it; its id is unknown until the response.
     const grantId = await this.state.createGrant(bindingOf(caller, user, operation));
@@ -74,15 +81,20 @@ export class StepUpService {
   }
 
   /**
-   * Checks that a user with a factor may add another one: the session proved a factor recently, or there is a grant.
+   * Checks that a user with a factor may change the factors: the session proved one recently, or there is a grant.
    * @returns the grant to use with `consumeFactorGrant`; null when none is needed
    * @throws ExistingFactorStepUpRequired
    */
-  async checkFactorGrant(caller: UserCaller, user: User, grantId: string | undefined): Promise<string | null> {
+  async checkFactorGrant(
+    caller: UserCaller,
+    user: User,
+    grantId: string | undefined,
+    operation: FactorOperation = 'add_factor',
+  ): Promise<string | null> {
     if (!user.mfaEnabled) return null;
     const { factorProofAt, now } = await this.sessions.getProofs(caller);
     if (isFresh(factorProofAt, now)) return null;
-    if (grantId === undefined || !(await this.isValid(grantId, caller, user, 'add_factor'))) {
+    if (grantId === undefined || !(await this.isValid(grantId, caller, user, operation))) {
       throw new ExistingFactorStepUpRequired();
     }
     return grantId;
@@ -91,6 +103,18 @@ export class StepUpService {
   /** @throws ExistingFactorStepUpRequired when a concurrent request used the grant */
   async consumeFactorGrant(grantId: string | null): Promise<void> {
     if (grantId !== null && !(await this.consume(grantId))) throw new ExistingFactorStepUpRequired();
+  }
+
+  /** @throws RateLimitedError, after an audit entry */
+  private async countAttempt({ userId }: UserCaller, user: User): Promise<void> {
+    try {
+      await this.limits.hit(this.config.limits.mfaStepUp, userId);
+    } catch (error) {
+      if (error instanceof RateLimitedError) {
+        this.refusals.recordForUser(user, { action: 'auth.mfa.stepup.failed', code: error.code, route: ROUTE });
+      }
+      throw error;
+    }
   }
 
   private async verify(

@@ -328,6 +328,9 @@ export class InitialSchema1767225600000 implements MigrationInterface {
       )`);
     await q.query(`CREATE INDEX session_family_user_idx ON session_family (user_id) WHERE revoked_at IS NULL`);
     await q.query(`CREATE INDEX session_family_end_idx ON session_family (absolute_expires_at)`);
+    await q.query(
+      `CREATE INDEX session_family_revoked_idx ON session_family (revoked_at) WHERE revoked_at IS NOT NULL`,
+    );
     await q.query(`CREATE TABLE refresh_token (
         id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
         family_id uuid NOT NULL REFERENCES session_family (id) ON DELETE CASCADE,
@@ -337,7 +340,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
         expires_at timestamptz NOT NULL,
         rotated_at timestamptz
       )`);
-    await q.query(`CREATE INDEX refresh_token_family_idx ON refresh_token (family_id)`);
+    await q.query(`CREATE INDEX refresh_token_family_idx ON refresh_token (family_id, issued_at)`);
     await q.query(`CREATE TABLE known_device (
         user_id uuid NOT NULL REFERENCES user_account (id) ON DELETE CASCADE,
         fingerprint bytea NOT NULL,
@@ -396,7 +399,8 @@ export class InitialSchema1767225600000 implements MigrationInterface {
         private_jwk_sealed text NOT NULL,
         public_jwk jsonb NOT NULL,
         created_at timestamptz NOT NULL DEFAULT now(),
-        retired_at timestamptz
+        retired_at timestamptz,
+        withdrawn_at timestamptz
       )`);
     await q.query(`CREATE UNIQUE INDEX signing_key_one_active ON signing_key ((true)) WHERE retired_at IS NULL`);
   }

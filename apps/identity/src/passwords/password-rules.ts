@@ -1,5 +1,5 @@
-import type { ZxcvbnFactory } from '@zxcvbn-ts/core';
 import { passwordMinLength, type PolicyOwners } from '../security-policy/security-policy.js';
+import { PasswordEstimator } from './password-estimator.js';
 import { WeakPassword } from './password.errors.js';
 
 /** Longer input is refused before a hash is computed. */
@@ -19,35 +19,13 @@ export interface PasswordOwner {
   memberships?: readonly PolicyOwners[];
 }
 
-interface Estimator {
-  score(password: string, context: string[]): number;
-  isCommon(password: string): boolean;
-}
-
-let estimator: Promise<Estimator> | null = null;
-
-/** Loads the word lists (about 30 MB) when the first password is chosen, not at start. */
-function loadEstimator(): Promise<Estimator> {
-  estimator ??= (async () => {
-    const [{ ZxcvbnFactory: Factory }, { adjacencyGraphs, dictionary }] = await Promise.all([
-      import('@zxcvbn-ts/core'),
-      import('@zxcvbn-ts/language-common'),
-    ]);
-    const zxcvbn: ZxcvbnFactory = new Factory({ dictionary, graphs: adjacencyGraphs });
-    const common = new Set(dictionary['passwords-common'].map((word) => word.toLowerCase()));
-    return {
-      score: (password, context) => zxcvbn.check(password, context).score,
-      isCommon: (password) => common.has(password.toLowerCase()),
-    };
-  })();
-  return estimator;
-}
+let estimator: Promise<PasswordEstimator> | null = null;
 
 /**
  * Checks a new password against the rules, in order: 8 to 128 characters, or more where a tenant of the owner requires
  * it; not a common password; not the owner's e-mail address, its local part or name; not guessable (zxcvbn score 2 or
- * more). There is no composition rule.
- * @throws WeakPassword  with the first rule violated
+ * more for its first 24 characters). There is no composition rule.
+ * @throws WeakPassword  with the first rule violated; HashingOverloaded when too many callers wait
  */
 export async function assertStrongPassword(password: string, owner: PasswordOwner): Promise<void> {
   const length = [...password].length;
@@ -55,7 +33,8 @@ export async function assertStrongPassword(password: string, owner: PasswordOwne
   if (length < minLength) throw new WeakPassword(`Password must have at least ${minLength} characters`);
   if (length > MAX_LENGTH) throw new WeakPassword(`Password must have at most ${MAX_LENGTH} characters`);
 
-  const estimate = await loadEstimator();
+  // The word lists are loaded when the first password is chosen, not at start.
+  const estimate = await (estimator ??= PasswordEstimator.load());
   if (estimate.isCommon(password)) throw new WeakPassword('Password is too common');
 
   const context = contextWords(owner);
@@ -63,7 +42,7 @@ export async function assertStrongPassword(password: string, owner: PasswordOwne
   if (context.some((word) => lower === word || (word.length * 2 > lower.length && lower.includes(word)))) {
     throw new WeakPassword('Password must not be your e-mail address or name');
   }
-  if (estimate.score(password, context) < MIN_SCORE) throw new WeakPassword('Password is too easy to guess');
+  if ((await estimate.score(password, context)) < MIN_SCORE) throw new WeakPassword('Password is too easy to guess');
 }
 
 /** Returns the words of the owner that a password may not consist of, in lower case. */

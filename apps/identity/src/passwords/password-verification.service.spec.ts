@@ -6,8 +6,9 @@ import { eventually } from '@rmm/testing-services';
 import { expectStatus, IdentityTestApp, PASSWORD, type IdentityReplica } from '../../test/identity-test-app.js';
 import { registerPartner } from '../../test/users.js';
 import { UsersRepository } from '../users/users.repository.js';
+import { PasswordHasher } from './password-hasher.service.js';
 import { PasswordVerificationService } from './password-verification.service.js';
-import { CurrentPasswordWrong, PasswordNotSet } from './password.errors.js';
+import { CurrentPasswordWrong, HashingOverloaded, PasswordNotSet } from './password.errors.js';
 
 const NEW_PASSWORD = 'violet umbrella tango';
 
@@ -24,6 +25,11 @@ describe('PasswordVerificationService', () => {
   const reset = (token: string, password = NEW_PASSWORD, options = {}) =>
     identity.post('/auth/reset-password', { token, password }, options);
   const worker = () => identity.app.get(WorkerDatabase);
+  const findUser = async (userId: string) => {
+    const user = await identity.app.get(UsersRepository, { strict: false }).findById(worker(), userId);
+    if (!user) throw new Error('no user');
+    return user;
+  };
   const login = (email: string, password: string) => identity.post('/auth/login', { email, password });
   const mailsOf = async (email: string, subject: string) =>
     (await identity.mails(email)).filter((mail) => mail.subject === subject);
@@ -38,6 +44,42 @@ describe('PasswordVerificationService', () => {
     expect(locked.body.code).toBe('login_failed');
     const mails = await identity.mails(partner.email);
     expect(mails.filter(({ subject }) => subject.includes('paused'))).toHaveLength(1);
+  }, 30_000);
+
+  it('evaluates five of sixty concurrent wrong passwords and sends one mail', async () => {
+    const { email, userId } = await registerPartner(identity);
+    const verification = identity.app.get(PasswordVerificationService, { strict: false });
+    const user = await findUser(userId);
+    const verify = jest.spyOn(identity.app.get(PasswordHasher, { strict: false }), 'verify');
+    const refusals = await Promise.all(
+      Array.from({ length: 60 }, () => verification.verifyLogin(user, 'wrong password')),
+    );
+    const evaluated = verify.mock.calls.filter(([hash]) => hash === user.passwordHash);
+    verify.mockRestore();
+    expect(evaluated).toHaveLength(5);
+    expect(refusals.filter((refusal) => refusal === 'wrong_password')).toHaveLength(5);
+    expect(refusals.filter((refusal) => refusal === 'locked')).toHaveLength(55);
+    expect(await verification.verifyLogin(user, PASSWORD)).toBe('locked');
+    const mails = await eventually(async () => {
+      const sent = await mailsOf(email, 'Sign-in to your account is paused');
+      expect(sent).not.toHaveLength(0);
+      return sent;
+    });
+    expect(mails).toHaveLength(1);
+  }, 30_000);
+
+  it('gives an attempt back whose password could not be evaluated', async () => {
+    const { userId } = await registerPartner(identity);
+    const verification = identity.app.get(PasswordVerificationService, { strict: false });
+    const user = await findUser(userId);
+    const overloaded = jest
+      .spyOn(identity.app.get(PasswordHasher, { strict: false }), 'verify')
+      .mockRejectedValue(new HashingOverloaded());
+    for (let n = 0; n < 7; n += 1) {
+      await expect(verification.verifyLogin(user, PASSWORD)).rejects.toThrow(HashingOverloaded);
+    }
+    overloaded.mockRestore();
+    expect(await verification.verifyLogin(user, PASSWORD)).toBeNull();
   }, 30_000);
 
   it('clears an account lock, whose mail contains a link', async () => {
@@ -78,8 +120,7 @@ describe('PasswordVerificationService', () => {
   it('limits proofs of the current password until one is correct', async () => {
     const verification = identity.app.get(PasswordVerificationService, { strict: false });
     const { userId } = await registerPartner(identity);
-    const user = await identity.app.get(UsersRepository, { strict: false }).findById(worker(), userId);
-    if (!user) throw new Error('no user');
+    const user = await findUser(userId);
     const verify = (password?: string) => verification.verifyCurrent({ userId } as UserCaller, user, password);
     await expect(verify()).rejects.toThrow(ValidationError);
     for (let n = 0; n < 4; n += 1) await expect(verify('wrong')).rejects.toThrow(CurrentPasswordWrong);

@@ -17,14 +17,29 @@ export interface Rehash {
 }
 
 /**
- * Counts a failure. The window begins with the first one; the failure that reaches the limit begins the lock, which
- * then lasts a whole window. Failures during a lock are not counted, so that a lock never extends itself.
- * Returns 1 when this failure started the lock.
+ * Counts an attempt before its password is verified, so that concurrent attempts cannot exceed the limit. The window
+ * begins with the first one. An attempt over the limit is not counted, so that a lock never extends itself.
+ * Returns the number of the attempt, or 0 when it is over the limit.
  */
-const COUNT_FAILURE = `
-  local failures = redis.call('INCR', KEYS[1])
-  if failures == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
-  if failures == tonumber(ARGV[1]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) return 1 end
+const RESERVE_ATTEMPT = `
+  local attempts = redis.call('INCR', KEYS[1])
+  if attempts == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+  if attempts <= tonumber(ARGV[1]) then return attempts end
+  redis.call('DECR', KEYS[1])
+  return 0`;
+
+/**
+ * The last admitted attempt failed: the lock begins and lasts a whole window. Returns 1, or 0 when another attempt has
+ * cleared the counter since.
+ */
+const START_LOCK = `
+  if tonumber(redis.call('GET', KEYS[1]) or '0') < tonumber(ARGV[1]) then return 0 end
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+  return 1`;
+
+/** Gives back an attempt whose password was not verified. */
+const RELEASE_ATTEMPT = `
+  if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('DECR', KEYS[1]) end
   return 0`;
 
 /**
@@ -46,24 +61,27 @@ export class PasswordVerificationService {
   ) {}
 
   /**
-   * Verifies a password at login and counts failures; takes the time of a hash in every case, so that it does not reveal
+   * Verifies a password at login. The attempt counts as a failure from before the hash, so that a burst of concurrent
+   * guesses gets no more evaluations than the limit. Takes the time of a hash in every case, so that it does not reveal
    * whether the account exists.
    * @returns null when the password is correct
-   * @throws UnavailableError when Redis is down
+   * @throws UnavailableError when Redis is down or too many hashes wait; such an attempt is not counted
    */
   async verifyLogin(user: User | null, password: string): Promise<LoginRefusal | null> {
-    const locked = user !== null && (await this.isLocked(user.id));
-    const hash = locked ? null : user?.passwordHash;
-    if (!user || !hash) {
+    if (!user?.passwordHash) {
       await this.hasher.verifyDecoy(password);
-      if (!user) return 'unknown_address';
-      return locked ? 'locked' : 'no_password';
+      return user ? 'no_password' : 'unknown_address';
     }
-    if (await this.hasher.verify(hash, password)) {
+    const attempt = await this.reserveAttempt(user.id);
+    if (attempt === 0) {
+      await this.hasher.verifyDecoy(password);
+      return 'locked';
+    }
+    if (await this.verifyReserved(user.id, user.passwordHash, password)) {
       await this.clearLock(user.id);
       return null;
     }
-    if (await this.countFailure(user.id)) await this.resetLinks.sendLockNotice(user);
+    if (await this.startsLock(user.id, attempt)) await this.resetLinks.sendLockNotice(user);
     return 'wrong_password';
   }
 
@@ -78,6 +96,11 @@ export class PasswordVerificationService {
     if (user.passwordHash === null) throw new PasswordNotSet();
     if (!(await this.hasher.verify(user.passwordHash, currentPassword))) throw new CurrentPasswordWrong();
     await this.limits.reset(this.config.limits.currentPassword, caller.userId);
+  }
+
+  /** Counts a change of the password; the window also counts those with the correct one. @throws RateLimitedError */
+  async countChange({ userId }: UserCaller): Promise<void> {
+    await this.limits.hit(this.config.limits.changePassword, userId);
   }
 
   /** Hashes a correct password again when the cost parameters were raised; null when they were not. */
@@ -101,17 +124,32 @@ export class PasswordVerificationService {
     });
   }
 
-  private isLocked(userId: string): Promise<boolean> {
-    if (!this.config.rateLimitsEnabled) return Promise.resolve(false);
-    return this.run(async () => Number(await this.redis.shared.get(lockKeyOf(userId))) >= this.config.lockout.max);
+  /** @returns the number of the attempt in its window; 0 when the account is locked */
+  private reserveAttempt(userId: string): Promise<number> {
+    return this.evaluate(RESERVE_ATTEMPT, userId, 1);
+  }
+
+  private async verifyReserved(userId: string, hash: string, password: string): Promise<boolean> {
+    try {
+      return await this.hasher.verify(hash, password);
+    } catch (error) {
+      await this.evaluate(RELEASE_ATTEMPT, userId, 0).catch(() => undefined); // else it counts until the window ends
+      throw error;
+    }
   }
 
   /** @returns true for the one failure that starts the lock */
-  private countFailure(userId: string): Promise<boolean> {
-    if (!this.config.rateLimitsEnabled) return Promise.resolve(false);
+  private async startsLock(userId: string, attempt: number): Promise<boolean> {
+    if (attempt < this.config.lockout.max) return false;
+    return (await this.evaluate(START_LOCK, userId, 0)) === 1;
+  }
+
+  /** @param off  the result while rate limits are off */
+  private async evaluate(script: string, userId: string, off: number): Promise<number> {
+    if (!this.config.rateLimitsEnabled) return off;
     const { max, windowSeconds } = this.config.lockout;
-    return this.run(
-      async () => (await this.redis.shared.eval(COUNT_FAILURE, 1, lockKeyOf(userId), max, windowSeconds * 1000)) === 1,
+    return this.run(async () =>
+      Number(await this.redis.shared.eval(script, 1, lockKeyOf(userId), max, windowSeconds * 1_000)),
     );
   }
 

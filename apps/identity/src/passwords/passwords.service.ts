@@ -36,10 +36,12 @@ export class PasswordsService {
   ) {}
 
   /**
-   * Changes the password of a signed-in user and ends every session, in one transaction.
+   * Changes the password of a signed-in user and ends every session, in one transaction. Every call counts, also one
+   * with the correct password: each costs a score and hashes.
    * @throws CurrentPasswordWrong, PasswordNotSet, WeakPassword, RateLimitedError
    */
   async change(caller: UserCaller, currentPassword: string, newPassword: string): Promise<void> {
+    await this.verification.countChange(caller);
     const { user } = await this.sessions.getUser(caller);
     await this.verifyCurrent(caller, user, currentPassword);
     await assertStrongPassword(newPassword, user);

@@ -2,6 +2,7 @@ import { PROVISIONING_ORGANIZATIONS_ENSURE_FIRST } from '@rmm/contracts';
 import { AuditTrail, NatsLink } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
 import { mintLinkToken } from '@rmm/secrets';
+import { eventually } from '@rmm/testing-services';
 import { freshEmail, IdentityTestApp, type IdentityReplica } from '../../test/identity-test-app.js';
 import { registerPartner } from '../../test/users.js';
 import { RegistrationCompletionService } from './registration-completion.service.js';
@@ -75,6 +76,14 @@ describe('RegistrationCompletionService', () => {
     const { email } = await registerPartner(identity, 'Known MSP');
     expect(await completion.complete(await register(email, 'Second MSP'))).toBe('taken');
     expect(await partnersOf(email)).toEqual([{ name: 'Known MSP' }]);
+    await eventually(async () =>
+      expect(
+        await testApp.query(
+          `select result, details from audit_entry where action = 'auth.email_verify_failed' and actor_email = $1`,
+          [email],
+        ),
+      ).toEqual([{ result: 'failure', details: { reason: 'address_taken' } }]),
+    );
   });
 
   it('keeps the registration when its completion fails, so that the link works again', async () => {

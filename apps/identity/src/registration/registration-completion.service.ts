@@ -3,7 +3,7 @@ import { PROVISIONING_ORGANIZATIONS_ENSURE_FIRST } from '@rmm/contracts';
 import { AuditTrail, RpcClient } from '@rmm/messaging';
 import { WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
 import { Logger } from '@rmm/service-kit';
-import { actorOf, selfCaller } from '../audit/actors.js';
+import { actorOf, selfCaller, unknownCaller } from '../audit/actors.js';
 import { PartnerProvisioningService, type ProvisionedPartner } from '../partners/partner-provisioning.service.js';
 import { LoginSessionsService, type FinishedLogin, type StartedLogin } from '../sessions/login-sessions.service.js';
 import { UsersRepository } from '../users/users.repository.js';
@@ -52,7 +52,12 @@ export class RegistrationCompletionService {
     form: RegistrationForm,
   ): Promise<{ partner: ProvisionedPartner; started: StartedLogin } | 'taken'> {
     const userId = await this.registrations.insertUser(tx, form);
-    if (!userId) return 'taken';
+    if (!userId) {
+      const caller = unknownCaller(form.email);
+      const details = { reason: 'address_taken' };
+      await this.audit.record(tx, caller, 'auth.email_verify_failed', { type: 'registration' }, details, 'failure');
+      return 'taken';
+    }
     const self = { id: userId, email: form.email };
     const partner = await this.partners.provision(tx, {
       name: form.companyName,

@@ -17,9 +17,10 @@ import { RefreshSessionDto } from './dto/refresh-session.dto.js';
 import { RefreshedSessionDto, SessionDto, SwitchedSessionDto } from './dto/session.dto.js';
 import { SwitchSessionDto } from './dto/switch-session.dto.js';
 import { getHeader, setNoStore, type HttpRequest, type HttpResponse } from './http-request.js';
+import { RefusedAttemptsService } from './refused-attempts.service.js';
 import { CSRF_COOKIE, REFRESH_COOKIE, SessionCookies } from './session-cookies.service.js';
 import { SessionRevocationsService, type SessionOwner } from './session-revocations.service.js';
-import { RefreshInvalid } from './session.errors.js';
+import { CsrfRejected, RefreshInvalid } from './session.errors.js';
 import { SessionsService } from './sessions.service.js';
 
 @ApiTags('Authentication')
@@ -30,6 +31,7 @@ export class AuthController {
     private readonly revocations: SessionRevocationsService,
     private readonly cookies: SessionCookies,
     private readonly users: UserAuthenticator,
+    private readonly refusals: RefusedAttemptsService,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 
@@ -47,7 +49,15 @@ export class AuthController {
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<RefreshedSessionDto> {
     setNoStore(response);
-    return refreshToken === undefined ? this.refreshByCookie(request, response) : this.sessions.refresh(refreshToken);
+    const token = refreshToken ?? this.cookies.read(request, REFRESH_COOKIE);
+    try {
+      return refreshToken === undefined
+        ? await this.refreshByCookie(request, response, token)
+        : await this.sessions.refresh(refreshToken);
+    } catch (error) {
+      await this.recordRefusal(error, token, 'POST /api/v1/auth/refresh');
+      throw error;
+    }
   }
 
   @Post('logout')
@@ -56,9 +66,15 @@ export class AuthController {
   @ApiOperation({ summary: 'End all your sessions' })
   @ApiOkResponse({ type: DoneDto })
   async logout(@Req() request: HttpRequest, @Res({ passthrough: true }) response: HttpResponse): Promise<DoneDto> {
-    const owner = await this.identify(request, response);
+    try {
+      await this.revocations.logout(await this.identify(request, response));
+    } catch (error) {
+      // A refused CSRF check changes no cookie: the request may come from another site.
+      if (!(error instanceof CsrfRejected)) this.cookies.clear(request, response);
+      await this.recordRefusal(error, this.cookies.read(request, REFRESH_COOKIE), 'POST /api/v1/auth/logout');
+      throw error;
+    }
     this.cookies.clear(request, response);
-    await this.revocations.logout(owner);
     return { success: true };
   }
 
@@ -80,8 +96,11 @@ export class AuthController {
     return { user, ...this.cookies.set(request, response, session) };
   }
 
-  private async refreshByCookie(request: HttpRequest, response: HttpResponse): Promise<SessionDto> {
-    const token = this.cookies.read(request, REFRESH_COOKIE);
+  private async refreshByCookie(
+    request: HttpRequest,
+    response: HttpResponse,
+    token: string | undefined,
+  ): Promise<SessionDto> {
     if (token === undefined) throw new RefreshInvalid();
     assertCsrfToken(request, this.cookies.read(request, CSRF_COOKIE), this.config.corsOrigins);
     try {
@@ -92,15 +111,26 @@ export class AuthController {
     }
   }
 
-  /** Returns the user of the bearer token, or of the refresh cookie together with the CSRF header. */
+  /** Returns the user of the bearer token; of the refresh cookie when that token is absent or no longer valid. */
   private async identify(request: HttpRequest, response: HttpResponse): Promise<SessionOwner> {
-    if (getHeader(request, 'authorization') !== undefined) return this.users.identify(request, response);
     const token = this.cookies.read(request, REFRESH_COOKIE);
+    if (getHeader(request, 'authorization') !== undefined) {
+      try {
+        return await this.users.identify(request, response);
+      } catch (error) {
+        if (token === undefined) throw error;
+      }
+    }
     if (token === undefined) throw new UnauthenticatedError();
     assertCsrfToken(request, this.cookies.read(request, CSRF_COOKIE), this.config.corsOrigins);
     const owner = await this.sessions.findRefreshToken(token);
     if (owner) return owner;
-    this.cookies.clear(request, response);
     throw new RefreshInvalid();
+  }
+
+  private async recordRefusal(error: unknown, token: string | undefined, route: string): Promise<void> {
+    if (error instanceof UnauthenticatedError || error instanceof CsrfRejected) {
+      await this.refusals.recordForToken(token, { code: error.code, route });
+    }
   }
 }

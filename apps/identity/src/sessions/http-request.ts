@@ -15,6 +15,13 @@ export function getHeader(request: WithHeaders, name: string): string | undefine
 /** Forbids caches to store the response; for responses with a token, key or code. */
 export const setNoStore = (response: HttpResponse): unknown => response.setHeader('Cache-Control', 'no-store');
 
+/** Returns a signal that is aborted when the response ends or its client disconnects. */
+export function closedSignal(response: HttpResponse): AbortSignal {
+  const controller = new AbortController();
+  response.once('close', () => controller.abort());
+  return controller.signal;
+}
+
 /** Returns the key of limits per client: its address, else a fingerprint of its headers. */
 export const clientKey = (request: HttpRequest): string =>
   clientBucket({ address: request.clientAddress ?? currentContext()?.ipAddress, headers: request.headers });

@@ -5,7 +5,7 @@ import { SessionsRepository } from './sessions.repository.js';
 
 const BATCH = 1_000;
 
-/** Deletes sessions 30 days after their end, and devices that are no longer used. Replicas may run it at the same time. */
+/** Deletes tokens of ended sessions after a day, sessions 30 days after their end, and devices that are no longer used. Replicas may run it at the same time. */
 @Injectable()
 export class PurgeEndedSessionsJob {
   constructor(
@@ -16,6 +16,7 @@ export class PurgeEndedSessionsJob {
   @Job({ name: 'purge-ended-sessions', everyMs: 600_000 })
   async run(): Promise<void> {
     await this.sessions.purgeUnusedDevices(this.worker, BATCH);
+    while ((await this.sessions.purgeEndedTokens(this.worker, BATCH)) === BATCH);
     while ((await this.sessions.purgeEnded(this.worker, BATCH)) === BATCH);
   }
 }

@@ -190,6 +190,93 @@ describe('attacks on sessions', () => {
     }, 30_000);
   });
 
+  describe('logout with a bearer token that is no longer valid', () => {
+    const dead = 'eyJhbGciOiJFUzI1NiJ9.e30.x';
+
+    it('falls back to the refresh cookie with its CSRF header', async () => {
+      const user = await someUser();
+      const options = { cookies: user.cookies, headers: csrfOf(user.cookies), bearer: dead };
+      const response = expectStatus(await identity.post('/auth/logout', undefined, options), 200);
+      expect(cookiesOf(response)).toEqual(CLEARED);
+      expect(await living(user.userId)).toEqual([]);
+      expect(await me(user.bearer)).toBe(401);
+    }, 30_000);
+
+    it('changes nothing when the CSRF check refuses the cookie', async () => {
+      const user = await someUser();
+      const response = await identity.post('/auth/logout', undefined, { cookies: user.cookies, bearer: dead });
+      expect(response).toMatchObject({ status: 403, body: { code: 'csrf_rejected' } });
+      expect(response.headers['set-cookie']).toBeUndefined();
+      expect(await me(user.bearer)).toBe(200);
+    }, 30_000);
+
+    it('returns 401 and clears both cookies when there is no session to end', async () => {
+      const user = await someUser();
+      const alone = await identity.post('/auth/logout', undefined, { bearer: dead });
+      expect(alone.status).toBe(401);
+      expect(cookiesOf(alone)).toEqual(CLEARED);
+      await testApp.query('update session_family set revoked_at = now() where user_id = $1', [user.userId]);
+      const ended = await logout(user.cookies);
+      expect(ended).toMatchObject(INVALID);
+      expect(cookiesOf(ended)).toEqual(CLEARED);
+    }, 30_000);
+  });
+
+  it('audits refused refreshes and logouts under the owner of the token, repeats as one entry', async () => {
+    const user = await someUser();
+    const from = freshAddress();
+    for (let n = 0; n < 3; n += 1) {
+      await identity.post('/auth/refresh', undefined, { cookies: user.cookies, from });
+    }
+    await identity.post('/auth/logout', undefined, { cookies: user.cookies, from });
+    await testApp.query('update session_family set revoked_at = now() where user_id = $1', [user.userId]);
+    await identity.post('/auth/refresh', undefined, { cookies: user.cookies, headers: csrfOf(user.cookies), from });
+    await eventually(async () =>
+      expect(
+        await testApp.query(
+          `select partner_id as partner, result, details, resource_name as route from audit_entry
+           where actor_id = $1 and action = 'access.denied' order by sequence`,
+          [user.userId],
+        ),
+      ).toEqual([
+        {
+          partner: user.partnerId,
+          result: 'denied',
+          details: { reason: 'csrf_rejected' },
+          route: 'POST /api/v1/auth/refresh',
+        },
+        {
+          partner: user.partnerId,
+          result: 'denied',
+          details: { reason: 'refresh_invalid' },
+          route: 'POST /api/v1/auth/refresh',
+        },
+      ]),
+    );
+  }, 30_000);
+
+  it('keeps the 1,000 newest replaced tokens of a session and none that has expired', async () => {
+    const user = await someUser();
+    await testApp.query(
+      `insert into refresh_token (family_id, user_id, token_hash, issued_at, expires_at, rotated_at)
+       select f.id, f.user_id, sha256((f.id || n::text)::bytea), now() - make_interval(secs => n),
+         now() + case when n <= 20 then interval '-1 minute' else interval '1 day' end, now()
+       from session_family f, generate_series(1, 1500) n where f.user_id = $1 and f.method = 'password'`,
+      [user.userId],
+    );
+    expectStatus(await refresh(user.cookies), 200);
+    const [count] = await testApp.query<{ replaced: string; expired: string }>(
+      `select count(*) filter (where t.rotated_at is not null) as replaced,
+         count(*) filter (where t.expires_at < now()) as expired
+       from refresh_token t join session_family f on f.id = t.family_id
+       where f.user_id = $1 and f.method = 'password'`,
+      [user.userId],
+    );
+    expect(Number(count?.replaced)).toBeLessThanOrEqual(1_000);
+    expect(Number(count?.replaced)).toBeGreaterThan(900);
+    expect(count?.expired).toBe('0');
+  }, 30_000);
+
   describe('mixed sessions', () => {
     it('refreshes by the cookie and logs out by the bearer token', async () => {
       const [one, two] = [await someUser(), await someUser()];
@@ -219,6 +306,20 @@ describe('attacks on sessions', () => {
   });
 
   describe('races', () => {
+    it('gives one successor to twenty concurrent refreshes at two replicas', async () => {
+      const user = await someUser();
+      const responses = await Promise.all(
+        Array.from({ length: 20 }, (_, n) => refresh(user.cookies, n % 2 ? twin : identity)),
+      );
+      expect(statuses(responses)).toEqual([200, ...Array.from({ length: 19 }, () => 409)]);
+      const rows = await testApp.query(
+        `select t.id from refresh_token t join session_family f on f.id = t.family_id
+         where f.user_id = $1 and f.method = 'password' and t.rotated_at is null`,
+        [user.userId],
+      );
+      expect(rows).toHaveLength(1);
+    }, 30_000);
+
     it('leaves no active session after a logout with concurrent refreshes', async () => {
       for (let n = 0; n < 5; n += 1) {
         const user = await someUser();

@@ -4,10 +4,20 @@ import { REFRESH_COOKIE, SessionCookies } from './session-cookies.service.js';
 
 const session = { tokens: { accessToken: 'a', expiresInSeconds: 900 }, csrfToken: 'csrf', refreshToken: 'refresh' };
 
-function cookiesOf(authCookie: IdentityConfig['authCookie'], request: Partial<HttpRequest> = {}) {
+type Config = Partial<Pick<IdentityConfig, 'isProduction' | 'publicApiUrl'>> & IdentityConfig['authCookie'];
+
+function cookiesOf(
+  { isProduction = false, publicApiUrl = 'http://localhost:8080', ...authCookie }: Config,
+  request = {},
+) {
   const written: string[] = [];
   const response = { appendHeader: (_: string, value: string) => written.push(value) } as unknown as HttpResponse;
-  const cookies = new SessionCookies({ authCookie, refreshTokenTtlDays: 7 } as IdentityConfig);
+  const cookies = new SessionCookies({
+    authCookie,
+    isProduction,
+    publicApiUrl,
+    refreshTokenTtlDays: 7,
+  } as IdentityConfig);
   return { cookies, written, response, request: { secure: false, headers: {}, ...request } as HttpRequest };
 }
 
@@ -30,8 +40,10 @@ describe('SessionCookies', () => {
     ['over HTTPS', { sameSite: 'lax', forceSecure: false }, true],
     ['when it is configured', { sameSite: 'strict', forceSecure: true }, false],
     ['with SameSite=None', { sameSite: 'none', forceSecure: false }, false],
-  ] as const)('marks cookies as secure %s', (_case, authCookie, secure) => {
-    const { cookies, written, request, response } = cookiesOf(authCookie, { secure });
+    ['in production', { sameSite: 'lax', forceSecure: false, isProduction: true }, false],
+    ['when PUBLIC_API_URL is https', { sameSite: 'lax', forceSecure: false, publicApiUrl: 'https://api.test' }, false],
+  ] as const)('marks cookies as secure %s', (_case, config, secure) => {
+    const { cookies, written, request, response } = cookiesOf(config, { secure });
     cookies.clear(request, response);
     expect(written).toHaveLength(2);
     for (const cookie of written) expect(attributesOf(cookie)).toEqual(expect.arrayContaining(['Secure', 'Max-Age=0']));

@@ -34,13 +34,20 @@ export class SessionCookies {
     return parseCookie(getHeader(request, 'cookie') ?? '')[name] || undefined;
   }
 
+  /** Browsers reach the API by HTTPS whatever the connection of this process looks like: TLS ends at a proxy. */
+  private get isAlwaysSecure(): boolean {
+    const { authCookie, isProduction, publicApiUrl } = this.config;
+    const isHttps = publicApiUrl.startsWith('https:');
+    return isProduction || isHttps || authCookie.forceSecure || authCookie.sameSite === 'none';
+  }
+
   private write(
     request: HttpRequest,
     response: HttpResponse,
     { refreshToken, csrfToken, maxAge }: { refreshToken: string; csrfToken: string; maxAge: number },
   ): void {
-    const { sameSite, forceSecure } = this.config.authCookie;
-    const secure = forceSecure || sameSite === 'none' || request.secure;
+    const { sameSite } = this.config.authCookie;
+    const secure = this.isAlwaysSecure || request.secure;
     const cookies: SetCookie[] = [
       { name: REFRESH_COOKIE, value: refreshToken, path: REFRESH_PATH, httpOnly: true, sameSite, maxAge, secure },
       { name: CSRF_COOKIE, value: csrfToken, path: '/', sameSite, maxAge, secure },

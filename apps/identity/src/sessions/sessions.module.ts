@@ -7,6 +7,7 @@ import { UsersModule } from '../users/users.module.js';
 import { AuthController } from './auth.controller.js';
 import { LoginSessionsService } from './login-sessions.service.js';
 import { PurgeEndedSessionsJob } from './purge-ended-sessions.job.js';
+import { RefusedAttemptsService } from './refused-attempts.service.js';
 import { SessionCookies } from './session-cookies.service.js';
 import { SessionRevocationsService } from './session-revocations.service.js';
 import { SessionsController } from './sessions.controller.js';
@@ -20,11 +21,12 @@ import { SessionsService } from './sessions.service.js';
   providers: [
     LoginSessionsService,
     PurgeEndedSessionsJob,
+    RefusedAttemptsService,
     SessionCookies,
     SessionRevocationsService,
     SessionsRepository,
     SessionsService,
   ],
-  exports: [LoginSessionsService, SessionCookies, SessionRevocationsService, SessionsService],
+  exports: [LoginSessionsService, RefusedAttemptsService, SessionCookies, SessionRevocationsService, SessionsService],
 })
 export class SessionsModule {}

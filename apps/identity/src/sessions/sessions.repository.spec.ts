@@ -171,6 +171,23 @@ describe('SessionsRepository', () => {
     ]);
   }, 30_000);
 
+  it('purges tokens of sessions a day after their end, in batches', async () => {
+    const [kept, ended, revoked] = [await create(), await create(), await create()];
+    const tokens = async (ids: string[]) =>
+      (await testApp.query('select 1 from refresh_token where family_id = any($1)', [ids])).length;
+    await testApp.query(`update session_family set absolute_expires_at = now() - interval '25 hours' where id = $1`, [
+      ended.id,
+    ]);
+    await testApp.query(`update session_family set revoked_at = now() - interval '25 hours' where id = $1`, [
+      revoked.id,
+    ]);
+    expect(await repository.purgeEndedTokens(worker, 1)).toBe(1);
+    expect(await repository.purgeEndedTokens(worker, 100)).toBe(1);
+    expect(await tokens([ended.id, revoked.id])).toBe(0);
+    expect(await tokens([kept.id])).toBe(1);
+    await testApp.query('delete from session_family where id = any($1)', [[kept.id, ended.id, revoked.id]]);
+  });
+
   it('purges sessions 30 days after their end, in batches', async () => {
     const [kept, ...ended] = [await create(), await create(), await create()];
     await testApp.query(

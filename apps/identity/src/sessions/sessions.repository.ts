@@ -7,6 +7,9 @@ import type { RevokedReason, SessionFamily } from './session-family.entity.js';
 const MAX_ADDRESS = 45;
 const MAX_USER_AGENT = 512;
 
+/** Replaced tokens of a session that are kept, so that their use is noticed. */
+const MAX_REPLACED_TOKENS = 1_000;
+
 type StoredWithSession =
   'id' | 'userId' | 'scope' | 'partnerId' | 'orgId' | 'mfa' | 'method' | 'authEpoch' | 'mfaEpoch';
 
@@ -34,6 +37,8 @@ export interface SessionUse {
 
 /** When the user of a session last proved password and factor, and the database clock. */
 export interface SessionProofs {
+  /** A second factor was verified in this session. */
+  mfa: boolean;
   passwordProofAt: Date | null;
   factorProofAt: Date | null;
   now: Date;
@@ -89,8 +94,18 @@ export class SessionsRepository {
     return row?.now ?? new Date();
   }
 
-  /** Adds a refresh token to a session; it never outlives the session. */
+  /**
+   * Adds a refresh token to a session; it never outlives the session. Deletes replaced tokens that have expired, and all
+   * but the newest 1,000: a client that refreshes every quarter of an hour has 672 that are not expired.
+   */
   async insertToken(tx: SqlExecutor, sessionId: string, tokenHash: Buffer, ttlDays: number): Promise<void> {
+    await tx.query(
+      `DELETE FROM refresh_token WHERE family_id = :sessionId AND rotated_at IS NOT NULL AND (
+         expires_at < now() OR issued_at < (
+           SELECT issued_at FROM refresh_token WHERE family_id = :sessionId
+           ORDER BY issued_at DESC OFFSET ${MAX_REPLACED_TOKENS} LIMIT 1))`,
+      { sessionId },
+    );
     await tx.query(
       `INSERT INTO refresh_token (family_id, user_id, token_hash, expires_at)
        SELECT f.id, f.user_id, :tokenHash, least(now() + make_interval(days => :ttlDays), f.absolute_expires_at)
@@ -140,7 +155,7 @@ export class SessionsRepository {
   /** Returns null when the session has ended. */
   async findProofs(db: SqlExecutor, sessionId: string): Promise<SessionProofs | null> {
     const [row] = await db.query<SessionProofs>(
-      `SELECT password_proof_at AS "passwordProofAt", factor_proof_at AS "factorProofAt", now() AS now
+      `SELECT mfa, password_proof_at AS "passwordProofAt", factor_proof_at AS "factorProofAt", now() AS now
        FROM session_family WHERE id = :sessionId AND revoked_at IS NULL`,
       { sessionId },
     );
@@ -243,6 +258,27 @@ export class SessionsRepository {
          SELECT user_id, fingerprint FROM known_device WHERE last_seen_at < now() - INTERVAL '400 days' LIMIT :limit)`,
       { limit },
     );
+  }
+
+  /**
+   * Deletes tokens of sessions that ended one to four days ago: they are refused with or without a row. Older ones were
+   * deleted before. @returns how many, at most `limit`
+   */
+  async purgeEndedTokens(db: SqlExecutor, limit: number): Promise<number> {
+    const rows = await db.query(
+      `WITH ended AS (
+         SELECT id FROM session_family
+         WHERE revoked_at BETWEEN now() - INTERVAL '4 days' AND now() - INTERVAL '1 day'
+         UNION
+         SELECT id FROM session_family
+         WHERE absolute_expires_at BETWEEN now() - INTERVAL '4 days' AND now() - INTERVAL '1 day'
+       )
+       DELETE FROM refresh_token WHERE id IN (
+         SELECT t.id FROM ended e JOIN refresh_token t ON t.family_id = e.id LIMIT :limit
+       ) RETURNING id`,
+      { limit },
+    );
+    return rows.length;
   }
 
   /** Deletes sessions 30 days after their end, with their tokens. @returns how many, at most `limit` */

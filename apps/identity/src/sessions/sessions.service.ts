@@ -44,6 +44,9 @@ export interface SessionOptions {
   replaces?: string;
 }
 
+/** What is known of the user's factors after a change: `mfa` of the new session, and whether one was proven just now. */
+export type FactorProofs = Pick<Required<SessionOptions>, 'mfa' | 'factorProven'>;
+
 /** A session that is stored; its access token is signed after the commit. */
 export interface StoredSession {
   refreshToken: string;
@@ -84,7 +87,6 @@ export class SessionsService {
   ): Promise<StoredSession> {
     const id = randomUUID();
     const { ipAddress = null, userAgent = null } = currentContext() ?? {};
-    const mfa = this.hasMfaClaim(options);
     const { key, keyHash } = mintOpaqueToken();
     const storedAt = await this.repository.insert(tx, {
       id,
@@ -92,7 +94,7 @@ export class SessionsService {
       scope: membership.scope,
       partnerId: membership.partnerId,
       orgId: membership.orgId,
-      mfa,
+      mfa: options.mfa,
       method: options.method,
       authEpoch: user.authEpoch,
       mfaEpoch: user.mfaEpoch,
@@ -105,7 +107,8 @@ export class SessionsService {
       tokenHash: keyHash,
       tokenTtlDays: this.config.refreshTokenTtlDays,
     });
-    return { refreshToken: key, csrfToken: newCsrfToken(), claims: toClaims(user, membership, id, mfa), storedAt };
+    const claims = toClaims(user, membership, id, this.hasMfaClaim(options));
+    return { refreshToken: key, csrfToken: newCsrfToken(), claims, storedAt };
   }
 
   /** Signs the access token of a stored session; after the commit, never inside the transaction. */
@@ -113,7 +116,10 @@ export class SessionsService {
     return { tokens: await this.signingKeys.signAccessToken(claims, storedAt), csrfToken, refreshToken };
   }
 
-  /** Returns the claim `mfa`: a factor was verified, or factors are switched off. */
+  /**
+   * Returns the claim `mfa`: a factor was verified, or factors are switched off. The session stores the former only, so
+   * that sessions of a time without factors do not pass as verified once factors are switched on.
+   */
   hasMfaClaim({ mfa }: Pick<SessionOptions, 'mfa'>): boolean {
     return mfa || !this.config.mfa.enabled;
   }
@@ -143,6 +149,11 @@ export class SessionsService {
     return presented && !presented.familyEnded && !presented.expired ? presented : null;
   }
 
+  /** Returns a refresh token of any age with its owner, without using it. */
+  findRefreshTokenOwner(refreshToken: string): Promise<PresentedToken | null> {
+    return this.findToken(refreshToken);
+  }
+
   /**
    * Ends the caller's session and issues one in another membership of the same user, with the same `mfa`.
    * @throws NotFoundError when the caller has no such membership; ValidationError for both ids or neither
@@ -157,9 +168,10 @@ export class SessionsService {
       orgId ? m.scope === 'organization' && m.orgId === orgId : m.scope === 'partner' && m.partnerId === partnerId,
     );
     if (!membership) throw new NotFoundError('Membership');
+    const { mfa } = await this.getProofs(caller);
     const stored = await this.worker.transaction(async (tx) => {
       await this.revocations.revokeForSwitch(tx, caller, user, membership);
-      const options = { method: 'password', mfa: caller.mfa, replaces: caller.sessionId } as const;
+      const options = { method: 'password', mfa, replaces: caller.sessionId } as const;
       return this.create(tx, user, membership, options);
     });
     return { user: toLoginUser(user), session: await this.issue(stored) };
@@ -167,18 +179,17 @@ export class SessionsService {
 
   /**
    * Ends every session of the caller's user and stores a new one for this client, in the transaction of a change of
-   * factors. The new session has `mfa: true`: a factor was proven a moment ago.
+   * factors.
    * @throws UnauthenticatedError when the caller's session has ended; of two concurrent changes one succeeds
    */
   async replaceAfterFactorChange(
     tx: OutboxTransaction,
     caller: UserCaller,
-    user: User,
-    membership: UserMembership,
+    { user, membership }: SessionUser,
+    proofs: FactorProofs,
   ): Promise<StoredSession> {
     await this.revocations.revokeForFactorChange(tx, caller);
-    const replaces = caller.sessionId;
-    return this.create(tx, user, membership, { method: 'password', mfa: true, factorProven: true, replaces });
+    return this.create(tx, user, membership, { method: 'password', ...proofs, replaces: caller.sessionId });
   }
 
   /** Returns the caller's user and membership. @throws UnauthenticatedError when one of them no longer exists */
@@ -189,7 +200,7 @@ export class SessionsService {
     return { user, membership };
   }
 
-  /** Returns when password and factor were last proven. @throws UnauthenticatedError when the session has ended */
+  /** Returns when password and factor were last proven, and whether a factor was at all. @throws UnauthenticatedError when the session has ended */
   async getProofs(caller: UserCaller): Promise<SessionProofs> {
     const proofs = await this.repository.findProofs(this.worker, caller.sessionId);
     if (!proofs) throw new UnauthenticatedError();
@@ -227,7 +238,7 @@ export class SessionsService {
     await this.grace.openIfDue(tx, user, membership);
     const { key, keyHash } = mintOpaqueToken();
     await this.repository.insertToken(tx, presented.id, keyHash, this.config.refreshTokenTtlDays);
-    const claims = toClaims(user, membership, presented.id, presented.mfa);
+    const claims = toClaims(user, membership, presented.id, this.hasMfaClaim(presented));
     return { refreshToken: key, csrfToken: newCsrfToken(), claims, storedAt: user.now };
   }
 

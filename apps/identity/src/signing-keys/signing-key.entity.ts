@@ -20,4 +20,8 @@ export class SigningKey {
   /** When the key stops signing; null for the newest key. */
   @Column('timestamptz', { name: 'retired_at', nullable: true })
   retiredAt: Date | null;
+
+  /** When the key was withdrawn: it is not published any more, and its private part is deleted. */
+  @Column('timestamptz', { name: 'withdrawn_at', nullable: true })
+  withdrawnAt: Date | null;
 }

@@ -33,21 +33,40 @@ export class SigningKeysRepository {
     return this.worker.query(
       `SELECT kid, private_jwk_sealed AS "privateJwkSealed", public_jwk AS "publicJwk",
          retired_at IS NULL OR retired_at > now() AS "maySign"
-       FROM signing_key WHERE retired_at IS NULL OR retired_at > now() - INTERVAL '24 hours'
+       FROM signing_key
+       WHERE withdrawn_at IS NULL AND (retired_at IS NULL OR retired_at > now() - INTERVAL '24 hours')
        ORDER BY "maySign" DESC, CASE WHEN retired_at <= now() THEN now() - retired_at END, retired_at NULLS LAST`,
     );
+  }
+
+  /** Lists the keys that were withdrawn. */
+  async listWithdrawnKids(): Promise<Set<string>> {
+    const rows = await this.worker.query<{ kid: string }>('SELECT kid FROM signing_key WHERE withdrawn_at IS NOT NULL');
+    return new Set(rows.map(({ kid }) => kid));
+  }
+
+  /**
+   * Withdraws a key and deletes its private part. When it is the newest one, `successor` takes its place.
+   * @returns false when there is no such key
+   */
+  async withdraw(tx: SqlExecutor, kid: string, successor: NewSigningKey | null): Promise<boolean> {
+    await lock(tx);
+    const rows = await tx.query(
+      `UPDATE signing_key
+       SET withdrawn_at = coalesce(withdrawn_at, now()), retired_at = least(retired_at, now()), private_jwk_sealed = ''
+       WHERE kid = :kid RETURNING kid`,
+      { kid },
+    );
+    if (rows.length === 0) return false;
+    if (successor) await insertUnlessActive(tx, successor);
+    return true;
   }
 
   /** Stores a key unless there is one. Replicas that start concurrently create one key. */
   insertFirst(key: NewSigningKey): Promise<void> {
     return this.worker.transaction(async (tx) => {
       await lock(tx);
-      await tx.query(
-        `INSERT INTO signing_key (kid, private_jwk_sealed, public_jwk)
-         SELECT :kid, :privateJwkSealed, :publicJwk::jsonb
-         WHERE NOT EXISTS (SELECT FROM signing_key WHERE retired_at IS NULL)`,
-        toParams(key),
-      );
+      await insertUnlessActive(tx, key);
     });
   }
 
@@ -88,6 +107,14 @@ export class SigningKeysRepository {
 }
 
 const lock = (tx: SqlExecutor) => tx.query('SELECT pg_advisory_xact_lock(:lock)', { lock: KEY_CREATION_LOCK });
+
+const insertUnlessActive = (tx: SqlExecutor, key: NewSigningKey) =>
+  tx.query(
+    `INSERT INTO signing_key (kid, private_jwk_sealed, public_jwk)
+     SELECT :kid, :privateJwkSealed, :publicJwk::jsonb
+     WHERE NOT EXISTS (SELECT FROM signing_key WHERE retired_at IS NULL)`,
+    toParams(key),
+  );
 
 const toParams = ({ kid, privateJwkSealed, publicJwk }: NewSigningKey) => ({
   kid,

@@ -1,14 +1,19 @@
 import { exportJWK, generateKeyPair } from 'jose';
 import { connect } from 'nats';
-import { ROTATE_SIGNING_KEY, type RotateSigningKeyReply } from '@rmm/contracts';
+import {
+  ROTATE_SIGNING_KEY,
+  WITHDRAW_SIGNING_KEY,
+  type RotateSigningKeyReply,
+  type WithdrawSigningKeyReply,
+} from '@rmm/contracts';
 import { natsOptions } from '@rmm/messaging';
 import { eventually } from '@rmm/testing-services';
 import { expectStatus, IdentityTestApp, PASSWORD, type IdentityReplica } from '../../test/identity-test-app.js';
 import { registerPartner, sessionOf } from '../../test/users.js';
 import { SigningKeysRepository } from './signing-keys.repository.js';
 
-interface Reply {
-  value?: RotateSigningKeyReply;
+interface Reply<Value = RotateSigningKeyReply> {
+  value?: Value;
   error?: { code: string };
 }
 
@@ -26,14 +31,16 @@ describe('SigningKeysService', () => {
   }, 120_000);
   afterAll(() => testApp.stop());
 
-  const rotate = async (): Promise<Reply> => {
+  const operate = async <Value>(subject: string, request: object): Promise<Reply<Value>> => {
     const connection = await connect(natsOptions(testApp.nats.adminUrl, 'operator'));
     try {
-      return (await connection.request(ROTATE_SIGNING_KEY.subject, '{}', { timeout: 5_000 })).json<Reply>();
+      return (await connection.request(subject, JSON.stringify(request), { timeout: 5_000 })).json<Reply<Value>>();
     } finally {
       await connection.close();
     }
   };
+  const rotate = () => operate<RotateSigningKeyReply>(ROTATE_SIGNING_KEY.subject, {});
+  const withdraw = (kid: string) => operate<WithdrawSigningKeyReply>(WITHDRAW_SIGNING_KEY.subject, { kid });
   const rotated = async () => {
     const { value, error } = await rotate();
     if (!value) throw new Error(`not rotated: ${error?.code}`);
@@ -154,6 +161,48 @@ describe('SigningKeysService', () => {
     looks.mockRestore();
   }, 30_000);
 
+  it('withdraws the signing key at once on every replica, and sessions continue by their refresh token', async () => {
+    const { email } = await registerPartner(replicas[0]);
+    const session = await signIn(replicas[0], email);
+    const kid = kidOf(session.bearer);
+    for (const replica of replicas) expect(await me(replica, session.bearer)).toBe(200); // verified tokens are cached
+    const { value } = await withdraw(kid);
+    expect(value?.kid).toBe(kid);
+    expect(value?.signs).not.toBe(kid);
+    for (const replica of replicas) {
+      await eventually(async () => expect(await me(replica, session.bearer)).toBe(401), { timeoutMs: 2_000 });
+      await eventually(async () => expect(await listed(replica)).not.toContain(kid), { timeoutMs: 2_000 });
+      expect(kidOf((await signIn(replica, email)).bearer)).not.toBe(kid);
+    }
+    const headers = { 'x-service-csrf': session.cookies.service_csrf_token ?? '' };
+    const refreshed = expectStatus(
+      await replicas[1].post('/auth/refresh', undefined, { cookies: session.cookies, headers }),
+      200,
+    );
+    for (const replica of replicas) expect(await me(replica, sessionOf(refreshed).bearer)).toBe(200);
+    const [row] = await testApp.query<{ sealed: string }>(
+      'select private_jwk_sealed as sealed from signing_key where kid = $1',
+      [kid],
+    );
+    expect(row?.sealed).toBe('');
+    await eventually(async () =>
+      expect(
+        await testApp.query(`select actor_type as actor from audit_entry where action = 'signing_key.withdraw'`),
+      ).toEqual([{ actor: 'system' }]),
+    );
+  }, 60_000);
+
+  it('withdraws a retired key and refuses to withdraw an unknown one', async () => {
+    const { email } = await registerPartner(replicas[0]);
+    const session = await signIn(replicas[0], email);
+    const { kid } = await rotated();
+    await age(6);
+    const { value } = await withdraw(kidOf(session.bearer));
+    expect(value?.signs).toBe(kid);
+    await eventually(async () => expect(await me(replicas[1], session.bearer)).toBe(401), { timeoutMs: 2_000 });
+    expect(await withdraw('made-up')).toMatchObject({ error: { code: 'not_found' } });
+  }, 60_000);
+
   it('uses configured keys, keeps older keys valid and shares them between replicas', async () => {
     const ring = async (...kids: string[]) =>
       await Promise.all(
@@ -186,5 +235,10 @@ describe('SigningKeysService', () => {
 
     await Promise.all(replicas.map((replica) => replica.stop()));
     expect(await rotate()).toMatchObject({ error: { code: 'signing_keys_configured' } });
+    await first.stop();
+    expect(await withdraw('configured-2')).toMatchObject({ error: { code: 'signing_keys_configured' } });
+    expect(await withdraw('configured-1')).toMatchObject({ value: { kid: 'configured-1', signs: 'configured-2' } });
+    await eventually(async () => expect(await me(second, byFirst.bearer)).toBe(401), { timeoutMs: 2_000 });
+    await expect(configured([one ?? {}], 'configured-1')).rejects.toThrow('withdrawn');
   }, 60_000);
 });

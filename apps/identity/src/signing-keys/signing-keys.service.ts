@@ -3,11 +3,11 @@ import { importJWK, SignJWT, type CryptoKey, type JWK } from 'jose';
 import { createPublicKey, randomUUID, type KeyObject } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { VerificationKeys } from '@rmm/access';
-import type { AccessScope, RotateSigningKeyReply } from '@rmm/contracts';
-import { AuditTrail } from '@rmm/messaging';
+import type { AccessScope, RotateSigningKeyReply, WithdrawSigningKeyReply } from '@rmm/contracts';
+import { AuditTrail, Outbox } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
 import { KeyRing } from '@rmm/secrets';
-import { Clock, UnavailableError } from '@rmm/service-kit';
+import { Clock, NotFoundError, UnavailableError } from '@rmm/service-kit';
 import { SYSTEM_CALLER } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import type { TokensDto } from '../sessions/dto/session.dto.js';
@@ -56,6 +56,7 @@ export class SigningKeysService implements VerificationKeys, OnModuleInit {
   private publishedAtMs = -Infinity;
   private reading: Promise<void> = Promise.resolve();
   private lookup?: Promise<void>;
+  private readonly withdrawalListeners: ((kids: string[]) => void)[] = [];
 
   constructor(
     private readonly worker: WorkerDatabase,
@@ -63,6 +64,7 @@ export class SigningKeysService implements VerificationKeys, OnModuleInit {
     private readonly keyRing: KeyRing,
     private readonly clock: Clock,
     private readonly audit: AuditTrail,
+    private readonly outbox: Outbox,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 
@@ -114,6 +116,29 @@ export class SigningKeysService implements VerificationKeys, OnModuleInit {
     return reply;
   }
 
+  /**
+   * Withdraws a key at once: it leaves the JWKS, every service refuses its tokens, and another key signs.
+   * @throws NotFoundError; SigningKeysConfigured for the signing key of the configuration
+   */
+  async withdraw(kid: string): Promise<WithdrawSigningKeyReply> {
+    if (this.config.signing?.activeKid === kid) throw new SigningKeysConfigured();
+    const successor = this.config.signing ? null : await createSigningKey(this.keyRing);
+    await this.worker.transaction(async (tx) => {
+      if (!(await this.repository.withdraw(tx, kid, successor))) throw new NotFoundError('Signing key');
+      await this.audit.record(tx, SYSTEM_CALLER, 'signing_key.withdraw', { type: 'signing_key', id: kid });
+      const address = { aggregateId: kid, partnerId: null, orgId: null };
+      const data = { kids: [kid] };
+      await this.outbox.publish(tx, { stream: 'broadcast', type: 'access.keys-withdrawn', ...address, data });
+    });
+    await this.reload();
+    return { kid, signs: this.signing().kid };
+  }
+
+  /** Adds a listener for the ids of keys that are no longer published. */
+  onWithdrawn(listener: (kids: string[]) => void): void {
+    this.withdrawalListeners.push(listener);
+  }
+
   /** The public keys, the active one first. */
   get jwks(): JwksDto {
     return { keys: this.published };
@@ -151,6 +176,9 @@ export class SigningKeysService implements VerificationKeys, OnModuleInit {
   private async useConfigured({ keys, activeKid }: NonNullable<IdentityConfig['signing']>): Promise<void> {
     const jwk = keys.find(({ kid }) => kid === activeKid) as JWK;
     this.active = { kid: activeKid, key: (await importJWK(jwk, ALGORITHM)) as CryptoKey };
+    if ((await this.repository.listWithdrawnKids()).has(activeKid)) {
+      throw new Error('JWT_ACTIVE_KID names a key that was withdrawn: add a new key to JWT_SIGNING_KEYRING');
+    }
     await this.repository.retireAll();
   }
 
@@ -164,8 +192,9 @@ export class SigningKeysService implements VerificationKeys, OnModuleInit {
     const stored = await this.repository.listUsable();
     if (configured.length === 0) await this.activate(stored);
     const configuredKids = new Set(configured.map(({ kid }) => kid));
+    const withdrawn = configured.length > 0 ? await this.repository.listWithdrawnKids() : new Set<string>();
     this.publish([
-      ...configured,
+      ...configured.filter(({ kid }) => !withdrawn.has(kid)),
       ...stored.map(({ publicJwk }) => publicJwk).filter(({ kid }) => !configuredKids.has(kid)),
     ]);
   }
@@ -186,6 +215,7 @@ export class SigningKeysService implements VerificationKeys, OnModuleInit {
   }
 
   private publish(published: PublicJwkDto[]): void {
+    const removed = this.published.map(({ kid }) => kid).filter((kid) => !published.some((key) => key.kid === kid));
     this.published = published;
     this.verification = new Map(
       published.map(({ kid, kty, crv, x, y }) => [
@@ -193,6 +223,7 @@ export class SigningKeysService implements VerificationKeys, OnModuleInit {
         this.verification.get(kid) ?? createPublicKey({ key: { kty, crv, x, y }, format: 'jwk' }),
       ]),
     );
+    if (removed.length > 0) this.withdrawalListeners.forEach((listener) => listener(removed));
   }
 }
 

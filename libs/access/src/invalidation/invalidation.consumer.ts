@@ -12,10 +12,11 @@ import { OrganizationDirectory } from '../directory/organization-directory.servi
 import { PartnerDirectory } from '../directory/partner-directory.service.js';
 import { KeyRecords } from '../keys/key-records.service.js';
 import { AccessSnapshots } from '../snapshots/access-snapshots.service.js';
+import { VerificationKeysService } from '../tokens/verification-keys.service.js';
 import { HeartbeatPublisher } from './heartbeat-publisher.service.js';
 import { type FeedName, InvalidationFeeds } from './invalidation-feeds.service.js';
 
-/** Drops cached users, keys and organizations when their changes are broadcast, or when a broadcast may be lost. */
+/** Drops cached users, keys, organizations and tokens of withdrawn signing keys when their changes are broadcast, or when a broadcast may be lost. */
 @Injectable()
 export class InvalidationConsumer implements OnApplicationBootstrap, BeforeApplicationShutdown {
   constructor(
@@ -26,11 +27,13 @@ export class InvalidationConsumer implements OnApplicationBootstrap, BeforeAppli
     private readonly organizations: OrganizationDirectory,
     private readonly partners: PartnerDirectory,
     private readonly sources: AccessSources,
+    private readonly keys: VerificationKeysService,
     @Optional() @Inject(HeartbeatPublisher) private readonly heartbeat?: HeartbeatPublisher | null,
   ) {}
 
   onApplicationBootstrap(): void {
     this.feeds.onGap((feed) => this.onGap(feed));
+    this.feeds.subscribe('access.keys-withdrawn', ({ kids }) => this.keys.withdraw(kids));
     this.feeds.subscribe('access.changed', (change) => this.onAccessChanged(change));
     this.feeds.subscribe('credential.changed', (change) => this.onCredentialsChanged(change));
     this.feeds.start(this.link);
@@ -46,6 +49,7 @@ export class InvalidationConsumer implements OnApplicationBootstrap, BeforeAppli
     if (feed === 'access') {
       this.snapshots.flush();
       this.partners.distrust();
+      this.keys.reload();
     }
     if (feed === 'organizations') this.organizations.distrust();
   }

@@ -1,4 +1,5 @@
 import type { AccessScope } from '@rmm/contracts';
+import { isUuid } from '@rmm/validation';
 
 /** The claims of a verified access token. Times are Unix seconds. */
 export interface AccessTokenClaims {
@@ -23,13 +24,17 @@ export const CLOCK_TOLERANCE_SECONDS = 30;
 /** Longer tokens are rejected without parsing. */
 const MAX_TOKEN_CHARACTERS = 8_192;
 
+/** Tokens live for an hour at most; a longer one is not of identity. */
+const MAX_LIFETIME_SECONDS = 86_400;
+
 const SCOPES: readonly unknown[] = ['system', 'partner', 'organization'];
 
 /** Reads the payload of a token with a valid signature; null when a claim is missing or malformed. */
 export function readClaims(payload: Record<string, unknown>): AccessTokenClaims | null {
   const { sub, email, type, scope, partnerId, orgId, roleId, mfa, aep, mep, sid, iat, exp } = payload;
-  if (type !== 'access' || typeof sub !== 'string' || typeof sid !== 'string' || !SCOPES.includes(scope)) return null;
+  if (type !== 'access' || !isUuid(sub) || !isUuid(sid) || !SCOPES.includes(scope)) return null;
   if (!isInteger(aep) || !isInteger(mep) || !isInteger(iat) || !isInteger(exp)) return null;
+  if (exp - iat > MAX_LIFETIME_SECONDS) return null;
   if (!isTenantId(partnerId) || !isTenantId(orgId) || !isTenantId(roleId)) return null;
   return {
     sub,
@@ -68,6 +73,6 @@ export function kidOf(token: string): string | null {
   }
 }
 
-const isInteger = (value: unknown): value is number => Number.isInteger(value);
+const isInteger = (value: unknown): value is number => Number.isSafeInteger(value);
 const isTenantId = (value: unknown): value is string | null | undefined =>
-  value === null || value === undefined || typeof value === 'string';
+  value === null || value === undefined || isUuid(value);

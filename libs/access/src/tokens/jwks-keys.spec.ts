@@ -85,6 +85,18 @@ describe('JwksKeys', () => {
     expect(await keys.find('first')).toBeNull();
   });
 
+  it('reads the set at once on demand, and keeps the known keys when that fails', async () => {
+    reply = list(first, second);
+    await keys.find('first');
+    const withdrawn = new Promise((resolve) => keys.onWithdrawn(resolve));
+    reply = { status: 503, body: '' };
+    await keys.reload();
+    expect(await keys.find('first')).not.toBeNull();
+    reply = list(second);
+    await keys.reload();
+    expect(await withdrawn).toEqual(['first']);
+  });
+
   it('returns P-256 signature keys only', async () => {
     const jwk = publicJwk(first);
     const set = { keys: [jwk, { ...jwk, kid: 'enc', use: 'enc' }, { kty: 'RSA', n: 'AQAB', e: 'AQAB', kid: 'rsa' }] };

@@ -41,19 +41,25 @@ export class JwksKeys implements VerificationKeys {
     }
   }
 
+  /** Reads the set again now. Does nothing before the first read; a failure leaves the known keys in use. */
+  async reload(): Promise<void> {
+    if (!this.jwks.jwks()) return;
+    try {
+      await this.jwks.reload();
+      this.refreshAtMs = Infinity;
+      this.trackKids();
+    } catch (error) {
+      this.unavailable(error);
+    }
+  }
+
   private get hasJustFailed(): boolean {
     return Date.now() - this.failedAtMs < RETRY_AFTER_FAILURE_MS;
   }
 
   private refreshWhenOld(): void {
     if (Date.now() < this.refreshAtMs || this.jwks.reloading || this.hasJustFailed) return;
-    this.jwks.reload().then(
-      () => {
-        this.refreshAtMs = Infinity;
-        this.trackKids();
-      },
-      (error: unknown) => void this.unavailable(error),
-    );
+    void this.reload();
   }
 
   /** Notes the time of the failure, which delays the next read. */

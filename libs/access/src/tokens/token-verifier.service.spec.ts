@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, randomUUID } from 'node:crypto';
 import { FixedClock, UnavailableError } from '@rmm/service-kit';
 import { buildTokenVerifier } from '../../test/fakes.js';
 import { accessToken, AUDIENCE, claims, ISSUER, signed, signingKey } from '../../test/tokens.js';
@@ -60,13 +60,13 @@ describe('a valid token', () => {
   });
 
   it('returns its own claims under concurrent verification', async () => {
-    const ids = Array.from({ length: 50 }, (_, i) => `user-${i}`);
+    const ids = Array.from({ length: 50 }, () => randomUUID());
     const read = await Promise.all(ids.map((sub) => verify(accessToken(key, NOW, { sub }))));
     expect(read.map(({ sub }) => sub)).toEqual(ids);
   });
 
   it('is accepted while an invalid one is rejected concurrently', async () => {
-    const tokens = [accessToken(key, NOW), accessToken(other, NOW), accessToken(key, NOW, { sub: 'user-2' })];
+    const tokens = [accessToken(key, NOW), accessToken(other, NOW), accessToken(key, NOW, { sub: randomUUID() })];
     const outcomes = await Promise.allSettled(tokens.map(verify));
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
   });
@@ -104,6 +104,12 @@ describe('InvalidAccessToken is thrown for', () => {
     ['an expiry that is text', () => signed(key, {}, { ...whole, exp: '9999999999' })],
     ['an unknown scope', () => signed(key, {}, { ...whole, scope: 'galaxy' })],
     ['no session', () => signed(key, {}, { ...whole, sid: undefined })],
+    ['a user id that is no UUID', () => signed(key, {}, { ...whole, sub: 'x' })],
+    ['a session id that is no UUID', () => signed(key, {}, { ...whole, sid: "' or 1=1" })],
+    ['a partner id that is no UUID', () => signed(key, {}, { ...whole, partnerId: 'x' })],
+    ['an organization id that is no UUID', () => signed(key, {}, { ...whole, orgId: 'x' })],
+    ['an expiry beyond any date', () => signed(key, {}, { ...whole, exp: 1e99 })],
+    ['an expiry in a year', () => signed(key, {}, { ...whole, exp: whole.exp + 31_536_000 })],
     ['no epochs', () => signed(key, {}, { ...whole, aep: undefined })],
     ['one that has ended', () => accessToken(key, NOW - 3_600_000)],
     ['a giant', () => signed(key, {}, { ...whole, padding: 'x'.repeat(10_000) })],

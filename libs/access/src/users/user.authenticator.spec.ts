@@ -2,7 +2,7 @@ import type { AccessResolveRequest, AccessSnapshot } from '@rmm/contracts';
 import { type DomainError, FixedClock, UnavailableError } from '@rmm/service-kit';
 import { snapshot } from '../../test/callers.js';
 import { buildTokenVerifier, CONFIG, fakeFeeds, fakeSources } from '../../test/fakes.js';
-import { accessToken, signingKey } from '../../test/tokens.js';
+import { accessToken, signingKey, ORG_ID, PARTNER_ID, ROLE_ID } from '../../test/tokens.js';
 import type { Denial, DenialAuditService } from '../audit/denial-audit.service.js';
 import type { AccessRequest, AccessResponse } from '../callers/access-request.js';
 import type { DirectoryOrganization } from '../directory/directory-organization.js';
@@ -17,8 +17,8 @@ import { type RequiredPermissions, UserAuthenticator } from './user.authenticato
 const key = signingKey();
 const NOW = Date.parse('2026-11-20T12:00:00Z');
 const ORG: DirectoryOrganization = {
-  orgId: 'org-1',
-  partnerId: 'partner-1',
+  orgId: ORG_ID,
+  partnerId: PARTNER_ID,
   name: 'Org',
   slug: 'org',
   status: 'active',
@@ -101,7 +101,7 @@ describe('a valid token', () => {
       mfa: true,
       tenant: {
         scope: 'partner',
-        partnerId: 'partner-1',
+        partnerId: PARTNER_ID,
         orgAccess: 'all',
         userId: '11111111-1111-4111-8111-111111111111',
       },
@@ -161,8 +161,8 @@ describe('returns 401 unauthenticated', () => {
 describe('a change of access', () => {
   it.each([
     ['of the user', { userIds: ['11111111-1111-4111-8111-111111111111'] }],
-    ['of the role', { roleIds: ['role-1'] }],
-    ['of the partner', { partnerIds: ['partner-1'] }],
+    ['of the role', { roleIds: [ROLE_ID] }],
+    ['of the partner', { partnerIds: [PARTNER_ID] }],
   ])('%s takes effect with the next request', async (_, change) => {
     await authenticate();
     known = snapshot({ sessionRevoked: true });
@@ -187,7 +187,7 @@ describe('a change of access', () => {
 });
 
 describe('the tenant status check', () => {
-  const member = { scope: 'organization', orgId: 'org-1', orgAccess: 'none' } as const;
+  const member = { scope: 'organization', orgId: ORG_ID, orgAccess: 'none' } as const;
 
   it.each<[string, Partial<AccessSnapshot>, object]>([
     [
@@ -225,7 +225,7 @@ describe('the tenant status check', () => {
   it('accepts members of an organization on trial', async () => {
     known = snapshot(member);
     organization = { ...ORG, status: 'trial' };
-    await expect(authenticate()).resolves.toMatchObject({ orgId: 'org-1' });
+    await expect(authenticate()).resolves.toMatchObject({ orgId: ORG_ID });
   });
 
   it('returns 503 when it cannot be evaluated', async () => {
@@ -296,7 +296,7 @@ describe('an MFA enrollment window that is not open yet', () => {
         userId: '11111111-1111-4111-8111-111111111111',
         sessionId: '22222222-2222-4222-8222-222222222222',
         scope: 'partner',
-        partnerId: 'partner-1',
+        partnerId: PARTNER_ID,
         orgId: null,
         opensMfaGrace: true,
       },
@@ -349,7 +349,7 @@ describe('route constraints', () => {
   });
 
   it('deny other scopes, partial partner access and sessions without MFA', async () => {
-    known = snapshot({ orgAccess: 'selected', orgIds: ['org-1'] });
+    known = snapshot({ orgAccess: 'selected', orgIds: [ORG_ID] });
     await expect(refusal({ constraints: { scopes: ['system'] } })).resolves.toMatchObject({
       code: 'scope_not_allowed',
     });

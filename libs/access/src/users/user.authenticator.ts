@@ -57,6 +57,8 @@ export class UserAuthenticator {
    */
   async identify(request: AccessRequest, response: AccessResponse): Promise<UserCaller> {
     const { caller } = await this.findSession(request, response);
+    // Denials of the handler are audited with the caller's name.
+    request.caller = caller;
     return caller;
   }
 

@@ -27,3 +27,8 @@ export interface AccessHeartbeat {
   sequence: number;
   intervalMs: number;
 }
+
+/** `data` of `access.keys-withdrawn`: every replica refuses access tokens that these keys signed. */
+export interface SigningKeysWithdrawn {
+  kids: string[];
+}

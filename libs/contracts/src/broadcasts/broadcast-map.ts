@@ -1,4 +1,4 @@
-import type { AccessChanged, AccessHeartbeat } from './access-changed.js';
+import type { AccessChanged, AccessHeartbeat, SigningKeysWithdrawn } from './access-changed.js';
 import type { AgentChanged } from './agent-changed.js';
 import type { CredentialChanged } from './credential-changed.js';
 import type { ReplicaSignal, WebhookChanged } from './webhook-broadcasts.js';
@@ -7,6 +7,7 @@ import type { ReplicaSignal, WebhookChanged } from './webhook-broadcasts.js';
 export interface BroadcastMap {
   'access.changed': AccessChanged;
   'access.heartbeat': AccessHeartbeat;
+  'access.keys-withdrawn': SigningKeysWithdrawn;
   'agent.changed': AgentChanged;
   'credential.changed': CredentialChanged;
   'credential.heartbeat': AccessHeartbeat;

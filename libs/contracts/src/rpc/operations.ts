@@ -35,3 +35,18 @@ export const ROTATE_SIGNING_KEY = operation('identity.rotate-signing-key', {
   }>(),
 });
 export type RotateSigningKeyReply = RpcReply<typeof ROTATE_SIGNING_KEY>;
+
+/**
+ * Withdraws a key at once: it leaves the JWKS, and every service refuses the access tokens that it signed.
+ * Fails with 404 for an unknown key, with 409 `signing_keys_configured` for the signing key of JWT_SIGNING_KEYRING.
+ */
+export const WITHDRAW_SIGNING_KEY = operation('identity.withdraw-signing-key', {
+  request: z.object({ kid: z.string().min(1).max(200) }),
+  reply: replyOf<{
+    kid: string;
+    /** The key that signs from now on. */
+    signs: string;
+  }>(),
+});
+export type WithdrawSigningKeyRequest = RpcRequest<typeof WITHDRAW_SIGNING_KEY>;
+export type WithdrawSigningKeyReply = RpcReply<typeof WITHDRAW_SIGNING_KEY>;

@@ -124,6 +124,7 @@ describe('the configuration of every service', () => {
 
   it.each([
     ['where the fleet is hosted', { IS_HOSTED: 'no' }],
+    ['for another spelling of false', { IS_HOSTED: 'False' }],
     ['in production', { ...PRODUCTION, IS_HOSTED: 'false' }],
   ])('refuses extra outbound ranges %s', (_, changes) => {
     const problems = problemsOf({ ...changes, OUTBOUND_EXTRA_ALLOWED_CIDRS: '127.0.0.0/8' }, true);

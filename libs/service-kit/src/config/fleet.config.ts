@@ -65,7 +65,7 @@ export function readFleetConfig(v: ConfigReader, service: ServiceName): FleetCon
     service,
     nodeEnv,
     isProduction,
-    isHosted: v.string('IS_HOSTED', { default: 'true' }).toLowerCase() !== 'false',
+    isHosted: v.string('IS_HOSTED') !== 'false',
     logLevel: v.enum('LOG_LEVEL', LOG_LEVELS, { default: 'info' }),
     port,
     bindAddress: v.string('BIND_ADDRESS'),

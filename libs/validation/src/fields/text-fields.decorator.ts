@@ -9,8 +9,12 @@ interface TextOptions extends FieldOptions {
   pattern?: RegExp;
 }
 
-// eslint-disable-next-line no-control-regex
-const WITHOUT_CONTROL_CHARACTERS = /^[^\u0000-\u001f\u007f-\u009f]*$/;
+/**
+ * Control characters, separators of lines, and characters that are not shown: of no width, or to change the direction of
+ * text. They make names look like others. Joiners are allowed after letters of scripts that need them and in emoji.
+ */
+const HIDDEN = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|(?<![\p{M}\p{So}\p{Sk}\p{Lo}])[\u200c\u200d]/u;
+const showsAll = (value: unknown) => typeof value === 'string' && !HIDDEN.test(value);
 const ASCII_DOMAIN = /@[\x21-\x7e]+$/;
 
 const trim = (value: unknown) => (typeof value === 'string' ? value.trim() : value);
@@ -38,13 +42,13 @@ const textSchema = ({ min, max, pattern }: TextOptions) => ({
   pattern: pattern?.source,
 });
 
-/** A name: composed (NFC), trimmed, without control characters, 1 to 255 characters unless said otherwise. */
+/** A name: composed (NFC), trimmed, without control and hidden characters, 1 to 255 characters unless said otherwise. */
 export function IsName({ min = 1, max = 255, pattern, ...options }: TextOptions = {}): PropertyDecorator {
   const text = { min, max, pattern };
   return field(
     { ...options, read: normalize, api: textSchema(text) },
     ...validateText(text),
-    Matches(WITHOUT_CONTROL_CHARACTERS, { message: 'must not contain control characters' }),
+    validateBy('showsAll', showsAll, 'must not contain control characters'),
   );
 }
 
@@ -66,6 +70,7 @@ export function IsEmailAddress(options: FieldOptions = {}): PropertyDecorator {
     IsEmail({}, { message }),
     MaxLength(255, { message }),
     Matches(ASCII_DOMAIN, { message }),
+    validateBy('showsAll', showsAll, message),
   );
 }
 

@@ -64,6 +64,11 @@ describe('readDto of a body', () => {
 
   it.each([
     [{ name: 'a\u0007' }, 'name', 'must not contain control characters'],
+    [{ name: 'a\u202e' }, 'name', 'must not contain control characters'],
+    [{ name: 'a\u200bb' }, 'name', 'must not contain control characters'],
+    [{ name: 'a\u200db' }, 'name', 'must not contain control characters'],
+    [{ name: 'a\u2028b' }, 'name', 'must not contain control characters'],
+    [{ email: 'an\u200bn@example.com' }, 'email', 'must be an e-mail address of at most 255 characters'],
     [{ name: null }, 'name', 'must be text of 1 to 5 characters'],
     [{ text: 'longer' }, 'text', 'must be text of 0 to 5 characters'],
     [{ name: 'a\ud800' }, 'name', 'must not contain NUL or half of a surrogate pair'],

@@ -1,7 +1,7 @@
 import { IsOneOf, IsOpenObject, IsText } from '@rmm/validation';
 import { MfaProofsDto } from './mfa-proofs.dto.js';
 
-export const STEP_UP_OPERATIONS = ['add_factor', 'change_email'] as const;
+export const STEP_UP_OPERATIONS = ['add_factor', 'change_email', 'replace_recovery_codes'] as const;
 export type StepUpOperation = (typeof STEP_UP_OPERATIONS)[number];
 
 export const STEP_UP_METHODS = ['totp', 'recovery', 'sms', 'passkey'] as const;
