@@ -26,7 +26,7 @@ describe(`every route, with mutated requests (FUZZ_SEED=${SEED})`, () => {
     for (const line of slow.slice(0, 20)) process.stdout.write(`fuzz: slow: ${line.slice(0, 300)}\n`);
   });
 
-  it('responds as the OpenAPI document says, with no status 500 and nothing about the inside', () => {
+  it('responds as the OpenAPI document says, with no status 500 and nothing internal', () => {
     expect([...run.findings.values()].map(toText).join('\n')).toBe('');
   });
 

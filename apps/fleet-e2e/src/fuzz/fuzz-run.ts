@@ -128,14 +128,14 @@ export class FuzzRun {
 
   private async checkTenant(): Promise<void> {
     if (this.replacement) return this.replacement;
-    if (await this.tenant.isUsable(this.fleet)) return;
+    if (await this.tenant.isUsable(this.client)) return;
     this.replacement ??= this.replaceTenant();
     await this.replacement;
   }
 
   private async replaceTenant(): Promise<void> {
     this.tenants++;
-    this.tenant = await FuzzTenant.create(this.fleet);
+    this.tenant = await FuzzTenant.create(this.fleet).catch(() => FuzzTenant.create(this.fleet));
     this.replacement = undefined;
   }
 }

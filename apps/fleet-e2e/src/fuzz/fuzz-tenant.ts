@@ -11,6 +11,7 @@ import {
 import { createWebhook, enrollmentKey, must } from '../steps.js';
 import type { Operation } from './operations.js';
 import type { Random } from './random.js';
+import type { RawClient } from './raw-client.js';
 import type { KnownIds } from './valid-values.js';
 
 type CallerName = 'system' | 'partner' | 'organization' | 'api-key' | 'partner-key' | 'agent' | 'none' | 'invalid';
@@ -154,18 +155,22 @@ export class FuzzTenant {
     this.created.set(name, [...(this.created.get(name) ?? []), id].slice(-MAX_CREATED));
   }
 
-  /** Returns whether the callers can still do what their routes need: some requests end sessions or suspend tenants. */
-  async isUsable(fleet: FleetHandle): Promise<boolean> {
-    const callers = [this.callers.partner, this.callers.organization, this.callers.system];
-    const paths = ['/api-keys/00000000-0000-4000-8000-000000000000/rotate', '/orgs/sites', '/users/me'];
-    const calls = callers.map((headers, index) => {
-      const client = new ApiClient(fleet.baseUrl, { headers });
-      return index === 0 ? client.post(paths[0] ?? '', {}) : client.get(paths[index] ?? '');
-    });
-    const [partner, ...others] = await Promise.all(calls);
-    return partner?.status === 404 && others.every(({ status }) => status === 200);
+  /** Returns true while the callers can do what their routes need: some requests end sessions or suspend tenants. */
+  async isUsable(client: RawClient): Promise<boolean> {
+    const statusOf = async (method: string, path: string, caller: CallerName) => {
+      const request = { method, target: `/api/v1${path}`, headers: JSON_BODY, mutation: '' };
+      return (await client.send(method === 'GET' ? request : { ...request, body: '{}' }, this.callers[caller])).status;
+    };
+    const statuses = await Promise.all([
+      statusOf('POST', '/api-keys/00000000-0000-4000-8000-000000000000/rotate', 'partner'),
+      statusOf('GET', '/orgs/sites', 'organization'),
+      statusOf('GET', '/users/me', 'system'),
+    ]);
+    return statuses.join() === '404,200,200';
   }
 }
+
+const JSON_BODY = { 'content-type': 'application/json' };
 
 const apiKeyBody = (orgId: string) => ({
   orgId,
