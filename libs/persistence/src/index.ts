@@ -5,6 +5,7 @@ export type { BatchExecutor, SqlExecutor, SqlParams, SqlStatement } from './data
 export * from './migrations/migrations-runner.service.js';
 export { Databases, type PersistenceConfig, type PersistenceOptions, StartRefused } from './module/databases.js';
 export { PersistenceModule } from './module/persistence.module.js';
+export { PAGE_BYTES, type ByteBudget } from './paging/byte-budget.js';
 export * from './paging/cursors.js';
 export * from './paging/keyset-page.js';
 export { listPage, type PageListQuery, type PageRequest, type PageRows } from './paging/list-page.js';

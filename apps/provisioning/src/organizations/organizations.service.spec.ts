@@ -157,6 +157,22 @@ describe('/orgs/organizations', () => {
     expect((await client.get('/orgs/organizations?status=gone')).status).toBe(400);
   });
 
+  it('returns 400 for a contract that ends before it starts, also with the stored date', async () => {
+    const client = await testApp.clientFor({ partnerId });
+    const period = { contractStart: '2026-02-01', contractEnd: '2026-01-31' };
+    const created = await client.post('/orgs/organizations', { name: 'Backwards', ...period });
+    expect([created.status, created.body.details?.fieldErrors]).toEqual([
+      400,
+      { contractEnd: ['must not be before contractStart'] },
+    ]);
+    const { body } = await client.post('/orgs/organizations', { name: 'Forwards', contractStart: '2026-02-01' });
+    const path = `/orgs/organizations/${body.id}`;
+    expect((await client.patch(path, { contractEnd: '2026-01-31' })).body.code).toBe('validation_failed');
+    expect((await client.patch(path, { contractEnd: '2026-02-01' })).status).toBe(200);
+    expect((await client.patch(path, { contractStart: '2026-02-02' })).body.code).toBe('validation_failed');
+    expect((await client.patch(path, { contractStart: null })).status).toBe(200);
+  });
+
   it('enforces the cap for concurrent requests', async () => {
     const capped = await testApp.createPartner({ maxOrganizations: 3 });
     const client = await testApp.clientFor({ partnerId: capped });
@@ -178,5 +194,29 @@ describe('/orgs/organizations', () => {
     expect(
       (await admin.get(`/orgs/organizations?partnerId=${partnerId}&limit=1`)).body.pagination.total,
     ).toBeGreaterThan(1);
+  });
+
+  it.each(['orgIds', 'type', 'sort', 'cursor'])('returns 400 for %s, which the list does not serve', async (name) => {
+    const client = await testApp.clientFor({ partnerId: await testApp.createPartner() });
+    const { status, body } = await client.get(`/orgs/organizations?${name}=x`);
+    expect([status, Object.keys(body.details.fieldErrors)]).toEqual([400, [name]]);
+  });
+
+  it('limits the merged settings to 64 KB and cuts a page of large ones', async () => {
+    const client = await testApp.clientFor({ partnerId: await testApp.createPartner() });
+    const ids: string[] = [];
+    for (let n = 0; n < 20; n += 1) ids.push((await client.post('/orgs/organizations', { name: `O ${n}` })).body.id);
+    const half = 'x'.repeat(40_000);
+    for (const id of ids) {
+      expect((await client.patch(`/orgs/organizations/${id}`, { settings: { a: half } })).status).toBe(200);
+    }
+    const refused = await client.patch(`/orgs/organizations/${ids[0]}`, { settings: { b: half } });
+    expect([refused.status, Object.keys(refused.body.details.fieldErrors)]).toEqual([400, ['settings']]);
+    expect((await client.get('/orgs/organizations')).body.pagination).not.toHaveProperty('truncated');
+    const stored = JSON.stringify({ a: 'x'.repeat(64_000) });
+    await testApp.admin.query('UPDATE organization SET settings = $2 WHERE id = ANY ($1)', [ids, stored]);
+    const page = await client.get('/orgs/organizations');
+    expect(page.body.pagination).toEqual({ page: 1, limit: 50, total: 20, truncated: true });
+    expect(Buffer.byteLength(JSON.stringify(page.body))).toBeLessThan(1_100_000);
   });
 });

@@ -40,12 +40,9 @@ export class OrganizationsService {
   async list(caller: Caller, query: ListOrganizationsDto): Promise<Paged<VisibleOrganization>> {
     const { search, status, partnerId } = query;
     if (partnerId !== undefined) resolvePartnerId(caller, partnerId);
-    const { rows, total } = await this.organizations.list(caller, { search, status, partnerId }, query);
-    return toPage(
-      query,
-      total,
-      rows.map((row) => toOrganizationDto(caller, row)),
-    );
+    const { rows, total, truncated } = await this.organizations.list(caller, { search, status, partnerId }, query);
+    const data = rows.map((row) => toOrganizationDto(caller, row));
+    return toPage(query, total, data, truncated);
   }
 
   /** @throws NotFoundError */
@@ -53,8 +50,9 @@ export class OrganizationsService {
     return toOrganizationDto(caller, await this.organizations.get(caller, id));
   }
 
-  /** @throws OrganizationSlugConflict, OrganizationLimitExceeded, PartnerAccessDenied */
-  create(caller: Caller, dto: CreateOrganizationDto): Promise<VisibleOrganization> {
+  /** @throws ValidationError, OrganizationSlugConflict, OrganizationLimitExceeded, PartnerAccessDenied */
+  async create(caller: Caller, dto: CreateOrganizationDto): Promise<VisibleOrganization> {
+    assertContractPeriod(dto);
     const partnerId = resolvePartnerId(caller, dto.partnerId);
     return this.tenants.transaction(caller, async (tx) => {
       await this.partners.lockOrganizations(tx, partnerId);
@@ -100,6 +98,7 @@ export class OrganizationsService {
     fields: string[],
   ): Promise<void> {
     const before = await this.organizations.lock(tx, id);
+    assertContractPeriod(dto, before);
     const after = await rejectTakenSlug(this.organizations.change(tx, id, toChanges(dto, before.settings)));
     await this.outbox.publish(tx, organizationEvent('organization.updated', after, caller.actor));
     await this.audit.record(tx, caller, 'organization.update', toResource(after), { fields });
@@ -125,7 +124,7 @@ export class OrganizationsService {
     // The session of a member proves that its partner exists before the event of the partner arrives here.
     if (!partner && caller.tenant.scope === 'system') throw new PartnerAccessDenied();
     const cap = partner?.maxOrganizations ?? null;
-    if (cap !== null && (await this.organizations.countLive(tx, partnerId)) >= cap)
+    if (cap !== null && (await this.partners.countOrganizations(tx, partnerId)) >= cap)
       throw new OrganizationLimitExceeded();
   }
 
@@ -133,6 +132,17 @@ export class OrganizationsService {
     const base = organizationSlug(name);
     const taken = await this.organizations.listTakenSlugs(tx, partnerId, [base]);
     return uniqueSlug(base, (slug) => taken.has(slug));
+  }
+}
+
+type ContractPeriod = { contractStart?: Date | null; contractEnd?: Date | null };
+
+/** Checks the dates as they will be stored. @throws ValidationError when the contract ends before it starts */
+function assertContractPeriod(dto: ContractPeriod, stored: ContractPeriod = {}): void {
+  const { contractStart: start = stored.contractStart, contractEnd: end = stored.contractEnd } = dto;
+  const isChanged = dto.contractStart !== undefined || dto.contractEnd !== undefined;
+  if (isChanged && start && end && end < start) {
+    throw ValidationError.forField('contractEnd', 'must not be before contractStart');
   }
 }
 

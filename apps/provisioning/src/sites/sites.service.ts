@@ -30,8 +30,9 @@ export class SitesService {
   async list(caller: Caller, query: ListSitesDto): Promise<Paged<SiteDto>> {
     const { orgId, search } = query;
     if (orgId !== undefined) await this.organizations.getAccessible(caller, orgId);
-    const { rows, total } = await this.sites.list(caller, { orgId, search, siteIds: siteFilter(caller) }, query);
-    return toPage(query, total, rows.map(toSiteDto));
+    const filter = { orgId, search, siteIds: siteFilter(caller) };
+    const { rows, total, truncated } = await this.sites.list(caller, filter, query);
+    return toPage(query, total, rows.map(toSiteDto), truncated);
   }
 
   /** @throws NotFoundError; SiteAccessDenied  for a member restricted to other sites */

@@ -16,6 +16,15 @@ export interface DeviceOnline {
   status: 'online';
 }
 
+/** `data` of `device.offline`: no heartbeat for `DEVICE_OFFLINE_AFTER_SECONDS`. */
+export interface DeviceOffline {
+  deviceId: string;
+  hostname: string;
+  displayName: string | null;
+  /** ISO 8601; null for a device that never sent one. */
+  lastSeenAt: string | null;
+}
+
 /** `data` of `device.updated`: the names of the changed fields and the new value of each. */
 export interface DeviceUpdated {
   deviceId: string;

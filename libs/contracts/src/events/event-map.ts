@@ -1,5 +1,5 @@
 import type { Envelope } from '../envelope.js';
-import type { DeviceEnrolled, DeviceOnline, DeviceUpdated } from './device.events.js';
+import type { DeviceEnrolled, DeviceOffline, DeviceOnline, DeviceUpdated } from './device.events.js';
 import type { EventType } from './event.types.js';
 import type { UserLogin, UserLogout } from './user-session.js';
 
@@ -7,6 +7,7 @@ import type { UserLogin, UserLogout } from './user-session.js';
 export interface EventMap {
   'device.enrolled': DeviceEnrolled;
   'device.online': DeviceOnline;
+  'device.offline': DeviceOffline;
   'device.updated': DeviceUpdated;
   'user.login': UserLogin;
   'user.logout': UserLogout;

@@ -18,12 +18,14 @@ export class PaginationDto {
   limit: number;
   @ApiProperty({ type: 'integer', description: 'Number of records that match the filter and the caller can access' })
   total: number;
+  @ApiProperty({ type: Boolean, required: false, description: 'True when the page was cut at about 1 MB' })
+  truncated?: true;
 }
 
-/** A list response: `{ data, pagination: { page, limit, total } }`. */
+/** A list response: `{ data, pagination: { page, limit, total, truncated? } }`. */
 export interface Paged<T> {
   data: T[];
-  pagination: { page: number; limit: number; total: number };
+  pagination: PaginationDto;
 }
 
 /** Returns the class of a list response for OpenAPI: `@ApiOkResponse({ type: pagedOf(ApiKeyDto) })`. */
@@ -38,7 +40,12 @@ export function pagedOf<T>(item: Type<T>): Type<Paged<T>> {
   return PagedDto;
 }
 
-/** Returns the response of a list. */
-export function toPage<T>({ page, limit }: Pick<PageQueryDto, 'page' | 'limit'>, total: number, data: T[]): Paged<T> {
-  return { data, pagination: { page, limit, total } };
+/** Returns the response of a list. @param truncated  whether the page was cut for its size */
+export function toPage<T>(
+  { page, limit }: Pick<PageQueryDto, 'page' | 'limit'>,
+  total: number,
+  data: T[],
+  truncated = false,
+): Paged<T> {
+  return { data, pagination: { page, limit, total, ...(truncated && { truncated }) } };
 }

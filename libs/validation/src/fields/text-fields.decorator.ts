@@ -67,6 +67,17 @@ export function IsEmailAddress(options: FieldOptions = {}): PropertyDecorator {
   );
 }
 
+/** A cursor of a list: any text, since only the list can tell whether a cursor is valid (400 `invalid_cursor`). */
+export function IsCursor(options: FieldOptions = {}): PropertyDecorator {
+  return fieldOf({
+    ...options,
+    name: 'isCursor',
+    check: (value) => typeof value === 'string',
+    text: 'must be a text, given once',
+    api: { type: String },
+  });
+}
+
 /** One of the words. */
 export function IsOneOf(values: readonly string[], options: FieldOptions = {}): PropertyDecorator {
   return field(

@@ -67,11 +67,14 @@ function readField({ read, query, nested }: FieldReader, raw: unknown, source: D
 }
 
 function fromText(kind: NonNullable<FieldReader['query']>, raw: unknown): unknown {
-  if (kind === 'array') return Array.isArray(raw) ? raw : [raw];
+  if (kind === 'array') return (Array.isArray(raw) ? raw : [raw]).flatMap(splitAtCommas);
   if (typeof raw !== 'string') return raw;
   if (kind === 'number') return /^\d{1,15}$/.test(raw) ? Number(raw) : raw;
   return raw === 'true' ? true : raw === 'false' ? false : raw;
 }
+
+/** A list in a query is comma-separated, repeated, or both. */
+const splitAtCommas = (item: unknown) => (typeof item === 'string' ? item.split(',') : [item]);
 
 function unknownFields(names: string[]): ValidationError {
   const fieldErrors: FieldErrors = Object.fromEntries(names.map((name) => [name, ['unknown field']]));

@@ -176,6 +176,13 @@ describe('readDto of a query', () => {
     });
   });
 
+  it('reads lists that are comma-separated, repeated, or both', () => {
+    const tags = (given: unknown) => readDto(QueryDto, { tags: given }, 'query').tags;
+    expect(tags('a,b')).toEqual(['a', 'b']);
+    expect(tags(['a', 'b,c', 'a'])).toEqual(['a', 'b', 'c']);
+    expect(Object.keys(problems({ tags: 'a,' }, 'query', QueryDto) ?? {})).toEqual(['tags.1']);
+  });
+
   it.each([
     [{ page: '0' }, 'page'],
     [{ page: '1.0' }, 'page'],
@@ -211,6 +218,8 @@ describe('parseIsoDateTime', () => {
     '1772323200',
     '0000-01-01T00:00:00Z',
     '0001-01-01T00:00:00+01:00',
+    '9999-12-31T23:59:59-14:00',
+    '+275760-09-13T00:00:00Z',
     '2026-W09-6T00:00:00Z',
     '2026-02-28T23:59:00,5Z',
   ])('returns null for %s', (text) => {

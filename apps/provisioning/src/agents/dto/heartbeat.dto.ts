@@ -12,6 +12,6 @@ export class HeartbeatDto {
   @IsInteger({ optional: true, nullable: true })
   uptimeSeconds?: number | null;
 
-  @IsOpenObject({ optional: true, nullable: true })
+  @IsOpenObject({ optional: true, nullable: true, maxBytes: 16_384 })
   metrics?: Record<string, unknown> | null;
 }
