@@ -139,7 +139,7 @@ export function routingProblems() {
   ];
 }
 
-/** Lists variables of the tables of configuration.md that no service reads, except those that a line marks as not built. */
+/** Lists variables of the tables of docs/reference/configuration.md that no service reads, except those that a line marks as not built. */
 export function unreadVariables() {
   const page = read('docs/reference/configuration.md');
   const listed = new Set([...read('.env.example').matchAll(/^#? ?([A-Z][A-Z0-9_]+)=/gm)].map(([, name]) => name));

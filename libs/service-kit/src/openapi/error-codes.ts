@@ -1,3 +1,4 @@
+import 'reflect-metadata';
 import type { OpenApiOperation } from './openapi-documents.service.js';
 
 /** Codes of errors by status. */
