@@ -5,7 +5,7 @@ import type { RawResponse } from './raw-client.js';
 
 /** Text of the inside of a service: stacks, SQL, messages of libraries. */
 const INTERNAL_TEXT =
-  /node_modules|\bat \S+ \(|\.[jt]s:\d+|TypeError|RangeError|Cannot read propert|is not a function|\b(?:SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM)\b|violates|syntax error at|invalid input syntax|out of range for type|duplicate key|ECONNREFUSED|QueryFailed/;
+  /node_modules|\bat \S+ \(|\.[jt]s:\d+|TypeError|RangeError|Cannot read properties|is not a function|\b(?:SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM)\b|violates|syntax error at|invalid input syntax|out of range for type|duplicate key|ECONNREFUSED|QueryFailed/;
 
 /** Documented states of a dependency or a provider; 502 and the like are not. */
 const UNAVAILABLE = [503, 501];

@@ -10,6 +10,7 @@ import { ProfileService } from './profile.service.js';
 @ErrorCodes({
   400: ['enrollment_grant_expired', 'invalid_credentials', 'password_not_set'],
   409: ['user_already_exists'],
+  403: ['existing_factor_step_up_required'],
 })
 @Controller('users/me')
 export class AccountController {

@@ -21,6 +21,7 @@ import { PartnersService } from './partners.service.js';
 @ApiTags('Partners')
 @ErrorCodes({
   409: ['conflict', 'ip_allowlist_would_lock_out_caller', 'mfa_policy_would_lock_out_users', 'user_already_exists'],
+  403: ['mfa_required'],
 })
 @Controller('orgs/partners')
 export class PartnersController {

@@ -25,7 +25,10 @@ type VisibleOrganization = OrganizationDto | OwnOrganizationDto;
 
 @ApiTags('Organizations')
 @ApiExtraModels(OrganizationDto, OwnOrganizationDto, PaginationDto)
-@ErrorCodes({ 409: ['mfa_policy_would_lock_out_users', 'organization_limit_reached', 'organization_slug_conflict'] })
+@ErrorCodes({
+  409: ['mfa_policy_would_lock_out_users', 'organization_limit_reached', 'organization_slug_conflict'],
+  403: ['mfa_required', 'scope_not_allowed'],
+})
 @Controller('orgs/organizations')
 export class OrganizationsController {
   constructor(private readonly organizations: OrganizationsService) {}

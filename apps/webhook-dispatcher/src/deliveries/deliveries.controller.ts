@@ -12,7 +12,7 @@ const WebhookId = () => UuidParam('id', 'Webhook');
 
 /** @see docs/reference/webhooks.md */
 @ApiTags('Webhooks')
-@ErrorCodes({ 400: ['delivery_not_failed'], 409: ['webhook_not_active'] })
+@ErrorCodes({ 400: ['unsupported_event_type', 'delivery_not_failed'], 409: ['webhook_not_active'] })
 @Controller('webhooks/:id')
 export class DeliveriesController {
   constructor(private readonly deliveries: DeliveriesService) {}

@@ -70,6 +70,7 @@ describe('readDto of a body', () => {
     [{ text: 'a\u0000' }, 'text', 'must not contain NUL or half of a surrogate pair'],
     [{ words: ['\udc00'] }, 'words.0', 'must be text of 1 to 255 characters'],
     [{ email: 'ann@localhost' }, 'email', 'must be an e-mail address of at most 255 characters'],
+    [{ email: '\ud800@example.com' }, 'email', 'must be an e-mail address of at most 255 characters'],
     [{ id: `${ID}0` }, 'id', 'must be a UUID'],
     [{ at: '2026-01-01T00:00:00' }, 'at', 'must be an ISO 8601 date and time with an offset'],
     [{ count: '5' }, 'count', 'must be an integer from 0 to 9'],
