@@ -11,6 +11,8 @@ interface TestContext extends TemporaryGroup {
   jestArgs: readonly string[];
 }
 
+const EVERY_SERVICE_TWICE = 'identity=2,credentials=2,partner-gateway=2,provisioning=2,webhook-dispatcher=2';
+
 type PartResult = { passed: number; failed: number };
 type Part = (context: TestContext) => Promise<PartResult>;
 
@@ -102,7 +104,7 @@ const only = (folder: string): string[] => ['--testPathIgnorePatterns', `^(?!.*$
 
 /** Runs the end-to-end specs against a fleet of their own; those that stop its processes run last, one by one. */
 const e2e: Part = async (context) => {
-  const env = await startFleet(context, 'fleet', ['--replicas', 'identity=2,provisioning=2']);
+  const env = await startFleet(context, 'fleet', ['--replicas', EVERY_SERVICE_TWICE]);
   const config = ['-c', 'apps/fleet-e2e/jest.config.mjs', '--passWithNoTests', ...context.jestArgs];
   const first = await runJest(context, 'e2e', [...config, '--testPathIgnorePatterns', `${OUTAGES}|${FUZZ}`], env);
   const last = await runJest(context, 'outages', [...config, ...only(OUTAGES)], env);

@@ -3,11 +3,12 @@ import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestj
 import { CurrentCaller, RequireMfa, RequirePermission, type UserCaller } from '@rmm/access';
 import { ErrorCodes } from '@rmm/service-kit';
 import { pagedOf, UuidParam, type Paged } from '@rmm/validation';
+import { ApiKeyLifecycleService } from './api-key-lifecycle.service.js';
 import { ApiKeysService } from './api-keys.service.js';
-import { ApiKeyDto, CreatedApiKeyDto, RevokedApiKeyDto, RotatedApiKeyDto } from './dto/api-key.dto.js';
-import { CreateApiKeyDto } from './dto/create-api-key.dto.js';
+import { ApiKeyDto, CreateApiKeyDto, CreatedApiKeyDto } from './dto/api-key.dto.js';
 import { ListApiKeysDto } from './dto/list-api-keys.dto.js';
-import { RotateApiKeyDto } from './dto/rotate-api-key.dto.js';
+import { RevokedApiKeyDto } from './dto/revoked-api-key.dto.js';
+import { RotateApiKeyDto, RotatedApiKeyDto } from './dto/rotate-api-key.dto.js';
 import { UpdateApiKeyDto } from './dto/update-api-key.dto.js';
 
 const ApiKeyId = () => UuidParam('id', 'API key');
@@ -23,11 +24,14 @@ const ApiKeyId = () => UuidParam('id', 'API key');
     'wildcard_scope_unsupported',
   ],
   403: ['site_restricted'],
-  409: ['service_principal_key'],
+  409: ['key_limit_reached', 'service_principal_key'],
 })
 @Controller('api-keys')
 export class ApiKeysController {
-  constructor(private readonly apiKeys: ApiKeysService) {}
+  constructor(
+    private readonly apiKeys: ApiKeysService,
+    private readonly lifecycle: ApiKeyLifecycleService,
+  ) {}
 
   @Get()
   @RequirePermission('organizations:read')
@@ -65,7 +69,7 @@ export class ApiKeysController {
     @ApiKeyId() id: string,
     @Body() dto: UpdateApiKeyDto,
   ): Promise<ApiKeyDto> {
-    return this.apiKeys.update(caller, id, dto);
+    return this.lifecycle.update(caller, id, dto);
   }
 
   @Delete(':id')
@@ -75,7 +79,7 @@ export class ApiKeysController {
   @ApiOperation({ summary: 'Revoke an API key permanently' })
   @ApiOkResponse({ type: RevokedApiKeyDto })
   revoke(@CurrentCaller() caller: UserCaller, @ApiKeyId() id: string): Promise<RevokedApiKeyDto> {
-    return this.apiKeys.revoke(caller, id);
+    return this.lifecycle.revoke(caller, id);
   }
 
   @Post(':id/rotate')
@@ -90,6 +94,6 @@ export class ApiKeysController {
     @ApiKeyId() id: string,
     @Body() dto: RotateApiKeyDto,
   ): Promise<RotatedApiKeyDto> {
-    return this.apiKeys.rotate(caller, id, dto);
+    return this.lifecycle.rotate(caller, id, dto);
   }
 }

@@ -15,7 +15,7 @@ const EnrollmentKeyId = () => UuidParam('id', 'Enrollment key');
 
 /** @see docs/reference/keys.md */
 @ApiTags('Enrollment keys')
-@ErrorCodes({ 400: ['enrollment_ttl_exceeds_cap'], 403: ['site_restricted'] })
+@ErrorCodes({ 400: ['enrollment_ttl_exceeds_cap'], 403: ['site_restricted'], 409: ['key_limit_reached'] })
 @Controller('enrollment-keys')
 export class EnrollmentKeysController {
   constructor(private readonly enrollmentKeys: EnrollmentKeysService) {}

@@ -31,7 +31,7 @@ const KeyId = () => UuidParam('keyId', 'Partner service principal key');
 @ApiTags('Partner service principals')
 @ErrorCodes({
   400: ['invalid_expiry', 'unsupported_scope', 'wildcard_scope_unsupported'],
-  409: ['conflict', 'disabled', 'expired', 'revoked'],
+  409: ['key_limit_reached', 'conflict', 'disabled', 'expired', 'revoked'],
 })
 @Controller('partner-service-principals')
 @AllowScopes('partner', 'system')

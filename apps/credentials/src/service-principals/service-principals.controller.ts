@@ -1,5 +1,5 @@
 import { Body, Controller, Get, Header, HttpCode, Post, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequireMfa, RequirePermission, type UserCaller } from '@rmm/access';
 import { ErrorCodes } from '@rmm/service-kit';
 import { pagedOf, UuidParam, type Paged } from '@rmm/validation';
@@ -7,6 +7,7 @@ import { ApiKeyDto } from '../api-keys/dto/api-key.dto.js';
 import { CreateServicePrincipalDto } from './dto/create-service-principal.dto.js';
 import { ListServicePrincipalsDto } from './dto/list-service-principals.dto.js';
 import { MigrateKeyDto } from './dto/migrate-key.dto.js';
+import { RotateServicePrincipalDto } from './dto/rotate-service-principal.dto.js';
 import { CreatedServicePrincipalDto, PrincipalKeyDto, ServicePrincipalDto } from './dto/service-principal.dto.js';
 import { ServicePrincipalsService } from './service-principals.service.js';
 
@@ -15,9 +16,15 @@ const PrincipalId = () => UuidParam('id', 'Service principal');
 /** @see docs/reference/keys.md */
 @ApiTags('Service principals')
 @ErrorCodes({
-  400: ['api_key_not_active', 'key_not_in_organization', 'unsupported_scope', 'wildcard_scope_unsupported'],
+  400: [
+    'expiry_required',
+    'api_key_not_active',
+    'key_not_in_organization',
+    'unsupported_scope',
+    'wildcard_scope_unsupported',
+  ],
   403: ['site_restricted'],
-  409: ['service_principal_disabled', 'service_principal_key'],
+  409: ['key_limit_reached', 'service_principal_disabled', 'service_principal_key'],
 })
 @Controller('service-principals')
 export class ServicePrincipalsController {
@@ -61,9 +68,14 @@ export class ServicePrincipalsController {
   @RequireMfa()
   @Header('Cache-Control', 'no-store')
   @ApiOperation({ summary: 'Rotate the key of a service principal; only this response contains the new key' })
+  @ApiBody({ type: RotateServicePrincipalDto, required: false })
   @ApiOkResponse({ type: PrincipalKeyDto })
-  rotate(@CurrentCaller() caller: UserCaller, @PrincipalId() id: string): Promise<PrincipalKeyDto> {
-    return this.principals.rotate(caller, id);
+  rotate(
+    @CurrentCaller() caller: UserCaller,
+    @PrincipalId() id: string,
+    @Body() dto: RotateServicePrincipalDto,
+  ): Promise<PrincipalKeyDto> {
+    return this.principals.rotate(caller, id, dto);
   }
 
   @Post(':id/disable')

@@ -13,7 +13,7 @@ const TEXT = { schema: { type: 'string', format: 'binary' } } as const;
 const FILE_TYPES = Object.values(AUDIT_FILES).map(({ mediaType }) => [mediaType.split(';')[0], TEXT] as const);
 
 @ApiTags('Audit')
-@ErrorCodes({ 400: ['invalid_cursor'], 403: ['scope_not_allowed'] })
+@ErrorCodes({ 400: ['invalid_cursor'] })
 @Controller('audit-logs')
 export class AuditLogsController {
   constructor(
