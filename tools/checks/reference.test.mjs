@@ -28,6 +28,16 @@ test('errors.md lists every error code', () => {
   assert.deepEqual([...codes].filter((code) => !new RegExp(`\\b${code}\\b`).test(documented)).sort(), []);
 });
 
+test('errors.md lists every code of @ErrorCodes', () => {
+  const documented = read('docs/reference/errors.md');
+  const listed = sources().flatMap((file) =>
+    [...read(file).matchAll(/@ErrorCodes\(\{([^}]*)\}\)/g)].flatMap(([, codes]) => [...codes.matchAll(/'([a-z_]+)'/g)]),
+  );
+  const codes = new Set(listed.map(([, code]) => code));
+  assert.ok(codes.size > 50, `only ${codes.size} codes were found: the pattern is outdated`);
+  assert.deepEqual([...codes].filter((code) => !new RegExp(`\\b${code}\\b`).test(documented)).sort(), []);
+});
+
 test('configuration.md lists every variable of .env.example', () => {
   const documented = read('docs/reference/configuration.md');
   const [forServices] = read('.env.example').split('# --- docker compose only');

@@ -13,7 +13,10 @@ export function buildService(): void {
 
 /** The compiled service in a separate process. */
 export class ServiceProcess {
-  private constructor(private readonly child: ChildProcess) {}
+  private constructor(
+    private readonly child: ChildProcess,
+    readonly port: number,
+  ) {}
 
   /** Waits until the service is ready. @throws with the output of the process after 30 s */
   static async start(env: Record<string, string>): Promise<ServiceProcess> {
@@ -36,7 +39,7 @@ export class ServiceProcess {
       child.kill('SIGKILL');
       throw error;
     });
-    return new ServiceProcess(child);
+    return new ServiceProcess(child, port);
   }
 
   /** @returns the exit code, null when the signal ended it */

@@ -14,6 +14,7 @@ export * from './limits/rate-limits.service.js';
 export * from './logging/logger.service.js';
 export * from './logging/redaction.js';
 export * from './metrics/metrics-registry.service.js';
+export { addErrorCodes, ErrorCodes, type ErrorCodesByStatus } from './openapi/error-codes.js';
 export * from './openapi/openapi-documents.service.js';
 export type { OperationExample, OperationExamples } from './openapi/operation-examples.js';
 export * from './redis/redis-connections.service.js';

@@ -22,7 +22,7 @@ export const freshAddress = (): string => `10.${randomInt(1, 255)}.${randomInt(1
 export class ApiClient {
   constructor(
     readonly baseUrl: string,
-    private readonly credentials: ApiCredentials = {},
+    readonly credentials: ApiCredentials = {},
     readonly address: string = freshAddress(),
   ) {}
 

@@ -97,27 +97,42 @@ const launcher: Part = async ({ dir, group }) => {
 
 const LAUNCHER = path.join(ROOT, 'tools/fleet.mjs');
 const OUTAGES = '/src/outages/';
+const FUZZ = '/src/fuzz/';
+
+/** Returns the Jest option that runs the specs of one folder only. */
+const only = (folder: string): string[] => ['--testPathIgnorePatterns', `^(?!.*${folder})`, '--maxWorkers=1'];
 
 /** Runs the end-to-end specs against a fleet of their own; those that stop its processes run last, one by one. */
 const e2e: Part = async (context) => {
-  const env = await startFleet(context);
+  const env = await startFleet(context, 'fleet', ['--replicas', EVERY_SERVICE_TWICE]);
   const config = ['-c', 'apps/fleet-e2e/jest.config.mjs', '--passWithNoTests', ...context.jestArgs];
-  const first = await runJest(context, 'e2e', [...config, '--testPathIgnorePatterns', OUTAGES], env);
-  const outages = ['--testPathIgnorePatterns', `^(?!.*${OUTAGES})`, '--maxWorkers=1'];
-  const last = await runJest(context, 'outages', [...config, ...outages], env);
+  const first = await runJest(context, 'e2e', [...config, '--testPathIgnorePatterns', `${OUTAGES}|${FUZZ}`], env);
+  const last = await runJest(context, 'outages', [...config, ...only(OUTAGES)], env);
   return { passed: first.passed + last.passed, failed: first.failed + last.failed };
 };
 
+/** Sends mutated requests to a fleet of its own: rate limits would refuse most of them before a handler reads them. */
+const fuzz: Part = async (context) => {
+  const env = await startFleet(context, 'fuzz', [], { RATE_LIMITS_ENABLED: 'false' });
+  const args = ['-c', 'apps/fleet-e2e/jest.config.mjs', ...context.jestArgs, ...only(FUZZ)];
+  return runJest(context, 'fuzz-report', args, env);
+};
+
 /** Starts a fleet that ends with the group. @returns the variables of its specs */
-async function startFleet({ dir, group }: TestContext): Promise<NodeJS.ProcessEnv> {
-  const own = { FLEET_DATA_DIR: path.join(dir, 'fleet'), FLEET_TOOLS_DIR: TOOLS_DIR, FLEET_PORT: '18080' };
+async function startFleet(
+  { dir, group }: TestContext,
+  name: string,
+  options: readonly string[],
+  configuration: Record<string, string> = {},
+): Promise<NodeJS.ProcessEnv> {
+  const own = { FLEET_DATA_DIR: path.join(dir, name), FLEET_TOOLS_DIR: TOOLS_DIR, FLEET_PORT: '18080' };
   const privateStores = { DATABASE_URL: '', REDIS_URL: '', NATS_URL: '' };
   const shortWaits = { DEVICE_OFFLINE_AFTER_SECONDS: '60' }; // the shortest that is allowed
-  const env = { ...own, ...privateStores, ...shortWaits, FLEET_STATUS: path.join(dir, 'status.json') };
-  const logFile = path.join(dir, 'fleet.log');
-  const args = [LAUNCHER, 'up', '--local-receivers', '--replicas', EVERY_SERVICE_TWICE];
-  const upEnv = { ...process.env, ...env, FLEET_ENDS_WITH_PARENT: '1' };
-  const fleet = group.start({ name: 'fleet', command: process.execPath, args, cwd: ROOT, env: upEnv, logFile });
+  const env = { ...own, ...privateStores, ...shortWaits, FLEET_STATUS: path.join(dir, `${name}-status.json`) };
+  const logFile = path.join(dir, `${name}.log`);
+  const args = [LAUNCHER, 'up', '--local-receivers', ...options];
+  const upEnv = { ...process.env, ...env, ...configuration, FLEET_ENDS_WITH_PARENT: '1' };
+  const fleet = group.start({ name, command: process.execPath, args, cwd: ROOT, env: upEnv, logFile });
   const isSettled = async () => {
     const { failed, stdout } = await run(process.execPath, [LAUNCHER, 'status', '--json'], { env, reject: false });
     if (!failed) fs.writeFileSync(env.FLEET_STATUS, stdout, { mode: 0o600 });
@@ -128,7 +143,7 @@ async function startFleet({ dir, group }: TestContext): Promise<NodeJS.ProcessEn
   throw new FleetError(`The fleet for the end-to-end specs did not start:\n${tailOf(logFile, 40)}`);
 }
 
-const PARTS: Record<string, Part> = { format, types, lint, unit, launcher, e2e };
+const PARTS: Record<string, Part> = { format, types, lint, unit, launcher, e2e, fuzz };
 
 export const PART_NAMES = Object.keys(PARTS);
 

@@ -1,6 +1,7 @@
 import { Body, Controller, Delete, Get, Header, HttpCode, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequireMfa, RequirePermission, type UserCaller } from '@rmm/access';
+import { ErrorCodes } from '@rmm/service-kit';
 import { pagedOf, UuidParam, type Paged } from '@rmm/validation';
 import { ApiKeyLifecycleService } from './api-key-lifecycle.service.js';
 import { ApiKeysService } from './api-keys.service.js';
@@ -14,6 +15,17 @@ const ApiKeyId = () => UuidParam('id', 'API key');
 
 /** @see docs/reference/keys.md */
 @ApiTags('API keys')
+@ErrorCodes({
+  400: [
+    'api_key_already_revoked',
+    'api_key_not_active',
+    'invalid_expiry',
+    'unsupported_scope',
+    'wildcard_scope_unsupported',
+  ],
+  403: ['site_restricted'],
+  409: ['key_limit_reached', 'service_principal_key'],
+})
 @Controller('api-keys')
 export class ApiKeysController {
   constructor(

@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, Header, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequireMfa, RequirePermission, type UserCaller } from '@rmm/access';
-import { RateLimit } from '@rmm/service-kit';
+import { ErrorCodes, RateLimit } from '@rmm/service-kit';
 import { pagedOf, UuidParam, type Paged } from '@rmm/validation';
 import { LIMITS } from '../limits.js';
 import { CreateEnrollmentKeyDto } from './dto/create-enrollment-key.dto.js';
@@ -15,6 +15,7 @@ const EnrollmentKeyId = () => UuidParam('id', 'Enrollment key');
 
 /** @see docs/reference/keys.md */
 @ApiTags('Enrollment keys')
+@ErrorCodes({ 400: ['enrollment_ttl_exceeds_cap'], 403: ['site_restricted'], 409: ['key_limit_reached'] })
 @Controller('enrollment-keys')
 export class EnrollmentKeysController {
   constructor(private readonly enrollmentKeys: EnrollmentKeysService) {}

@@ -8,6 +8,7 @@ import {
   RequirePermission,
   type UserCaller,
 } from '@rmm/access';
+import { ErrorCodes } from '@rmm/service-kit';
 import { type Paged, pagedOf, UuidParam } from '@rmm/validation';
 import { CreatePartnerKeyDto } from './dto/create-partner-key.dto.js';
 import { CreatePartnerPrincipalDto } from './dto/create-partner-principal.dto.js';
@@ -28,6 +29,10 @@ const KeyId = () => UuidParam('keyId', 'Partner service principal key');
 
 /** @see docs/reference/partner-interface.md */
 @ApiTags('Partner service principals')
+@ErrorCodes({
+  400: ['invalid_expiry', 'unsupported_scope', 'wildcard_scope_unsupported'],
+  409: ['key_limit_reached', 'conflict', 'disabled', 'expired', 'revoked'],
+})
 @Controller('partner-service-principals')
 @AllowScopes('partner', 'system')
 export class PartnerPrincipalsController {

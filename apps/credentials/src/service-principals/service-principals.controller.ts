@@ -1,6 +1,7 @@
 import { Body, Controller, Get, Header, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequireMfa, RequirePermission, type UserCaller } from '@rmm/access';
+import { ErrorCodes } from '@rmm/service-kit';
 import { pagedOf, UuidParam, type Paged } from '@rmm/validation';
 import { ApiKeyDto } from '../api-keys/dto/api-key.dto.js';
 import { CreateServicePrincipalDto } from './dto/create-service-principal.dto.js';
@@ -14,6 +15,17 @@ const PrincipalId = () => UuidParam('id', 'Service principal');
 
 /** @see docs/reference/keys.md */
 @ApiTags('Service principals')
+@ErrorCodes({
+  400: [
+    'expiry_required',
+    'api_key_not_active',
+    'key_not_in_organization',
+    'unsupported_scope',
+    'wildcard_scope_unsupported',
+  ],
+  403: ['site_restricted'],
+  409: ['key_limit_reached', 'service_principal_disabled', 'service_principal_key'],
+})
 @Controller('service-principals')
 export class ServicePrincipalsController {
   constructor(private readonly principals: ServicePrincipalsService) {}

@@ -1,11 +1,17 @@
 import { Body, Controller, Get, Patch } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, SignedIn, SkipMfaEnrollment, SkipTenantStatus, type UserCaller } from '@rmm/access';
+import { ErrorCodes } from '@rmm/service-kit';
 import { ProfileDto, UpdatedProfileDto } from './dto/profile.dto.js';
 import { UpdateProfileDto } from './dto/update-profile.dto.js';
 import { ProfileService } from './profile.service.js';
 
 @ApiTags('Account')
+@ErrorCodes({
+  400: ['enrollment_grant_expired', 'invalid_credentials', 'password_not_set'],
+  409: ['user_already_exists'],
+  403: ['existing_factor_step_up_required'],
+})
 @Controller('users/me')
 export class AccountController {
   constructor(private readonly profiles: ProfileService) {}

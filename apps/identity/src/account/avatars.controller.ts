@@ -1,6 +1,7 @@
 import { Controller, Delete, Get, HttpCode, Post, Req, Res, StreamableFile } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, SignedIn, type UserCaller } from '@rmm/access';
+import { ErrorCodes } from '@rmm/service-kit';
 import { FormFile, TakesFormFile, UuidParam } from '@rmm/validation';
 import { getHeader, type HttpRequest, type HttpResponse } from '../sessions/http-request.js';
 import { MAX_AVATAR_BYTES } from './avatar-form.js';
@@ -9,6 +10,7 @@ import { AvatarsService } from './avatars.service.js';
 import { AvatarDto, NoAvatarDto } from './dto/avatar.dto.js';
 
 @ApiTags('Account')
+@ErrorCodes({ 404: ['not_found'] })
 @Controller('users')
 export class AvatarsController {
   constructor(private readonly avatars: AvatarsService) {}

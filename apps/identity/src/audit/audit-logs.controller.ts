@@ -1,6 +1,7 @@
 import { Controller, Get, Header, Query, Res, type StreamableFile } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, FullPartnerAccess, RequirePermission, type UserCaller } from '@rmm/access';
+import { ErrorCodes } from '@rmm/service-kit';
 import { closedSignal, type HttpResponse } from '../sessions/http-request.js';
 import { AUDIT_FILES } from './audit-file.js';
 import { AuditLogsService } from './audit-logs.service.js';
@@ -13,6 +14,7 @@ const TEXT = { schema: { type: 'string', format: 'binary' } } as const;
 const FILE_TYPES = Object.values(AUDIT_FILES).map(({ mediaType }) => [mediaType.split(';')[0], TEXT] as const);
 
 @ApiTags('Audit')
+@ErrorCodes({ 400: ['invalid_cursor'] })
 @Controller('audit-logs')
 export class AuditLogsController {
   constructor(

@@ -150,6 +150,8 @@ describe('audit logs', () => {
         [other, `${SEEDED}&limit=3&cursor=${cursor}`],
         [acme, `${SEEDED}&limit=3&cursor=${cursor.slice(0, -2)}AA`],
         [acme, `${SEEDED}&limit=3&cursor=x`],
+        [acme, `${SEEDED}&limit=3&cursor=${'A'.repeat(10_000)}`],
+        [acme, `${SEEDED}&limit=3&cursor=%00`],
       ] as const) {
         expect(await list(who, query)).toMatchObject({ status: 400, body: { code: 'invalid_cursor' } });
       }

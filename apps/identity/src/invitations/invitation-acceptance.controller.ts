@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Post, Req, Res } from '@nestjs/common';
 import { ApiGoneResponse, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
 import { Public } from '@rmm/access';
-import { GoneError } from '@rmm/service-kit';
+import { ErrorCodes, GoneError } from '@rmm/service-kit';
 import { LoginBodyDto } from '../login/dto/login-body.dto.js';
 import { clientKey, setNoStore, type HttpRequest, type HttpResponse } from '../sessions/http-request.js';
 import { RefusedAttemptsService } from '../sessions/refused-attempts.service.js';
@@ -19,6 +19,12 @@ const INVITATION = {
 } as const;
 
 @ApiTags('Registration')
+@ErrorCodes({
+  400: ['invite_invalid', 'weak_password'],
+  404: ['not_found'],
+  403: ['ip_not_allowed', 'partner_inactive', 'tenant_inactive'],
+  410: ['gone', 'invite_accepted'],
+})
 @Controller('auth')
 export class InvitationAcceptanceController {
   constructor(

@@ -1,6 +1,7 @@
 import { Body, Controller, HttpCode, Post, Res } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, FullPartnerAccess, RequirePermission, type UserCaller } from '@rmm/access';
+import { ErrorCodes } from '@rmm/service-kit';
 import { setNoStore, type HttpResponse } from '../sessions/http-request.js';
 import { InvitedUserDto, InviteResentDto } from './dto/invitation.dto.js';
 import { InviteUserDto } from './dto/invite-user.dto.js';
@@ -8,6 +9,12 @@ import { ResendInviteDto } from './dto/resend-invitation.dto.js';
 import { InvitationsService } from './invitations.service.js';
 
 @ApiTags('Users')
+@ErrorCodes({
+  400: ['invalid_role_scope', 'user_not_invited'],
+  404: ['not_found'],
+  409: ['user_already_exists'],
+  410: ['invite_accepted'],
+})
 @Controller('users')
 export class InvitationsController {
   constructor(private readonly invitations: InvitationsService) {}

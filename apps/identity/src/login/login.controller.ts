@@ -1,6 +1,7 @@
 import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { Public } from '@rmm/access';
+import { ErrorCodes } from '@rmm/service-kit';
 import { ApiOkOneOf } from '../api-ok-one-of.decorator.js';
 import { clientKey, setNoStore, type HttpRequest, type HttpResponse } from '../sessions/http-request.js';
 import { SessionCookies } from '../sessions/session-cookies.service.js';
@@ -10,6 +11,7 @@ import { MfaChallengeDto } from './dto/mfa-challenge.dto.js';
 import { LoginService } from './login.service.js';
 
 @ApiTags('Authentication')
+@ErrorCodes({ 401: ['login_failed'], 403: ['ip_not_allowed'] })
 @Controller('auth')
 export class LoginController {
   constructor(

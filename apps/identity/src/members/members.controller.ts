@@ -1,6 +1,7 @@
 import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { AllowScopes, CurrentCaller, FullPartnerAccess, RequirePermission, type UserCaller } from '@rmm/access';
+import { ErrorCodes } from '@rmm/service-kit';
 import { type Paged, pagedOf, UuidParam } from '@rmm/validation';
 import { DoneDto } from '../dto/success.dto.js';
 import { ListRolesDto } from '../roles/dto/list-roles.dto.js';
@@ -16,6 +17,11 @@ import { MembersService } from './members.service.js';
 import { PlatformUsersService } from './platform-users.service.js';
 
 @ApiTags('Users')
+@ErrorCodes({
+  400: ['invalid_role_scope', 'self_action_refused'],
+  403: ['self_action_refused', 'user_in_other_tenants'],
+  409: ['last_admin', 'mfa_policy_would_lock_out_users', 'user_already_exists'],
+})
 @Controller('users')
 export class MembersController {
   constructor(

@@ -1,6 +1,7 @@
 import { Body, Controller, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, FullPartnerAccess, RequireMfa, RequirePermission, type UserCaller } from '@rmm/access';
+import { ErrorCodes } from '@rmm/service-kit';
 import { UuidParam } from '@rmm/validation';
 import { DoneWithMessageDto } from '../dto/success.dto.js';
 import { MemberScopeQueryDto } from '../members/dto/member-scope-query.dto.js';
@@ -8,6 +9,10 @@ import { MfaResetService } from './mfa-reset.service.js';
 
 /** Separate from the MFA routes, because it also works while `ENABLE_2FA` is false. */
 @ApiTags('Users')
+@ErrorCodes({
+  400: ['mfa_not_enabled', 'mfa_proof_invalid', 'self_action_refused'],
+  403: ['mfa_required', 'user_in_other_tenants'],
+})
 @Controller('users')
 export class MfaResetController {
   constructor(private readonly resets: MfaResetService) {}

@@ -10,6 +10,7 @@ import {
   UserAuthenticator,
   type UserCaller,
 } from '@rmm/access';
+import { ErrorCodes } from '@rmm/service-kit';
 import { ApiOkOneOf } from '../api-ok-one-of.decorator.js';
 import { LoginBodyDto } from '../login/dto/login-body.dto.js';
 import { setNoStore, type HttpRequest, type HttpResponse } from '../sessions/http-request.js';
@@ -25,6 +26,22 @@ import { MfaEnrollmentService } from './mfa-enrollment.service.js';
 import { MfaLoginService } from './mfa-login.service.js';
 
 @ApiTags('MFA')
+@ErrorCodes({
+  400: [
+    'enrollment_grant_expired',
+    'mfa_already_enabled',
+    'mfa_code_invalid',
+    'mfa_method_mismatch',
+    'mfa_not_enabled',
+    'mfa_proof_invalid',
+    'mfa_setup_not_pending',
+    'passkey_not_available',
+  ],
+  401: ['mfa_session_invalid'],
+  403: ['existing_factor_step_up_required', 'ip_not_allowed', 'mfa_method_not_allowed', 'mfa_required_by_policy'],
+  428: ['replacement_session_required'],
+  501: ['sms_not_configured'],
+})
 @Controller('auth/mfa')
 export class MfaController {
   constructor(

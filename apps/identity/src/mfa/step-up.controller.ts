@@ -1,6 +1,7 @@
 import { Body, Controller, HttpCode, Post, Res } from '@nestjs/common';
 import { ApiExcludeEndpoint, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, SignedIn, SkipMfaEnrollment, SkipTenantStatus, type UserCaller } from '@rmm/access';
+import { ErrorCodes } from '@rmm/service-kit';
 import { setNoStore, type HttpResponse } from '../sessions/http-request.js';
 import { StartStepUpDto } from './dto/start-step-up.dto.js';
 import { StepUpGrantedDto } from './dto/step-up-granted.dto.js';
@@ -9,6 +10,11 @@ import { STEP_UP_TTL_SECONDS } from './mfa-state.repository.js';
 import { StepUpService } from './step-up.service.js';
 
 @ApiTags('MFA')
+@ErrorCodes({
+  400: ['mfa_code_invalid', 'mfa_method_mismatch', 'mfa_not_enabled', 'mfa_proof_invalid', 'passkey_not_available'],
+  401: ['mfa_session_invalid'],
+  501: ['sms_not_configured'],
+})
 @Controller('auth/mfa/step-up')
 export class StepUpController {
   constructor(private readonly stepUps: StepUpService) {}

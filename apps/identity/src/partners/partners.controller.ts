@@ -9,6 +9,7 @@ import {
   SkipTenantStatus,
   type UserCaller,
 } from '@rmm/access';
+import { ErrorCodes } from '@rmm/service-kit';
 import { type Paged, pagedOf, UuidParam } from '@rmm/validation';
 import { setNoStore, type HttpResponse } from '../sessions/http-request.js';
 import { CreatePartnerDto } from './dto/create-partner.dto.js';
@@ -18,6 +19,10 @@ import { UpdateOwnPartnerDto, UpdatePartnerDto } from './dto/update-partner.dto.
 import { PartnersService } from './partners.service.js';
 
 @ApiTags('Partners')
+@ErrorCodes({
+  409: ['conflict', 'ip_allowlist_would_lock_out_caller', 'mfa_policy_would_lock_out_users', 'user_already_exists'],
+  403: ['mfa_required'],
+})
 @Controller('orgs/partners')
 export class PartnersController {
   constructor(private readonly partners: PartnersService) {}

@@ -1,7 +1,7 @@
 import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, Public, SignedIn, SkipTenantStatus, type UserCaller } from '@rmm/access';
-import { ValidationError } from '@rmm/service-kit';
+import { ErrorCodes, ValidationError } from '@rmm/service-kit';
 import { DoneWithMessageDto } from '../dto/success.dto.js';
 import { clientKey, setNoStore, type HttpRequest, type HttpResponse } from '../sessions/http-request.js';
 import { SessionCookies } from '../sessions/session-cookies.service.js';
@@ -13,6 +13,7 @@ import { PasswordResetService } from './password-reset.service.js';
 import { PasswordsService } from './passwords.service.js';
 
 @ApiTags('Authentication')
+@ErrorCodes({ 400: ['invalid_credentials', 'password_not_set', 'reset_token_invalid', 'weak_password'] })
 @Controller('auth')
 export class PasswordsController {
   constructor(

@@ -1,6 +1,7 @@
 import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, Public, SignedIn, SkipTenantStatus, type UserCaller } from '@rmm/access';
+import { ErrorCodes } from '@rmm/service-kit';
 import { ApiOkOneOf } from '../api-ok-one-of.decorator.js';
 import { DoneWithMessageDto } from '../dto/success.dto.js';
 import { clientKey, setNoStore, type HttpRequest, type HttpResponse } from '../sessions/http-request.js';
@@ -17,6 +18,11 @@ const CHECK_YOUR_MAIL: DoneWithMessageDto = {
 };
 
 @ApiTags('Registration')
+@ErrorCodes({
+  400: ['already_verified', 'business_email_required', 'verification_invalid', 'weak_password'],
+  403: ['setup_required'],
+  404: ['not_found'],
+})
 @Controller('auth')
 export class RegistrationController {
   constructor(

@@ -1,6 +1,7 @@
 import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, FullPartnerAccess, RequirePermission, type UserCaller } from '@rmm/access';
+import { ErrorCodes } from '@rmm/service-kit';
 import { type Paged, pagedOf, UuidParam } from '@rmm/validation';
 import { DoneDto } from '../dto/success.dto.js';
 import { MemberScopeQueryDto } from '../members/dto/member-scope-query.dto.js';
@@ -14,6 +15,18 @@ import { UpdateRoleDto } from './dto/update-role.dto.js';
 import { RolesService } from './roles.service.js';
 
 @ApiTags('Roles')
+@ErrorCodes({
+  400: [
+    'circular_inheritance',
+    'inheritance_too_deep',
+    'invalid_parent_role',
+    'invalid_role_scope',
+    'role_has_children',
+    'role_has_users',
+  ],
+  403: ['system_role_immutable'],
+  409: ['conflict', 'mfa_policy_would_lock_out_users'],
+})
 @Controller('roles')
 @FullPartnerAccess()
 export class RolesController {

@@ -9,7 +9,7 @@ import {
   UserAuthenticator,
   type UserCaller,
 } from '@rmm/access';
-import { UnauthenticatedError } from '@rmm/service-kit';
+import { ErrorCodes, UnauthenticatedError } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { DoneDto } from '../dto/success.dto.js';
 import { assertCsrfToken } from './csrf.js';
@@ -24,6 +24,12 @@ import { CsrfRejected, RefreshInvalid } from './session.errors.js';
 import { SessionsService } from './sessions.service.js';
 
 @ApiTags('Authentication')
+@ErrorCodes({
+  401: ['refresh_invalid', 'unauthenticated'],
+  403: ['csrf_rejected', 'ip_not_allowed'],
+  404: ['not_found'],
+  409: ['refresh_raced'],
+})
 @Controller('auth')
 export class AuthController {
   constructor(

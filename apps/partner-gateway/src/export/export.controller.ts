@@ -2,6 +2,7 @@ import { applyDecorators, Controller, Get, Query, UseFilters } from '@nestjs/com
 import { ApiOkResponse, ApiOperation, ApiQuery, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, PartnerKey } from '@rmm/access';
 import type { PartnerKeyCaller } from '@rmm/access';
+import { ErrorCodes } from '@rmm/service-kit';
 import { OrganizationPageDto, SitePageDto } from './dto/export-page.dto.js';
 import { MAX_LIMIT } from './dto/export-query.dto.js';
 import { ExportErrorFilter } from './export-error.filter.js';
@@ -30,6 +31,10 @@ const ExportParameters = (defaultLimit: number) =>
   );
 
 @ApiTags('Partner interface')
+@ErrorCodes({
+  400: ['invalid_partner_export_cursor', 'invalid_partner_export_pagination', 'invalid_partner_export_query'],
+  500: ['partner_export_failed'],
+})
 @Controller('partner-api')
 @UseFilters(ExportErrorFilter)
 export class ExportController {

@@ -7,4 +7,8 @@ const PATHS = ['/mcp/message', '/mcp/sse'];
 export const MCP_BODY: BodyRule = { path: '/mcp', limitBytes: 64 * 1024 };
 
 /** A message that is too long is refused before the router, also with a JSON-RPC error. */
-export const MCP_ERRORS: readonly ErrorBodyRule[] = PATHS.map((path) => ({ path, toBody: toRpcErrorBody }));
+export const MCP_ERRORS: readonly ErrorBodyRule[] = PATHS.map((path) => ({
+  path,
+  exact: true,
+  toBody: toRpcErrorBody,
+}));

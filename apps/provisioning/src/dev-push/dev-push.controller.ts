@@ -1,12 +1,13 @@
 import { Controller, Post, Req } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiForbiddenResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { AcceptsApiKey, RequireMfa } from '@rmm/access';
-import { ValidationError, type KitRequest } from '@rmm/service-kit';
+import { ErrorCodes, ValidationError, type KitRequest } from '@rmm/service-kit';
 import { DevPushDisabled } from './dev-push.errors.js';
 import { DEV_PUSH_FORM, hasFormParts } from './dto/dev-push-form.dto.js';
 
 /** Accepts API keys. The form is not read, since pushing is not built yet. @see docs/reference/provisioning.md */
 @ApiTags('Development')
+@ErrorCodes({ 400: ['validation_failed'], 403: ['dev_push_disabled'] })
 @Controller('dev/push')
 export class DevPushController {
   @Post()

@@ -1,6 +1,7 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type Caller } from '@rmm/access';
+import { ErrorCodes } from '@rmm/service-kit';
 import { UuidParam } from '@rmm/validation';
 import { DevicesService } from './devices.service.js';
 import { DeviceListDto } from './dto/device-list.dto.js';
@@ -8,6 +9,7 @@ import { DeviceDto } from './dto/device.dto.js';
 import { ListDevicesDto } from './dto/list-devices.dto.js';
 
 @ApiTags('Devices')
+@ErrorCodes({ 400: ['invalid_cursor'] })
 @Controller('devices')
 export class DevicesController {
   constructor(private readonly devices: DevicesService) {}

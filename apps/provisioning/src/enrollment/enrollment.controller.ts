@@ -1,7 +1,7 @@
 import { Body, Controller, Header, Headers, Post } from '@nestjs/common';
 import { ApiCreatedResponse, ApiHeader, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { Public } from '@rmm/access';
-import { RateLimit } from '@rmm/service-kit';
+import { ErrorCodes, RateLimit } from '@rmm/service-kit';
 import { LIMITS } from '../limits.js';
 import { EnrollDto } from './dto/enroll.dto.js';
 import { EnrolledDto } from './dto/enrolled.dto.js';
@@ -11,6 +11,18 @@ const SECRET = 'x-agent-enrollment-secret';
 const OLD_TOKEN = 'x-agent-reenrollment-token';
 
 @ApiTags('Agents')
+@ErrorCodes({
+  401: ['invalid_enrollment_key'],
+  403: [
+    'device_limit_reached',
+    'enrollment_key_exhausted',
+    'enrollment_key_expired',
+    'enrollment_key_race_lost',
+    'enrollment_secret_invalid',
+    'enrollment_secret_required',
+    'tenant_inactive',
+  ],
+})
 @Controller('agents')
 export class EnrollmentController {
   constructor(private readonly enrollment: EnrollmentService) {}

@@ -1,5 +1,5 @@
 import { Body, Controller, Get, Patch, Post, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiCreatedResponse, ApiExtraModels, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import {
   AllowScopes,
   CurrentCaller,
@@ -8,16 +8,27 @@ import {
   type Caller,
   type UserCaller,
 } from '@rmm/access';
-import { pagedOf, UuidParam, type Paged } from '@rmm/validation';
+import { ErrorCodes } from '@rmm/service-kit';
+import { PaginationDto, UuidParam, type Paged } from '@rmm/validation';
 import { CreateOrganizationDto } from './dto/create-organization.dto.js';
 import { ListOrganizationsDto } from './dto/list-organizations.dto.js';
-import { OrganizationDto, type OwnOrganizationDto } from './dto/organization.dto.js';
+import {
+  OrganizationDto,
+  OwnOrganizationDto,
+  VISIBLE_ORGANIZATION,
+  VISIBLE_ORGANIZATIONS,
+} from './dto/organization.dto.js';
 import { UpdateOrganizationDto } from './dto/update-organization.dto.js';
 import { OrganizationsService } from './organizations.service.js';
 
 type VisibleOrganization = OrganizationDto | OwnOrganizationDto;
 
 @ApiTags('Organizations')
+@ApiExtraModels(OrganizationDto, OwnOrganizationDto, PaginationDto)
+@ErrorCodes({
+  409: ['mfa_policy_would_lock_out_users', 'organization_limit_reached', 'organization_slug_conflict'],
+  403: ['mfa_required', 'scope_not_allowed'],
+})
 @Controller('orgs/organizations')
 export class OrganizationsController {
   constructor(private readonly organizations: OrganizationsService) {}
@@ -28,7 +39,7 @@ export class OrganizationsController {
     summary: 'List organizations',
     description: 'Newest first. Organization callers see id, name, slug, status and settings.security of their own.',
   })
-  @ApiOkResponse({ type: pagedOf(OrganizationDto) })
+  @ApiOkResponse({ schema: VISIBLE_ORGANIZATIONS })
   list(@CurrentCaller() caller: Caller, @Query() query: ListOrganizationsDto): Promise<Paged<VisibleOrganization>> {
     return this.organizations.list(caller, query);
   }
@@ -36,7 +47,7 @@ export class OrganizationsController {
   @Get(':id')
   @RequirePermission('organizations:read')
   @ApiOperation({ summary: 'Get an organization' })
-  @ApiOkResponse({ type: OrganizationDto })
+  @ApiOkResponse({ schema: VISIBLE_ORGANIZATION })
   get(@CurrentCaller() caller: Caller, @UuidParam('id', 'Organization') id: string): Promise<VisibleOrganization> {
     return this.organizations.get(caller, id);
   }
@@ -57,7 +68,7 @@ export class OrganizationsController {
     summary: 'Update an organization',
     description: 'Absent fields stay as they are. Organization callers may change settings only.',
   })
-  @ApiOkResponse({ type: OrganizationDto })
+  @ApiOkResponse({ schema: VISIBLE_ORGANIZATION })
   update(
     @CurrentCaller() caller: UserCaller,
     @UuidParam('id', 'Organization') id: string,

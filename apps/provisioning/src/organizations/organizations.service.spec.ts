@@ -173,6 +173,22 @@ describe('/orgs/organizations', () => {
     expect((await client.get('/orgs/organizations?status=gone')).status).toBe(400);
   });
 
+  it('returns 400 for a contract that ends before it starts, also with the stored date', async () => {
+    const client = await testApp.clientFor({ partnerId });
+    const period = { contractStart: '2026-02-01', contractEnd: '2026-01-31' };
+    const created = await client.post('/orgs/organizations', { name: 'Backwards', ...period });
+    expect([created.status, created.body.details?.fieldErrors]).toEqual([
+      400,
+      { contractEnd: ['must not be before contractStart'] },
+    ]);
+    const { body } = await client.post('/orgs/organizations', { name: 'Forwards', contractStart: '2026-02-01' });
+    const path = `/orgs/organizations/${body.id}`;
+    expect((await client.patch(path, { contractEnd: '2026-01-31' })).body.code).toBe('validation_failed');
+    expect((await client.patch(path, { contractEnd: '2026-02-01' })).status).toBe(200);
+    expect((await client.patch(path, { contractStart: '2026-02-02' })).body.code).toBe('validation_failed');
+    expect((await client.patch(path, { contractStart: null })).status).toBe(200);
+  });
+
   it('enforces the cap for concurrent requests', async () => {
     const capped = await testApp.createPartner({ maxOrganizations: 3 });
     const client = await testApp.clientFor({ partnerId: capped });

@@ -58,8 +58,9 @@ export class OrganizationsService {
     return toOrganizationDto(caller, await this.organizations.get(caller, id));
   }
 
-  /** @throws OrganizationSlugConflict, OrganizationLimitExceeded, PartnerAccessDenied */
+  /** @throws ValidationError, OrganizationSlugConflict, OrganizationLimitExceeded, PartnerAccessDenied */
   async create(caller: Caller, dto: CreateOrganizationDto): Promise<VisibleOrganization> {
+    assertContractPeriod(dto);
     const partnerId = resolvePartnerId(caller, dto.partnerId);
     const partner = await this.partners.find(partnerId);
     if (!partner) throw new PartnerAccessDenied();
@@ -106,6 +107,7 @@ export class OrganizationsService {
     fields: string[],
   ): Promise<void> {
     const before = await this.organizations.lock(tx, id);
+    assertContractPeriod(dto, before);
     const after = await rejectTakenSlug(this.organizations.change(tx, id, toChanges(dto, before.settings)));
     await this.outbox.publish(tx, organizationEvent('organization.updated', after, caller.actor));
     await this.audit.record(tx, caller, 'organization.update', toResource(after), { fields });
@@ -138,6 +140,17 @@ export class OrganizationsService {
     const base = organizationSlug(name);
     const taken = await this.organizations.listTakenSlugs(tx, partnerId, [base]);
     return uniqueSlug(base, (slug) => taken.has(slug));
+  }
+}
+
+type ContractPeriod = { contractStart?: Date | null; contractEnd?: Date | null };
+
+/** Checks the dates as they will be stored. @throws ValidationError when the contract ends before it starts */
+function assertContractPeriod(dto: ContractPeriod, stored: ContractPeriod = {}): void {
+  const { contractStart: start = stored.contractStart, contractEnd: end = stored.contractEnd } = dto;
+  const isChanged = dto.contractStart !== undefined || dto.contractEnd !== undefined;
+  if (isChanged && start && end && end < start) {
+    throw ValidationError.forField('contractEnd', 'must not be before contractStart');
   }
 }
 

@@ -1,6 +1,7 @@
 import { Body, Controller, Get, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type Caller } from '@rmm/access';
+import { ErrorCodes } from '@rmm/service-kit';
 import { pagedOf, UuidParam, type Paged } from '@rmm/validation';
 import { CreateSiteDto } from './dto/create-site.dto.js';
 import { ListSitesDto } from './dto/list-sites.dto.js';
@@ -8,6 +9,7 @@ import { SiteDto } from './dto/site.dto.js';
 import { SitesService } from './sites.service.js';
 
 @ApiTags('Sites')
+@ErrorCodes({ 409: ['site_name_conflict'] })
 @Controller('orgs/sites')
 export class SitesController {
   constructor(private readonly sites: SitesService) {}

@@ -1,6 +1,7 @@
 import { Controller, Delete, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type UserCaller } from '@rmm/access';
+import { ErrorCodes } from '@rmm/service-kit';
 import { type Paged, pagedOf, UuidParam } from '@rmm/validation';
 import { AcceptedDeliveryDto } from '../deliveries/dto/delivery.dto.js';
 import { DeadLettersService } from './dead-letters.service.js';
@@ -11,6 +12,7 @@ const JobId = () => UuidParam('jobId', 'Dead letter');
 
 /** Registered before `/webhooks/:id`. @see docs/reference/webhooks.md */
 @ApiTags('Webhooks')
+@ErrorCodes({ 400: ['organization_context_required'], 409: ['webhook_not_active'] })
 @Controller('webhooks/dead-letters')
 export class DeadLettersController {
   constructor(private readonly deadLetters: DeadLettersService) {}

@@ -1,6 +1,7 @@
 import { Body, Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiBody, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type UserCaller } from '@rmm/access';
+import { ErrorCodes } from '@rmm/service-kit';
 import { type Paged, pagedOf, UuidParam } from '@rmm/validation';
 import { DeliveriesService } from './deliveries.service.js';
 import { AcceptedDeliveryDto, DeliveryDto } from './dto/delivery.dto.js';
@@ -11,6 +12,7 @@ const WebhookId = () => UuidParam('id', 'Webhook');
 
 /** @see docs/reference/webhooks.md */
 @ApiTags('Webhooks')
+@ErrorCodes({ 400: ['unsupported_event_type', 'delivery_not_failed'], 409: ['webhook_not_active'] })
 @Controller('webhooks/:id')
 export class DeliveriesController {
   constructor(private readonly deliveries: DeliveriesService) {}

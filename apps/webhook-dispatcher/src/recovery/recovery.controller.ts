@@ -1,12 +1,14 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type UserCaller } from '@rmm/access';
+import { ErrorCodes } from '@rmm/service-kit';
 import { UuidParam } from '@rmm/validation';
 import { RecoveredDto, RecoverWebhookDto } from './dto/recover-webhook.dto.js';
 import { RecoveryService } from './recovery.service.js';
 
 /** @see docs/reference/webhooks.md */
 @ApiTags('Webhooks')
+@ErrorCodes({ 409: ['webhook_not_active'] })
 @Controller('webhooks/:id/recover')
 export class RecoveryController {
   constructor(private readonly recovery: RecoveryService) {}

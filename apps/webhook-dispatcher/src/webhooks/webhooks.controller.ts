@@ -1,6 +1,7 @@
 import { Body, Controller, Delete, Get, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type UserCaller } from '@rmm/access';
+import { ErrorCodes } from '@rmm/service-kit';
 import { type Paged, pagedOf, UuidParam } from '@rmm/validation';
 import { CreateWebhookDto } from './dto/create-webhook.dto.js';
 import { EventCatalogDto } from './dto/event-catalog.dto.js';
@@ -14,6 +15,7 @@ const WebhookId = () => UuidParam('id', 'Webhook');
 
 /** @see docs/reference/webhooks.md */
 @ApiTags('Webhooks')
+@ErrorCodes({ 400: ['invalid_webhook_url', 'organization_context_required', 'unsupported_event_type'] })
 @Controller('webhooks')
 export class WebhooksController {
   constructor(private readonly webhooks: WebhooksService) {}

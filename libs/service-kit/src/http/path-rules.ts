@@ -4,6 +4,8 @@ export const API_PREFIX = '/api/v1';
 /** A rule for the routes that begin with `path`, relative to /api/v1; `:name` matches one segment. */
 export interface PathRule {
   path: string;
+  /** Applies to this path only, not to those below it. */
+  exact?: true;
 }
 
 /** Finds the rule with the longest matching path. */
@@ -13,7 +15,7 @@ export class PathRules<R extends PathRule> {
   constructor(rules: readonly R[]) {
     this.rules = [...rules]
       .sort((a, b) => b.path.length - a.path.length)
-      .map((rule) => ({ rule, test: patternOf(rule.path) }));
+      .map((rule) => ({ rule, test: patternOf(rule) }));
   }
 
   find(pathname: string): R | undefined {
@@ -22,7 +24,7 @@ export class PathRules<R extends PathRule> {
   }
 }
 
-function patternOf(path: string): RegExp {
+function patternOf({ path, exact }: PathRule): RegExp {
   const escaped = path.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/:[A-Za-z]+/g, '[^/]+');
-  return new RegExp(`^${API_PREFIX}${escaped}(?:/|$)`, 'i');
+  return new RegExp(`^${API_PREFIX}${escaped}${exact ? '/?$' : '(?:/|$)'}`, 'i');
 }

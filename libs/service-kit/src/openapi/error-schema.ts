@@ -24,7 +24,7 @@ export const ERROR_BODY_SCHEMA = {
 
 /** The default response of every operation. */
 export const ERROR_RESPONSE = {
-  description: 'Any error',
+  description: 'Any error; `x-error-codes` of the operation lists the codes by status',
   headers: { 'X-Request-Id': { schema: { type: 'string' as const } } },
   content: { 'application/json': { schema: { $ref: '#/components/schemas/ErrorBody' } } },
 };

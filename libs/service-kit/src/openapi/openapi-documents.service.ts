@@ -2,6 +2,7 @@ import { type INestApplication, Injectable, type Type } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { API_PREFIX } from '../http/path-rules.js';
+import { addErrorCodes, errorCodesOf, pipelineErrorCodes } from './error-codes.js';
 import { ERROR_BODY_SCHEMA, ERROR_RESPONSE } from './error-schema.js';
 import { addExamples, type OperationExamples } from './operation-examples.js';
 
@@ -80,7 +81,11 @@ export class OpenApiDocuments {
         operation.responses['default'] ??= ERROR_RESPONSE;
         addExamples(operation, method, examples[`${method} ${path.replace(API_PREFIX, '')}`] ?? []);
         const route = routes.get(operation.operationId);
-        if (route) for (const describe of this.describers) describe(operation, route);
+        addErrorCodes(operation, pipelineErrorCodes(method, operation));
+        if (!route) continue;
+        addErrorCodes(operation, errorCodesOf(route.controller));
+        addErrorCodes(operation, errorCodesOf(route.handler));
+        for (const describe of this.describers) describe(operation, route);
       }
     }
     return document;

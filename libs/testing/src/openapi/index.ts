@@ -1,2 +1,3 @@
 export * from './open-api-document.js';
 export * from './recorded-examples.js';
+export { schemaMismatches, type Schema, type Schemas } from './schema-mismatches.js';

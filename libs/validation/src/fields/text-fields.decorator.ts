@@ -1,4 +1,4 @@
-import { IsEmail, IsIn, Matches, MaxLength } from 'class-validator';
+import { isEmail, IsIn, Matches } from 'class-validator';
 import { isStorableText } from '../values/storable.js';
 import { field, type FieldOptions, fieldOf, validateBy } from './field.decorator.js';
 
@@ -58,20 +58,36 @@ export function IsText({ min = 0, max = 10_000, pattern, ...options }: TextOptio
   return field({ ...options, api: textSchema(text) }, ...validateText(text));
 }
 
+/** Surrogates are checked before `isEmail`, which throws URIError for half of a pair. */
+const isAddress = (value: unknown) =>
+  typeof value === 'string' &&
+  value.length <= 255 &&
+  isStorableText(value) &&
+  isEmail(value) &&
+  showsAll(value) &&
+  ASCII_DOMAIN.test(value);
+
 /** An e-mail address: trimmed, lower-cased, at most 255 characters, with an ASCII domain. */
 export function IsEmailAddress(options: FieldOptions = {}): PropertyDecorator {
-  const message = 'must be an e-mail address of at most 255 characters';
-  return field(
-    {
-      ...options,
-      read: (value) => (typeof value === 'string' ? value.trim().toLowerCase() : value),
-      api: { type: String, format: 'email', maxLength: 255 },
-    },
-    IsEmail({}, { message }),
-    MaxLength(255, { message }),
-    Matches(ASCII_DOMAIN, { message }),
-    validateBy('showsAll', showsAll, message),
-  );
+  return fieldOf({
+    ...options,
+    name: 'isEmailAddress',
+    read: (value) => (typeof value === 'string' ? value.trim().toLowerCase() : value),
+    check: isAddress,
+    text: 'must be an e-mail address of at most 255 characters',
+    api: { type: String, format: 'email', maxLength: 255 },
+  });
+}
+
+/** A cursor of a list: any text, since only the list knows whether a cursor is valid (400 `invalid_cursor`). */
+export function IsCursor(options: FieldOptions = {}): PropertyDecorator {
+  return fieldOf({
+    ...options,
+    name: 'isCursor',
+    check: (value) => typeof value === 'string',
+    text: 'must be a text, given once',
+    api: { type: String },
+  });
 }
 
 /** One of the words. */

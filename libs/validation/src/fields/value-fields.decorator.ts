@@ -16,12 +16,13 @@ export function IsUuid(options: FieldOptions = {}): PropertyDecorator {
   );
 }
 
-/** Returns the instant of an ISO 8601 date and time with an offset; null for any other text, and before the year 1. */
+/** Returns the instant of an ISO 8601 date and time with an offset; null for any other text, and outside of the years 1 to 9999. */
 export function parseIsoDateTime(text: string): Date | null {
   const upper = text.toUpperCase();
   if (!DATE_TIME_WITH_OFFSET.test(upper) || !isISO8601(upper, { strict: true })) return null;
   const instant = new Date(upper.replace(/([+-]\d\d)(\d\d)$/, '$1:$2'));
-  return instant.getUTCFullYear() >= 1 ? instant : null;
+  const year = instant.getUTCFullYear();
+  return year >= 1 && year <= 9999 ? instant : null;
 }
 
 /** A time with an offset; the property becomes a `Date`. A time without one is refused. */

@@ -75,6 +75,7 @@ describe('readDto of a body', () => {
     [{ text: 'a\u0000' }, 'text', 'must not contain NUL or half of a surrogate pair'],
     [{ words: ['\udc00'] }, 'words.0', 'must be text of 1 to 255 characters'],
     [{ email: 'ann@localhost' }, 'email', 'must be an e-mail address of at most 255 characters'],
+    [{ email: '\ud800@example.com' }, 'email', 'must be an e-mail address of at most 255 characters'],
     [{ id: `${ID}0` }, 'id', 'must be a UUID'],
     [{ at: '2026-01-01T00:00:00' }, 'at', 'must be an ISO 8601 date and time with an offset'],
     [{ count: '5' }, 'count', 'must be an integer from 0 to 9'],
@@ -223,6 +224,8 @@ describe('parseIsoDateTime', () => {
     '1772323200',
     '0000-01-01T00:00:00Z',
     '0001-01-01T00:00:00+01:00',
+    '9999-12-31T23:59:59-14:00',
+    '+275760-09-13T00:00:00Z',
     '2026-W09-6T00:00:00Z',
     '2026-02-28T23:59:00,5Z',
   ])('returns null for %s', (text) => {

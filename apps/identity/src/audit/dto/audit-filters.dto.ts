@@ -1,4 +1,4 @@
-import { IsInteger, IsIsoDateTime, IsName, IsOneOf, IsText, IsUuid } from '@rmm/validation';
+import { IsCursor, IsInteger, IsIsoDateTime, IsName, IsOneOf, IsUuid } from '@rmm/validation';
 import { AUDIT_FORMATS, type AuditFormat } from '../audit-file.js';
 import { AUDIT_RESULTS } from './audit-log.dto.js';
 
@@ -30,7 +30,7 @@ export class AuditFiltersDto {
 }
 
 export class ListAuditLogsDto extends AuditFiltersDto {
-  @IsText({ optional: true, max: 2048 })
+  @IsCursor({ optional: true })
   cursor?: string;
 
   @IsInteger({ optional: true, min: 1, max: 100 })

@@ -22,11 +22,15 @@ export const RPC_RESPONSE: ApiResponseOptions = {
     properties: {
       jsonrpc: JSONRPC,
       id: { ...ID, nullable: true },
-      result: { type: 'object' },
+      result: { type: 'object', additionalProperties: true },
       error: {
         type: 'object',
         required: ['code', 'message'],
-        properties: { code: { type: 'integer' }, message: { type: 'string' }, data: { type: 'object' } },
+        properties: {
+          code: { type: 'integer' },
+          message: { type: 'string' },
+          data: { type: 'object', additionalProperties: true },
+        },
       },
     },
     example: { jsonrpc: '2.0', id: 1, result: { tools: [] } },

@@ -1,9 +1,9 @@
 import {
+  IsCursor,
   IsFlag,
   IsInteger,
   IsName,
   IsOneOf,
-  IsText,
   IsUuid,
   IsUuidList,
   IsWordList,
@@ -68,8 +68,7 @@ export class ListDevicesDto extends PageQueryDto {
   @IsOneOf(DIRECTIONS, { optional: true, description: 'The same as `sortDir`' })
   order?: Direction;
 
-  @IsText({
-    max: 4_096,
+  @IsCursor({
     optional: true,
     description: 'Requests the page after a cursor instead of a numbered one; empty for the first page',
   })

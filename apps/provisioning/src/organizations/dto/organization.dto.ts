@@ -1,5 +1,6 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, getSchemaPath, PickType, refs } from '@nestjs/swagger';
 import type { OrganizationStatus } from '@rmm/contracts';
+import { PaginationDto } from '@rmm/validation';
 import {
   ORGANIZATION_STATUSES,
   ORGANIZATION_TYPES,
@@ -61,4 +62,21 @@ export class OrganizationDto {
 }
 
 /** The fields of their own organization that organization callers see. */
-export type OwnOrganizationDto = Pick<OrganizationDto, 'id' | 'name' | 'slug' | 'status' | 'settings'>;
+export class OwnOrganizationDto extends PickType(OrganizationDto, [
+  'id',
+  'name',
+  'slug',
+  'status',
+  'settings',
+] as const) {}
+
+/** OpenAPI schemas of the responses that depend on the scope of the caller. */
+export const VISIBLE_ORGANIZATION = { oneOf: refs(OrganizationDto, OwnOrganizationDto) };
+export const VISIBLE_ORGANIZATIONS = {
+  type: 'object',
+  required: ['data', 'pagination'],
+  properties: {
+    data: { type: 'array', items: VISIBLE_ORGANIZATION },
+    pagination: { $ref: getSchemaPath(PaginationDto) },
+  },
+};
