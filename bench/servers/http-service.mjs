@@ -11,8 +11,10 @@ const SERVICE = 'identity'; // the one that responses its own snapshots, so that
 const SCHEMA = 'identity';
 const { ServiceKitModule, readConfig, readFleetConfig, startService } = await lib('service-kit');
 const { PageQueryDto, toPage } = await lib('validation');
-const { PersistenceModule, TenantDatabase, WorkerDatabase, tenantTable } = await lib('persistence');
-const { JetStreamServer, MessagingModule, dropMessagingTables, messagingTables } = await lib('messaging');
+const { PersistenceModule, TenantDatabase, WorkerDatabase } = await lib('persistence');
+const { tenantTable } = await lib('persistence', 'testing/index.js');
+const { JetStreamServer, MessagingModule } = await lib('messaging');
+const { dropMessagingTables, messagingTables } = await lib('messaging', 'testing/index.js');
 const { ACCESS_SOURCE, AccessModule, CurrentCaller, RequirePermission, VERIFICATION_KEYS } = await lib('access');
 
 const partnerId = randomUUID();

@@ -53,6 +53,10 @@ describe('readSecretsConfig', () => {
       { SECRETS_KEYRING: JSON.stringify({ a: key(1), b: key(2) }) },
       'SECRETS_ACTIVE_KID must name one of the keys of SECRETS_KEYRING',
     ],
+    [
+      { NODE_ENV: 'production', SECRET_ENCRYPTION_KEY: 'development-only-0123456789abcdef0123456789' },
+      'SECRET_ENCRYPTION_KEY must not be the key of development in production',
+    ],
     [{ NODE_ENV: 'production' }, 'SECRETS_KEYRING or SECRET_ENCRYPTION_KEY is required in production'],
   ])('reports a problem for %j', (env, problem) => {
     expect(problemsOf(env as Record<string, string>)).toContain(problem);

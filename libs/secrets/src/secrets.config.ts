@@ -10,6 +10,8 @@ export interface SecretsConfig {
 const KEY_BYTES = 32;
 const KID = /^[A-Za-z0-9_-]{1,64}$/;
 const CANONICAL_KEY_TEXT = /^[A-Za-z0-9+/_-]{43}=?$/;
+/** Beginning of the key in docker-compose.yml, which everybody can read. */
+const DEVELOPMENT_KEY = 'development-only';
 /** Key id of `SECRET_ENCRYPTION_KEY`. */
 const SINGLE_KEY_KID = 'default';
 
@@ -22,6 +24,9 @@ export function readSecretsConfig(v: ConfigReader): SecretsConfig {
   const nodeEnv = v.string('NODE_ENV', { default: 'development' });
   const ring = v.json<Record<string, string>>('SECRETS_KEYRING', { check: ringProblem });
   const single = v.string('SECRET_ENCRYPTION_KEY', { minLength: 32, secret: true });
+  if (nodeEnv === 'production' && single?.startsWith(DEVELOPMENT_KEY)) {
+    v.problem('SECRET_ENCRYPTION_KEY must not be the key of development in production');
+  }
   const activeKid = v.string('SECRETS_ACTIVE_KID');
   const keys: Record<string, Buffer> = {};
   if (single !== undefined) keys[SINGLE_KEY_KID] = deriveKey(single);

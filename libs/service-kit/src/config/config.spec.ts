@@ -44,6 +44,11 @@ describe('the configuration of every service', () => {
     expect(Object.isFrozen(config) && Object.isFrozen(config.pools)).toBe(true);
   });
 
+  it('gives attempts of the dispatcher 45 seconds to end', () => {
+    const config = readConfig(ENVIRONMENT, (v) => readFleetConfig(v, 'webhook-dispatcher'));
+    expect(config.shutdownGraceSeconds).toBe(45);
+  });
+
   it('lists every problem at once without passwords', () => {
     const problems = problemsOf({
       DATABASE_URL: '',
@@ -78,6 +83,11 @@ describe('the configuration of every service', () => {
 
   it.each([
     ['a Redis without password', { REDIS_URL: 'redis://redis:6379' }, 'REDIS_URL must carry a password in production'],
+    [
+      'the password of development',
+      { WORKER_DATABASE_URL: 'postgres://identity_worker:fleet@postgres/rmm' },
+      'WORKER_DATABASE_URL must not carry the password of development in production',
+    ],
     ['limits that are off', { RATE_LIMITS_ENABLED: 'false' }, 'RATE_LIMITS_ENABLED must not be false in production'],
     [
       'https without trusted proxies',

@@ -101,11 +101,25 @@ function checkOrigin(origin: string): string | null {
     : 'must list origins like https://app.example';
 }
 
+/** The password of the stores in docker-compose.yml without a .env file. */
+const DEVELOPMENT_PASSWORD = 'fleet';
+
 /** Checks the values that production refuses. @see docs/reference/configuration.md */
 function checkFleetRules(v: ConfigReader, config: FleetConfig): void {
   if (!config.isProduction) return;
   if (URL.canParse(config.redisUrl ?? '') && new URL(config.redisUrl).password === '') {
     v.problem('REDIS_URL must carry a password in production');
+  }
+  for (const [name, url = ''] of [
+    ['DATABASE_URL', config.databaseUrl],
+    ['WORKER_DATABASE_URL', config.workerDatabaseUrl],
+    ['MIGRATIONS_DATABASE_URL', config.migrationsDatabaseUrl],
+    ['REDIS_URL', config.redisUrl],
+    ['NATS_URL', config.natsUrl],
+  ] as const) {
+    if (URL.canParse(url) && new URL(url).password === DEVELOPMENT_PASSWORD) {
+      v.problem(`${name} must not carry the password of development in production`);
+    }
   }
   if (!config.rateLimitsEnabled) v.problem('RATE_LIMITS_ENABLED must not be false in production');
   if (config.publicApiUrl.startsWith('https:') && !v.has('TRUSTED_PROXY_CIDRS')) {
