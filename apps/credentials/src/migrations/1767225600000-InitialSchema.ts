@@ -1,20 +1,20 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 const ORGANIZATION = `
-  CASE current_setting('rmm.scope', true)
-    WHEN 'partner' THEN partner_id = nullif(current_setting('rmm.partner_id', true), '')::uuid AND (
-      CASE current_setting('rmm.org_access', true)
+  CASE (SELECT current_setting('rmm.scope', true))
+    WHEN 'partner' THEN partner_id = (SELECT nullif(current_setting('rmm.partner_id', true), '')::uuid) AND (
+      CASE (SELECT current_setting('rmm.org_access', true))
         WHEN 'all' THEN true
-        WHEN 'selected' THEN org_id = ANY (nullif(current_setting('rmm.org_ids', true), '')::uuid[])
+        WHEN 'selected' THEN org_id IN (SELECT unnest(nullif(current_setting('rmm.org_ids', true), '')::uuid[]))
         ELSE false
       END)
-    WHEN 'organization' THEN org_id = nullif(current_setting('rmm.org_id', true), '')::uuid
+    WHEN 'organization' THEN org_id = (SELECT nullif(current_setting('rmm.org_id', true), '')::uuid)
     WHEN 'system' THEN true
     ELSE false
   END`;
 const PARTNER = `
-  CASE current_setting('rmm.scope', true)
-    WHEN 'partner' THEN partner_id = nullif(current_setting('rmm.partner_id', true), '')::uuid
+  CASE (SELECT current_setting('rmm.scope', true))
+    WHEN 'partner' THEN partner_id = (SELECT nullif(current_setting('rmm.partner_id', true), '')::uuid)
     WHEN 'organization' THEN false
     WHEN 'system' THEN true
     ELSE false
@@ -75,7 +75,7 @@ async function createDirectories(q: QueryRunner): Promise<void> {
   // members of an organization read their partner's cap on enrollment keys
   await secureTable(q, 'partner_directory', {
     rows: {
-      SELECT: `partner_id = nullif(current_setting('rmm.partner_id', true), '')::uuid OR current_setting('rmm.scope', true) = 'system'`,
+      SELECT: `partner_id = (SELECT nullif(current_setting('rmm.partner_id', true), '')::uuid) OR (SELECT current_setting('rmm.scope', true)) = 'system'`,
       INSERT: PARTNER,
       UPDATE: PARTNER,
       DELETE: PARTNER,

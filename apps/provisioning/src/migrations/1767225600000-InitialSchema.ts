@@ -2,25 +2,25 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /** Rows that belong to one organization. */
 const ORGANIZATION = `
-  CASE current_setting('rmm.scope', true)
-    WHEN 'partner' THEN partner_id = nullif(current_setting('rmm.partner_id', true), '')::uuid AND (
-      CASE current_setting('rmm.org_access', true)
+  CASE (SELECT current_setting('rmm.scope', true))
+    WHEN 'partner' THEN partner_id = (SELECT nullif(current_setting('rmm.partner_id', true), '')::uuid) AND (
+      CASE (SELECT current_setting('rmm.org_access', true))
         WHEN 'all' THEN true
-        WHEN 'selected' THEN org_id = ANY (nullif(current_setting('rmm.org_ids', true), '')::uuid[])
+        WHEN 'selected' THEN org_id IN (SELECT unnest(nullif(current_setting('rmm.org_ids', true), '')::uuid[]))
         ELSE false
       END)
-    WHEN 'organization' THEN org_id = nullif(current_setting('rmm.org_id', true), '')::uuid
+    WHEN 'organization' THEN org_id = (SELECT nullif(current_setting('rmm.org_id', true), '')::uuid)
     WHEN 'system' THEN true
     ELSE false
   END`;
 
 /** Rows of the table organization itself, whose id is the organization. */
-const ORGANIZATION_ITSELF = ORGANIZATION.replaceAll('org_id =', 'id =');
+const ORGANIZATION_ITSELF = ORGANIZATION.replace(/\borg_id (?==|IN)/g, 'id ');
 
 /** Rows of the table partner. */
 const PARTNER = `
-  CASE current_setting('rmm.scope', true)
-    WHEN 'partner' THEN id = nullif(current_setting('rmm.partner_id', true), '')::uuid
+  CASE (SELECT current_setting('rmm.scope', true))
+    WHEN 'partner' THEN id = (SELECT nullif(current_setting('rmm.partner_id', true), '')::uuid)
     WHEN 'organization' THEN false
     WHEN 'system' THEN true
     ELSE false
@@ -28,9 +28,9 @@ const PARTNER = `
 
 /** Counters of a partner: its members of every scope may change them, by the records they create and delete. */
 const PARTNER_COUNT = `
-  CASE current_setting('rmm.scope', true)
-    WHEN 'partner' THEN partner_id = nullif(current_setting('rmm.partner_id', true), '')::uuid
-    WHEN 'organization' THEN partner_id = nullif(current_setting('rmm.partner_id', true), '')::uuid
+  CASE (SELECT current_setting('rmm.scope', true))
+    WHEN 'partner' THEN partner_id = (SELECT nullif(current_setting('rmm.partner_id', true), '')::uuid)
+    WHEN 'organization' THEN partner_id = (SELECT nullif(current_setting('rmm.partner_id', true), '')::uuid)
     WHEN 'system' THEN true
     ELSE false
   END`;
