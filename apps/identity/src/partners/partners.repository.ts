@@ -24,7 +24,10 @@ const SLUG_LOCK = 727_003;
 @Injectable()
 export class PartnersRepository extends TenantRepository<Partner> {
   constructor(tenants: TenantDatabase) {
-    super(tenants, Partner, () => new NotFoundError('Partner'));
+    super(tenants, Partner, () => new NotFoundError('Partner'), {
+      ownership: 'partner',
+      ownerColumns: { partnerId: 'id' },
+    });
   }
 
   /** Newest first. */

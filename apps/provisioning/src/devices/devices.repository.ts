@@ -147,8 +147,8 @@ export class DevicesRepository extends TenantRepository<Device> {
   }
 
   /** Counts the rows of a list. */
-  countMatching(caller: Caller, { filter }: DeviceListing): Promise<number> {
-    return this.count(caller, { ...conditionsOf(filter), shape: countShapeOf(filter.status !== undefined) });
+  countMatching(caller: Caller, { filter }: DeviceListing): Promise<Omit<PageRows<never>, 'rows'>> {
+    return this.countListed(caller, { ...conditionsOf(filter), shape: countShapeOf(filter.status !== undefined) });
   }
 
   /** @throws NotFoundError */
@@ -190,7 +190,10 @@ function selectionOf(caller: Caller, { filter, order, include }: DeviceListing):
   };
 }
 
-function conditionsOf(filter: DeviceFilter, isByStatus = filter.status !== undefined): Pick<ListSelection<Device>, 'where' | 'conditions'> {
+function conditionsOf(
+  filter: DeviceFilter,
+  isByStatus = filter.status !== undefined,
+): Pick<ListSelection<Device>, 'where' | 'conditions'> {
   const { orgId, orgIds, siteId, siteIds, groupIds, status, osType, role, search } = filter;
   const { includeDecommissioned, allowedSiteIds, allowedGroupIds } = filter;
   const pattern = search && `%${search.replace(/[\\%_]/g, '\\$&')}%`;

@@ -73,7 +73,10 @@ const containing = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')
 @Injectable()
 export class OrganizationsRepository extends TenantRepository<Organization> {
   constructor(tenants: TenantDatabase) {
-    super(tenants, Organization, () => new NotFoundError('Organization'));
+    super(tenants, Organization, () => new NotFoundError('Organization'), {
+      ownership: 'organization',
+      ownerColumns: { orgId: 'id' },
+    });
   }
 
   /** Lists one page, newest first. */
