@@ -103,6 +103,7 @@ async function createServicePrincipals(q: QueryRunner): Promise<void> {
       )`);
   await q.query('CREATE INDEX service_principal_newest ON service_principal (org_id, created_at DESC, id DESC)');
   await q.query('CREATE INDEX service_principal_partner ON service_principal (partner_id, created_at DESC, id DESC)');
+  await q.query('CREATE INDEX service_principal_of_all ON service_principal (created_at DESC, id DESC)');
   await secureTable(q, 'service_principal', {
     rows: ORGANIZATION,
     service: 'SELECT, INSERT, UPDATE',
@@ -142,6 +143,7 @@ async function createApiKeys(q: QueryRunner): Promise<void> {
       )`);
   await q.query('CREATE INDEX api_key_newest ON api_key (org_id, created_at DESC, id DESC)');
   await q.query('CREATE INDEX api_key_partner ON api_key (partner_id, created_at DESC, id DESC)');
+  await q.query('CREATE INDEX api_key_of_all ON api_key (created_at DESC, id DESC)');
   await q.query('CREATE UNIQUE INDEX api_key_previous_hash ON api_key (previous_key_hash)');
   await q.query(`CREATE INDEX api_key_expiring ON api_key (expires_at) WHERE status = 'active'`);
   await q.query(
@@ -203,6 +205,7 @@ async function createEnrollmentKeys(q: QueryRunner): Promise<void> {
       )`);
   await q.query('CREATE INDEX enrollment_key_newest ON enrollment_key (org_id, created_at DESC, id DESC)');
   await q.query('CREATE INDEX enrollment_key_partner ON enrollment_key (partner_id, created_at DESC, id DESC)');
+  await q.query('CREATE INDEX enrollment_key_of_all ON enrollment_key (created_at DESC, id DESC)');
   await secureTable(q, 'enrollment_key', {
     rows: ORGANIZATION,
     service: 'SELECT, INSERT, UPDATE, DELETE',
@@ -244,6 +247,8 @@ async function createPartnerPrincipals(q: QueryRunner): Promise<void> {
         UNIQUE (id, partner_id)
       )`);
   await q.query('CREATE UNIQUE INDEX partner_principal_name ON partner_principal (partner_id, lower(name))');
+  await q.query('CREATE INDEX partner_principal_newest ON partner_principal (partner_id, created_at DESC, id DESC)');
+  await q.query('CREATE INDEX partner_principal_of_all ON partner_principal (created_at DESC, id DESC)');
   await q.query(`
       CREATE TABLE partner_principal_key (
         id uuid PRIMARY KEY DEFAULT gen_random_uuid(),

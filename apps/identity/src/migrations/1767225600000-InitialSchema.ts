@@ -125,6 +125,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
         created_at timestamptz NOT NULL DEFAULT now(),
         updated_at timestamptz NOT NULL DEFAULT now()
       )`);
+    await q.query(`CREATE INDEX partner_newest_idx ON partner (created_at DESC, id DESC)`);
 
     // The record of an organization is in provisioning.
     await q.query(`CREATE TABLE organization_security_policy (

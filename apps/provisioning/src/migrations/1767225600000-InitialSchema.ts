@@ -378,6 +378,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     await q.query(`CREATE UNIQUE INDEX site_name_key ON site (org_id, name_key) WHERE deleted_at IS NULL`);
     await q.query(`CREATE INDEX site_newest_idx ON site (org_id, created_at DESC, id DESC)`);
     await q.query(`CREATE INDEX site_partner_newest_idx ON site (partner_id, created_at DESC, id DESC)`);
+    await q.query(`CREATE INDEX site_all_newest_idx ON site (created_at DESC, id DESC)`);
     await q.query(`CREATE INDEX site_export_idx ON site (partner_id, id)`);
     await q.query(`CREATE INDEX site_changes_idx ON site (partner_id, updated_at, id)`);
     await secureTable(q, 'site', {

@@ -1,2 +1,4 @@
 export * from './open-api-document.js';
 export * from './recorded-examples.js';
+export * from './list-operations.js';
+export * from './list-problems.js';
