@@ -59,7 +59,7 @@ describe('lists of credentials', () => {
   });
 
   afterAll(async () => {
-    await plans.stop();
+    await plans?.stop();
     await service.stop();
   });
 

@@ -8,6 +8,8 @@ import { enrollTotp, registerPartner, roleId, signInAdmin } from '../test/users.
 
 jest.setTimeout(180_000);
 
+const ORGANIZATION = randomUUID();
+
 /** Partners with members, roles, sessions and audit entries, besides those that exist. */
 const SEED = `
   SET session_replication_role = replica;
@@ -24,8 +26,8 @@ const SEED = `
   SELECT partner_id, gen_random_uuid(), user_id, role_id, created_at FROM partner_membership;
   SET session_replication_role = DEFAULT;
   INSERT INTO audit_entry (id, timestamp, partner_id, sequence, actor_type, action, resource_type, result, details,
-    checksum, previous_checksum)
-  SELECT gen_random_uuid(), now() - n * interval '1 minute', id, n, 'user', 'role.create', 'role', 'success', '{}', '', ''
+    canonical, checksum, previous_checksum)
+  SELECT gen_random_uuid(), now() - n * interval '1 minute', id, n, 'user', 'role.create', 'role', 'success', '{}', '', '', ''
   FROM partner, generate_series(1, 10) n WHERE slug LIKE 'seeded-%';
   ANALYZE`;
 
@@ -39,16 +41,21 @@ describe('lists of identity', () => {
   beforeAll(async () => {
     testApp = await IdentityTestApp.start();
     identity = await testApp.startReplica();
-    const { bearer } = await registerPartner(identity);
+    const { bearer, partnerId } = await registerPartner(identity);
     callers = {
       system: (await enrollTotp(identity, await signInAdmin(identity))).bearer,
       partner: (await enrollTotp(identity, bearer)).bearer,
     };
     await testApp.query(SEED);
+    await testApp.query(
+      `INSERT INTO organization_directory (org_id, partner_id, name, slug, status, version)
+       VALUES ($1, $2, 'Org', 'org', 'active', 1)`,
+      [ORGANIZATION, partnerId],
+    );
     const { body } = await supertest(identity.app.getHttpServer() as never).get('/openapi.json');
     operations = listOperations(body as never, {
       id: await roleId(identity, callers['partner'], 'Partner Admin'),
-      orgId: randomUUID(),
+      orgId: ORGANIZATION,
     });
     const { service: url } = testApp.database.urls.identity;
     plans = await StatementPlans.record(identity.app.get(TenantDatabase, { strict: false }), {
@@ -58,7 +65,7 @@ describe('lists of identity', () => {
   });
 
   afterAll(async () => {
-    await plans.stop();
+    await plans?.stop();
     await testApp.stop();
   });
 
@@ -69,7 +76,7 @@ describe('lists of identity', () => {
   });
 
   it('refuses filters, orders and cursors that a list does not serve', async () => {
-    const get = (path: string) => identity.get(path, { bearer: callers['partner'] });
+    const get = (path: string) => identity.get(path, { bearer: callers['system'] });
     expect(await ignoredParameters(operations, get)).toEqual([]);
   });
 });

@@ -66,7 +66,7 @@ describe('lists of provisioning', () => {
   });
 
   afterAll(async () => {
-    await plans.stop();
+    await plans?.stop();
     await service.stop();
   });
 

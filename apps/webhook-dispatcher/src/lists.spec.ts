@@ -21,7 +21,7 @@ const seedOf = ({ partnerId, orgId }: Organization) => `
   INSERT INTO webhook_counter (webhook_id, partner_id, org_id) SELECT id, partner_id, org_id FROM webhook;
   INSERT INTO delivery (id, created_at, partner_id, org_id, webhook_id, event_type, event_id, status, max_attempts)
   SELECT gen_random_uuid(), now() - n * interval '1 minute', partner_id, org_id, id, 'device.online',
-    gen_random_uuid(), 'failed', 5 FROM webhook, generate_series(1, 10) n
+    gen_random_uuid()::text, 'failed', 5 FROM webhook, generate_series(1, 10) n
   UNION ALL
   SELECT '${DELIVERY}', now(), partner_id, org_id, id, 'device.online', 'e', 'failed', 5 FROM webhook
   WHERE id = '${WEBHOOK}';
@@ -54,7 +54,7 @@ describe('lists of webhook-dispatcher', () => {
   });
 
   afterAll(async () => {
-    await plans.stop();
+    await plans?.stop();
     await service.stop();
   });
 

@@ -53,6 +53,8 @@ const FILTERS = {
   eventType: 'm.event_type = :eventType',
 } as const;
 
+const FILTER_NAMES = Object.keys(FILTERS) as (keyof typeof FILTERS)[];
+
 /** The page is cut on the keys of the index before rows and bodies are read. */
 const listOf = (where: string) => `
   SELECT ${COLUMNS} FROM (
@@ -88,9 +90,9 @@ export class DeliveriesRepository {
     { page, limit }: PageRequest,
   ): Promise<PageRows<DeliveryWithBody>> {
     const tenant = tenantCondition(caller, 'organization', 'm');
-    const filters = Object.entries(FILTERS).filter(([name]) => filter[name as keyof typeof FILTERS] !== undefined);
-    const where = [tenant.sql, ...filters.map(([, sql]) => sql)].join(' AND ');
-    const params = { ...tenant.params, ...filter };
+    const names = FILTER_NAMES.filter((name) => filter[name] !== undefined);
+    const where = [tenant.sql, ...names.map((name) => FILTERS[name])].join(' AND ');
+    const params = { ...tenant.params, ...Object.fromEntries(names.map((name) => [name, filter[name]])) };
     const matching = `SELECT 1 FROM delivery m WHERE ${where}`;
     const counted = await countMatching(this.tenants.reader(caller), matching, params);
     const offset = (page - 1) * limit;
