@@ -87,14 +87,14 @@ describe('AgentsRepository', () => {
       await database.createDevice(partnerId, orgId),
       await database.createDevice(partnerId, orgId),
     ];
-    const holder = await database.admin.connect();
-    await holder.query('BEGIN');
-    await holder.query('SELECT FROM device_state WHERE device_id = $1 FOR UPDATE', [locked]);
+    const other = await database.admin.connect();
+    await other.query('BEGIN');
+    await other.query('SELECT FROM device_state WHERE device_id = $1 FOR UPDATE', [locked]);
     try {
       expect(await storeSet({ deviceId: locked }, { deviceId: free })).toEqual([free]);
     } finally {
-      await holder.query('ROLLBACK');
-      holder.release();
+      await other.query('ROLLBACK');
+      other.release();
     }
   });
 

@@ -45,7 +45,7 @@ describe('HeartbeatWriter', () => {
     while (written.length < sets) await new Promise((resolve) => setImmediate(resolve));
   };
 
-  it('writes heartbeats that arrive together as one set and tells which are stored', async () => {
+  it('writes heartbeats that arrive together as one set and returns which are stored', async () => {
     const results = await Promise.all(['a', 'b', 'x'].map((id) => writer.storeUnchanged(heartbeatOf(id))));
     expect(results).toEqual([true, true, false]);
     expect(written.map(idsOf)).toEqual([['a', 'b', 'x']]);

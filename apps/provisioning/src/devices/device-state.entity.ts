@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { DeviceStatus } from './device.entity.js';
 
-/** What the heartbeats of a device report; a row of its own, since it is the most frequent write. */
+/** The part of a device that its heartbeats report; a row of its own, since it is the most frequent write. */
 @Entity('device_state')
 export class DeviceState {
   @PrimaryColumn('uuid', { name: 'device_id' })

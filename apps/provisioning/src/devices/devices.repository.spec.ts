@@ -78,7 +78,7 @@ describe('DevicesRepository', () => {
     expect(await hostnames({ allowedGroupIds: [] })).toEqual([]);
   });
 
-  it.each(DEVICE_SORTS)('walks all devices once by %s in both directions', async (by) => {
+  it.each(DEVICE_SORTS)('returns all devices once by %s in both directions', async (by) => {
     const os = ['linux', 'windows', 'macos'];
     for (let n = 0; n < 7; n += 1) {
       await database.createDevice(partnerId, orgId, {
@@ -88,19 +88,20 @@ describe('DevicesRepository', () => {
       });
     }
     const caller = partnerCaller(partnerId);
-    const walk = async (dir: 'asc' | 'desc') => {
+    const listAll = async (dir: 'asc' | 'desc') => {
       const found: { id: string; value: string }[] = [];
       let cursor: string | null = '';
       while (cursor !== null) {
         const order = { by, dir };
         const page = await devices.listAfter(caller, listing({}, { order }), { cursor, limit: 3 });
-        const value = { hostname: 'hostnameKey', enrolled: 'enrolledKey', status: 'status', os: 'osType' }[by];
-        found.push(...page.rows.map((row) => ({ id: row.id, value: String(row[value as keyof typeof row]) })));
+        const valueOf = ({ hostnameKey, enrolledKey, status, osType }: (typeof page.rows)[number]) =>
+          ({ hostname: hostnameKey, enrolled: enrolledKey?.toISOString(), status, os: osType })[by];
+        found.push(...page.rows.map((row) => ({ id: row.id, value: valueOf(row) })));
         cursor = page.nextCursor;
       }
       return found;
     };
-    const ascending = await walk('asc');
+    const ascending = await listAll('asc');
     expect(new Set(ascending.map(({ id }) => id)).size).toBe(7);
     const numbered = await devices.listNumbered(caller, listing({}, { order: { by, dir: 'asc' } }), {
       page: 1,
@@ -109,7 +110,7 @@ describe('DevicesRepository', () => {
     expect(numbered.rows.map(({ id }) => id)).toEqual(ascending.map(({ id }) => id));
     if (by !== 'enrolled')
       expect(ascending.map(({ value }) => value)).toEqual(ascending.map(({ value }) => value).sort());
-    expect(await walk('desc')).toEqual(ascending.toReversed());
+    expect(await listAll('desc')).toEqual(ascending.toReversed());
   });
 
   it('rejects a cursor of another caller, filter or order', async () => {

@@ -52,7 +52,7 @@ export interface DeviceOrder {
   dir: 'asc' | 'desc';
 }
 
-/** What a list returns: which rows, in which order, with which of the columns of variable size. */
+/** The rows of a list, their order, and the columns of variable size to read. */
 export interface DeviceListing {
   filter: DeviceFilter;
   order: DeviceOrder;

@@ -17,15 +17,6 @@ const ORGANIZATION = `
 /** Rows of the table organization itself, whose id is the organization. */
 const ORGANIZATION_ITSELF = ORGANIZATION.replace(/\borg_id (?==|IN)/g, 'id ');
 
-/** Rows of the table partner. */
-const PARTNER = `
-  CASE (SELECT current_setting('rmm.scope', true))
-    WHEN 'partner' THEN id = (SELECT nullif(current_setting('rmm.partner_id', true), '')::uuid)
-    WHEN 'organization' THEN false
-    WHEN 'system' THEN true
-    ELSE false
-  END`;
-
 /** Counters of a partner: its members of every scope may change them, by the records they create and delete. */
 const PARTNER_COUNT = `
   CASE (SELECT current_setting('rmm.scope', true))
@@ -59,8 +50,8 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     await q.query(`
       DROP TABLE export_restamp, site_count, organization_count, partner_count, device_group_member, device_group,
         device_posture_product, device_posture, device_software, device_network, device_disk, device_hardware, device_state,
-        organization_security, device, site, external_link, organization, partner, dead_letter_message, inbox,
-        rmm_partition_rule, outbox_lease, outbox`);
+        organization_security, device, site, external_link, organization, partner_directory, dead_letter_message, inbox,
+        rmm_partition_rule, outbox_lease, outbox_broadcast, outbox`);
     await q.query('DROP FUNCTION request_restamp, count_devices, count_organizations, add_devices');
     await q.query('DROP FUNCTION stamp_device_of_report, decommission_device_state, stamp_change');
     await q.query('DROP FUNCTION rmm_drop_empty_outbox_partitions');
@@ -170,7 +161,19 @@ export class InitialSchema1767225600000 implements MigrationInterface {
       aggregates   text[] COLLATE "C" NOT NULL,
       leased_until timestamptz NOT NULL
     )`);
+    await q.query(`CREATE TABLE outbox_broadcast (
+      seq          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      created_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
+      subject      text NOT NULL,
+      payload      text NOT NULL,
+      leased_until timestamptz
+    )`);
     await secureTable(q, 'outbox', {
+      comment: 'rmm:worker-only',
+      service: 'INSERT',
+      worker: 'SELECT, INSERT, UPDATE, DELETE',
+    });
+    await secureTable(q, 'outbox_broadcast', {
       comment: 'rmm:worker-only',
       service: 'INSERT',
       worker: 'SELECT, INSERT, UPDATE, DELETE',
@@ -270,18 +273,19 @@ export class InitialSchema1767225600000 implements MigrationInterface {
 
   /** Partners as published by identity. */
   private async createPartners(q: QueryRunner): Promise<void> {
-    await q.query(`CREATE TABLE partner (
-      id uuid PRIMARY KEY,
-      name text NOT NULL,
-      slug text NOT NULL,
-      status text NOT NULL CHECK (status IN ('pending', 'active', 'suspended', 'churned', 'offboarding')),
-      max_organizations integer CHECK (max_organizations >= 0),
-      max_devices integer CHECK (max_devices >= 0),
-      timezone text NOT NULL,
+    await q.query(`CREATE TABLE partner_directory (
+      partner_id uuid PRIMARY KEY,
+      name text NOT NULL DEFAULT '',
+      slug text NOT NULL DEFAULT '',
+      status text NOT NULL,
+      max_organizations integer DEFAULT 0,
+      max_devices integer DEFAULT 0,
+      enrollment_max_ttl_minutes integer DEFAULT 1,
+      timezone text NOT NULL DEFAULT 'UTC',
       version bigint NOT NULL,
-      updated_at timestamptz(3) NOT NULL DEFAULT now()
+      updated_at timestamptz NOT NULL DEFAULT now()
     )`);
-    await secureTable(q, 'partner', { rows: PARTNER, service: 'SELECT', worker: 'SELECT, INSERT, UPDATE' });
+    await secureTable(q, 'partner_directory', { comment: 'rmm:worker-only', worker: 'SELECT, INSERT, UPDATE' });
   }
 
   /** Organizations, their external links, and copies of the security policies that identity owns. */
@@ -389,7 +393,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
   }
 
   /**
-   * What a device is, and what its heartbeats report, are two tables. updated_at of a device changes with its exported
+   * Devices and the states that their heartbeats report, in two tables. updated_at of a device changes with its exported
    * columns, and when `stamp_device_of_report` or a re-stamp sets it.
    */
   private async createDevices(q: QueryRunner): Promise<void> {
@@ -438,6 +442,8 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     await q.query(`CREATE INDEX device_site_idx ON device (site_id, created_at DESC, id DESC)`);
     // For the list of all tenants, which alone states the condition: for one tenant it would read the rows of others.
     await q.query(`CREATE INDEX device_newest_idx ON device (created_at DESC, id DESC) WHERE os_type <> ''`);
+    // An organization determines its partner: without it the planner expects too few rows for callers with both.
+    await q.query(`CREATE STATISTICS device_owner_stats (dependencies) ON org_id, partner_id FROM device`);
     await q.query(`CREATE INDEX device_export_idx ON device (partner_id, id)`);
     await q.query(`CREATE INDEX device_changes_idx ON device (partner_id, updated_at, id)`);
     await secureTable(q, 'device', { rows: ORGANIZATION, service: 'SELECT, INSERT, UPDATE', worker: 'SELECT, UPDATE' });
@@ -484,7 +490,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
       EXECUTE FUNCTION decommission_device_state()`);
   }
 
-  /** What agents report beside heartbeats: one row per device, replaced as a whole, with an export stamp of its own. */
+  /** Reports of agents other than heartbeats: one row per device, replaced as a whole, with an export stamp of its own. */
   private async createDeviceReports(q: QueryRunner): Promise<void> {
     const reports = {
       device_hardware: `hardware jsonb NOT NULL,

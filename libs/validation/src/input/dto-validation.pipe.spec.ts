@@ -180,6 +180,13 @@ describe('readDto of a query', () => {
     });
   });
 
+  it('reads lists that are comma-separated, repeated, or both', () => {
+    const tags = (given: unknown) => readDto(QueryDto, { tags: given }, 'query').tags;
+    expect(tags('a,b')).toEqual(['a', 'b']);
+    expect(tags(['a', 'b,c', 'a'])).toEqual(['a', 'b', 'c']);
+    expect(Object.keys(problems({ tags: 'a,' }, 'query', QueryDto) ?? {})).toEqual(['tags.1']);
+  });
+
   it.each([
     [{ page: '0' }, 'page'],
     [{ page: '1.0' }, 'page'],

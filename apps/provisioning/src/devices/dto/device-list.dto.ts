@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { DEVICE_SORTS } from './list-devices.dto.js';
 import { DeviceDto } from './device.dto.js';
+import { DEVICE_SORTS } from './list-devices.dto.js';
 
 /** The order of a list; `created` when the request names none. */
 export class DeviceOrderDto {

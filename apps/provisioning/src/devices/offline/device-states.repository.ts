@@ -20,24 +20,26 @@ export interface SilentDevice {
  */
 const CLAIM_SILENT = `
   WITH due AS (
-    SELECT s.device_id, s.status = 'online' AND (s.last_seen_at IS NULL
+    SELECT s.device_id, s.last_seen_at, s.status = 'online' AND (s.last_seen_at IS NULL
              OR s.last_seen_at <= now() - make_interval(secs => :offlineAfterSeconds::integer)) AS is_silent
-      FROM device_state s JOIN device d ON d.id = s.device_id
-     WHERE s.offline_check_at <= now()
+      FROM device_state s WHERE s.offline_check_at <= now()
      ORDER BY s.offline_check_at LIMIT :limit FOR NO KEY UPDATE SKIP LOCKED),
+  silent AS (
+    UPDATE device d SET version = d.version + 1
+      FROM (SELECT locked.id, due.last_seen_at FROM due JOIN device locked ON locked.id = due.device_id
+             WHERE due.is_silent FOR NO KEY UPDATE OF locked SKIP LOCKED) l
+     WHERE d.id = l.id
+    RETURNING d.id AS "deviceId", d.org_id AS "orgId", d.partner_id AS "partnerId", d.hostname,
+              d.display_name AS "displayName", l.last_seen_at AS "lastSeenAt", d.version),
   checked AS (
     UPDATE device_state s
        SET status = CASE WHEN due.is_silent THEN 'offline' ELSE s.status END,
            offline_check_at = CASE WHEN due.is_silent OR s.status <> 'online' THEN NULL
-                                   ELSE s.last_seen_at + make_interval(secs => :offlineAfterSeconds::integer) END
-      FROM due WHERE s.device_id = due.device_id
-    RETURNING s.device_id, s.last_seen_at, due.is_silent),
-  silent AS (
-    UPDATE device d SET version = d.version + 1
-      FROM checked c WHERE d.id = c.device_id AND c.is_silent
-    RETURNING d.id AS "deviceId", d.org_id AS "orgId", d.partner_id AS "partnerId", d.hostname,
-              d.display_name AS "displayName", c.last_seen_at AS "lastSeenAt", d.version)
-  SELECT (SELECT count(*)::int FROM checked) AS checked, silent.* FROM (SELECT) AS one LEFT JOIN silent ON true`;
+                                   ELSE due.last_seen_at + make_interval(secs => :offlineAfterSeconds::integer) END
+      FROM due
+     WHERE s.device_id = due.device_id
+       AND (NOT due.is_silent OR due.device_id IN (SELECT "deviceId" FROM silent)))
+  SELECT (SELECT count(*)::int FROM due) AS checked, silent.* FROM (SELECT) AS one LEFT JOIN silent ON true`;
 
 /** Changes of device states without a caller. Uses the worker login, across tenants. */
 @Injectable()

@@ -1,6 +1,6 @@
 import { Column, PrimaryColumn } from 'typeorm';
 
-/** Columns of every report of an agent beside its heartbeat: one row per device, replaced as a whole. */
+/** Columns of every report of an agent other than its heartbeat: one row per device, replaced as a whole. */
 export abstract class DeviceReport {
   @PrimaryColumn('uuid', { name: 'device_id' })
   deviceId: string;
