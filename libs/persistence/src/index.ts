@@ -14,10 +14,18 @@ export { PersistenceModule } from './module/persistence.module.js';
 export { PAGE_BYTES, type ByteBudget } from './paging/byte-budget.js';
 export * from './paging/cursors.js';
 export * from './paging/keyset-page.js';
-export { listPage, type PageListQuery, type PageRequest, type PageRows } from './paging/list-page.js';
+export {
+  cappedTotal,
+  countMatching,
+  listPage,
+  MAX_TOTAL,
+  type PageListQuery,
+  type PageRequest,
+  type PageRows,
+} from './paging/list-page.js';
 export { PartitionMaintenanceJob } from './partitions/partition-maintenance.job.js';
 export type { HasTenant, TenantContext } from './tenants/tenant-context.js';
-export type { Ownership as RowOwnership } from './tenants/tenant-condition.js';
+export { tenantCondition, type Ownership as RowOwnership } from './tenants/tenant-condition.js';
 export { TenantDatabase, TenantTransaction } from './tenants/tenant-database.service.js';
 export * from './tenants/tenant.repository.js';
 export { WorkerDatabase, WorkerTransaction } from './worker/worker-database.service.js';

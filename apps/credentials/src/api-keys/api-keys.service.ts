@@ -30,10 +30,10 @@ export class ApiKeysService {
 
   async list(caller: UserCaller, query: ListApiKeysDto): Promise<Paged<ApiKeyDto>> {
     if (query.orgId) await this.directory.assertOrganizationAccess(caller, query.orgId);
-    const { rows, total } = await this.repository.list(caller, query);
+    const { rows, ...counted } = await this.repository.list(caller, query);
     const now = this.clock.now();
     const items = rows.map((row) => toApiKeyDto(row, now));
-    return toPage(query, total, items);
+    return toPage(query, counted, items);
   }
 
   async get(caller: UserCaller, id: string): Promise<ApiKeyDto> {

@@ -42,11 +42,11 @@ export class EnrollmentKeysService {
 
   async list(caller: UserCaller, query: ListEnrollmentKeysDto): Promise<Paged<EnrollmentKeyDto>> {
     if (query.orgId) await this.directory.assertOrganizationAccess(caller, query.orgId);
-    const { rows, total } = await this.repository.list(caller, query);
+    const { rows, ...counted } = await this.repository.list(caller, query);
     const now = this.clock.now();
     return toPage(
       query,
-      total,
+      counted,
       rows.map((row) => toEnrollmentKeyDto(row, now)),
     );
   }

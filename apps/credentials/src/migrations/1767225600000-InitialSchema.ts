@@ -1,20 +1,20 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 const ORGANIZATION = `
-  CASE current_setting('rmm.scope', true)
-    WHEN 'partner' THEN partner_id = nullif(current_setting('rmm.partner_id', true), '')::uuid AND (
-      CASE current_setting('rmm.org_access', true)
+  CASE (SELECT current_setting('rmm.scope', true))
+    WHEN 'partner' THEN partner_id = (SELECT nullif(current_setting('rmm.partner_id', true), '')::uuid) AND (
+      CASE (SELECT current_setting('rmm.org_access', true))
         WHEN 'all' THEN true
-        WHEN 'selected' THEN org_id = ANY (nullif(current_setting('rmm.org_ids', true), '')::uuid[])
+        WHEN 'selected' THEN org_id IN (SELECT unnest(nullif(current_setting('rmm.org_ids', true), '')::uuid[]))
         ELSE false
       END)
-    WHEN 'organization' THEN org_id = nullif(current_setting('rmm.org_id', true), '')::uuid
+    WHEN 'organization' THEN org_id = (SELECT nullif(current_setting('rmm.org_id', true), '')::uuid)
     WHEN 'system' THEN true
     ELSE false
   END`;
 const PARTNER = `
-  CASE current_setting('rmm.scope', true)
-    WHEN 'partner' THEN partner_id = nullif(current_setting('rmm.partner_id', true), '')::uuid
+  CASE (SELECT current_setting('rmm.scope', true))
+    WHEN 'partner' THEN partner_id = (SELECT nullif(current_setting('rmm.partner_id', true), '')::uuid)
     WHEN 'organization' THEN false
     WHEN 'system' THEN true
     ELSE false
@@ -99,6 +99,7 @@ async function createServicePrincipals(q: QueryRunner): Promise<void> {
       )`);
   await q.query('CREATE INDEX service_principal_newest ON service_principal (org_id, created_at DESC, id DESC)');
   await q.query('CREATE INDEX service_principal_partner ON service_principal (partner_id, created_at DESC, id DESC)');
+  await q.query('CREATE INDEX service_principal_of_all ON service_principal (created_at DESC, id DESC)');
   await secureTable(q, 'service_principal', {
     rows: ORGANIZATION,
     service: 'SELECT, INSERT, UPDATE',
@@ -140,6 +141,7 @@ async function createApiKeys(q: QueryRunner): Promise<void> {
   await q.query('CREATE INDEX api_key_newest ON api_key (org_id, created_at DESC, id DESC)');
   await q.query(`CREATE INDEX api_key_active ON api_key (org_id) WHERE status = 'active'`);
   await q.query('CREATE INDEX api_key_partner ON api_key (partner_id, created_at DESC, id DESC)');
+  await q.query('CREATE INDEX api_key_of_all ON api_key (created_at DESC, id DESC)');
   await q.query('CREATE UNIQUE INDEX api_key_previous_hash ON api_key (previous_key_hash)');
   await q.query(`CREATE INDEX api_key_expiring ON api_key (expires_at) WHERE status = 'active'`);
   await q.query(
@@ -202,6 +204,7 @@ async function createEnrollmentKeys(q: QueryRunner): Promise<void> {
       )`);
   await q.query('CREATE INDEX enrollment_key_newest ON enrollment_key (org_id, created_at DESC, id DESC)');
   await q.query('CREATE INDEX enrollment_key_partner ON enrollment_key (partner_id, created_at DESC, id DESC)');
+  await q.query('CREATE INDEX enrollment_key_of_all ON enrollment_key (created_at DESC, id DESC)');
   await secureTable(q, 'enrollment_key', {
     rows: ORGANIZATION,
     service: 'SELECT, INSERT, UPDATE, DELETE',
@@ -246,6 +249,8 @@ async function createPartnerPrincipals(q: QueryRunner): Promise<void> {
         UNIQUE (id, partner_id)
       )`);
   await q.query('CREATE UNIQUE INDEX partner_principal_name ON partner_principal (partner_id, lower(name))');
+  await q.query('CREATE INDEX partner_principal_newest ON partner_principal (partner_id, created_at DESC, id DESC)');
+  await q.query('CREATE INDEX partner_principal_of_all ON partner_principal (created_at DESC, id DESC)');
   await q.query(`
       CREATE TABLE partner_principal_key (
         id uuid PRIMARY KEY DEFAULT gen_random_uuid(),

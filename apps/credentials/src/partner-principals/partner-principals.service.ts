@@ -37,12 +37,12 @@ export class PartnerPrincipalsService {
     page: PageQueryDto,
   ): Promise<Page<PartnerPrincipalDto>> {
     if (partnerId) await this.assertPartner(caller, partnerId);
-    const { rows, total } = await this.repository.list(caller, partnerId, page);
+    const { rows, ...counted } = await this.repository.list(caller, partnerId, page);
     const ids = rows.map((row) => row.id);
     const keys = ids.length > 0 ? await this.keys.listOfPrincipals(caller, ids) : [];
     return toPage(
       page,
-      total,
+      counted,
       rows.map((row) => toPartnerPrincipalDto(row, keys)),
     );
   }

@@ -51,8 +51,8 @@ export class ServicePrincipalsService {
 
   async list(caller: UserCaller, query: ListServicePrincipalsDto): Promise<Paged<ServicePrincipalDto>> {
     if (query.orgId) await this.directory.assertOrganizationAccess(caller, query.orgId);
-    const { rows, total } = await this.repository.list(caller, query);
-    return toPage(query, total, rows.map(toServicePrincipalDto));
+    const { rows, ...counted } = await this.repository.list(caller, query);
+    return toPage(query, counted, rows.map(toServicePrincipalDto));
   }
 
   async get(caller: UserCaller, id: string): Promise<ServicePrincipalDto> {

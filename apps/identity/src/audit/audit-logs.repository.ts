@@ -4,6 +4,7 @@ import type { UserCaller } from '@rmm/access';
 import {
   Cursors,
   keysetPage,
+  tenantCondition,
   TenantDatabase,
   type CursorBinding,
   type KeysetQuery,
@@ -24,14 +25,19 @@ const SORT: KeysetQuery['sort'] = [
   { expression: 'id', type: 'uuid' },
 ];
 
-/** Conditions that no index serves are part of every statement, so that few texts are prepared. */
-const FILTERS = [
-  '(:resourceType::text IS NULL OR resource_type = :resourceType)',
-  '(:result::text IS NULL OR result = :result)',
-  '(:prefix::text IS NULL OR starts_with(action, :prefix))',
-  "timestamp >= coalesce(:from::timestamptz, '-infinity')",
-  "timestamp < coalesce(:to::timestamptz, 'infinity')",
-];
+/** Each filter applies only when it is set, so that the plan of a statement is made for its own filters. */
+const FILTERS = {
+  orgId: 'e.org_id = :orgId',
+  actorId: 'e.actor_id = :actorId',
+  action: 'e.action = :action',
+  prefix: 'starts_with(e.action, :prefix)',
+  resourceType: 'e.resource_type = :resourceType',
+  resourceId: 'e.resource_id = :resourceId',
+  result: 'e.result = :result',
+  from: 'e.timestamp >= :from',
+  to: 'e.timestamp < :to',
+} as const;
+const FILTER_NAMES = Object.keys(FILTERS) as (keyof typeof FILTERS)[];
 
 export interface AuditPageRequest {
   direction: 'asc' | 'desc';
@@ -76,24 +82,11 @@ export function auditSearch(
   caller: UserCaller,
   filters: AuditFiltersDto,
 ): Pick<KeysetQuery, 'select' | 'from' | 'where' | 'params' | 'sort'> {
-  const { action, resourceType, result, from, to } = filters;
-  const prefix = action?.endsWith('.*') ? action.slice(0, -1) : null;
-  const params: Record<string, unknown> = { resourceType, result, prefix, from, to };
-  const conditions = [...FILTERS];
-  const add = (name: string, condition: string, value: unknown) => {
-    if (value === undefined || value === null) return;
-    conditions.push(condition);
-    params[name] = value;
-  };
-  const { scope, partnerId, orgId, orgAccess, orgIds } = caller.tenant;
-  if (scope === 'organization') add('tenantOrgId', 'org_id = :tenantOrgId::uuid', orgId);
-  if (scope === 'partner') add('tenantPartnerId', 'partner_id = :tenantPartnerId::uuid', partnerId);
-  if (scope === 'partner' && orgAccess === 'selected') {
-    add('tenantOrgIds', 'org_id = ANY (:tenantOrgIds::uuid[])', orgIds);
-  }
-  add('orgId', 'org_id = :orgId::uuid', filters.orgId);
-  add('actorId', 'actor_id = :actorId::text', filters.actorId);
-  add('resourceId', 'resource_id = :resourceId::text', filters.resourceId);
-  if (prefix === null) add('action', 'action = :action::text', action);
-  return { select: SELECT, from: 'audit_entry', where: conditions.join(' AND '), params, sort: SORT };
+  const { sql, params: tenant } = tenantCondition(caller, 'organization', 'e');
+  const prefix = filters.action?.endsWith('.*') ? filters.action.slice(0, -1) : undefined;
+  const values = { ...filters, prefix, action: prefix === undefined ? filters.action : undefined };
+  const names = FILTER_NAMES.filter((name) => values[name] !== undefined);
+  const conditions = [sql, ...names.map((name) => FILTERS[name])];
+  const params = { ...tenant, ...Object.fromEntries(names.map((name) => [name, values[name]])) };
+  return { select: SELECT, from: 'audit_entry e', where: conditions.join(' AND '), params, sort: SORT };
 }

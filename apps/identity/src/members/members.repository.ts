@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { TenantDatabase, type HasTenant, type TenantTransaction } from '@rmm/persistence';
+import { cappedTotal, MAX_TOTAL, TenantDatabase, type HasTenant, type TenantTransaction } from '@rmm/persistence';
 import { NotFoundError } from '@rmm/service-kit';
 import type { SecuritySettings } from '../mfa/mfa-policy.js';
 import type { Transaction } from '../transaction.js';
@@ -40,6 +40,8 @@ interface PageHead {
 }
 
 export interface MemberPage extends PageHead {
+  /** True when more members match than `total`. */
+  totalCapped?: true;
   rows: MemberRow[];
 }
 
@@ -115,7 +117,9 @@ export class MembersRepository {
       { sql: rowsSql(scope.kind, filters), params: { ...owner, ...filters, limit, offset: (page - 1) * limit } },
       { sql: headSql(scope.kind, filters), params: { ...owner, ...filters, ...policyOwners(scope) } },
     ]);
-    return { ...(head as unknown as PageHead), rows: rows as unknown as MemberRow[] };
+    const { total, ...policies } = head as unknown as PageHead;
+    const counted = Object.keys(filters).length === 0 ? { total } : cappedTotal(total);
+    return { ...policies, ...counted, rows: rows as unknown as MemberRow[] };
   }
 
   /** Locks a membership until the transaction ends. @throws NotFoundError when the user is no member of the scope */
@@ -211,9 +215,12 @@ function totalSql(kind: MemberScope['kind'], filters: Filters): string {
   if (names.length === 0) return 'coalesce((SELECT members FROM member_count WHERE owner_id = :ownerId), 0)';
   const { name, owner } = TABLES[kind];
   return names.join() === 'roleId'
-    ? `(SELECT count(*)::integer FROM ${name} m WHERE m.${owner} = :ownerId AND m.role_id = :roleId)`
-    : `(SELECT count(*)::integer ${matching(kind, filters)})`;
+    ? counted(`FROM ${name} m WHERE m.${owner} = :ownerId AND m.role_id = :roleId`)
+    : counted(matching(kind, filters));
 }
+
+const counted = (from: string): string =>
+  `(SELECT count(*)::integer FROM (SELECT 1 ${from} LIMIT ${MAX_TOTAL + 1}) matching)`;
 
 const headSql = (kind: MemberScope['kind'], filters: Filters): string => `
   SELECT ${totalSql(kind, filters)} AS total, now() AS now,

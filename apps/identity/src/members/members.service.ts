@@ -36,7 +36,7 @@ export class MembersService {
     const scope = await this.scopes.resolve(caller, query);
     const page = await this.members.list(caller, scope, query);
     const users = page.rows.map((row) => toUserDto(row, page, scope, this.config.mfa));
-    return toPage(query, page.total, users);
+    return toPage(query, page, users);
   }
 
   /** @throws NotFoundError also for a user of another tenant */

@@ -1,14 +1,14 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /** The caller's tenant, from the transaction-local settings. An unset or empty setting matches no row. */
-const OWN_PARTNER = `nullif(current_setting('rmm.partner_id', true), '')::uuid`;
-const OWN_ORGANIZATION = `nullif(current_setting('rmm.org_id', true), '')::uuid`;
-const OWN_USER = `nullif(current_setting('rmm.user_id', true), '')::uuid`;
+const OWN_PARTNER = `(SELECT nullif(current_setting('rmm.partner_id', true), '')::uuid)`;
+const OWN_ORGANIZATION = `(SELECT nullif(current_setting('rmm.org_id', true), '')::uuid)`;
+const OWN_USER = `(SELECT nullif(current_setting('rmm.user_id', true), '')::uuid)`;
 const SELECTED_ORGANIZATIONS = `nullif(current_setting('rmm.org_ids', true), '')::uuid[]`;
 
 /** Conditions by the caller's scope; any other scope matches no row. */
 const byScope = (partner: string, organization: string): string => `
-  CASE current_setting('rmm.scope', true)
+  CASE (SELECT current_setting('rmm.scope', true))
     WHEN 'partner' THEN ${partner}
     WHEN 'organization' THEN ${organization}
     WHEN 'system' THEN true
@@ -17,9 +17,9 @@ const byScope = (partner: string, organization: string): string => `
 
 /** Organizations a partner member has access to. */
 const ACCESSIBLE_ORGANIZATION = `
-  CASE current_setting('rmm.org_access', true)
+  CASE (SELECT current_setting('rmm.org_access', true))
     WHEN 'all' THEN true
-    WHEN 'selected' THEN org_id = ANY (${SELECTED_ORGANIZATIONS})
+    WHEN 'selected' THEN org_id IN (SELECT unnest(${SELECTED_ORGANIZATIONS}))
     ELSE false
   END`;
 
@@ -41,7 +41,7 @@ const DUAL_WRITE = byScope(DUAL_OF_PARTNER, `org_id = ${OWN_ORGANIZATION}`);
 
 /** A user is visible to itself, and to callers who see one of its memberships: the subqueries run under their policies. */
 const VISIBLE_ACCOUNT = `
-  CASE current_setting('rmm.scope', true) WHEN 'system' THEN true ELSE
+  CASE (SELECT current_setting('rmm.scope', true)) WHEN 'system' THEN true ELSE
     id = ${OWN_USER}
     OR EXISTS (SELECT FROM partner_membership m WHERE m.user_id = user_account.id)
     OR EXISTS (SELECT FROM organization_membership m WHERE m.user_id = user_account.id)
@@ -59,7 +59,7 @@ const ofVisibleUser = (table: string): string => `EXISTS (SELECT FROM user_accou
 /** Seeded roles are visible to every tenant; the others belong to a partner or an organization. */
 const OWN_ROLE = `CASE WHEN org_id IS NULL THEN (${PARTNER}) ELSE (${ORGANIZATION}) END`;
 const READABLE_ROLE = `
-  (partner_id IS NULL AND current_setting('rmm.scope', true) IN ('system', 'partner', 'organization'))
+  (partner_id IS NULL AND (SELECT current_setting('rmm.scope', true)) IN ('system', 'partner', 'organization'))
   OR (partner_id IS NOT NULL AND ${OWN_ROLE})`;
 const WRITABLE_ROLE = `partner_id IS NOT NULL AND NOT is_system AND ${OWN_ROLE}`;
 const ofRole = (condition: string): string =>
@@ -68,9 +68,9 @@ const ofRole = (condition: string): string =>
 /** Rows of an organization for callers with access to it; rows of the partner for members with access to all of it. */
 const READABLE_AUDIT_ENTRY = `
   (org_id IS NOT NULL AND (${ORGANIZATION}))
-  OR current_setting('rmm.scope', true) = 'system'
-  OR (org_id IS NULL AND current_setting('rmm.scope', true) = 'partner'
-      AND current_setting('rmm.org_access', true) = 'all' AND partner_id = ${OWN_PARTNER})`;
+  OR (SELECT current_setting('rmm.scope', true)) = 'system'
+  OR (org_id IS NULL AND (SELECT current_setting('rmm.scope', true)) = 'partner'
+      AND (SELECT current_setting('rmm.org_access', true)) = 'all' AND partner_id = ${OWN_PARTNER})`;
 
 /** Creates every table of the service. */
 export class InitialSchema1767225600000 implements MigrationInterface {
@@ -125,6 +125,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
         created_at timestamptz NOT NULL DEFAULT now(),
         updated_at timestamptz NOT NULL DEFAULT now()
       )`);
+    await q.query(`CREATE INDEX partner_newest_idx ON partner (created_at DESC, id DESC)`);
 
     // The record of an organization is in provisioning.
     await q.query(`CREATE TABLE organization_security_policy (

@@ -31,7 +31,10 @@ const SECURITY: QueryShape<Partner> = {
 @Injectable()
 export class PartnersRepository extends TenantRepository<Partner> {
   constructor(tenants: TenantDatabase) {
-    super(tenants, Partner, () => new NotFoundError('Partner'));
+    super(tenants, Partner, () => new NotFoundError('Partner'), {
+      ownership: 'partner',
+      ownerColumns: { partnerId: 'id' },
+    });
   }
 
   /** Newest first. */

@@ -39,8 +39,8 @@ export class PartnersService {
   ) {}
 
   async list(caller: UserCaller, query: ListPartnersDto): Promise<Paged<PartnerDto>> {
-    const { rows, total } = await this.partners.list(caller, query);
-    return toPage(query, total, rows.map(toPartnerDto));
+    const { rows, ...counted } = await this.partners.list(caller, query);
+    return toPage(query, counted, rows.map(toPartnerDto));
   }
 
   /** @throws NotFoundError also for a partner the caller cannot see */

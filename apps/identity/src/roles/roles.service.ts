@@ -42,14 +42,14 @@ export class RolesService {
 
   /** Lists roles with the number of their users whom the caller can see. */
   async list(caller: UserCaller, query: ListRolesDto): Promise<Paged<RoleListItemDto>> {
-    const { total, rows } = await this.roles.list(caller, await this.resolveScope(caller, query), query);
-    return toPage(query, total, rows.map(toRoleListItem));
+    const { rows, ...counted } = await this.roles.list(caller, await this.resolveScope(caller, query), query);
+    return toPage(query, counted, rows.map(toRoleListItem));
   }
 
   /** Lists the roles that can be assigned to a member. */
   async listAssignable(caller: UserCaller, query: ListRolesDto): Promise<Paged<AssignableRoleDto>> {
-    const { total, rows } = await this.roles.list(caller, await this.resolveScope(caller, query), query);
-    return toPage(query, total, rows.map(toAssignableRole));
+    const { rows, ...counted } = await this.roles.list(caller, await this.resolveScope(caller, query), query);
+    return toPage(query, counted, rows.map(toAssignableRole));
   }
 
   /** @throws NotFoundError also for a role of another tenant */
@@ -62,8 +62,8 @@ export class RolesService {
   async listUsers(caller: UserCaller, roleId: string, query: ListRolesDto): Promise<Paged<RoleUserDto>> {
     const scope = await this.resolveRoleScope(caller, roleId, query);
     await this.roles.get(caller, scope, roleId);
-    const { total, rows } = await this.roles.listUsers(caller, scope, roleId, query);
-    return toPage(query, total, rows.map(toRoleUser));
+    const { rows, ...counted } = await this.roles.listUsers(caller, scope, roleId, query);
+    return toPage(query, counted, rows.map(toRoleUser));
   }
 
   /** Returns all permissions of a role with the source of each. @throws NotFoundError */

@@ -216,9 +216,9 @@ export class SessionsService {
 
   /** Lists the active sessions of the caller, newest first. */
   async list(caller: UserCaller, page: PageQueryDto): Promise<Paged<SessionListItemDto>> {
-    const { total, rows } = await this.repository.list(caller, page);
+    const { rows, ...counted } = await this.repository.list(caller, page);
     const items = rows.map((row) => toSessionListItem(row, caller.sessionId));
-    return toPage(page, total, items);
+    return toPage(page, counted, items);
   }
 
   private async findToken(refreshToken: string): Promise<PresentedToken | null> {

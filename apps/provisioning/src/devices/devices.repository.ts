@@ -72,7 +72,12 @@ const SORT_PROPERTIES = {
 
 const COUNTED: QueryShape<Device> = {
   key: 'counted',
-  build: (query) => query.innerJoin('organization', 'o', `o.id = device.orgId AND ${ACTIVE_ORGANIZATION}`),
+  build: (query) =>
+    query.innerJoin(
+      'organization',
+      'o',
+      `o.id = device.orgId AND o.partner_id = device.partnerId AND ${ACTIVE_ORGANIZATION}`,
+    ),
 };
 
 /** The condition of the index over the devices of all tenants. */
@@ -88,7 +93,11 @@ function viewOf(include: readonly DeviceInclude[]): QueryShape<Device> {
     sortable: { status: 'text' },
     build: (query) => {
       query
-        .innerJoin('organization', 'o', `o.id = device.orgId AND ${ACTIVE_ORGANIZATION}`)
+        .innerJoin(
+          'organization',
+          'o',
+          `o.id = device.orgId AND o.partner_id = device.partnerId AND ${ACTIVE_ORGANIZATION}`,
+        )
         .innerJoin('device_state', 's', 's.device_id = device.id')
         .addSelect('s.status', 'status')
         .addSelect('s.agent_version', 'agentVersion')
@@ -147,8 +156,8 @@ export class DevicesRepository extends TenantRepository<Device> {
   }
 
   /** Counts the rows of a list. */
-  countMatching(caller: Caller, { filter }: DeviceListing): Promise<number> {
-    return this.count(caller, { ...conditionsOf(filter), shape: countShapeOf(filter.status !== undefined) });
+  countMatching(caller: Caller, { filter }: DeviceListing): Promise<Omit<PageRows<never>, 'rows'>> {
+    return this.countListed(caller, { ...conditionsOf(filter), shape: countShapeOf(filter.status !== undefined) });
   }
 
   /** @throws NotFoundError */

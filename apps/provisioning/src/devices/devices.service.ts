@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { assertDevice, deviceGroupFilter, SiteAccessDenied, siteFilter, type Caller } from '@rmm/access';
-import { ValidationError } from '@rmm/service-kit';
+import { ValidationError } from '@rmm/errors';
+import { toPage } from '@rmm/validation';
 import { OrganizationsRepository } from '../organizations/organizations.repository.js';
 import { SitesRepository } from '../sites/sites.repository.js';
 import { toDeviceDto } from './device.mapper.js';
@@ -27,16 +28,15 @@ export class DevicesService {
     const listing = toListing(caller, query);
     const { limit, page, cursor } = query;
     if (cursor === undefined) {
-      const { rows, total, truncated } = await this.devices.listNumbered(caller, listing, query);
-      const pagination = { page, limit, total, ...(truncated && { truncated }) };
-      return { data: rows.map(toDeviceDto), pagination };
+      const { rows, ...counted } = await this.devices.listNumbered(caller, listing, query);
+      return toPage({ page, limit }, counted, rows.map(toDeviceDto));
     }
-    const [{ rows, nextCursor }, total] = await Promise.all([
+    const [{ rows, nextCursor }, counted] = await Promise.all([
       this.devices.listAfter(caller, listing, { cursor, limit }),
       query.includeTotal ? this.devices.countMatching(caller, listing) : undefined,
     ]);
     const sort = { by: listing.order.by ?? 'created', dir: listing.order.dir };
-    return { data: rows.map(toDeviceDto), pagination: { nextCursor, limit, total, sort } };
+    return { data: rows.map(toDeviceDto), pagination: { nextCursor, limit, ...counted, sort } };
   }
 
   /** @throws NotFoundError; SiteAccessDenied  for a member restricted to other sites */

@@ -2,26 +2,26 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /** Rows that belong to one organization. */
 const ORGANIZATION = `
-  CASE current_setting('rmm.scope', true)
-    WHEN 'partner' THEN partner_id = nullif(current_setting('rmm.partner_id', true), '')::uuid AND (
-      CASE current_setting('rmm.org_access', true)
+  CASE (SELECT current_setting('rmm.scope', true))
+    WHEN 'partner' THEN partner_id = (SELECT nullif(current_setting('rmm.partner_id', true), '')::uuid) AND (
+      CASE (SELECT current_setting('rmm.org_access', true))
         WHEN 'all' THEN true
-        WHEN 'selected' THEN org_id = ANY (nullif(current_setting('rmm.org_ids', true), '')::uuid[])
+        WHEN 'selected' THEN org_id IN (SELECT unnest(nullif(current_setting('rmm.org_ids', true), '')::uuid[]))
         ELSE false
       END)
-    WHEN 'organization' THEN org_id = nullif(current_setting('rmm.org_id', true), '')::uuid
+    WHEN 'organization' THEN org_id = (SELECT nullif(current_setting('rmm.org_id', true), '')::uuid)
     WHEN 'system' THEN true
     ELSE false
   END`;
 
 /** Rows of the table organization itself, whose id is the organization. */
-const ORGANIZATION_ITSELF = ORGANIZATION.replaceAll('org_id =', 'id =');
+const ORGANIZATION_ITSELF = ORGANIZATION.replace(/\borg_id (?==|IN)/g, 'id ');
 
 /** Counters of a partner: its members of every scope may change them, by the records they create and delete. */
 const PARTNER_COUNT = `
-  CASE current_setting('rmm.scope', true)
-    WHEN 'partner' THEN partner_id = nullif(current_setting('rmm.partner_id', true), '')::uuid
-    WHEN 'organization' THEN partner_id = nullif(current_setting('rmm.partner_id', true), '')::uuid
+  CASE (SELECT current_setting('rmm.scope', true))
+    WHEN 'partner' THEN partner_id = (SELECT nullif(current_setting('rmm.partner_id', true), '')::uuid)
+    WHEN 'organization' THEN partner_id = (SELECT nullif(current_setting('rmm.partner_id', true), '')::uuid)
     WHEN 'system' THEN true
     ELSE false
   END`;
@@ -411,6 +411,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     await q.query(`CREATE UNIQUE INDEX site_name_key ON site (org_id, name_key) WHERE deleted_at IS NULL`);
     await q.query(`CREATE INDEX site_newest_idx ON site (org_id, created_at DESC, id DESC)`);
     await q.query(`CREATE INDEX site_partner_newest_idx ON site (partner_id, created_at DESC, id DESC)`);
+    await q.query(`CREATE INDEX site_all_newest_idx ON site (created_at DESC, id DESC)`);
     await q.query(`CREATE INDEX site_export_idx ON site (partner_id, id)`);
     await q.query(`CREATE INDEX site_changes_idx ON site (partner_id, updated_at, id)`);
     await secureTable(q, 'site', {

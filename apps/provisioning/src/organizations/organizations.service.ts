@@ -48,9 +48,9 @@ export class OrganizationsService {
   async list(caller: Caller, query: ListOrganizationsDto): Promise<Paged<VisibleOrganization>> {
     const { search, status, partnerId } = query;
     if (partnerId !== undefined) resolvePartnerId(caller, partnerId);
-    const { rows, total, truncated } = await this.organizations.list(caller, { search, status, partnerId }, query);
+    const { rows, ...counted } = await this.organizations.list(caller, { search, status, partnerId }, query);
     const data = rows.map((row) => toOrganizationDto(caller, row));
-    return toPage(query, total, data, truncated);
+    return toPage(query, counted, data);
   }
 
   /** @throws NotFoundError */

@@ -44,7 +44,7 @@ const VIEW: QueryShape<Site> = {
   key: 'view',
   build: (query) =>
     query
-      .innerJoin('organization', 'o', `o.id = site.orgId AND ${ACTIVE_ORGANIZATION}`)
+      .innerJoin('organization', 'o', `o.id = site.orgId AND o.partner_id = site.partnerId AND ${ACTIVE_ORGANIZATION}`)
       .addSelect('coalesce((SELECT c.devices FROM site_count c WHERE c.site_id = site.id), 0)', 'deviceCount'),
 };
 

@@ -31,8 +31,8 @@ export class SitesService {
     const { orgId, search } = query;
     if (orgId !== undefined) await this.organizations.getAccessible(caller, orgId);
     const filter = { orgId, search, siteIds: siteFilter(caller) };
-    const { rows, total, truncated } = await this.sites.list(caller, filter, query);
-    return toPage(query, total, rows.map(toSiteDto), truncated);
+    const { rows, ...counted } = await this.sites.list(caller, filter, query);
+    return toPage(query, counted, rows.map(toSiteDto));
   }
 
   /** @throws NotFoundError; SiteAccessDenied  for a member restricted to other sites */

@@ -23,10 +23,10 @@ export class AttemptLogService {
   ): Promise<Paged<AttemptDto>> {
     await this.webhooks.get(caller, webhookId);
     const delivery = await this.repository.getDelivery(caller, webhookId, deliveryId);
-    const { rows, total } = await this.repository.listAttempts(caller, delivery, query);
+    const { rows, ...counted } = await this.repository.listAttempts(caller, delivery, query);
     return toPage(
       query,
-      total,
+      counted,
       rows.map((row) => this.mapper.toDto(row, webhookId, delivery)),
     );
   }

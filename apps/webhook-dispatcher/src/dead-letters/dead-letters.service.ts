@@ -33,8 +33,8 @@ export class DeadLettersService {
   /** Lists a page of all organizations the caller has access to, newest first. @throws OrganizationAccessDenied */
   async list(caller: UserCaller, query: ListDeadLettersDto): Promise<Paged<DeadLetterDto>> {
     if (query.orgId !== undefined) await this.organizations.assertOrganizationAccess(caller, query.orgId);
-    const { rows, total } = await this.repository.list(caller, query, query);
-    return toPage(query, total, rows.map(toDeadLetterDto));
+    const { rows, ...counted } = await this.repository.list(caller, query, query);
+    return toPage(query, counted, rows.map(toDeadLetterDto));
   }
 
   /** Retries the delivery; of two concurrent calls one is refused. @throws DeadLetterNotFound, WebhookNotActive */

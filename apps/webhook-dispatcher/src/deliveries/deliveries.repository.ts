@@ -1,6 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '@rmm/access';
-import { type PageRequest, type PageRows, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
+import {
+  countMatching,
+  type PageRequest,
+  type PageRows,
+  TenantDatabase,
+  tenantCondition,
+  type TenantTransaction,
+} from '@rmm/persistence';
 import type { Webhook } from '../webhooks/webhook.entity.js';
 import type { Delivery, DeliveryStatus } from './delivery.entity.js';
 import { DeliveryNotFound } from './delivery.errors.js';
@@ -38,18 +45,23 @@ const COLUMNS = `
   d.max_attempts AS "maxAttempts", d.due_at AS "dueAt", d.created_at AS "createdAt", d.delivered_at AS "deliveredAt"`;
 const WITH_BODY =
   'LEFT JOIN event_body b ON b.event_id = d.event_id AND b.org_id = d.org_id AND b.created_at = d.created_at';
-const MATCHING = `
-  webhook_id = :webhookId AND (:status::text IS NULL OR status = :status)
-  AND (:eventType::text IS NULL OR event_type = :eventType)`;
+
+/** Each filter applies only when it is set. */
+const FILTERS = {
+  webhookId: 'm.webhook_id = :webhookId',
+  status: 'm.status = :status',
+  eventType: 'm.event_type = :eventType',
+} as const;
+
+const FILTER_NAMES = Object.keys(FILTERS) as (keyof typeof FILTERS)[];
 
 /** The page is cut on the keys of the index before rows and bodies are read. */
-const LIST = `
+const listOf = (where: string) => `
   SELECT ${COLUMNS} FROM (
-    SELECT id, created_at FROM delivery WHERE ${MATCHING}
-    ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset
+    SELECT m.id, m.created_at FROM delivery m WHERE ${where}
+    ORDER BY m.created_at DESC, m.id DESC LIMIT :limit OFFSET :offset
   ) page JOIN delivery d ON d.id = page.id AND d.created_at = page.created_at ${WITH_BODY}
   ORDER BY d.created_at DESC, d.id DESC`;
-const COUNT = `SELECT count(*)::int AS total FROM delivery WHERE ${MATCHING}`;
 const GET = `SELECT ${COLUMNS} FROM delivery d ${WITH_BODY} WHERE d.webhook_id = :webhookId AND d.id = :id`;
 
 /** Inserts a delivery that is due at once and not leased, so that the next sweep of any replica sends it. */
@@ -77,15 +89,17 @@ export class DeliveriesRepository {
     filter: { webhookId: string; status?: DeliveryStatus; eventType?: string },
     { page, limit }: PageRequest,
   ): Promise<PageRows<DeliveryWithBody>> {
-    const { webhookId, status = null, eventType = null } = filter;
-    const params = { webhookId, status, eventType };
-    const [counted] = await this.tenants.read<{ total: number }>(caller, COUNT, params);
-    const total = counted?.total ?? 0;
+    const tenant = tenantCondition(caller, 'organization', 'm');
+    const names = FILTER_NAMES.filter((name) => filter[name] !== undefined);
+    const where = [tenant.sql, ...names.map((name) => FILTERS[name])].join(' AND ');
+    const params = { ...tenant.params, ...Object.fromEntries(names.map((name) => [name, filter[name]])) };
+    const matching = `SELECT 1 FROM delivery m WHERE ${where}`;
+    const counted = await countMatching(this.tenants.reader(caller), matching, params);
     const offset = (page - 1) * limit;
     // A page after the last one would read the whole index to find no row.
-    if (offset >= total) return { rows: [], total };
-    const rows = await this.tenants.read<DeliveryWithBody>(caller, LIST, { ...params, limit, offset });
-    return { rows, total };
+    if (offset >= counted.total && !counted.totalCapped) return { rows: [], ...counted };
+    const rows = await this.tenants.read<DeliveryWithBody>(caller, listOf(where), { ...params, limit, offset });
+    return { rows, ...counted };
   }
 
   /** @throws DeliveryNotFound */

@@ -40,8 +40,8 @@ export class DeliveriesService {
   async list(caller: UserCaller, webhookId: string, query: ListDeliveriesDto): Promise<Paged<DeliveryDto>> {
     await this.webhooks.get(caller, webhookId);
     const filter = { webhookId, status: query.status, eventType: query.event };
-    const { rows, total } = await this.repository.list(caller, filter, query);
-    return toPage(query, total, rows.map(toDeliveryDto));
+    const { rows, ...counted } = await this.repository.list(caller, filter, query);
+    return toPage(query, counted, rows.map(toDeliveryDto));
   }
 
   /**

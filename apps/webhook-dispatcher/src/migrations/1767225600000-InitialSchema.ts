@@ -1,14 +1,14 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 const ORGANIZATION = `
-  CASE current_setting('rmm.scope', true)
-    WHEN 'partner' THEN partner_id = nullif(current_setting('rmm.partner_id', true), '')::uuid AND (
-      CASE current_setting('rmm.org_access', true)
+  CASE (SELECT current_setting('rmm.scope', true))
+    WHEN 'partner' THEN partner_id = (SELECT nullif(current_setting('rmm.partner_id', true), '')::uuid) AND (
+      CASE (SELECT current_setting('rmm.org_access', true))
         WHEN 'all' THEN true
-        WHEN 'selected' THEN org_id = ANY (nullif(current_setting('rmm.org_ids', true), '')::uuid[])
+        WHEN 'selected' THEN org_id IN (SELECT unnest(nullif(current_setting('rmm.org_ids', true), '')::uuid[]))
         ELSE false
       END)
-    WHEN 'organization' THEN org_id = nullif(current_setting('rmm.org_id', true), '')::uuid
+    WHEN 'organization' THEN org_id = (SELECT nullif(current_setting('rmm.org_id', true), '')::uuid)
     WHEN 'system' THEN true
     ELSE false
   END`;

@@ -36,10 +36,10 @@ export class WebhooksService {
   async list(caller: UserCaller, query: ListWebhooksDto): Promise<Paged<WebhookDto>> {
     const { orgId } = await this.getOrganization(caller, query.orgId);
     const status = query.status && toStoredStatus(query.status);
-    const { rows, total } = await this.repository.list(caller, { orgId, status, page: query });
+    const { rows, ...counted } = await this.repository.list(caller, { orgId, status, page: query });
     return toPage(
       query,
-      total,
+      counted,
       rows.map((row) => this.mapper.toDto(row)),
     );
   }

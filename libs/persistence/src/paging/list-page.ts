@@ -2,6 +2,9 @@ import { compileNamedParameters } from '../database/named-parameters.js';
 import type { BatchExecutor } from '../database/sql-executor.js';
 import { limitBytes, takeBudgetColumns, type ByteBudget } from './byte-budget.js';
 
+/** Totals are counted up to this number: counting more would read as many rows for a page of 50. */
+export const MAX_TOTAL = 10_000;
+
 /** The page a client asked for, as PageQueryDto validates it; pages start at 1. */
 export interface PageRequest {
   page: number;
@@ -11,7 +14,10 @@ export interface PageRequest {
 /** The rows of one page and how many rows all pages have. */
 export interface PageRows<Row> {
   rows: Row[];
+  /** At most `MAX_TOTAL`. */
   total: number;
+  /** True when there are more rows than `total`. */
+  totalCapped?: true;
   /** True when the byte budget ended the page early: the rest of its rows is missing. */
   truncated?: true;
 }
@@ -40,21 +46,22 @@ export async function listPage<Row>(
   const matching = `FROM ${from} WHERE ${where ?? 'true'}`;
   return runPageStatements(
     executor,
-    { rows: `SELECT ${select} ${matching} ORDER BY ${orderBy}`, count: `SELECT count(*)::int AS total ${matching}` },
+    { rows: `SELECT ${select} ${matching} ORDER BY ${orderBy}`, matching: `SELECT 1 ${matching}` },
     params ?? {},
     page,
     budget,
   );
 }
 
-/** Runs the two statements of a page list. `rows` has no LIMIT yet; `count` returns one column `total`. */
+/** Runs the two statements of a page list. `matching` returns a row for each one of the list; neither has a LIMIT. */
 export async function runPageStatements<Row>(
   executor: BatchExecutor,
-  { rows, count }: { rows: string; count: string },
+  { rows, matching }: { rows: string; matching: string },
   params: object,
   { page, limit }: PageRequest,
   budget?: ByteBudget,
 ): Promise<PageRows<Row>> {
+  const count = countText(matching);
   const limited = `${rows} LIMIT :limit OFFSET :offset`;
   const [found = [], [counted] = []] = await executor.queryAll([
     {
@@ -64,7 +71,29 @@ export async function runPageStatements<Row>(
     { sql: count, params: usedBy(count, params) },
   ]);
   const truncated = budget !== undefined && takeBudgetColumns(found);
-  return { rows: found as Row[], total: Number(counted?.['total'] ?? 0), ...(truncated && { truncated }) };
+  return {
+    rows: found as Row[],
+    ...cappedTotal(Number(counted?.['total'] ?? 0)),
+    ...(truncated && { truncated }),
+  };
+}
+
+/** Counts up to `MAX_TOTAL` rows. @param matching  a SELECT without LIMIT */
+export async function countMatching(
+  executor: BatchExecutor,
+  matching: string,
+  params: object,
+): Promise<Omit<PageRows<never>, 'rows'>> {
+  const [row] = await executor.query<{ total: number }>(countText(matching), params);
+  return cappedTotal(row?.total ?? 0);
+}
+
+const countText = (matching: string) =>
+  `SELECT count(*)::int AS total FROM (${matching} LIMIT ${MAX_TOTAL + 1}) matching`;
+
+/** Returns the total to show for a count that ended after `MAX_TOTAL + 1` rows. */
+export function cappedTotal(counted: number): Pick<PageRows<unknown>, 'total' | 'totalCapped'> {
+  return counted > MAX_TOTAL ? { total: MAX_TOTAL, totalCapped: true } : { total: counted };
 }
 
 /** Returns the parameters that the text names: the count needs those of its filters only. */

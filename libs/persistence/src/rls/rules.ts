@@ -8,14 +8,19 @@
  * operators (comparison of uuid, text, numbers and times are; `ilike`, full text and jsonb operators are not, they
  * filter the rows that the policy and other indexes left).
  *
+ * Settings are read in sub-selects: PostgreSQL evaluates these once per statement instead of once per row, and makes a hash
+ * table of the selected organizations. No index serves a policy, since `case` hides its conditions: the statements
+ * themselves name the tenant (`ownerCondition`).
+ *
  * Unset or empty settings match nothing: `nullif` makes them null, and null is not true.
  */
-const setting = (name: string) => `nullif(current_setting('rmm.${name}', true), '')`;
+const setting = (name: string) => `current_setting('rmm.${name}', true)`;
+const idOf = (name: string) => `(select nullif(${setting(name)}, '')::uuid)`;
 
-export const OWN_PARTNER = `${setting('partner_id')}::uuid`;
-export const OWN_ORGANIZATION = `${setting('org_id')}::uuid`;
-export const OWN_USER = `${setting('user_id')}::uuid`;
-const SELECTED_ORGANIZATIONS = `${setting('org_ids')}::uuid[]`;
+export const OWN_PARTNER = idOf('partner_id');
+export const OWN_ORGANIZATION = idOf('org_id');
+export const OWN_USER = idOf('user_id');
+const SELECTED_ORGANIZATIONS = `select unnest(nullif(${setting('org_ids')}, '')::uuid[])`;
 
 export interface TenantColumns {
   partnerId: string;
@@ -62,15 +67,15 @@ export function userRule(columns: TenantColumns = DEFAULT_COLUMNS): Rule {
 /** `case` evaluates only the branch of the caller's scope; a scope that is none of the three matches nothing. */
 function byScope(asPartner: string, asOrganization: string): string {
   return (
-    `case current_setting('rmm.scope', true) when 'partner' then ${asPartner} ` +
+    `case (select ${setting('scope')}) when 'partner' then ${asPartner} ` +
     `when 'organization' then ${asOrganization} when 'system' then true else false end`
   );
 }
 
 function isAccessible(orgId: string): string {
   return (
-    `case current_setting('rmm.org_access', true) when 'all' then true ` +
-    `when 'selected' then ${orgId} = any (${SELECTED_ORGANIZATIONS}) else false end`
+    `case (select ${setting('org_access')}) when 'all' then true ` +
+    `when 'selected' then ${orgId} in (${SELECTED_ORGANIZATIONS}) else false end`
   );
 }
 

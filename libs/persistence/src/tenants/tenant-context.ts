@@ -7,7 +7,7 @@ export interface TenantContext {
   partnerId: string | null;
   orgId: string | null;
   orgAccess: 'all' | 'selected' | 'none';
-  /** The organizations of `selected`; about 50 at most, since each row is compared with each of them. */
+  /** The organizations of `selected`. */
   orgIds: readonly string[];
   userId: string | null;
 }

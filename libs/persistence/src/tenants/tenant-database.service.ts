@@ -69,7 +69,10 @@ export class TenantDatabase {
     const context = tenantSettingValues(caller.tenant);
     const queries = selects.map(({ sql, params }) => {
       const { text, values } = bindParameters(sql, params);
-      return { ...this.scopedStatement(text, values.length), values: [...values, ...context] };
+      const statement = this.scopedStatement(text, values.length);
+      // A prepared statement may get one plan for lists of any length; without a name each list gets a plan of its own.
+      const planned = values.some(Array.isArray) ? { text: statement.text } : statement;
+      return { ...planned, values: [...values, ...context] };
     });
     try {
       return await this.send(queries);

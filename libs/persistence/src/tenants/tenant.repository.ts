@@ -11,8 +11,8 @@ import { Transaction } from '../database/transaction.js';
 import type { ByteBudget } from '../paging/byte-budget.js';
 import type { CursorBinding, Cursors } from '../paging/cursors.js';
 import { keysetPage, type KeysetRows, type SortKey } from '../paging/keyset-page.js';
-import { type PageRequest, type PageRows, runPageStatements } from '../paging/list-page.js';
-import { type Ownership, ownerCondition } from './tenant-condition.js';
+import { countMatching, type PageRequest, type PageRows, runPageStatements } from '../paging/list-page.js';
+import { type OwnerColumns, type Ownership, ownerCondition } from './tenant-condition.js';
 import type { HasTenant } from './tenant-context.js';
 import { TenantDatabase, TenantTransaction } from './tenant-database.service.js';
 
@@ -77,6 +77,8 @@ export interface RepositoryOptions {
    * columns serves it; row-level security remains the safety net. No predicate when absent.
    */
   ownership?: Ownership;
+  /** Properties of the owner that have another name than `partnerId`, `orgId`, `userId`: `id` in the tenant's own table. */
+  ownerColumns?: Partial<OwnerColumns>;
   /** Name of the entity in conditions; the entity's name in camel case when absent (`apiKey`). */
   alias?: string;
 }
@@ -86,7 +88,8 @@ export type Source = HasTenant | BatchExecutor;
 
 interface Statement {
   rows: string;
-  count: string;
+  /** One row for each row of the list, without its columns. */
+  matching: string;
 }
 
 /** Limits the cache; a shape whose key contained a value would otherwise grow it for ever. */
@@ -127,8 +130,15 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
   /** Counts the rows. Joins of a shape must not multiply them. */
   protected async count(source: Source, selection: Selection<E>): Promise<number> {
     const { statement, params } = this.prepare(source, selection, {});
-    const [row] = await this.executor(source).query<{ total: number }>(statement.count, params);
+    const sql = `SELECT count(*)::int AS total FROM (${statement.matching}) matching`;
+    const [row] = await this.executor(source).query<{ total: number }>(sql, params);
     return row?.total ?? 0;
+  }
+
+  /** Counts the rows of a list as `listPage` does. */
+  protected async countListed(source: Source, selection: Selection<E>): Promise<Omit<PageRows<never>, 'rows'>> {
+    const { statement, params } = this.prepare(source, selection, {});
+    return countMatching(this.executor(source), statement.matching, params);
   }
 
   /** Lists one page and the total of all pages, in one round trip; newest first unless sorted otherwise. */
@@ -258,7 +268,7 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
     const caller = callerOf(source);
     const owner =
       this.options.ownership && caller
-        ? ownerCondition(this.options.ownership, caller.tenant, this.mapping.alias)
+        ? ownerCondition(this.options.ownership, caller.tenant, this.mapping.ownerColumns(this.options.ownerColumns))
         : null;
     const where = whereConditions(selection.where ?? {}, this.mapping);
     const conditions = [owner, ...where, ...(selection.conditions ?? [])].filter(isCondition);
@@ -295,7 +305,7 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
     };
     const query = start(shape);
     for (const property of this.mapping.selected(columns, hidden)) query.addSelect(`${alias}.${property}`, property);
-    const count = start(countShape).select('count(*)::int', 'total').getQuery();
+    const matching = start(countShape).select('1', 'one').getQuery();
     const order = Object.entries(sort).map(
       ([property, direction]) => `${this.mapping.sortExpression(property, shape?.sortable)} ${direction}`,
     );
@@ -305,7 +315,7 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
       limit && 'LIMIT :limit',
       lock && lock.replace(/^(FOR (?:NO KEY )?\w+)/, `$1 OF "${alias}"`),
     ];
-    return { rows: rows.filter(Boolean).join(' '), count };
+    return { rows: rows.filter(Boolean).join(' '), matching };
   }
 
   /** Metadata is complete once the data source is open, which is later than the construction of providers in specs. */
@@ -343,6 +353,15 @@ class EntityMapping<E extends ObjectLiteral> {
     return this.metadata.columns
       .filter((column) => column.isSelect || hidden.includes(column.propertyName))
       .map((column) => column.propertyName);
+  }
+
+  ownerColumns({
+    partnerId = 'partnerId',
+    orgId = 'orgId',
+    userId = 'userId',
+  }: Partial<OwnerColumns> = {}): OwnerColumns {
+    const nameOf = (property: string) => `${this.alias}.${property}`;
+    return { partnerId: nameOf(partnerId), orgId: nameOf(orgId), userId: nameOf(userId) };
   }
 
   /** Converts values as TypeORM does on load. */

@@ -18,11 +18,13 @@ export class PaginationDto {
   limit: number;
   @ApiProperty({ type: 'integer', description: 'Number of records that match the filter and the caller can access' })
   total: number;
+  @ApiProperty({ type: Boolean, required: false, description: 'True when there are more records than `total`, 10,000' })
+  totalCapped?: true;
   @ApiProperty({ type: Boolean, required: false, description: 'True when the page was cut at about 1 MB' })
   truncated?: true;
 }
 
-/** A list response: `{ data, pagination: { page, limit, total, truncated? } }`. */
+/** A list response: `{ data, pagination: { page, limit, total, totalCapped?, truncated? } }`. */
 export interface Paged<T> {
   data: T[];
   pagination: PaginationDto;
@@ -40,12 +42,12 @@ export function pagedOf<T>(item: Type<T>): Type<Paged<T>> {
   return PagedDto;
 }
 
-/** Returns the response of a list. @param truncated  whether the page was cut for its size */
+/** Returns the response of a list. @param counted  the total, and whether it or the page was cut */
 export function toPage<T>(
   { page, limit }: Pick<PageQueryDto, 'page' | 'limit'>,
-  total: number,
+  { total, totalCapped, truncated }: Pick<PaginationDto, 'total' | 'totalCapped' | 'truncated'>,
   data: T[],
-  truncated = false,
 ): Paged<T> {
-  return { data, pagination: { page, limit, total, ...(truncated && { truncated }) } };
+  const cuts = { ...(totalCapped && { totalCapped }), ...(truncated && { truncated }) };
+  return { data, pagination: { page, limit, total, ...cuts } };
 }

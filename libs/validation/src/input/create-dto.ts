@@ -3,7 +3,10 @@ import type { Type } from '@nestjs/common';
 import { isObject } from 'class-validator';
 import { type FieldErrors, ValidationError } from '@rmm/errors';
 
-/** In a query text becomes numbers and booleans, and unknown parameters are ignored. */
+/**
+ * In a query text becomes numbers and booleans. Unknown parameters are ignored, but for those that would filter, sort or
+ * page: a response that ignored them would show other records than were asked for.
+ */
 export type DtoSource = 'body' | 'query';
 
 /** Reads the value of a field before it is validated. */
@@ -18,6 +21,9 @@ export interface FieldReader {
 
 const FIELDS = Symbol('FIELDS');
 const OPEN = Symbol('OPEN');
+/** Words of the parameters that choose records, in the API and in others. */
+const SELECTING =
+  /^(q|query|search|filters?|where|cursor|after|before|offset|page|limit|perPage|sort(By|Dir)?|order(By|Dir)?|dir|include|fields|from|to|since|until|action|status|type|role|expired|name|email|eventType|result|created(After|Before|At)|updated(After|Before|Since|At)|[a-z]+Ids?|osType|resourceType)$/;
 const MAX_DEPTH = 32;
 /** Takes the place of a nested value that is no object, so that validation reports it and goes no deeper. */
 const NOT_AN_OBJECT = Symbol('NOT_AN_OBJECT');
@@ -49,12 +55,21 @@ export function createDto(type: Type<object>, plain: object, source: DtoSource, 
   const names = Object.keys(plain);
   const reserved = names.filter((name) => name in Object.prototype);
   if (keepsUnknown && reserved.length > 0) throw unknownFields(reserved);
+  if (source === 'query') assertServed(names.filter((name) => !fields.has(name)));
   for (const name of names) {
     const reader = fields.get(name);
     if (reader) dto[name] = readField(reader, (plain as Plain)[name], source, depth);
     else if (keepsUnknown) dto[name] = (plain as Plain)[name];
   }
   return dto;
+}
+
+/** @throws ValidationError for parameters that would choose records */
+function assertServed(unknown: readonly string[]): void {
+  const selecting = unknown.filter((name) => SELECTING.test(name));
+  if (selecting.length === 0) return;
+  const fieldErrors: FieldErrors = Object.fromEntries(selecting.map((name) => [name, ['is not supported here']]));
+  throw new ValidationError(undefined, { fieldErrors });
 }
 
 function readField({ read, query, nested }: FieldReader, raw: unknown, source: DtoSource, depth: number): unknown {

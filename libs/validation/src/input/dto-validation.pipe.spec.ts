@@ -159,6 +159,10 @@ describe('readDto of a body', () => {
       settings: { constructor: 1 },
     });
     await expect(pipe.transform({ page: '2', color: 'x' }, query)).resolves.toEqual({ page: 2, limit: 50 });
+    for (const name of ['cursor', 'sort', 'status', 'orgId', 'siteIds', 'createdAfter']) {
+      const refused = { fieldErrors: { [name]: ['is not supported here'] } };
+      await expect(pipe.transform({ [name]: 'x' }, query)).rejects.toMatchObject(refused);
+    }
     await expect(pipe.transform([], body)).rejects.toMatchObject({ fieldErrors: { body: ['must be an object'] } });
     await expect(pipe.transform(undefined, body)).resolves.toBeInstanceOf(FieldsDto);
   });

@@ -22,6 +22,9 @@ export class DeviceListPaginationDto {
   @ApiProperty({ type: 'integer', required: false, description: 'With `cursor` only when `includeTotal` asks for it' })
   total?: number;
 
+  @ApiProperty({ type: Boolean, required: false, description: 'True when there are more devices than `total`, 10,000' })
+  totalCapped?: true;
+
   @ApiProperty({ type: Boolean, required: false, description: 'True when a numbered page was cut at about 1 MB' })
   truncated?: true;
 

@@ -1,0 +1,82 @@
+import { randomUUID } from 'node:crypto';
+import supertest from 'supertest';
+import { TenantDatabase } from '@rmm/persistence';
+import { StatementPlans } from '@rmm/persistence/testing';
+import { ignoredParameters, listOperations, listProblems, type ListOperation } from '@rmm/testing/openapi';
+import { IdentityTestApp, type IdentityReplica } from '../test/identity-test-app.js';
+import { enrollTotp, registerPartner, roleId, signInAdmin } from '../test/users.js';
+
+jest.setTimeout(180_000);
+
+const ORGANIZATION = randomUUID();
+
+/** Partners with members, roles, sessions and audit entries, besides those that exist. */
+const SEED = `
+  SET session_replication_role = replica;
+  INSERT INTO partner (name, slug, created_at)
+  SELECT 'Partner ' || n, 'seeded-' || n, now() - n * interval '1 hour' FROM generate_series(1, 2000) n;
+  INSERT INTO role (partner_id, scope, name) SELECT id, 'partner', 'Role' FROM partner;
+  INSERT INTO user_account (email, name, status)
+  SELECT 'seeded-' || n || '@users.test', 'User ' || n, 'active' FROM generate_series(1, 20000) n;
+  INSERT INTO partner_membership (partner_id, user_id, role_id, created_at)
+  SELECT r.partner_id, u.id, r.id, now() - random() * interval '90 days'
+  FROM (SELECT id, row_number() OVER () AS n FROM user_account WHERE email LIKE 'seeded-%') u
+  JOIN (SELECT id, partner_id, row_number() OVER () AS n FROM role WHERE name = 'Role') r ON r.n = 1 + u.n % 2000;
+  INSERT INTO organization_membership (partner_id, org_id, user_id, role_id, created_at)
+  SELECT partner_id, gen_random_uuid(), user_id, role_id, created_at FROM partner_membership;
+  SET session_replication_role = DEFAULT;
+  INSERT INTO audit_entry (id, timestamp, partner_id, sequence, actor_type, action, resource_type, result, details,
+    canonical, checksum, previous_checksum)
+  SELECT gen_random_uuid(), now() - n * interval '1 minute', id, n, 'user', 'role.create', 'role', 'success', '{}', '', '', ''
+  FROM partner, generate_series(1, 10) n WHERE slug LIKE 'seeded-%';
+  ANALYZE`;
+
+describe('lists of identity', () => {
+  let testApp: IdentityTestApp;
+  let identity: IdentityReplica;
+  let plans: StatementPlans;
+  let operations: ListOperation[];
+  let callers: Record<string, string>;
+
+  beforeAll(async () => {
+    testApp = await IdentityTestApp.start();
+    identity = await testApp.startReplica();
+    const { bearer, partnerId } = await registerPartner(identity);
+    callers = {
+      system: (await enrollTotp(identity, await signInAdmin(identity))).bearer,
+      partner: (await enrollTotp(identity, bearer)).bearer,
+    };
+    await testApp.query(SEED);
+    await testApp.query(
+      `INSERT INTO organization_directory (org_id, partner_id, name, slug, status, version)
+       VALUES ($1, $2, 'Org', 'org', 'active', 1)`,
+      [ORGANIZATION, partnerId],
+    );
+    const { body } = await supertest(identity.app.getHttpServer() as never).get('/openapi.json');
+    operations = listOperations(body as never, {
+      id: await roleId(identity, callers['partner'], 'Partner Admin'),
+      orgId: ORGANIZATION,
+    });
+    const { service: url } = testApp.database.urls.identity;
+    plans = await StatementPlans.record(identity.app.get(TenantDatabase, { strict: false }), {
+      url,
+      schema: 'identity',
+    });
+  });
+
+  afterAll(async () => {
+    await plans?.stop();
+    await testApp.stop();
+  });
+
+  it.each(['system', 'partner'])('reads each list through an index: %s', async (scope) => {
+    const get = (path: string) => identity.get(path, { bearer: callers[scope] });
+    expect(operations.length).toBeGreaterThan(5);
+    expect(await listProblems(operations, plans, get, { isSystem: scope === 'system' })).toEqual([]);
+  });
+
+  it('refuses filters, orders and cursors that a list does not serve', async () => {
+    const get = (path: string) => identity.get(path, { bearer: callers['system'] });
+    expect(await ignoredParameters(operations, get)).toEqual([]);
+  });
+});
