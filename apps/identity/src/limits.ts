@@ -37,12 +37,14 @@ const DEFAULTS = {
   previewInvite: guarded('preview-invite', 30, 10 * MINUTE),
   register: guarded('register', 5, HOUR),
   registerPartner: guarded('register-partner', 3, HOUR),
+  registerPartnerAddress: guarded('register-partner-address', 3, HOUR),
   verifyEmail: guarded('verify-email', 10, 5 * MINUTE),
   resendVerificationMinute: guarded('resend-verification-minute', 1, MINUTE),
   resendVerificationHour: guarded('resend-verification-hour', 5, HOUR),
   emailChange: guarded('email-change', 5, HOUR),
   avatarUpload: lenient('avatar-upload', 20, HOUR),
   invite: lenient('invite', 60, HOUR),
+  inviteAddress: lenient('invite-address', 5, 24 * HOUR),
   auditExport: lenient('audit-export', 10, HOUR),
 };
 

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { createHmac } from 'node:crypto';
-import type { UserCaller } from '@rmm/access';
+import { isSiteRestricted, type UserCaller } from '@rmm/access';
 import {
   Cursors,
   keysetPage,
@@ -91,6 +91,8 @@ export function auditSearch(
   if (scope === 'partner' && orgAccess === 'selected') {
     add('tenantOrgIds', 'org_id = ANY (:tenantOrgIds::uuid[])', orgIds);
   }
+  // Entries name no site, so a caller restricted to sites sees the entries of its own acts.
+  if (isSiteRestricted(caller)) add('ownId', 'actor_id = :ownId::text', caller.userId);
   add('orgId', 'org_id = :orgId::uuid', filters.orgId);
   add('actorId', 'actor_id = :actorId::text', filters.actorId);
   add('resourceId', 'resource_id = :resourceId::text', filters.resourceId);

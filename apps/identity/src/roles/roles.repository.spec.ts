@@ -76,7 +76,12 @@ describe('RolesRepository', () => {
   it('lists the members who have a role', async () => {
     const { rows } = await roles.list(caller, scope, page);
     const admin = rows.find(({ systemKey }) => systemKey === 'partner_admin');
-    const found = await roles.listUsers(caller, scope, admin?.id ?? '', page);
+    const found = await roles.listUsers(
+      { ...caller, siteIds: null, deviceGroupIds: null },
+      scope,
+      admin?.id ?? '',
+      page,
+    );
     expect(found).toEqual({ total: 1, rows: [expect.objectContaining({ id: owner.userId, email: owner.email })] });
   });
 

@@ -19,6 +19,7 @@ import { SwitchSessionDto } from './dto/switch-session.dto.js';
 import { getHeader, setNoStore, type HttpRequest, type HttpResponse } from './http-request.js';
 import { CSRF_COOKIE, REFRESH_COOKIE, SessionCookies } from './session-cookies.service.js';
 import { SessionRevocationsService, type SessionOwner } from './session-revocations.service.js';
+import { SessionSwitchService } from './session-switch.service.js';
 import { RefreshInvalid } from './session.errors.js';
 import { SessionsService } from './sessions.service.js';
 
@@ -27,6 +28,7 @@ import { SessionsService } from './sessions.service.js';
 export class AuthController {
   constructor(
     private readonly sessions: SessionsService,
+    private readonly switches: SessionSwitchService,
     private readonly revocations: SessionRevocationsService,
     private readonly cookies: SessionCookies,
     private readonly users: UserAuthenticator,
@@ -76,7 +78,7 @@ export class AuthController {
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<SwitchedSessionDto> {
     setNoStore(response);
-    const { user, session } = await this.sessions.switchMembership(caller, dto);
+    const { user, session } = await this.switches.switchMembership(caller, dto);
     return { user, ...this.cookies.set(request, response, session) };
   }
 

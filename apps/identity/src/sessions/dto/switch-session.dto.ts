@@ -1,9 +1,13 @@
-import { IsUuid } from '@rmm/service-kit';
+import { IsOneOf, IsUuid } from '@rmm/service-kit';
 
+/** Names one membership. */
 export class SwitchSessionDto {
   @IsUuid({ optional: true })
   orgId?: string;
 
   @IsUuid({ optional: true })
   partnerId?: string;
+
+  @IsOneOf(['system'], { optional: true, description: 'For platform administrators' })
+  scope?: 'system';
 }
