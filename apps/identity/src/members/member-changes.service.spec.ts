@@ -76,7 +76,6 @@ describe('MemberChangesService', () => {
       [{}, 'validation_failed'],
       [{ orgAccess: 'selected' }, 'validation_failed'],
       [{ orgAccess: 'all', orgIds: [randomUUID()] }, 'validation_failed'],
-      [{ orgAccess: 'selected', orgIds: [randomUUID()] }, 'organization_access_denied'],
       [{ siteIds: [randomUUID()] }, 'validation_failed'],
       [{ roleId: randomUUID() }, 'validation_failed'],
     ])('refuse %j', async (body, code) => {
