@@ -1,15 +1,14 @@
 #!/usr/bin/env node
 // Entry point of ./fleet. It uses Node's own modules only: it installs the dependencies and compiles tools/src when they
 // are missing or out of date, and then runs the command.
-import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
+import { execFile } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
 const DATA_DIR = path.resolve(process.env.FLEET_DATA_DIR || path.join(ROOT, '.data'));
-const COMPILED = path.join(ROOT, 'tools/dist');
-const STAMP = path.join(COMPILED, '.stamp');
+const STAMP = path.join(ROOT, 'tools/dist/.stamp');
+const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
 
 /** Commands that need the packages as the lock file lists them; the others run with what is installed. */
 const NEEDED_PACKAGES = { up: 'production', restart: 'production', test: 'all', bench: 'all' };
@@ -32,11 +31,11 @@ await main(process.argv.slice(2));
 async function installPackages(needed) {
   const lock = readPackages('package-lock.json');
   const installed = readPackages('node_modules/.package-lock.json');
-  const isMissing = (name) => !installed[name] || installed[name].version !== lock[name].version;
-  const missing = Object.keys(lock).filter(
-    (name) => name.startsWith('node_modules/') && !lock[name].optional && isMissing(name),
+  const missing = Object.entries(lock).filter(
+    ([name, { optional, version }]) =>
+      name.startsWith('node_modules/') && !optional && installed[name]?.version !== version,
   );
-  const isOutdated = missing.some((name) => installed[name] || !lock[name].dev);
+  const isOutdated = missing.some(([name, { dev }]) => installed[name] || !dev);
   const isUsable = ['typescript', 'execa', 'commander'].every((name) => installed[`node_modules/${name}`]);
   if (isUsable && (!needed || missing.length === 0 || (needed === 'production' && !isOutdated))) return;
 
@@ -51,50 +50,34 @@ async function installPackages(needed) {
 /** Tries npm's cache first: asking the registry about each package takes long. */
 async function npm(...command) {
   console.error(`installing packages: npm ${command.join(' ')} ...`);
-  const always = ['--no-audit', '--no-fund', '--loglevel=error'];
-  const first = await run('npm', [...command, ...always, '--prefer-offline']);
-  const result = first.code === 0 ? first : await run('npm', [...command, ...always]);
-  if (result.code !== 0) throw new Error(`npm ${command[0]} failed:\n${result.output.trim()}`);
+  const all = [...command, '--no-audit', '--no-fund', '--loglevel=error'];
+  const run = (more) => runToEnd('npm', [...all, ...more], `npm ${command[0]} failed`);
+  await run(['--prefer-offline']).catch(() => run([]));
 }
 
-/** Compiles the launcher when a source is newer than the compiled files. */
+/** Compiles the launcher when a source is newer than the last compilation. */
 async function compileTools() {
-  const sources = fs.readdirSync(path.join(ROOT, 'tools/src'), { recursive: true, withFileTypes: true });
-  const files = sources.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
-  const hash = createHash('sha256');
-  for (const file of [...files.sort(), path.join(ROOT, 'tools/tsconfig.json')]) {
-    const { size, mtimeMs } = fs.statSync(file);
-    hash.update(`${file}:${size}:${mtimeMs}\n`);
-  }
-  const stamp = hash.digest('hex');
+  const sources = fs.readdirSync(path.join(ROOT, 'tools/src'), { recursive: true, encoding: 'utf8' });
+  const files = ['tools/tsconfig.json', 'tools/src', ...sources.map((name) => path.join('tools/src', name))];
+  const times = files.map((file) => fs.statSync(path.join(ROOT, file)).mtimeMs);
+  const stamp = String(Math.max(...times));
   if (fs.existsSync(STAMP) && fs.readFileSync(STAMP, 'utf8') === stamp) return;
   const compiler = path.join(ROOT, 'node_modules/typescript/bin/tsc');
-  const { code, output } = await run(process.execPath, [compiler, '-b', 'tools']);
-  if (code !== 0) throw new Error(`The launcher does not compile:\n${output.trim()}`);
+  await runToEnd(process.execPath, [compiler, '-b', 'tools'], 'The launcher does not compile');
   fs.writeFileSync(STAMP, stamp);
 }
 
 /** Runs a command to its end. A signal to this process ends the command first. */
-function run(command, args) {
-  return new Promise((resolve) => {
-    const child = spawn(command, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
-    let output = '';
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
-    const stop = (signal, number) => {
-      child.kill(signal);
-      child.once('close', () => process.exit(128 + number));
-    };
-    const handlers = {
-      SIGINT: () => stop('SIGINT', 2),
-      SIGTERM: () => stop('SIGTERM', 15),
-      SIGHUP: () => stop('SIGHUP', 1),
-    };
-    for (const [signal, handler] of Object.entries(handlers)) process.once(signal, handler);
-    child.once('error', (error) => resolve({ code: null, output: error.message }));
-    child.once('close', (code) => {
-      for (const [signal, handler] of Object.entries(handlers)) process.off(signal, handler);
-      resolve({ code, output });
+function runToEnd(command, args, problem) {
+  return new Promise((resolve, reject) => {
+    const child = execFile(command, args, { cwd: ROOT, maxBuffer: 2 ** 26 }, (error, stdout, stderr) => {
+      for (const signal of Object.keys(SIGNALS)) process.removeAllListeners(signal);
+      if (error) reject(new Error(`${problem}:\n${(stdout + stderr).trim() || error.message}`));
+      else resolve();
     });
+    for (const [signal, code] of Object.entries(SIGNALS)) {
+      process.once(signal, () => child.once('close', () => process.exit(code)).kill(signal));
+    }
   });
 }
 

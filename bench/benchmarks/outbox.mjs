@@ -22,7 +22,8 @@ const COMMITTERS = 8;
 const { stores, database, env } = await benchStores(SERVICE);
 const { readConfig, readFleetConfig, ServiceKitModule } = await lib('service-kit');
 const { PersistenceModule, WorkerDatabase } = await lib('persistence');
-const { MessagingModule, NatsLink, Outbox, OutboxRelay, dropMessagingTables, messagingTables } = await lib('messaging');
+const { MessagingModule, NatsLink, Outbox, OutboxRelay } = await lib('messaging');
+const { dropMessagingTables, messagingTables } = await lib('messaging', 'testing/index.js');
 
 class AddMessaging1 {
   name = 'AddMessaging1767225600000';

@@ -16,8 +16,10 @@ const pg = createRequire(import.meta.url)('pg');
 const { Redis } = createRequire(import.meta.url)('ioredis');
 const { RedisConnections, ServiceKitModule, currentContext, readConfig, readFleetConfig, startService } =
   await lib('service-kit');
-const { PersistenceModule, WorkerDatabase, tenantTable } = await lib('persistence');
-const { Broadcasts, JetStreamServer, MessagingModule, dropMessagingTables, messagingTables } = await lib('messaging');
+const { PersistenceModule, WorkerDatabase } = await lib('persistence');
+const { tenantTable } = await lib('persistence', 'testing/index.js');
+const { Broadcasts, JetStreamServer, MessagingModule } = await lib('messaging');
+const { dropMessagingTables, messagingTables } = await lib('messaging', 'testing/index.js');
 const { AcceptsApiKey, AccessModule, HeartbeatPublisher, KEY_SOURCE, KeyWindow, Public } = await lib('access');
 const { KEY_WINDOW_SCRIPT } = await lib('access', 'keys/key-window-script.js');
 const { CREDENTIALS_KEYS_RECORD_USAGE } = await lib('contracts');

@@ -9,9 +9,12 @@ import { lib, moduleOf } from '../support/built-code.mjs';
 
 const SERVICE = 'identity'; // the one that responses its own snapshots, so that nothing else must run
 const SCHEMA = 'identity';
-const { PageQueryDto, ServiceKitModule, readConfig, readFleetConfig, startService, toPage } = await lib('service-kit');
-const { PersistenceModule, TenantDatabase, WorkerDatabase, tenantTable } = await lib('persistence');
-const { JetStreamServer, MessagingModule, dropMessagingTables, messagingTables } = await lib('messaging');
+const { ServiceKitModule, readConfig, readFleetConfig, startService } = await lib('service-kit');
+const { PageQueryDto, toPage } = await lib('validation');
+const { PersistenceModule, TenantDatabase, WorkerDatabase } = await lib('persistence');
+const { tenantTable } = await lib('persistence', 'testing/index.js');
+const { JetStreamServer, MessagingModule } = await lib('messaging');
+const { dropMessagingTables, messagingTables } = await lib('messaging', 'testing/index.js');
 const { ACCESS_SOURCE, AccessModule, CurrentCaller, RequirePermission, VERIFICATION_KEYS } = await lib('access');
 
 const partnerId = randomUUID();

@@ -8,7 +8,8 @@ import { lib, moduleOf } from '../support/built-code.mjs';
 const SERVICE = 'provisioning';
 const { ServiceKitModule, readConfig, readFleetConfig, startService } = await lib('service-kit');
 const { PersistenceModule } = await lib('persistence');
-const { MessagingModule, dropMessagingTables, messagingTables } = await lib('messaging');
+const { MessagingModule } = await lib('messaging');
+const { dropMessagingTables, messagingTables } = await lib('messaging', 'testing/index.js');
 const { AcceptsApiKey, AccessModule } = await lib('access');
 
 class AddMessaging1 {

@@ -61,6 +61,22 @@ describe('docker-compose.yml', () => {
     }
   });
 
+  it('waits longer for a stopping service than the service waits for its work', () => {
+    const grace = (name) => (name === 'webhook-dispatcher' ? 45 : 20);
+    for (const name of serviceNames)
+      assert.ok(parseInt(compose.services[name].stop_grace_period, 10) > grace(name), name);
+  });
+
+  it('has no well-known sealing key once NODE_ENV is set', () => {
+    const { SECRET_ENCRYPTION_KEY: text } = compose.services.identity.environment;
+    assert.match(text, /^\$\{SECRET_ENCRYPTION_KEY-\$\{NODE_ENV-development-only-/);
+  });
+
+  it('keeps .env out of git and out of images', () => {
+    assert.match(read('.gitignore'), /^\.env$/m);
+    assert.match(read('.dockerignore'), /^\.env$/m);
+  });
+
   it('publishes ports on this machine only', () => {
     for (const [name, { ports = [] }] of Object.entries(compose.services)) {
       for (const port of ports) assert.match(port, /^127\.0\.0\.1:/, name);

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import http from 'node:http';
 import net from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { startEdge } from '../dist/edge/edge.js';
-import { createRouter, readRoutes } from '../dist/edge/routes.js';
+import { createRouter, readRoutes, startEdge } from '../dist/edge/edge.js';
 import { SERVICE_NAMES as serviceNames } from '../dist/fleet/services.js';
 
 describe('the routing table', () => {
@@ -69,11 +68,8 @@ describe('the edge', () => {
     await upstream('provisioning', 'pair-2', echo('pair-2'));
     const closed = await upstream('credentials', 'closed', () => {});
     upstreams.find(({ instance }) => instance === closed).server.close();
-    edge = await startEdge({
-      instances: upstreams.map(({ instance }) => instance),
-      port: 28_180,
-      routes,
-    });
+    const instances = upstreams.map(({ instance }) => instance);
+    edge = await startEdge(instances, 28_180, routes);
   });
 
   after(async () => {

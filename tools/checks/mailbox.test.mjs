@@ -25,7 +25,7 @@ describe('the mailbox', () => {
     put({ ...mail, id: '2', sentAt: '2026-01-01T00:00:02.000Z', to: 'bob@example.test' });
     put({ id: '3', channel: 'sms', to: '+41 79 000 00 00', text: '123456', sentAt: '2026-01-01T00:00:03.000Z' });
     fs.writeFileSync(path.join(dir, 'half.json.tmp'), '{');
-    mailbox = await startMailbox({ dir, port: 28_280 });
+    mailbox = await startMailbox(dir, 28_280);
   });
   after(async () => {
     await mailbox.close();

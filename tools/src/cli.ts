@@ -2,21 +2,12 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { ExecaError } from 'execa';
 import fs from 'node:fs';
 import path from 'node:path';
-import { env, mailbox } from './commands/addresses.js';
-import { bench, benchmarkNames } from './commands/bench.js';
-import { down } from './commands/down.js';
-import { logs } from './commands/logs.js';
-import { emit, replay, rotateSigningKey } from './commands/operations.js';
+import { bench, benchmarkNames, stores } from './commands/bench.js';
+import { down, logs, reset, restart, status, up } from './commands/lifecycle.js';
+import { emit, env, mailbox, replay, rotateSigningKey, seed, totp } from './commands/operations.js';
 import { receiver } from './commands/receiver.js';
-import { reset } from './commands/reset.js';
-import { restart } from './commands/restart.js';
-import { seed } from './commands/seed.js';
-import { status } from './commands/status.js';
-import { stores } from './commands/stores.js';
 import { PART_NAMES, test } from './commands/test.js';
-import { totp } from './commands/totp.js';
-import { up } from './commands/up.js';
-import { FleetError } from './errors.js';
+import { FleetError } from './console.js';
 import { SERVICE_NAMES } from './fleet/services.js';
 import { DATA_DIR, ROOT } from './paths.js';
 import { abortCommands } from './processes/run.js';
@@ -30,7 +21,6 @@ Variables:
   FLEET_POSTGRES_FROM=npm             use the PostgreSQL of npm although one is installed
 Other variables are passed to the services: see .env.example`;
 
-/** Runs `./fleet <arguments>` and sets the exit code. */
 export async function main(args: readonly string[]): Promise<void> {
   process.on('exit', () => void abortCommands());
   const end = args.indexOf('--') < 0 ? args.length : args.indexOf('--');
@@ -43,8 +33,7 @@ export async function main(args: readonly string[]): Promise<void> {
   }
 }
 
-/** @param passedOn  the arguments after `--` */
-function createProgram(passedOn: readonly string[]): Command {
+function createProgram(argumentsAfterDashes: readonly string[]): Command {
   const { version } = JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as { version: string };
   const program = new Command('./fleet')
     .description('Runs and tests the RMM backend on this machine.')
@@ -85,17 +74,16 @@ function createProgram(passedOn: readonly string[]): Command {
     .action(exitCodeOf(totp));
   command('emit <event-type>', 'publish an event as another RMM service would')
     .requiredOption('--org <id>', 'the organization')
-    .option('--data <json>', 'the data of the event', '{}')
+    .option('--data <json>', 'the data of the event', parseObject, {})
     .action(exitCodeOf(emit));
   command('replay <service>', 'process the dead-lettered messages of a service again')
     .option('--consumer <name>', 'only those of one consumer')
     .action(exitCodeOf(replay));
-  command('rotate-signing-key', 'sign access tokens with a new key; sessions stay valid').action(
-    exitCodeOf(rotateSigningKey),
-  );
+  const rotation = 'sign access tokens with a new key; sessions stay valid';
+  command('rotate-signing-key', rotation).action(exitCodeOf(rotateSigningKey));
   command('test [part-or-project...]', `run ${PART_NAMES.join(' ')}, or the specs of an app or lib`)
     .usage('[part-or-project...] [-- jest arguments]')
-    .action(exitCodeOf((names: string[]) => test(names, passedOn)));
+    .action(exitCodeOf((names: string[]) => test(names, argumentsAfterDashes)));
   command('bench <name>', `run a benchmark: ${benchmarkNames().join(', ')}`)
     .option('--quick', 'measure for a few seconds only')
     .option('--json', 'print JSON')
@@ -104,30 +92,37 @@ function createProgram(passedOn: readonly string[]): Command {
   return program;
 }
 
-/** Sets the exit code that a command returns; 0 when it returns none. */
 function exitCodeOf<A extends unknown[]>(run: (...args: A) => Promise<number | void> | number | void) {
   return async (...args: A): Promise<void> => {
     process.exitCode = (await run(...args)) ?? 0;
   };
 }
 
-/** `error: unknown option '--x'` and commander's suggestion on one line. */
+/** Puts `error: unknown option '--x'` and commander's suggestion on one line. */
 function oneLine(text: string): string {
   const message = text
     .replace(/^error: /, '')
     .trim()
-    .replaceAll('\n', ' ')
-    .replace(/\.$/, '');
-  return `fleet: ${message}. See: ./fleet --help\n`;
+    .replaceAll('\n', ' ');
+  return `fleet: ${message.replace(/\.$/, '')}. See: ./fleet --help\n`;
 }
 
-function parseInteger(minimum: number, maximum = Infinity): (text: string) => number {
-  return (text) => {
+const parseInteger =
+  (minimum: number, maximum = Infinity) =>
+  (text: string): number => {
     const value = Number(text);
     if (Number.isInteger(value) && value >= minimum && value <= maximum) return value;
-    const range = maximum === Infinity ? `from ${minimum}` : `from ${minimum} to ${maximum}`;
+    const range = `from ${minimum}${maximum === Infinity ? '' : ` to ${maximum}`}`;
     throw new InvalidArgumentError(`It must be a whole number ${range}`);
   };
+
+function parseObject(text: string): object {
+  try {
+    if (text.trimStart().startsWith('{')) return JSON.parse(text) as object;
+  } catch {
+    // reported below
+  }
+  throw new InvalidArgumentError('It must be a JSON object');
 }
 
 function parseReplicas(text: string, previous: Record<string, number> = {}): Record<string, number> {
@@ -139,21 +134,13 @@ function parseReplicas(text: string, previous: Record<string, number> = {}): Rec
   return { ...previous, ...Object.fromEntries(entries) };
 }
 
-const REASONS: Record<string, string> = {
-  EACCES: 'permission denied',
-  EPERM: 'permission denied',
-  EROFS: 'the file system is read-only',
-  ENOSPC: 'the disk is full',
-  ENOTDIR: 'it is not a folder',
-  ENOENT: 'it cannot be created',
-};
-
 /** Returns the text of a known problem, the stack of a defect. */
 function describeError(error: unknown): string {
   if (error instanceof FleetError || error instanceof ExecaError) return error.message;
-  const { code = '', path: file, stack } = error as NodeJS.ErrnoException;
-  const reason = REASONS[code];
+  const { message, path: file, stack } = error as NodeJS.ErrnoException;
+  const [, reason] = /^E[A-Z]+: ([^,]+)/.exec(message) ?? [];
   if (!reason || !file?.startsWith(DATA_DIR)) return stack ?? String(error);
-  const hint = reason === 'permission denied' ? 'Run ./fleet as the user it belongs to, or set' : 'Set';
+  const hint =
+    reason.includes('not permitted') || reason === 'permission denied' ? 'Run ./fleet as its owner, or set' : 'Set';
   return `Cannot use ${file}: ${reason}. ${hint} FLEET_DATA_DIR to another folder.`;
 }

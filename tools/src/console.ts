@@ -1,3 +1,6 @@
+/** A problem that is printed as one line, without a stack. */
+export class FleetError extends Error {}
+
 const colors = process.stdout.isTTY && !process.env['NO_COLOR'];
 const paint = (code: number) => (text: string) => (colors ? `\x1b[${code}m${text}\x1b[0m` : text);
 
@@ -6,7 +9,6 @@ export const bold = paint(1);
 export const green = paint(32);
 export const red = paint(31);
 
-/** Returns the seconds since this process started, with one decimal. */
 export const secondsSinceStart = (): string => (performance.now() / 1_000).toFixed(1);
 
 /** Prints one line of progress with the seconds since the start. */

@@ -1,8 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { FleetError } from './errors.js';
+import { FleetError } from './console.js';
 
-/** The checkout. */
 export const ROOT = path.resolve(import.meta.dirname, '../..');
 
 /** Everything the launcher writes; another value of FLEET_DATA_DIR is another, separate fleet. */
@@ -22,6 +21,11 @@ export const LOCAL_RECEIVERS_FILE = path.join(FLEET_DIR, 'local-receivers');
 export const LAUNCHER_LOG = path.join(LOG_DIR, 'fleet.log');
 
 export const logFileOf = (process: string): string => path.join(LOG_DIR, `${process}.log`);
+
+export function logNames(): string[] {
+  const files = fs.existsSync(LOG_DIR) ? fs.readdirSync(LOG_DIR) : [];
+  return files.flatMap((file) => /^(.+)\.log$/.exec(file)?.[1] ?? []).sort();
+}
 
 /** Creates a folder and its parents. Node's own recursive mkdir never returns for some paths below /proc. */
 export function ensureDir(dir: string, mode = 0o755): string {
@@ -44,19 +48,10 @@ export function writeAtomically(file: string, text: string): void {
   fs.renameSync(temporary, file);
 }
 
-/**
- * Reads a JSON file.
- * @returns null when there is no such file
- * @throws FleetError when the file is damaged, so that it is not replaced by a new one
- */
+/** Reads a JSON file, null when there is none. @throws FleetError when it is damaged, so that it is not replaced */
 export function readJson<T>(file: string): T | null {
-  let text: string;
-  try {
-    text = fs.readFileSync(file, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
+  if (!fs.statSync(file, { throwIfNoEntry: false })) return null;
+  const text = fs.readFileSync(file, 'utf8');
   try {
     return JSON.parse(text) as T;
   } catch {

@@ -39,7 +39,10 @@ describe('readProvisioningConfig', () => {
         NODE_ENV: 'production',
         JWKS_URL: '',
         ENROLLMENT_SECRET_ENFORCEMENT_MODE: 'maybe',
+        DEVICE_OFFLINE_AFTER_SECONDS: '59',
       });
+    expect(read).toThrow(/DEVICE_OFFLINE_AFTER_SECONDS/);
+    expect(read).toThrow(/SECRETS_KEYRING or SECRET_ENCRYPTION_KEY is required/);
     expect(read).toThrow(/No enrollment key pepper configured/);
     expect(read).toThrow(/JWKS_URL is required/);
     expect(read).toThrow(/ENROLLMENT_SECRET_ENFORCEMENT_MODE must be one of/);

@@ -1,4 +1,10 @@
-import { enrollmentPeppers, hashKey, type EnrollmentPeppers } from '@rmm/secrets';
+import {
+  enrollmentPeppers,
+  hashKey,
+  readSecretsConfig,
+  type EnrollmentPeppers,
+  type SecretsConfig,
+} from '@rmm/secrets';
 import { readConfig, readFleetConfig, type ConfigReader, type FleetConfig } from '@rmm/service-kit';
 
 /** Injection token of `ProvisioningConfig`. */
@@ -16,6 +22,10 @@ export interface EnrollmentConfig {
 export interface ProvisioningConfig extends FleetConfig {
   jwksUrl: string;
   enrollment: EnrollmentConfig;
+  /** Signs cursors. */
+  secrets: SecretsConfig;
+  /** Seconds without a heartbeat after which a device is offline. */
+  deviceOfflineAfterSeconds: number;
 }
 
 /** Reads the environment. @throws ConfigError  listing every problem */
@@ -24,6 +34,8 @@ export const readProvisioningConfig = (env: NodeJS.ProcessEnv): Readonly<Provisi
     ...readFleetConfig(v, 'provisioning'),
     jwksUrl: v.url('JWKS_URL', { protocols: ['http', 'https'], required: true }),
     enrollment: readEnrollmentConfig(v, env),
+    secrets: readSecretsConfig(v),
+    deviceOfflineAfterSeconds: v.integer('DEVICE_OFFLINE_AFTER_SECONDS', { min: 60, max: 86_400, default: 300 }),
   }));
 
 function readEnrollmentConfig(v: ConfigReader, env: NodeJS.ProcessEnv): EnrollmentConfig {

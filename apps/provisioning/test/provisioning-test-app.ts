@@ -75,6 +75,11 @@ export class ProvisioningTestApp {
     return new ProvisioningTestApp(stores, nats, identity, credentials, database.adminUrl, admin, app, env);
   }
 
+  /** Starts another replica of the service; the caller closes it. */
+  startReplica(): Promise<INestApplication> {
+    return startFromEnvironment(AppModule, serviceOptions, this.env);
+  }
+
   async stop(): Promise<void> {
     await this.app.close();
     this.credentials.stop();

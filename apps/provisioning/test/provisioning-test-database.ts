@@ -5,6 +5,7 @@ import { Databases, TenantDatabase, WorkerDatabase, type TenantContext } from '@
 import { adminPool, startStores, type Stores } from '@rmm/testing-services';
 import { ENTITIES } from '../src/entities.js';
 import { MIGRATIONS } from '../src/migrations/index.js';
+import { insertDevice } from './device-rows.js';
 
 /** The migrated schema of provisioning in a private PostgreSQL, with both logins, for specs of repositories. */
 export class ProvisioningTestDatabase {
@@ -58,8 +59,7 @@ export class ProvisioningTestDatabase {
   }
 
   async createDevice(partnerId: string, orgId: string, values: Record<string, unknown> = {}) {
-    const device = { hostname: 'pc-1', os_type: 'linux', status: 'online', ...values };
-    return this.insert('device', { partner_id: partnerId, org_id: orgId, ...device });
+    return insertDevice(this.admin, { ...values, partner_id: partnerId, org_id: orgId });
   }
 
   /** Returns the id of the inserted row. */
@@ -85,3 +85,6 @@ function callerOf(tenant: Partial<TenantContext>): UserCaller {
   const context = { orgId: null, orgAccess: 'all', orgIds: [], userId: randomUUID(), ...tenant };
   return { tenant: context } as unknown as UserCaller;
 }
+
+/** A key ring for repositories that sign cursors. */
+export const TEST_SECRETS = { secrets: { keyRing: { keys: { spec: Buffer.alloc(32, 7) }, activeKid: 'spec' } } };

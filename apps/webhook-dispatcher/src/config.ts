@@ -1,11 +1,6 @@
 import { readSecretsConfig, type SecretsConfig } from '@rmm/secrets';
-import {
-  type Cidr,
-  type FleetConfig,
-  readConfig,
-  readFleetConfig,
-  readOutboundExtraAllowedCidrs,
-} from '@rmm/service-kit';
+import { type FleetConfig, readConfig, readFleetConfig, readOutboundExtraAllowedCidrs } from '@rmm/service-kit';
+import { type Cidr } from '@rmm/validation';
 
 /** The settings of sending webhooks; the class is also the injection token. @see docs/reference/configuration.md */
 export abstract class DispatcherConfig {

@@ -3,7 +3,8 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Test } from '@nestjs/testing';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import type { ServiceName } from '@rmm/contracts';
-import { dropMessagingTables, JetStreamServer, MessagingModule, messagingTables } from '@rmm/messaging';
+import { JetStreamServer, MessagingModule } from '@rmm/messaging';
+import { dropMessagingTables, messagingTables } from '@rmm/messaging/testing';
 import { PersistenceModule } from '@rmm/persistence';
 import {
   Clock,

@@ -28,7 +28,6 @@ export { MessagingMetrics } from './messaging.metrics.js';
 export { MessageRejected, UnsuitableNatsServer } from './messaging.errors.js';
 export { MessagingModule } from './messaging.module.js';
 export { MESSAGING_OPTIONS, type MessagingModuleOptions } from './messaging.options.js';
-export { dropMessagingTables, messagingTables } from './migrations/messaging-tables.js';
 export type { OutgoingMessage } from './outbox/outbox-message.js';
 export { OutboxRelay, type RelayOptions } from './outbox/outbox-relay.service.js';
 export { Outbox, type OutboxTransaction } from './outbox/outbox.service.js';

@@ -7,14 +7,8 @@ import type { ServiceName } from '@rmm/contracts';
 import { PersistenceModule, runMigrations, WorkerDatabase } from '@rmm/persistence';
 import { readConfig, readFleetConfig, ServiceKitModule, type FleetConfig } from '@rmm/service-kit';
 import { adminPool, startStores, type SchemaUrls, type Stores, type TestNats } from '@rmm/testing-services';
-import {
-  dropMessagingTables,
-  JetStreamServer,
-  MessagingModule,
-  messagingTables,
-  natsOptions,
-  type MessagingModuleOptions,
-} from '../src/index.js';
+import { JetStreamServer, MessagingModule, natsOptions, type MessagingModuleOptions } from '../src/index.js';
+import { dropMessagingTables, messagingTables } from '../src/testing/index.js';
 
 /** Creates the tables of messaging, as the first migration of a service does. */
 export class AddMessaging1767225600000 implements MigrationInterface {

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { Column, CreateDateColumn, Entity, type MigrationInterface, PrimaryColumn, type QueryRunner } from 'typeorm';
 import { type TcpProxy, startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
-import type { MigrationTarget } from '../src/migrations/migrations-runner.js';
+import type { MigrationTarget } from '../src/migrations/migrations-runner.service.js';
 import { Databases, type PersistenceOptions } from '../src/module/databases.js';
 import { tenantTable } from '../src/rls/tenant-table.js';
 import type { HasTenant, TenantContext } from '../src/tenants/tenant-context.js';
-import { TenantDatabase } from '../src/tenants/tenant-database.js';
-import { WorkerDatabase } from '../src/worker/worker-database.js';
+import { TenantDatabase } from '../src/tenants/tenant-database.service.js';
+import { WorkerDatabase } from '../src/worker/worker-database.service.js';
 
 export const SCHEMA = 'provisioning';
 

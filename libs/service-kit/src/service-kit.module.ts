@@ -3,53 +3,41 @@ import { APP_GUARD, DiscoveryModule } from '@nestjs/core';
 import { ScheduleModule } from '@nestjs/schedule';
 import { TerminusModule } from '@nestjs/terminus';
 import type { ServiceName } from '@rmm/contracts';
-import type { FleetConfig } from './config/fleet-config.js';
-import { HealthRegistry } from './health/health-registry.js';
+import type { FleetConfig } from './config/fleet.config.js';
+import { HealthRegistry } from './health/health-registry.service.js';
 import { ReadinessService } from './health/readiness.service.js';
-import { UnknownPathHandler } from './http/unknown-path.middleware.js';
+import { GlobalLimit } from './http/global-limit.policy.js';
+import { RequestObserver } from './http/request-observer.middleware.js';
+import { RequestPipeline } from './http/request-pipeline.middleware.js';
+import { ServiceEndpoints } from './http/service-endpoints.middleware.js';
 import { JobScheduler } from './jobs/job-scheduler.service.js';
 import { ClientRateLimitGuard } from './limits/rate-limit.guard.js';
 import { RateLimits } from './limits/rate-limits.service.js';
-import { Logger } from './logging/logger.js';
-import { MetricsRegistry } from './metrics/metrics-registry.js';
+import { Logger } from './logging/logger.service.js';
+import { MetricsRegistry } from './metrics/metrics-registry.service.js';
 import { OpenApiDocuments } from './openapi/openapi-documents.service.js';
-import { RedisConnections } from './redis/redis-connections.js';
-import { Clock } from './time/clock.js';
+import { RedisConnections } from './redis/redis-connections.service.js';
+import { Clock } from './time/clock.service.js';
 import { FLEET_CONFIG, SERVICE_NAME } from './tokens.js';
 
+const SHARED = [Clock, HealthRegistry, MetricsRegistry, OpenApiDocuments, RateLimits, RedisConnections];
+const INTERNAL = [GlobalLimit, JobScheduler, ReadinessService, RequestObserver, RequestPipeline, ServiceEndpoints];
+
 /** Global: configuration, clock, log, health, metrics, Redis, limits and OpenAPI for every feature of a service. */
-@Module({})
+@Module({ imports: [DiscoveryModule, ScheduleModule.forRoot(), TerminusModule.forRoot({ logger: false })] })
 export class ServiceKitModule {
   static forRoot(config: FleetConfig, service: ServiceName): DynamicModule {
-    const providers = [
+    const shared = [
       { provide: FLEET_CONFIG, useValue: config },
       { provide: SERVICE_NAME, useValue: service },
-      Clock,
-      HealthRegistry,
-      JobScheduler,
-      ReadinessService,
-      UnknownPathHandler,
-      OpenApiDocuments,
       { provide: Logger, useFactory: () => Logger.create({ service, level: config.logLevel }) },
-      { provide: MetricsRegistry, useFactory: () => new MetricsRegistry(service) },
-      {
-        provide: RedisConnections,
-        inject: [HealthRegistry, Logger],
-        useFactory: (health: HealthRegistry, logger: Logger) => new RedisConnections(config, health, logger),
-      },
-      {
-        provide: RateLimits,
-        inject: [RedisConnections],
-        useFactory: (redis: RedisConnections) => new RateLimits(redis, config),
-      },
+      ...SHARED,
     ];
-    const imports = [DiscoveryModule, ScheduleModule.forRoot(), TerminusModule.forRoot({ logger: false })];
     return {
       module: ServiceKitModule,
       global: true,
-      imports,
-      providers: [...providers, { provide: APP_GUARD, useClass: ClientRateLimitGuard }],
-      exports: providers,
+      providers: [...shared, ...INTERNAL, { provide: APP_GUARD, useClass: ClientRateLimitGuard }],
+      exports: shared,
     };
   }
 }

@@ -3,29 +3,31 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Test } from '@nestjs/testing';
 import type { Server } from 'node:http';
 import {
-  type AppOptions,
-  type AuthenticatedRequest,
-  ConflictError,
-  configureApp,
-  currentContext,
   FormFile,
-  type FleetConfig,
-  HealthRegistry,
   IsInteger,
   IsIsoDateTime,
   IsName,
   IsNestedList,
   IsUuid,
   IsWordList,
-  Logger,
   PageQueryDto,
+  TakesFormFile,
+  UuidParam,
+} from '@rmm/validation';
+import {
+  type AppOptions,
+  type AuthenticatedRequest,
+  ConflictError,
+  configureApp,
+  currentContext,
+  type FleetConfig,
+  HealthRegistry,
+  Logger,
   type RateLimit,
   RateLimits,
   readConfig,
   readFleetConfig,
   ServiceKitModule,
-  TakesFormFile,
-  UuidParam,
 } from '../src/index.js';
 
 export const GUESSES: RateLimit = {

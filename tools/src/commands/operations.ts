@@ -1,50 +1,82 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { say } from '../console.js';
-import { FleetError } from '../errors.js';
-import { askService } from '../fleet/ask-service.js';
+import { generate } from 'otplib';
+import { dim, FleetError, say } from '../console.js';
 import { assertServiceName } from '../fleet/services.js';
-import { getRunningFleet } from '../fleet/state.js';
-import { ROOT } from '../paths.js';
+import { type FleetSummary, getRunningFleet } from '../fleet/state.js';
+import type { Message } from '../mailbox/mailbox.js';
+import { FLEET_DIR, readJson, ROOT, writeAtomically } from '../paths.js';
+import { build } from '../processes/run.js';
 import { withNats, withPostgres } from '../stores/clients.js';
 
 const UUID = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+const MAX_MESSAGES = 20;
+const SEED_FILE = path.join(FLEET_DIR, 'seed.json');
 
-/** Publishes a domain event as another RMM service would. */
-export async function emit(type: string, { org, data }: { org: string; data: string }): Promise<void> {
+const load = <T>(file: string) => import(pathToFileURL(path.join(ROOT, file)).href) as Promise<T>;
+
+/** Prints the addresses as shell variables, for `eval "$(./fleet env)"`, psql and the like. They contain passwords. */
+export function env(): void {
+  const { summary } = getRunningFleet();
+  const print = (name: string, value: string) =>
+    console.log(`export FLEET_${name}='${value.replaceAll("'", "'\\''")}'`);
+  for (const name of ['base', 'mailbox', 'database', 'redis', 'nats'] as const) {
+    print(`${name.toUpperCase()}_URL`, summary[`${name}Url`]);
+  }
+  print('ADMIN_EMAIL', summary.admin.email);
+  print('ADMIN_PASSWORD', summary.admin.password);
+}
+
+export async function mailbox(address: string | undefined): Promise<void> {
+  const { mailboxUrl } = getRunningFleet().summary;
+  const query = address ? `?to=${encodeURIComponent(address)}` : '';
+  const { data } = (await (await fetch(`${mailboxUrl}/messages${query}`)).json()) as { data: Message[] };
+  console.log(`${mailboxUrl}\n`);
+  for (const { sentAt, channel, to, subject, text } of data.slice(0, MAX_MESSAGES)) {
+    console.log(`${sentAt}  ${channel.padEnd(5)}  ${to}  ${subject ?? ''}`);
+    console.log(dim(text.trim().replace(/^/gm, '    ')));
+  }
+  if (!data.length) console.log('Nothing was sent yet.');
+}
+
+/** Fills the running fleet with the demo of libs/testing. A second call prints the logins again. */
+export async function seed(): Promise<void> {
+  const { summary } = getRunningFleet();
+  const previous = readJson<{ lines: string[] }>(SEED_FILE);
+  if (previous && !previous.lines.length) {
+    throw new FleetError('An earlier seed was interrupted. Start again with: ./fleet down, reset, up, seed');
+  }
+  if (!previous) {
+    await build(['libs/testing/tsconfig.lib.json']);
+    writeAtomically(SEED_FILE, JSON.stringify({ lines: [] }));
+    type Demo = { seedDemo: (fleet: FleetSummary) => Promise<string[]> };
+    const { seedDemo } = await load<Demo>('libs/testing/dist/seed-demo.js');
+    const lines = await seedDemo(summary).catch((error: Error) => {
+      throw new FleetError(`The seed was interrupted. ${error.message}`);
+    });
+    writeAtomically(SEED_FILE, JSON.stringify({ lines }));
+  }
+  console.log(readJson<{ lines: string[] }>(SEED_FILE)?.lines.join('\n'));
+}
+
+export async function emit(type: string, { org, data }: { org: string; data: object }): Promise<void> {
   if (!UUID.test(org)) throw new FleetError(`--org must be the id of an organization, got "${org}"`);
-  const parsed = parseObject(data);
   const { databaseUrl, natsAdminUrl } = getRunningFleet().summary;
   // The running fleet has compiled the list of types.
-  const contracts = pathToFileURL(path.join(ROOT, 'libs/contracts/dist/index.js')).href;
-  const { EVENT_TYPES } = (await import(contracts)) as { EVENT_TYPES: readonly string[] };
+  const { EVENT_TYPES } = await load<{ EVENT_TYPES: string[] }>('libs/contracts/dist/index.js');
   if (!EVENT_TYPES.includes(type)) {
     throw new FleetError(`There is no event type "${type}". Event types: ${EVENT_TYPES.join(', ')}`);
   }
   const orgId = org.toLowerCase();
-  const { rows } = await withPostgres(databaseUrl, (client) =>
-    client.query<{ partnerId: string }>(
-      'SELECT partner_id AS "partnerId" FROM provisioning.organization WHERE id = $1',
-      [orgId],
-    ),
-  );
+  const query = 'SELECT partner_id AS "partnerId" FROM provisioning.organization WHERE id = $1';
+  const { rows } = await withPostgres(databaseUrl, (client) => client.query<{ partnerId: string }>(query, [orgId]));
   if (!rows[0]) throw new FleetError(`There is no organization ${orgId}.`);
-  const message = { id: randomUUID(), type, timestamp: new Date().toISOString(), orgId, ...rows[0], data: parsed };
+  const message = { id: randomUUID(), type, timestamp: new Date().toISOString(), orgId, ...rows[0], data };
   await withNats(natsAdminUrl, (connection) =>
     connection.jetstream().publish(`rmm.events.${orgId}.${type}`, JSON.stringify(message), { msgID: message.id }),
   );
   say(`${type} ${message.id}`);
-}
-
-function parseObject(text: string): object {
-  try {
-    const data: unknown = JSON.parse(text);
-    if (data && typeof data === 'object' && !Array.isArray(data)) return data;
-  } catch {
-    // reported below
-  }
-  throw new FleetError(`--data must be a JSON object, got: ${text}`);
 }
 
 /** Has a service process its dead-lettered messages again, oldest first. @returns 1 when some failed again */
@@ -69,9 +101,27 @@ function consumersOf(service: string): Promise<string[]> {
   });
 }
 
-/** Has access tokens signed with a new key; sessions stay valid. */
 export async function rotateSigningKey(): Promise<void> {
   const subject = 'rmm.operations.identity.rotate-signing-key';
   const reply = await askService<{ kid: string; signsFrom: string; replaces: string }>(subject, {}, 10_000);
   say(`key ${reply.kid} is published and signs from ${reply.signsFrom}; ${reply.replaces} stays listed for a day more`);
+}
+
+/** Asks a running service on a subject that services may not use. @throws FleetError when it reports an error */
+async function askService<T>(subject: string, request: object, timeout: number): Promise<T> {
+  const { natsAdminUrl } = getRunningFleet().summary;
+  const reply = await withNats(natsAdminUrl, (connection) =>
+    connection.request(subject, JSON.stringify(request), { timeout }).catch((error: Error) => {
+      throw new FleetError(`The service did not reply: ${error.message}`);
+    }),
+  );
+  const { value, error } = reply.json<{ value?: T; error?: { error?: string; code: string } }>();
+  if (value === undefined) throw new FleetError(`The service refused: ${error?.error ?? error?.code}`);
+  return value;
+}
+
+export async function totp(secret: string, { next }: { next?: boolean }): Promise<void> {
+  if (!/^[A-Z2-7]+=*$/i.test(secret)) throw new FleetError('The secret must be base32, as MFA set-up returns it.');
+  const epoch = Math.floor(Date.now() / 1_000) + (next ? 30 : 0);
+  console.log(await generate({ secret: secret.toUpperCase().replace(/=+$/, ''), epoch }));
 }

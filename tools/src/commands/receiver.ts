@@ -1,10 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { EventEmitter, once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { dim } from '../console.js';
-import { serve } from '../edge/listen.js';
-import { FleetError } from '../errors.js';
+import { dim, FleetError } from '../console.js';
+import { serve } from '../edge/edge.js';
 
 export interface ReceiverOptions {
   port: number;
@@ -18,7 +16,6 @@ export interface ReceiverOptions {
 export async function receiver({ port, secret, fail, count, body: printBody }: ReceiverOptions): Promise<void> {
   const attempts = new Map<string, number>();
   let received = 0;
-  const finished = new EventEmitter();
   const { server } = await serve(port, (request, response) => {
     void text(request).then((body) => {
       received += 1;
@@ -28,21 +25,17 @@ export async function receiver({ port, secret, fail, count, body: printBody }: R
       attempts.set(delivery, attempt);
       const status = received <= fail ? 503 : 200;
       const isLast = received === count;
-      response
-        .writeHead(status, { 'content-type': 'text/plain' })
-        .end('received', () => isLast && finished.emit('end'));
+      response.writeHead(status, { 'content-type': 'text/plain' });
+      response.end('received', () => isLast && server.close().closeIdleConnections());
       const type = String(headers['x-service-event-type'] ?? 'request');
-      console.log(
-        `${type}  attempt ${attempt}  signature ${checkSignature(headers, body, secret)}  answered ${status}`,
-      );
+      const signature = checkSignature(headers, body, secret);
+      console.log(`${type}  attempt ${attempt}  signature ${signature}  answered ${status}`);
       if (printBody) console.log(dim(body));
     });
   }).catch(() => {
     throw new FleetError(`Port ${port} is taken. Choose another with --port, and use it in the URL of the webhook.`);
   });
   console.log(dim(`listening at http://127.0.0.1:${port}/ ; the fleet must run with --local-receivers`));
-  await once(finished, 'end');
-  server.close().closeIdleConnections();
 }
 
 /** Verifies the HMAC of the timestamp header, a dot and the body. After a rotation the old secret signs, too, for a while. */

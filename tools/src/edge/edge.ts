@@ -1,24 +1,47 @@
+import getPort, { portNumbers } from 'get-port';
 import { createProxyServer } from 'httpxy';
-import http, { type IncomingMessage, type ServerResponse } from 'node:http';
-import { isReady, type ServiceInstance } from '../fleet/service-instances.js';
-import { SERVICE_NAMES } from '../fleet/services.js';
-import { type LocalHttpServer, serveNear } from './listen.js';
-import { requestIdOf, sendJson, sendLinkText, sendNotFound, sendUnavailable } from './responses.js';
-import { createRouter, readRoutes, type Route } from './routes.js';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import http, { type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import path from 'node:path';
+import { isReady, SERVICE_NAMES, type ServiceInstance, type ServiceName } from '../fleet/services.js';
+import { ROOT } from '../paths.js';
 
 /** A refused body up to this length is read to its end; then the connection can be used again. */
 const MAX_DISCARDED_BYTES = 32 * 1024 * 1024;
 
+const HEADERS = {
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'strict-origin-when-cross-origin',
+  'content-security-policy': "default-src 'self'",
+  'x-content-type-options': 'nosniff',
+};
+const NOT_FOUND = { error: 'Not Found', message: 'No service has this path.', code: 'not_found' };
+const UNAVAILABLE = { error: 'Service temporarily unavailable', code: 'service_unavailable' };
+const LINK_TEXT = `This link belongs to the web application, which is not part of this project.
+Send the token of the address to the API: POST /api/v1/auth/accept-invite, verify-email or reset-password. See /docs.
+`;
+
 export type Upstream = Pick<ServiceInstance, 'service' | 'port' | 'state'>;
+export type Route = { prefix: string; service: ServiceName };
+
+export const readRoutes = (): Route[] =>
+  (JSON.parse(fs.readFileSync(path.join(ROOT, 'deploy/routes.json'), 'utf8')) as { routes: Route[] }).routes;
+
+/** Returns a function that finds the service of a path: the longest prefix wins, and a prefix ends at a slash. */
+export function createRouter(routes: readonly Route[]): (target: string) => ServiceName | null {
+  const longestFirst = [...routes].sort((a, b) => b.prefix.length - a.prefix.length);
+  return (target) => longestFirst.find(({ prefix }) => `${target}/`.startsWith(`${prefix}/`))?.service ?? null;
+}
 
 /** Starts the HTTP server in front of all services. It routes by path, and to replicas in turn. */
-export async function startEdge(options: {
-  instances: readonly Upstream[];
-  port: number;
-  routes?: Route[];
-}): Promise<LocalHttpServer> {
-  const { instances } = options;
-  const serviceOf = createRouter(options.routes ?? readRoutes());
+export async function startEdge(
+  instances: readonly Upstream[],
+  preferredPort: number,
+  routes: readonly Route[] = readRoutes(),
+): Promise<LocalHttpServer> {
+  const serviceOf = createRouter(routes);
   const agent = new http.Agent({ keepAlive: true, maxFreeSockets: 64, scheduling: 'lifo' });
   const proxy = createProxyServer({ agent, preserveHeaderKeyCase: true });
   proxy.on('proxyRes', (upstreamResponse, request) => {
@@ -48,10 +71,10 @@ export async function startEdge(options: {
     }
     request.unpipe();
     request.resume();
-    sendUnavailable(response, requestId);
+    sendError(response, requestId, 503, UNAVAILABLE);
   };
 
-  const edge = await serveNear(options.port, (request, response) => {
+  const edge = await serveNear(preferredPort, (request, response) => {
     const requestId = requestIdOf(request);
     const target = (request.url ?? '/').split('?', 1)[0] ?? '/';
     const service = serviceOf(target);
@@ -61,7 +84,8 @@ export async function startEdge(options: {
     if (target === '/health/ready') return void sendReadiness(response, instances);
     if (target === '/') return void response.writeHead(302, { location: '/docs' }).end();
     const isBrowser = request.headers.accept?.includes('text/html') && !target.startsWith('/api/');
-    return isBrowser ? sendLinkText(response) : sendNotFound(response, requestId);
+    if (!isBrowser) return sendError(response, requestId, 404, NOT_FOUND);
+    response.writeHead(404, { ...HEADERS, 'content-type': 'text/plain; charset=utf-8' }).end(LINK_TEXT);
   });
   edge.server.requestTimeout = 0; // an upload of 150 MB may take its time; the services have limits of their own
   return edge;
@@ -82,15 +106,45 @@ function headersFor(request: IncomingMessage, requestId: string): Record<string,
   };
 }
 
-/** Reports ready when every service has a ready instance. */
 async function sendReadiness(response: ServerResponse, instances: readonly Upstream[]): Promise<void> {
-  const checks: Record<string, string> = {};
-  for (const name of SERVICE_NAMES) {
+  const checks = SERVICE_NAMES.map(async (name) => {
     const own = instances.filter(({ service }) => service === name);
     const ready = await Promise.all(own.map(({ port }) => isReady(port)));
-    checks[name] = ready.includes(true) ? 'up' : 'down';
-  }
-  const isUp = Object.values(checks).every((state) => state === 'up');
-  const body = { status: isUp ? 'ok' : 'unavailable', checks };
+    return [name, ready.includes(true) ? 'up' : 'down'];
+  });
+  const states = Object.fromEntries(await Promise.all(checks)) as Record<string, string>;
+  const isUp = Object.values(states).every((state) => state === 'up');
+  const body = { status: isUp ? 'ok' : 'unavailable', checks: states };
   sendJson(response, isUp ? 200 : 503, body, isUp ? {} : { 'retry-after': '1' });
+}
+
+function requestIdOf({ headers }: IncomingMessage): string {
+  const sent = headers['x-request-id'];
+  return typeof sent === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(sent) ? sent : randomUUID();
+}
+
+function sendJson(response: ServerResponse, status: number, body: object, headers = {}): void {
+  const text = JSON.stringify(body);
+  const type = { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(text) };
+  response.writeHead(status, { ...HEADERS, ...type, ...headers }).end(text);
+}
+
+function sendError(response: ServerResponse, requestId: string, status: number, body: Record<string, string>): void {
+  const headers = { 'x-request-id': requestId, ...(status === 503 && { 'retry-after': '1' }) };
+  sendJson(response, status, { message: body['error'], ...body, requestId }, headers);
+}
+
+export type LocalHttpServer = Awaited<ReturnType<typeof serve>>;
+
+/** Serves HTTP on 127.0.0.1 at the preferred port or one of the next hundred. */
+export async function serveNear(preferred: number, listener: RequestListener): Promise<LocalHttpServer> {
+  const ports = portNumbers(preferred, Math.min(preferred + 99, 65_535));
+  return serve(await getPort({ host: '127.0.0.1', port: ports }), listener);
+}
+
+export async function serve(port: number, listener: RequestListener) {
+  const server = http.createServer(listener).listen({ port, host: '127.0.0.1', exclusive: true });
+  await once(server, 'listening');
+  const close = () => new Promise<void>((resolve) => server.close(() => resolve()).closeAllConnections());
+  return { url: `http://127.0.0.1:${port}`, port, server, close };
 }

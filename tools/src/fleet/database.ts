@@ -4,24 +4,16 @@ import { SERVICES, type ServiceName } from './services.js';
 const DATABASE = 'rmm_fleet';
 
 /** The logins of a service: owner for migrations, service, and worker for work across tenants. */
-const LOGINS = SERVICES.flatMap(({ name, schema }) => [
-  { service: name, schema, role: 'owner', login: `rmm_${schema}_owner` },
-  { service: name, schema, role: 'service', login: `rmm_${schema}` },
-  { service: name, schema, role: 'worker', login: `rmm_${schema}_worker` },
-]);
+const LOGINS = SERVICES.flatMap(({ name, schema }) =>
+  Object.entries({ owner: '_owner', service: '', worker: '_worker' }).map(([role, suffix]) => {
+    return { service: name, schema, role, login: `rmm_${schema}${suffix}` };
+  }),
+);
 
-export interface FleetDatabase {
-  /** The address with the login of the administrator. */
-  url: string;
-  urlsOf: (service: ServiceName) => { owner: string; service: string; worker: string };
-}
+export type FleetDatabase = Awaited<ReturnType<typeof prepareDatabase>>;
 
-/**
- * Creates the database, the logins and the schemas that are missing, and sets the passwords.
- * @param adminUrl  a login that may create databases and roles
- * @param passwords  by `<schema>.<role>`
- */
-export async function prepareDatabase(adminUrl: string, passwords: Record<string, string>): Promise<FleetDatabase> {
+/** Creates the database, the logins and the schemas that are missing, and sets the passwords (`<schema>.<role>`). */
+export async function prepareDatabase(adminUrl: string, passwords: Record<string, string>) {
   await withPostgres(adminUrl, async (client) => {
     const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [DATABASE]);
     if (!rowCount) await client.query(`CREATE DATABASE ${DATABASE} ENCODING 'UTF8' TEMPLATE template0`);
@@ -37,17 +29,7 @@ export async function prepareDatabase(adminUrl: string, passwords: Record<string
     const url = Object.assign(new URL(adminUrl), { pathname: `/${DATABASE}` });
     return String(login ? Object.assign(url, { username: login, password }) : url);
   };
-  await withPostgres(urlFor(), (client) => client.query(schemaStatements().join(';\n')));
-  const urlsOf = (name: ServiceName) => {
-    const own = LOGINS.filter(({ service }) => service === name);
-    const urls = own.map(({ schema, role, login }) => [role, urlFor(login, passwords[`${schema}.${role}`])]);
-    return Object.fromEntries(urls) as ReturnType<FleetDatabase['urlsOf']>;
-  };
-  return { url: urlFor(), urlsOf };
-}
-
-function schemaStatements(): string[] {
-  return [
+  const grants = [
     'REVOKE CREATE ON SCHEMA public FROM public',
     `REVOKE CONNECT ON DATABASE ${DATABASE} FROM public`,
     ...LOGINS.map(({ login }) => `GRANT CONNECT ON DATABASE ${DATABASE} TO ${login}`),
@@ -57,4 +39,11 @@ function schemaStatements(): string[] {
       `GRANT USAGE ON SCHEMA ${schema} TO rmm_${schema}, rmm_${schema}_worker`,
     ]),
   ];
+  await withPostgres(urlFor(), (client) => client.query(grants.join(';\n')));
+  const urlsOf = (name: ServiceName) => {
+    const own = LOGINS.filter(({ service }) => service === name);
+    const urls = own.map(({ schema, role, login }) => [role, urlFor(login, passwords[`${schema}.${role}`])]);
+    return Object.fromEntries(urls) as Record<'owner' | 'service' | 'worker', string>;
+  };
+  return { url: urlFor(), urlsOf };
 }

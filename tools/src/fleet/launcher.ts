@@ -1,23 +1,40 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { say, step } from '../console.js';
+import { FleetError, say, step } from '../console.js';
 import { startEdge } from '../edge/edge.js';
-import { FleetError } from '../errors.js';
 import { startMailbox } from '../mailbox/mailbox.js';
-import { ensureDir, FLEET_DIR, LOCAL_RECEIVERS_FILE, LOCK_FILE, LOG_DIR, MAILBOX_DIR, ROOT } from '../paths.js';
+import {
+  ensureDir,
+  FLEET_DIR,
+  LOCAL_RECEIVERS_FILE,
+  LOCK_FILE,
+  LOG_DIR,
+  logFileOf,
+  logNames,
+  MAILBOX_DIR,
+  ROOT,
+} from '../paths.js';
 import { ProcessGroup } from '../processes/process-group.js';
-import { isAlive, startTimeOf, stopAll } from '../processes/process-record.js';
+import { startTimeOf } from '../processes/process-record.js';
 import { build, run, settleAll } from '../processes/run.js';
 import type { Supervision } from '../processes/supervised-process.js';
 import type { Store } from '../stores/store.js';
-import { openStores, type Stores } from '../stores/stores.js';
+import { openStores } from '../stores/stores.js';
 import { prepareDatabase } from './database.js';
-import { startLogRotation } from './logs.js';
-import { type FleetSecrets, loadSecrets } from './secrets.js';
-import { environmentOf, natsUsers } from './service-environment.js';
-import { createInstances, describeServices, type ServiceInstance } from './service-instances.js';
-import { hasReplacedApps } from './services.js';
-import { emptyState, type FleetState, type FleetSummary, hasLock, readState, takeLock, writeState } from './state.js';
+import { environmentOf, loadSecrets, natsUsers } from './service-environment.js';
+import { createInstances, describeServices, hasReplacedApps, type ServiceInstance } from './services.js';
+import {
+  emptyState,
+  type FleetState,
+  type FleetSummary,
+  hasLock,
+  readState,
+  stopOrphans,
+  takeLock,
+  writeState,
+} from './state.js';
+
+const MAX_LOG_BYTES = 10 * 1024 * 1024;
 
 /** Starts everything of one fleet in order, and stops it in the opposite order. */
 export class Launcher {
@@ -36,9 +53,8 @@ export class Launcher {
   async start(): Promise<FleetSummary> {
     const requestedPort = readPort();
     takeLock();
-    const previous = readState();
-    this.state.ports = previous.ports;
-    await stopOrphans(previous);
+    const ports = (this.state.ports = readState().ports);
+    await stopOrphans();
     ensureDir(MAILBOX_DIR, 0o700);
     startLogRotation();
     allowLocalReceivers(this.options.localReceivers);
@@ -48,15 +64,16 @@ export class Launcher {
     this.save();
 
     const compiled = hasReplacedApps ? Promise.resolve() : build();
-    const [stores] = await settleAll(this.openStores(supervision, secrets), compiled);
+    const context = { ...supervision, dir: FLEET_DIR, ports, isThrowaway: false };
+    const [stores] = await settleAll(openStores(context, natsUsers(secrets)), compiled);
+    const external = Object.values<Store>({ ...stores }).filter(({ isPrivate }) => !isPrivate);
+    this.state.externalStores = external.map(({ url }) => new URL(url).host);
     const database = await prepareDatabase(stores.postgres.url, secrets.database);
-    const { ports } = this.state;
-    this.instances = await createInstances(supervision, this.options.replicas, ports, (service) => {
-      const portOf = (name: string) => ports[name] ?? 0;
-      return environmentOf(service, { secrets, stores, database, edgePort: portOf('edge'), portOf });
-    });
-    const edge = await startEdge({ instances: this.instances, port: requestedPort ?? ports['edge'] ?? 8080 });
-    const mailbox = await startMailbox({ dir: MAILBOX_DIR, port: ports['mailbox'] ?? 8025 });
+    this.instances = await createInstances(supervision, this.options.replicas, ports, (service) =>
+      environmentOf(service, { secrets, stores, database, portOf: (name) => ports[name] ?? 0 }),
+    );
+    const edge = await startEdge(this.instances, requestedPort ?? ports['edge'] ?? 8080);
+    const mailbox = await startMailbox(MAILBOX_DIR, ports['mailbox'] ?? 8025);
     this.servers.push(edge, mailbox);
     Object.assign(ports, { edge: edge.port, mailbox: mailbox.port });
     this.save();
@@ -81,31 +98,17 @@ export class Launcher {
     return this.state.summary;
   }
 
-  /** Stops everything, services before stores. A second call waits for the first. */
   close(): Promise<void> {
     this.closing ??= this.stopEverything();
     return this.closing;
   }
 
-  private async openStores(supervision: Supervision, secrets: FleetSecrets): Promise<Stores> {
-    const context = { ...supervision, dir: FLEET_DIR, ports: this.state.ports, isThrowaway: false };
-    const stores = await openStores(context, natsUsers(secrets));
-    for (const { title, version, from, isPrivate, url } of Object.values(stores) as Store[]) {
-      say(`${title} ${version} (${from})`);
-      if (!isPrivate) this.state.externalStores.push(new URL(url).host);
-    }
-    return stores;
-  }
-
   private save(): void {
     if (this.closing) return;
     if (this.state.summary) this.state.summary.localReceivers = fs.existsSync(LOCAL_RECEIVERS_FILE);
-    writeState({
-      ...this.state,
-      launcher: { pid: process.pid, start: startTimeOf(process.pid) ?? '' },
-      records: this.group?.records ?? [],
-      services: describeServices(this.instances),
-    });
+    const launcher = { pid: process.pid, start: startTimeOf(process.pid) ?? '' };
+    const records = this.group?.records ?? [];
+    writeState({ ...this.state, launcher, records, services: describeServices(this.instances) });
   }
 
   private async stopEverything(): Promise<void> {
@@ -125,12 +128,19 @@ export function allowLocalReceivers(isAllowed: boolean): void {
   else fs.rmSync(LOCAL_RECEIVERS_FILE, { force: true });
 }
 
-/** Stops the processes of a launcher that was killed together with its watchdog. */
-async function stopOrphans({ records }: FleetState): Promise<void> {
-  const orphans = records.filter(isAlive);
-  if (!orphans.length) return;
-  say(`stopping processes of an earlier run: ${orphans.map(({ name }) => name.replace('store:', '')).join(', ')}`);
-  await stopAll(orphans);
+/** Limits each log to 10 MB: a larger one is copied to `<name>.log.old` and emptied, since its process keeps it open. */
+function startLogRotation(): void {
+  ensureDir(LOG_DIR, 0o700);
+  const rotate = () => {
+    for (const file of logNames()
+      .map(logFileOf)
+      .filter((name) => fs.statSync(name).size > MAX_LOG_BYTES)) {
+      fs.copyFileSync(file, `${file}.old`);
+      fs.truncateSync(file);
+    }
+  };
+  rotate();
+  setInterval(rotate, 60_000).unref();
 }
 
 /** Creates the JetStream streams with the one login that may. */
@@ -140,7 +150,6 @@ async function createStreams(natsAdminUrl: string): Promise<void> {
   await run(process.execPath, [script], { env: { NATS_ADMIN_URL: natsAdminUrl }, timeout: 30_000 });
 }
 
-/** Returns the port of the API the user asked for, or null. */
 function readPort(): number | null {
   const text = process.env['FLEET_PORT'];
   if (!text) return null;

@@ -1,26 +1,52 @@
+import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
-import { LOCAL_RECEIVERS_FILE, MAILBOX_DIR, ROOT } from '../paths.js';
-import type { NatsUser } from '../stores/nats.js';
+import { LOCAL_RECEIVERS_FILE, MAILBOX_DIR, readJson, ROOT, SECRETS_FILE, writeAtomically } from '../paths.js';
 import type { Stores } from '../stores/stores.js';
 import type { FleetDatabase } from './database.js';
-import type { FleetSecrets } from './secrets.js';
-import { SERVICE_NAMES, type ServiceName } from './services.js';
+import { SERVICE_NAMES, type ServiceName, SERVICES } from './services.js';
 
 /** Variables that the launcher sets, and npm's own; none of these is passed on from the shell. */
 const RESERVED =
-  /^(npm_.*|FLEET_.*|TEST_.*|PORT|BIND_ADDRESS|DATABASE_URL|MIGRATIONS_DATABASE_URL|WORKER_DATABASE_URL|REDIS_URL|NATS_URL|NATS_ADMIN_URL|BOOTSTRAP_ADMIN_EMAIL|BOOTSTRAP_ADMIN_PASSWORD|OUTBOUND_EXTRA_ALLOWED_CIDRS)$/;
+  /^((npm|FLEET|TEST)_.*|PORT|BIND_ADDRESS|((MIGRATIONS_|WORKER_)?DATABASE|REDIS|NATS(_ADMIN)?)_URL|BOOTSTRAP_ADMIN_(EMAIL|PASSWORD)|OUTBOUND_EXTRA_ALLOWED_CIDRS)$/;
+
+export type FleetSecrets = ReturnType<typeof createSecrets>;
 
 export interface EnvironmentContext {
   secrets: FleetSecrets;
   stores: Stores;
   database: FleetDatabase;
-  edgePort: number;
-  portOf: (service: ServiceName) => number;
+  portOf: (server: ServiceName | 'edge') => number;
+}
+
+/** Returns the random secrets of this fleet, which are created at the first start. @throws FleetError when damaged */
+export function loadSecrets(): FleetSecrets {
+  const kept = readJson<FleetSecrets>(SECRETS_FILE);
+  if (kept) return kept;
+  const created = createSecrets();
+  writeAtomically(SECRETS_FILE, JSON.stringify(created, null, 2));
+  return created;
+}
+
+/** Passwords of the database are by `<schema>.<owner|service|worker>`, those of NATS by service. */
+function createSecrets() {
+  const token = (bytes = 18) => randomBytes(bytes).toString('base64url');
+  const logins = SERVICES.flatMap(({ schema }) => ['owner', 'service', 'worker'].map((role) => `${schema}.${role}`));
+  return {
+    adminEmail: process.env['BOOTSTRAP_ADMIN_EMAIL'] || 'admin@fleet.test',
+    adminPassword: process.env['BOOTSTRAP_ADMIN_PASSWORD'] || `${token(12)}-Aa1`,
+    keyId: 'dev-1',
+    key: randomBytes(32).toString('base64'),
+    enrollmentPepper: token(32),
+    recoveryCodePepper: token(32),
+    cursorKey: token(32),
+    database: Object.fromEntries(logins.map((login) => [login, token()])),
+    nats: Object.fromEntries<string>(SERVICES.map(({ name }) => [name, token()])),
+  };
 }
 
 /** Returns a NATS login for each service, restricted to the subjects of deploy/nats/permissions.json. */
-export function natsUsers({ nats }: FleetSecrets): NatsUser[] {
+export function natsUsers({ nats }: FleetSecrets): object[] {
   const file = path.join(ROOT, 'deploy/nats/permissions.json');
   const { users } = JSON.parse(fs.readFileSync(file, 'utf8')) as { users: Record<string, unknown> };
   return SERVICE_NAMES.map((user) => ({ user, password: nats[user] ?? '', permissions: users[user] }));
@@ -28,11 +54,11 @@ export function natsUsers({ nats }: FleetSecrets): NatsUser[] {
 
 /** Returns the environment of one service. Variables of the shell override the defaults, not the addresses. */
 export function environmentOf(service: ServiceName, context: EnvironmentContext): Record<string, string | undefined> {
-  const { secrets, stores, database, edgePort } = context;
+  const { secrets, stores, database, portOf } = context;
   const urls = database.urlsOf(service);
   const natsLogin = stores.nats.isPrivate ? { username: service, password: secrets.nats[service] } : {};
-  const baseUrl = `http://127.0.0.1:${edgePort}`;
-  const appUrl = `http://localhost:${edgePort}`; // a relying party of passkeys must have a name, not an address
+  const baseUrl = `http://127.0.0.1:${portOf('edge')}`;
+  const appUrl = `http://localhost:${portOf('edge')}`; // a relying party of passkeys must have a name, not an address
   return {
     NODE_ENV: 'development',
     PUBLIC_API_URL: baseUrl,

@@ -1,6 +1,8 @@
+import getPort from 'get-port';
 import path from 'node:path';
-import { FleetError } from '../errors.js';
-import { ROOT } from '../paths.js';
+import { FleetError } from '../console.js';
+import { logFileOf, ROOT } from '../paths.js';
+import { type ProcessState, SupervisedProcess, type Supervision } from '../processes/supervised-process.js';
 
 /** The services. `port` is the preferred one; `schema` names the part of the database and its logins. */
 export const SERVICES = [
@@ -15,16 +17,12 @@ export type ServiceName = (typeof SERVICES)[number]['name'];
 
 export const SERVICE_NAMES: readonly ServiceName[] = SERVICES.map(({ name }) => name);
 
-/** @throws FleetError that lists the services */
 export function assertServiceName(name: string): asserts name is ServiceName {
   if ((SERVICE_NAMES as readonly string[]).includes(name)) return;
   throw new FleetError(`There is no service "${name}". Services: ${SERVICE_NAMES.join(', ')}`);
 }
 
-/**
- * Returns Node's memory options for a service: five services fit on a small machine. The dispatcher has a larger young
- * space because it creates about 50 MB of short-lived objects a second at full speed.
- */
+/** Limits memory. The dispatcher creates about 50 MB of short-lived objects a second at full speed. */
 export const nodeFlagsOf = (service: ServiceName): string[] => [
   `--max-semi-space-size=${service === 'webhook-dispatcher' ? 16 : 8}`,
   '--max-old-space-size=768',
@@ -34,3 +32,60 @@ export const nodeFlagsOf = (service: ServiceName): string[] => [
 const APPS_DIR = path.resolve(process.env['FLEET_APPS_DIR'] || path.join(ROOT, 'apps'));
 export const entryPointOf = (service: ServiceName): string => path.join(APPS_DIR, service, 'dist/main.js');
 export const hasReplacedApps = APPS_DIR !== path.join(ROOT, 'apps');
+
+export interface InstanceStatus {
+  state: ProcessState | 'not-ready';
+  pid: number | null;
+  port: number;
+}
+
+export interface ServiceStatus extends InstanceStatus {
+  name: string;
+  instances: InstanceStatus[];
+}
+
+/** One process of a service: `provisioning`, `provisioning-2`. */
+export type ServiceInstance = SupervisedProcess & { service: ServiceName; port: number };
+
+/** Creates the instances with their ports: the services need each other's addresses before they start. */
+export async function createInstances(
+  supervision: Supervision,
+  replicas: Partial<Record<string, number>>,
+  ports: Partial<Record<string, number>>,
+  environmentOf: (service: ServiceName) => NodeJS.ProcessEnv,
+): Promise<ServiceInstance[]> {
+  const instances: ServiceInstance[] = [];
+  for (const { name: service, port: preferred } of SERVICES) {
+    for (let number = 1; number <= (replicas[service] ?? 1); number++) {
+      const name = number === 1 ? service : `${service}-${number}`;
+      const wanted = ports[name] ?? (number === 1 ? preferred : 0);
+      const port = (ports[name] = await getPort({ host: '127.0.0.1', port: wanted }));
+      const args = [...nodeFlagsOf(service), entryPointOf(service)];
+      const spec = { command: process.execPath, args, logFile: logFileOf(name) };
+      const describe = () => ({ ...spec, env: { ...environmentOf(service), PORT: String(port) } });
+      const instance = new SupervisedProcess(name, supervision, describe, () => isReady(port));
+      instances.push(Object.assign(instance, { service, port }));
+    }
+  }
+  return instances;
+}
+
+export function describeServices(instances: readonly ServiceInstance[]): ServiceStatus[] {
+  return SERVICES.map(({ name }) => {
+    const own = instances.filter(({ service }) => service === name);
+    const statuses = own.map(({ state, pid, port }) => ({ state, pid, port }));
+    return summarizeService(name, statuses);
+  });
+}
+
+/** Describes a service by its first instance; the state is the worst of all. */
+export function summarizeService(name: string, instances: InstanceStatus[]): ServiceStatus {
+  const { pid = null, port = 0 } = instances[0] ?? {};
+  return { name, state: instances.find(({ state }) => state !== 'ready')?.state ?? 'ready', pid, port, instances };
+}
+
+export const isReady = (port: number): Promise<boolean> =>
+  fetch(`http://127.0.0.1:${port}/health/ready`, { signal: AbortSignal.timeout(2_000) }).then(
+    ({ ok, body }) => (void body?.cancel(), ok),
+    () => false,
+  );

@@ -1,17 +1,12 @@
 import fs from 'node:fs';
-import { FleetError } from '../errors.js';
+import { FleetError, say } from '../console.js';
 import { ensureDir, FLEET_DIR, LOCK_FILE, readJson, STATE_FILE, writeAtomically } from '../paths.js';
-import { isAlive, type ProcessRecord, startTimeOf } from '../processes/process-record.js';
-import type { ServiceStatus } from './service-instances.js';
+import { isAlive, type ProcessRecord, startTimeOf, stopAll } from '../processes/process-record.js';
+import type { ServiceStatus } from './services.js';
 
-export interface FleetSummary {
-  baseUrl: string;
-  docsUrl: string;
-  mailboxUrl: string;
-  databaseUrl: string;
-  redisUrl: string;
-  natsUrl: string;
-  natsAdminUrl: string;
+type Url = 'baseUrl' | 'docsUrl' | 'mailboxUrl' | 'databaseUrl' | 'redisUrl' | 'natsUrl' | 'natsAdminUrl';
+
+export interface FleetSummary extends Record<Url, string> {
   admin: { email: string; password: string };
   localReceivers: boolean;
   logs: string;
@@ -32,13 +27,8 @@ export interface FleetState {
 
 export type RunningFleet = FleetState & Required<Pick<FleetState, 'launcher' | 'summary'>>;
 
-export const emptyState = (): FleetState => ({
-  phase: 'stopped',
-  records: [],
-  ports: {},
-  externalStores: [],
-  services: [],
-});
+const EMPTY: FleetState = { phase: 'stopped', records: [], ports: {}, externalStores: [], services: [] };
+export const emptyState = (): FleetState => structuredClone(EMPTY);
 
 export const readState = (): FleetState => readJson<FleetState>(STATE_FILE) ?? emptyState();
 export const writeState = (state: FleetState): void => writeAtomically(STATE_FILE, JSON.stringify(state, null, 2));
@@ -51,25 +41,29 @@ export function getRunningFleet(): RunningFleet {
   return state as RunningFleet;
 }
 
+/** Stops the processes of a launcher that was killed together with its watchdog. @returns whether there were any */
+export async function stopOrphans(): Promise<boolean> {
+  const orphans = readState().records.filter(isAlive);
+  const names = orphans.map(({ name }) => name.replace('store:', ''));
+  if (names.length) say(`stopping processes of an earlier run: ${names.join(', ')}`);
+  await stopAll(orphans);
+  return names.length > 0;
+}
+
 export const lockOwner = (): FleetState['launcher'] | null => readJson(LOCK_FILE);
 
-/**
- * Makes this process the only launcher of the data folder: two would write the same stores, which NATS and Redis do not
- * notice.
- * @throws FleetError when another launcher runs
- */
+/** Makes this process the only launcher of the data folder. @throws FleetError when another launcher runs */
 export function takeLock(): void {
   const draft = `${ensureDir(FLEET_DIR)}/lock.${process.pid}`;
   const owner = lockOwner();
-  const alreadyRuns = () =>
-    new FleetError(`The fleet is already running (pid ${lockOwner()?.pid}). See: ./fleet status`);
-  if (isAlive(owner)) throw alreadyRuns();
+  const message = () => `The fleet is already running (pid ${lockOwner()?.pid}). See: ./fleet status`;
+  if (isAlive(owner)) throw new FleetError(message());
   fs.writeFileSync(draft, JSON.stringify({ pid: process.pid, start: startTimeOf(process.pid) }), { mode: 0o600 });
   fs.rmSync(LOCK_FILE, { force: true });
   try {
     fs.linkSync(draft, LOCK_FILE); // fails when another launcher created it in the meantime
   } catch {
-    throw alreadyRuns();
+    throw new FleetError(message());
   } finally {
     fs.rmSync(draft);
   }

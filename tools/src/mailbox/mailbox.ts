@@ -1,6 +1,6 @@
 import fs from 'node:fs/promises';
 import path from 'node:path';
-import { type LocalHttpServer, serveNear } from '../edge/listen.js';
+import { type LocalHttpServer, serveNear } from '../edge/edge.js';
 
 export interface Message {
   id: string;
@@ -13,7 +13,7 @@ export interface Message {
 }
 
 /** Serves what the fleet would have sent: `/` as a page, `GET /messages?to=<address or number>` as JSON. */
-export function startMailbox({ dir, port }: { dir: string; port: number }): Promise<LocalHttpServer> {
+export function startMailbox(dir: string, port: number): Promise<LocalHttpServer> {
   return serveNear(port, (request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://mailbox');
     const send = (status: number, type: string, text: string) =>
@@ -40,9 +40,8 @@ export async function readMessages(dir: string, to: string | null): Promise<Mess
       return { id, channel, to: recipient, subject, text: rest.text, html, sentAt: rest.sentAt };
     }),
   );
-  const orderOf = ({ sentAt, id }: Message) => `${sentAt} ${id}`;
   const matching = messages.filter((message) => message !== null).filter((message) => !to || isTo(message, to));
-  return matching.sort((a, b) => (orderOf(a) < orderOf(b) ? 1 : -1));
+  return matching.sort((a, b) => (`${a.sentAt} ${a.id}` < `${b.sentAt} ${b.id}` ? 1 : -1));
 }
 
 /** A plus sign in a query arrives as a blank when it is not encoded: `?to=+41790000000`. */

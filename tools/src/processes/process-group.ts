@@ -1,8 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { execa } from 'execa';
 import fs from 'node:fs';
 import path from 'node:path';
-import { ignore } from '../console.js';
-import { FleetError } from '../errors.js';
+import { FleetError, ignore } from '../console.js';
 import { type ProcessRecord, startTimeOf, stopAll } from './process-record.js';
 import type { WatchdogMessage } from './watchdog.js';
 
@@ -13,7 +12,6 @@ export interface ProcessSpec {
   env: NodeJS.ProcessEnv;
   /** File its output is appended to; without one the user sees the output. */
   logFile?: string;
-  /** Discards standard output. */
   quiet?: boolean;
   signal?: NodeJS.Signals;
   cwd?: string;
@@ -23,81 +21,77 @@ export interface RunningProcess {
   record: ProcessRecord;
   /** Resolves with the exit code; 1 when it was killed. */
   ended: Promise<number>;
-  /** Reason of its end: `exit code 1`, `killed by SIGKILL`; null while it runs. */
+  /** `exit code 1`, `killed by SIGKILL`; null while it runs. */
   ending: string | null;
 }
+
+/** Options of a process in a session of its own, which this process neither buffers nor ends by itself. */
+const DETACHED = { detached: true, cleanup: false, reject: false, buffer: false, extendEnv: false } as const;
 
 /**
  * The processes of one run. Each runs in a session of its own, so that Ctrl-C reaches the launcher alone, which then
  * stops services before stores. A watchdog stops them when the launcher is killed.
  */
 export class ProcessGroup {
-  private readonly watchdog: ChildProcess;
+  private readonly watchdog = execa(
+    process.execPath,
+    ['--max-old-space-size=32', '--max-semi-space-size=1', path.join(import.meta.dirname, 'watchdog.js')],
+    { ...DETACHED, cwd: '/', stdin: 'pipe', stdout: 'ignore', stderr: 'ignore' },
+  );
   private readonly running = new Map<number, ProcessRecord>();
   isReleased = false;
 
-  /** @param temporaryDir  deleted by the watchdog */
+  /** @param temporaryDir  deleted at the end, also when this process is killed */
   constructor(temporaryDir?: string) {
-    const script = path.join(import.meta.dirname, 'watchdog.js');
-    this.watchdog = spawn(process.execPath, ['--max-old-space-size=32', '--max-semi-space-size=1', script], {
-      cwd: '/',
-      detached: true,
-      stdio: ['pipe', 'ignore', 'ignore'],
-    });
-    this.watchdog.stdin?.on('error', ignore);
+    this.watchdog.stdin.on('error', ignore);
     this.watchdog.unref();
-    if (temporaryDir) this.notify({ remove: temporaryDir });
+    if (temporaryDir) this.notify(temporaryDir);
   }
 
   get records(): ProcessRecord[] {
     return [...this.running.values()];
   }
 
-  /** @throws FleetError after `release` */
   start(spec: ProcessSpec): RunningProcess {
     const { name, command, args, env, logFile, quiet, signal = 'SIGTERM', cwd = '/' } = spec;
     if (this.isReleased) throw new FleetError(`${name} was not started: the fleet is stopping.`);
     const log = logFile === undefined ? null : fs.openSync(logFile, 'a', 0o600);
-    const stdio = ['ignore', log ?? (quiet ? 'ignore' : 'inherit'), log ?? 'inherit'] as const;
-    const child = spawn(command, args, { cwd, env, detached: true, stdio: [...stdio] });
+    const output = (log ?? 'inherit') as 'inherit'; // execa's types do not name file descriptors
+    const stdio = ['ignore', quiet ? 'ignore' : output, output] as const;
+    const child = execa(command, args, { ...DETACHED, cwd, env, stdio });
     if (log !== null) fs.closeSync(log);
     const { pid = 0 } = child;
     const record = { name, pid, start: startTimeOf(pid) ?? '', signal, group: log === null };
     this.running.set(pid, record);
-    this.notify({ watch: record });
-    const started: RunningProcess = { record, ending: null, ended: Promise.resolve(1) };
-    started.ended = new Promise((resolve) => {
-      const finish = (ending: string, exitCode: number) => {
-        started.ending ??= ending;
-        this.running.delete(pid);
-        resolve(exitCode);
-      };
-      child.once('error', (error) => finish(error.message, 1));
-      child.once('exit', (code, by) => finish(by ? `killed by ${by}` : `exit code ${code}`, code ?? 1));
+    this.notify(record);
+    const ended = child.then(({ exitCode, signal: by, originalMessage }) => {
+      started.ending = by ? `killed by ${by}` : exitCode === undefined ? `${originalMessage}` : `exit code ${exitCode}`;
+      this.running.delete(pid);
+      return exitCode ?? 1;
     });
+    const started: RunningProcess = { record, ending: null, ended };
     return started;
   }
 
-  /** Runs a command of the checkout and shows its output. @returns its exit code */
-  async run(command: string, args: readonly string[], options: Partial<ProcessSpec> = {}): Promise<number> {
+  run(command: string, args: readonly string[], options: Partial<ProcessSpec> = {}): Promise<number> {
     const env = { ...process.env, ...options.env };
-    const started = this.start({ name: path.basename(command), command, args, ...options, env });
-    return started.ended;
+    return this.start({ name: path.basename(command), command, args, ...options, env }).ended;
   }
 
-  /** Stops what still runs, refuses further starts, and ends the watchdog. */
+  /** Stops what still runs, refuses further starts, and waits until the watchdog has deleted the temporary folder. */
   async release(graceMs?: number): Promise<void> {
     this.isReleased = true;
     await stopAll(this.records, graceMs);
-    this.notify({ release: true });
+    this.watchdog.ref();
+    this.watchdog.stdin.end();
+    await this.watchdog;
   }
 
   private notify(message: WatchdogMessage): void {
-    this.watchdog.stdin?.write(`${JSON.stringify(message)}\n`);
+    this.watchdog.stdin.write(`${JSON.stringify(message)}\n`);
   }
 }
 
-/** Returns the last lines of a log, indented, for an error message. */
 export function tailOf(file: string, lines = 25): string {
   const text = fs.existsSync(file) ? fs.readFileSync(file, 'utf8').trimEnd() : '(no log)';
   return text.split('\n').slice(-lines).join('\n').replace(/^/gm, '    ');

@@ -15,7 +15,11 @@ export interface ProcessRecord {
 
 /** Returns when a process started, as an opaque text; null when it has ended. A zombie counts as ended. */
 export function startTimeOf(pid: number): string | null {
-  if (process.platform !== 'linux') return startTimeFromPs(pid);
+  if (process.platform !== 'linux') {
+    const { status, stdout } = spawnSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], { encoding: 'utf8' });
+    const [, state, start] = /^([^\s])\S*\s+(.+)$/.exec(stdout.trim()) ?? [];
+    return status !== 0 || state === 'Z' ? null : (start ?? null);
+  }
   try {
     const stat = fs.readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The fields after the process name, which is in brackets and may contain blanks: state first, start time 20th.
@@ -26,23 +30,20 @@ export function startTimeOf(pid: number): string | null {
   }
 }
 
-function startTimeFromPs(pid: number): string | null {
-  const { status, stdout } = spawnSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], { encoding: 'utf8' });
-  const line = stdout.trim();
-  return status !== 0 || !line || line.startsWith('Z') ? null : line.replace(/^\S+\s+/, '');
-}
-
 export function isAlive(record: Pick<ProcessRecord, 'pid' | 'start'> | null | undefined): boolean {
   return Boolean(record?.start) && startTimeOf(record?.pid ?? 0) === record?.start;
 }
 
-/** Stops a process with its own signal, and with SIGKILL after `graceMs`. */
 export async function stopProcess(record: ProcessRecord, graceMs = 10_000): Promise<void> {
-  if (!isAlive(record)) return;
-  signal(record, record.signal);
-  if (await poll(() => !isAlive(record), { timeoutMs: graceMs })) return;
-  signal(record, 'SIGKILL');
-  await poll(() => !isAlive(record), { timeoutMs: 3_000 });
+  for (const [signal, timeoutMs] of [[record.signal, graceMs] as const, ['SIGKILL', 3_000] as const]) {
+    if (!isAlive(record)) return;
+    try {
+      process.kill(record.group ? -record.pid : record.pid, signal);
+    } catch {
+      // the process ended in the meantime
+    }
+    await poll(() => !isAlive(record), { timeoutMs });
+  }
 }
 
 /** Stops services and commands first, then the stores they use. */
@@ -50,12 +51,4 @@ export async function stopAll(records: readonly ProcessRecord[], graceMs?: numbe
   const isStore = ({ name }: ProcessRecord) => name.startsWith('store:');
   await Promise.all(records.filter((record) => !isStore(record)).map((record) => stopProcess(record, graceMs)));
   await Promise.all(records.filter(isStore).map((record) => stopProcess(record, graceMs)));
-}
-
-function signal({ pid, group }: ProcessRecord, name: NodeJS.Signals): void {
-  try {
-    process.kill(group ? -pid : pid, name);
-  } catch {
-    // the process ended in the meantime
-  }
 }

@@ -1,36 +1,22 @@
-import { execa } from 'execa';
+import { execa, type Options } from 'execa';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { say, step } from '../console.js';
 import { ROOT } from '../paths.js';
 
+const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 const stopping = new AbortController();
 const running = new Set<Promise<unknown>>();
-
-interface RunOptions {
-  cwd?: string;
-  env?: NodeJS.ProcessEnv;
-  /** false: without the variables of this process. */
-  extendEnv?: boolean;
-  /** In milliseconds. */
-  timeout?: number;
-  /** false: resolves also when the command fails. */
-  reject?: boolean;
-}
 
 /** Runs a command to its end, with both outputs in `all`. Rejects when it fails; it ends with this process. */
 export async function run(
   command: string,
   args: readonly string[],
-  options: RunOptions = {},
-): Promise<{ failed: boolean; exitCode?: number; stdout: string; all: string }> {
+  options: Pick<Options, 'cwd' | 'env' | 'timeout' | 'reject'> = {},
+): Promise<{ failed: boolean; stdout: string }> {
   const ended = execa(command, args, { ...options, stdin: 'ignore', all: true, cancelSignal: stopping.signal });
   running.add(ended);
-  try {
-    return await ended;
-  } finally {
-    running.delete(ended);
-  }
+  return ended.finally(() => running.delete(ended));
 }
 
 /** Ends the commands that still run, and prevents others from starting. Resolves when none is left. */
@@ -39,7 +25,21 @@ export async function abortCommands(): Promise<void> {
   await Promise.allSettled(running);
 }
 
-/** Compiles the services and their libs, or other projects, where a source changed. */
+/** Runs `clean` once when a signal arrives, and then ends this process with the exit code of the signal. */
+export function onSignal(clean: () => Promise<void>): void {
+  let ending: Promise<unknown> | null = null;
+  const end = (code: number) => {
+    ending ??= Promise.all([abortCommands(), clean()])
+      .catch((error: unknown) => console.error(error))
+      .finally(() => process.exit(code));
+  };
+  for (const [signal, code] of Object.entries(SIGNALS)) process.on(signal, () => end(code));
+  // npm and a test run that are killed cannot pass a signal on.
+  if (!process.env['npm_lifecycle_event'] && !process.env['FLEET_ENDS_WITH_PARENT']) return;
+  const parent = process.ppid;
+  setInterval(() => process.ppid !== parent && end(SIGNALS.SIGTERM), 500).unref();
+}
+
 export async function build(projects: readonly string[] = ['tsconfig.build.json'], print = say): Promise<void> {
   const compiler = path.join(ROOT, 'node_modules/typescript/bin/tsc');
   await step('build: tsc -b', run(process.execPath, [compiler, '-b', ...projects], { cwd: ROOT }), print);
@@ -58,9 +58,7 @@ export async function poll<T>(
 }
 
 /** Waits for all promises before it rejects with the first error, so that nothing starts during the clean-up. */
-export async function settleAll<T extends readonly Promise<unknown>[]>(
-  ...promises: T
-): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
+export async function settleAll<T extends readonly Promise<unknown>[]>(...promises: T) {
   await Promise.allSettled(promises);
   return Promise.all(promises);
 }

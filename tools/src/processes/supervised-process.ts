@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { FleetError } from '../errors.js';
+import { FleetError } from '../console.js';
 import { type ProcessGroup, type ProcessSpec, type RunningProcess, tailOf } from './process-group.js';
 import { stopProcess } from './process-record.js';
 
@@ -9,15 +9,7 @@ export type ProcessState = 'stopped' | 'starting' | 'ready' | 'crashed' | 'stopp
 export interface Supervision {
   group: ProcessGroup;
   say: (line: string) => void;
-  /** Called at each change of a state. */
   onChange: () => void;
-}
-
-export interface SupervisedSpec {
-  /** Describes the process; called at each start. */
-  describe: () => ProcessSpec & { logFile: string };
-  /** Rejects or returns false while the process is not ready. */
-  isReady: () => Promise<unknown>;
 }
 
 const RESTART_DELAYS_MS = [200, 1_000, 2_000, 5_000, 15_000];
@@ -33,24 +25,23 @@ export class SupervisedProcess {
   private isRequested = false;
   private crashes = 0;
 
+  /** @param describe  called at each start @param isReady  rejects or returns false while the process is not ready */
   constructor(
     readonly name: string,
     private readonly supervision: Supervision,
-    private readonly spec: SupervisedSpec,
+    private readonly describe: () => Omit<ProcessSpec, 'name'> & { name?: string; logFile: string },
+    private readonly isReady: () => Promise<unknown>,
   ) {}
 
   get pid(): number | null {
     return this.current?.record.pid ?? null;
   }
 
-  /**
-   * Starts the process and waits until it is ready.
-   * @throws FleetError with the end of its log when it ends first or takes too long
-   */
+  /** Starts the process and waits until it is ready. @throws FleetError with the end of its log when it does not start */
   async start(): Promise<void> {
     this.isRequested = true;
-    const { logFile, ...described } = this.spec.describe();
-    const started = this.supervision.group.start({ ...described, logFile });
+    const { logFile, ...spec } = this.describe();
+    const started = this.supervision.group.start({ name: this.name, ...spec, logFile });
     this.current = started;
     this.setState('starting');
     const startedAt = Date.now();
@@ -58,7 +49,7 @@ export class SupervisedProcess {
       if (Date.now() - startedAt > STABLE_AFTER_MS) this.crashes = 0;
       if (this.isCurrent(started)) void this.restart(started);
     });
-    while (!(await this.spec.isReady().catch(() => false))) {
+    while (!(await this.isReady().catch(() => false))) {
       if (!this.isRequested) return;
       const isLate = Date.now() - startedAt > READY_TIMEOUT_MS;
       const problem = started.ending ?? (isLate ? `not ready after ${READY_TIMEOUT_MS / 1_000} s` : null);

@@ -1,31 +1,19 @@
-// Keeps a pipe from the launcher. When the pipe ends without a "release" message, the launcher was killed; this process
-// then stops what the launcher started and deletes its temporary folders.
+// Reads from a pipe what the launcher starts. When the pipe ends, the launcher has released its processes or was killed:
+// this process stops those that still run, and deletes the temporary folders.
 import fs from 'node:fs';
 import readline from 'node:readline';
 import { ignore } from '../console.js';
 import { isAlive, type ProcessRecord, stopAll } from './process-record.js';
 
-export interface WatchdogMessage {
-  watch?: ProcessRecord;
-  remove?: string;
-  release?: boolean;
-}
+export type WatchdogMessage = ProcessRecord | string;
 
-const records: ProcessRecord[] = [];
-const folders: string[] = [];
-
+const messages: WatchdogMessage[] = [];
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, ignore);
-
-readline.createInterface({ input: process.stdin }).on('line', (line) => {
-  const message = JSON.parse(line) as WatchdogMessage;
-  if (message.watch) records.push(message.watch);
-  if (message.remove) folders.push(message.remove);
-  if (message.release) process.exit(0);
-});
-
-process.stdin.on('end', () => {
-  void stopAll(records.filter(isAlive)).then(() => {
-    for (const folder of folders) fs.rmSync(folder, { recursive: true, force: true });
-    process.exit(0);
-  });
-});
+for await (const line of readline.createInterface({ input: process.stdin })) {
+  messages.push(JSON.parse(line) as WatchdogMessage);
+}
+await stopAll(messages.filter((message) => typeof message !== 'string').filter(isAlive));
+for (const folder of messages.filter((message) => typeof message === 'string')) {
+  fs.rmSync(folder, { recursive: true, force: true });
+}
+process.exit(0);

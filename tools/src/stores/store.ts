@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ensureDir } from '../paths.js';
 import type { ProcessSpec } from '../processes/process-group.js';
 import { SupervisedProcess, type Supervision } from '../processes/supervised-process.js';
+import type { ServerKind } from './programs.js';
 
 export interface Store {
   title: string;
@@ -16,7 +17,6 @@ export interface Store {
   isPrivate: boolean;
 }
 
-/** Settings that the private stores of one run share. */
 export interface StoreContext extends Supervision {
   dir: string;
   /** Ports of the previous run, so that addresses stay the same. */
@@ -25,9 +25,6 @@ export interface StoreContext extends Supervision {
   isThrowaway: boolean;
 }
 
-const ATTEMPTS = 5;
-
-/** Returns the password of the stores in a data folder, created at the first call. */
 export function storePassword(dir: string): string {
   const file = path.join(ensureDir(dir), 'store-secret');
   if (!fs.existsSync(file)) fs.writeFileSync(file, randomBytes(18).toString('base64url'), { mode: 0o600 });
@@ -40,30 +37,24 @@ export function storePassword(dir: string): string {
  */
 export async function startServer(
   context: StoreContext,
-  name: string,
-  server: {
-    describe: (port: number) => Omit<ProcessSpec, 'name'>;
-    urlOf: (port: number) => string;
-    /** Logs in and returns the version; rejects while the server is not ready. */
-    check: (url: string) => Promise<string>;
-  },
-): Promise<{ url: string; version: string; isPrivate: true }> {
+  { name, title, check }: ServerKind,
+  from: string,
+  server: { describe: (port: number) => Omit<ProcessSpec, 'name'>; urlOf: (port: number) => string },
+): Promise<Store> {
   const logFile = path.join(ensureDir(path.join(context.dir, 'log'), 0o700), `${name}.log`);
   for (let attempt = 1; ; attempt++) {
     const port = await getPort({ host: '127.0.0.1', port: attempt === 1 ? (context.ports[name] ?? 0) : 0 });
     const url = server.urlOf(port);
     let version = '';
-    const process = new SupervisedProcess(name, context, {
-      describe: () => ({ ...server.describe(port), name: `store:${name}`, logFile }),
-      isReady: async () => (version = await server.check(url)),
-    });
+    const describe = () => ({ ...server.describe(port), name: `store:${name}`, logFile });
+    const process = new SupervisedProcess(name, context, describe, async () => (version = await check(url)));
     try {
       await process.start();
       context.ports[name] = port;
-      return { url, version, isPrivate: true };
+      return { title, url, version, from: `private, ${from}`, isPrivate: true };
     } catch (error) {
       await process.stop();
-      if (attempt === ATTEMPTS || context.group.isReleased) throw error;
+      if (attempt === 5 || context.group.isReleased) throw error;
       await sleep(300);
     }
   }

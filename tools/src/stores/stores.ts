@@ -1,32 +1,30 @@
-import { FleetError } from '../errors.js';
+import fs from 'node:fs';
+import path from 'node:path';
+import { FleetError, ignore } from '../console.js';
+import { DATA_DIR, ensureDir } from '../paths.js';
+import { ProcessGroup } from '../processes/process-group.js';
+import { isAlive, startTimeOf } from '../processes/process-record.js';
 import { settleAll } from '../processes/run.js';
-import { NATS, type NatsUser, startNats } from './nats.js';
+import { findNats, NATS, startNats } from './nats.js';
 import { POSTGRES, startPostgres } from './postgres.js';
-import { isAtLeast } from './programs.js';
-import { REDIS, startRedis } from './redis.js';
+import { isAtLeast, type ServerKind } from './programs.js';
+import { findRedis, REDIS, startRedis } from './redis.js';
 import type { Store, StoreContext } from './store.js';
 
-export interface Stores {
-  postgres: Store;
-  redis: Store;
-  nats: Store;
-}
+export type Stores = Record<'postgres' | 'redis' | 'nats', Store>;
 
-/**
- * Takes each store from the environment, else starts a private one.
- * @throws FleetError when a server named by the environment cannot be used
- */
-export async function openStores(context: StoreContext, natsUsers: readonly NatsUser[]): Promise<Stores> {
+/** Takes each store from the environment, else starts a private one. @throws FleetError when one cannot be used */
+export async function openStores(context: StoreContext, natsUsers: readonly object[]): Promise<Stores> {
   const [postgres, redis, nats] = await settleAll(
     fromEnvironment(POSTGRES).then((found) => found ?? startPostgres(context)),
     fromEnvironment(REDIS).then((found) => found ?? startRedis(context)),
     fromEnvironment(NATS).then((found) => found ?? startNats(context, natsUsers)),
   );
+  for (const { title, version, from } of [postgres, redis, nats]) context.say(`${title} ${version} (${from})`);
   return { postgres, redis, nats };
 }
 
-async function fromEnvironment(server: typeof POSTGRES): Promise<Store | null> {
-  const { title, variable, minimum, check } = server;
+async function fromEnvironment({ title, variable, minimum, check }: ServerKind): Promise<Store | null> {
   const url = process.env[variable];
   if (!url) return null;
   try {
@@ -35,9 +33,40 @@ async function fromEnvironment(server: typeof POSTGRES): Promise<Store | null> {
     return { title, url, version, from: variable, isPrivate: false };
   } catch (error) {
     const { message, code } = error as NodeJS.ErrnoException;
-    throw new FleetError(
-      `${variable} is set, but that ${title} cannot be used: ${message || code}. ` +
-        'Correct it, or unset it so that a private server is started.',
-    );
+    const problem = `${variable} is set, but that ${title} cannot be used: ${message || code}.`;
+    throw new FleetError(`${problem} Correct it, or unset it so that a private server is started.`);
   }
+}
+
+/**
+ * Starts a private PostgreSQL for specs and finds the programs of the stores that each spec file starts by itself.
+ * @returns the JSON that specs read from TEST_STORES
+ */
+export async function startThrowawayStores(
+  { dir, group }: TemporaryGroup,
+  say: (line: string) => void,
+): Promise<string> {
+  const context = { dir, group, say, onChange: ignore, ports: {}, isThrowaway: true };
+  const [postgres, redis, nats] = await settleAll(startPostgres(context), findRedis(say), findNats(say));
+  const programs = { redisBin: redis.bin, redisEnv: redis.env, natsBin: nats.bin, natsEnv: nats.env };
+  return JSON.stringify({ postgresUrl: postgres.url, ...programs });
+}
+
+export interface TemporaryGroup {
+  group: ProcessGroup;
+  /** A folder below the data folder that is deleted when the group is released or this process is killed. */
+  dir: string;
+}
+
+/** Creates a process group with a temporary folder, and deletes the folders of killed processes. */
+export function createTemporaryGroup(): TemporaryGroup {
+  ensureDir(DATA_DIR);
+  for (const name of fs.readdirSync(DATA_DIR)) {
+    const [, pid, start = ''] = /^test-(\d+)-(.+)$/.exec(name) ?? [];
+    const isLeft = pid && !isAlive({ pid: Number(pid), start: decodeURIComponent(start) });
+    if (isLeft) fs.rmSync(path.join(DATA_DIR, name), { recursive: true, force: true });
+  }
+  const start = encodeURIComponent(startTimeOf(process.pid) ?? '');
+  const dir = ensureDir(path.join(DATA_DIR, `test-${process.pid}-${start}`));
+  return { dir, group: new ProcessGroup(dir) };
 }

@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, Header, HttpCode, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequireMfa, RequirePermission, type UserCaller } from '@rmm/access';
-import { pagedOf, UuidParam, type Paged } from '@rmm/service-kit';
+import { pagedOf, UuidParam, type Paged } from '@rmm/validation';
 import { ApiKeysService } from './api-keys.service.js';
 import { ApiKeyDto, CreatedApiKeyDto, RevokedApiKeyDto, RotatedApiKeyDto } from './dto/api-key.dto.js';
 import { CreateApiKeyDto } from './dto/create-api-key.dto.js';

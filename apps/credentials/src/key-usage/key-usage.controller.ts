@@ -1,7 +1,7 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type UserCaller } from '@rmm/access';
-import { UuidParam } from '@rmm/service-kit';
+import { UuidParam } from '@rmm/validation';
 import { ApiKeyUsageDto } from './dto/api-key-usage.dto.js';
 import { UsageQueryDto } from './dto/usage-query.dto.js';
 import { KeyUsageService } from './key-usage.service.js';

@@ -8,7 +8,7 @@ import {
   RequirePermission,
   type UserCaller,
 } from '@rmm/access';
-import { type Paged, pagedOf, UuidParam } from '@rmm/service-kit';
+import { type Paged, pagedOf, UuidParam } from '@rmm/validation';
 import { CreatePartnerKeyDto } from './dto/create-partner-key.dto.js';
 import { CreatePartnerPrincipalDto } from './dto/create-partner-principal.dto.js';
 import {

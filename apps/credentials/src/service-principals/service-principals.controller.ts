@@ -1,7 +1,7 @@
 import { Body, Controller, Get, Header, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequireMfa, RequirePermission, type UserCaller } from '@rmm/access';
-import { pagedOf, UuidParam, type Paged } from '@rmm/service-kit';
+import { pagedOf, UuidParam, type Paged } from '@rmm/validation';
 import { ApiKeyDto } from '../api-keys/dto/api-key.dto.js';
 import { CreateServicePrincipalDto } from './dto/create-service-principal.dto.js';
 import { ListServicePrincipalsDto } from './dto/list-service-principals.dto.js';

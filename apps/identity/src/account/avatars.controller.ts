@@ -1,7 +1,7 @@
 import { Controller, Delete, Get, HttpCode, Post, Req, Res, StreamableFile } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, SignedIn, type UserCaller } from '@rmm/access';
-import { FormFile, TakesFormFile, UuidParam } from '@rmm/service-kit';
+import { FormFile, TakesFormFile, UuidParam } from '@rmm/validation';
 import { getHeader, type HttpRequest, type HttpResponse } from '../sessions/http-request.js';
 import { MAX_AVATAR_BYTES } from './avatar-form.js';
 import { AVATAR_MIME } from './avatar-image.js';

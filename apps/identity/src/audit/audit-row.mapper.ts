@@ -1,6 +1,6 @@
 import type { AuditEntry, Envelope } from '@rmm/contracts';
 import { redactDetails, oneLine } from '@rmm/messaging';
-import { isUuid } from '@rmm/service-kit';
+import { isUuid } from '@rmm/validation';
 import type { AuditRow } from './audit-chain.js';
 import { AUDIT_RESULTS } from './dto/audit-log.dto.js';
 

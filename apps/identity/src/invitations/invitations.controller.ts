@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, HttpCode, Post, Query, Res } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, FullPartnerAccess, RequirePermission, type UserCaller } from '@rmm/access';
-import { pagedOf, UuidParam, type Paged } from '@rmm/service-kit';
+import { pagedOf, UuidParam, type Paged } from '@rmm/validation';
 import { DoneDto } from '../dto/success.dto.js';
 import { MemberScopeQueryDto } from '../members/dto/member-scope-query.dto.js';
 import { setNoStore, type HttpResponse } from '../sessions/http-request.js';

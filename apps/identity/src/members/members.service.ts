@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
-import { NotFoundError, toPage, type Paged } from '@rmm/service-kit';
+import { NotFoundError } from '@rmm/service-kit';
+import { toPage, type Paged } from '@rmm/validation';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import type { ListUsersDto } from './dto/list-members.dto.js';
 import type { MemberScopeQueryDto } from './dto/member-scope-query.dto.js';

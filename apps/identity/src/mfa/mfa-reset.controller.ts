@@ -1,7 +1,7 @@
 import { Body, Controller, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, FullPartnerAccess, RequireMfa, RequirePermission, type UserCaller } from '@rmm/access';
-import { UuidParam } from '@rmm/service-kit';
+import { UuidParam } from '@rmm/validation';
 import { DoneWithMessageDto } from '../dto/success.dto.js';
 import { MemberScopeQueryDto } from '../members/dto/member-scope-query.dto.js';
 import { MfaResetService } from './mfa-reset.service.js';

@@ -3,7 +3,7 @@ import type { UserCaller } from '@rmm/access';
 import { type Actor } from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
-import { toSlug, uniqueSlug } from '@rmm/service-kit';
+import { toSlug, uniqueSlug } from '@rmm/validation';
 import { InvitationLinkPolicy } from '../invitations/invitation-link.policy.js';
 import { InvitationLinksService } from '../invitations/invitation-links.service.js';
 import { InvitationSenderService } from '../invitations/invitation-sender.service.js';

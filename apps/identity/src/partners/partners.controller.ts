@@ -9,7 +9,7 @@ import {
   SkipTenantStatus,
   type UserCaller,
 } from '@rmm/access';
-import { type Paged, pagedOf, UuidParam } from '@rmm/service-kit';
+import { type Paged, pagedOf, UuidParam } from '@rmm/validation';
 import { setNoStore, type HttpResponse } from '../sessions/http-request.js';
 import { CreatePartnerDto } from './dto/create-partner.dto.js';
 import { ListPartnersDto } from './dto/list-partners.dto.js';

@@ -3,7 +3,8 @@ import { isSiteRestricted, OrganizationAccessDenied, SiteAccessDenied, type User
 import { AuditTrail } from '@rmm/messaging';
 import { PERMISSION_VOCABULARY, type Permission } from '@rmm/permissions';
 import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
-import { NotFoundError, toPage, ValidationError, type Paged } from '@rmm/service-kit';
+import { NotFoundError, ValidationError } from '@rmm/service-kit';
+import { toPage, type Paged } from '@rmm/validation';
 import { AccessChangesService } from '../access/access-changes.service.js';
 import type { MemberScopeQueryDto } from '../members/dto/member-scope-query.dto.js';
 import { MemberScopeService, type MemberScope } from '../members/member-scope.service.js';

@@ -1,4 +1,4 @@
-import { parseAddress, parseCidr, type Cidr } from '@rmm/service-kit';
+import { parseAddress, parseCidr, type Cidr } from '@rmm/validation';
 
 const MAPPED_PREFIX = 96;
 

@@ -9,7 +9,8 @@ import {
 } from '@rmm/contracts';
 import { AuditTrail, Outbox, type AuditedCaller, type AuditedResource } from '@rmm/messaging';
 import { TenantDatabase, WorkerDatabase, type HasTenant, type TenantTransaction } from '@rmm/persistence';
-import { cidrsContain, currentContext, NotFoundError, parseCidr } from '@rmm/service-kit';
+import { currentContext, NotFoundError } from '@rmm/service-kit';
+import { cidrsContain, parseCidr } from '@rmm/validation';
 import { AccessChangesService } from '../access/access-changes.service.js';
 import { actorOf } from '../audit/actors.js';
 import { PartnersRepository } from '../partners/partners.repository.js';

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AuditTrail } from '@rmm/messaging';
-import { cidrsContain, currentContext, ForbiddenError, parseCidr } from '@rmm/service-kit';
+import { currentContext, ForbiddenError } from '@rmm/service-kit';
+import { cidrsContain, parseCidr } from '@rmm/validation';
 import { selfCaller } from '../audit/actors.js';
 import type { User, UserMembership } from '../users/user.js';
 

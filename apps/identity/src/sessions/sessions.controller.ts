@@ -1,7 +1,7 @@
 import { Controller, Delete, Get, Query, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, SignedIn, SkipTenantStatus, type UserCaller } from '@rmm/access';
-import { PageQueryDto, pagedOf, UuidParam, type Paged } from '@rmm/service-kit';
+import { PageQueryDto, pagedOf, UuidParam, type Paged } from '@rmm/validation';
 import { DoneDto, DoneWithMessageDto } from '../dto/success.dto.js';
 import { SessionListItemDto } from './dto/session-list-item.dto.js';
 import { setNoStore, type HttpRequest, type HttpResponse } from './http-request.js';

@@ -4,14 +4,8 @@ import type { UserCaller } from '@rmm/access';
 import type { OutboxTransaction } from '@rmm/messaging';
 import { WorkerDatabase, type SqlExecutor, type WorkerTransaction } from '@rmm/persistence';
 import { hashKey, mintOpaqueToken } from '@rmm/secrets';
-import {
-  currentContext,
-  RateLimits,
-  toPage,
-  UnauthenticatedError,
-  type Paged,
-  type PageQueryDto,
-} from '@rmm/service-kit';
+import { currentContext, RateLimits, UnauthenticatedError } from '@rmm/service-kit';
+import { toPage, type Paged, type PageQueryDto } from '@rmm/validation';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { sameMembership } from '../members/membership.js';
 import { MfaGraceService } from '../mfa/mfa-grace.service.js';

@@ -1,4 +1,4 @@
-import { isUuid, parseIsoDateTime } from '@rmm/service-kit';
+import { isUuid, parseIsoDateTime } from '@rmm/validation';
 import { InvalidExportCursor, InvalidExportPagination, InvalidExportQuery } from './export.errors.js';
 
 /** A validated query; absent parameters are null. */

@@ -1,7 +1,7 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { AgentToken, CurrentCaller, SkipFallbackAudit, type AgentCaller } from '@rmm/access';
-import { UuidParam } from '@rmm/service-kit';
+import { UuidParam } from '@rmm/validation';
 import { AgentsService } from './agents.service.js';
 import { HeartbeatResponseDto } from './dto/heartbeat-response.dto.js';
 import { HeartbeatDto } from './dto/heartbeat.dto.js';

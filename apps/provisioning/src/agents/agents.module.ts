@@ -3,9 +3,15 @@ import { AGENT_SOURCE } from '@rmm/access';
 import { AgentsController } from './agents.controller.js';
 import { AgentsRepository } from './agents.repository.js';
 import { AgentsService } from './agents.service.js';
+import { HeartbeatWriter } from './heartbeat-writer.service.js';
 
 @Module({
   controllers: [AgentsController],
-  providers: [AgentsService, AgentsRepository, { provide: AGENT_SOURCE, useExisting: AgentsRepository }],
+  providers: [
+    AgentsService,
+    AgentsRepository,
+    HeartbeatWriter,
+    { provide: AGENT_SOURCE, useExisting: AgentsRepository },
+  ],
 })
 export class AgentsModule {}

@@ -74,9 +74,9 @@ describe('POST /agents/:id/heartbeat', () => {
 
   it('keeps the status of a device in maintenance', async () => {
     const { agentId, deviceId, client } = await enrolled();
-    await testApp.admin.query(`update device set status = 'maintenance' where id = $1`, [deviceId]);
+    await testApp.admin.query(`update device_state set status = 'maintenance' where device_id = $1`, [deviceId]);
     expect((await client.post(`/agents/${agentId}/heartbeat`)).status).toBe(200);
-    const { rows } = await testApp.admin.query('select status from device where id = $1', [deviceId]);
+    const { rows } = await testApp.admin.query('select status from device_state where device_id = $1', [deviceId]);
     expect(rows[0].status).toBe('maintenance');
   });
 
@@ -89,7 +89,7 @@ describe('POST /agents/:id/heartbeat', () => {
       expect((await client.post(`/agents/${one.agentId}/heartbeat`)).status).toBe(401);
     }
     const gone = await enrolled();
-    await testApp.admin.query(`update device set status = 'decommissioned' where id = $1`, [gone.deviceId]);
+    await testApp.admin.query('update device set decommissioned_at = now() where id = $1', [gone.deviceId]);
     expect((await gone.client.post(`/agents/${gone.agentId}/heartbeat`)).status).toBe(401);
   });
 
@@ -98,5 +98,7 @@ describe('POST /agents/:id/heartbeat', () => {
     const refused = await client.post(`/agents/${agentId}/heartbeat`, { uptimeSeconds: '1', metrics: [] });
     expect(refused.status).toBe(400);
     expect(Object.keys(refused.body.details.fieldErrors).sort()).toEqual(['metrics', 'uptimeSeconds']);
+    const large = await client.post(`/agents/${agentId}/heartbeat`, { metrics: { text: 'x'.repeat(16_384) } });
+    expect([large.status, Object.keys(large.body.details.fieldErrors)]).toEqual([400, ['metrics']]);
   });
 });

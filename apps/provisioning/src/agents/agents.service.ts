@@ -1,34 +1,45 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { AgentCaller } from '@rmm/access';
 import { Outbox, type OutgoingMessage } from '@rmm/messaging';
 import { TenantDatabase } from '@rmm/persistence';
 import { NotFoundError, RateLimits } from '@rmm/service-kit';
+import { PROVISIONING_CONFIG, type ProvisioningConfig } from '../config.js';
 import { LIMITS } from '../limits.js';
 import { AGENT_CONFIG } from './agent-config.js';
 import { AgentsRepository, type StoredHeartbeat } from './agents.repository.js';
 import type { HeartbeatResponseDto } from './dto/heartbeat-response.dto.js';
 import type { HeartbeatDto } from './dto/heartbeat.dto.js';
+import { HeartbeatWriter } from './heartbeat-writer.service.js';
 
 /** Stores the reports of agents and publishes the changes of their devices. */
 @Injectable()
 export class AgentsService {
+  private readonly offlineAfterSeconds: number;
+
   constructor(
+    @Inject(PROVISIONING_CONFIG) config: ProvisioningConfig,
     private readonly tenants: TenantDatabase,
     private readonly agents: AgentsRepository,
+    private readonly writer: HeartbeatWriter,
     private readonly outbox: Outbox,
     private readonly limits: RateLimits,
-  ) {}
+  ) {
+    this.offlineAfterSeconds = config.deviceOfflineAfterSeconds;
+  }
 
   /** @throws NotFoundError  for the id of another agent */
   async storeHeartbeat(caller: AgentCaller, agentId: string, dto: HeartbeatDto): Promise<HeartbeatResponseDto> {
     if (agentId !== caller.agentId) throw new NotFoundError('Agent');
     await this.limits.hit(LIMITS.agentHeartbeat, agentId);
     const { agentVersion = null, osVersion = null } = dto;
-    await this.tenants.transaction(caller, async (tx) => {
-      const heartbeat = { agentVersion, osVersion, metrics: metricsOf(dto) };
-      const stored = await this.agents.storeHeartbeat(tx, caller.deviceId, heartbeat);
-      await this.outbox.publish(tx, eventsOf(caller, stored));
-    });
+    const heartbeat = { agentVersion, osVersion, metrics: metricsOf(dto) };
+    const { deviceId, orgId } = caller;
+    if (!(await this.writer.storeUnchanged({ deviceId, orgId, ...heartbeat }))) {
+      await this.tenants.transaction(caller, async (tx) => {
+        const stored = await this.agents.storeChanged(tx, deviceId, heartbeat, this.offlineAfterSeconds);
+        await this.outbox.publish(tx, eventsOf(caller, stored));
+      });
+    }
     return { success: true, config: AGENT_CONFIG, commands: [] };
   }
 }

@@ -5,7 +5,7 @@ export type OsType = (typeof OS_TYPES)[number];
 export const DEVICE_STATUSES = ['online', 'offline', 'maintenance', 'decommissioned', 'updating', 'pending'] as const;
 export type DeviceStatus = (typeof DEVICE_STATUSES)[number];
 
-/** A managed machine of an organization and its agent. */
+/** A managed machine of an organization and its agent. What its heartbeats change is a `DeviceState`. */
 @Entity('device')
 export class Device {
   @PrimaryColumn('uuid')
@@ -37,6 +37,10 @@ export class Device {
   @Column('text')
   hostname: string;
 
+  /** The hostname in lower case, for comparisons and the order of lists. Computed by the database. */
+  @Column({ type: 'text', name: 'hostname_key', insert: false, update: false, select: false })
+  hostnameKey: string;
+
   @Column('text', { name: 'display_name', nullable: true })
   displayName: string | null;
 
@@ -58,29 +62,23 @@ export class Device {
   @Column('text', { name: 'virtualization_platform', nullable: true })
   virtualizationPlatform: string | null;
 
-  @Column('text', { name: 'agent_version', nullable: true })
-  agentVersion: string | null;
-
-  @Column('text')
-  status: DeviceStatus;
-
   @Column('text', { array: true })
   tags: string[];
 
-  @Column('jsonb', { name: 'custom_fields' })
+  /** Read on request only: up to 64 KB. */
+  @Column('jsonb', { name: 'custom_fields', select: false })
   customFields: Record<string, unknown>;
-
-  @Column('jsonb', { nullable: true })
-  hardware: Record<string, unknown> | null;
-
-  @Column('jsonb', { nullable: true })
-  metrics: Record<string, unknown> | null;
-
-  @Column('timestamptz', { name: 'last_seen_at', nullable: true })
-  lastSeenAt: Date | null;
 
   @Column('timestamptz', { name: 'enrolled_at', nullable: true })
   enrolledAt: Date | null;
+
+  /** The time of enrollment, or of creation while it is pending, for the order of lists. Computed by the database. */
+  @Column({ type: 'timestamptz', name: 'enrolled_key', insert: false, update: false, select: false })
+  enrolledKey: Date;
+
+  /** Null for a device in use. */
+  @Column('timestamptz', { name: 'decommissioned_at', nullable: true })
+  decommissionedAt: Date | null;
 
   /** Rises by one with every change that is published. */
   @Column('bigint')

@@ -18,7 +18,7 @@ export const toDeviceDto = (row: DeviceView): DeviceDto => ({
   enrolledAt: row.enrolledAt?.toISOString() ?? null,
   tags: row.tags,
   groupIds: row.groupIds,
-  customFields: row.customFields,
-  hardware: row.hardware,
-  metrics: row.metrics,
+  customFields: row.customFields ?? null,
+  hardware: row.hardware ?? null,
+  metrics: row.metrics ?? null,
 });

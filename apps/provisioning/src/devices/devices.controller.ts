@@ -1,8 +1,9 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type Caller } from '@rmm/access';
-import { pagedOf, UuidParam, type Paged } from '@rmm/service-kit';
+import { UuidParam } from '@rmm/validation';
 import { DevicesService } from './devices.service.js';
+import { DeviceListDto } from './dto/device-list.dto.js';
 import { DeviceDto } from './dto/device.dto.js';
 import { ListDevicesDto } from './dto/list-devices.dto.js';
 
@@ -13,9 +14,13 @@ export class DevicesController {
 
   @Get()
   @RequirePermission('devices:read')
-  @ApiOperation({ summary: 'List devices', description: 'Newest first, without decommissioned devices by default.' })
-  @ApiOkResponse({ type: pagedOf(DeviceDto) })
-  list(@CurrentCaller() caller: Caller, @Query() query: ListDevicesDto): Promise<Paged<DeviceDto>> {
+  @ApiOperation({
+    summary: 'List devices',
+    description:
+      'Newest first and without decommissioned devices by default. Send `cursor`, empty at first, to read page after page; numbered pages otherwise. A page ends early at about 1 MB.',
+  })
+  @ApiOkResponse({ type: DeviceListDto })
+  list(@CurrentCaller() caller: Caller, @Query() query: ListDevicesDto): Promise<DeviceListDto> {
     return this.devices.list(caller, query);
   }
 

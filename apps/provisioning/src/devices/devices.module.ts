@@ -4,10 +4,12 @@ import { DevicesController } from './devices.controller.js';
 import { DevicesRepository } from './devices.repository.js';
 import { DevicesRpc } from './devices.rpc.js';
 import { DevicesService } from './devices.service.js';
+import { DetectOfflineDevicesJob } from './offline/detect-offline-devices.job.js';
+import { DeviceStatesRepository } from './offline/device-states.repository.js';
 
 @Module({
   imports: [OrganizationsModule],
   controllers: [DevicesController, DevicesRpc],
-  providers: [DevicesService, DevicesRepository],
+  providers: [DevicesService, DevicesRepository, DeviceStatesRepository, DetectOfflineDevicesJob],
 })
 export class DevicesModule {}

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { insertDevice } from '../../test/device-rows.js';
 import { ProvisioningTestApp } from '../../test/provisioning-test-app.js';
 
 describe('/devices', () => {
@@ -15,18 +16,19 @@ describe('/devices', () => {
     siteId?: string | null;
     hostname: string;
     status?: string;
+    values?: object;
   }) => {
-    const { rows } = await testApp.admin.query(
-      `insert into device (partner_id, org_id, site_id, hostname, os_type, status)
-       values ($1, $2, $3, $4, 'linux', $5) returning id`,
-      [given.partnerId, given.orgId, given.siteId ?? null, given.hostname, given.status ?? 'online'],
-    );
+    const id = await insertDevice(testApp.admin, {
+      partner_id: given.partnerId,
+      org_id: given.orgId,
+      site_id: given.siteId ?? null,
+      hostname: given.hostname,
+      status: given.status ?? 'online',
+      ...given.values,
+    });
     // Two in one millisecond would have no order, and the time of an insert is the database's.
-    await testApp.admin.query(`update device set created_at = to_timestamp($2) where id = $1`, [
-      rows[0].id,
-      (second += 1),
-    ]);
-    return rows[0].id as string;
+    await testApp.admin.query(`update device set created_at = to_timestamp($2) where id = $1`, [id, (second += 1)]);
+    return id;
   };
   const names = (response: { body: { data: { hostname: string }[] } }) => response.body.data.map((row) => row.hostname);
 
@@ -73,22 +75,55 @@ describe('/devices', () => {
   });
 
   it.each([
-    'orgIds',
-    'siteIds',
-    'groupIds',
-    'osType',
-    'role',
-    'sort',
-    'sortDir',
-    'order',
-    'cursor',
-    'include',
-    'includeTotal',
-  ])('returns 400 for the planned parameter %s', async (parameter) => {
+    ['sort=lastSeen', 'sort'],
+    ['sort=x', 'sort'],
+    ['sort=os&sortDir=asc&order=desc', 'order'],
+    ['osType=amiga', 'osType'],
+    ['include=everything', 'include.0'],
+    ['orgIds=x', 'orgIds.0'],
+    ['includeTotal=yes', 'includeTotal'],
+  ])('returns 400 for %s', async (query, field) => {
     const client = await testApp.clientFor({ partnerId });
-    const { status, body } = await client.get(`/devices?${parameter}=x`);
+    const { status, body } = await client.get(`/devices?${query}`);
     expect([status, body.code]).toEqual([400, 'validation_failed']);
-    expect(body.details.fieldErrors).toEqual({ [parameter]: ['is not supported yet'] });
+    expect(Object.keys(body.details.fieldErrors)).toEqual([field]);
+  });
+
+  it('sorts, and reads page after page with cursors', async () => {
+    const client = await testApp.clientFor({ partnerId });
+    expect(names(await client.get('/devices?sort=hostname'))).toEqual(['alpha', 'beta_1', 'gamma']);
+    expect(names(await client.get('/devices?sort=hostname&order=desc'))).toEqual(['gamma', 'beta_1', 'alpha']);
+    const first = await client.get('/devices?cursor=&limit=2&includeTotal=true');
+    expect(names(first)).toEqual(['gamma', 'beta_1']);
+    const { nextCursor, ...pagination } = first.body.pagination;
+    expect(pagination).toEqual({ limit: 2, total: 3, sort: { by: 'created', dir: 'desc' } });
+    const second = await client.get(`/devices?cursor=${nextCursor}&limit=2`);
+    expect([names(second), second.body.pagination.nextCursor]).toEqual([['alpha'], null]);
+    expect(second.body.pagination).not.toHaveProperty('total');
+    for (const query of [`cursor=${nextCursor}&osType=linux`, 'cursor=forged']) {
+      expect((await client.get(`/devices?${query}`)).body.code).toBe('invalid_cursor');
+    }
+  });
+
+  it('leaves the columns of variable size out of lists unless they are named', async () => {
+    const large = await testApp.createPartner();
+    const client = await testApp.clientFor({ partnerId: large });
+    const largeOrgId = (await client.post('/orgs/organizations', { name: 'Large' })).body.id as string;
+    const values = { custom_fields: { rack: 'A1' }, metrics: { cpu: 1 }, hardware: { cpuCores: 4 } };
+    await device({ partnerId: large, orgId: largeOrgId, hostname: 'large', values });
+    const [plain] = (await client.get('/devices')).body.data;
+    expect(plain).toMatchObject({ customFields: null, metrics: null, hardware: null });
+    const [some] = (await client.get('/devices?include=customFields,metrics')).body.data;
+    expect(some).toMatchObject({ customFields: { rack: 'A1' }, metrics: { cpu: 1 }, hardware: null });
+    const [all] = (await client.get('/devices?include=customFields&include=hardware,metrics')).body.data;
+    expect(all).toMatchObject({ customFields: { rack: 'A1' }, metrics: { cpu: 1 }, hardware: { cpuCores: 4 } });
+  });
+
+  it('requires an organization for an order in system scope', async () => {
+    const client = await testApp.clientFor({ scope: 'system' });
+    const refused = await client.get('/devices?sort=hostname');
+    expect([refused.status, Object.keys(refused.body.details.fieldErrors)]).toEqual([400, ['sort']]);
+    expect((await client.get(`/devices?sort=hostname&orgId=${orgId}`)).status).toBe(200);
   });
 
   it('filters by organization and site and returns 403 for foreign ones', async () => {
@@ -96,6 +131,7 @@ describe('/devices', () => {
     expect(names(await client.get(`/devices?orgId=${orgId}&siteId=${siteIds[0]}`))).toEqual(['alpha']);
     for (const named of [foreign.orgId, randomUUID()]) {
       expect((await client.get(`/devices?orgId=${named}`)).body.code).toBe('organization_access_denied');
+      expect((await client.get(`/devices?orgIds=${orgId},${named}`)).body.code).toBe('organization_access_denied');
     }
     const elsewhere = await client.get(`/devices?orgId=${orgId}&siteId=${randomUUID()}`);
     expect([elsewhere.status, Object.keys(elsewhere.body.details.fieldErrors)]).toEqual([400, ['siteId']]);
@@ -117,7 +153,7 @@ describe('/devices', () => {
 
   it('returns all fields of a device except its secrets', async () => {
     const client = await testApp.clientFor({ partnerId });
-    const [row] = (await client.get('/devices?search=alpha')).body.data;
+    const [row] = (await client.get('/devices?search=alpha&include=customFields,hardware,metrics')).body.data;
     const shown = await client.get(`/devices/${row.id}`);
     expect(shown.body).toEqual(row);
     expect(Object.keys(row).sort()).toEqual(

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
 import { TenantInactive } from '@rmm/access';
 import type { Actor, DeviceEnrolled } from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
@@ -9,7 +10,7 @@ import type { Partner } from '../partners/partner.entity.js';
 import { PartnersRepository } from '../partners/partners.repository.js';
 import type { EnrollDto } from './dto/enroll.dto.js';
 import { DeviceLimitExceeded } from './enrollment.errors.js';
-import { EnrollmentRepository, type StoredDevice } from './enrollment.repository.js';
+import { EnrollmentRepository, type EnrollingDevice, type StoredDevice } from './enrollment.repository.js';
 import type { Reservation } from './key-reservations.service.js';
 
 export interface EnrollmentRequest {
@@ -60,12 +61,10 @@ export class DeviceEnrollmentService {
       await this.assertActive(tx, partner, orgId);
       const siteId = await this.resolveSite(tx, reservation, dto.siteId ?? null);
       const existing = oldToken && (await this.devices.findByToken(tx, orgId, hashKey(oldToken)));
-      if (!existing) await this.assertBelowCap(tx, partner, partnerId);
       const device = { reservation, reservationId, siteId, tokenHash, dto };
       const stored = existing
-        ? await this.devices.reenroll(tx, existing.id, device)
-        : await this.devices.create(tx, device);
-      await this.publish(tx, stored, reservation, dto);
+        ? await this.reenroll(tx, existing.id, device)
+        : await this.create(tx, partner?.maxDevices ?? null, device);
       if (this.clock.nowMs() - startedMs > MAX_ENROLLMENT_MS) throw new UnavailableError();
       return { agentId: stored.agentId, deviceId: stored.id, authToken, orgId, siteId: stored.siteId };
     });
@@ -85,15 +84,36 @@ export class DeviceEnrollmentService {
     throw ValidationError.forField('siteId', 'is not a site of the organization');
   }
 
-  private async assertBelowCap(tx: TenantTransaction, partner: Partner | null, partnerId: string): Promise<void> {
-    const cap = partner?.maxDevices ?? null;
-    if (cap === null) return;
-    await this.partners.lockDevices(tx, partnerId);
-    if ((await this.devices.countActive(tx, partnerId)) >= cap) throw new DeviceLimitExceeded();
+  private async reenroll(tx: TenantTransaction, id: string, device: EnrollingDevice): Promise<StoredDevice> {
+    const stored = await this.devices.reenroll(tx, id, device);
+    await this.publish(tx, stored, device);
+    return stored;
   }
 
-  private async publish(tx: TenantTransaction, device: StoredDevice, key: Reservation, dto: EnrollDto): Promise<void> {
-    const { orgId, partnerId, enrollmentKeyId } = key;
+  /**
+   * The counter of the partner is checked twice: before anything is written, and exactly once the new device is counted,
+   * which locks it. Messages come before the device, so that the lock is held for its last statements only.
+   */
+  private async create(tx: TenantTransaction, cap: number | null, device: EnrollingDevice): Promise<StoredDevice> {
+    const { partnerId } = device.reservation;
+    const assertAtMost = async (devices: number) => {
+      if ((await this.partners.countDevices(tx, partnerId)) > devices) throw new DeviceLimitExceeded();
+    };
+    if (cap !== null) await assertAtMost(cap - 1);
+    const agentId = randomUUID();
+    const isNew = { id: device.reservationId, agentId, siteId: device.siteId, version: '1', isReenrolled: false };
+    await this.publish(tx, isNew, device);
+    const stored = await this.devices.create(tx, agentId, device);
+    if (cap !== null) await assertAtMost(cap);
+    return stored;
+  }
+
+  private async publish(
+    tx: TenantTransaction,
+    device: StoredDevice,
+    { reservation, dto }: EnrollingDevice,
+  ): Promise<void> {
+    const { orgId, partnerId, enrollmentKeyId } = reservation;
     const { id: deviceId, siteId } = device;
     const { hostname, osType, agentVersion = null } = dto;
     const actor: Actor = { type: 'agent', id: device.agentId };

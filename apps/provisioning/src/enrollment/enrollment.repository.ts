@@ -24,7 +24,18 @@ export interface EnrollingDevice {
   dto: EnrollDto;
 }
 
-const isActive = { sql: `device.status <> 'decommissioned'` };
+const isActive = { sql: 'device.decommissionedAt IS NULL' };
+
+/** SQL: only the reported columns of the state change. */
+const SAVE_STATE = `
+  INSERT INTO device_state AS s (device_id, partner_id, org_id, status, agent_version)
+  VALUES (:id, :partnerId, :orgId, 'offline', :agentVersion)
+  ON CONFLICT (device_id) DO UPDATE SET agent_version = excluded.agent_version`;
+
+const SAVE_HARDWARE = `
+  INSERT INTO device_hardware AS h (device_id, partner_id, org_id, hardware)
+  VALUES (:id, :partnerId, :orgId, :hardware)
+  ON CONFLICT (device_id) DO UPDATE SET hardware = excluded.hardware WHERE h.hardware <> excluded.hardware`;
 
 /** Queries of an enrollment. They run in the context of the partner, so each names the organization. */
 @Injectable()
@@ -57,11 +68,6 @@ export class EnrollmentRepository extends TenantRepository<Device> {
     return rows.length === 1 ? rows[0].id : null;
   }
 
-  /** Counts the devices of a partner without decommissioned ones. */
-  countActive(tx: TenantTransaction, partnerId: string): Promise<number> {
-    return this.count(tx, { where: { partnerId }, conditions: [isActive] });
-  }
-
   /** Returns the active device of the organization with this token, locked; null when there is none. */
   findByToken(tx: TenantTransaction, orgId: string, agentTokenHash: Buffer): Promise<{ id: string } | null> {
     return this.findOne(tx, {
@@ -72,25 +78,28 @@ export class EnrollmentRepository extends TenantRepository<Device> {
     });
   }
 
-  /** Creates a device with the id of the reservation; a decommissioned device of the same hostname is renamed. */
-  async create(tx: TenantTransaction, enrolling: EnrollingDevice): Promise<StoredDevice> {
+  /**
+   * Creates a device with the id of the reservation; a decommissioned device of the same hostname is renamed. From here
+   * to its end the transaction holds the lock of the partner's device counter.
+   */
+  async create(tx: TenantTransaction, agentId: string, enrolling: EnrollingDevice): Promise<StoredDevice> {
     const { orgId, partnerId } = enrolling.reservation;
     await tx.query(
       `UPDATE device SET hostname = left(hostname, 240) || '~' || left(id::text, 8), version = version + 1
-        WHERE org_id = :orgId AND lower(hostname) = lower(:hostname) AND status = 'decommissioned'`,
+        WHERE org_id = :orgId AND hostname_key = lower(:hostname) AND decommissioned_at IS NOT NULL`,
       { orgId, hostname: enrolling.dto.hostname },
     );
     const device = await this.insert(tx, {
       ...propertiesOf(enrolling),
       id: enrolling.reservationId,
+      agentId,
       partnerId,
       orgId,
       siteId: enrolling.siteId,
       deviceRole: enrolling.dto.deviceRole,
-      hardware: enrolling.dto.hardwareInfo ? { ...enrolling.dto.hardwareInfo } : null,
-      status: 'offline',
       enrolledAt: () => 'now()',
     });
+    await this.saveReported(tx, device.id, enrolling);
     return { ...device, isReenrolled: false };
   }
 
@@ -104,12 +113,25 @@ export class EnrollmentRepository extends TenantRepository<Device> {
         ...propertiesOf(enrolling),
         siteId: siteId ?? undefined,
         deviceRole: dto.deviceRole ?? undefined,
-        hardware: dto.hardwareInfo ? { ...dto.hardwareInfo } : undefined,
         enrolledAt: () => 'now()',
         version: () => 'version + 1',
       },
     );
+    await this.saveReported(tx, id, enrolling);
     return { ...device, isReenrolled: true };
+  }
+
+  private async saveReported(
+    tx: TenantTransaction,
+    id: string,
+    { reservation: { orgId, partnerId }, dto }: EnrollingDevice,
+  ): Promise<void> {
+    const owner = { id, partnerId, orgId };
+    const hardware = dto.hardwareInfo ? JSON.stringify(dto.hardwareInfo) : null;
+    await tx.queryAll([
+      { sql: SAVE_STATE, params: { ...owner, agentVersion: dto.agentVersion ?? null } },
+      ...(hardware === null ? [] : [{ sql: SAVE_HARDWARE, params: { ...owner, hardware } }]),
+    ]);
   }
 }
 
@@ -121,7 +143,6 @@ const propertiesOf = ({ reservation, reservationId, tokenHash, dto }: EnrollingD
   osType: dto.osType,
   osVersion: dto.osVersion,
   architecture: dto.architecture,
-  agentVersion: dto.agentVersion ?? null,
   isVirtual: dto.isVirtual ?? null,
   virtualizationPlatform: dto.virtualizationPlatform ?? null,
 });

@@ -27,7 +27,17 @@ describe('POST /agents/enroll', () => {
 
   const enroll = (body: object) => testApp.client().post('/agents/enroll', body);
   const devicesOf = async (orgId: string) =>
-    (await testApp.admin.query('select * from device where org_id = $1 order by created_at', [orgId])).rows;
+    (
+      await testApp.admin.query(
+        `SELECT d.*, s.status, h.hardware FROM device d JOIN device_state s ON s.device_id = d.id
+           LEFT JOIN device_hardware h ON h.device_id = d.id WHERE d.org_id = $1 ORDER BY d.created_at`,
+        [orgId],
+      )
+    ).rows;
+  const devicesCounted = async (partnerId: string): Promise<number> =>
+    (await testApp.admin.query('SELECT devices FROM partner_count WHERE partner_id = $1', [partnerId])).rows[0].devices;
+  const decommission = (deviceId: string) =>
+    testApp.admin.query('UPDATE device SET decommissioned_at = now() WHERE id = $1', [deviceId]);
 
   /** An organization of a fresh partner, with so many sites. */
   const customer = async ({
@@ -151,19 +161,36 @@ describe('POST /agents/enroll', () => {
     expect([testApp.credentials.usesOf(key), testApp.credentials.usesOf(other)]).toEqual([0, 0]);
   });
 
-  it('enforces the device cap for concurrent enrollments and releases the uses of refused ones', async () => {
+  it('enforces the device cap for 20 concurrent enrollments and releases the uses of refused ones', async () => {
     const { orgId, partnerId } = await customer({ maxDevices: 4 });
     const key = testApp.credentials.mint({ orgId, partnerId, maxUsage: 50 });
     const responses = await Promise.all(
-      Array.from({ length: 12 }, (_, index) => enroll(agent(key, { hostname: `h${index}` }))),
+      Array.from({ length: 20 }, (_, index) => enroll(agent(key, { hostname: `h${index}` }))),
     );
     expect(responses.filter((response) => response.status === 201)).toHaveLength(4);
     const refused = responses.filter((response) => response.status !== 201);
     expect(new Set(refused.map((response) => `${response.status} ${response.body.code}`))).toEqual(
       new Set(['403 device_limit_reached']),
     );
-    expect(await devicesOf(orgId)).toHaveLength(4);
-    expect(testApp.credentials.usesOf(key)).toBe(4);
+    const devices = await devicesOf(orgId);
+    expect([devices.length, await devicesCounted(partnerId), testApp.credentials.usesOf(key)]).toEqual([4, 4, 4]);
+
+    await decommission(devices[0].id);
+    expect((await enroll(agent(key))).status).toBe(201);
+    expect((await enroll(agent(key))).body.code).toBe('device_limit_reached');
+  });
+
+  it('refuses above the cap without waiting for an enrollment of the partner that is not committed', async () => {
+    const { orgId, partnerId } = await customer({ maxDevices: 1 });
+    const key = testApp.credentials.mint({ orgId, partnerId });
+    expect((await enroll(agent(key))).status).toBe(201);
+    await testApp.admin.query('BEGIN');
+    await testApp.admin.query('SELECT FROM partner_count WHERE partner_id = $1 FOR UPDATE', [partnerId]);
+    try {
+      expect((await enroll(agent(key))).body.code).toBe('device_limit_reached');
+    } finally {
+      await testApp.admin.query('ROLLBACK');
+    }
   });
 
   it('accepts exactly as many agents as the key has uses when they race', async () => {
@@ -250,7 +277,7 @@ describe('POST /agents/enroll', () => {
     const { orgId, partnerId } = await customer();
     const key = testApp.credentials.mint({ orgId, partnerId });
     const gone = await enroll(agent(key));
-    await testApp.admin.query(`update device set status = 'decommissioned' where id = $1`, [gone.body.deviceId]);
+    await decommission(gone.body.deviceId);
     await enroll(agent(key, { hostname: 'FRONT-DESK-01' }));
     const names = (await devicesOf(orgId)).map((row) => row.hostname);
     expect(names).toEqual([`front-desk-01~${gone.body.deviceId.slice(0, 8)}`, 'FRONT-DESK-01']);

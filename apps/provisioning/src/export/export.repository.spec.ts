@@ -40,6 +40,8 @@ describe('ExportRepository', () => {
       await database.createSite(partnerId, orgId, 'A'),
       await database.createSite(partnerId, orgId, 'B'),
     ];
+    // Times have milliseconds: the change is later only when the clock has advanced since the second site was created.
+    await database.admin.query('SELECT pg_sleep(0.002)');
     await database.admin.query(`UPDATE site SET name = 'A2' WHERE id = $1`, [first]);
     const request = buildRequest({ updatedSince: new Date(0).toISOString() });
     const rows = await repository.list<{ name: string }>(SITES, request, future());

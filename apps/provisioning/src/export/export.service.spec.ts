@@ -7,6 +7,7 @@ import {
   type ExportRequest,
   type RpcContract,
 } from '@rmm/contracts';
+import { eventually } from '@rmm/testing-services';
 import { ProvisioningTestApp } from '../../test/provisioning-test-app.js';
 
 describe('ExportService', () => {
@@ -131,5 +132,18 @@ describe('ExportService', () => {
     } finally {
       await writer.end();
     }
+  });
+
+  it('exports the sites of an organization that is visible again as changes', async () => {
+    const { partnerId, client } = await partnerWith(2);
+    const [{ orgId, id }] = (await exportAll(PROVISIONING_EXPORT_SITES, partnerId)).records;
+    await client.patch(`/orgs/organizations/${orgId}`, { status: 'suspended' });
+    const { records, snapshotAt } = await exportAll(PROVISIONING_EXPORT_SITES, partnerId);
+    expect(records.map((record) => record.orgId)).not.toContain(orgId);
+    await client.patch(`/orgs/organizations/${orgId}`, { status: 'trial' });
+    await eventually(async () => {
+      const changes = await exportAll(PROVISIONING_EXPORT_SITES, partnerId, { updatedSince: snapshotAt });
+      expect(changes.records.map((record) => record.id)).toEqual([id]);
+    });
   });
 });

@@ -1,4 +1,4 @@
-import { uniqueSlug } from '@rmm/service-kit';
+import { uniqueSlug } from '@rmm/validation';
 import { organizationSlug } from '../organizations/organization-slug.js';
 import type {
   ImportedItemDto,

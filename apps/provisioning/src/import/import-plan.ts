@@ -1,4 +1,4 @@
-import { uniqueSlug } from '@rmm/service-kit';
+import { uniqueSlug } from '@rmm/validation';
 import { nameKey } from '../organizations/name-key.js';
 import { organizationSlug } from '../organizations/organization-slug.js';
 import type { Annotation, ImportRow } from './import-rows.js';

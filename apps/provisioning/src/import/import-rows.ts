@@ -1,5 +1,5 @@
 import { isEmail, isUUID } from 'class-validator';
-import { isStorableText, isTimeZone } from '@rmm/service-kit';
+import { isStorableText, isTimeZone } from '@rmm/validation';
 import { trimName } from '../organizations/name-key.js';
 import { toSiteAddress, toSiteContact, type SiteAddress, type SiteContact } from '../sites/site-details.js';
 

@@ -4,7 +4,6 @@ import { PartnerAccessDenied, type Caller } from '@rmm/access';
 import { Outbox } from '@rmm/messaging';
 import { isUniqueViolation, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { DomainError, Logger, ValidationError } from '@rmm/service-kit';
-import { OrganizationsRepository } from '../organizations/organizations.repository.js';
 import { resolvePartnerId } from '../partners/partner-scope.policy.js';
 import { PartnersRepository } from '../partners/partners.repository.js';
 import type { ImportPreviewDto, ImportResultDto } from './dto/import-results.dto.js';
@@ -28,7 +27,6 @@ export class ImportService {
   constructor(
     private readonly tenants: TenantDatabase,
     private readonly repository: ImportRepository,
-    private readonly organizations: OrganizationsRepository,
     private readonly partners: PartnersRepository,
     private readonly outbox: Outbox,
     private readonly logger: Logger,
@@ -64,7 +62,7 @@ export class ImportService {
     const partner = await this.partners.find(tx, partnerId);
     if (!partner && caller.tenant.scope === 'system') throw new PartnerAccessDenied();
     const cap = partner?.maxOrganizations ?? null;
-    const remaining = cap === null ? null : Math.max(0, cap - (await this.organizations.countLive(tx, partnerId)));
+    const remaining = cap === null ? null : Math.max(0, cap - (await this.partners.countOrganizations(tx, partnerId)));
     return this.repository.loadState(tx, partnerId, rows, remaining);
   }
 

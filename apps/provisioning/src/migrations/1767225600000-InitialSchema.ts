@@ -26,6 +26,15 @@ const PARTNER = `
     ELSE false
   END`;
 
+/** Counters of a partner: its members of every scope may change them, by the records they create and delete. */
+const PARTNER_COUNT = `
+  CASE current_setting('rmm.scope', true)
+    WHEN 'partner' THEN partner_id = nullif(current_setting('rmm.partner_id', true), '')::uuid
+    WHEN 'organization' THEN partner_id = nullif(current_setting('rmm.partner_id', true), '')::uuid
+    WHEN 'system' THEN true
+    ELSE false
+  END`;
+
 /** Creates every table of the service. */
 export class InitialSchema1767225600000 implements MigrationInterface {
   name = 'InitialSchema1767225600000';
@@ -40,13 +49,20 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     await this.createOrganizations(q);
     await this.createSites(q);
     await this.createDevices(q);
+    await this.createDeviceReports(q);
+    await this.createDeviceGroups(q);
+    await this.createCounts(q);
+    await this.createRestamps(q);
   }
 
   async down(q: QueryRunner): Promise<void> {
     await q.query(`
-      DROP TABLE organization_security, device, site, external_link, organization, partner, dead_letter_message, inbox,
+      DROP TABLE export_restamp, site_count, organization_count, partner_count, device_group_member, device_group,
+        device_posture_product, device_posture, device_software, device_network, device_disk, device_hardware, device_state,
+        organization_security, device, site, external_link, organization, partner, dead_letter_message, inbox,
         rmm_partition_rule, outbox_lease, outbox`);
-    await q.query('DROP FUNCTION stamp_change');
+    await q.query('DROP FUNCTION request_restamp, count_devices, count_organizations, add_devices');
+    await q.query('DROP FUNCTION stamp_device_of_report, decommission_device_state, stamp_change');
     await q.query('DROP FUNCTION rmm_drop_empty_outbox_partitions');
     await q.query('DROP FUNCTION rmm_maintain_partitions');
     await q.query('DROP FUNCTION rmm_maintain_partitions_at');
@@ -245,6 +261,8 @@ export class InitialSchema1767225600000 implements MigrationInterface {
       new.updated_at := date_trunc('milliseconds', clock_timestamp());
       IF tg_op = 'INSERT' THEN
         new.created_at := new.updated_at;
+      ELSE
+        new.updated_at := greatest(new.updated_at, old.updated_at); -- the clock may have been set back
       END IF;
       RETURN new;
     END $$`);
@@ -362,10 +380,17 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     await q.query(`CREATE INDEX site_partner_newest_idx ON site (partner_id, created_at DESC, id DESC)`);
     await q.query(`CREATE INDEX site_export_idx ON site (partner_id, id)`);
     await q.query(`CREATE INDEX site_changes_idx ON site (partner_id, updated_at, id)`);
-    await secureTable(q, 'site', { rows: ORGANIZATION, service: 'SELECT, INSERT, UPDATE', worker: 'SELECT, INSERT' });
+    await secureTable(q, 'site', {
+      rows: ORGANIZATION,
+      service: 'SELECT, INSERT, UPDATE',
+      worker: 'SELECT, INSERT, UPDATE',
+    });
   }
 
-  /** updated_at of a device changes with its exported columns only, not with heartbeats and metrics. */
+  /**
+   * Devices and the states that their heartbeats report, in two tables. updated_at of a device changes with its exported
+   * columns, and when `stamp_device_of_report` or a re-stamp sets it.
+   */
   private async createDevices(q: QueryRunner): Promise<void> {
     await q.query(`CREATE TABLE device (
         id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
@@ -377,6 +402,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
         enrollment_key_id uuid,
         enrollment_reservation_id uuid,
         hostname text NOT NULL CHECK (char_length(hostname) BETWEEN 1 AND 255),
+        hostname_key text NOT NULL GENERATED ALWAYS AS (lower(hostname)) STORED,
         display_name text CHECK (char_length(display_name) BETWEEN 1 AND 255),
         os_type text NOT NULL CHECK (os_type IN ('windows', 'macos', 'linux')),
         os_version text,
@@ -384,33 +410,349 @@ export class InitialSchema1767225600000 implements MigrationInterface {
         device_role text,
         is_virtual boolean,
         virtualization_platform text,
-        agent_version text,
-        status text NOT NULL
-          CHECK (status IN ('online', 'offline', 'maintenance', 'decommissioned', 'updating', 'pending')),
         tags text[] NOT NULL DEFAULT '{}',
         custom_fields jsonb NOT NULL DEFAULT '{}',
-        hardware jsonb,
-        metrics jsonb,
-        last_seen_at timestamptz(3),
         enrolled_at timestamptz(3),
+        enrolled_key timestamptz(3) NOT NULL GENERATED ALWAYS AS (coalesce(enrolled_at, created_at)) STORED,
+        decommissioned_at timestamptz(3),
         version bigint NOT NULL DEFAULT 1,
         created_at timestamptz(3) NOT NULL,
         updated_at timestamptz(3) NOT NULL,
         CONSTRAINT device_agent_key UNIQUE (agent_id),
         CONSTRAINT device_agent_token_key UNIQUE (agent_token_hash),
         CONSTRAINT device_reservation_key UNIQUE (enrollment_reservation_id),
+        CONSTRAINT device_owner_key UNIQUE (id, org_id, partner_id),
         CONSTRAINT device_organization_fkey FOREIGN KEY (org_id, partner_id) REFERENCES organization (id, partner_id),
         CONSTRAINT device_site_fkey FOREIGN KEY (site_id, org_id) REFERENCES site (id, org_id)
       )`);
     await q.query(`CREATE TRIGGER stamp_new BEFORE INSERT ON device FOR EACH ROW EXECUTE FUNCTION stamp_change()`);
     await q.query(`CREATE TRIGGER stamp_change BEFORE UPDATE ON device FOR EACH ROW
-      WHEN ((old.hostname, old.display_name, old.site_id, old.os_type, old.os_version, old.architecture, old.device_role, old.is_virtual, old.virtualization_platform, old.tags, old.custom_fields, old.hardware) IS DISTINCT FROM (new.hostname, new.display_name, new.site_id, new.os_type, new.os_version, new.architecture, new.device_role, new.is_virtual, new.virtualization_platform, new.tags, new.custom_fields, new.hardware)) EXECUTE FUNCTION stamp_change()`);
-    await q.query(`CREATE INDEX device_newest_idx ON device (org_id, created_at DESC, id DESC)`);
-    await q.query(`CREATE INDEX device_partner_newest_idx ON device (partner_id, created_at DESC, id DESC)`);
+      WHEN ((old.hostname, old.display_name, old.site_id, old.os_type, old.os_version, old.architecture, old.device_role, old.is_virtual, old.virtualization_platform, old.tags, old.custom_fields, old.enrolled_at, old.decommissioned_at, old.updated_at) IS DISTINCT FROM (new.hostname, new.display_name, new.site_id, new.os_type, new.os_version, new.architecture, new.device_role, new.is_virtual, new.virtualization_platform, new.tags, new.custom_fields, new.enrolled_at, new.decommissioned_at, new.updated_at)) EXECUTE FUNCTION stamp_change()`);
+    for (const owner of ['org', 'partner']) {
+      await q.query(`CREATE INDEX device_${owner}_newest_idx ON device (${owner}_id, created_at DESC, id DESC)`);
+      await q.query(`CREATE INDEX device_${owner}_hostname_idx ON device (${owner}_id, hostname_key, id)`);
+      await q.query(`CREATE INDEX device_${owner}_enrolled_idx ON device (${owner}_id, enrolled_key, id)`);
+      await q.query(`CREATE INDEX device_${owner}_os_idx ON device (${owner}_id, os_type, id)`);
+    }
     await q.query(`CREATE INDEX device_site_idx ON device (site_id, created_at DESC, id DESC)`);
-    await q.query(`CREATE INDEX device_hostname_idx ON device (org_id, lower(hostname))`);
-    await q.query(`CREATE INDEX device_online_idx ON device (last_seen_at) WHERE status = 'online'`);
-    await secureTable(q, 'device', { rows: ORGANIZATION, service: 'SELECT, INSERT, UPDATE', worker: 'SELECT' });
+    // For the list of all tenants, which alone states the condition: for one tenant it would read the rows of others.
+    await q.query(`CREATE INDEX device_newest_idx ON device (created_at DESC, id DESC) WHERE os_type <> ''`);
+    // An organization determines its partner: without it the planner expects too few rows for callers with both.
+    await q.query(`CREATE STATISTICS device_owner_stats (dependencies) ON org_id, partner_id FROM device`);
+    await q.query(`CREATE INDEX device_export_idx ON device (partner_id, id)`);
+    await q.query(`CREATE INDEX device_changes_idx ON device (partner_id, updated_at, id)`);
+    await secureTable(q, 'device', { rows: ORGANIZATION, service: 'SELECT, INSERT, UPDATE', worker: 'SELECT, UPDATE' });
+    await this.createDeviceState(q);
+  }
+
+  /**
+   * Written by each heartbeat: no index has a column that an ordinary heartbeat changes, and pages keep space for the next
+   * version of a row, so that the updates are heap-only. `offline_check_at` is the deadline the offline sweep goes by; the
+   * sweep moves it, heartbeats do not.
+   */
+  private async createDeviceState(q: QueryRunner): Promise<void> {
+    await q.query(`CREATE TABLE device_state (
+        device_id uuid PRIMARY KEY,
+        partner_id uuid NOT NULL,
+        org_id uuid NOT NULL,
+        status text NOT NULL
+          CHECK (status IN ('online', 'offline', 'maintenance', 'decommissioned', 'updating', 'pending')),
+        agent_version text,
+        last_seen_at timestamptz(3),
+        metrics jsonb,
+        offline_check_at timestamptz(3),
+        CONSTRAINT device_state_device_fkey
+          FOREIGN KEY (device_id, org_id, partner_id) REFERENCES device (id, org_id, partner_id) ON DELETE CASCADE,
+        CONSTRAINT device_state_check CHECK (status <> 'online' OR offline_check_at IS NOT NULL)
+      ) WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.05)`);
+    await q.query(`CREATE INDEX device_state_partner_idx ON device_state (partner_id, status, device_id)`);
+    await q.query(`CREATE INDEX device_state_org_idx ON device_state (org_id, status, device_id)`);
+    await q.query(
+      `CREATE INDEX device_state_offline_idx ON device_state (offline_check_at) WHERE offline_check_at IS NOT NULL`,
+    );
+    await secureTable(q, 'device_state', {
+      rows: ORGANIZATION,
+      service: 'SELECT, INSERT, UPDATE',
+      worker: 'SELECT, UPDATE',
+    });
+    await q.query(`CREATE FUNCTION decommission_device_state() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      UPDATE device_state SET status = 'decommissioned', offline_check_at = NULL WHERE device_id = new.id;
+      RETURN NULL;
+    END $$`);
+    await q.query(`CREATE TRIGGER decommission_state AFTER UPDATE OF decommissioned_at ON device FOR EACH ROW
+      WHEN (new.decommissioned_at IS NOT NULL AND old.decommissioned_at IS NULL)
+      EXECUTE FUNCTION decommission_device_state()`);
+  }
+
+  /** Reports of agents other than heartbeats: one row per device, replaced as a whole, with an export stamp of its own. */
+  private async createDeviceReports(q: QueryRunner): Promise<void> {
+    const reports = {
+      device_hardware: `hardware jsonb NOT NULL,
+        serial_number text GENERATED ALWAYS AS (hardware ->> 'serialNumber') STORED`,
+      device_disk: `disks jsonb NOT NULL CHECK (jsonb_typeof(disks) = 'array' AND jsonb_array_length(disks) <= 500)`,
+      device_network: `adapters jsonb NOT NULL
+          CHECK (jsonb_typeof(adapters) = 'array' AND jsonb_array_length(adapters) <= 500)`,
+      device_software: `software jsonb NOT NULL
+          CHECK (jsonb_typeof(software) = 'array' AND jsonb_array_length(software) <= 1000),
+        total integer NOT NULL CHECK (total >= 0)`,
+      device_posture: `collected_at timestamptz(3) NOT NULL,
+        scan_duration_ms integer,
+        identity jsonb,
+        errors jsonb`,
+    };
+    for (const [table, columns] of Object.entries(reports)) {
+      await q.query(`CREATE TABLE ${table} (
+        device_id uuid PRIMARY KEY,
+        partner_id uuid NOT NULL,
+        org_id uuid NOT NULL,
+        ${columns},
+        created_at timestamptz(3) NOT NULL,
+        updated_at timestamptz(3) NOT NULL,
+        CONSTRAINT ${table}_device_fkey
+          FOREIGN KEY (device_id, org_id, partner_id) REFERENCES device (id, org_id, partner_id) ON DELETE CASCADE
+      )`);
+      await q.query(
+        `CREATE TRIGGER stamp_change BEFORE INSERT OR UPDATE ON ${table} FOR EACH ROW EXECUTE FUNCTION stamp_change()`,
+      );
+      await q.query(`CREATE INDEX ${table}_export_idx ON ${table} (partner_id, device_id)`);
+      await q.query(`CREATE INDEX ${table}_changes_idx ON ${table} (partner_id, updated_at, device_id)`);
+      await q.query(`CREATE INDEX ${table}_org_idx ON ${table} (org_id)`);
+      await secureTable(q, table, {
+        rows: ORGANIZATION,
+        service: 'SELECT, INSERT, UPDATE, DELETE',
+        worker: 'SELECT, UPDATE',
+      });
+    }
+    await q.query(`CREATE TABLE device_posture_product (
+      device_id uuid NOT NULL REFERENCES device_posture (device_id) ON DELETE CASCADE,
+      partner_id uuid NOT NULL,
+      org_id uuid NOT NULL,
+      category text NOT NULL,
+      name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 255),
+      version text,
+      status text NOT NULL CHECK (status IN ('active', 'installed', 'unknown')),
+      service_name text,
+      details jsonb,
+      PRIMARY KEY (device_id, category, name),
+      CONSTRAINT device_posture_product_device_fkey
+        FOREIGN KEY (device_id, org_id, partner_id) REFERENCES device (id, org_id, partner_id) ON DELETE CASCADE
+    )`);
+    for (const owner of ['org', 'partner']) {
+      await q.query(
+        `CREATE INDEX device_posture_product_${owner}_idx ON device_posture_product (${owner}_id, category, name)`,
+      );
+    }
+    await secureTable(q, 'device_posture_product', { rows: ORGANIZATION, service: 'SELECT, INSERT, UPDATE, DELETE' });
+    // The exported device has columns of its hardware and the ids of its groups: their changes are changes of the device.
+    await q.query(`CREATE FUNCTION stamp_device_of_report() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      UPDATE device SET updated_at = clock_timestamp()
+       WHERE id = CASE tg_op WHEN 'DELETE' THEN old.device_id ELSE new.device_id END;
+      RETURN NULL;
+    END $$`);
+    await q.query(`CREATE TRIGGER stamp_new_device AFTER INSERT OR DELETE ON device_hardware
+      FOR EACH ROW EXECUTE FUNCTION stamp_device_of_report()`);
+    await q.query(`CREATE TRIGGER stamp_device AFTER UPDATE ON device_hardware
+      FOR EACH ROW WHEN (old.hardware IS DISTINCT FROM new.hardware) EXECUTE FUNCTION stamp_device_of_report()`);
+  }
+
+  private async createDeviceGroups(q: QueryRunner): Promise<void> {
+    await q.query(`CREATE TABLE device_group (
+      id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+      partner_id uuid NOT NULL,
+      org_id uuid NOT NULL,
+      site_id uuid,
+      name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 255),
+      name_key text NOT NULL,
+      description text,
+      version bigint NOT NULL DEFAULT 1,
+      created_at timestamptz(3) NOT NULL,
+      updated_at timestamptz(3) NOT NULL,
+      deleted_at timestamptz(3),
+      CONSTRAINT device_group_owner_key UNIQUE (id, org_id, partner_id),
+      CONSTRAINT device_group_organization_fkey FOREIGN KEY (org_id, partner_id) REFERENCES organization (id, partner_id),
+      CONSTRAINT device_group_site_fkey FOREIGN KEY (site_id, org_id) REFERENCES site (id, org_id)
+    )`);
+    await q.query(
+      `CREATE TRIGGER stamp_change BEFORE INSERT OR UPDATE ON device_group FOR EACH ROW EXECUTE FUNCTION stamp_change()`,
+    );
+    await q.query(
+      `CREATE UNIQUE INDEX device_group_name_key ON device_group (org_id, name_key) WHERE deleted_at IS NULL`,
+    );
+    for (const owner of ['org', 'partner']) {
+      await q.query(`CREATE INDEX device_group_${owner}_idx ON device_group (${owner}_id, created_at DESC, id DESC)`);
+    }
+    await q.query(`CREATE INDEX device_group_changes_idx ON device_group (partner_id, updated_at, id)`);
+    await secureTable(q, 'device_group', {
+      rows: ORGANIZATION,
+      service: 'SELECT, INSERT, UPDATE',
+      worker: 'SELECT, UPDATE',
+    });
+    await q.query(`CREATE TABLE device_group_member (
+      group_id uuid NOT NULL,
+      device_id uuid NOT NULL,
+      partner_id uuid NOT NULL,
+      org_id uuid NOT NULL,
+      created_at timestamptz(3) NOT NULL DEFAULT now(),
+      PRIMARY KEY (device_id, group_id),
+      CONSTRAINT device_group_member_group_fkey
+        FOREIGN KEY (group_id, org_id, partner_id) REFERENCES device_group (id, org_id, partner_id) ON DELETE CASCADE,
+      CONSTRAINT device_group_member_device_fkey
+        FOREIGN KEY (device_id, org_id, partner_id) REFERENCES device (id, org_id, partner_id) ON DELETE CASCADE
+    )`);
+    await q.query(`CREATE INDEX device_group_member_group_idx ON device_group_member (group_id, device_id)`);
+    await q.query(`CREATE TRIGGER stamp_device AFTER INSERT OR DELETE ON device_group_member
+      FOR EACH ROW EXECUTE FUNCTION stamp_device_of_report()`);
+    await secureTable(q, 'device_group_member', {
+      rows: ORGANIZATION,
+      service: 'SELECT, INSERT, DELETE',
+      worker: 'SELECT',
+    });
+  }
+
+  /**
+   * Counters change in the transaction of the records they count; statement triggers maintain them, so that no code path
+   * can forget to. The row of the partner is locked first, always: two transactions cannot wait for each other. Devices of a
+   * deleted organization do not count for its partner.
+   */
+  private async createCounts(q: QueryRunner): Promise<void> {
+    await q.query(`CREATE TABLE partner_count (
+      partner_id uuid PRIMARY KEY,
+      organizations integer NOT NULL DEFAULT 0,
+      devices integer NOT NULL DEFAULT 0
+    ) WITH (fillfactor = 50)`);
+    await secureTable(q, 'partner_count', {
+      rows: PARTNER_COUNT,
+      service: 'SELECT, INSERT, UPDATE',
+      worker: 'SELECT, INSERT, UPDATE',
+    });
+    await q.query(`CREATE TABLE organization_count (
+      org_id uuid PRIMARY KEY,
+      partner_id uuid NOT NULL,
+      devices integer NOT NULL DEFAULT 0,
+      CONSTRAINT organization_count_organization_fkey
+        FOREIGN KEY (org_id, partner_id) REFERENCES organization (id, partner_id) ON DELETE CASCADE
+    ) WITH (fillfactor = 50)`);
+    await q.query(`CREATE INDEX organization_count_partner_idx ON organization_count (partner_id)`);
+    await q.query(`CREATE TABLE site_count (
+      site_id uuid PRIMARY KEY,
+      partner_id uuid NOT NULL,
+      org_id uuid NOT NULL,
+      devices integer NOT NULL DEFAULT 0,
+      CONSTRAINT site_count_organization_fkey
+        FOREIGN KEY (org_id, partner_id) REFERENCES organization (id, partner_id) ON DELETE CASCADE,
+      CONSTRAINT site_count_site_fkey FOREIGN KEY (site_id, org_id) REFERENCES site (id, org_id) ON DELETE CASCADE
+    ) WITH (fillfactor = 50)`);
+    for (const table of ['organization_count', 'site_count']) {
+      await secureTable(q, table, {
+        rows: ORGANIZATION,
+        service: 'SELECT, INSERT, UPDATE',
+        worker: 'SELECT, INSERT, UPDATE',
+      });
+    }
+    await this.countOrganizations(q);
+    await this.countDevices(q);
+  }
+
+  private async countOrganizations(q: QueryRunner): Promise<void> {
+    await q.query(`CREATE FUNCTION count_organizations() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+    DECLARE
+      change record;
+    BEGIN
+      IF tg_op = 'INSERT' THEN
+        INSERT INTO partner_count (partner_id, organizations)
+        SELECT partner_id, count(*)::integer FROM added WHERE deleted_at IS NULL GROUP BY 1 ORDER BY 1
+        ON CONFLICT (partner_id) DO UPDATE SET organizations = partner_count.organizations + excluded.organizations;
+        RETURN NULL;
+      END IF;
+      FOR change IN
+        SELECT n.id, n.partner_id, CASE WHEN n.deleted_at IS NULL THEN 1 ELSE -1 END AS sign
+          FROM added n JOIN removed o ON o.id = n.id
+         WHERE (n.deleted_at IS NULL) <> (o.deleted_at IS NULL) ORDER BY n.partner_id, n.id
+      LOOP
+        PERFORM FROM partner_count WHERE partner_id = change.partner_id FOR NO KEY UPDATE;
+        UPDATE partner_count
+           SET organizations = organizations + change.sign,
+               devices = devices + change.sign
+                 * coalesce((SELECT c.devices FROM organization_count c WHERE c.org_id = change.id), 0)
+         WHERE partner_id = change.partner_id;
+      END LOOP;
+      RETURN NULL;
+    END $$`);
+    await q.query(`CREATE TRIGGER count_added AFTER INSERT ON organization
+      REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION count_organizations()`);
+    await q.query(`CREATE TRIGGER count_changed AFTER UPDATE ON organization
+      REFERENCING NEW TABLE AS added OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION count_organizations()`);
+  }
+
+  private async countDevices(q: QueryRunner): Promise<void> {
+    await q.query(`CREATE FUNCTION add_devices(partner uuid, org uuid, site uuid, number integer) RETURNS void
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+    BEGIN
+      PERFORM FROM partner_count WHERE partner_id = partner FOR NO KEY UPDATE;
+      UPDATE partner_count SET devices = devices + number
+       WHERE partner_id = partner AND EXISTS (SELECT FROM organization o WHERE o.id = org AND o.deleted_at IS NULL);
+      INSERT INTO organization_count AS c (org_id, partner_id, devices) VALUES (org, partner, number)
+      ON CONFLICT (org_id) DO UPDATE SET devices = c.devices + excluded.devices;
+      IF site IS NOT NULL THEN
+        INSERT INTO site_count AS c (site_id, partner_id, org_id, devices) VALUES (site, partner, org, number)
+        ON CONFLICT (site_id) DO UPDATE SET devices = c.devices + excluded.devices;
+      END IF;
+    END $$`);
+    await q.query(`CREATE FUNCTION count_devices() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+    BEGIN
+      IF tg_op = 'INSERT' THEN
+        PERFORM add_devices(partner_id, org_id, site_id, number) FROM (
+          SELECT partner_id, org_id, site_id, count(*)::integer AS number FROM added WHERE decommissioned_at IS NULL
+           GROUP BY 1, 2, 3 ORDER BY 1, 2, 3) AS changed;
+      ELSIF tg_op = 'DELETE' THEN
+        PERFORM add_devices(partner_id, org_id, site_id, -number) FROM (
+          SELECT partner_id, org_id, site_id, count(*)::integer AS number FROM removed WHERE decommissioned_at IS NULL
+           GROUP BY 1, 2, 3 ORDER BY 1, 2, 3) AS changed;
+      ELSE
+        PERFORM add_devices(partner_id, org_id, site_id, number) FROM (
+          SELECT partner_id, org_id, site_id, sum(number)::integer AS number FROM (
+            SELECT partner_id, org_id, site_id, 1 AS number FROM added WHERE decommissioned_at IS NULL
+             UNION ALL
+            SELECT partner_id, org_id, site_id, -1 FROM removed WHERE decommissioned_at IS NULL) AS each
+           GROUP BY 1, 2, 3 HAVING sum(number) <> 0 ORDER BY 1, 2, 3) AS changed;
+      END IF;
+      RETURN NULL;
+    END $$`);
+    await q.query(`CREATE TRIGGER count_added AFTER INSERT ON device
+      REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION count_devices()`);
+    await q.query(`CREATE TRIGGER count_changed AFTER UPDATE ON device
+      REFERENCING NEW TABLE AS added OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION count_devices()`);
+    await q.query(`CREATE TRIGGER count_removed AFTER DELETE ON device
+      REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION count_devices()`);
+  }
+
+  /**
+   * Requests to stamp the records of an organization that is visible again, so that incremental exports show them. A job
+   * stamps them in batches after the commit.
+   */
+  private async createRestamps(q: QueryRunner): Promise<void> {
+    await q.query(`CREATE TABLE export_restamp (
+      id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      org_id uuid NOT NULL,
+      partner_id uuid NOT NULL,
+      started_at timestamptz(3)
+    )`);
+    await secureTable(q, 'export_restamp', {
+      comment: 'rmm:worker-only',
+      service: 'INSERT',
+      worker: 'SELECT, UPDATE, DELETE',
+    });
+    await q.query(`CREATE FUNCTION request_restamp() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      INSERT INTO export_restamp (org_id, partner_id) VALUES (new.id, new.partner_id);
+      RETURN NULL;
+    END $$`);
+    await q.query(`CREATE TRIGGER request_restamp AFTER UPDATE ON organization FOR EACH ROW
+      WHEN (new.deleted_at IS NULL AND new.status IN ('active', 'trial')
+            AND NOT (old.deleted_at IS NULL AND old.status IN ('active', 'trial')))
+      EXECUTE FUNCTION request_restamp()`);
   }
 }
 

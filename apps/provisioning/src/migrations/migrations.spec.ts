@@ -52,9 +52,46 @@ describe('InitialSchema', () => {
     await expect(foreign('external_link', 'system, external_id', `'csv', '1'`)).rejects.toMatchObject({
       code: '23503',
     });
-    await expect(foreign('device', 'hostname, os_type, status', `'h', 'linux', 'offline'`)).rejects.toMatchObject({
-      code: '23503',
-    });
+    await expect(foreign('device', 'hostname, os_type', `'h', 'linux'`)).rejects.toMatchObject({ code: '23503' });
+    await expect(foreign('device_group', 'name, name_key', `'G', 'g'`)).rejects.toMatchObject({ code: '23503' });
+  });
+
+  it('rejects a state, report or group membership whose owner is not the owner of its device', async () => {
+    const insertOrganization = async (slug: string) =>
+      (
+        await admin.query(
+          `INSERT INTO organization (partner_id, name, name_key, slug) VALUES (gen_random_uuid(), 'A', 'a', $1)
+           RETURNING id, partner_id`,
+          [slug],
+        )
+      ).rows[0];
+    const [own, other] = [await insertOrganization('own'), await insertOrganization('other')];
+    const { rows } = await admin.query(
+      `INSERT INTO device (partner_id, org_id, hostname, os_type) VALUES ($1, $2, 'h', 'linux') RETURNING id`,
+      [own.partner_id, own.id],
+    );
+    const groups = await admin.query(
+      `INSERT INTO device_group (partner_id, org_id, name, name_key) VALUES ($1, $2, 'G', 'g') RETURNING id`,
+      [other.partner_id, other.id],
+    );
+    const columns: Record<string, [string, string]> = {
+      device_state: ['status', `'offline'`],
+      device_hardware: ['hardware', `'{}'`],
+      device_disk: ['disks', `'[]'`],
+      device_network: ['adapters', `'[]'`],
+      device_software: ['software, total', `'[]', 0`],
+      device_posture: ['collected_at', 'now()'],
+      device_group_member: ['group_id', `'${groups.rows[0].id}'`],
+    };
+    for (const [table, [names, values]] of Object.entries(columns)) {
+      for (const [partnerId, orgId] of [
+        [other.partner_id, own.id],
+        [other.partner_id, other.id],
+      ]) {
+        const insert = `INSERT INTO ${table} (device_id, partner_id, org_id, ${names}) VALUES ($1, $2, $3, ${values})`;
+        await expect(admin.query(insert, [rows[0].id, partnerId, orgId])).rejects.toMatchObject({ code: '23503' });
+      }
+    }
   });
 
   it('reverts and runs again over existing rows', async () => {

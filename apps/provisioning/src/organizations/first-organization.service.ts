@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { PROVISIONING_ORGANIZATIONS_ENSURE_FIRST, RpcReply, RpcRequest } from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import type { WorkerTransaction } from '@rmm/persistence';
-import { uniqueSlug } from '@rmm/service-kit';
+import { uniqueSlug } from '@rmm/validation';
 import { PartnersRepository } from '../partners/partners.repository.js';
 import { siteEvent, toSiteState } from '../sites/site-events.js';
 import type { Site } from '../sites/site.entity.js';

@@ -3,9 +3,12 @@ import { ValidationError } from '@rmm/service-kit';
 /** Settings that another service stores: identity owns the security policy. */
 const FOREIGN_KEYS = ['security'];
 
+/** Limit of the settings of one organization: lists contain them. */
+const MAX_BYTES = 64 * 1024;
+
 /**
  * Merges settings key by key; null removes a key.
- * @throws ValidationError  for a key that provisioning does not store
+ * @throws ValidationError  for a key that provisioning does not store, and for more than an organization may have
  */
 export function mergeSettings(
   stored: Record<string, unknown>,
@@ -16,8 +19,12 @@ export function mergeSettings(
       throw ValidationError.forField(`settings.${key}`, 'is set with PATCH once the organization exists');
     }
   }
-  const merged = Object.entries({ ...stored, ...changes }).filter(([, value]) => value !== null);
-  return Object.fromEntries(merged);
+  const entries = Object.entries({ ...stored, ...changes }).filter(([, value]) => value !== null);
+  const merged = Object.fromEntries(entries);
+  if (Buffer.byteLength(JSON.stringify(merged)) > MAX_BYTES) {
+    throw ValidationError.forField('settings', `have at most ${MAX_BYTES} bytes in all after the merge`);
+  }
+  return merged;
 }
 
 /** Separates `settings.security` from the rest of a change; settings without another key are left out. */

@@ -1,4 +1,4 @@
-import { toSlug } from '@rmm/service-kit';
+import { toSlug } from '@rmm/validation';
 
 const OPTIONS = { maxLength: 90, fallback: 'org' };
 

@@ -8,7 +8,7 @@ import {
   type Caller,
   type UserCaller,
 } from '@rmm/access';
-import { pagedOf, UuidParam, type Paged } from '@rmm/service-kit';
+import { pagedOf, UuidParam, type Paged } from '@rmm/validation';
 import { CreateOrganizationDto } from './dto/create-organization.dto.js';
 import { ListOrganizationsDto } from './dto/list-organizations.dto.js';
 import { OrganizationDto, type OwnOrganizationDto } from './dto/organization.dto.js';

@@ -57,8 +57,7 @@ const EXTERNAL_LINKS = `
   (SELECT coalesce(jsonb_agg(jsonb_build_object('system', l.system, 'externalId', l.external_id)
                              ORDER BY l.system, l.external_id), '[]')
      FROM external_link l WHERE l.org_id = organization.id)`;
-const DEVICE_COUNT = `
-  (SELECT count(*)::int FROM device d WHERE d.org_id = organization.id AND d.status <> 'decommissioned')`;
+const DEVICE_COUNT = 'coalesce((SELECT c.devices FROM organization_count c WHERE c.org_id = organization.id), 0)';
 
 const VIEW: QueryShape<Organization> = {
   key: 'view',
@@ -86,6 +85,7 @@ export class OrganizationsRepository extends TenantRepository<Organization> {
       conditions: [search !== undefined && { sql, params: { search: containing(search) } }],
       shape: VIEW,
       page,
+      budget: { columns: ['settings', 'security', 'externalLinks'] },
     });
   }
 
@@ -107,6 +107,16 @@ export class OrganizationsRepository extends TenantRepository<Organization> {
     return organization;
   }
 
+  /** Checks the organizations that a query names. @throws OrganizationAccessDenied  when one of them is not accessible */
+  async assertAccessible(source: Caller | TenantTransaction, ids: readonly string[]): Promise<void> {
+    const unique = [...new Set(ids)];
+    const found = await this.findMany(source, {
+      where: { id: unique, deletedAt: null, status: ['active', 'trial'] },
+      columns: ['id'],
+    });
+    if (found.length < unique.length) throw new OrganizationAccessDenied();
+  }
+
   /** Locks the organization until the transaction ends. @throws NotFoundError */
   lock(tx: TenantTransaction, id: string): Promise<Organization> {
     return this.getOne(tx, { where: { id, deletedAt: null }, lock: 'FOR UPDATE' });
@@ -118,11 +128,6 @@ export class OrganizationsRepository extends TenantRepository<Organization> {
     const other = { sql: 'organization.id <> :id', params: { id } };
     const where = { partnerId, slug, deletedAt: null };
     return (await this.findOne(caller, { where, conditions: [other], columns: ['id'] })) !== null;
-  }
-
-  /** Counts the live organizations of a partner. */
-  countLive(tx: TenantTransaction, partnerId: string): Promise<number> {
-    return this.count(tx, { where: { partnerId, deletedAt: null } });
   }
 
   /** Returns the slugs of live organizations of a partner that may collide with the candidates. */

@@ -179,4 +179,28 @@ describe('/orgs/organizations', () => {
       (await admin.get(`/orgs/organizations?partnerId=${partnerId}&limit=1`)).body.pagination.total,
     ).toBeGreaterThan(1);
   });
+
+  it.each(['orgIds', 'type', 'sort', 'cursor'])('returns 400 for %s, which the list does not serve', async (name) => {
+    const client = await testApp.clientFor({ partnerId: await testApp.createPartner() });
+    const { status, body } = await client.get(`/orgs/organizations?${name}=x`);
+    expect([status, Object.keys(body.details.fieldErrors)]).toEqual([400, [name]]);
+  });
+
+  it('limits the merged settings to 64 KB and cuts a page of large ones', async () => {
+    const client = await testApp.clientFor({ partnerId: await testApp.createPartner() });
+    const ids: string[] = [];
+    for (let n = 0; n < 20; n += 1) ids.push((await client.post('/orgs/organizations', { name: `O ${n}` })).body.id);
+    const half = 'x'.repeat(40_000);
+    for (const id of ids) {
+      expect((await client.patch(`/orgs/organizations/${id}`, { settings: { a: half } })).status).toBe(200);
+    }
+    const refused = await client.patch(`/orgs/organizations/${ids[0]}`, { settings: { b: half } });
+    expect([refused.status, Object.keys(refused.body.details.fieldErrors)]).toEqual([400, ['settings']]);
+    expect((await client.get('/orgs/organizations')).body.pagination).not.toHaveProperty('truncated');
+    const stored = JSON.stringify({ a: 'x'.repeat(64_000) });
+    await testApp.admin.query('UPDATE organization SET settings = $2 WHERE id = ANY ($1)', [ids, stored]);
+    const page = await client.get('/orgs/organizations');
+    expect(page.body.pagination).toEqual({ page: 1, limit: 50, total: 20, truncated: true });
+    expect(Buffer.byteLength(JSON.stringify(page.body))).toBeLessThan(1_100_000);
+  });
 });

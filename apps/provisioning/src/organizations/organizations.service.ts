@@ -3,7 +3,8 @@ import { PartnerAccessDenied, ScopeNotAllowed, type Caller, type UserCaller } fr
 import type { OrganizationSecurityState } from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { isUniqueViolation, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
-import { toPage, uniqueSlug, ValidationError, type Paged } from '@rmm/service-kit';
+import { ValidationError } from '@rmm/service-kit';
+import { toPage, uniqueSlug, type Paged } from '@rmm/validation';
 import { resolvePartnerId } from '../partners/partner-scope.policy.js';
 import { PartnersRepository } from '../partners/partners.repository.js';
 import type { CreateOrganizationDto } from './dto/create-organization.dto.js';
@@ -39,12 +40,9 @@ export class OrganizationsService {
   async list(caller: Caller, query: ListOrganizationsDto): Promise<Paged<VisibleOrganization>> {
     const { search, status, partnerId } = query;
     if (partnerId !== undefined) resolvePartnerId(caller, partnerId);
-    const { rows, total } = await this.organizations.list(caller, { search, status, partnerId }, query);
-    return toPage(
-      query,
-      total,
-      rows.map((row) => toOrganizationDto(caller, row)),
-    );
+    const { rows, total, truncated } = await this.organizations.list(caller, { search, status, partnerId }, query);
+    const data = rows.map((row) => toOrganizationDto(caller, row));
+    return toPage(query, total, data, truncated);
   }
 
   /** @throws NotFoundError */
@@ -124,7 +122,7 @@ export class OrganizationsService {
     // The session of a member proves that its partner exists before the event of the partner arrives here.
     if (!partner && caller.tenant.scope === 'system') throw new PartnerAccessDenied();
     const cap = partner?.maxOrganizations ?? null;
-    if (cap !== null && (await this.organizations.countLive(tx, partnerId)) >= cap)
+    if (cap !== null && (await this.partners.countOrganizations(tx, partnerId)) >= cap)
       throw new OrganizationLimitExceeded();
   }
 

@@ -14,6 +14,11 @@ const UPSERT = `
     timezone = excluded.timezone, version = excluded.version, updated_at = now()
   WHERE partner.version < excluded.version`;
 
+interface PartnerCounts {
+  organizations: number;
+  devices: number;
+}
+
 /** Copies of the partners of identity, and the locks that serialize writers of one partner. */
 @Injectable()
 export class PartnersRepository extends TenantRepository<Partner> {
@@ -40,9 +45,22 @@ export class PartnersRepository extends TenantRepository<Partner> {
     return this.lock(tx, `rmm.provisioning.organizations.${partnerId}`);
   }
 
-  /** Serializes the transactions that add devices to a partner with a cap. */
-  lockDevices(tx: TenantTransaction, partnerId: string): Promise<void> {
-    return this.lock(tx, `rmm.provisioning.devices.${partnerId}`);
+  /** Returns the number of live organizations of a partner, from its counter. */
+  async countOrganizations(tx: TenantTransaction, partnerId: string): Promise<number> {
+    return (await this.findCounts(tx, partnerId))?.organizations ?? 0;
+  }
+
+  /** Returns the number of devices of a partner without decommissioned ones, from its counter. */
+  async countDevices(tx: TenantTransaction, partnerId: string): Promise<number> {
+    return (await this.findCounts(tx, partnerId))?.devices ?? 0;
+  }
+
+  private async findCounts(tx: TenantTransaction, partnerId: string): Promise<PartnerCounts | undefined> {
+    const [counts] = await tx.query<PartnerCounts>(
+      'SELECT organizations, devices FROM partner_count WHERE partner_id = :partnerId',
+      { partnerId },
+    );
+    return counts;
   }
 
   private async lock(tx: TenantTransaction | WorkerTransaction, name: string): Promise<void> {

@@ -1,7 +1,7 @@
 import { Body, Controller, Get, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type Caller } from '@rmm/access';
-import { pagedOf, UuidParam, type Paged } from '@rmm/service-kit';
+import { pagedOf, UuidParam, type Paged } from '@rmm/validation';
 import { CreateSiteDto } from './dto/create-site.dto.js';
 import { ListSitesDto } from './dto/list-sites.dto.js';
 import { SiteDto } from './dto/site.dto.js';

@@ -45,10 +45,7 @@ const VIEW: QueryShape<Site> = {
   build: (query) =>
     query
       .innerJoin('organization', 'o', `o.id = site.orgId AND ${ACTIVE_ORGANIZATION}`)
-      .addSelect(
-        `(SELECT count(*)::int FROM device d WHERE d.site_id = site.id AND d.status <> 'decommissioned')`,
-        'deviceCount',
-      ),
+      .addSelect('coalesce((SELECT c.devices FROM site_count c WHERE c.site_id = site.id), 0)', 'deviceCount'),
 };
 
 @Injectable()
@@ -68,6 +65,7 @@ export class SitesRepository extends TenantRepository<Site> {
       conditions: [pattern !== undefined && { sql: 'site.name ILIKE :pattern', params: { pattern } }],
       shape: VIEW,
       page,
+      budget: { columns: ['settings', 'address', 'contact'] },
     });
   }
 
@@ -76,9 +74,10 @@ export class SitesRepository extends TenantRepository<Site> {
     return this.getOne<SiteView>(source, { where: { id, deletedAt: null }, shape: VIEW });
   }
 
-  /** Returns whether the organization has a site of this id, soft-deleted ones included. */
-  async exists(caller: Caller, orgId: string, id: string): Promise<boolean> {
-    return (await this.findOne(caller, { where: { id, orgId }, columns: ['id'] })) !== null;
+  /** Returns whether the organization has all these sites, soft-deleted ones included. */
+  async allExist(caller: Caller, orgId: string, ids: readonly string[]): Promise<boolean> {
+    const unique = [...new Set(ids)];
+    return (await this.count(caller, { where: { id: unique, orgId } })) === unique.length;
   }
 
   /** Returns the first site of an organization, also when it was deleted. @throws NotFoundError */

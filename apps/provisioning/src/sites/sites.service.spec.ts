@@ -119,4 +119,13 @@ describe('/orgs/sites', () => {
     expect(site).toMatchObject({ siteId, orgId, partnerId, name: 'Head Office', deleted: false });
     expect(await testApp.call(PROVISIONING_SITES_GET, { orgId: foreign.orgId, siteId })).toEqual({ site: null });
   });
+
+  it.each(['siteIds', 'status', 'sort', 'cursor'])(
+    'returns 400 for %s, which the list does not serve',
+    async (name) => {
+      const client = await testApp.clientFor({ partnerId: await testApp.createPartner() });
+      const { status, body } = await client.get(`/orgs/sites?${name}=x`);
+      expect([status, Object.keys(body.details.fieldErrors)]).toEqual([400, [name]]);
+    },
+  );
 });

@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { assertSite, isSiteRestricted, SiteAccessDenied, siteFilter, type Caller } from '@rmm/access';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { isUniqueViolation, TenantDatabase } from '@rmm/persistence';
-import { toPage, ValidationError, type Paged } from '@rmm/service-kit';
+import { ValidationError } from '@rmm/service-kit';
+import { toPage, type Paged } from '@rmm/validation';
 import { trimName } from '../organizations/name-key.js';
 import { OrganizationsRepository } from '../organizations/organizations.repository.js';
 import type { CreateSiteDto } from './dto/create-site.dto.js';
@@ -29,8 +30,9 @@ export class SitesService {
   async list(caller: Caller, query: ListSitesDto): Promise<Paged<SiteDto>> {
     const { orgId, search } = query;
     if (orgId !== undefined) await this.organizations.getAccessible(caller, orgId);
-    const { rows, total } = await this.sites.list(caller, { orgId, search, siteIds: siteFilter(caller) }, query);
-    return toPage(query, total, rows.map(toSiteDto));
+    const filter = { orgId, search, siteIds: siteFilter(caller) };
+    const { rows, total, truncated } = await this.sites.list(caller, filter, query);
+    return toPage(query, total, rows.map(toSiteDto), truncated);
   }
 
   /** @throws NotFoundError; SiteAccessDenied  for a member restricted to other sites */

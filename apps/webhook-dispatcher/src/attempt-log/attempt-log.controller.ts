@@ -1,7 +1,7 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type UserCaller } from '@rmm/access';
-import { type Paged, pagedOf, PageQueryDto, UuidParam } from '@rmm/service-kit';
+import { type Paged, pagedOf, PageQueryDto, UuidParam } from '@rmm/validation';
 import { AttemptLogService } from './attempt-log.service.js';
 import { AttemptDto } from './dto/attempt.dto.js';
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
-import { type Paged, type PageQueryDto, toPage } from '@rmm/service-kit';
+import { type Paged, type PageQueryDto, toPage } from '@rmm/validation';
 import { WebhooksRepository } from '../webhooks/webhooks.repository.js';
 import { AttemptLogRepository } from './attempt-log.repository.js';
 import { AttemptMapper } from './attempt.mapper.js';

@@ -1,7 +1,7 @@
 import { Controller, Delete, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type UserCaller } from '@rmm/access';
-import { type Paged, pagedOf, UuidParam } from '@rmm/service-kit';
+import { type Paged, pagedOf, UuidParam } from '@rmm/validation';
 import { AcceptedDeliveryDto } from '../deliveries/dto/delivery.dto.js';
 import { DeadLettersService } from './dead-letters.service.js';
 import { DeadLetterDto, DeletedDeadLetterDto } from './dto/dead-letter.dto.js';

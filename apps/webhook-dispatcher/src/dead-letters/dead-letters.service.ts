@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { OrganizationDirectory, type UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
 import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
-import { type Paged, toPage } from '@rmm/service-kit';
+import { type Paged, toPage } from '@rmm/validation';
 import { DeadLetterQueueService } from '../background-queues/dead-letter-queue.service.js';
 import { DeliveriesService } from '../deliveries/deliveries.service.js';
 import type { AcceptedDeliveryDto } from '../deliveries/dto/delivery.dto.js';

@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiBody, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type UserCaller } from '@rmm/access';
-import { type Paged, pagedOf, UuidParam } from '@rmm/service-kit';
+import { type Paged, pagedOf, UuidParam } from '@rmm/validation';
 import { DeliveriesService } from './deliveries.service.js';
 import { AcceptedDeliveryDto, DeliveryDto } from './dto/delivery.dto.js';
 import { ListDeliveriesDto } from './dto/list-deliveries.dto.js';

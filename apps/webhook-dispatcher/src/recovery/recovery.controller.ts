@@ -1,7 +1,7 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type UserCaller } from '@rmm/access';
-import { UuidParam } from '@rmm/service-kit';
+import { UuidParam } from '@rmm/validation';
 import { RecoveredDto, RecoverWebhookDto } from './dto/recover-webhook.dto.js';
 import { RecoveryService } from './recovery.service.js';
 

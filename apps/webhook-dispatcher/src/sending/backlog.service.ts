@@ -102,9 +102,14 @@ export class BacklogService {
     if (room < KEEP_DELIVERIES / 2) return;
     // Pending releases are not in the table yet and would be missed.
     await this.leaseReleases.flush();
-    this.organizations.delete(orgId);
     const deliveries = await this.claims.claimBacklog(orgId, room);
-    if (deliveries.length === room) this.add(orgId);
     await this.sender.sendClaimed(deliveries);
+    const left = room - deliveries.length;
+    if (left === 0) return;
+    // The backlog was empty: new deliveries are leased from now on. Those that joined it during the claim are claimed, too.
+    this.organizations.delete(orgId);
+    const joined = await this.claims.claimBacklog(orgId, left);
+    if (joined.length === left) this.add(orgId);
+    await this.sender.sendClaimed(joined);
   }
 }

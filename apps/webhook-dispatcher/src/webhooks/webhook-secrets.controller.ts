@@ -1,7 +1,7 @@
 import { Body, Controller, Header, HttpCode, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type UserCaller } from '@rmm/access';
-import { UuidParam } from '@rmm/service-kit';
+import { UuidParam } from '@rmm/validation';
 import { RotatedSecretDto, RotateSecretDto } from './dto/rotate-secret.dto.js';
 import { WebhookSecretsService } from './webhook-secrets.service.js';
 

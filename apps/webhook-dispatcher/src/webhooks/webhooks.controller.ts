@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type UserCaller } from '@rmm/access';
-import { type Paged, pagedOf, UuidParam } from '@rmm/service-kit';
+import { type Paged, pagedOf, UuidParam } from '@rmm/validation';
 import { CreateWebhookDto } from './dto/create-webhook.dto.js';
 import { EventCatalogDto } from './dto/event-catalog.dto.js';
 import { ListWebhooksDto } from './dto/list-webhooks.dto.js';

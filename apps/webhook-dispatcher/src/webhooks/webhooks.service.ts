@@ -8,7 +8,7 @@ import {
 } from '@rmm/access';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { TenantDatabase } from '@rmm/persistence';
-import { type Paged, toPage } from '@rmm/service-kit';
+import { type Paged, toPage } from '@rmm/validation';
 import { DeadLetterQueueService } from '../background-queues/dead-letter-queue.service.js';
 import type { CreateWebhookDto } from './dto/create-webhook.dto.js';
 import type { ListWebhooksDto } from './dto/list-webhooks.dto.js';

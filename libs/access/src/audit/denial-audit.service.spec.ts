@@ -44,11 +44,11 @@ describe('DenialAuditService', () => {
     expect(rows).toEqual([{ action: 'access.denied', details: { reason: 'permission_denied' }, result: 'denied' }]);
   });
 
-  it('writes the repeats of one address as one more row', () => {
+  it('writes the repeats of one address as one more row', async () => {
     for (let i = 0; i < 500; i++) deny(`GET /route-${i}`);
     expect(rows).toHaveLength(1);
     clock.advance(AGGREGATION_MS);
-    denials.flushExpired();
+    await denials.flushExpired();
     expect(rows).toHaveLength(2);
     expect(rows[1].details).toMatchObject({ aggregated: true, count: 499, since: '2026-01-01T00:00:00.000Z' });
     expect(rows[1].details.routes).toHaveLength(10);
@@ -68,11 +68,11 @@ describe('DenialAuditService', () => {
     expect(rows).toHaveLength(2);
   });
 
-  it('tracks a bounded number of denials', () => {
+  it('tracks a bounded number of denials', async () => {
     for (let i = 0; i < 5_000; i++) deny('GET /sites', `10.0.${i >> 8}.${i & 255}`);
     expect(rows).toHaveLength(5_000);
     clock.advance(AGGREGATION_MS);
-    denials.flushExpired();
+    await denials.flushExpired();
     expect(rows).toHaveLength(5_000);
   });
 

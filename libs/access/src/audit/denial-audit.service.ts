@@ -1,7 +1,7 @@
-import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import type { AuditAction } from '@rmm/contracts';
 import { type AuditedCaller, AuditTrail } from '@rmm/messaging';
-import { Clock, currentContext, Logger, type RequestContext, runInContext } from '@rmm/service-kit';
+import { Clock, currentContext, Job, Logger, type RequestContext, runInContext } from '@rmm/service-kit';
 
 /** A request of a known caller that was denied. */
 export interface Denial {
@@ -36,10 +36,9 @@ const MAX_ROUTES = 10;
  * a minute are written as one more row with their count, so that a flood of requests does not flood the audit trail.
  */
 @Injectable()
-export class DenialAuditService implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class DenialAuditService implements BeforeApplicationShutdown {
   private readonly tracked = new Map<string, Repeats>();
   private readonly writing = new Set<Promise<void>>();
-  private timer?: NodeJS.Timeout;
 
   constructor(
     private readonly audit: AuditTrail,
@@ -47,12 +46,7 @@ export class DenialAuditService implements OnApplicationBootstrap, BeforeApplica
     private readonly logger: Logger,
   ) {}
 
-  onApplicationBootstrap(): void {
-    this.timer = setInterval(() => this.flushExpired(), FLUSH_INTERVAL_MS).unref();
-  }
-
   async beforeApplicationShutdown(): Promise<void> {
-    clearInterval(this.timer);
     await this.drain();
   }
 
@@ -73,11 +67,13 @@ export class DenialAuditService implements OnApplicationBootstrap, BeforeApplica
   }
 
   /** Writes the repeats of denials whose aggregation time has passed. */
-  flushExpired(): void {
+  @Job({ name: 'write-repeated-denials', everyMs: FLUSH_INTERVAL_MS })
+  async flushExpired(): Promise<void> {
     const now = this.clock.nowMs();
     for (const [key, repeats] of this.tracked) {
       if (now - repeats.startedAtMs >= AGGREGATION_MS) this.close(key, repeats);
     }
+    await Promise.all(this.writing);
   }
 
   /** Writes all repeats and waits for every row. */

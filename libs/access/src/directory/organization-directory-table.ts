@@ -1,5 +1,5 @@
 import type { QueryRunner } from 'typeorm';
-import { tenantTable } from '@rmm/persistence';
+import { tenantTable } from '@rmm/persistence/testing';
 
 /**
  * Creates `organization_directory` in a migration of a service that looks up organizations it does not own. The service

@@ -26,6 +26,7 @@ export class HeartbeatPublisher implements OnApplicationBootstrap, BeforeApplica
     private readonly canPublish: () => Promise<boolean> = () => Promise.resolve(true),
   ) {}
 
+  /** Has a timer of its own: a job of the scheduler would run only after an interval, and not in tools without it. */
   onApplicationBootstrap(): void {
     this.timer ??= setInterval(() => void this.publishHeartbeat(), HEARTBEAT_INTERVAL_MS).unref();
     void this.publishHeartbeat();

@@ -110,7 +110,6 @@ describe('KeyUsage', () => {
   });
 
   it('sends the remaining uses on shutdown', async () => {
-    usage.onApplicationBootstrap();
     use('a');
     await usage.beforeApplicationShutdown();
     expect(sent).toHaveLength(1);

@@ -1,8 +1,8 @@
-import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import { CREDENTIALS_KEYS_RECORD_USAGE, type KeyUsageRequest, type KeyUse, type ResolvedKey } from '@rmm/contracts';
 import { RpcClient } from '@rmm/messaging';
-import { Clock, Logger } from '@rmm/service-kit';
+import { Clock, Job, Logger } from '@rmm/service-kit';
 
 /**
  * Uses of a key are added up for `COLLECT_MS` and sent at the next interval: one second together, which a crash may
@@ -25,14 +25,13 @@ interface Counted extends Omit<KeyUse, 'lastUsedAt'> {
  * that the writes of several processes cannot deadlock.
  */
 @Injectable()
-export class KeyUsage implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class KeyUsage implements BeforeApplicationShutdown {
   /** In the order of the first uses. */
   private readonly counted = new Map<string, Counted>();
   /** Uses of keys that were rotated before the uses were sent. */
   private superseded: Counted[] = [];
   /** Batches without a response: sent again with the same id, so that nothing is counted twice. */
   private readonly unacknowledged: KeyUsageRequest[] = [];
-  private timer?: NodeJS.Timeout;
   private flushing?: Promise<void>;
 
   constructor(
@@ -41,13 +40,14 @@ export class KeyUsage implements OnApplicationBootstrap, BeforeApplicationShutdo
     private readonly logger: Logger,
   ) {}
 
-  onApplicationBootstrap(): void {
-    this.timer ??= setInterval(() => void this.flush(COLLECT_MS), SEND_INTERVAL_MS).unref();
+  /** Sends the keys whose first unsent use is `COLLECT_MS` ago. */
+  @Job({ name: 'send-key-usage', everyMs: SEND_INTERVAL_MS })
+  sendCollected(): Promise<void> {
+    return this.flush(COLLECT_MS);
   }
 
-  /** Sends the counted uses while NATS is still connected. */
+  /** Sends the counted uses while NATS is still connected; the job has ended. */
   async beforeApplicationShutdown(): Promise<void> {
-    clearInterval(this.timer);
     await this.flushing;
     await this.flush();
   }

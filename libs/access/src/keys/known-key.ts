@@ -1,5 +1,5 @@
 import type { ResolvedApiKey, ResolvedKey, ResolvedPartnerKey } from '@rmm/contracts';
-import { cidrsContain, parseCidr, type Cidr } from '@rmm/service-kit';
+import { cidrsContain, parseCidr, type Cidr } from '@rmm/validation';
 import type { ApiKeyCaller, PartnerKeyCaller } from '../callers/caller.js';
 import { toApiKeyCaller, toPartnerKeyCaller } from './key-caller.mapper.js';
 

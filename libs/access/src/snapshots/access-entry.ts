@@ -1,6 +1,6 @@
 import type { AccessSnapshot } from '@rmm/contracts';
 import { isPermission, type Permission } from '@rmm/permissions';
-import { type Cidr, parseCidr } from '@rmm/service-kit';
+import { type Cidr, parseCidr } from '@rmm/validation';
 import type { UserCaller } from '../callers/caller.js';
 
 /** An access snapshot prepared for many requests: address ranges parsed once, with the callers it authenticates. */

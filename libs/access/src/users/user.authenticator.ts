@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { EVERYTHING, hasPermission, isPermission, type ApiKeyScope, type Permission } from '@rmm/permissions';
-import { cidrsContain } from '@rmm/service-kit';
+import { cidrsContain } from '@rmm/validation';
 import {
   ApiKeyNotAcceptedHere,
   FullPartnerAccessRequired,

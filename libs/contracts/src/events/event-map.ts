@@ -1,12 +1,13 @@
 import type { Envelope } from '../envelope.js';
-import type { DeviceEnrolled, DeviceOnline, DeviceUpdated } from './device-events.js';
-import type { EventType } from './event-types.js';
+import type { DeviceEnrolled, DeviceOffline, DeviceOnline, DeviceUpdated } from './device.events.js';
+import type { EventType } from './event.types.js';
 import type { UserLogin, UserLogout } from './user-session.js';
 
 /** The data of each domain event that the fleet publishes. Customers subscribe to these with webhooks. */
 export interface EventMap {
   'device.enrolled': DeviceEnrolled;
   'device.online': DeviceOnline;
+  'device.offline': DeviceOffline;
   'device.updated': DeviceUpdated;
   'user.login': UserLogin;
   'user.logout': UserLogout;

@@ -1,10 +1,10 @@
 import type { Envelope } from '../envelope.js';
 import type { ServiceName } from '../services.js';
-import type { OrganizationState } from './organization-events.js';
-import type { PartnerState } from './partner-events.js';
-import type { OrganizationSecurityState } from './security-policy-events.js';
-import type { SiteState } from './site-events.js';
-import type { UserMfaReset } from './user-events.js';
+import type { OrganizationState } from './organization.events.js';
+import type { PartnerState } from './partner.events.js';
+import type { OrganizationSecurityState } from './security-policy.events.js';
+import type { SiteState } from './site.events.js';
+import type { UserMfaReset } from './user.events.js';
 
 /** The data of each integration event: what one service publishes for the others about the data it owns. */
 export interface IntegrationEventMap {

@@ -107,7 +107,7 @@ describe('JetStreamServer', () => {
     return num_pending + num_ack_pending;
   };
   const outcomes = async () => {
-    const text = await app.get(MetricsRegistry).text();
+    const text = await app.get(MetricsRegistry).registry.metrics();
     const of = (outcome: string) =>
       Number(
         new RegExp(`rmm_messages_total\\{consumer="provisioning-internal",outcome="${outcome}".*\\} (\\d+)`).exec(

@@ -1,5 +1,5 @@
 import type { QueryRunner } from 'typeorm';
-import { noLongerPartitioned, partitionedByTime, tenantTable } from '@rmm/persistence';
+import { noLongerPartitioned, partitionedByTime, tenantTable } from '@rmm/persistence/testing';
 import { dropEmptyOutboxPartitions } from './outbox-partitions.js';
 
 /**

@@ -1,5 +1,5 @@
 import type { QueryRunner } from 'typeorm';
-import { workerFunction } from '@rmm/persistence';
+import { workerFunction } from '@rmm/persistence/testing';
 
 /**
  * Creates the function that drops empty partitions of the outbox. The outbox has no keepDays, since an unpublished row

@@ -7,7 +7,7 @@ import { type FleetConfig, StartRefusal } from '@rmm/service-kit';
 import { DatabaseConnectionLost, fromDriver } from '../database/database.errors.js';
 import { poolOptions, type Timeouts } from '../database/pool-options.js';
 import { roleOf } from '../migrations/login-roles.js';
-import { type MigrationClass, missingMigrations, runMigrations } from '../migrations/migrations-runner.js';
+import { type MigrationClass, missingMigrations, runMigrations } from '../migrations/migrations-runner.service.js';
 import { loginProblems } from './login-problems.js';
 
 export type PersistenceConfig = Pick<
@@ -96,18 +96,24 @@ export class Databases {
 
 const OPEN_TIMEOUT_MS = 30_000;
 const RETRY_MS = 500;
+/** A failure that lasts is logged every five seconds. */
+const ATTEMPTS_PER_LOG_LINE = 10;
 
 /** Opens the databases, retrying while the server is starting too. @throws StartRefused, or the last failure */
 export async function openDatabases(options: PersistenceOptions, timeoutMs = OPEN_TIMEOUT_MS): Promise<Databases> {
   const logger = new Logger('Persistence');
   const deadline = performance.now() + timeoutMs;
-  for (;;) {
+  const { host } = new URL(options.config.databaseUrl);
+  for (let attempt = 0; ; attempt++) {
     try {
       return await Databases.open(options);
     } catch (error) {
       const retryable = !(error instanceof StartRefused) && fromDriver(error) instanceof DatabaseConnectionLost;
       if (!retryable || performance.now() + RETRY_MS > deadline) throw error;
-      logger.warn(`Connecting to the database failed; next attempt in ${RETRY_MS} ms`);
+      const { code, message } = error as NodeJS.ErrnoException;
+      if (attempt % ATTEMPTS_PER_LOG_LINE === 0) {
+        logger.warn(`Connecting to the database ${host} failed (${code ?? message}); it is tried every ${RETRY_MS} ms`);
+      }
       await sleep(RETRY_MS);
     }
   }

@@ -1,10 +1,10 @@
-import { Module } from '@nestjs/common';
+import { Logger, Module } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { HealthRegistry } from '@rmm/service-kit';
 import { eventually, startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import { optionsFor, partner, partnerA, query, SCHEMA } from '../../test/fixture.js';
-import { TenantDatabase } from '../tenants/tenant-database.js';
-import { WorkerDatabase } from '../worker/worker-database.js';
+import { TenantDatabase } from '../tenants/tenant-database.service.js';
+import { WorkerDatabase } from '../worker/worker-database.service.js';
 import { Databases, openDatabases, type PersistenceConfig, StartRefused } from './databases.js';
 import { PersistenceModule } from './persistence.module.js';
 
@@ -136,5 +136,16 @@ describe('PersistenceModule', () => {
     const opening = openDatabases(options);
     await gate.open();
     await (await opening).close();
+  });
+
+  it('logs once which database it cannot reach and why while it tries again', async () => {
+    const { service, worker } = database.urls[SCHEMA];
+    const at = (url: string) => Object.assign(new URL(url), { port: '1' }).href;
+    const options = optionsFor(database, { databaseUrl: at(service), workerDatabaseUrl: at(worker) });
+    const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation();
+    await expect(openDatabases(options, 4_500)).rejects.toThrow();
+    expect(warn.mock.calls).toEqual([[expect.stringMatching(/127\.0\.0\.1:1 failed \(ECONNREFUSED\)/)]]);
+    expect(String(warn.mock.calls)).not.toContain(new URL(service).password);
+    warn.mockRestore();
   });
 });

@@ -2,8 +2,8 @@ import { type DynamicModule, Inject, Module, type OnApplicationShutdown } from '
 import type { Pool } from 'pg';
 import { HealthRegistry } from '@rmm/service-kit';
 import { PartitionMaintenanceJob } from '../partitions/partition-maintenance.job.js';
-import { TenantDatabase } from '../tenants/tenant-database.js';
-import { WorkerDatabase } from '../worker/worker-database.js';
+import { TenantDatabase } from '../tenants/tenant-database.service.js';
+import { WorkerDatabase } from '../worker/worker-database.service.js';
 import { Databases, openDatabases, type PersistenceOptions } from './databases.js';
 
 const HEALTH_TIMEOUT_MS = 2_000;

@@ -1,4 +1,5 @@
 import type { SqlExecutor } from '../database/sql-executor.js';
+import { limitBytes, takeBudgetColumns, type ByteBudget } from './byte-budget.js';
 import type { CursorBinding, Cursors } from './cursors.js';
 
 export interface SortKey {
@@ -21,6 +22,8 @@ export interface KeysetQuery {
   direction: 'asc' | 'desc';
   limit: number;
   cursor?: string | null;
+  /** Ends the page early when its rows get too large; the next cursor continues after its last row. */
+  budget?: ByteBudget;
 }
 
 export interface KeysetRows<Row> {
@@ -47,21 +50,23 @@ export async function keysetPage<Row extends object>(
     ...(position && Object.fromEntries(position.map((value, i) => [`after_${i}`, value]))),
     limit: query.limit + 1,
   });
+  const truncated = query.budget !== undefined && takeBudgetColumns(found);
   const page = found.slice(0, query.limit);
   const last = page.at(-1);
-  const nextCursor = found.length > query.limit && last ? cursors.encode(last.keyset_position, binding, order) : null;
+  const hasMore = truncated || found.length > query.limit;
+  const nextCursor = hasMore && last ? cursors.encode(last.keyset_position, binding, order) : null;
   return { rows: page.map(withoutPosition), nextCursor };
 }
 
-function buildText({ select, from, where, sort, direction }: KeysetQuery, afterCursor: boolean): string {
+function buildText({ select, from, where, sort, direction, budget }: KeysetQuery, afterCursor: boolean): string {
   const expressions = sort.map((key) => key.expression);
   const bound = sort.map((key, i) => `:after_${i}::${key.type}`).join(', ');
   const after = afterCursor ? `AND (${expressions.join(', ')}) ${direction === 'desc' ? '<' : '>'} (${bound})` : '';
-  return (
+  const text =
     `SELECT ${select}, ARRAY[${expressions.map((e) => `(${e})::text`).join(', ')}] AS keyset_position ` +
     `FROM ${from} WHERE (${where ?? 'true'}) ${after} ` +
-    `ORDER BY ${expressions.map((e) => `${e} ${direction}`).join(', ')} LIMIT :limit::integer`
-  );
+    `ORDER BY ${expressions.map((e) => `${e} ${direction}`).join(', ')} LIMIT :limit::integer`;
+  return budget ? limitBytes(text, budget) : text;
 }
 
 function describeOrder({ sort, direction }: KeysetQuery): string {

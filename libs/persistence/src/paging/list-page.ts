@@ -1,5 +1,6 @@
 import { compileNamedParameters } from '../database/named-parameters.js';
 import type { BatchExecutor } from '../database/sql-executor.js';
+import { limitBytes, takeBudgetColumns, type ByteBudget } from './byte-budget.js';
 
 /** The page a client asked for, as PageQueryDto validates it; pages start at 1. */
 export interface PageRequest {
@@ -11,6 +12,8 @@ export interface PageRequest {
 export interface PageRows<Row> {
   rows: Row[];
   total: number;
+  /** True when the byte budget ended the page early: the rest of its rows is missing. */
+  truncated?: true;
 }
 
 export interface PageListQuery {
@@ -25,12 +28,14 @@ export interface PageListQuery {
   /** The text after ORDER BY, unique to the row; newest first when absent. */
   orderBy?: string;
   page: PageRequest;
+  /** Ends the page early when its rows get too large. */
+  budget?: ByteBudget;
 }
 
 /** Lists one page and the total of all pages, in one round trip on one connection. */
 export async function listPage<Row>(
   executor: BatchExecutor,
-  { select, from, where, params, orderBy = 'created_at DESC, id DESC', page }: PageListQuery,
+  { select, from, where, params, orderBy = 'created_at DESC, id DESC', page, budget }: PageListQuery,
 ): Promise<PageRows<Row>> {
   const matching = `FROM ${from} WHERE ${where ?? 'true'}`;
   return runPageStatements(
@@ -38,6 +43,7 @@ export async function listPage<Row>(
     { rows: `SELECT ${select} ${matching} ORDER BY ${orderBy}`, count: `SELECT count(*)::int AS total ${matching}` },
     params ?? {},
     page,
+    budget,
   );
 }
 
@@ -47,12 +53,18 @@ export async function runPageStatements<Row>(
   { rows, count }: { rows: string; count: string },
   params: object,
   { page, limit }: PageRequest,
+  budget?: ByteBudget,
 ): Promise<PageRows<Row>> {
+  const limited = `${rows} LIMIT :limit OFFSET :offset`;
   const [found = [], [counted] = []] = await executor.queryAll([
-    { sql: `${rows} LIMIT :limit OFFSET :offset`, params: { ...params, limit, offset: (page - 1) * limit } },
+    {
+      sql: budget ? limitBytes(limited, budget) : limited,
+      params: { ...params, limit, offset: (page - 1) * limit },
+    },
     { sql: count, params: usedBy(count, params) },
   ]);
-  return { rows: found as Row[], total: Number(counted?.['total'] ?? 0) };
+  const truncated = budget !== undefined && takeBudgetColumns(found);
+  return { rows: found as Row[], total: Number(counted?.['total'] ?? 0), ...(truncated && { truncated }) };
 }
 
 /** Returns the parameters that the text names: the count needs those of its filters only. */

@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { Job } from '@rmm/service-kit';
-import { WorkerDatabase } from '../worker/worker-database.js';
+import { WorkerDatabase } from '../worker/worker-database.service.js';
 
 /** Creates partitions ahead and drops old ones, at start and each hour. Several replicas may run it at once. */
 @Injectable()

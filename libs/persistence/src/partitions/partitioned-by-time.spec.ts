@@ -3,9 +3,9 @@ import { startStores, type Stores, type TestDatabase } from '@rmm/testing-servic
 import { optionsFor, partner, partnerA, query, SCHEMA } from '../../test/fixture.js';
 import { Databases } from '../module/databases.js';
 import { tenantTable } from '../rls/tenant-table.js';
-import { TenantDatabase } from '../tenants/tenant-database.js';
+import { TenantDatabase } from '../tenants/tenant-database.service.js';
 import { rowSecurityProblems } from '../testing/row-security-problems.js';
-import { WorkerDatabase } from '../worker/worker-database.js';
+import { WorkerDatabase } from '../worker/worker-database.service.js';
 import { PartitionMaintenanceJob } from './partition-maintenance.job.js';
 import { noLongerPartitioned, partitionedByTime } from './partitioned-by-time.js';
 

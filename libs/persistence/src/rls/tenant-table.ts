@@ -56,19 +56,6 @@ export async function tenantTable(q: QueryRunner, options: TenantTableOptions): 
   await grant(q, table, worker, roles.worker);
 }
 
-/** A later migration gives the worker login more of a tenant table; `workerMayNot` takes exactly that back. */
-export async function workerMay(q: QueryRunner, table: string, privileges: readonly Privilege[]): Promise<void> {
-  const { worker } = await loginRoles(q);
-  for (const command of privileges) await policy(q, table, 'worker', worker, command, 'true');
-  await grant(q, table, privileges, worker);
-}
-
-export async function workerMayNot(q: QueryRunner, table: string, privileges: readonly Privilege[]): Promise<void> {
-  const { worker } = await loginRoles(q);
-  for (const command of privileges) await q.query(`drop policy worker_${command} on ${id(table)}`);
-  await q.query(`revoke ${privileges.join(', ')} on ${id(table)} from ${id(worker)}`);
-}
-
 /**
  * Runs a data migration over all rows of forced tables: the owner login is bound by policies as well, and has none.
  * Inside the migration's transaction, so that no other session sees the tables unforced.

@@ -19,8 +19,8 @@ import {
 import { Cursors } from '../paging/cursors.js';
 import type { PageRequest } from '../paging/list-page.js';
 import type { HasTenant } from './tenant-context.js';
-import type { TenantDatabase, TenantTransaction } from './tenant-database.js';
-import { TenantRepository, type Condition, type Source, type Where } from './tenant.repository.js';
+import type { TenantDatabase, TenantTransaction } from './tenant-database.service.js';
+import { TenantRepository, type Condition, type QueryShape, type Source, type Where } from './tenant.repository.js';
 
 jest.setTimeout(60_000);
 
@@ -64,6 +64,22 @@ class DevicesRepository extends TenantRepository<Device> {
         build: (query) => query.addSelect('char_length(device.name)', 'size'),
       },
     });
+  }
+  private readonly bySize = {
+    shape: {
+      key: 'by-size',
+      sortable: { size: 'integer' },
+      build: (query) => query.addSelect('char_length(device.name)', 'size'),
+    } satisfies QueryShape<Device>,
+    countShape: { key: 'none', build: (query) => query.andWhere('false') } satisfies QueryShape<Device>,
+    sort: { size: 'DESC', id: 'DESC' },
+  } as const;
+  bySizePage(source: Source, page: PageRequest) {
+    return this.listPage<{ name: string; size: number }>(source, { ...this.bySize, page });
+  }
+  bySizeAfter(caller: HasTenant, cursor: string, limit: number) {
+    const binding = { caller, list: 'devices', filters: {} };
+    return this.keysetPage<{ name: string }>(caller, cursors, binding, { ...this.bySize, limit, cursor });
   }
   override insert(tx: TenantTransaction, values: Partial<Device>) {
     return super.insert(tx, values);
@@ -177,6 +193,16 @@ describe('TenantRepository', () => {
     const second = await devices.after(partner(partnerA), first.nextCursor, 1);
     expect(second.rows.map((row) => row.name)).toEqual(['a2']);
     expect(second.nextCursor).toBeNull();
+  });
+
+  it('sorts by a computed column of the shape and counts with the shape of the count', async () => {
+    const { rows, total } = await devices.bySizePage(platform, { page: 1, limit: 10 });
+    const sizes = rows.map(({ size }) => size);
+    expect(sizes).toEqual(sizes.toSorted((a, b) => b - a));
+    expect([rows.length > 1, total]).toEqual([true, 0]);
+    const first = await devices.bySizeAfter(platform, '', 1);
+    const second = await devices.bySizeAfter(platform, first.nextCursor ?? '', 10);
+    expect([...first.rows, ...second.rows].map(({ name }) => name)).toEqual(rows.map(({ name }) => name));
   });
 
   it('reads in one round trip', async () => {

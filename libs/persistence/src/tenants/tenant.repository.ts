@@ -8,12 +8,13 @@ import type {
 } from 'typeorm';
 import type { BatchExecutor } from '../database/sql-executor.js';
 import { Transaction } from '../database/transaction.js';
+import type { ByteBudget } from '../paging/byte-budget.js';
 import type { CursorBinding, Cursors } from '../paging/cursors.js';
 import { keysetPage, type KeysetRows, type SortKey } from '../paging/keyset-page.js';
 import { type PageRequest, type PageRows, runPageStatements } from '../paging/list-page.js';
 import { type Ownership, ownerCondition } from './tenant-condition.js';
 import type { HasTenant } from './tenant-context.js';
-import { TenantDatabase, TenantTransaction } from './tenant-database.js';
+import { TenantDatabase, TenantTransaction } from './tenant-database.service.js';
 
 /** The name of a property of the entity. */
 export type PropertyOf<E> = keyof E & string;
@@ -38,6 +39,8 @@ export type SortOrder<E> = { readonly [P in PropertyOf<E>]?: 'ASC' | 'DESC' };
 export interface QueryShape<E extends ObjectLiteral> {
   key: string;
   build: (query: SelectQueryBuilder<E>) => SelectQueryBuilder<E>;
+  /** Columns of the shape that a list may be sorted by, with their types. */
+  sortable?: Readonly<Record<string, SortKey['type']>>;
 }
 
 export interface Selection<E extends ObjectLiteral> {
@@ -52,8 +55,15 @@ export interface Selection<E extends ObjectLiteral> {
 }
 
 export interface SortedSelection<E extends ObjectLiteral> extends Selection<E> {
-  /** Newest first, then by descending id, when absent. */
-  sort?: SortOrder<E>;
+  /** Newest first, then by descending id, when absent. Properties, or columns that the shape declares `sortable`. */
+  sort?: SortOrder<E> | Readonly<Record<string, 'ASC' | 'DESC'>>;
+}
+
+export interface ListSelection<E extends ObjectLiteral> extends SortedSelection<E> {
+  /** Ends a page early when the rows get too large. */
+  budget?: ByteBudget;
+  /** The shape that the total is counted with, with the joins of `shape` that change it; `shape` when absent. */
+  countShape?: QueryShape<E>;
 }
 
 export interface LockedSelection<E extends ObjectLiteral> extends SortedSelection<E> {
@@ -124,17 +134,12 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
   /** Lists one page and the total of all pages, in one round trip; newest first unless sorted otherwise. */
   protected async listPage<Row = E>(
     source: Source,
-    { page, ...selection }: SortedSelection<E> & { page: PageRequest },
+    { page, budget, ...selection }: ListSelection<E> & { page: PageRequest },
   ): Promise<PageRows<Row>> {
     const sort = selection.sort ?? this.mapping.newestFirst;
     const { statement, params } = this.prepare(source, { ...selection, sort }, {});
-    const { rows, total } = await runPageStatements<Row & ObjectLiteral>(
-      this.executor(source),
-      statement,
-      params,
-      page,
-    );
-    return { rows: this.mapping.hydrate(rows), total };
+    const found = await runPageStatements<Row & ObjectLiteral>(this.executor(source), statement, params, page, budget);
+    return { ...found, rows: this.mapping.hydrate(found.rows) };
   }
 
   /**
@@ -146,10 +151,10 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
     source: Source,
     cursors: Cursors,
     binding: CursorBinding,
-    { sort, limit, cursor, ...selection }: SortedSelection<E> & { limit: number; cursor?: string | null },
+    { sort, limit, cursor, budget, ...selection }: ListSelection<E> & { limit: number; cursor?: string | null },
   ): Promise<KeysetRows<Row>> {
     const { statement, params } = this.prepare(source, selection, {});
-    const { keys, direction } = this.mapping.keysetSort(sort ?? this.mapping.newestFirst);
+    const { keys, direction } = this.mapping.keysetSort(sort ?? this.mapping.newestFirst, selection.shape?.sortable);
     // The statement is a subquery, whose columns are the properties; PostgreSQL flattens it.
     const page = await keysetPage<Row & ObjectLiteral>(this.executor(source), cursors, binding, {
       select: 'q.*',
@@ -159,6 +164,7 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
       direction,
       limit,
       cursor,
+      budget,
     });
     return { rows: this.mapping.hydrate(page.rows), nextCursor: page.nextCursor };
   }
@@ -246,7 +252,7 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
 
   private prepare(
     source: Source,
-    selection: SortedSelection<E>,
+    selection: ListSelection<E>,
     end: { limit?: boolean; lock?: string },
   ): { statement: Statement; params: Record<string, unknown> } {
     const caller = callerOf(source);
@@ -257,9 +263,10 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
     const where = whereConditions(selection.where ?? {}, this.mapping);
     const conditions = [owner, ...where, ...(selection.conditions ?? [])].filter(isCondition);
     const params = Object.assign({}, ...conditions.map((condition) => condition.params)) as Record<string, unknown>;
-    const { shape, columns, hidden, sort } = selection;
+    const { shape, countShape, columns, hidden, sort } = selection;
     const key = [
       shape?.key,
+      countShape?.key,
       columns?.join(),
       hidden?.join(),
       sort && Object.entries(sort).join(),
@@ -275,19 +282,26 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
   }
 
   private build(
-    { columns, hidden, shape, sort = {} }: SortedSelection<E>,
+    { columns, hidden, shape, countShape = shape, sort = {} }: ListSelection<E>,
     conditions: readonly Condition[],
     { limit, lock }: { limit?: boolean; lock?: string },
   ): Statement {
     const { alias, repository } = this.mapping;
-    let query = repository.createQueryBuilder(alias).select([]);
+    const start = (joined: QueryShape<E> | undefined) => {
+      const empty = repository.createQueryBuilder(alias).select([]);
+      const query = joined ? joined.build(empty) : empty;
+      for (const { sql } of conditions) query.andWhere(`(${sql})`);
+      return query;
+    };
+    const query = start(shape);
     for (const property of this.mapping.selected(columns, hidden)) query.addSelect(`${alias}.${property}`, property);
-    if (shape) query = shape.build(query);
-    for (const { sql } of conditions) query.andWhere(`(${sql})`);
-    const count = query.clone().select('count(*)::int', 'total').getQuery();
-    for (const [property, direction] of Object.entries(sort)) query.addOrderBy(`${alias}.${property}`, direction);
+    const count = start(countShape).select('count(*)::int', 'total').getQuery();
+    const order = Object.entries(sort).map(
+      ([property, direction]) => `${this.mapping.sortExpression(property, shape?.sortable)} ${direction}`,
+    );
     const rows = [
       query.getQuery(),
+      order.length > 0 && `ORDER BY ${order.join(', ')}`,
       limit && 'LIMIT :limit',
       lock && lock.replace(/^(FOR (?:NO KEY )?\w+)/, `$1 OF "${alias}"`),
     ];
@@ -361,11 +375,22 @@ class EntityMapping<E extends ObjectLiteral> {
     return column.transformer ? this.repository.manager.dataSource.driver.preparePersistentValue(value, column) : value;
   }
 
-  keysetSort(sort: SortOrder<E>): { keys: SortKey[]; direction: 'asc' | 'desc' } {
+  /** Returns a column of the entity, or the name of a sortable column of the shape. */
+  sortExpression(property: string, sortable: QueryShape<E>['sortable'] = {}): string {
+    const column = this.metadata.findColumnWithPropertyName(property);
+    if (column) return `"${this.alias}"."${column.databaseName}"`;
+    if (property in sortable) return `"${property}"`;
+    throw new Error(`${this.metadata.name} cannot be sorted by ${property}`);
+  }
+
+  keysetSort(
+    sort: SortOrder<E> | Readonly<Record<string, 'ASC' | 'DESC'>>,
+    sortable: QueryShape<E>['sortable'] = {},
+  ): { keys: SortKey[]; direction: 'asc' | 'desc' } {
     const entries = Object.entries(sort);
     const keys = entries.map(([property]) => ({
       expression: `q."${property}"`,
-      type: sortType(this.metadata.findColumnWithPropertyName(property)?.type),
+      type: sortable[property] ?? sortType(this.metadata.findColumnWithPropertyName(property)?.type),
     }));
     return { keys, direction: entries[0]?.[1] === 'ASC' ? 'asc' : 'desc' };
   }

@@ -1,21 +1,17 @@
 import { RequestMethod } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { Response } from 'express';
 import type { Server } from 'node:http';
-import type { FleetConfig } from '../config/fleet-config.js';
-import { toErrorBody } from '../errors/error-body.js';
-import { ErrorFilter } from '../errors/error.filter.js';
-import { BadRequestError } from '../errors/errors.js';
-import { ReadinessService } from '../health/readiness.service.js';
+import { BadRequestError } from '@rmm/errors';
+import { DtoValidationPipe } from '@rmm/validation';
+import type { FleetConfig } from '../config/fleet.config.js';
+import { ErrorFilter, toErrorBody } from '../errors/error.filter.js';
 import { API_PREFIX } from '../http/path-rules.js';
-import { type PipelineOptions, RequestPipeline } from '../http/request-pipeline.js';
-import { ServiceEndpoints } from '../http/service-endpoints.js';
-import { UnknownPathHandler } from '../http/unknown-path.middleware.js';
-import { writeJson } from '../http/write-json.js';
-import { Logger } from '../logging/logger.js';
-import { NestLogger } from '../logging/nest-logger.js';
-import { MetricsRegistry } from '../metrics/metrics-registry.js';
+import { type PipelineOptions, RequestPipeline } from '../http/request-pipeline.middleware.js';
+import { ServiceEndpoints } from '../http/service-endpoints.middleware.js';
+import { Logger } from '../logging/logger.service.js';
+import { NestLogger } from '../logging/nest-logger.adapter.js';
 import { OpenApiDocuments, type OpenApiInfo } from '../openapi/openapi-documents.service.js';
-import { DtoValidationPipe } from '../validation/dto-validation.pipe.js';
 
 export interface AppOptions extends PipelineOptions {
   config: FleetConfig;
@@ -36,7 +32,6 @@ const HEADERS_TIMEOUT_MS = 20_000;
 export function configureApp(app: NestExpressApplication, options: AppOptions): void {
   const { config, unprefixed = [] } = options;
   const logger = app.get(Logger);
-  const openApi = app.get(OpenApiDocuments);
   app.useLogger(new NestLogger(logger));
   app.disable('x-powered-by');
   app.set('etag', false);
@@ -47,11 +42,9 @@ export function configureApp(app: NestExpressApplication, options: AppOptions): 
   });
   app.useGlobalPipes(new DtoValidationPipe());
   app.useGlobalFilters(new ErrorFilter(logger));
-  openApi.from(app, options.openApi, config.publicApiUrl);
-  const sources = { readiness: app.get(ReadinessService), metrics: app.get(MetricsRegistry), openApi, logger };
-  const pipeline = new RequestPipeline(app, config, options);
-  pipeline.install(new ServiceEndpoints(sources, !unprefixed.includes('openapi.json')));
-  app.get(UnknownPathHandler).handler = pipeline.refuseUnknown;
+  app.get(OpenApiDocuments).from(app, options.openApi, config.publicApiUrl);
+  for (const path of unprefixed) app.get(ServiceEndpoints).remove(`/${path}`);
+  app.get(RequestPipeline).install(app, options);
   configureServer(app.getHttpServer());
 }
 
@@ -59,13 +52,21 @@ function configureServer(server: Server): void {
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.headersTimeout = HEADERS_TIMEOUT_MS;
   server.on('clientError', (_error, socket) => {
-    if (!socket.writable) {
-      socket.destroy();
-      return;
-    }
+    if (!socket.writable) return void socket.destroy();
     const text = JSON.stringify(toErrorBody(new BadRequestError(), 'none'));
     socket.end(
       `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\nConnection: close\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
     );
   });
+}
+
+/**
+ * Replaces `response.json` of Express, which parses the content type to add a charset and looks for an ETag that we do
+ * not send, at a tenth of a request's CPU. @see docs/decisions/0019-request-pipeline.md
+ */
+function writeJson(this: Response, body: unknown): Response {
+  const text = JSON.stringify(body);
+  if (!this.hasHeader('Content-Type')) this.setHeader('Content-Type', 'application/json; charset=utf-8');
+  if (this.statusCode !== 204 && this.statusCode !== 304) this.setHeader('Content-Length', Buffer.byteLength(text));
+  return this.end(text);
 }

@@ -1,9 +1,9 @@
 import type { INestApplication } from '@nestjs/common';
 import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FleetConfig } from '../config/fleet-config.js';
-import { HealthRegistry } from '../health/health-registry.js';
-import { Logger } from '../logging/logger.js';
+import type { FleetConfig } from '../config/fleet.config.js';
+import { HealthRegistry } from '../health/health-registry.service.js';
+import { Logger } from '../logging/logger.service.js';
 
 /** Share of the grace time for requests in flight; the rest is for consumers, the outbox and connections. */
 const DRAIN_SHARE = 0.7;

@@ -1,12 +1,15 @@
 import type { DynamicModule, INestApplication, Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { ServiceName } from '@rmm/contracts';
-import { HealthRegistry } from '../health/health-registry.js';
-import { Logger } from '../logging/logger.js';
-import { NestLogger } from '../logging/nest-logger.js';
-import { MetricsRegistry } from '../metrics/metrics-registry.js';
+import { StartRefusal } from '@rmm/errors';
+import type { FleetConfig } from '../config/fleet.config.js';
+import { HealthRegistry } from '../health/health-registry.service.js';
+import { Logger } from '../logging/logger.service.js';
+import { NestLogger } from '../logging/nest-logger.adapter.js';
+import { MetricsRegistry } from '../metrics/metrics-registry.service.js';
 import { type AppOptions, configureApp } from './configure-app.js';
 import { Shutdown } from './shutdown.js';
 
@@ -50,12 +53,46 @@ export async function startService(options: StartOptions): Promise<INestApplicat
   return app;
 }
 
-function listen(server: Server, port: number, host?: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ port, host }, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
+/** The options of a service that do not depend on its configuration; `main.ts` and the specs that start it share them. */
+export interface ServiceOptions<C extends FleetConfig> extends Omit<StartOptions, 'module' | 'config'> {
+  readConfig: (env: NodeJS.ProcessEnv) => Readonly<C>;
+}
+
+/** The root module of a service. */
+export interface RootModule<C extends FleetConfig> {
+  forRoot(config: Readonly<C>): DynamicModule;
+}
+
+/**
+ * Starts a service with the configuration of an environment.
+ * @throws ConfigError  listing every problem
+ */
+export function startFromEnvironment<C extends FleetConfig>(
+  rootModule: RootModule<C>,
+  { readConfig, ...options }: ServiceOptions<C>,
+  env: NodeJS.ProcessEnv,
+): Promise<INestApplication> {
+  const config = readConfig(env);
+  return startService({ ...options, config, module: rootModule.forRoot(config) });
+}
+
+/**
+ * Starts the service of a `main.ts`. Ends the process with 1 when it cannot start: what an operator must correct
+ * (configuration, a login with too many rights, an outdated schema) is one message, anything else has its stack.
+ */
+export async function bootstrap<C extends FleetConfig>(
+  rootModule: RootModule<C>,
+  options: ServiceOptions<C>,
+): Promise<void> {
+  try {
+    await startFromEnvironment(rootModule, options, process.env);
+  } catch (error) {
+    console.error(error instanceof StartRefusal ? error.message : error);
+    process.exit(1);
+  }
+}
+
+async function listen(server: Server, port: number, host?: string): Promise<void> {
+  server.listen({ port, host });
+  await once(server, 'listening');
 }

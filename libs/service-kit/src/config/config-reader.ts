@@ -1,4 +1,34 @@
-import { parseCidr, type Cidr } from './cidr.js';
+import { StartRefusal } from '@rmm/errors';
+import { parseCidr, type Cidr } from '@rmm/validation';
+
+/** Names every bad variable at once. */
+export class ConfigError extends StartRefusal {
+  override name = 'ConfigError';
+
+  constructor(readonly problems: readonly string[]) {
+    super(`The configuration has ${problems.length} problem(s):\n${problems.map((p) => `  - ${p}`).join('\n')}`);
+  }
+}
+
+/**
+ * Reads the environment once.
+ * @param define  reads each variable through the reader and returns the typed object
+ * @returns the object, frozen to the bottom
+ * @throws ConfigError  listing every problem
+ */
+export function readConfig<T>(env: NodeJS.ProcessEnv, define: (reader: ConfigReader) => T): Readonly<T> {
+  const reader = new ConfigReader(env);
+  const config = define(reader);
+  if (reader.problems.length > 0) throw new ConfigError(reader.problems);
+  return freeze(config);
+}
+
+function freeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  if (!Array.isArray(value) && Object.getPrototypeOf(value) !== Object.prototype) return value;
+  Object.values(value).forEach(freeze);
+  return Object.freeze(value);
+}
 
 interface Common<T> {
   default?: T;
@@ -91,41 +121,32 @@ export class ConfigReader {
   list(name: string, options?: { default?: readonly string[]; check?: (item: string) => string | null }): string[] {
     const raw = this.raw(name);
     if (raw === undefined) return [...(options?.default ?? [])];
-    const items = raw
-      .split(',')
-      .map((item) => item.trim())
-      .filter((item) => item !== '');
-    for (const item of items) {
+    const items = raw.split(',').map((item) => item.trim());
+    const words = items.filter((item) => item !== '');
+    for (const item of words) {
       const problem = options?.check?.(item);
       if (problem) this.problem(`${name} ${problem}, got ${shown(item)}`);
     }
-    return items;
+    return words;
   }
 
   /** A JSON value; `check` returns the problem or null. Never repeated in the message. */
   json<T>(name: string, options?: { required?: boolean; check?: (value: unknown) => string | null }): T | undefined {
     return this.read<T, object>(name, options, (raw) => {
-      let value: unknown;
       try {
-        value = JSON.parse(raw);
+        const value = JSON.parse(raw) as T;
+        return options?.check?.(value) ?? { value };
       } catch {
         return 'must be JSON';
       }
-      const problem = options?.check?.(value);
-      return problem ? problem : { value: value as T };
     });
   }
 
   /** Comma-separated address ranges; a bare address is a range of one. With `none`, the word `none` is an empty list. */
   cidrs(name: string, { none = false } = {}): Cidr[] {
     if (none && this.raw(name)?.toLowerCase() === 'none') return [];
-    const ranges: Cidr[] = [];
-    for (const item of this.list(name)) {
-      const range = parseCidr(item);
-      if (range === null) this.problem(`${name} must list CIDR ranges, got ${shown(item)}`);
-      else ranges.push(range);
-    }
-    return ranges;
+    const check = (item: string) => (parseCidr(item) ? null : 'must list CIDR ranges');
+    return this.list(name, { check }).flatMap((item) => parseCidr(item) ?? []);
   }
 
   private raw(name: string): string | undefined {

@@ -1,8 +1,6 @@
 import { configOf, ENVIRONMENT } from '../../test/tiny-app.js';
-import { ConfigError } from './config-error.js';
-import { readFleetConfig } from './fleet-config.js';
-import { readOutboundExtraAllowedCidrs } from './fleet-rules.js';
-import { readConfig } from './read-config.js';
+import { ConfigError, readConfig } from './config-reader.js';
+import { readFleetConfig, readOutboundExtraAllowedCidrs } from './fleet.config.js';
 
 function problemsOf(changes: NodeJS.ProcessEnv, outbound = false): readonly string[] {
   try {
@@ -46,6 +44,11 @@ describe('the configuration of every service', () => {
     expect(Object.isFrozen(config) && Object.isFrozen(config.pools)).toBe(true);
   });
 
+  it('gives attempts of the dispatcher 45 seconds to end', () => {
+    const config = readConfig(ENVIRONMENT, (v) => readFleetConfig(v, 'webhook-dispatcher'));
+    expect(config.shutdownGraceSeconds).toBe(45);
+  });
+
   it('lists every problem at once without passwords', () => {
     const problems = problemsOf({
       DATABASE_URL: '',
@@ -80,6 +83,11 @@ describe('the configuration of every service', () => {
 
   it.each([
     ['a Redis without password', { REDIS_URL: 'redis://redis:6379' }, 'REDIS_URL must carry a password in production'],
+    [
+      'the password of development',
+      { WORKER_DATABASE_URL: 'postgres://identity_worker:fleet@postgres/rmm' },
+      'WORKER_DATABASE_URL must not carry the password of development in production',
+    ],
     ['limits that are off', { RATE_LIMITS_ENABLED: 'false' }, 'RATE_LIMITS_ENABLED must not be false in production'],
     [
       'https without trusted proxies',

@@ -1,6 +1,6 @@
 import { Injectable, ServiceUnavailableException } from '@nestjs/common';
 import { type HealthCheckResult, HealthCheckService, HealthIndicatorService } from '@nestjs/terminus';
-import { HealthRegistry, type ServiceState } from './health-registry.js';
+import { HealthRegistry, type ServiceState } from './health-registry.service.js';
 
 export interface Readiness {
   status: 'ok' | 'unavailable';
@@ -23,27 +23,22 @@ export class ReadinessService {
   ) {}
 
   async check(): Promise<Readiness> {
-    const { details } = await this.run();
-    const checks = Object.fromEntries(
-      Object.entries(details).map(([name, { status }]) => [name, status === 'up' ? 'up' : 'down'] as const),
-    );
+    const results = Object.entries((await this.run()).details);
+    const checks = Object.fromEntries(results.map(([name, { status }]) => [name, status === 'up' ? 'up' : 'down']));
     const { state } = this.registry;
     const isReady = state === 'ready' && Object.values(checks).every((status) => status === 'up');
-    return { status: isReady ? 'ok' : 'unavailable', state, checks };
+    return { status: isReady ? 'ok' : 'unavailable', state, checks } as Readiness;
   }
 
   private async run(): Promise<HealthCheckResult> {
-    try {
-      return await this.health.check(
-        [...this.registry.checks].map(
-          ([name, check]) =>
-            () =>
-              this.indicators.check(name).attempt(check).withTimeout(CHECK_TIMEOUT_MS).cacheFor(CACHE_MS),
-        ),
-      );
-    } catch (error) {
+    const checks = [...this.registry.checks].map(
+      ([name, check]) =>
+        () =>
+          this.indicators.check(name).attempt(check).withTimeout(CHECK_TIMEOUT_MS).cacheFor(CACHE_MS),
+    );
+    return this.health.check(checks).catch((error: unknown) => {
       if (error instanceof ServiceUnavailableException) return error.getResponse() as HealthCheckResult;
       throw error;
-    }
+    });
   }
 }

@@ -1,11 +1,9 @@
 import express, { type RequestHandler, type Response } from 'express';
 import { isUtf8 } from 'node:buffer';
-import type { DomainError } from '../errors/domain-error.js';
-import { BadRequestError, PayloadTooLargeError, UnsupportedMediaTypeError } from '../errors/errors.js';
-import { toDomainError } from '../errors/to-domain-error.js';
-import type { KitRequest } from './kit-request.js';
+import { BadRequestError, PayloadTooLargeError, UnsupportedMediaTypeError, toDomainError } from '@rmm/errors';
+import { UnreadableBody } from '@rmm/validation';
+import type { KitRequest } from './kit-request.types.js';
 import { PathRules, type PathRule } from './path-rules.js';
-import { UnreadableBody } from './unreadable-body.js';
 
 /** Reads the bodies of some routes differently; all others are JSON of at most 1 MB. */
 export interface BodyRule extends PathRule {
@@ -22,44 +20,42 @@ class MalformedJson extends BadRequestError {
 }
 
 const DEFAULT_RULE: BodyRule = { path: '', limitBytes: 1024 * 1024 };
-const JSON_TYPE = ['application/json'];
 const UTF8_CHARSET = /^charset="?utf-?8"?$/;
+const NOT_JSON = new Set<unknown>(['entity.parse.failed', 'entity.verify.failed']);
 
 /** Reads bodies with Express's parsers within the limits of their routes. */
-export class BodyMiddleware {
+export class BodyReader {
   private readonly rules: PathRules<BodyRule>;
-  private readonly parsers = new Map<BodyRule, RequestHandler>();
+  private readonly parsers: ReadonlyMap<BodyRule, RequestHandler | undefined>;
 
-  constructor(rules: readonly BodyRule[]) {
+  constructor(rules: readonly BodyRule[] = []) {
     this.rules = new PathRules(rules);
-    for (const rule of [DEFAULT_RULE, ...rules]) this.parsers.set(rule, parserFor(rule));
+    this.parsers = new Map([DEFAULT_RULE, ...rules].map((rule) => [rule, parserFor(rule)]));
   }
 
-  /** Returns the error that the headers alone show: the length, then the media type. */
-  checkHeaders(request: KitRequest): DomainError | undefined {
-    if (!hasBody(request)) return undefined;
+  /** @throws PayloadTooLargeError, then UnsupportedMediaTypeError, by the headers alone */
+  checkHeaders(request: KitRequest): void {
+    if (!hasBody(request)) return;
     const rule = this.ruleFor(request);
-    if (Number(request.headers['content-length'] ?? 0) > rule.limitBytes) return new PayloadTooLargeError();
-    if (!accepts(rule, request.headers['content-type'])) return new UnsupportedMediaTypeError();
-    const encoding = request.headers['content-encoding'];
-    return encoding === undefined || encoding === 'identity' ? undefined : new UnsupportedMediaTypeError();
+    const { 'content-length': length, 'content-type': type, 'content-encoding': encoding } = request.headers;
+    if (Number(length ?? 0) > rule.limitBytes) throw new PayloadTooLargeError();
+    if (!accepts(rule, type) || (encoding ?? 'identity') !== 'identity') throw new UnsupportedMediaTypeError();
   }
 
   /**
    * Leaves the body in `request.body` and its bytes in `request.rawBody`. Malformed JSON becomes an `UnreadableBody`,
-   * which the validation pipe refuses once the caller is authenticated.
+   * which the validation pipe refuses once the caller is authenticated. Undefined when there is nothing to read.
    */
-  read(request: KitRequest, response: Response, done: (error?: DomainError) => void): void {
-    const rule = hasBody(request) ? this.ruleFor(request) : undefined;
-    const parse = rule && this.parsers.get(rule);
-    if (!parse) return done();
-    parse(request as never, response, (error?: unknown) => {
-      if (error === undefined) return done();
-      const { type } = error as { type?: string };
-      if (type === 'entity.parse.failed' || type === 'entity.verify.failed') {
+  read(request: KitRequest, response: Response): Promise<void> | undefined {
+    const parse = hasBody(request) ? this.parsers.get(this.ruleFor(request)) : undefined;
+    if (!parse) return undefined;
+    return new Promise((resolve, reject) => {
+      parse(request as never, response, (failure?: unknown) => {
+        if (failure === undefined) return resolve();
+        if (!NOT_JSON.has((failure as { type?: string }).type)) return reject(toDomainError(failure));
         request.body = new UnreadableBody(new MalformedJson());
-        done();
-      } else done(toDomainError(error));
+        resolve();
+      });
     });
   }
 
@@ -72,22 +68,21 @@ export function hasBody({ headers }: KitRequest): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }
 
-function parserFor({ limitBytes: limit, read = 'json' }: BodyRule): RequestHandler {
-  const isJson = read === 'json';
+function parserFor({ limitBytes: limit, read = 'json' }: BodyRule): RequestHandler | undefined {
   const verify = (request: object, _response: unknown, bytes: Buffer) => {
     (request as KitRequest).rawBody = bytes;
-    if (isJson && !isUtf8(bytes)) throw new Error('not UTF-8');
+    if (read === 'json' && !isUtf8(bytes)) throw new Error('not UTF-8');
   };
   const options = { limit, inflate: false, type: () => true, verify };
-  if (isJson) return express.json({ ...options, strict: false });
-  return read === 'buffer' ? express.raw(options) : (_request, _response, next) => next();
+  if (read === 'json') return express.json({ ...options, strict: false });
+  return read === 'buffer' ? express.raw(options) : undefined;
 }
 
-function accepts(rule: BodyRule, contentType: string | undefined): boolean {
-  const [type, ...parameters] = (contentType ?? '').toLowerCase().split(';');
-  const charset = parameters.find((parameter) => parameter.trim().startsWith('charset='));
-  if (charset && !UTF8_CHARSET.test(charset.trim())) return false;
-  return (rule.contentTypes ?? JSON_TYPE).some((wanted) =>
-    wanted.endsWith('/*') ? type.trim().startsWith(wanted.slice(0, -1)) : type.trim() === wanted,
+function accepts({ contentTypes = ['application/json'] }: BodyRule, contentType = ''): boolean {
+  const [type, ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase());
+  const charset = parameters.find((parameter) => parameter.startsWith('charset='));
+  if (charset && !UTF8_CHARSET.test(charset)) return false;
+  return contentTypes.some((wanted) =>
+    wanted.endsWith('/*') ? type.startsWith(wanted.slice(0, -1)) : type === wanted,
   );
 }

@@ -1,6 +1,6 @@
 import express from 'express';
 import request from 'supertest';
-import { parseCidr, type Cidr } from '../config/cidr.js';
+import { parseCidr, type Cidr } from '@rmm/validation';
 import { clientAddress, trustProxies } from './client-address.js';
 
 const cidrs = (...ranges: string[]) => ranges.map((range) => parseCidr(range) as Cidr);

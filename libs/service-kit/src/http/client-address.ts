@@ -1,22 +1,14 @@
 import type { Request } from 'express';
+import { LRUCache } from 'lru-cache';
 import { isIPv4 } from 'node:net';
-import { cidrsContain, parseAddress, type Cidr } from '../config/cidr.js';
-
-/** Peers whose membership is cached; there are few proxies and many requests. */
-const MAX_CACHED = 10_000;
+import { cidrsContain, parseAddress, type Cidr } from '@rmm/validation';
 
 /** Returns the function of Express's `trust proxy`: whether a peer may forward addresses. */
 export function trustProxies(cidrs: readonly Cidr[]): (address: string) => boolean {
   if (cidrs.length === 0) return () => false;
-  const known = new Map<string, boolean>();
-  return (address) => {
-    const cached = known.get(address);
-    if (cached !== undefined) return cached;
-    const isTrusted = cidrsContain(cidrs, addressOf(address) ?? '');
-    if (known.size >= MAX_CACHED) known.clear();
-    known.set(address, isTrusted);
-    return isTrusted;
-  };
+  const isTrusted = (address: string) => cidrsContain(cidrs, addressOf(address) ?? '');
+  const known = new LRUCache<string, boolean>({ max: 10_000, memoMethod: isTrusted });
+  return (address) => known.memo(address);
 }
 
 /**

@@ -1,53 +1,36 @@
 import cors from 'cors';
-import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import helmet from 'helmet';
 
-const EXPOSED_HEADERS = [
-  'Content-Length',
-  'X-Request-Id',
-  'Retry-After',
-  'X-RateLimit-Limit',
-  'X-RateLimit-Remaining',
-  'X-RateLimit-Reset',
-  'Idempotency-Replayed',
-];
-const ALLOWED_HEADERS = [
-  'Authorization',
-  'Content-Type',
-  'X-API-Key',
-  'X-Service-CSRF',
-  'X-Request-Id',
-  'Idempotency-Key',
-  'X-Idempotency-Key',
-  'traceparent',
-];
+const SECURITY_HEADERS = headersOf(
+  helmet.contentSecurityPolicy({ useDefaults: false, directives: { defaultSrc: ["'self'"] } }),
+  helmet.crossOriginResourcePolicy({ policy: 'same-site' }),
+  helmet.frameguard({ action: 'deny' }),
+  helmet.noSniff(),
+  helmet.referrerPolicy({ policy: 'strict-origin-when-cross-origin' }),
+);
+const HSTS_HEADERS = headersOf(helmet.hsts({ maxAge: 31_536_000, includeSubDomains: true, preload: true }));
+const EXPOSED_HEADERS =
+  'Content-Length,X-Request-Id,Retry-After,X-RateLimit-Limit,X-RateLimit-Remaining,X-RateLimit-Reset,Idempotency-Replayed';
+const ALLOWED_HEADERS =
+  'Authorization,Content-Type,X-API-Key,X-Service-CSRF,X-Request-Id,Idempotency-Key,X-Idempotency-Key,traceparent';
 
-/** Sets the security headers of every response; HSTS over HTTPS only. @see docs/reference/requests.md */
-export function securityHeaders(): RequestHandler {
-  const setHeaders = helmet({
-    contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'self'"] } },
-    crossOriginResourcePolicy: { policy: 'same-site' },
-    frameguard: { action: 'deny' },
-    referrerPolicy: { policy: 'strict-origin-when-cross-origin' },
-    strictTransportSecurity: false,
-    crossOriginOpenerPolicy: false,
-    originAgentCluster: false,
-    xDnsPrefetchControl: false,
-    xDownloadOptions: false,
-    xPermittedCrossDomainPolicies: false,
-    xPoweredBy: false,
-    xXssProtection: false,
-  });
-  const setHsts = helmet.hsts({ maxAge: 31_536_000, includeSubDomains: true, preload: true });
-  return (request, response, next) => {
-    setHeaders(request, response, (error) =>
-      error || !request.secure ? next(error) : setHsts(request, response, next),
-    );
-  };
+/** Returns the headers that helmet sets. They are the same for every response, so it does not run for each. */
+function headersOf(...middleware: RequestHandler[]): Map<string, string> {
+  const headers = new Map<string, string>();
+  const response = { setHeader: (name: string, value: string) => headers.set(name, value) };
+  for (const each of middleware) each({} as Request, response as unknown as Response, () => undefined);
+  return headers;
 }
 
-/** Sets the CORS headers for the listed origins, credentials included; other origins get none. */
-export function corsHeaders(origins: readonly string[]): RequestHandler {
+/** Sets the security headers of every response; HSTS over HTTPS only. @see docs/reference/requests.md */
+export function setSecurityHeaders(request: Request, response: Response): void {
+  response.setHeaders(SECURITY_HEADERS);
+  if (request.secure) response.setHeaders(HSTS_HEADERS);
+}
+
+/** Returns a function that sets the CORS headers for the listed origins, credentials included; others get none. */
+export function corsHeaders(origins: readonly string[]): (request: Request, response: Response) => void {
   const listed = new Set<unknown>(origins);
   const setHeaders = cors({
     origin: [...origins],
@@ -58,16 +41,8 @@ export function corsHeaders(origins: readonly string[]): RequestHandler {
     maxAge: 600,
     preflightContinue: true,
   });
-  return (request, response, next) => {
-    if (listed.has(request.headers.origin)) return setHeaders(request, response, next);
-    response.setHeader('Vary', 'Origin');
-    next();
+  return (request, response) => {
+    if (listed.has(request.headers.origin)) setHeaders(request, response, () => undefined);
+    else response.setHeader('Vary', 'Origin');
   };
-}
-
-/** Ends preflight requests. Runs after the global limit, so that they count. */
-export function endPreflight(request: Request, response: Response, next: NextFunction): void {
-  const { origin, 'access-control-request-method': method } = request.headers;
-  if (request.method !== 'OPTIONS' || origin === undefined || method === undefined) return next();
-  response.status(204).end();
 }

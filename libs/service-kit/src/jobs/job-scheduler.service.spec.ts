@@ -3,7 +3,7 @@ import { DiscoveryModule } from '@nestjs/core';
 import { ScheduleModule } from '@nestjs/schedule';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Logger } from '../logging/logger.js';
+import { Logger } from '../logging/logger.service.js';
 import { JobScheduler } from './job-scheduler.service.js';
 import { Job } from './job.decorator.js';
 

@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { SchedulerRegistry } from '@nestjs/schedule';
-import { Logger } from '../logging/logger.js';
+import { Logger } from '../logging/logger.service.js';
 import { Job, type JobOptions } from './job.decorator.js';
 
 /** Starts every `@Job` of the service once it has started, and waits for running jobs when the service stops. */
@@ -18,10 +18,10 @@ export class JobScheduler implements OnApplicationBootstrap, OnModuleDestroy {
   ) {}
 
   onApplicationBootstrap(): void {
-    const seen = new Set<unknown>(); // an alias (`useExisting`) has the same instance
+    const seen = new Set<unknown>([null]); // an alias (`useExisting`) has the same instance
     for (const provider of this.discovery.getProviders()) {
-      const instance: unknown = provider.isDependencyTreeStatic() ? provider.instance : undefined;
-      if (typeof instance !== 'object' || instance === null || seen.has(instance)) continue;
+      const instance: unknown = provider.isDependencyTreeStatic() ? provider.instance : null;
+      if (typeof instance !== 'object' || seen.has(instance)) continue;
       seen.add(instance);
       for (const method of this.scanner.getAllMethodNames(Object.getPrototypeOf(instance) as object)) {
         const options = this.discovery.getMetadataByDecorator(Job, provider, method);

@@ -1,16 +1,12 @@
 import { createHash } from 'node:crypto';
-import { parseAddress } from '../config/cidr.js';
+import { parseAddress } from '@rmm/validation';
 
 /** Returns the key of a limit per address: IPv4 as it is, IPv6 by its /64. */
 export function addressBucket(address: string): string {
   if (!address.includes(':')) return address;
   const parsed = parseAddress(address);
   if (parsed === null || parsed.kind() === 'ipv4') return parsed?.toString() ?? address;
-  const parts = (parsed as unknown as { parts: number[] }).parts;
-  return `${parts
-    .slice(0, 4)
-    .map((part) => part.toString(16))
-    .join(':')}::/64`;
+  return `${parsed.toNormalizedString().split(':', 4).join(':')}::/64`;
 }
 
 /** Returns the bucket of a client: its address, else a fingerprint of user agent, language and origin. */

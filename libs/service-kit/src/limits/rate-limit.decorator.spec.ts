@@ -4,12 +4,12 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Test } from '@nestjs/testing';
 import type { Server } from 'node:http';
 import request from 'supertest';
+import { UnauthenticatedError } from '@rmm/errors';
 import { type Stores, startStores } from '@rmm/testing-services';
 import { configOf } from '../../test/tiny-app.js';
 import { configureApp } from '../bootstrap/configure-app.js';
-import { UnauthenticatedError } from '../errors/errors.js';
-import { HealthRegistry } from '../health/health-registry.js';
-import type { AuthenticatedRequest } from '../http/kit-request.js';
+import { HealthRegistry } from '../health/health-registry.service.js';
+import type { AuthenticatedRequest } from '../http/kit-request.types.js';
 import { ServiceKitModule } from '../service-kit.module.js';
 import { RateLimit } from './rate-limit.decorator.js';
 

@@ -1,6 +1,6 @@
 import { UseGuards } from '@nestjs/common';
-import { CallerRateLimitGuard } from './rate-limit.guard.js';
-import { type RateLimitKey, ROUTE_LIMITS, type RateLimitWindow, routeLimits } from './rate-limit.js';
+import { CallerRateLimitGuard, type RateLimitKey, routeLimits, setRouteLimits } from './rate-limit.guard.js';
+import type { RateLimitWindow } from './rate-limits.config.js';
 
 /** The type of a window and the decorator that applies one have the same name. */
 export type RateLimit = RateLimitWindow;
@@ -15,7 +15,7 @@ export function RateLimit(limit: RateLimitWindow, key: RateLimitKey = 'client'):
     const handler: unknown = descriptor.value;
     if (typeof handler !== 'function') throw new TypeError('@RateLimit() belongs on a route handler');
     const others = routeLimits(handler);
-    Reflect.defineMetadata(ROUTE_LIMITS, [{ limit, key }, ...others], handler);
+    setRouteLimits(handler, [{ limit, key }, ...others]);
     const isGuarded = others.some((other) => other.key !== 'client');
     if (key !== 'client' && !isGuarded) UseGuards(CallerRateLimitGuard)(target, property, descriptor);
   };

@@ -1,11 +1,11 @@
 import { Redis } from 'ioredis';
+import { RateLimitedError, UnavailableError } from '@rmm/errors';
 import { type TcpProxy, type Stores, startStores } from '@rmm/testing-services';
-import { RateLimitedError, UnavailableError } from '../errors/errors.js';
-import { HealthRegistry } from '../health/health-registry.js';
-import { Logger } from '../logging/logger.js';
-import { RedisConnections } from '../redis/redis-connections.js';
+import { HealthRegistry } from '../health/health-registry.service.js';
+import { Logger } from '../logging/logger.service.js';
+import { RedisConnections } from '../redis/redis-connections.service.js';
 import { addressBucket, clientBucket } from './client-bucket.js';
-import type { RateLimitWindow } from './rate-limit.js';
+import type { RateLimitWindow } from './rate-limits.config.js';
 import { RateLimits } from './rate-limits.service.js';
 
 describe('RateLimits', () => {

@@ -1,9 +1,10 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
-import type { FleetConfig } from '../config/fleet-config.js';
-import { RateLimitedError, UnavailableError } from '../errors/errors.js';
-import type { RedisConnections } from '../redis/redis-connections.js';
-import type { RateLimitWindow } from './rate-limit.js';
+import { RateLimitedError, UnavailableError } from '@rmm/errors';
+import type { FleetConfig } from '../config/fleet.config.js';
+import { RedisConnections } from '../redis/redis-connections.service.js';
+import { FLEET_CONFIG } from '../tokens.js';
+import type { RateLimitWindow } from './rate-limits.config.js';
 import { SLIDING_WINDOW_SCRIPT } from './window-script.js';
 
 /** After a failure Redis is not asked for this long: while it hangs, each call would wait for its time limit; in ms. */
@@ -24,7 +25,7 @@ export class RateLimits {
 
   constructor(
     private readonly redis: RedisConnections,
-    private readonly config: Pick<FleetConfig, 'rateLimitsEnabled' | 'limits'>,
+    @Inject(FLEET_CONFIG) private readonly config: Pick<FleetConfig, 'rateLimitsEnabled' | 'limits'>,
   ) {
     this.configured = new Map(Object.values(config.limits ?? {}).map((limit) => [limit.name, limit]));
   }

@@ -1,5 +1,3 @@
-import type { OpenApiOperation } from './openapi-documents.service.js';
-
 /** The schema of the error body. @see docs/reference/errors.md */
 export const ERROR_BODY_SCHEMA = {
   type: 'object',
@@ -24,11 +22,9 @@ export const ERROR_BODY_SCHEMA = {
   },
 };
 
-/** Adds the error body as the default response of an operation. */
-export function addErrors(operation: OpenApiOperation): void {
-  operation.responses['default'] ??= {
-    description: 'Any error',
-    headers: { 'X-Request-Id': { schema: { type: 'string' } } },
-    content: { 'application/json': { schema: { $ref: '#/components/schemas/ErrorBody' } } },
-  };
-}
+/** The default response of every operation. */
+export const ERROR_RESPONSE = {
+  description: 'Any error',
+  headers: { 'X-Request-Id': { schema: { type: 'string' as const } } },
+  content: { 'application/json': { schema: { $ref: '#/components/schemas/ErrorBody' } } },
+};

@@ -1,9 +1,9 @@
 import { type INestApplication, Injectable, type Type } from '@nestjs/common';
+import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { API_PREFIX } from '../http/path-rules.js';
-import { addErrors, ERROR_BODY_SCHEMA } from './error-schema.js';
+import { ERROR_BODY_SCHEMA, ERROR_RESPONSE } from './error-schema.js';
 import { addExamples, type OperationExamples } from './operation-examples.js';
-import { routesByOperationId } from './routes-by-operation-id.js';
 
 export type OpenApiOperation = NonNullable<OpenAPIObject['paths'][string]['get']> & Record<`x-${string}`, unknown>;
 
@@ -27,12 +27,19 @@ export interface OpenApiInfo {
 export const BEARER_SCHEME = 'bearer';
 export const API_KEY_SCHEME = 'apiKey';
 
+const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options'] as const;
+
 /** The OpenAPI document of this service: built on first request, since no service needs it to start. */
 @Injectable()
 export class OpenApiDocuments {
   private readonly describers: OperationDescriber[] = [];
   private built?: OpenAPIObject;
   private source?: { app: INestApplication; info: OpenApiInfo; serverUrl: string };
+
+  constructor(
+    private readonly discovery: DiscoveryService,
+    private readonly scanner: MetadataScanner,
+  ) {}
 
   /** Register before the first request; describers run once for each operation. */
   describeOperations(describer: OperationDescriber): void {
@@ -63,36 +70,36 @@ export class OpenApiDocuments {
       .addApiKey({ type: 'apiKey', in: 'header', name: 'X-API-Key' }, API_KEY_SCHEME)
       .build();
     const examples = info.examples?.() ?? {};
-    const routes = routesByOperationId(app);
-    const document = SwaggerModule.createDocument(app, base, { operationIdFactory: routes.idOf });
-    document.components = {
-      ...document.components,
-      schemas: { ErrorBody: ERROR_BODY_SCHEMA, ...document.components?.schemas },
-    };
-    for (const { operation, method, path } of operationsOf(document)) {
-      addErrors(operation);
-      addExamples(operation, method, examples[`${method} ${path}`] ?? []);
-      const route = routes.find(operation.operationId);
-      if (route) for (const describe of this.describers) describe(operation, route);
+    const routes = this.routesById();
+    const document = SwaggerModule.createDocument(app, base, { operationIdFactory: idOf });
+    (document.components ??= {}).schemas = { ErrorBody: ERROR_BODY_SCHEMA, ...document.components.schemas };
+    for (const [path, methods] of Object.entries(document.paths)) {
+      for (const method of METHODS) {
+        const operation = methods[method] as OpenApiOperation | undefined;
+        if (operation === undefined) continue;
+        operation.responses['default'] ??= ERROR_RESPONSE;
+        addExamples(operation, method, examples[`${method} ${path.replace(API_PREFIX, '')}`] ?? []);
+        const route = routes.get(operation.operationId);
+        if (route) for (const describe of this.describers) describe(operation, route);
+      }
     }
     return document;
   }
+
+  private routesById(): Map<string | undefined, OpenApiRoute> {
+    const routes = new Map<string | undefined, OpenApiRoute>();
+    for (const { metatype } of this.discovery.getControllers()) {
+      const controller = metatype as Type<Record<string, OpenApiRoute['handler']>>;
+      const { prototype } = controller as { prototype: Record<string, OpenApiRoute['handler']> };
+      for (const name of this.scanner.getAllMethodNames(prototype)) {
+        routes.set(idOf(controller.name, name), { controller, handler: prototype[name] });
+      }
+    }
+    return routes;
+  }
 }
 
-const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options'] as const;
-
-interface NamedOperation {
-  operation: OpenApiOperation;
-  method: string;
-  /** Below /api/v1: `/users/{id}`. */
-  path: string;
-}
-
-function operationsOf(document: OpenAPIObject): NamedOperation[] {
-  return Object.entries(document.paths).flatMap(([path, methods]) =>
-    METHODS.flatMap((method) => {
-      const operation = methods[method] as OpenApiOperation | undefined;
-      return operation ? [{ operation, method, path: path.replace(API_PREFIX, '') }] : [];
-    }),
-  );
+/** Returns `ApiKeys_create` for the method `create` of `ApiKeysController`. */
+function idOf(controller: string, method: string): string {
+  return `${controller.replace(/Controller$/, '')}_${method}`;
 }

@@ -1,4 +1,4 @@
-import { IsCidrList, IsFlag, IsInteger, IsText } from '@rmm/service-kit';
+import { IsCidrList, IsFlag, IsInteger, IsText } from '@rmm/validation';
 
 const MAX_SOURCE_CIDRS = 50;
 

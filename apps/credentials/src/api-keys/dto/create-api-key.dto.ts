@@ -1,4 +1,4 @@
-import { IsIsoDateTime, IsName, IsUuid, IsWordList } from '@rmm/service-kit';
+import { IsIsoDateTime, IsName, IsUuid, IsWordList } from '@rmm/validation';
 import { ApiKeySettingsDto } from './api-key-settings.dto.js';
 
 export class CreateApiKeyDto extends ApiKeySettingsDto {

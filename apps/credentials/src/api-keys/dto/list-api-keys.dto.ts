@@ -1,4 +1,4 @@
-import { IsOneOf, IsUuid, PageQueryDto } from '@rmm/service-kit';
+import { IsOneOf, IsUuid, PageQueryDto } from '@rmm/validation';
 import { API_KEY_STATUSES, type ApiKeyStatus } from '../api-key.entity.js';
 
 export class ListApiKeysDto extends PageQueryDto {

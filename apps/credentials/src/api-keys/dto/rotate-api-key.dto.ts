@@ -1,4 +1,4 @@
-import { IsInteger } from '@rmm/service-kit';
+import { IsInteger } from '@rmm/validation';
 
 export class RotateApiKeyDto {
   @IsInteger({

@@ -1,4 +1,4 @@
-import { IsName, IsWordList } from '@rmm/service-kit';
+import { IsName, IsWordList } from '@rmm/validation';
 import { ApiKeySettingsDto } from './api-key-settings.dto.js';
 
 /** Absent fields keep their value. */

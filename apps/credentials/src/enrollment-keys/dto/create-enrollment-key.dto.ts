@@ -1,4 +1,4 @@
-import { IsIsoDateTime, IsName, IsUuid, IsInteger } from '@rmm/service-kit';
+import { IsIsoDateTime, IsName, IsUuid, IsInteger } from '@rmm/validation';
 
 export class CreateEnrollmentKeyDto {
   @IsUuid({ description: 'Required unless the caller belongs to one organization', optional: true })

@@ -1,4 +1,4 @@
-import { IsFlag, IsUuid, PageQueryDto } from '@rmm/service-kit';
+import { IsFlag, IsUuid, PageQueryDto } from '@rmm/validation';
 
 export class ListEnrollmentKeysDto extends PageQueryDto {
   @IsUuid({ optional: true })

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsUuid } from '@rmm/service-kit';
+import { IsUuid } from '@rmm/validation';
 
 export class PurgeExpiredKeysDto {
   @IsUuid({ description: 'Required unless the caller belongs to one organization', optional: true })

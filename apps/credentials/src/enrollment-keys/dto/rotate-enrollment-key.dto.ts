@@ -1,4 +1,4 @@
-import { IsInteger, IsIsoDateTime } from '@rmm/service-kit';
+import { IsInteger, IsIsoDateTime } from '@rmm/validation';
 
 /** Absent fields keep their value. */
 export class RotateEnrollmentKeyDto {

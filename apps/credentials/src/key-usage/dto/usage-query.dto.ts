@@ -1,4 +1,4 @@
-import { IsInteger } from '@rmm/service-kit';
+import { IsInteger } from '@rmm/validation';
 
 export const USAGE_DAYS = 90;
 

@@ -1,4 +1,4 @@
-import { IsIsoDateTime, IsName, IsInteger } from '@rmm/service-kit';
+import { IsIsoDateTime, IsName, IsInteger } from '@rmm/validation';
 
 export class CreatePartnerKeyDto {
   @IsName()

@@ -1,4 +1,4 @@
-import { IsCidrList, IsIsoDateTime, IsName, IsText, IsWordList } from '@rmm/service-kit';
+import { IsCidrList, IsIsoDateTime, IsName, IsText, IsWordList } from '@rmm/validation';
 
 export class CreatePartnerPrincipalDto {
   @IsName({ description: 'Unique among the principals of the partner' })

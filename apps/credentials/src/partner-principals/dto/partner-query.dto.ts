@@ -1,4 +1,4 @@
-import { IsUuid, PageQueryDto } from '@rmm/service-kit';
+import { IsUuid, PageQueryDto } from '@rmm/validation';
 
 /** `?partnerId` is for system callers; other callers have access to their own partner only. */
 export class PartnerQueryDto extends PageQueryDto {

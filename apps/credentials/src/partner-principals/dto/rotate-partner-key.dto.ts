@@ -1,4 +1,4 @@
-import { IsInteger, IsIsoDateTime, IsName } from '@rmm/service-kit';
+import { IsInteger, IsIsoDateTime, IsName } from '@rmm/validation';
 
 /** Absent fields are copied from the rotated key. */
 export class RotatePartnerKeyDto {

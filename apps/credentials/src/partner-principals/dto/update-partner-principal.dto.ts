@@ -1,4 +1,4 @@
-import { IsCidrList, IsIsoDateTime, IsName, IsOneOf, IsText, IsWordList } from '@rmm/service-kit';
+import { IsCidrList, IsIsoDateTime, IsName, IsOneOf, IsText, IsWordList } from '@rmm/validation';
 import { PARTNER_PRINCIPAL_STATUSES, type PartnerPrincipalStatus } from '../partner-principal.entity.js';
 
 /** Absent fields keep their value; null clears a field. */

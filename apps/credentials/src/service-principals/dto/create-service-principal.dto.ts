@@ -1,4 +1,4 @@
-import { IsName, IsUuid, IsWordList } from '@rmm/service-kit';
+import { IsName, IsUuid, IsWordList } from '@rmm/validation';
 
 export class CreateServicePrincipalDto {
   @IsUuid({ description: 'Required unless the caller belongs to one organization', optional: true })

@@ -1,4 +1,4 @@
-import { IsOneOf, IsUuid, PageQueryDto } from '@rmm/service-kit';
+import { IsOneOf, IsUuid, PageQueryDto } from '@rmm/validation';
 import { SERVICE_PRINCIPAL_STATUSES, type ServicePrincipalStatus } from '../service-principal.entity.js';
 
 export class ListServicePrincipalsDto extends PageQueryDto {

@@ -1,4 +1,4 @@
-import { IsUuid } from '@rmm/service-kit';
+import { IsUuid } from '@rmm/validation';
 
 export class MigrateKeyDto {
   @IsUuid({ description: 'The API key that the principal becomes the owner of' })

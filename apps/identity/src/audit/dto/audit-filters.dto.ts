@@ -1,4 +1,4 @@
-import { IsInteger, IsIsoDateTime, IsName, IsOneOf, IsText, IsUuid } from '@rmm/service-kit';
+import { IsInteger, IsIsoDateTime, IsName, IsOneOf, IsText, IsUuid } from '@rmm/validation';
 import { AUDIT_FORMATS, type AuditFormat } from '../audit-file.js';
 import { AUDIT_RESULTS } from './audit-log.dto.js';
 

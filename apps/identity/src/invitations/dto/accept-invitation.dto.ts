@@ -1,4 +1,4 @@
-import { IsName, IsText } from '@rmm/service-kit';
+import { IsName, IsText } from '@rmm/validation';
 import { MAX_PASSWORD_INPUT } from '../../passwords/password-rules.js';
 
 export class AcceptInviteDto {

@@ -1,4 +1,4 @@
-import { IsEmailAddress, IsName, IsOneOf, IsUuid, IsUuidList } from '@rmm/service-kit';
+import { IsEmailAddress, IsName, IsOneOf, IsUuid, IsUuidList } from '@rmm/validation';
 import { MemberScopeQueryDto } from '../../members/dto/member-scope-query.dto.js';
 import { ORG_ACCESS, type OrgAccess } from '../../members/membership.js';
 

@@ -1,4 +1,4 @@
-import { IsUuid, PageQueryDto } from '@rmm/service-kit';
+import { IsUuid, PageQueryDto } from '@rmm/validation';
 
 export class ListInvitationsDto extends PageQueryDto {
   @IsUuid({ optional: true, description: "Manage this organization's invitations" })

@@ -1,4 +1,4 @@
-import { IsEmailAddress, IsText, IsUuid } from '@rmm/service-kit';
+import { IsEmailAddress, IsText, IsUuid } from '@rmm/validation';
 import { MAX_PASSWORD_INPUT } from '../../passwords/password-rules.js';
 
 export class LoginDto {

@@ -1,4 +1,4 @@
-import { IsUuid } from '@rmm/service-kit';
+import { IsUuid } from '@rmm/validation';
 import { MemberScopeQueryDto } from './member-scope-query.dto.js';
 
 export class AssignRoleDto extends MemberScopeQueryDto {

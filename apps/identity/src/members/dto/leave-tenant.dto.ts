@@ -1,4 +1,4 @@
-import { IsUuid } from '@rmm/service-kit';
+import { IsUuid } from '@rmm/validation';
 
 /** Names one membership or invitation of the user. */
 export class LeaveTenantDto {

@@ -1,4 +1,4 @@
-import { IsName, IsOneOf, IsUuid, PageQueryDto } from '@rmm/service-kit';
+import { IsName, IsOneOf, IsUuid, PageQueryDto } from '@rmm/validation';
 import { USER_STATUSES, type UserStatus } from '../../users/user.js';
 
 export class ListUsersDto extends PageQueryDto {

@@ -1,4 +1,4 @@
-import { IsUuid } from '@rmm/service-kit';
+import { IsUuid } from '@rmm/validation';
 
 /** Names whose members a call is about; the caller's own tenant when absent. */
 export class MemberScopeQueryDto {

@@ -1,4 +1,4 @@
-import { IsOneOf, IsUuidList } from '@rmm/service-kit';
+import { IsOneOf, IsUuidList } from '@rmm/validation';
 import { ORG_ACCESS, type OrgAccess } from '../membership.js';
 import { MemberScopeQueryDto } from './member-scope-query.dto.js';
 

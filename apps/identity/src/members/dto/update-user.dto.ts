@@ -1,4 +1,4 @@
-import { IsName, IsOneOf, IsText } from '@rmm/service-kit';
+import { IsName, IsOneOf, IsText } from '@rmm/validation';
 import { USER_STATUSES, type UserStatus } from '../../users/user.js';
 
 export class UpdateUserDto {

@@ -1,4 +1,4 @@
-import { IsText } from '@rmm/service-kit';
+import { IsText } from '@rmm/validation';
 import { EnableMfaDto } from './enable-mfa.dto.js';
 
 export class DisableMfaDto extends EnableMfaDto {

@@ -1,4 +1,4 @@
-import { IsText } from '@rmm/service-kit';
+import { IsText } from '@rmm/validation';
 import { MfaProofsDto } from './mfa-proofs.dto.js';
 
 export class EnableMfaDto extends MfaProofsDto {

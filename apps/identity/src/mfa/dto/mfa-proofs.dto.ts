@@ -1,4 +1,4 @@
-import { IsText } from '@rmm/service-kit';
+import { IsText } from '@rmm/validation';
 
 /** Proofs that every MFA body may carry. @see docs/reference/mfa-and-policies.md */
 export class MfaProofsDto {

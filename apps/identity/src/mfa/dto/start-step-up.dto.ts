@@ -1,4 +1,4 @@
-import { IsOneOf } from '@rmm/service-kit';
+import { IsOneOf } from '@rmm/validation';
 import { MfaProofsDto } from './mfa-proofs.dto.js';
 
 export class StartStepUpDto extends MfaProofsDto {

@@ -1,4 +1,4 @@
-import { IsOneOf, IsOpenObject, IsText } from '@rmm/service-kit';
+import { IsOneOf, IsOpenObject, IsText } from '@rmm/validation';
 import { MfaProofsDto } from './mfa-proofs.dto.js';
 
 export const STEP_UP_OPERATIONS = ['add_factor', 'change_email'] as const;

@@ -1,4 +1,4 @@
-import { IsOneOf, IsText } from '@rmm/service-kit';
+import { IsOneOf, IsText } from '@rmm/validation';
 import { EnableMfaDto } from './enable-mfa.dto.js';
 
 export const VERIFY_METHODS = ['totp', 'sms', 'recovery'] as const;

@@ -1,4 +1,4 @@
-import { IsEmailAddress, IsInteger, IsName, IsNested, IsOneOf, SLUG_PATTERN } from '@rmm/service-kit';
+import { IsEmailAddress, IsInteger, IsName, IsNested, IsOneOf, SLUG_PATTERN } from '@rmm/validation';
 import { PARTNER_TYPES, type PartnerType } from '../partner.entity.js';
 
 export const MAX_CAP = 2_147_483_647;

@@ -1,5 +1,5 @@
 import type { PartnerStatus } from '@rmm/contracts';
-import { IsName, IsOneOf, PageQueryDto } from '@rmm/service-kit';
+import { IsName, IsOneOf, PageQueryDto } from '@rmm/validation';
 import { PARTNER_STATUSES } from '../partner.entity.js';
 
 export class ListPartnersDto extends PageQueryDto {

@@ -1,5 +1,5 @@
 import type { PartnerStatus } from '@rmm/contracts';
-import { IsEmailAddress, IsInteger, IsName, IsOneOf, IsOpenObject } from '@rmm/service-kit';
+import { IsEmailAddress, IsInteger, IsName, IsOneOf, IsOpenObject } from '@rmm/validation';
 import { PARTNER_STATUSES, PARTNER_TYPES, type PartnerType } from '../partner.entity.js';
 import { MAX_CAP } from './create-partner.dto.js';
 

@@ -1,4 +1,4 @@
-import { IsText } from '@rmm/service-kit';
+import { IsText } from '@rmm/validation';
 import { MAX_PASSWORD_INPUT } from '../password-rules.js';
 
 export class ChangePasswordDto {

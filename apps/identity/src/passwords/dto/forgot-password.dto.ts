@@ -1,4 +1,4 @@
-import { IsEmailAddress } from '@rmm/service-kit';
+import { IsEmailAddress } from '@rmm/validation';
 
 export class ForgotPasswordDto {
   @IsEmailAddress({ example: 'robin@example.com' })

@@ -1,4 +1,4 @@
-import { IsText } from '@rmm/service-kit';
+import { IsText } from '@rmm/validation';
 import { MAX_PASSWORD_INPUT } from '../password-rules.js';
 
 /** Tokens are 48 characters; longer input is refused before it is hashed. */

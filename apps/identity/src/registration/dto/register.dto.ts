@@ -1,4 +1,4 @@
-import { fieldOf, IsEmailAddress, IsName, IsText } from '@rmm/service-kit';
+import { fieldOf, IsEmailAddress, IsName, IsText } from '@rmm/validation';
 import { MAX_PASSWORD_INPUT } from '../../passwords/password-rules.js';
 
 export class RegisterDto {

@@ -1,4 +1,4 @@
-import { IsText } from '@rmm/service-kit';
+import { IsText } from '@rmm/validation';
 
 export class VerifyEmailDto {
   @IsText({ min: 1, max: 255 })

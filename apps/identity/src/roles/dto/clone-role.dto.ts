@@ -1,4 +1,4 @@
-import { IsName } from '@rmm/service-kit';
+import { IsName } from '@rmm/validation';
 import { MemberScopeQueryDto } from '../../members/dto/member-scope-query.dto.js';
 import { ROLE_NAME } from './create-role.dto.js';
 

@@ -1,4 +1,4 @@
-import { IsUuid, PageQueryDto } from '@rmm/service-kit';
+import { IsUuid, PageQueryDto } from '@rmm/validation';
 
 export class ListRolesDto extends PageQueryDto {
   @IsUuid({ optional: true })

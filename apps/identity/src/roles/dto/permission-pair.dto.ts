@@ -1,4 +1,4 @@
-import { IsName } from '@rmm/service-kit';
+import { IsName } from '@rmm/validation';
 
 export class PermissionPairDto {
   @IsName({ max: 100, example: 'tickets' })

@@ -1,4 +1,4 @@
-import { IsFlag, IsName, IsNestedList, IsText, IsUuid } from '@rmm/service-kit';
+import { IsFlag, IsName, IsNestedList, IsText, IsUuid } from '@rmm/validation';
 import { MemberScopeQueryDto } from '../../members/dto/member-scope-query.dto.js';
 import { ROLE_NAME } from './create-role.dto.js';
 import { MAX_PERMISSIONS, PermissionPairDto } from './permission-pair.dto.js';

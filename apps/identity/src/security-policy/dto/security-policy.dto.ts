@@ -1,5 +1,6 @@
 import type { Type } from '@nestjs/common';
-import { IsCidrList, IsFlag, IsInteger, IsNested, readDto, ValidationError } from '@rmm/service-kit';
+import { ValidationError } from '@rmm/service-kit';
+import { IsCidrList, IsFlag, IsInteger, IsNested, readDto } from '@rmm/validation';
 import { canonicalRange } from '../address-range.js';
 import type { PolicyChange } from '../security-policy.js';
 

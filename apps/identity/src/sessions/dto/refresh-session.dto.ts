@@ -1,4 +1,4 @@
-import { IsText } from '@rmm/service-kit';
+import { IsText } from '@rmm/validation';
 
 export class RefreshSessionDto {
   @IsText({ optional: true, min: 1, max: 4096, description: 'For clients that store the token themselves' })

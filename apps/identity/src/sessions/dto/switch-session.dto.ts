@@ -1,4 +1,4 @@
-import { IsOneOf, IsUuid } from '@rmm/service-kit';
+import { IsOneOf, IsUuid } from '@rmm/validation';
 
 /** Names one membership. */
 export class SwitchSessionDto {

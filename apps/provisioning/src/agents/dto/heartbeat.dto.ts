@@ -1,4 +1,4 @@
-import { IsInteger, IsName, IsOpenObject, OpenDocument } from '@rmm/service-kit';
+import { IsInteger, IsName, IsOpenObject, OpenDocument } from '@rmm/validation';
 
 /** Agents may be older or newer than the fleet: known fields are read, others ignored. */
 @OpenDocument()
@@ -12,6 +12,6 @@ export class HeartbeatDto {
   @IsInteger({ optional: true, nullable: true })
   uptimeSeconds?: number | null;
 
-  @IsOpenObject({ optional: true, nullable: true })
+  @IsOpenObject({ optional: true, nullable: true, maxBytes: 16_384 })
   metrics?: Record<string, unknown> | null;
 }

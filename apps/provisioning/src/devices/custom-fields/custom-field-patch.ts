@@ -1,4 +1,5 @@
-import { isStorableText, ValidationError } from '@rmm/service-kit';
+import { ValidationError } from '@rmm/service-kit';
+import { isStorableText } from '@rmm/validation';
 
 export type CustomFieldValue = string | number | boolean;
 

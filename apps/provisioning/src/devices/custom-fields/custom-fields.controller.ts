@@ -1,7 +1,7 @@
 import { Body, Controller, Get, Head, Patch } from '@nestjs/common';
 import { ApiBody, ApiExcludeEndpoint, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { AcceptsApiKey, CurrentCaller, RequirePermission, type Caller } from '@rmm/access';
-import { UuidParam } from '@rmm/service-kit';
+import { UuidParam } from '@rmm/validation';
 import { CustomFieldsService } from './custom-fields.service.js';
 import { CUSTOM_FIELDS_BODY, CustomFieldsDto } from './dto/custom-fields.dto.js';
 

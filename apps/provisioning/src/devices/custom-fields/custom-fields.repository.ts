@@ -17,7 +17,8 @@ export interface MergedCustomFields extends CustomFieldsRow {
   version: string;
 }
 
-const FIELDS = `d.site_id AS "siteId", '{}'::uuid[] AS "groupIds", d.custom_fields AS "customFields"`;
+const FIELDS = `d.site_id AS "siteId", d.custom_fields AS "customFields",
+  ARRAY(SELECT m.group_id FROM device_group_member m WHERE m.device_id = d.id) AS "groupIds"`;
 
 /** Reads and merges custom fields of devices of active organizations. SQL: the merge is one expression over jsonb. */
 @Injectable()

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { eventually } from '@rmm/testing-services';
+import { insertDevice } from '../../../test/device-rows.js';
 import { ProvisioningTestApp } from '../../../test/provisioning-test-app.js';
 
 const RATE_HEADERS = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
@@ -11,14 +12,14 @@ describe('/devices/:id/custom-fields', () => {
   let siteIds: string[];
   let foreign: { partnerId: string; orgId: string; deviceId: string };
 
-  const device = async (given: { partnerId?: string; orgId?: string; siteId?: string; status?: string } = {}) => {
-    const { rows } = await testApp.admin.query(
-      `insert into device (partner_id, org_id, site_id, hostname, os_type, status)
-       values ($1, $2, $3, 'alpha', 'linux', $4) returning id`,
-      [given.partnerId ?? partnerId, given.orgId ?? orgId, given.siteId ?? null, given.status ?? 'online'],
-    );
-    return rows[0].id as string;
-  };
+  const device = (given: { partnerId?: string; orgId?: string; siteId?: string; status?: string } = {}) =>
+    insertDevice(testApp.admin, {
+      partner_id: given.partnerId ?? partnerId,
+      org_id: given.orgId ?? orgId,
+      site_id: given.siteId ?? null,
+      hostname: 'alpha',
+      status: given.status ?? 'online',
+    });
   const pathOf = (deviceId: string) => `/devices/${deviceId}/custom-fields`;
   const stored = async (deviceId: string) =>
     (await testApp.admin.query('select custom_fields from device where id = $1', [deviceId])).rows[0].custom_fields;

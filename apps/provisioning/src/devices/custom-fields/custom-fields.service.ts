@@ -7,9 +7,9 @@ import { readCustomFieldPatch } from './custom-field-patch.js';
 import { CustomFieldsRepository, type MergedCustomFields } from './custom-fields.repository.js';
 import type { CustomFieldsDto } from './dto/custom-fields.dto.js';
 
-/** Limits of one device: lists and exports include all its fields. */
+/** Limits of one device, for all its fields after the merge. */
 export const MAX_FIELDS = 500;
-export const MAX_BYTES = 1024 * 1024;
+export const MAX_BYTES = 64 * 1024;
 
 @Injectable()
 export class CustomFieldsService {

@@ -50,12 +50,12 @@ export class DeviceDto {
   @ApiProperty({ type: [String], format: 'uuid' })
   groupIds: string[];
 
-  @ApiProperty({ type: 'object', additionalProperties: true })
-  customFields: Record<string, unknown>;
+  @ApiProperty({ type: 'object', additionalProperties: true, nullable: true, description: 'Null in lists by default' })
+  customFields: Record<string, unknown> | null;
 
-  @ApiProperty({ type: 'object', additionalProperties: true, nullable: true })
+  @ApiProperty({ type: 'object', additionalProperties: true, nullable: true, description: 'Null in lists by default' })
   hardware: Record<string, unknown> | null;
 
-  @ApiProperty({ type: 'object', additionalProperties: true, nullable: true })
+  @ApiProperty({ type: 'object', additionalProperties: true, nullable: true, description: 'Null in lists by default' })
   metrics: Record<string, unknown> | null;
 }

@@ -1,4 +1,4 @@
-import { IsFlag, IsName, IsNested, IsOneOf, IsText, IsUuid, OpenDocument } from '@rmm/service-kit';
+import { IsFlag, IsName, IsNested, IsOneOf, IsText, IsUuid, OpenDocument } from '@rmm/validation';
 import { OS_TYPES, type OsType } from '../../devices/device.entity.js';
 import { HardwareInfoDto } from './hardware-info.dto.js';
 

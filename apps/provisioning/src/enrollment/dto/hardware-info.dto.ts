@@ -1,4 +1,4 @@
-import { fieldOf, IsInteger, IsName, OpenDocument } from '@rmm/service-kit';
+import { fieldOf, IsInteger, IsName, OpenDocument } from '@rmm/validation';
 
 const MODEL = { optional: true, nullable: true } as const;
 const COUNT = { optional: true, nullable: true, max: 1_000_000_000 } as const;

@@ -1,4 +1,4 @@
-import { fieldOf, IsOneOf, IsUuid } from '@rmm/service-kit';
+import { fieldOf, IsOneOf, IsUuid } from '@rmm/validation';
 import type { ImportMode } from '../import-decisions.js';
 import { MAX_IMPORT_ROWS } from '../import-rows.js';
 

@@ -1,4 +1,4 @@
-import { fieldOf, parseIsoDateTime, type FieldOptions } from '@rmm/service-kit';
+import { fieldOf, parseIsoDateTime, type FieldOptions } from '@rmm/validation';
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 

@@ -1,7 +1,9 @@
 import type { OrganizationStatus } from '@rmm/contracts';
-import { IsName, IsOneOf, IsUuid, PageQueryDto } from '@rmm/service-kit';
+import { IsName, IsOneOf, IsUuid, PageQueryDto } from '@rmm/validation';
+import { UnservedParameters } from '../../unserved-parameters.decorator.js';
 import { ORGANIZATION_STATUSES } from '../organization.entity.js';
 
+@UnservedParameters('orgId', 'orgIds', 'type', 'sort', 'sortDir', 'order', 'cursor', 'include')
 export class ListOrganizationsDto extends PageQueryDto {
   @IsName({ optional: true, description: 'Part of the name or slug' })
   search?: string;

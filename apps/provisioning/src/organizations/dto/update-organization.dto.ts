@@ -1,5 +1,5 @@
 import type { OrganizationStatus } from '@rmm/contracts';
-import { IsName, IsNested, IsOneOf, IsOpenObject, SLUG_PATTERN } from '@rmm/service-kit';
+import { IsName, IsNested, IsOneOf, IsOpenObject, SLUG_PATTERN } from '@rmm/validation';
 import { ORGANIZATION_STATUSES, ORGANIZATION_TYPES, type OrganizationType } from '../organization.entity.js';
 import { BillingContactDto } from './billing-contact.dto.js';
 import { IsDayOrInstant } from './day-or-instant.decorator.js';

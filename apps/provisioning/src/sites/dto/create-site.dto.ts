@@ -1,4 +1,4 @@
-import { fieldOf, IsName, IsNested, IsOpenObject, isTimeZone, IsUuid } from '@rmm/service-kit';
+import { fieldOf, IsName, IsNested, IsOpenObject, isTimeZone, IsUuid } from '@rmm/validation';
 import { SiteAddressDto, SiteContactDto } from './site-details.dto.js';
 
 const IsTimeZone = (): PropertyDecorator =>

@@ -1,4 +1,4 @@
-import { IsEmailAddress, IsName } from '@rmm/service-kit';
+import { IsEmailAddress, IsName } from '@rmm/validation';
 
 export class SiteAddressDto {
   @IsName({ optional: true, nullable: true })

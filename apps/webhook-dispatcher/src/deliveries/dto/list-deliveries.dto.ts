@@ -1,5 +1,5 @@
 import { EVENT_TYPES, WEBHOOK_TEST_EVENT } from '@rmm/contracts';
-import { IsOneOf, PageQueryDto } from '@rmm/service-kit';
+import { IsOneOf, PageQueryDto } from '@rmm/validation';
 import { DELIVERY_STATUSES, type DeliveryStatus } from '../delivery.entity.js';
 
 export class ListDeliveriesDto extends PageQueryDto {

@@ -1,4 +1,4 @@
-import { IsName, IsOpenObject } from '@rmm/service-kit';
+import { IsName, IsOpenObject } from '@rmm/validation';
 
 export class TestWebhookDto {
   @IsName({ optional: true, description: 'A known event type; webhook.test by default' })

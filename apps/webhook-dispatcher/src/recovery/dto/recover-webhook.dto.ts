@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsIsoDateTime, IsOneOf } from '@rmm/service-kit';
+import { IsIsoDateTime, IsOneOf } from '@rmm/validation';
 
 export const RECOVERABLE_STATUSES = ['failed', 'retrying'] as const;
 export type RecoverableStatus = (typeof RECOVERABLE_STATUSES)[number];

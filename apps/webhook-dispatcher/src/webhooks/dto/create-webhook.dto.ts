@@ -1,4 +1,4 @@
-import { IsName, IsNestedList, IsText, IsUuid, IsWordList } from '@rmm/service-kit';
+import { IsName, IsNestedList, IsText, IsUuid, IsWordList } from '@rmm/validation';
 import { WebhookHeaderDto } from './webhook-header.dto.js';
 import { WebhookSettingsDto } from './webhook-settings.dto.js';
 

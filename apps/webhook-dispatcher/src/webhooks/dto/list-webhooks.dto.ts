@@ -1,4 +1,4 @@
-import { IsOneOf, IsUuid, PageQueryDto } from '@rmm/service-kit';
+import { IsOneOf, IsUuid, PageQueryDto } from '@rmm/validation';
 import { WEBHOOK_STATUSES, type WebhookStatus } from './webhook.dto.js';
 
 export class ListWebhooksDto extends PageQueryDto {

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsInteger, IsText } from '@rmm/service-kit';
+import { IsInteger, IsText } from '@rmm/validation';
 
 export class RotateSecretDto {
   @IsText({ min: 1, max: 255, optional: true, description: 'Generated and returned once when absent' })

@@ -1,4 +1,4 @@
-import { IsName, IsNestedList, IsOneOf, IsText, IsWordList } from '@rmm/service-kit';
+import { IsName, IsNestedList, IsOneOf, IsText, IsWordList } from '@rmm/validation';
 import { WebhookHeaderDto } from './webhook-header.dto.js';
 import { WebhookSettingsDto } from './webhook-settings.dto.js';
 import { WEBHOOK_STATUSES, type WebhookStatus } from './webhook.dto.js';

@@ -1,4 +1,4 @@
-import { IsText } from '@rmm/service-kit';
+import { IsText } from '@rmm/validation';
 import type { WebhookHeader } from '../webhook-headers.js';
 
 export class WebhookHeaderDto implements WebhookHeader {

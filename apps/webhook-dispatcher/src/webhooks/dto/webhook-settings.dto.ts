@@ -1,4 +1,4 @@
-import { IsFlag, IsText } from '@rmm/service-kit';
+import { IsFlag, IsText } from '@rmm/validation';
 
 /** The optional settings that a request may set when it creates or updates a webhook. */
 export class WebhookSettingsDto {

@@ -1,0 +1,18 @@
+import { Column, Entity } from 'typeorm';
+import { DeviceReport } from './device-report.js';
+
+/** The latest scan of a device for other management tools. */
+@Entity('device_posture')
+export class DevicePosture extends DeviceReport {
+  @Column('timestamptz', { name: 'collected_at' })
+  collectedAt: Date;
+
+  @Column('integer', { name: 'scan_duration_ms', nullable: true })
+  scanDurationMs: number | null;
+
+  @Column('jsonb', { nullable: true })
+  identity: Record<string, unknown> | null;
+
+  @Column('jsonb', { nullable: true })
+  errors: unknown;
+}

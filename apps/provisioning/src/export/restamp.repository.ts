@@ -1,0 +1,72 @@
+import { Injectable } from '@nestjs/common';
+import { WorkerDatabase, type SqlExecutor } from '@rmm/persistence';
+
+/** The tables with export stamps whose rows are visible only with their organization, and their keys. */
+const STAMPED_TABLES = {
+  site: 'id',
+  device: 'id',
+  device_group: 'id',
+  device_hardware: 'device_id',
+  device_disk: 'device_id',
+  device_network: 'device_id',
+  device_software: 'device_id',
+  device_posture: 'device_id',
+} as const;
+
+interface Restamp {
+  id: string;
+  orgId: string;
+  startedAt: Date;
+}
+
+/**
+ * Stamps the records of organizations that are visible again, so that incremental exports show them. Uses the worker
+ * login: there is no caller.
+ */
+@Injectable()
+export class RestampRepository {
+  constructor(private readonly worker: WorkerDatabase) {}
+
+  /**
+   * Stamps the next records of the oldest request that no other replica works on.
+   * @returns false when there is no request
+   */
+  stampNext(limit: number): Promise<boolean> {
+    return this.worker.transaction(async (tx) => {
+      const request = await this.claim(tx);
+      if (!request) return false;
+      for (const [table, key] of Object.entries(STAMPED_TABLES)) {
+        if ((await this.stamp(tx, table, key, request, limit)) > 0) return true;
+      }
+      await tx.query('DELETE FROM export_restamp WHERE id = :id', { id: request.id });
+      return true;
+    });
+  }
+
+  /** Records stamped after the first claim need no other stamp: the organization was visible by then. */
+  private async claim(tx: SqlExecutor): Promise<Restamp | undefined> {
+    const [request] = await tx.query<Restamp>(
+      `UPDATE export_restamp SET started_at = coalesce(started_at, clock_timestamp())
+        WHERE id = (SELECT id FROM export_restamp ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED)
+       RETURNING id, org_id AS "orgId", started_at AS "startedAt"`,
+    );
+    return request;
+  }
+
+  private async stamp(
+    tx: SqlExecutor,
+    table: string,
+    key: string,
+    { orgId, startedAt }: Restamp,
+    limit: number,
+  ): Promise<number> {
+    const rows = await tx.query(
+      `UPDATE ${table} SET updated_at = clock_timestamp() WHERE ${key} IN (
+         SELECT ${key} FROM ${table} WHERE org_id = :orgId AND updated_at < :startedAt::timestamptz
+          ORDER BY ${key} LIMIT :limit FOR NO KEY UPDATE)
+       RETURNING 1 AS one`,
+      { orgId, startedAt, limit },
+    );
+    return rows.length;
+  }
+}

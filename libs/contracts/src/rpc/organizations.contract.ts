@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import type { OrganizationState } from '../integration-events/organization.events.js';
+import type { SiteState } from '../integration-events/site.events.js';
+import { uuid } from './fields.js';
+import { replyOf, rpc, type RpcRequest } from './rpc-contract.js';
+
+/** Returns the organizations that exist, for a directory that does not know them yet. */
+export const PROVISIONING_ORGANIZATIONS_GET = rpc('provisioning.organizations.get', {
+  request: z.object({ orgIds: z.array(uuid) }),
+  reply: replyOf<{ organizations: OrganizationState[] }>(),
+});
+
+/** Returns the organizations after a position, oldest first: a directory is rebuilt from it. */
+export const PROVISIONING_ORGANIZATIONS_LIST_SINCE = rpc('provisioning.organizations.list-since', {
+  request: z.object({ after: z.string().nullable(), limit: z.int().min(1).max(1_000) }),
+  reply: replyOf<{ organizations: OrganizationState[]; next: string | null }>(),
+  timeoutMs: 10_000,
+});
+export type ListSinceRequest = RpcRequest<typeof PROVISIONING_ORGANIZATIONS_LIST_SINCE>;
+
+/** Creates the first organization of a partner and its site at sign-up; idempotent per partner. */
+export const PROVISIONING_ORGANIZATIONS_ENSURE_FIRST = rpc('provisioning.organizations.ensure-first', {
+  request: z.object({ partnerId: uuid, companyName: z.string(), partnerSlug: z.string() }),
+  reply: replyOf<{ organization: OrganizationState; site: SiteState }>(),
+});
+
+/** Returns a live site of an organization; null when there is none. */
+export const PROVISIONING_SITES_GET = rpc('provisioning.sites.get', {
+  request: z.object({ orgId: uuid, siteId: uuid }),
+  reply: replyOf<{ site: SiteState | null }>(),
+});
+
+/** Returns which of these are live sites of the organization. */
+export const PROVISIONING_SITES_EXISTING = rpc('provisioning.sites.existing', {
+  request: z.object({ orgId: uuid, siteIds: z.array(uuid).max(1_000) }),
+  reply: replyOf<{ siteIds: string[] }>(),
+});

@@ -1,0 +1,1 @@
+export { dropMessagingTables, messagingTables } from '../migrations/messaging-tables.js';

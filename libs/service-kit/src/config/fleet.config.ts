@@ -1,0 +1,143 @@
+import type { ServiceName } from '@rmm/contracts';
+import type { Cidr } from '@rmm/validation';
+import type { RateLimitWindow } from '../limits/rate-limits.config.js';
+import type { ConfigReader } from './config-reader.js';
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** The variables of every service. @see docs/reference/configuration.md */
+export interface FleetConfig {
+  service: ServiceName;
+  nodeEnv: 'development' | 'test' | 'production';
+  isProduction: boolean;
+  isHosted: boolean;
+  logLevel: LogLevel;
+  port: number;
+  /** Address the port is opened on; all interfaces when it is undefined. */
+  bindAddress?: string;
+  databaseUrl: string;
+  /** Owner login; only to migrate. */
+  migrationsDatabaseUrl?: string;
+  workerDatabaseUrl: string;
+  /** Connections per process and login. */
+  pools: { serviceMax: number; workerMax: number };
+  redisUrl: string;
+  natsUrl: string;
+  /** `{base_url}`, without a trailing slash. */
+  publicApiUrl: string;
+  publicAppUrl: string;
+  corsOrigins: readonly string[];
+  trustedProxyCidrs: readonly Cidr[];
+  forceHttps: boolean;
+  rateLimitsEnabled: boolean;
+  globalRateLimitPerMinute: number;
+  /** Windows of this service that replace declared ones of the same name; see `readRateLimits`. */
+  limits?: Readonly<Record<string, RateLimitWindow>>;
+  shutdownGraceSeconds: number;
+  /** Readiness responds 503 for this long before the port closes, so that balancers look elsewhere. */
+  shutdownDelaySeconds: number;
+  jwtIssuer: string;
+  jwtAudience: string;
+}
+
+const DEFAULT_PORTS: Record<ServiceName, number> = {
+  identity: 4001,
+  credentials: 4002,
+  'partner-gateway': 4003,
+  provisioning: 4004,
+  'webhook-dispatcher': 4005,
+};
+
+const POSTGRES = ['postgres', 'postgresql'] as const;
+const HTTP = ['http', 'https'] as const;
+const withoutSlash = (url: string | undefined) => url?.replace(/\/+$/, '');
+
+/** Reads the variables of every service; problems are left in the reader. */
+export function readFleetConfig(v: ConfigReader, service: ServiceName): FleetConfig {
+  const nodeEnv = v.enum('NODE_ENV', ['development', 'test', 'production'], { default: 'development' });
+  const port = v.integer('PORT', { min: 0, max: 65_535, default: DEFAULT_PORTS[service] });
+  const publicApiUrl = withoutSlash(v.url('PUBLIC_API_URL', { protocols: HTTP })) ?? 'http://localhost:8080';
+  const publicAppUrl = withoutSlash(v.url('PUBLIC_APP_URL', { protocols: HTTP })) ?? publicApiUrl;
+  const isProduction = nodeEnv === 'production';
+  const graceSeconds = service === 'webhook-dispatcher' ? 45 : 20; // an attempt in flight lasts up to 30 s
+  const config: FleetConfig = {
+    service,
+    nodeEnv,
+    isProduction,
+    isHosted: v.string('IS_HOSTED', { default: 'true' }).toLowerCase() !== 'false',
+    logLevel: v.enum('LOG_LEVEL', LOG_LEVELS, { default: 'info' }),
+    port,
+    bindAddress: v.string('BIND_ADDRESS'),
+    databaseUrl: v.url('DATABASE_URL', { protocols: POSTGRES, required: true, secret: true }),
+    migrationsDatabaseUrl: v.url('MIGRATIONS_DATABASE_URL', { protocols: POSTGRES, secret: true }),
+    workerDatabaseUrl: v.url('WORKER_DATABASE_URL', { protocols: POSTGRES, required: true, secret: true }),
+    pools: {
+      serviceMax: v.integer('DB_POOL_MAX', { min: 1, max: 500, default: 8 }),
+      workerMax: v.integer('WORKER_DB_POOL_MAX', { min: 1, max: 500, default: 4 }),
+    },
+    redisUrl: v.url('REDIS_URL', { protocols: ['redis', 'rediss'], required: true, secret: true }),
+    natsUrl: v.string('NATS_URL', { required: true, secret: true }),
+    publicApiUrl,
+    publicAppUrl,
+    corsOrigins: v.list('CORS_ORIGINS', { default: [new URL(publicAppUrl).origin], check: checkOrigin }),
+    trustedProxyCidrs: v.cidrs('TRUSTED_PROXY_CIDRS', { none: true }),
+    forceHttps: v.boolean('FORCE_HTTPS', { default: false }),
+    rateLimitsEnabled: v.boolean('RATE_LIMITS_ENABLED', { default: true }),
+    globalRateLimitPerMinute: v.integer('GLOBAL_RATE_LIMIT_PER_MINUTE', { min: 1, max: 100_000, default: 300 }),
+    shutdownGraceSeconds: v.integer('SHUTDOWN_GRACE_SECONDS', { min: 1, max: 300, default: graceSeconds }),
+    shutdownDelaySeconds: v.integer('SHUTDOWN_DELAY_SECONDS', { min: 0, max: 60, default: isProduction ? 5 : 0 }),
+    jwtIssuer: v.string('JWT_ISSUER', { default: 'service-identity' }),
+    jwtAudience: v.string('JWT_AUDIENCE', { default: 'service-api' }),
+  };
+  checkFleetRules(v, config);
+  return config;
+}
+
+function checkOrigin(origin: string): string | null {
+  if (origin.includes('*')) return 'must list origins, wildcards are refused';
+  return URL.canParse(origin) && new URL(origin).origin === origin
+    ? null
+    : 'must list origins like https://app.example';
+}
+
+/** The password of the stores in docker-compose.yml without a .env file. */
+const DEVELOPMENT_PASSWORD = 'fleet';
+
+/** Checks the values that production refuses. @see docs/reference/configuration.md */
+function checkFleetRules(v: ConfigReader, config: FleetConfig): void {
+  if (!config.isProduction) return;
+  if (URL.canParse(config.redisUrl ?? '') && new URL(config.redisUrl).password === '') {
+    v.problem('REDIS_URL must carry a password in production');
+  }
+  for (const [name, url = ''] of [
+    ['DATABASE_URL', config.databaseUrl],
+    ['WORKER_DATABASE_URL', config.workerDatabaseUrl],
+    ['MIGRATIONS_DATABASE_URL', config.migrationsDatabaseUrl],
+    ['REDIS_URL', config.redisUrl],
+    ['NATS_URL', config.natsUrl],
+  ] as const) {
+    if (URL.canParse(url) && new URL(url).password === DEVELOPMENT_PASSWORD) {
+      v.problem(`${name} must not carry the password of development in production`);
+    }
+  }
+  if (!config.rateLimitsEnabled) v.problem('RATE_LIMITS_ENABLED must not be false in production');
+  if (config.publicApiUrl.startsWith('https:') && !v.has('TRUSTED_PROXY_CIDRS')) {
+    v.problem('TRUSTED_PROXY_CIDRS is required in production with an https PUBLIC_API_URL: ranges, or none');
+  }
+  for (const [name, url] of [
+    ['PUBLIC_API_URL', config.publicApiUrl],
+    ['PUBLIC_APP_URL', config.publicAppUrl],
+  ] as const) {
+    if (!v.has(name)) v.problem(`${name} is required in production`);
+    else if (config.isHosted && !url.startsWith('https:')) v.problem(`${name} must be https where the fleet is hosted`);
+  }
+}
+
+/** Reads the address ranges that tenants' URLs may use besides the public internet; refused in production and where hosted. */
+export function readOutboundExtraAllowedCidrs(v: ConfigReader, config: FleetConfig): Cidr[] {
+  if (v.has('OUTBOUND_EXTRA_ALLOWED_CIDRS') && (config.isProduction || config.isHosted)) {
+    v.problem('OUTBOUND_EXTRA_ALLOWED_CIDRS must be empty in production and where the fleet is hosted');
+  }
+  return v.cidrs('OUTBOUND_EXTRA_ALLOWED_CIDRS');
+}

@@ -1,0 +1,36 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { FleetConfig } from '../config/fleet.config.js';
+import { clientBucket } from '../limits/client-bucket.js';
+import type { RateLimitWindow } from '../limits/rate-limits.config.js';
+import { RateLimits } from '../limits/rate-limits.service.js';
+import { FLEET_CONFIG } from '../tokens.js';
+import type { KitRequest } from './kit-request.types.js';
+import { API_PREFIX } from './path-rules.js';
+
+const EXEMPT = new RegExp(`^${API_PREFIX}/(?:agents|partner-api|mcp|dev/push)(?:/|$)`);
+const CUSTOM_FIELDS = new RegExp(`^${API_PREFIX}/devices/[^/]+/custom-fields/?$`, 'i');
+
+/** Limits the requests of an address; agents and callers with keys have other limits. @see docs/reference/rate-limits.md */
+@Injectable()
+export class GlobalLimit {
+  private readonly limit: RateLimitWindow;
+
+  constructor(
+    @Inject(FLEET_CONFIG) { globalRateLimitPerMinute: limit }: FleetConfig,
+    private readonly limits: RateLimits,
+  ) {
+    this.limit = { name: 'global', limit, windowSeconds: 60, onRedisDown: 'memory' };
+  }
+
+  /** @throws RateLimitedError  unless the request is exempt */
+  count(request: KitRequest): Promise<void> | undefined {
+    if (isExempt(request)) return undefined;
+    return this.limits.hit(this.limit, clientBucket({ address: request.clientAddress, headers: request.headers }));
+  }
+}
+
+/** On custom fields a key takes precedence over a token, so the call counts for the key; without one for the user. */
+function isExempt({ method, pathname, headers }: KitRequest): boolean {
+  if (EXEMPT.test(pathname)) return true;
+  return headers['x-api-key'] !== undefined && (method === 'GET' || method === 'PATCH') && CUSTOM_FIELDS.test(pathname);
+}

@@ -1,0 +1,227 @@
+import { connect } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import request from 'supertest';
+import { type Stores, startStores } from '@rmm/testing-services';
+import { startTinyApp, type TinyApp } from '../../test/tiny-app.js';
+import { HealthRegistry } from '../health/health-registry.service.js';
+
+describe('the request pipeline', () => {
+  let stores: Stores;
+  let tiny: TinyApp;
+
+  beforeAll(async () => {
+    stores = await startStores();
+    tiny = await startTinyApp({
+      REDIS_URL: stores.redisUrl,
+      TRUSTED_PROXY_CIDRS: '127.0.0.0/8, ::1/128',
+      GLOBAL_RATE_LIMIT_PER_MINUTE: '5',
+      CORS_ORIGINS: 'https://app.fleet.example, https://other.example',
+    });
+  });
+
+  afterAll(async () => {
+    await tiny.close();
+    await stores.stop();
+  });
+
+  let clients = 0;
+  /** Each test uses another address, since the global limit is low here. */
+  const get = (path: string, address = `198.51.100.${++clients}`) =>
+    request(tiny.server).get(path).set('X-Forwarded-For', address);
+
+  it('sets a request id on every response and takes over a valid one', async () => {
+    const created = await get('/api/v1/things');
+    expect(created.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+    const taken = await get('/api/v1/things/context').set('X-Request-Id', 'abc.DEF_1-2');
+    expect(taken.headers['x-request-id']).toBe('abc.DEF_1-2');
+    expect(taken.body.requestId).toBe('abc.DEF_1-2');
+    const refused = await get('/api/v1/things').set('X-Request-Id', 'a b');
+    expect(refused.headers['x-request-id']).not.toBe('a b');
+  });
+
+  it('passes client address, user agent and trace context to the handler', async () => {
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    const reply = await get('/api/v1/things/context', '203.0.113.77')
+      .set('User-Agent', 'spec')
+      .set('traceparent', traceparent);
+    expect(reply.body).toMatchObject({ ipAddress: '203.0.113.77', userAgent: 'spec', traceparent, audited: false });
+    const bad = await get('/api/v1/things/context').set('traceparent', 'nonsense');
+    expect(bad.body.traceparent).toBeUndefined();
+  });
+
+  it.each(['/api/v1/things', '/api/v1/nowhere', '/health/live'])('sets the security headers on %s', async (path) => {
+    const { headers } = await get(path);
+    expect(headers).toMatchObject({
+      'x-frame-options': 'DENY',
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'strict-origin-when-cross-origin',
+      'content-security-policy': "default-src 'self'",
+    });
+    expect(headers['strict-transport-security']).toBeUndefined();
+    expect(headers['x-powered-by'] ?? headers.etag).toBeUndefined();
+  });
+
+  it('sets HSTS over HTTPS only', async () => {
+    const { headers } = await get('/api/v1/things').set('X-Forwarded-Proto', 'http, https');
+    expect(headers['strict-transport-security']).toBe('max-age=31536000; includeSubDomains; preload');
+    const plain = await get('/api/v1/things').set('X-Forwarded-Proto', 'https, http');
+    expect(plain.headers['strict-transport-security']).toBeUndefined();
+  });
+
+  it('allows the listed origins, with credentials, and no other', async () => {
+    const allowed = await get('/api/v1/things').set('Origin', 'https://other.example');
+    expect(allowed.headers['access-control-allow-origin']).toBe('https://other.example');
+    expect(allowed.headers['access-control-allow-credentials']).toBe('true');
+    expect(allowed.headers['access-control-expose-headers']).toContain('X-RateLimit-Remaining');
+    for (const origin of ['https://evil.example', 'https://app.fleet.example.evil.example', 'null']) {
+      const other = await get('/api/v1/things').set('Origin', origin);
+      expect(other.headers['access-control-allow-origin']).toBeUndefined();
+      expect(other.headers.vary).toBe('Origin');
+    }
+  });
+
+  it('responds to a preflight request', async () => {
+    const reply = await request(tiny.server).options('/api/v1/things').set({
+      Origin: 'https://app.fleet.example',
+      'Access-Control-Request-Method': 'POST',
+      'X-Forwarded-For': '203.0.113.5',
+    });
+    expect(reply.status).toBe(204);
+    expect(reply.headers['access-control-allow-methods']).toContain('PATCH');
+    expect(reply.headers['access-control-allow-headers']).toContain('Authorization');
+  });
+
+  it('limits an address, IPv6 by its /64, with CORS headers on the refusal', async () => {
+    for (let i = 0; i < 5; i++) expect((await get('/api/v1/things', `2001:db8::${i}`)).status).toBe(200);
+    const refused = await get('/api/v1/things', '2001:db8::ffff').set('Origin', 'https://app.fleet.example');
+    expect([refused.status, refused.body.code]).toEqual([429, 'rate_limited']);
+    expect(Number(refused.headers['retry-after'])).toBe(refused.body.retryAfter);
+    expect(refused.headers['access-control-allow-origin']).toBe('https://app.fleet.example');
+    expect((await get('/api/v1/things', '2001:db8:0:1::1')).status).toBe(200);
+  });
+
+  it.each(['/health/live', '/api/v1/agents/x', '/api/v1/agents', '/api/v1/partner-api/sites', '/api/v1/mcp/message'])(
+    'does not count %s',
+    async (path) => {
+      const address = `192.0.2.${++clients}`;
+      for (let i = 0; i < 8; i++) expect((await get(path, address)).status).not.toBe(429);
+      expect((await get('/api/v1/things', address)).status).toBe(200);
+    },
+  );
+
+  it('exempts GET and PATCH of custom fields with an API key only', async () => {
+    const path = '/api/v1/devices/x/custom-fields';
+    const address = `192.0.2.${++clients}`;
+    for (let i = 0; i < 8; i++) {
+      const call = i % 2 === 0 ? get(path, address) : request(tiny.server).patch(path).set('X-Forwarded-For', address);
+      if (i > 3) call.set('Authorization', 'Bearer x');
+      expect((await call.set('X-API-Key', 'svc_x')).status).not.toBe(429);
+    }
+    expect((await get('/api/v1/things', address)).status).toBe(200);
+    const counted = [
+      (from: string) => get(path, from).set('Authorization', 'Bearer x'),
+      (from: string) => request(tiny.server).head(path).set({ 'X-Forwarded-For': from, 'X-API-Key': 'svc_x' }),
+      (from: string) => get('/api/v1/devices/x', from).set('X-API-Key', 'svc_x'),
+      (from: string) => get(`${path}/more`, from).set('X-API-Key', 'svc_x'),
+    ];
+    for (const call of counted) {
+      const from = `192.0.2.${++clients}`;
+      for (let i = 0; i < 5; i++) expect((await call(from)).status).not.toBe(429);
+      expect((await call(from)).status).toBe(429);
+    }
+  });
+
+  it('counts a path that only begins like an exempt one', async () => {
+    const address = `192.0.2.${++clients}`;
+    for (let i = 0; i < 5; i++) await get('/api/v1/agentsmith', address);
+    expect((await get('/api/v1/agentsmith', address)).status).toBe(429);
+  });
+
+  it('logs one line for a request with its route', async () => {
+    await get('/api/v1/things/a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11?token=abc', '203.0.113.9').set(
+      'X-Request-Id',
+      'line-1',
+    );
+    const lines = tiny.logged.filter((line) => line.requestId === 'line-1' && line.msg === 'request');
+    expect(lines).toEqual([
+      expect.objectContaining({
+        level: 'info',
+        method: 'GET',
+        route: '/api/v1/things/:id',
+        status: 200,
+        ip: '203.0.113.9',
+      }),
+    ]);
+    expect(JSON.stringify(tiny.logged)).not.toContain('token=abc');
+  });
+
+  it('logs the code of an error and the caller that was authenticated', async () => {
+    await get('/api/v1/things/42').set('X-Request-Id', 'line-2');
+    await get('/api/v1/things/as-user').set('X-Request-Id', 'line-3');
+    const lineOf = (id: string) => tiny.logged.find((line) => line.requestId === id && line.msg === 'request');
+    expect(lineOf('line-2')).toMatchObject({ status: 404, code: 'not_found' });
+    expect(lineOf('line-3')).toMatchObject({ status: 200, userId: 'u-1', partnerId: 'p-1' });
+    expect(lineOf('line-3')).not.toHaveProperty('orgId');
+  });
+
+  it('counts request times by route and status', async () => {
+    await get('/api/v1/nowhere/at/all');
+    const { text } = await get('/metrics');
+    expect(text).toContain(
+      'rmm_http_request_duration_seconds_count{service="provisioning",method="GET",route="none",status="404"}',
+    );
+    expect(text).toMatch(
+      /_bucket\{le="\+Inf",service="provisioning",method="GET",route="\/api\/v1\/things",status="200"\} \d+/,
+    );
+    expect(text).toContain('rmm_http_requests_in_flight');
+  });
+
+  it('is live, not ready and serves no route while it starts', async () => {
+    const health = tiny.app.get(HealthRegistry);
+    health.state = 'starting';
+    expect((await get('/health/live')).status).toBe(200);
+    const ready = await get('/health/ready');
+    expect([ready.status, ready.body.state]).toEqual([503, 'starting']);
+    const refused = await get('/api/v1/things');
+    expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1']);
+    health.state = 'ready';
+    expect((await get('/health/ready')).body).toEqual({ status: 'ok', state: 'ready', checks: { redis: 'up' } });
+  });
+
+  it('responds with the error body to bytes that are not HTTP', async () => {
+    await new Promise<void>((resolve) => tiny.server.listen(0, '127.0.0.1', resolve));
+    const { port } = tiny.server.address() as AddressInfo;
+    const reply = await new Promise<string>((resolve, reject) => {
+      let text = '';
+      const socket = connect(port, '127.0.0.1', () => socket.write('NONSENSE\r\n\r\n'));
+      socket
+        .on('data', (chunk: Buffer) => (text += chunk.toString()))
+        .on('end', () => resolve(text))
+        .on('error', reject);
+    });
+    expect(reply).toMatch(/^HTTP\/1\.1 400 /);
+    expect(reply).toContain('"code":"bad_request"');
+  });
+});
+
+describe('forced HTTPS', () => {
+  let tiny: TinyApp;
+  beforeAll(async () => {
+    tiny = await startTinyApp({
+      FORCE_HTTPS: 'true',
+      TRUSTED_PROXY_CIDRS: '127.0.0.0/8, ::1/128',
+      RATE_LIMITS_ENABLED: 'false',
+    });
+  });
+  afterAll(() => tiny.close());
+
+  it('redirects plain HTTP to the public host, whatever the Host header', async () => {
+    const reply = await request(tiny.server).post('/api/v1/things?x=1').set('Host', 'evil.example').send({});
+    expect([reply.status, reply.headers.location]).toEqual([308, 'https://api.fleet.example/api/v1/things?x=1']);
+  });
+
+  it('serves HTTPS and health without a redirect', async () => {
+    expect((await request(tiny.server).get('/api/v1/things').set('X-Forwarded-Proto', 'https')).status).toBe(200);
+    expect((await request(tiny.server).get('/health/live')).status).toBe(200);
+  });
+});

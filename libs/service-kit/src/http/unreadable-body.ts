@@ -1,6 +1,0 @@
-import type { DomainError } from '../errors/domain-error.js';
-
-/** Replaces a body that could not be parsed, until the caller is authenticated and the validation pipe refuses it. */
-export class UnreadableBody {
-  constructor(readonly reason: DomainError) {}
-}

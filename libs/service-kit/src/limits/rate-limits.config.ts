@@ -1,0 +1,30 @@
+import type { ConfigReader } from '../config/config-reader.js';
+
+/** A sliding window. @see docs/reference/rate-limits.md */
+export interface RateLimitWindow {
+  /** Names the window in Redis and in variables: `login-narrow` is `RATE_LIMIT_LOGIN_NARROW`. */
+  name: string;
+  limit: number;
+  windowSeconds: number;
+  /** `refuse` fails closed (503), `allow` admits, `memory` counts in this process. */
+  onRedisDown: 'refuse' | 'allow' | 'memory';
+  /** Windows against guessing: refused attempts count too, so that an attacker who goes on stays refused. */
+  countRefused?: boolean;
+}
+
+/**
+ * Reads the windows of a service: `RATE_LIMIT_LOGIN_NARROW=5/300` sets the window `login-narrow` to five in 300 seconds.
+ * Put the result into `limits` of the service's configuration.
+ */
+export function readRateLimits<K extends string>(
+  v: ConfigReader,
+  defaults: Readonly<Record<K, RateLimitWindow>>,
+): Record<K, RateLimitWindow> {
+  const windows = Object.entries<RateLimitWindow>(defaults).map(([name, window]) => {
+    const variable = `RATE_LIMIT_${window.name.toUpperCase().replaceAll('-', '_')}`;
+    const text = v.string(variable, { pattern: /^[1-9]\d{0,6}\/[1-9]\d{0,6}$/ });
+    const [limit = window.limit, windowSeconds = window.windowSeconds] = text?.split('/').map(Number) ?? [];
+    return [name, { ...window, limit, windowSeconds }];
+  });
+  return Object.fromEntries(windows) as Record<K, RateLimitWindow>;
+}

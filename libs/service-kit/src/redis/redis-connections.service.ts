@@ -1,0 +1,94 @@
+import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Redis, type RedisOptions } from 'ioredis';
+import { once } from 'node:events';
+import { DomainError, UnavailableError } from '@rmm/errors';
+import type { FleetConfig } from '../config/fleet.config.js';
+import { HealthRegistry } from '../health/health-registry.service.js';
+import { Logger } from '../logging/logger.service.js';
+import { FLEET_CONFIG } from '../tokens.js';
+
+/** Commands without a response within this time fail; in milliseconds. */
+const COMMAND_TIMEOUT_MS = 2_000;
+const CONNECT_TIMEOUT_MS = 2_000;
+const DISCONNECT_TIMEOUT_MS = 100;
+
+/** The Redis connections of this process: a shared one that fails fast, and duplicates for blocking commands. */
+@Injectable()
+export class RedisConnections implements OnModuleInit, OnApplicationShutdown {
+  private sharedConnection?: Redis;
+  private readonly opened = new Set<Redis>();
+
+  constructor(
+    @Inject(FLEET_CONFIG) private readonly config: Pick<FleetConfig, 'redisUrl'>,
+    health: HealthRegistry,
+    private readonly logger: Logger,
+  ) {
+    health.register('redis', async () => {
+      await this.shared.ping();
+    });
+  }
+
+  /** Connects on first use. While Redis is away commands fail at once instead of queueing. */
+  get shared(): Redis {
+    this.sharedConnection ??= this.open({
+      enableOfflineQueue: false,
+      maxRetriesPerRequest: 0,
+      commandTimeout: COMMAND_TIMEOUT_MS,
+    });
+    return this.sharedConnection;
+  }
+
+  /** Opens a connection that waits for Redis, as BullMQ's workers and blocking commands need it. */
+  duplicate(options: RedisOptions = {}): Redis {
+    return this.open({ maxRetriesPerRequest: null, ...options });
+  }
+
+  /** Waits a moment for the shared connection, so that the first request finds it; a start does not fail by it. */
+  async onModuleInit(): Promise<void> {
+    if (this.shared.status === 'ready') return;
+    await once(this.shared, 'ready', { signal: AbortSignal.timeout(CONNECT_TIMEOUT_MS) }).catch(() => undefined);
+  }
+
+  /**
+   * Runs commands on the shared connection.
+   * @throws UnavailableError  when Redis is away, refuses or does not respond
+   */
+  async use<T>(work: (redis: Redis) => Promise<T>): Promise<T> {
+    try {
+      return await work(this.shared);
+    } catch (cause) {
+      if (cause instanceof DomainError) throw cause;
+      throw new UnavailableError(undefined, { cause });
+    }
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    const quit = async (redis: Redis) => {
+      if (redis.status === 'ready') await redis.quit().catch(() => undefined);
+      redis.disconnect();
+    };
+    await Promise.all([...this.opened].map(quit));
+    this.opened.clear();
+  }
+
+  private open(options: RedisOptions): Redis {
+    const redis = new Redis(this.config.redisUrl, {
+      connectTimeout: CONNECT_TIMEOUT_MS,
+      disconnectTimeout: DISCONNECT_TIMEOUT_MS,
+      retryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 6), 2_000),
+      ...options,
+    });
+    let up = true;
+    redis.on('error', (err) => {
+      if (up) this.logger.warn({ err }, 'Redis connection lost');
+      up = false;
+    });
+    redis.on('ready', () => {
+      if (!up) this.logger.info('Redis connection is back');
+      up = true;
+    });
+    redis.on('end', () => this.opened.delete(redis));
+    this.opened.add(redis);
+    return redis;
+  }
+}

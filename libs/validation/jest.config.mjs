@@ -1,0 +1,5 @@
+export default {
+  displayName: 'validation',
+  preset: '../../jest.preset.js',
+  coverageDirectory: '<rootDir>/coverage',
+};

@@ -1,0 +1,51 @@
+import { type Type } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
+import { IsInteger } from './value-fields.decorator.js';
+
+/** `page` and `limit` of a list, 50 a page and at most 100. Extend it with the filters of the list. */
+export class PageQueryDto {
+  @IsInteger({ min: 1, max: 1_000_000, optional: true, description: 'The page, counted from 1' })
+  page = 1;
+
+  @IsInteger({ min: 1, max: 100, optional: true, description: 'Records a page' })
+  limit = 50;
+}
+
+export class PaginationDto {
+  @ApiProperty({ type: 'integer' })
+  page: number;
+  @ApiProperty({ type: 'integer' })
+  limit: number;
+  @ApiProperty({ type: 'integer', description: 'Number of records that match the filter and the caller can access' })
+  total: number;
+  @ApiProperty({ type: Boolean, required: false, description: 'True when the page was cut at about 1 MB' })
+  truncated?: true;
+}
+
+/** A list response: `{ data, pagination: { page, limit, total, truncated? } }`. */
+export interface Paged<T> {
+  data: T[];
+  pagination: PaginationDto;
+}
+
+/** Returns the class of a list response for OpenAPI: `@ApiOkResponse({ type: pagedOf(ApiKeyDto) })`. */
+export function pagedOf<T>(item: Type<T>): Type<Paged<T>> {
+  class PagedDto implements Paged<T> {
+    @ApiProperty({ type: [item] })
+    data: T[];
+    @ApiProperty({ type: PaginationDto })
+    pagination: PaginationDto;
+  }
+  Object.defineProperty(PagedDto, 'name', { value: `Paged${item.name}` });
+  return PagedDto;
+}
+
+/** Returns the response of a list. @param truncated  whether the page was cut for its size */
+export function toPage<T>(
+  { page, limit }: Pick<PageQueryDto, 'page' | 'limit'>,
+  total: number,
+  data: T[],
+  truncated = false,
+): Paged<T> {
+  return { data, pagination: { page, limit, total, ...(truncated && { truncated }) } };
+}

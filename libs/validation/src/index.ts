@@ -1,0 +1,14 @@
+export { field, fieldOf, type FieldOptions, type FieldRule } from './fields/field.decorator.js';
+export * from './fields/list-fields.decorator.js';
+export * from './fields/page.dto.js';
+export * from './fields/text-fields.decorator.js';
+export * from './fields/value-fields.decorator.js';
+export { OpenDocument, type DtoSource } from './input/create-dto.js';
+export { DtoValidationPipe, readDto } from './input/dto-validation.pipe.js';
+export * from './input/form-file.decorator.js';
+export * from './input/parse-uuid.pipe.js';
+export * from './input/unreadable-body.js';
+export * from './values/cidr.js';
+export * from './values/slug.js';
+export { isStorableText } from './values/storable.js';
+export * from './values/time-zone.js';
