@@ -63,8 +63,11 @@ export class InvitationAcceptanceController {
     return body;
   }
 
+  /** A password decides, also where a client sends the bearer token of whoever is signed in. */
   private async acceptFor(dto: AcceptInviteDto, request: HttpRequest, response: HttpResponse): Promise<LoginResult> {
-    if (getHeader(request, 'authorization') === undefined) return this.acceptance.accept(dto, clientKey(request));
+    if (dto.password !== undefined || getHeader(request, 'authorization') === undefined) {
+      return this.acceptance.accept(dto, clientKey(request));
+    }
     const caller = await this.users.identify(request, response);
     return this.acceptance.acceptSignedIn(caller, dto.token, clientKey(request));
   }
