@@ -69,9 +69,10 @@ export class LoginSessionsService {
     const mfa = this.sessions.hasMfaClaim(membership, { mfa: options.mfa, factor });
     const self = { type: 'user', id: user.id, name: user.name };
     // The statements do not depend on each other, so they are sent in one round trip.
-    const [session] = await Promise.all([
-      this.sessions.create(tx, user, membership, options),
+    // They lock the account, then the membership: the order of all transactions that lock both.
+    const [, session] = await Promise.all([
       this.repository.recordLogin(tx, user.id),
+      this.sessions.create(tx, user, membership, options),
       this.rememberDevice(tx, user, options.method),
       this.audit.record(tx, selfCaller(user, membership), 'user.login', self, { method: options.method, mfa }),
       this.publishLogin(tx, user, membership, options, mfa),
@@ -90,9 +91,11 @@ export class LoginSessionsService {
     membership: UserMembership,
   ): Promise<StartedLogin> {
     const mfa = await this.grace.openIfDue(tx, user, membership);
-    await this.revocations.revokeForSwitch(tx, caller, user, membership);
     const options = { method: 'password', mfa: false, keepsFactor: true, replaces: caller.sessionId } as const;
-    return { user, session: await this.sessions.create(tx, user, membership, options), mfa };
+    // Locks the membership before the sessions, as its removal does.
+    const session = await this.sessions.create(tx, user, membership, options);
+    await this.revocations.revokeForSwitch(tx, caller, user, membership);
+    return { user, session, mfa };
   }
 
   /** Signs the access token and creates the login body; after the commit. */

@@ -171,6 +171,8 @@ export class SessionsService {
     user: User,
     membership: UserMembership,
   ): Promise<StoredSession> {
+    // Locks the membership before the sessions, as its removal does.
+    if (!(await this.repository.enter(tx, user.id, membership))) throw new UnauthenticatedError();
     await this.revocations.revokeForFactorChange(tx, caller);
     const replaces = caller.sessionId;
     return this.create(tx, user, membership, {
