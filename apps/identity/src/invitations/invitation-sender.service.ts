@@ -3,8 +3,8 @@ import { AuditTrail, type AuditedCaller } from '@rmm/messaging';
 import { tenantOf, type MemberScope } from '../members/member-scope.service.js';
 import type { Transaction } from '../transaction.js';
 import type { AccountSummary } from '../users/users.repository.js';
-import { UserAlreadyExists } from './invitation.errors.js';
 import { InvitationLinksService } from './invitation-links.service.js';
+import { UserAlreadyExists } from './invitation.errors.js';
 import { InvitationsRepository, type LockedInvitation, type NewInvitation } from './invitations.repository.js';
 
 /** The partner or organization of an invitation, and its name in mails. */
@@ -15,11 +15,11 @@ export interface InvitingTenant {
 
 export type Invitation = NewInvitation & InvitingTenant;
 
-/** What became of a link. */
+/** A stored link and its delivery. */
 export interface SentLink {
   userId: string;
   inviteEmailSent: boolean;
-  /** Where no mail can be sent; who may receive it is decided after the commit. */
+  /** Set where no mail can be sent; who may receive it is decided after the commit. */
   url: string | null;
 }
 

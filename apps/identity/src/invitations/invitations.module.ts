@@ -8,8 +8,8 @@ import { InvitationAcceptanceController } from './invitation-acceptance.controll
 import { InvitationAcceptanceService } from './invitation-acceptance.service.js';
 import { InvitationLinkPolicy } from './invitation-link.policy.js';
 import { InvitationSenderService } from './invitation-sender.service.js';
-import { InvitationsController } from './invitations.controller.js';
 import { InvitationsRepositoryModule } from './invitations-repository.module.js';
+import { InvitationsController } from './invitations.controller.js';
 import { InvitationsService } from './invitations.service.js';
 import { OpenInvitationsService } from './open-invitations.service.js';
 

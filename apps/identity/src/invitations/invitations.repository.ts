@@ -43,7 +43,7 @@ export interface PendingMembership extends Pick<
   'scope' | 'partnerId' | 'partnerName' | 'orgId' | 'orgName' | 'roleId' | 'roleName' | 'createdAt'
 > {
   partnerId: string;
-  /** As the tenant gave it. */
+  /** The name that the tenant gave. */
   name: string;
   siteIds: string[] | null;
   deviceGroupIds: string[] | null;

@@ -6,22 +6,22 @@ import {
   PASSWORD,
   type IdentityReplica,
 } from '../../test/identity-test-app.js';
-import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type TestUser } from '../../test/users.js';
 import { totpCode, type TestResponse } from '../../test/identity-test-app.js';
+import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type TestUser } from '../../test/users.js';
 
 const codeOf = ({ status, body }: TestResponse) => (status < 300 ? status : (body.code as string));
 
 describe('an invitation of an existing account', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
-  let inviter: TestUser;
+  let host: TestUser;
   let viewer: string;
 
   beforeAll(async () => {
     testApp = await IdentityTestApp.start();
     identity = await testApp.startReplica();
-    inviter = await registerPartner(identity, 'Inviter MSP');
-    viewer = await roleId(identity, inviter.bearer, 'Partner Viewer');
+    host = await registerPartner(identity, 'Inviter MSP');
+    viewer = await roleId(identity, host.bearer, 'Partner Viewer');
   }, 120_000);
   afterAll(() => testApp.stop());
 
@@ -32,7 +32,7 @@ describe('an invitation of an existing account', () => {
     ]);
   const invite = async (user: TestUser, count = 2) => {
     const body = { email: user.email, name: 'Somebody', roleId: viewer };
-    const invited = expectStatus(await identity.post('/users/invite', body, inviter), 201);
+    const invited = expectStatus(await identity.post('/users/invite', body, host), 201);
     return { body: invited.body, token: await identity.mailedToken(user.email, count) };
   };
   const login = (email: string, more: object = {}) =>
@@ -93,7 +93,7 @@ describe('an invitation of an existing account', () => {
     const accepted = expectStatus(await accept(token, {}, user), 200);
     expect(accepted.body).toMatchObject({ mfaRequired: false, user: { id: user.userId } });
     const memberships = (await me(sessionOf(accepted))).memberships as { partnerId: string; current: boolean }[];
-    expect(memberships.find(({ current }) => current)?.partnerId).toBe(inviter.partnerId);
+    expect(memberships.find(({ current }) => current)?.partnerId).toBe(host.partnerId);
     expect(memberships).toHaveLength(2);
     expect((await identity.get('/users/me', user)).status).toBe(401);
     expect(codeOf(await accept(token, {}, sessionOf(accepted)))).toBe('invite_invalid');
@@ -122,15 +122,15 @@ describe('an invitation of an existing account', () => {
     const verified = await identity.post('/auth/mfa/verify', { tempToken, code: totpCode(secret) });
     const session = sessionOf(expectStatus(verified, 200));
     expect((await me(session)).memberships).toContainEqual(
-      expect.objectContaining({ partnerId: inviter.partnerId, current: true }),
+      expect.objectContaining({ partnerId: host.partnerId, current: true }),
     );
   }, 40_000);
 
   it('is no way around a factor after the account was set back to invited', async () => {
-    const user = await inviteAndAccept(identity, inviter.bearer, { roleId: viewer });
+    const user = await inviteAndAccept(identity, host.bearer, { roleId: viewer });
     const { secret } = await enrollTotp(identity, user.bearer);
     await testApp.query(`UPDATE user_account SET status = 'invited' WHERE id = $1`, [user.userId]);
-    expectStatus(await identity.post('/users/resend-invite', { userId: user.userId }, inviter), 200);
+    expectStatus(await identity.post('/users/resend-invite', { userId: user.userId }, host), 200);
     const token = await identity.mailedToken(user.email, 2);
     const challenge = expectStatus(await accept(token, { password: 'another-horse-battery-8' }), 200);
     expect(challenge.body).toMatchObject({ mfaRequired: true, tokens: null });
@@ -147,7 +147,7 @@ describe('an invitation of an existing account', () => {
     expect(codes.filter((code) => code === 200)).toHaveLength(1);
     const rows = await testApp.query('SELECT 1 FROM partner_membership WHERE user_id = $1 AND partner_id = $2', [
       user.userId,
-      inviter.partnerId,
+      host.partnerId,
     ]);
     expect(rows).toHaveLength(1);
   }, 60_000);
@@ -155,27 +155,27 @@ describe('an invitation of an existing account', () => {
   it('is declined by its user, and withdrawn by its tenant', async () => {
     const user = await registerPartner(identity, 'Own MSP');
     const { token } = await invite(user);
-    const leave = () => identity.post('/auth/leave', { partnerId: inviter.partnerId }, user);
+    const leave = () => identity.post('/auth/leave', { partnerId: host.partnerId }, user);
     expect((await leave()).body).toEqual({ success: true });
     expect(codeOf(await leave())).toBe('not_found');
     expect(codeOf(await accept(token, {}, user))).toBe('invite_invalid');
 
     const again = await invite(user, 3);
-    const listed = expectStatus(await identity.get('/users/invitations?limit=100', inviter), 200);
+    const listed = expectStatus(await identity.get('/users/invitations?limit=100', host), 200);
     expect((listed.body.data as { id: string }[]).find(({ id }) => id === user.userId)).toEqual({
       id: user.userId,
       email: user.email,
       name: 'Somebody',
       roleId: viewer,
-      invitedBy: inviter.userId,
+      invitedBy: host.userId,
       createdAt: expect.any(String),
       expiresAt: expect.any(String),
     });
     const stranger = await registerPartner(identity);
     const path = `/users/invitations/${user.userId}`;
     expect(codeOf(await identity.delete(path, stranger))).toBe('not_found');
-    expect((await identity.delete(path, inviter)).body).toEqual({ success: true });
-    expect(codeOf(await identity.delete(path, inviter))).toBe('not_found');
+    expect((await identity.delete(path, host)).body).toEqual({ success: true });
+    expect(codeOf(await identity.delete(path, host))).toBe('not_found');
     expect(codeOf(await accept(again.token, {}, user))).toBe('invite_invalid');
     expectStatus(await identity.get('/users/me', user), 200);
   }, 40_000);
@@ -195,7 +195,7 @@ describe('an invitation of an existing account', () => {
     // Entered last: the default of the next login. The other membership is named.
     expect(codeOf(await login(user.email))).toBe('ip_not_allowed');
     const own = sessionOf(expectStatus(await login(user.email, { partnerId: user.partnerId }), 200));
-    expect(codeOf(await login(user.email, { partnerId: inviter.partnerId }))).toBe('login_failed');
+    expect(codeOf(await login(user.email, { partnerId: host.partnerId }))).toBe('login_failed');
     expect(codeOf(await login(user.email, { partnerId: user.partnerId, orgId: user.partnerId }))).toBe(
       'validation_failed',
     );
@@ -211,26 +211,26 @@ describe('an invitation of an existing account', () => {
 describe('mails of invitations', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
-  let inviter: TestUser;
+  let host: TestUser;
   let viewer: string;
 
   beforeAll(async () => {
     testApp = await IdentityTestApp.start();
     identity = await testApp.startReplica();
-    inviter = await registerPartner(identity);
-    viewer = await roleId(identity, inviter.bearer, 'Partner Viewer');
+    host = await registerPartner(identity);
+    viewer = await roleId(identity, host.bearer, 'Partner Viewer');
   }, 120_000);
   afterAll(() => testApp.stop());
 
-  const invite = (email: string, on = identity, admin = inviter, role = viewer) =>
+  const invite = (email: string, on = identity, admin = host, role = viewer) =>
     on.post('/users/invite', { email, name: 'Robin', roleId: role }, admin);
 
-  it('stop after five a day to one address, with the same answers and the last link valid', async () => {
+  it('stop after five a day to one address, with the same responses and the last link valid', async () => {
     const email = 'flooded@users.test';
     const userId = expectStatus(await invite(email), 201).body.id as string;
-    const answers = [];
-    for (let n = 0; n < 6; n += 1) answers.push(await identity.post('/users/resend-invite', { userId }, inviter));
-    for (const { body } of answers) expect(body).toEqual({ success: true, inviteEmailSent: true });
+    const responses = [];
+    for (let n = 0; n < 6; n += 1) responses.push(await identity.post('/users/resend-invite', { userId }, host));
+    for (const { body } of responses) expect(body).toEqual({ success: true, inviteEmailSent: true });
     const mails = await testApp.query(`SELECT 1 FROM mail WHERE recipient = $1`, [email]);
     expect(mails).toHaveLength(5);
     const token = await identity.mailedToken(email, 5);
@@ -245,7 +245,7 @@ describe('mails of invitations', () => {
 
     const tokenOf = (response: TestResponse) => /token=([\w-]{48})$/.exec(response.body.inviteUrl as string)?.[1];
 
-    it('give the link to the inviter of a new account, whose address stays unverified', async () => {
+    it('give the link to the host of a new account, whose address stays unverified', async () => {
       const email = 'by-link@users.test';
       const invited = expectStatus(await invite(email, silent), 201);
       const token = tokenOf(invited);
@@ -274,14 +274,14 @@ describe('mails of invitations', () => {
       const [{ orgId }] = await testApp.query<{ orgId: string }>(
         `INSERT INTO organization_directory (org_id, partner_id, name, slug, status, version)
          VALUES (gen_random_uuid(), $1, 'Customer', 'c-' || gen_random_uuid(), 'active', 1) RETURNING org_id AS "orgId"`,
-        [inviter.partnerId],
+        [host.partnerId],
       );
-      const orgAdminRole = await roleId(identity, inviter.bearer, 'Org Admin', `&orgId=${orgId}`);
-      const orgAdmin = await inviteAndAccept(identity, inviter.bearer, { roleId: orgAdminRole, orgId });
+      const orgAdminRole = await roleId(identity, host.bearer, 'Org Admin', `&orgId=${orgId}`);
+      const orgAdmin = await inviteAndAccept(identity, host.bearer, { roleId: orgAdminRole, orgId });
       expectStatus(await invite(email, silent), 201);
       const below = expectStatus(await invite(email, silent, orgAdmin, orgAdminRole), 201);
       expect(below.body).not.toHaveProperty('inviteUrl');
-      const above = await silent.post('/users/resend-invite', { userId: below.body.id }, inviter);
+      const above = await silent.post('/users/resend-invite', { userId: below.body.id }, host);
       expect(tokenOf(expectStatus(above, 200))).toBeDefined();
     }, 30_000);
   });

@@ -16,8 +16,8 @@ export class LeaveTenantController {
   @HttpCode(200)
   @ApiOperation({ summary: 'End one of your memberships, or decline an invitation' })
   @ApiOkResponse({ type: DoneDto })
-  async leave(@CurrentCaller() caller: UserCaller, @Body() dto: LeaveTenantDto): Promise<DoneDto> {
-    await this.memberships.leave(caller, dto);
+  async leaveTenant(@CurrentCaller() caller: UserCaller, @Body() dto: LeaveTenantDto): Promise<DoneDto> {
+    await this.memberships.leaveTenant(caller, dto);
     return { success: true };
   }
 }

@@ -26,7 +26,7 @@ export class LeaveTenantService {
    * Ends the sessions that entered the membership, in the same transaction, and no others.
    * @throws NotFoundError for a tenant that the user neither belongs nor is invited to; LastAdmin; ValidationError
    */
-  async leave(caller: UserCaller, { orgId, partnerId }: LeaveTenantDto): Promise<void> {
+  async leaveTenant(caller: UserCaller, { orgId, partnerId }: LeaveTenantDto): Promise<void> {
     if ((orgId === undefined) === (partnerId === undefined)) {
       throw ValidationError.forField('orgId', 'name orgId or partnerId');
     }

@@ -218,8 +218,8 @@ describe('MemberChangesService', () => {
       expect(codeOf(await identity.get(`/users/${free.userId}`, restricted))).toBe('site_access_denied');
       const invitation = { name: 'Robin', roleId: orgViewer, orgId };
       const wide = await identity.post('/users/invite', { ...invitation, email: 'wide@users.test' }, owner);
-      const narrow = { ...invitation, email: 'narrow@users.test', siteIds: [site] };
-      const within = expectStatus(await identity.post('/users/invite', narrow, owner), 201);
+      const sited = { ...invitation, email: 'sited@users.test', siteIds: [site] };
+      const within = expectStatus(await identity.post('/users/invite', sited, owner), 201);
       expect(await ids('/users/invitations')).toEqual([within.body.id]);
       const { id: userId } = expectStatus(wide, 201).body;
       expect(codeOf(await identity.post('/users/resend-invite', { userId }, restricted))).toBe('site_access_denied');

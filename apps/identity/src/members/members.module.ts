@@ -9,8 +9,8 @@ import { LeaveTenantController } from './leave-tenant.controller.js';
 import { LeaveTenantService } from './leave-tenant.service.js';
 import { MemberChangesService } from './member-changes.service.js';
 import { MemberScopeModule } from './member-scope.module.js';
-import { MembersController } from './members.controller.js';
 import { MembersRepositoryModule } from './members-repository.module.js';
+import { MembersController } from './members.controller.js';
 import { MembersService } from './members.service.js';
 import { PlatformUsersService } from './platform-users.service.js';
 

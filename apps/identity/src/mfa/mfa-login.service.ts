@@ -89,7 +89,7 @@ export class MfaLoginService {
 
   private async startSession(pending: PendingLogin, kind: VerifyMethod, code: string): Promise<FinishedLogin> {
     const started = await this.worker.transaction(async (tx) => {
-      const { user, membership } = await this.enter(tx, pending);
+      const { user, membership } = await this.enterMembership(tx, pending);
       if (kind === 'recovery') {
         if (!(await this.codes.useRecoveryCode(tx, user.id, code))) throw new MfaCodeInvalid();
         const self = { type: 'user', id: user.id, name: user.name };
@@ -102,7 +102,7 @@ export class MfaLoginService {
   }
 
   /** Returns the membership that the password was proven for, or makes the user a member of the one it is invited to. */
-  private async enter(tx: WorkerTransaction, pending: PendingLogin): Promise<SessionUser> {
+  private async enterMembership(tx: WorkerTransaction, pending: PendingLogin): Promise<SessionUser> {
     const { userId, invitation } = pending;
     if (invitation !== null) return this.acceptance.accept(tx, Buffer.from(invitation, 'hex'), userId);
     const user = await this.users.findById(tx, userId);

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { randomInt } from 'node:crypto';
 import { hashKey, KeyRing, mintOpaqueToken } from '@rmm/secrets';
-import type { MembershipKey } from '../members/membership.js';
 import { RedisConnections, UnavailableError } from '@rmm/service-kit';
+import type { MembershipKey } from '../members/membership.js';
 
 const PENDING_LOGIN_TTL_SECONDS = 300;
 const SETUP_TTL_SECONDS = 600;

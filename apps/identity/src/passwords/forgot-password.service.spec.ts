@@ -95,10 +95,10 @@ describe('ForgotPasswordService', () => {
   }, 30_000);
 
   it('mails an invited user without a password the link of its invitation', async () => {
-    const inviter = await registerPartner(identity);
-    const viewer = await roleId(identity, inviter.bearer, 'Partner Viewer');
+    const host = await registerPartner(identity);
+    const viewer = await roleId(identity, host.bearer, 'Partner Viewer');
     const email = freshEmail();
-    expectStatus(await identity.post('/users/invite', { email, name: 'Robin', roleId: viewer }, inviter), 201);
+    expectStatus(await identity.post('/users/invite', { email, name: 'Robin', roleId: viewer }, host), 201);
     const lost = await identity.mailedToken(email);
     expectStatus(await forgot(email), 200);
     const token = await identity.mailedToken(email, 2);

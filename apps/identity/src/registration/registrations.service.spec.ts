@@ -50,10 +50,10 @@ describe('a registration', () => {
 
   it('sends three mails an hour to one address, with the same answer to more', async () => {
     const email = freshEmail();
-    const answers = [];
-    for (let n = 0; n < 5; n += 1) answers.push(await identity.post('/auth/register-partner', form(email)));
-    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
-    expect(answers[0]?.status).toBe(200);
+    const responses = [];
+    for (let n = 0; n < 5; n += 1) responses.push(await identity.post('/auth/register-partner', form(email)));
+    expect(new Set(responses.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(responses[0]?.status).toBe(200);
     expect(await testApp.query('select id from mail where recipient = $1', [email])).toHaveLength(3);
     const token = await identity.mailedToken(email, 3);
     expectStatus(await identity.post('/auth/verify-email', { token }), 200);
@@ -61,9 +61,9 @@ describe('a registration', () => {
 
   it('takes over an account that was only invited, whose invitations stay open', async () => {
     const email = freshEmail();
-    const inviter = await registerPartner(identity, 'Inviter MSP');
-    const viewer = await roleId(identity, inviter.bearer, 'Partner Viewer');
-    const invited = await identity.post('/users/invite', { email, name: 'Robin', roleId: viewer }, inviter);
+    const host = await registerPartner(identity, 'Inviter MSP');
+    const viewer = await roleId(identity, host.bearer, 'Partner Viewer');
+    const invited = await identity.post('/users/invite', { email, name: 'Robin', roleId: viewer }, host);
     const userId = expectStatus(invited, 201).body.id as string;
     const link = await identity.mailedToken(email);
     expectStatus(await identity.post('/auth/register-partner', form(email)), 200);
@@ -73,7 +73,7 @@ describe('a registration', () => {
     const session = sessionOf(verified);
     const me = expectStatus(await identity.get('/auth/me', session), 200).body;
     expect(me.memberships).toEqual([expect.objectContaining({ partnerId: verified.body.partner.id, current: true })]);
-    expect(me.pendingMemberships).toEqual([expect.objectContaining({ partnerId: inviter.partnerId })]);
+    expect(me.pendingMemberships).toEqual([expect.objectContaining({ partnerId: host.partnerId })]);
     // The link chooses no password any more: it needs the account's own.
     const taken = await identity.post('/auth/accept-invite', { token: link, password: 'squatter-horse-battery-1' });
     expect(taken.body.code).toBe('login_failed');

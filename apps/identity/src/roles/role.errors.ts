@@ -51,8 +51,8 @@ export class InvalidRoleScope extends BadRequestError {
   override error = 'Role does not belong to this scope';
 }
 
-export class RoleLimitReached extends ConflictError {
-  override code = 'role_limit_reached';
+export class TooManyRoles extends ConflictError {
+  override code = 'too_many_roles';
 
   constructor(limit: number) {
     super(`No more than ${limit} custom roles`);

@@ -252,7 +252,7 @@ describe('roles', () => {
     );
     await create({ name: 'The last' }, bearer);
     const refused = await identity.post('/roles', { name: 'One more' }, { bearer });
-    expect(refused).toMatchObject({ status: 409, body: { code: 'role_limit_reached' } });
+    expect(refused).toMatchObject({ status: 409, body: { code: 'too_many_roles' } });
   }, 30_000);
 
   it('are kept while an invitation names them', async () => {

@@ -17,7 +17,7 @@ import type { AssignableRoleDto, RoleDto, RoleListItemDto, RoleUserDto } from '.
 import type { UpdateRoleDto } from './dto/update-role.dto.js';
 import { RoleGrantPolicy } from './role-grant.policy.js';
 import type { RoleTree } from './role-tree.js';
-import { RoleHasChildren, RoleHasUsers, RoleLimitReached, SystemRoleImmutable } from './role.errors.js';
+import { RoleHasChildren, RoleHasUsers, TooManyRoles, SystemRoleImmutable } from './role.errors.js';
 import {
   toAssignableRole,
   toEffectivePermission,
@@ -93,7 +93,7 @@ export class RolesService {
     return { resources: Object.keys(PERMISSION_VOCABULARY), actions: [...new Set(actions)].sort() };
   }
 
-  /** @throws ValidationError, PermissionNotDelegable, SiteAccessDenied, InvalidParentRole, InheritanceTooDeep, RoleLimitReached */
+  /** @throws ValidationError, PermissionNotDelegable, SiteAccessDenied, InvalidParentRole, InheritanceTooDeep, TooManyRoles */
   async create(caller: UserCaller, dto: CreateRoleDto): Promise<RoleDto> {
     const permissions = toKnownPermissions(dto.permissions ?? []);
     const scope = await this.resolveScope(caller, dto);
@@ -189,7 +189,7 @@ export class RolesService {
     fields: RoleFields,
     permissions: readonly Permission[],
   ): Promise<RoleDto> {
-    if ((await this.roles.countCustom(tx, scope)) >= MAX_CUSTOM_ROLES) throw new RoleLimitReached(MAX_CUSTOM_ROLES);
+    if ((await this.roles.countCustom(tx, scope)) >= MAX_CUSTOM_ROLES) throw new TooManyRoles(MAX_CUSTOM_ROLES);
     const { id } = await this.roles.create(tx, scope, fields);
     await this.roles.setPermissions(tx, id, permissions);
     return toRoleDto(await this.roles.get(tx, scope, id));

@@ -10,7 +10,7 @@ export class IpNotAllowed extends ForbiddenError {
   override error = 'Address not allowed';
 }
 
-/** What decides about the addresses of a membership. */
+/** The part of a membership that decides about addresses. */
 export type EnteredTenant = Pick<UserMembership, 'scope' | 'partnerId' | 'orgId' | 'partnerSecurity'>;
 
 /** The list of addresses from which the members of a partner may act. Only the tenant that a user enters applies its own. */

@@ -75,7 +75,7 @@ export class SessionsRepository {
    * Records that a session enters a membership and locks it against a concurrent removal, which then ends that session.
    * @returns false when the membership is gone
    */
-  async enter(tx: SqlExecutor, userId: string, { scope, partnerId, orgId }: MembershipKey): Promise<boolean> {
+  async enterMembership(tx: SqlExecutor, userId: string, { scope, partnerId, orgId }: MembershipKey): Promise<boolean> {
     if (scope === 'system') return true;
     const rows =
       scope === 'partner'

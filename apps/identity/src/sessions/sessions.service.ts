@@ -93,7 +93,7 @@ export class SessionsService {
     const id = randomUUID();
     const { ipAddress = null, userAgent = null } = currentContext() ?? {};
     const { key, keyHash } = mintOpaqueToken();
-    if (!(await this.repository.enter(tx, user.id, membership))) throw new UnauthenticatedError();
+    if (!(await this.repository.enterMembership(tx, user.id, membership))) throw new UnauthenticatedError();
     const stored = await this.repository.insert(tx, {
       id,
       userId: user.id,
@@ -172,7 +172,7 @@ export class SessionsService {
     membership: UserMembership,
   ): Promise<StoredSession> {
     // Locks the membership before the sessions, as its removal does.
-    if (!(await this.repository.enter(tx, user.id, membership))) throw new UnauthenticatedError();
+    if (!(await this.repository.enterMembership(tx, user.id, membership))) throw new UnauthenticatedError();
     await this.revocations.revokeForFactorChange(tx, caller);
     const replaces = caller.sessionId;
     return this.create(tx, user, membership, {

@@ -20,11 +20,11 @@ export async function callUsersExamples(identity: IdentityReplica): Promise<void
 }
 
 /** An existing user who is invited, accepts with password and factor, and leaves. */
-async function callMembershipExamples(identity: IdentityReplica, inviter: string, viewer: string): Promise<void> {
+async function callMembershipExamples(identity: IdentityReplica, host: string, viewer: string): Promise<void> {
   const { email, bearer } = await registerPartner(identity, 'Own MSP');
   const enrolled = await enrollTotp(identity, bearer);
   const invitation = { email, name: 'Pat Morgan', roleId: viewer };
-  expectStatus(await identity.post('/users/invite', invitation, { bearer: inviter }), 201);
+  expectStatus(await identity.post('/users/invite', invitation, { bearer: host }), 201);
   const token = await identity.mailedToken(email, 2);
   const [pending] = expectStatus(await identity.get('/auth/me', enrolled), 200).body.pendingMemberships;
   expectStatus(await identity.post('/auth/accept-invite', { token, password: PASSWORD }), 200);

@@ -2,7 +2,7 @@ import { IsOneOf, IsUuidList } from '@rmm/validation';
 import { ORG_ACCESS, type OrgAccess } from '../membership.js';
 import { MemberScopeQueryDto } from './member-scope-query.dto.js';
 
-/** What a member is restricted to; an absent field stays as it is. */
+/** Restrictions of a member; an absent field stays as it is. */
 export class UpdateMembershipDto extends MemberScopeQueryDto {
   @IsOneOf(ORG_ACCESS, { optional: true, description: 'For a partner member' })
   orgAccess?: OrgAccess;
