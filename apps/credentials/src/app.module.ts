@@ -10,9 +10,9 @@ import { ENTITIES } from './entities.js';
 import { KeyLookupModule } from './key-lookup/key-lookup.module.js';
 import { KeyUsageModule } from './key-usage/key-usage.module.js';
 import { MIGRATIONS } from './migrations/index.js';
-import { PartnerDirectoryModule } from './partner-directory/partner-directory.module.js';
 import { PartnerPrincipalsModule } from './partner-principals/partner-principals.module.js';
 import { ServicePrincipalsModule } from './service-principals/service-principals.module.js';
+import { TenantChangesModule } from './tenant-changes/tenant-changes.module.js';
 
 /** Global, so that every module can inject the configuration. */
 @Module({})
@@ -26,7 +26,7 @@ export class AppModule {
         PersistenceModule.forRoot({ config, schema: 'credentials', entities: ENTITIES, migrations: MIGRATIONS }),
         MessagingModule.forRoot({ config, service: 'credentials' }),
         AccessModule.forRoot({ config, service: 'credentials' }),
-        PartnerDirectoryModule,
+        TenantChangesModule,
         ApiKeysModule,
         KeyUsageModule,
         EnrollmentKeysModule,

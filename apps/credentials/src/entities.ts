@@ -3,7 +3,6 @@ import { EnrollmentKey } from './enrollment-keys/enrollment-key.entity.js';
 import { EnrollmentReservation } from './enrollment-keys/enrollment-reservation.entity.js';
 import { ApiKeyUsage } from './key-usage/api-key-usage.entity.js';
 import { KeyUsageBatch } from './key-usage/key-usage-batch.entity.js';
-import { PartnerDirectoryEntry } from './partner-directory/partner-directory-entry.entity.js';
 import { PartnerKey } from './partner-principals/partner-key.entity.js';
 import { PartnerPrincipal } from './partner-principals/partner-principal.entity.js';
 import { ServicePrincipal } from './service-principals/service-principal.entity.js';
@@ -14,7 +13,6 @@ export const ENTITIES = [
   EnrollmentKey,
   EnrollmentReservation,
   KeyUsageBatch,
-  PartnerDirectoryEntry,
   PartnerKey,
   PartnerPrincipal,
   ServicePrincipal,

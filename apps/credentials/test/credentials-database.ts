@@ -1,4 +1,5 @@
 import { Test, type TestingModule } from '@nestjs/testing';
+import { randomUUID } from 'node:crypto';
 import { PersistenceModule, TenantDatabase, WorkerDatabase } from '@rmm/persistence';
 import { ServiceKitModule } from '@rmm/service-kit';
 import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
@@ -11,6 +12,8 @@ export interface CredentialsDatabase {
   database: TestDatabase<'credentials'>;
   worker: WorkerDatabase;
   tenants: TenantDatabase;
+  /** Stores an organization in the directory. @returns its id */
+  createOrganization(partnerId: string, values?: { orgId?: string; status?: string }): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -18,12 +21,12 @@ export interface CredentialsDatabase {
 export async function openCredentialsDatabase(): Promise<CredentialsDatabase> {
   const stores = await startStores();
   const database = await stores.createDatabase(['credentials']);
-  const { owner, service, worker } = database.urls.credentials;
+  const { owner, service, worker: workerUrl } = database.urls.credentials;
   const config = readCredentialsConfig({
     NODE_ENV: 'test',
     LOG_LEVEL: 'error',
     DATABASE_URL: service,
-    WORKER_DATABASE_URL: worker,
+    WORKER_DATABASE_URL: workerUrl,
     MIGRATIONS_DATABASE_URL: owner,
     REDIS_URL: stores.redisUrl,
     NATS_URL: 'nats://127.0.0.1:4222',
@@ -36,10 +39,19 @@ export async function openCredentialsDatabase(): Promise<CredentialsDatabase> {
     ],
   }).compile();
   await module.init();
+  const worker = module.get(WorkerDatabase);
   return {
     stores,
     database,
-    worker: module.get(WorkerDatabase),
+    worker,
+    createOrganization: async (partnerId, { orgId = randomUUID(), status = 'active' } = {}) => {
+      await worker.query(
+        `INSERT INTO organization_directory (org_id, partner_id, name, slug, status, version)
+         VALUES (:orgId, :partnerId, 'Acme', :orgId::uuid::text, :status, 1)`,
+        { orgId, partnerId, status },
+      );
+      return orgId;
+    },
     tenants: module.get(TenantDatabase),
     close: async () => {
       await module.close();

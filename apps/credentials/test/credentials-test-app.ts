@@ -88,6 +88,7 @@ export class CredentialsTestApp {
 
   async stop(): Promise<void> {
     await this.app.close();
+    this.provisioning.stop();
     await this.identity.stop();
     await this.admin.end();
     await this.stores.stop();
@@ -121,16 +122,7 @@ export class CredentialsTestApp {
   }
 
   publishPartner(type: string, given: Partial<PartnerState> & { partnerId: string; version: number }): Promise<void> {
-    const data: PartnerState = {
-      name: 'Partner',
-      slug: given.partnerId,
-      status: 'active',
-      maxOrganizations: null,
-      maxDevices: null,
-      timezone: 'UTC',
-      settings: {},
-      ...given,
-    };
+    const data = this.identity.addPartner(given);
     return this.publish('identity', { type, partnerId: data.partnerId, orgId: null, version: data.version, data });
   }
 

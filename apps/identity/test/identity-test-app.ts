@@ -1,5 +1,5 @@
 import type { INestApplication } from '@nestjs/common';
-import { connect } from 'nats';
+import { connect, type NatsConnection } from 'nats';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,6 +9,7 @@ import pg from 'pg';
 import supertest from 'supertest';
 import { ensureStreams, natsOptions } from '@rmm/messaging';
 import { startService } from '@rmm/service-kit';
+import { StoredOrganizations } from '@rmm/testing/fake-tenants';
 import { eventually, startStores, type Stores, type TestDatabase, type TestNats } from '@rmm/testing-services';
 import { AppModule } from '../src/app.module.js';
 import { readIdentityConfig } from '../src/config.js';
@@ -120,13 +121,18 @@ export class IdentityReplica {
 /** The stores of one spec file and the replicas of identity that run on them. */
 export class IdentityTestApp {
   private readonly running: IdentityReplica[] = [];
+  private readonly organizations: StoredOrganizations;
 
   private constructor(
     readonly stores: Stores,
     readonly database: TestDatabase<'identity'>,
     readonly nats: TestNats,
     private readonly mailbox: string,
-  ) {}
+    private readonly connection: NatsConnection,
+  ) {
+    const query = async (sql: string, values: unknown[]) => ({ rows: await this.query<never>(sql, values) });
+    this.organizations = new StoredOrganizations({ connection }, query);
+  }
 
   static async start(): Promise<IdentityTestApp> {
     const stores = await startStores();
@@ -135,8 +141,10 @@ export class IdentityTestApp {
       stores.nats({ logins: true }),
       mkdtemp(join(tmpdir(), 'identity-mailbox-')),
     ]);
-    await createStreams(nats.adminUrl);
-    return new IdentityTestApp(stores, database, nats, mailbox);
+    const connection = await connect(natsOptions(nats.adminUrl, 'identity-spec'));
+    // As the launcher does: the logins of the services may not.
+    await ensureStreams(connection);
+    return new IdentityTestApp(stores, database, nats, mailbox, connection);
   }
 
   get environment(): NodeJS.ProcessEnv {
@@ -187,6 +195,8 @@ export class IdentityTestApp {
 
   async stop(): Promise<void> {
     await Promise.allSettled(this.running.map((identity) => identity.stop()));
+    this.organizations.stop();
+    await this.connection.close();
     await this.stores.stop();
     await rm(this.mailbox, { recursive: true, force: true });
   }
@@ -210,13 +220,6 @@ export function cookiesOf(response: TestResponse): Record<string, string> {
 export function expectStatus(response: TestResponse, status: number): TestResponse {
   if (response.status !== status) throw new Error(`${response.status} instead of ${status}: ${response.text}`);
   return response;
-}
-
-/** Creates the streams, as the launcher does: the logins of the services may not. */
-async function createStreams(adminUrl: string): Promise<void> {
-  const connection = await connect(natsOptions(adminUrl, 'identity-spec'));
-  await ensureStreams(connection);
-  await connection.close();
 }
 
 /** Returns the first response with a status. */

@@ -1,6 +1,6 @@
 import type { ServiceOptions } from '@rmm/service-kit';
 import { type PartnerGatewayConfig, readPartnerGatewayConfig } from './config.js';
-import { MCP_BODY, MCP_ERRORS } from './mcp/mcp-pipeline.js';
+import { MCP_BODY, MCP_ERRORS } from './mcp/mcp.config.js';
 
 /** The options of this service; shared by `main.ts` and the specs that start it. */
 export const serviceOptions: ServiceOptions<PartnerGatewayConfig> = {

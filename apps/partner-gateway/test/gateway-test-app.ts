@@ -50,7 +50,7 @@ export class GatewayTestApp {
     let sequence = 0;
     this.heartbeat = setInterval(() => {
       sequence += 1;
-      for (const topic of ['access.heartbeat', 'credential.heartbeat'] as const)
+      for (const topic of ['access.heartbeat', 'credential.heartbeat', 'organization.heartbeat'] as const)
         broadcasts.publishNow(topic, { publisher: 'spec', sequence, intervalMs: HEARTBEAT_MS });
     }, HEARTBEAT_MS);
   }
@@ -99,6 +99,7 @@ export class GatewayTestApp {
       scopes: [],
       rateLimit: 1_000,
       expiresAt: null,
+      expiresInMs: null,
       sourceCidrs: [],
       siteIds: null,
       deviceGroupIds: null,

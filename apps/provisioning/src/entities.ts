@@ -11,12 +11,10 @@ import { DeviceSoftware } from './devices/reports/device-software.entity.js';
 import { ExternalLink } from './organizations/external-link.entity.js';
 import { OrganizationSecurityCopy } from './organizations/organization-security.entity.js';
 import { Organization } from './organizations/organization.entity.js';
-import { Partner } from './partners/partner.entity.js';
 import { Site } from './sites/site.entity.js';
 
 /** Every entity of the service. */
 export const ENTITIES = [
-  Partner,
   Organization,
   OrganizationSecurityCopy,
   ExternalLink,

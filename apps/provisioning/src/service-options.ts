@@ -1,7 +1,7 @@
 import { JetStreamServer } from '@rmm/messaging';
 import type { ServiceOptions } from '@rmm/service-kit';
 import { type ProvisioningConfig, readProvisioningConfig } from './config.js';
-import { DEV_PUSH_BODY } from './dev-push/dev-push-form.js';
+import { DEV_PUSH_BODY } from './dev-push/dto/dev-push-form.dto.js';
 
 const IMPORT_LIMIT_BYTES = 8 * 1024 * 1024;
 

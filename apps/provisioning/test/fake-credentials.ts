@@ -91,6 +91,7 @@ export class FakeCredentials {
       keyId: randomUUID(),
       rateLimit: 1_000,
       expiresAt: null,
+      expiresInMs: null,
       sourceCidrs: [],
       siteIds: null,
       deviceGroupIds: null,
@@ -118,13 +119,15 @@ export class FakeCredentials {
   private reserve({ keyHashes, deviceId }: EnrollmentReserveRequest): EnrollmentReserveReply {
     const hash = keyHashes.find((candidate) => this.keys.has(candidate));
     const key = hash && this.keys.get(hash);
-    if (!key) return { reserved: false, reason: 'invalid_enrollment_key' };
-    if (key.refusal) return { reserved: false, reason: key.refusal };
-    if (key.used >= (key.maxUsage ?? 1_000)) return { reserved: false, reason: 'enrollment_key_exhausted' };
+    if (!key) return { reserved: false, reason: 'invalid_enrollment_key', key: null };
+    const { id: enrollmentKeyId, orgId, partnerId, siteId = null, enrollmentSecretHash = null } = key;
+    const presented = { enrollmentKeyId, orgId, partnerId, siteId, enrollmentSecretHash };
+    const isExhausted = key.used >= (key.maxUsage ?? 1_000);
+    const refusal = key.refusal ?? (isExhausted ? 'enrollment_key_exhausted' : undefined);
+    if (refusal) return { reserved: false, reason: refusal, key: presented };
     key.used += 1;
     this.reserved.set(deviceId, hash);
-    const { id: enrollmentKeyId, orgId, partnerId, siteId = null, enrollmentSecretHash = null } = key;
-    return { reserved: true, enrollmentKeyId, orgId, partnerId, siteId, enrollmentSecretHash };
+    return { reserved: true, ...presented };
   }
 
   private settle({ deviceId }: EnrollmentSettleRequest, list: string[]): { settled: boolean } | undefined {

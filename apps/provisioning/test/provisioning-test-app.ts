@@ -124,18 +124,13 @@ export class ProvisioningTestApp {
   }
 
   async publishPartner(type: string, partnerId: string, version: number, caps: PartnerCaps = {}): Promise<void> {
-    const data: PartnerState = {
+    const data = this.identity.addPartner({
       partnerId,
       name: `Partner ${partnerId.slice(0, 8)}`,
       slug: `partner-${partnerId.slice(0, 8)}`,
-      status: 'active',
-      maxOrganizations: null,
-      maxDevices: null,
-      timezone: 'UTC',
-      settings: {},
       version,
       ...caps,
-    };
+    });
     await this.publishEvent({ type, partnerId, aggregateVersion: version, data });
     await eventually(async () => {
       const { rows } = await this.admin.query('select 1 from inbox where message_id = $1', [this.lastEventId]);

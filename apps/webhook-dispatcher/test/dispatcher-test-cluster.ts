@@ -8,6 +8,7 @@ import type { UserCaller } from '@rmm/access';
 import { type AuditEntry, IDENTITY_MAIL_SEND, type MailSendRequest, STREAMS } from '@rmm/contracts';
 import { ensureStreams, JetStreamServer, natsOptions } from '@rmm/messaging';
 import { configureApp, HealthRegistry } from '@rmm/service-kit';
+import { StoredOrganizations } from '@rmm/testing/fake-tenants';
 import { adminPool, eventually, startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import { AppModule } from '../src/app.module.js';
 import { readWebhookDispatcherConfig, type WebhookDispatcherConfig } from '../src/config.js';
@@ -33,6 +34,7 @@ export class DispatcherTestCluster {
     private readonly natsUrl: string,
     readonly admin: pg.Pool,
     private readonly publisher: NatsConnection,
+    private readonly organizations: StoredOrganizations,
   ) {}
 
   /** @param logins  whether the dispatcher may use its own subjects only, as in production */
@@ -43,11 +45,14 @@ export class DispatcherTestCluster {
     const publisher = await connect(natsOptions(nats.adminUrl, 'spec'));
     await ensureStreams(publisher);
     const natsUrl = logins ? nats.urlFor('webhook-dispatcher') : nats.adminUrl;
-    return new DispatcherTestCluster(stores, database, natsUrl, admin, publisher);
+    const query = (sql: string, values: unknown[]) => admin.query(sql, values);
+    const organizations = new StoredOrganizations({ connection: publisher }, query);
+    return new DispatcherTestCluster(stores, database, natsUrl, admin, publisher, organizations);
   }
 
   async close(): Promise<void> {
     await Promise.all([...this.apps].map((app) => app.close()));
+    this.organizations.stop();
     await this.publisher.close();
     await this.admin.end();
     await this.stores.stop();

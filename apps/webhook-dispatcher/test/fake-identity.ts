@@ -4,7 +4,6 @@ import {
   ACCESS_SOURCE,
   HeartbeatPublisher,
   type AccessSource,
-  ORGANIZATION_SOURCE,
   VERIFICATION_KEYS,
   type VerificationKeys,
 } from '@rmm/access';
@@ -100,8 +99,6 @@ export class FakeIdentity implements AccessSource, VerificationKeys {
     const providers = [
       { provide: ACCESS_SOURCE, useValue: this },
       { provide: VERIFICATION_KEYS, useValue: this },
-      // Only the organizations in the directory exist.
-      { provide: ORGANIZATION_SOURCE, useValue: { get: () => Promise.resolve([]) } },
       StartHeartbeat,
     ];
     return { module: FakeIdentityModule, providers, exports: providers };

@@ -1,6 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
-import { CREDENTIALS_KEYS_RESOLVE, IDENTITY_ACCESS_RESOLVE, PROVISIONING_ORGANIZATIONS_GET } from '@rmm/contracts';
+import {
+  CREDENTIALS_KEYS_RESOLVE,
+  IDENTITY_ACCESS_RESOLVE,
+  PROVISIONING_ORGANIZATIONS_GET,
+  PROVISIONING_ORGANIZATIONS_LIST_SINCE,
+} from '@rmm/contracts';
 import { RpcClient } from '@rmm/messaging';
 import {
   ACCESS_SOURCE,
@@ -11,6 +16,8 @@ import {
   type KeySource,
   ORGANIZATION_SOURCE,
   type OrganizationSource,
+  TENANT_LISTENER,
+  type TenantListener,
   VERIFICATION_KEYS,
   type VerificationKeys,
 } from './access.tokens.js';
@@ -49,6 +56,7 @@ export class AccessSources {
       this.find<OrganizationSource>(ORGANIZATION_SOURCE) ?? {
         get: async (orgIds) =>
           (await this.rpc.call(PROVISIONING_ORGANIZATIONS_GET, { orgIds: [...orgIds] })).organizations,
+        listSince: (request) => this.rpc.call(PROVISIONING_ORGANIZATIONS_LIST_SINCE, request),
       }
     );
   }
@@ -61,6 +69,11 @@ export class AccessSources {
   /** Undefined where the application provides none; then the JWKS is read. */
   get verificationKeys(): VerificationKeys | undefined {
     return this.find<VerificationKeys>(VERIFICATION_KEYS);
+  }
+
+  /** Undefined where nothing depends on changes of tenants. */
+  get tenantListener(): TenantListener | undefined {
+    return this.find<TenantListener>(TENANT_LISTENER);
   }
 
   private find<T>(token: symbol): T | undefined {

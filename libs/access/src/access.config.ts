@@ -12,9 +12,12 @@ export interface AccessModuleOptions {
    * (ORGANIZATION_SOURCE); or none. Default: `own` for provisioning, `none` for partner-gateway, `table` for the others.
    */
   organizations?: OrganizationsFrom;
+  /** Source of partners: the directory table, which follows the events of identity. Default: credentials and provisioning. */
+  partners?: PartnersFrom;
 }
 
 export type OrganizationsFrom = 'table' | 'own' | 'none';
+export type PartnersFrom = 'table' | 'none';
 
 /** Settings of this library, with defaults filled in. */
 export interface AccessConfig {
@@ -24,13 +27,14 @@ export interface AccessConfig {
   publicAppUrl: string;
   service: ServiceName;
   organizations: OrganizationsFrom;
+  partners: PartnersFrom;
 }
 
 /** Injects `AccessConfig`. */
 export const ACCESS_CONFIG = Symbol('ACCESS_CONFIG');
 
 /** Fills in the defaults of the module's options. */
-export function toAccessConfig({ config, service, organizations }: AccessModuleOptions): AccessConfig {
+export function toAccessConfig({ config, service, organizations, partners }: AccessModuleOptions): AccessConfig {
   const { jwtIssuer, jwtAudience, jwksUrl, publicAppUrl } = config;
   return {
     jwtIssuer,
@@ -39,6 +43,7 @@ export function toAccessConfig({ config, service, organizations }: AccessModuleO
     publicAppUrl,
     service,
     organizations: organizations ?? defaultOrganizations(service),
+    partners: partners ?? (service === 'credentials' || service === 'provisioning' ? 'table' : 'none'),
   };
 }
 

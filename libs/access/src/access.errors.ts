@@ -1,4 +1,5 @@
 import {
+  BadRequestError,
   ForbiddenError,
   PreconditionRequiredError,
   RateLimitedError,
@@ -78,6 +79,21 @@ export class PartnerScopeRequired extends ForbiddenError {
   constructor(required: readonly string[]) {
     super(undefined, { extras: { required: [...required] } });
   }
+}
+
+export class WildcardScopeUnsupported extends BadRequestError {
+  override code = 'wildcard_scope_unsupported';
+  override error = 'wildcard API key scopes are unsupported';
+}
+
+export class UnsupportedScope extends BadRequestError {
+  override code = 'unsupported_scope';
+  override error = 'Unsupported scope';
+}
+
+export class PermissionNotDelegable extends ForbiddenError {
+  override code = 'permission_not_delegable';
+  override error = 'You can only grant permissions that you have';
 }
 
 export class OrganizationAccessDenied extends ForbiddenError {

@@ -169,6 +169,8 @@ beforeAll(async () => {
       { provide: VERIFICATION_KEYS, useValue: { find: () => Promise.resolve(key.publicKey) } },
     ],
   });
+  // Publishes the heartbeat of organizations, without which no API key is accepted.
+  await fleet.service('provisioning');
   dispatcher = await fleet.service('webhook-dispatcher', {
     clock,
     controllers: [ThingsController],
@@ -206,6 +208,7 @@ beforeEach(() => {
     scopes: ['devices:read'],
     rateLimit: 1_000,
     expiresAt: null,
+    expiresInMs: null,
     sourceCidrs: [],
     siteIds: null,
     deviceGroupIds: null,
@@ -222,6 +225,7 @@ beforeEach(() => {
     scopes: ['sites:read'],
     rateLimit: 600,
     expiresAt: null,
+    expiresInMs: null,
     sourceCidrs: [],
     generation: 1,
     status: 'active',

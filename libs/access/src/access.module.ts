@@ -1,20 +1,26 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
-import { Broadcasts } from '@rmm/messaging';
+import { BroadcastOutboxRepository, Broadcasts } from '@rmm/messaging';
 import { AccessSources } from './access-sources.service.js';
 import { ACCESS_CONFIG, type AccessConfig, type AccessModuleOptions, toAccessConfig } from './access.config.js';
 import { AccessGuard } from './access.guard.js';
+import { AgentRecords } from './agents/agent-records.service.js';
 import { AgentAuthenticator } from './agents/agent.authenticator.js';
 import { CallAuditInterceptor } from './audit/call-audit.interceptor.js';
 import { DenialAuditService } from './audit/denial-audit.service.js';
 import { FallbackAuditService } from './audit/fallback-audit.service.js';
+import { DirectoryTools } from './directory/directory-tools.service.js';
+import { DirectoryMetrics } from './directory/directory.metrics.js';
 import { OrganizationDirectoryConsumer } from './directory/organization-directory.consumer.js';
 import { OrganizationDirectoryRepository } from './directory/organization-directory.repository.js';
 import { OrganizationDirectory } from './directory/organization-directory.service.js';
+import { PartnerDirectoryConsumer } from './directory/partner-directory.consumer.js';
+import { PartnerDirectoryRepository } from './directory/partner-directory.repository.js';
+import { PartnerDirectory } from './directory/partner-directory.service.js';
+import { ReconcileDirectoriesJob } from './directory/reconcile-directories.job.js';
 import { type HeartbeatTopic, HeartbeatPublisher } from './invalidation/heartbeat-publisher.service.js';
 import { InvalidationFeeds } from './invalidation/invalidation-feeds.service.js';
 import { InvalidationConsumer } from './invalidation/invalidation.consumer.js';
-import { OutboxDelayRepository } from './invalidation/outbox-delay.repository.js';
 import { ApiKeyAuthenticator } from './keys/api-key.authenticator.js';
 import { FailedAuthenticationThrottle } from './keys/failed-authentication-throttle.service.js';
 import { KeyRecords } from './keys/key-records.service.js';
@@ -35,9 +41,12 @@ const PROVIDERS = [
   AccessSnapshots,
   AccessSources,
   AgentAuthenticator,
+  AgentRecords,
   ApiKeyAuthenticator,
   CallAuditInterceptor,
   DenialAuditService,
+  DirectoryMetrics,
+  DirectoryTools,
   FailedAuthenticationThrottle,
   FallbackAuditService,
   InvalidationConsumer,
@@ -49,7 +58,9 @@ const PROVIDERS = [
   KeyWindow,
   OrganizationDirectory,
   OrganizationDirectoryRepository,
-  OutboxDelayRepository,
+  PartnerDirectory,
+  PartnerDirectoryRepository,
+  ReconcileDirectoriesJob,
   RouteAccessCheck,
   TenantStatusCheck,
   TokenVerifier,
@@ -69,34 +80,44 @@ export class AccessModule {
     return {
       module: AccessModule,
       global: true,
-      controllers: config.organizations === 'table' ? [OrganizationDirectoryConsumer] : [],
+      controllers: [
+        ...(config.organizations === 'table' ? [OrganizationDirectoryConsumer] : []),
+        ...(config.partners === 'table' ? [PartnerDirectoryConsumer] : []),
+      ],
       providers: [
         ...PROVIDERS,
         { provide: ACCESS_CONFIG, useValue: config },
-        { provide: HeartbeatPublisher, inject: [Broadcasts, OutboxDelayRepository], useFactory: heartbeatOf(config) },
+        {
+          provide: HeartbeatPublisher,
+          inject: [Broadcasts, BroadcastOutboxRepository],
+          useFactory: heartbeatOf(config),
+        },
         { provide: APP_GUARD, useExisting: AccessGuard },
         { provide: APP_INTERCEPTOR, useExisting: CallAuditInterceptor },
       ],
       exports: [
+        AgentRecords,
         AccessSnapshots,
         ApiKeyAuthenticator,
         DenialAuditService,
         InvalidationFeeds,
         KeyWindow,
         OrganizationDirectory,
+        PartnerDirectory,
         UserAuthenticator,
       ],
     };
   }
 }
 
-/** Creates the publisher in the two services that publish invalidations, and null in the others. */
+/** Creates the publisher in the services that own what others cache, and null in the others. */
 function heartbeatOf({ service }: AccessConfig) {
   const topics: Partial<Record<string, HeartbeatTopic>> = {
     identity: 'access.heartbeat',
     credentials: 'credential.heartbeat',
+    provisioning: 'organization.heartbeat',
   };
   const topic = topics[service];
-  return (broadcasts: Broadcasts, outbox: OutboxDelayRepository): HeartbeatPublisher | null =>
-    topic === undefined ? null : new HeartbeatPublisher(broadcasts, topic, () => outbox.areBroadcastsOnTime());
+  return (broadcasts: Broadcasts, outbox: BroadcastOutboxRepository): HeartbeatPublisher | null =>
+    topic === undefined ? null : new HeartbeatPublisher(broadcasts, topic, () => outbox.oldestMs());
 }

@@ -1,5 +1,11 @@
 import type { KeyObject } from 'node:crypto';
-import type { AccessResolveRequest, AccessSnapshot, OrganizationState, ResolvedKey } from '@rmm/contracts';
+import type {
+  AccessResolveRequest,
+  AccessSnapshot,
+  ListSinceRequest,
+  OrganizationState,
+  ResolvedKey,
+} from '@rmm/contracts';
 import type { OutboxTransaction } from '@rmm/messaging';
 
 /** Source of access snapshots. Identity provides its own; the other services call identity by RPC. */
@@ -54,15 +60,26 @@ export const AGENT_SOURCE = Symbol('AGENT_SOURCE');
 export interface OrganizationSource {
   /** Returns the organizations that exist, including soft-deleted ones. */
   get(orgIds: readonly string[]): Promise<OrganizationState[]>;
+  /** Returns a page of all of them, ordered by id. */
+  listSince(request: ListSinceRequest): Promise<{ organizations: OrganizationState[]; next: string | null }>;
 }
 
 /** Provide an `OrganizationSource` under this token to read own tables (provisioning) instead of the directory table. */
 export const ORGANIZATION_SOURCE = Symbol('ORGANIZATION_SOURCE');
 
-/** Notified of changes of the organization directory, in the transaction that stores them. */
-export interface OrganizationListener {
-  organizationChanged(tx: OutboxTransaction, organization: OrganizationState): Promise<void>;
+/** The tenants that a change concerns. */
+export interface ChangedTenants {
+  partnerIds?: readonly string[];
+  orgIds?: readonly string[];
 }
 
-/** Provide an `OrganizationListener` under this token to act on changes of the directory (credentials). */
-export const ORGANIZATION_LISTENER = Symbol('ORGANIZATION_LISTENER');
+/** Notified of changes of the tenant directories. */
+export interface TenantListener {
+  /** Called in the transaction that changes their rows. */
+  tenantsStored(tx: OutboxTransaction, tenants: ChangedTenants): Promise<void>;
+  /** Called on every replica when a change was broadcast, before its event arrives. */
+  tenantsOutdated(tenants: ChangedTenants): void;
+}
+
+/** Provide a `TenantListener` under this token to act on changes of the directories (credentials). */
+export const TENANT_LISTENER = Symbol('TENANT_LISTENER');

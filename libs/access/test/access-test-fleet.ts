@@ -21,6 +21,7 @@ import {
   dropOrganizationDirectoryTable,
   organizationDirectoryTable,
 } from '../src/directory/organization-directory-table.js';
+import { dropPartnerDirectoryTable, partnerDirectoryTable } from '../src/directory/partner-directory-table.js';
 
 /** Creates the tables of messaging and access, as the first migration of a service does. */
 export class AddAccess1767225600000 implements MigrationInterface {
@@ -29,9 +30,11 @@ export class AddAccess1767225600000 implements MigrationInterface {
   async up(q: QueryRunner): Promise<void> {
     await messagingTables(q);
     await organizationDirectoryTable(q);
+    await partnerDirectoryTable(q);
   }
 
   async down(q: QueryRunner): Promise<void> {
+    await dropPartnerDirectoryTable(q);
     await dropOrganizationDirectoryTable(q);
     await dropMessagingTables(q);
   }
@@ -43,6 +46,10 @@ export class AdjustableClock extends Clock {
 
   override nowMs(): number {
     return Date.now() + this.aheadMs;
+  }
+
+  override monotonicMs(): number {
+    return performance.now() + this.aheadMs;
   }
 
   advance(byMs: number): void {

@@ -17,15 +17,20 @@ export const CONFIG: AccessConfig = {
   publicAppUrl: 'https://app.example',
   service: 'webhook-dispatcher',
   organizations: 'table',
+  partners: 'none',
 };
 
 /** Sources that return what the spec gives them. */
 export const fakeSources = (sources: { access?: AccessSource; keys?: KeySource }) => sources as AccessSources;
 
 /** Feeds that are alive for thirty seconds, and after each heartbeat. */
-export function fakeFeeds(clock: Clock): Pick<InvalidationFeeds, 'access' | 'credentials'> & InvalidationFeeds {
+export function fakeFeeds(clock: Clock): InvalidationFeeds {
   const options = { clock, maxSilenceMs: 30_000, onGap: () => undefined };
-  const feeds = { access: new InvalidationFeed(options), credentials: new InvalidationFeed(options) };
+  const feeds = {
+    access: new InvalidationFeed(options),
+    credentials: new InvalidationFeed(options),
+    organizations: new InvalidationFeed(options),
+  };
   return feeds as InvalidationFeeds;
 }
 

@@ -28,6 +28,7 @@ export { MessagingMetrics } from './messaging.metrics.js';
 export { MessageRejected, UnsuitableNatsServer } from './messaging.errors.js';
 export { MessagingModule } from './messaging.module.js';
 export { MESSAGING_OPTIONS, type MessagingModuleOptions } from './messaging.options.js';
+export { BroadcastOutboxRepository } from './outbox/broadcast-outbox.repository.js';
 export type { OutgoingMessage } from './outbox/outbox-message.js';
 export { OutboxRelay, type RelayOptions } from './outbox/outbox-relay.service.js';
 export { Outbox, type OutboxTransaction } from './outbox/outbox.service.js';

@@ -2,6 +2,7 @@ import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap
 import { NatsLink } from './connection/nats-link.js';
 import { EventBatches } from './consume/event-batches.service.js';
 import { JetStreamServer } from './consume/jetstream.transport.js';
+import { BroadcastRelay } from './outbox/broadcast-relay.service.js';
 import { OutboxRelay } from './outbox/outbox-relay.service.js';
 
 /** Starts the relay once the schema is migrated, and stops messaging in the order that loses least. */
@@ -10,18 +11,20 @@ export class MessagingLifecycle implements OnApplicationBootstrap, BeforeApplica
   constructor(
     private readonly link: NatsLink,
     private readonly relay: OutboxRelay,
+    private readonly broadcastRelay: BroadcastRelay,
     private readonly batches: EventBatches,
     private readonly server: JetStreamServer,
   ) {}
 
   onApplicationBootstrap(): void {
     this.relay.start();
+    this.broadcastRelay.start();
   }
 
   /** Consumers finish, the outbox is published as far as possible, the connection is drained. The database is still open. */
   async beforeApplicationShutdown(): Promise<void> {
     await Promise.all([this.server.close(), this.batches.stopAll()]);
-    await this.relay.stop();
+    await Promise.all([this.relay.stop(), this.broadcastRelay.stop()]);
     await this.link.close();
   }
 }

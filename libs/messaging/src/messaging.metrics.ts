@@ -11,6 +11,7 @@ export class MessagingMetrics {
   private readonly publishFailures;
   private readonly consumed;
   private readOldest: () => Promise<number> = () => Promise.resolve(0);
+  private readOldestBroadcast: () => Promise<number> = () => Promise.resolve(0);
   private readonly rpc;
 
   constructor(metrics: MetricsRegistry) {
@@ -24,6 +25,11 @@ export class MessagingMetrics {
       name: 'rmm_outbox_oldest_seconds',
       help: 'Age of the oldest committed row that is not published yet',
       collect: oldestSeconds(() => this.readOldest()),
+    });
+    metrics.gauge({
+      name: 'rmm_outbox_oldest_broadcast_seconds',
+      help: 'Age of the oldest committed broadcast that is not sent yet',
+      collect: oldestSeconds(() => this.readOldestBroadcast()),
     });
     this.consumed = metrics.counter({
       name: 'rmm_messages_total',
@@ -49,6 +55,11 @@ export class MessagingMetrics {
   /** @param read  called at every scrape */
   observeOldest(read: () => Promise<number>): void {
     this.readOldest = read;
+  }
+
+  /** @param read  called at every scrape */
+  observeOldestBroadcast(read: () => Promise<number>): void {
+    this.readOldestBroadcast = read;
   }
 
   countConsumed(consumer: string, outcome: Settlement): void {

@@ -11,6 +11,8 @@ import { JetStreamServer } from './consume/jetstream.transport.js';
 import { MessagingLifecycle } from './messaging.lifecycle.js';
 import { MessagingMetrics } from './messaging.metrics.js';
 import { MESSAGING_OPTIONS, type MessagingModuleOptions } from './messaging.options.js';
+import { BroadcastOutboxRepository } from './outbox/broadcast-outbox.repository.js';
+import { BroadcastRelay } from './outbox/broadcast-relay.service.js';
 import { OutboxRelay } from './outbox/outbox-relay.service.js';
 import { OutboxRepository } from './outbox/outbox.repository.js';
 import { Outbox } from './outbox/outbox.service.js';
@@ -31,6 +33,8 @@ export class MessagingModule {
         useFactory: (health: HealthRegistry) => connect(options, health),
       },
       AuditTrail,
+      BroadcastOutboxRepository,
+      BroadcastRelay,
       Broadcasts,
       DeadLettersRepository,
       DeadLettersService,

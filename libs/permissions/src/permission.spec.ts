@@ -25,14 +25,16 @@ describe('isPermission', () => {
     }
   });
 
-  it.each(['*:*', 'devices:*', '*:read'])('accepts the wildcard %s', (text) => {
-    expect(isPermission(text)).toBe(true);
+  it('accepts the wildcard of every permission', () => {
+    expect(isPermission('*:*')).toBe(true);
   });
 
   it.each([
     'devices:view',
     'gadgets:read',
     'gadgets:*',
+    'devices:*',
+    '*:read',
     '*:view',
     'constructor:read',
     'toString:*',
@@ -55,15 +57,13 @@ describe('parsePermission', () => {
 describe('splitPermission', () => {
   it('returns the resource and the action', () => {
     expect(splitPermission('users:invite')).toEqual({ resource: 'users', action: 'invite' });
-    expect(splitPermission('*:read')).toEqual({ resource: '*', action: 'read' });
+    expect(splitPermission('*:*')).toEqual({ resource: '*', action: '*' });
   });
 });
 
 describe('isWildcard', () => {
   it.each([
     ['*:*', true],
-    ['sites:*', true],
-    ['*:read', true],
     ['sites:read', false],
   ] as const)('of %s returns %s', (permission, expected) => {
     expect(isWildcard(permission)).toBe(expected);

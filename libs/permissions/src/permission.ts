@@ -17,12 +17,7 @@ const RESOURCES = Object.keys(PERMISSION_VOCABULARY) as Resource[];
 /** Every concrete permission, in the order of the vocabulary. */
 export const ALL_PERMISSIONS: readonly ConcretePermission[] = RESOURCES.flatMap<ConcretePermission>(permissionsOn);
 
-const KNOWN_PERMISSIONS: ReadonlySet<string> = new Set<Permission>([
-  ...ALL_PERMISSIONS,
-  ...RESOURCES.map((resource): Permission => `${resource}:*`),
-  ...ALL_PERMISSIONS.map((permission): Permission => `*:${splitPermission(permission).action as Action}`),
-  EVERYTHING,
-]);
+const KNOWN_PERMISSIONS: ReadonlySet<string> = new Set<Permission>([...ALL_PERMISSIONS, EVERYTHING]);
 
 /** Returns the permissions of every action of a resource: `sites:read`, `sites:write`, `sites:delete`. */
 export function permissionsOn<R extends Resource>(resource: R): PermissionOn<R>[] {
@@ -30,7 +25,7 @@ export function permissionsOn<R extends Resource>(resource: R): PermissionOn<R>[
   return actions.map((action) => `${resource}:${action}` as PermissionOn<R>);
 }
 
-/** Checks that a role may store this text: a known permission, or `*` on either side of a known resource or action. */
+/** Checks that a role may store this text: a permission of the vocabulary, or `*:*`, the only wildcard. */
 export function isPermission(text: string): text is Permission {
   return KNOWN_PERMISSIONS.has(text);
 }
@@ -49,7 +44,7 @@ export function splitPermission(permission: Permission): { resource: Resource | 
   return { resource, action };
 }
 
-/** Returns true when the resource, the action or both are `*`. */
+/** Returns true for `*:*`. */
 export function isWildcard(permission: Permission): permission is WildcardPermission {
-  return permission.startsWith('*:') || permission.endsWith(':*');
+  return permission === EVERYTHING;
 }

@@ -5,7 +5,10 @@ import type { Permission } from './vocabulary.js';
  * Compile-time checks: each line below an `@ts-expect-error` must not compile. `tsc -b` fails when one of them does.
  */
 
-export const known: Permission[] = ['devices:read', 'devices:*', '*:read', '*:*'];
+export const known: Permission[] = ['devices:read', '*:*'];
+
+// @ts-expect-error the only wildcard is *:*
+export const wildcardAction: Permission = 'devices:*';
 
 // @ts-expect-error misspelt action
 export const misspeltAction: Permission = 'devices:raed';

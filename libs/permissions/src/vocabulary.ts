@@ -50,8 +50,8 @@ export type PermissionOn<R extends Resource> = { [S in R]: `${S}:${ActionOf<S>}`
 /** A resource and one of its actions: `devices:read`. */
 export type ConcretePermission = PermissionOn<Resource>;
 
-/** Matches every resource, every action, or both. */
-export type WildcardPermission = `${Resource}:*` | `*:${Action}` | '*:*';
+/** Matches every permission; the only wildcard. */
+export type WildcardPermission = '*:*';
 
 /** A permission that a role can store. Route decorators, role seeds and scopes do not compile with any other text. */
 export type Permission = ConcretePermission | WildcardPermission;

@@ -15,11 +15,12 @@ import {
   type AccessSnapshot,
   type ApplySecurityPolicyRequest,
   type MailSendRequest,
+  type PartnerState,
 } from '@rmm/contracts';
 import { Broadcasts, NatsLink } from '@rmm/messaging';
+import { FakePartners, publishHeartbeats } from './fake-tenants.js';
 
 const KID = 'spec';
-const HEARTBEAT_MS = 500;
 
 /** The user to sign in; by default a partner member with all permissions and a verified factor. */
 export interface FakeUser {
@@ -29,6 +30,7 @@ export interface FakeUser {
   orgAccess?: AccessSnapshot['orgAccess'];
   orgIds?: string[];
   siteIds?: string[] | null;
+  deviceGroupIds?: string[] | null;
   permissions?: string[];
   mfa?: boolean;
 }
@@ -44,7 +46,7 @@ export class FakeIdentity {
   /** The mails identity was asked to send, oldest first. */
   readonly mails: MailSendRequest[] = [];
   private readonly broadcasts: Broadcasts;
-  private sequence = 0;
+  private readonly partners: FakePartners;
   private heartbeat?: NodeJS.Timeout;
 
   private constructor(
@@ -53,6 +55,7 @@ export class FakeIdentity {
     private readonly key: Awaited<ReturnType<typeof generateKeyPair>>['privateKey'],
   ) {
     this.broadcasts = new Broadcasts(link);
+    this.partners = new FakePartners(link);
   }
 
   static async start(natsUrl: string): Promise<FakeIdentity> {
@@ -106,12 +109,22 @@ export class FakeIdentity {
     return decodeJwt(token).sub ?? '';
   }
 
+  /** Adds a partner, by default active without caps; an older version than the one it has changes nothing. */
+  addPartner(changes: Partial<PartnerState> & { partnerId: string }): PartnerState {
+    return this.partners.add(changes);
+  }
+
   /** Changes the access of a user and publishes the change to every service. */
   change(userId: string, to: Partial<AccessSnapshot>): void {
     for (const [sessionId, snapshot] of this.snapshots) {
       if (snapshot.userId === userId) this.snapshots.set(sessionId, { ...snapshot, ...to });
     }
-    this.broadcasts.publishNow('access.changed', { userIds: [userId], reason: 'spec' } satisfies AccessChanged);
+    this.publishAccessChanged({ userIds: [userId], reason: 'spec' });
+  }
+
+  /** Publishes a change of access to every service. */
+  publishAccessChanged(change: AccessChanged): void {
+    this.broadcasts.publishNow('access.changed', change);
   }
 
   async stop(): Promise<void> {
@@ -145,13 +158,7 @@ export class FakeIdentity {
         message.respond(JSON.stringify({ value: { accepted: true } }));
       },
     });
-    const publishHeartbeat = () =>
-      this.broadcasts.publishNow('access.heartbeat', {
-        publisher: KID,
-        sequence: ++this.sequence,
-        intervalMs: HEARTBEAT_MS,
-      });
-    this.heartbeat = setInterval(publishHeartbeat, HEARTBEAT_MS);
+    this.heartbeat = publishHeartbeats(this.link, 'access.heartbeat');
   }
 
   private inOrganization({ userId, partnerId, orgId }: AccessInOrganizationRequest): AccessInOrganization | null {
@@ -188,7 +195,7 @@ const snapshotOf = (user: FakeUser, session: Session): AccessSnapshot => ({
   orgAccess: user.orgAccess ?? (session.scope === 'partner' ? 'all' : 'none'),
   orgIds: user.orgIds ?? [],
   siteIds: user.siteIds ?? null,
-  deviceGroupIds: null,
+  deviceGroupIds: user.deviceGroupIds ?? null,
   permissions: user.permissions ?? ['*:*'],
   hasFactor: true,
   mfaEnrollmentRequired: false,

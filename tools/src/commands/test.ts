@@ -11,6 +11,8 @@ interface TestContext extends TemporaryGroup {
   jestArgs: readonly string[];
 }
 
+const EVERY_SERVICE_TWICE = 'identity=2,credentials=2,partner-gateway=2,provisioning=2,webhook-dispatcher=2';
+
 type PartResult = { passed: number; failed: number };
 type Part = (context: TestContext) => Promise<PartResult>;
 
@@ -113,7 +115,7 @@ async function startFleet({ dir, group }: TestContext): Promise<NodeJS.ProcessEn
   const shortWaits = { DEVICE_OFFLINE_AFTER_SECONDS: '60' }; // the shortest that is allowed
   const env = { ...own, ...privateStores, ...shortWaits, FLEET_STATUS: path.join(dir, 'status.json') };
   const logFile = path.join(dir, 'fleet.log');
-  const args = [LAUNCHER, 'up', '--local-receivers', '--replicas', 'identity=2,provisioning=2'];
+  const args = [LAUNCHER, 'up', '--local-receivers', '--replicas', EVERY_SERVICE_TWICE];
   const upEnv = { ...process.env, ...env, FLEET_ENDS_WITH_PARENT: '1' };
   const fleet = group.start({ name: 'fleet', command: process.execPath, args, cwd: ROOT, env: upEnv, logFile });
   const isSettled = async () => {

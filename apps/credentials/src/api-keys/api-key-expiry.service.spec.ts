@@ -1,3 +1,4 @@
+import { UnavailableError } from '@rmm/service-kit';
 import { CredentialsTestApp } from '../../test/credentials-test-app.js';
 import { ApiKeyExpiryService } from './api-key-expiry.service.js';
 
@@ -69,5 +70,47 @@ describe('reminders of expiring API keys', () => {
     service.identity.change(orphan.userId, { userStatus: 'disabled' });
     await run();
     expect([quiet, revoked, orphan].flatMap(({ id }) => mailsOf(id))).toEqual([]);
+  });
+});
+
+describe('ApiKeyExpiryService.sendReminders', () => {
+  const keys = ['first', 'second'].map((id) => ({
+    id,
+    createdBy: 'u',
+    partnerId: 'p',
+    orgId: 'o',
+    name: 'k',
+    keyPrefix: 'svc_',
+    expiresAt: new Date(0),
+    days: 3,
+  }));
+  const reminded: string[] = [];
+
+  /** Builds the service with an identity that answers the mail of the first key with an error. */
+  function buildService(refusal: Error) {
+    reminded.length = 0;
+    const repository = {
+      findExpiring: () => Promise.resolve(keys),
+      setReminded: (id: string) => Promise.resolve(void reminded.push(id)),
+    };
+    const call = (_: unknown, request: { idempotencyKey?: string }) => {
+      if (!request.idempotencyKey) return Promise.resolve({ active: true, grants: [{}], email: 'a@b.c', name: 'A' });
+      return request.idempotencyKey.includes(':first:') ? Promise.reject(refusal) : Promise.resolve({ accepted: true });
+    };
+    const logger = { warn: () => undefined };
+    const parts = [repository, {}, {}, {}, { call }, logger] as unknown as ConstructorParameters<
+      typeof ApiKeyExpiryService
+    >;
+    return new ApiKeyExpiryService(...parts);
+  }
+
+  it('sends the other mails when one is refused', async () => {
+    await buildService(new Error('no such template')).sendReminders();
+    expect(reminded).toEqual(['second']);
+  });
+
+  it('stops while identity is unavailable', async () => {
+    await expect(buildService(new UnavailableError()).sendReminders()).rejects.toThrow(UnavailableError);
+    expect(reminded).toEqual([]);
   });
 });

@@ -2,8 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { IDENTITY_ACCESS_IN_ORGANIZATION, IDENTITY_MAIL_SEND } from '@rmm/contracts';
 import { AuditTrail, Outbox, RpcClient, type AuditedCaller } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
+import { Logger, UnavailableError } from '@rmm/service-kit';
+import { ApiKeyExpiryRepository, type ExpiringKey } from './api-key-expiry.repository.js';
 import { apiKeyResource, apiKeysChanged } from './api-key.mapper.js';
-import { ApiKeysRepository, type ExpiringKey } from './api-keys.repository.js';
 
 const EXPIRE_BATCH = 500;
 const REMIND_BATCH = 200;
@@ -15,11 +16,12 @@ const SYSTEM: AuditedCaller = { actor: { type: 'system', id: null }, tenant: { p
 @Injectable()
 export class ApiKeyExpiryService {
   constructor(
-    private readonly repository: ApiKeysRepository,
+    private readonly repository: ApiKeyExpiryRepository,
     private readonly worker: WorkerDatabase,
     private readonly audit: AuditTrail,
     private readonly outbox: Outbox,
     private readonly rpc: RpcClient,
+    private readonly logger: Logger,
   ) {}
 
   /** Marks all keys that have expired, and deletes previous keys whose overlap has ended. */
@@ -32,20 +34,33 @@ export class ApiKeyExpiryService {
   expire(keyIds: readonly string[] | null): Promise<number> {
     return this.worker.transaction(async (tx) => {
       const keys = await this.repository.markExpired(tx, keyIds, EXPIRE_BATCH);
-      for (const key of keys) {
+      const entries = keys.map((key) => {
         const { keyPrefix, expiresAt } = key;
-        await this.audit.record(tx, SYSTEM, 'api_key.expire', apiKeyResource(key), { keyPrefix, expiresAt });
-      }
-      await this.outbox.publish(tx, apiKeysChanged(keys, 'expired'));
+        return this.audit.toMessage(SYSTEM, 'api_key.expire', apiKeyResource(key), { keyPrefix, expiresAt });
+      });
+      await this.outbox.publish(tx, [...entries, ...apiKeysChanged(keys, 'expired')]);
       return keys.length;
     });
   }
 
   /** Mails the creators of keys that expire soon. Replicas may overlap: identity sends a mail once. */
   async sendReminders(): Promise<void> {
-    for (const key of await this.repository.findExpiring(REMINDER_DAYS, REMIND_BATCH)) {
+    let after: ExpiringKey | null = null;
+    do {
+      const keys: ExpiringKey[] = await this.repository.findExpiring(REMINDER_DAYS, REMIND_BATCH, after);
+      for (const key of keys) await this.tryReminder(key);
+      after = keys.length === REMIND_BATCH ? (keys.at(-1) ?? null) : null;
+    } while (after !== null);
+  }
+
+  /** A refused mail does not hold up the reminders of later keys. @throws UnavailableError when identity cannot be reached */
+  private async tryReminder(key: ExpiringKey): Promise<void> {
+    try {
       await this.sendReminder(key);
       await this.repository.setReminded(key.id);
+    } catch (err) {
+      if (err instanceof UnavailableError) throw err;
+      this.logger.warn({ err, keyId: key.id }, 'Reminder of an expiring API key not sent; tried again in ten minutes');
     }
   }
 

@@ -2,11 +2,12 @@ import { Body, Controller, Delete, Get, Header, HttpCode, Patch, Post, Query } f
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequireMfa, RequirePermission, type UserCaller } from '@rmm/access';
 import { pagedOf, UuidParam, type Paged } from '@rmm/validation';
+import { ApiKeyLifecycleService } from './api-key-lifecycle.service.js';
 import { ApiKeysService } from './api-keys.service.js';
-import { ApiKeyDto, CreatedApiKeyDto, RevokedApiKeyDto, RotatedApiKeyDto } from './dto/api-key.dto.js';
-import { CreateApiKeyDto } from './dto/create-api-key.dto.js';
+import { ApiKeyDto, CreateApiKeyDto, CreatedApiKeyDto } from './dto/api-key.dto.js';
 import { ListApiKeysDto } from './dto/list-api-keys.dto.js';
-import { RotateApiKeyDto } from './dto/rotate-api-key.dto.js';
+import { RevokedApiKeyDto } from './dto/revoked-api-key.dto.js';
+import { RotateApiKeyDto, RotatedApiKeyDto } from './dto/rotate-api-key.dto.js';
 import { UpdateApiKeyDto } from './dto/update-api-key.dto.js';
 
 const ApiKeyId = () => UuidParam('id', 'API key');
@@ -15,7 +16,10 @@ const ApiKeyId = () => UuidParam('id', 'API key');
 @ApiTags('API keys')
 @Controller('api-keys')
 export class ApiKeysController {
-  constructor(private readonly apiKeys: ApiKeysService) {}
+  constructor(
+    private readonly apiKeys: ApiKeysService,
+    private readonly lifecycle: ApiKeyLifecycleService,
+  ) {}
 
   @Get()
   @RequirePermission('organizations:read')
@@ -53,7 +57,7 @@ export class ApiKeysController {
     @ApiKeyId() id: string,
     @Body() dto: UpdateApiKeyDto,
   ): Promise<ApiKeyDto> {
-    return this.apiKeys.update(caller, id, dto);
+    return this.lifecycle.update(caller, id, dto);
   }
 
   @Delete(':id')
@@ -63,7 +67,7 @@ export class ApiKeysController {
   @ApiOperation({ summary: 'Revoke an API key permanently' })
   @ApiOkResponse({ type: RevokedApiKeyDto })
   revoke(@CurrentCaller() caller: UserCaller, @ApiKeyId() id: string): Promise<RevokedApiKeyDto> {
-    return this.apiKeys.revoke(caller, id);
+    return this.lifecycle.revoke(caller, id);
   }
 
   @Post(':id/rotate')
@@ -78,6 +82,6 @@ export class ApiKeysController {
     @ApiKeyId() id: string,
     @Body() dto: RotateApiKeyDto,
   ): Promise<RotatedApiKeyDto> {
-    return this.apiKeys.rotate(caller, id, dto);
+    return this.lifecycle.rotate(caller, id, dto);
   }
 }

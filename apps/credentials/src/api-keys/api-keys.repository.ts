@@ -1,20 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { Any, Not } from 'typeorm';
 import type { UserCaller } from '@rmm/access';
-import {
-  TenantDatabase,
-  TenantRepository,
-  WorkerDatabase,
-  type PageRows,
-  type TenantTransaction,
-  type WorkerTransaction,
-} from '@rmm/persistence';
+import { TenantDatabase, TenantRepository, type PageRows, type TenantTransaction } from '@rmm/persistence';
+import { inLiveOrganization } from '../tenant-changes/live-organizations.repository.js';
 import { ApiKey } from './api-key.entity.js';
 import { ApiKeyNotFound } from './api-key.errors.js';
 import type { ListApiKeysDto } from './dto/list-api-keys.dto.js';
 
 /** The hashes that caches and look-ups identify a key by. */
-const HASHES = ['keyHash', 'previousKeyHash'] as const;
+export const KEY_HASHES = ['keyHash', 'previousKeyHash'] as const;
 
 /** The stored status, or `expired` once `expires_at` has passed. */
 const CURRENT_STATUS = `CASE WHEN apiKey.status = 'active' AND apiKey.expiresAt <= now() THEN 'expired' ELSE apiKey.status END`;
@@ -25,25 +19,18 @@ export type NewApiKey = Pick<
 > &
   Partial<ApiKey>;
 
-/** A key that expires within `days` and whose creator is to be reminded. */
-export type ExpiringKey = Pick<ApiKey, 'id' | 'partnerId' | 'orgId' | 'name' | 'keyPrefix'> & {
-  createdBy: string;
-  expiresAt: Date;
-  days: number;
-};
-
 @Injectable()
 export class ApiKeysRepository extends TenantRepository<ApiKey> {
-  constructor(
-    tenants: TenantDatabase,
-    private readonly worker: WorkerDatabase,
-  ) {
+  constructor(tenants: TenantDatabase) {
     super(tenants, ApiKey, () => new ApiKeyNotFound(), { ownership: 'organization' });
   }
 
-  /** Lists a page, newest first. */
+  /** Lists a page of the keys of live organizations, newest first. */
   list(caller: UserCaller, { orgId, status, ...page }: ListApiKeysDto): Promise<PageRows<ApiKey>> {
-    const conditions = [status && { sql: `${CURRENT_STATUS} = :status`, params: { status } }];
+    const conditions = [
+      inLiveOrganization('apiKey'),
+      status && { sql: `${CURRENT_STATUS} = :status`, params: { status } },
+    ];
     return this.listPage(caller, { where: { orgId }, conditions, page });
   }
 
@@ -58,20 +45,7 @@ export class ApiKeysRepository extends TenantRepository<ApiKey> {
 
   /** Locks the row until the transaction ends. @throws ApiKeyNotFound */
   lock(tx: TenantTransaction, id: string): Promise<ApiKey> {
-    return this.getOne(tx, { where: { id }, hidden: HASHES, lock: 'FOR UPDATE' });
-  }
-
-  /** Locks the keys of a principal that are stored as active. */
-  lockActiveOfPrincipal(tx: TenantTransaction, principalId: string): Promise<ApiKey[]> {
-    const where = { principalId, status: 'active' as const };
-    return this.findMany(tx, { where, hidden: HASHES, sort: { id: 'ASC' }, lock: 'FOR UPDATE' });
-  }
-
-  /** Finds the active key of a principal, or the newest one when none is active. */
-  async findNewestOfPrincipal(tx: TenantTransaction, principalId: string): Promise<ApiKey | null> {
-    const sort = { createdAt: 'DESC', id: 'DESC' } as const;
-    const active = await this.findOne(tx, { where: { principalId, status: 'active' }, sort });
-    return active ?? this.findOne(tx, { where: { principalId }, sort });
+    return this.getOne(tx, { where: { id }, hidden: KEY_HASHES, lock: 'FOR UPDATE' });
   }
 
   change(tx: TenantTransaction, id: string, changes: Partial<ApiKey>): Promise<ApiKey> {
@@ -100,63 +74,5 @@ export class ApiKeysRepository extends TenantRepository<ApiKey> {
   revoke(tx: TenantTransaction, ids: readonly string[]): Promise<ApiKey[]> {
     const ended = { status: 'revoked', previousKeyHash: null, previousValidUntil: null } as const;
     return this.update(tx, { id: Any(ids), status: Not('revoked') }, ended);
-  }
-
-  /** Makes a service principal the owner of a key. */
-  assignToPrincipal(tx: TenantTransaction, id: string, principalId: string, scopes: string[]): Promise<ApiKey> {
-    return this.updateOne(tx, { id }, { principalId, source: 'service_principal', scopes });
-  }
-
-  /**
-   * Stores the status of keys that have expired: of those given, or of all for null. In SQL because it locks in order of
-   * id and leaves rows that another replica has locked to that replica.
-   */
-  markExpired(tx: WorkerTransaction, keyIds: readonly string[] | null, limit: number): Promise<ApiKey[]> {
-    return tx.query<ApiKey>(
-      `UPDATE api_key SET status = 'expired', previous_key_hash = NULL, previous_valid_until = NULL, updated_at = now()
-       WHERE id IN (
-         SELECT id FROM api_key
-         WHERE status = 'active' AND expires_at <= now() AND (:keyIds::uuid[] IS NULL OR id = ANY (:keyIds))
-         ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED
-       )
-       RETURNING id, name, partner_id AS "partnerId", org_id AS "orgId", key_prefix AS "keyPrefix",
-         key_hash AS "keyHash", expires_at AS "expiresAt"`,
-      { keyIds, limit },
-    );
-  }
-
-  /** Deletes the hashes of previous keys whose overlap has ended. */
-  async deleteEndedPreviousKeys(): Promise<void> {
-    await this.worker.query(
-      'UPDATE api_key SET previous_key_hash = NULL, previous_valid_until = NULL WHERE previous_valid_until <= now()',
-    );
-  }
-
-  /**
-   * Finds keys for which a reminder is due, nearest end first. Each key gets the nearest reminder only; a key created
-   * after the time of a reminder gets none for it.
-   * @param reminderDays days before the end
-   */
-  findExpiring(reminderDays: readonly number[], limit: number): Promise<ExpiringKey[]> {
-    return this.worker.query<ExpiringKey>(
-      `SELECT k.id, k.partner_id AS "partnerId", k.org_id AS "orgId", k.name, k.key_prefix AS "keyPrefix",
-         k.created_by AS "createdBy", k.expires_at AS "expiresAt", due.days
-       FROM api_key k
-       CROSS JOIN LATERAL (
-         SELECT days FROM unnest(:reminderDays::integer[]) AS stage(days)
-         WHERE now() >= k.expires_at - make_interval(days => days)
-           AND k.created_at < k.expires_at - make_interval(days => days)
-         ORDER BY days LIMIT 1
-       ) due
-       WHERE k.status = 'active' AND k.expires_at BETWEEN now() AND now() + interval '14 days'
-         AND k.expiry_reminders AND k.created_by IS NOT NULL
-         AND (k.reminded_at IS NULL OR k.reminded_at < k.expires_at - make_interval(days => due.days))
-       ORDER BY k.expires_at LIMIT :limit`,
-      { reminderDays, limit },
-    );
-  }
-
-  async setReminded(id: string): Promise<void> {
-    await this.worker.query('UPDATE api_key SET reminded_at = now() WHERE id = :id', { id });
   }
 }

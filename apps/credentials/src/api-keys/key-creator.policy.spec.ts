@@ -1,7 +1,6 @@
-import type { UserCaller } from '@rmm/access';
+import { PermissionNotDelegable, type UserCaller } from '@rmm/access';
 import type { AccessGrant } from '@rmm/contracts';
 import type { RpcClient } from '@rmm/messaging';
-import { PermissionNotDelegable } from '../scopes/scope.errors.js';
 import { KeyCreatorPolicy } from './key-creator.policy.js';
 
 const KEY = { orgId: 'o', partnerId: 'p', createdBy: 'u', scopes: ['devices:read'] };

@@ -1,10 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import { isSiteRestricted, type UserCaller } from '@rmm/access';
+import {
+  assertCanGrant,
+  isSiteRestricted,
+  PermissionNotDelegable,
+  SiteAccessDenied,
+  type UserCaller,
+} from '@rmm/access';
 import { IDENTITY_ACCESS_IN_ORGANIZATION, type AccessGrant } from '@rmm/contracts';
 import { RpcClient } from '@rmm/messaging';
 import { API_KEY_SCOPES, permissionsForScopes, missingPermissions, type Permission } from '@rmm/permissions';
-import { assertCanGrant } from '../scopes/scope-grant.policy.js';
-import { PermissionNotDelegable } from '../scopes/scope.errors.js';
 import type { ApiKey } from './api-key.entity.js';
 
 /** The sites and device groups a creator, and so the key, is restricted to; null means no restriction. */
@@ -42,6 +46,29 @@ export class KeyCreatorPolicy {
     if (isSiteRestricted(caller) && !isWithin(creator, caller)) {
       throw notDelegable('The creator of this key has access to sites that you do not have access to');
     }
+  }
+
+  /**
+   * Checks that a caller who is restricted to sites or groups may manage a key: its creator is restricted to the same or
+   * fewer. A key without such a creator is left to callers without restriction.
+   * @throws SiteAccessDenied 403
+   * @throws UnavailableError when identity cannot be reached
+   */
+  async assertWithinSites(caller: UserCaller, key: KeyOfUser): Promise<void> {
+    if (!isSiteRestricted(caller)) return;
+    const creator = leastRestricted(await this.grantsOfCreator(key));
+    if (creator === null || !isWithin(creator, caller)) throw new SiteAccessDenied();
+  }
+
+  /**
+   * Returns the permissions that the creator of a key lacks for these scopes; the key would not work with them.
+   * @throws UnavailableError when identity cannot be reached
+   */
+  async findMissingPermissions(key: KeyOfUser, scopes: readonly string[]): Promise<Permission[]> {
+    const needed = permissionsForScopes(scopes, API_KEY_SCOPES);
+    const grants = await this.grantsOfCreator(key);
+    const missing = grants.map(({ permissions }) => missingPermissions(new Set(permissions as Permission[]), needed));
+    return missing.sort((a, b) => a.length - b.length)[0] ?? needed;
   }
 
   private async grantsOfCreator({ createdBy, partnerId, orgId }: KeyOfUser): Promise<AccessGrant[]> {

@@ -107,7 +107,7 @@ describe('rotation of an enrollment key', () => {
     expect(await use(key)).toBe('reserved');
   });
 
-  it('applies the cap of the partner to a new expiry, not to the existing one', async () => {
+  it('refuses a new expiry beyond the cap of the partner and shortens the existing one to it', async () => {
     const capped = await buildCustomer(service);
     const { id } = (await capped.owner.post(PATH, { orgId: capped.orgId, name: 'Capped' })).body;
     const settings = { enrollment: { maxTtlMinutes: 60 } };
@@ -115,7 +115,14 @@ describe('rotation of an enrollment key', () => {
     const refused = await rotate(id, { expiresAt: inHours(2) }, capped.owner);
     expect([refused.status, refused.body.code]).toEqual([400, 'enrollment_ttl_exceeds_cap']);
     expect((await rotate(id, { expiresAt: inHours(0.9) }, capped.owner)).status).toBe(200);
-    expect((await rotate(id, {}, await capped.member())).status).toBe(200);
+    await service.publishPartner('partner.updated', {
+      partnerId: capped.partnerId,
+      version: 3,
+      settings: { enrollment: { maxTtlMinutes: 5 } },
+    });
+    const kept = await rotate(id, {}, await capped.member());
+    expect(kept.status).toBe(200);
+    expect(Date.parse(kept.body.expiresAt as string)).toBeLessThanOrEqual(Date.now() + 5 * 60_000);
   });
 
   it('returns a key for each of many concurrent rotations, and exactly the last one works', async () => {

@@ -63,6 +63,21 @@ describe('enrollment keys of an organization with sites', () => {
       expect([response.status, response.body.code]).toEqual([403, 'site_access_denied']);
     });
 
+    it('hides every key from a member restricted to device groups', async () => {
+      const grouped = await ours.member({ deviceGroupIds: [randomUUID()] });
+      const id = await create(ours.siteIds[0]);
+      expect((await grouped.get(PATH)).body.data).toEqual([]);
+      for (const response of [
+        await grouped.get(`${PATH}/${id}`),
+        await grouped.post(`${PATH}/${id}/rotate`),
+        await grouped.delete(`${PATH}/${id}`),
+        await grouped.post(PATH, { siteId: ours.siteIds[0], name: 'k' }),
+      ]) {
+        expect([response.status, response.body.code]).toEqual([403, 'site_access_denied']);
+      }
+      expect((await purge(grouped)).body.deletedCount).toBe(0);
+    });
+
     it('purges within that site', async () => {
       const [own, other, none] = [await create(ours.siteIds[0]), await create(ours.siteIds[1]), await create()];
       await expire([own, other, none]);

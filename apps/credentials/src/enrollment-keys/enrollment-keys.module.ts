@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { PartnerDirectoryModule } from '../partner-directory/partner-directory.module.js';
+import { KeyLimitsModule } from '../key-limits/key-limits.module.js';
 import { EnrollmentKeysController } from './enrollment-keys.controller.js';
 import { EnrollmentKeysRepository } from './enrollment-keys.repository.js';
 import { EnrollmentKeysService } from './enrollment-keys.service.js';
@@ -9,7 +9,7 @@ import { EnrollmentReservationsService } from './enrollment-reservations.service
 import { SettleReservationsJob } from './settle-reservations.job.js';
 
 @Module({
-  imports: [PartnerDirectoryModule],
+  imports: [KeyLimitsModule],
   controllers: [EnrollmentKeysController, EnrollmentReservationsRpc],
   providers: [
     EnrollmentKeysService,

@@ -31,7 +31,7 @@ describe('EnrollmentKeysRepository', () => {
     );
 
   it('lists newest first and filters by expiry', async () => {
-    const orgId = randomUUID();
+    const orgId = await opened.createOrganization(partnerId);
     const expired = await create(orgId, -1_000);
     const active = await create(orgId);
     const ids = async (expiredOnly?: boolean) =>
@@ -42,7 +42,7 @@ describe('EnrollmentKeysRepository', () => {
   });
 
   it('resets the usage count and starts a new generation on rotation', async () => {
-    const { id } = await create(randomUUID());
+    const { id } = await create(await opened.createOrganization(partnerId));
     await opened.worker.query('UPDATE enrollment_key SET usage_count = 2 WHERE id = :id', { id });
     const next = { keyHash: randomBytes(32), maxUsage: null, expiresAt: new Date(Date.now() + 60_000) };
     const rotated = await opened.tenants.transaction(caller, (tx) => repository.rotate(tx, id, next));
@@ -50,8 +50,12 @@ describe('EnrollmentKeysRepository', () => {
   });
 
   it('removes the expired keys of an organization only', async () => {
-    const orgId = randomUUID();
-    const [expired, active, other] = [await create(orgId, -1_000), await create(orgId), await create(randomUUID(), -1)];
+    const orgId = await opened.createOrganization(partnerId);
+    const [expired, active, other] = [
+      await create(orgId, -1_000),
+      await create(orgId),
+      await create(await opened.createOrganization(partnerId), -1),
+    ];
     const removed = await opened.tenants.transaction(caller, (tx) => repository.removeExpired(tx, caller, orgId));
     expect(removed).toEqual([expired.id]);
     await expect(repository.get(caller, expired.id)).rejects.toThrow(EnrollmentKeyNotFound);

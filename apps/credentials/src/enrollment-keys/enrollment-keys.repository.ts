@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { siteFilter, type UserCaller } from '@rmm/access';
+import { managedSiteFilter, type UserCaller } from '@rmm/access';
 import { TenantDatabase, TenantRepository, type PageRows, type TenantTransaction } from '@rmm/persistence';
+import { inLiveOrganization } from '../tenant-changes/live-organizations.repository.js';
 import type { ListEnrollmentKeysDto } from './dto/list-enrollment-keys.dto.js';
 import { EnrollmentKey } from './enrollment-key.entity.js';
 import { EnrollmentKeyNotFound } from './enrollment-key.errors.js';
@@ -16,12 +17,17 @@ export class EnrollmentKeysRepository extends TenantRepository<EnrollmentKey> {
     super(tenants, EnrollmentKey, () => new EnrollmentKeyNotFound(), { ownership: 'organization' });
   }
 
-  /** Lists a page of the keys of the caller's sites, newest first. */
+  /** Lists a page of the keys of live organizations in the caller's sites, newest first. */
   list(caller: UserCaller, { orgId, expired, ...page }: ListEnrollmentKeysDto): Promise<PageRows<EnrollmentKey>> {
     const conditions = [
+      inLiveOrganization('enrollmentKey'),
       expired !== undefined && { sql: '(enrollmentKey.expiresAt <= now()) = :expired', params: { expired } },
     ];
-    return this.listPage(caller, { where: { orgId, siteId: siteFilter(caller) ?? undefined }, conditions, page });
+    return this.listPage(caller, {
+      where: { orgId, siteId: managedSiteFilter(caller) ?? undefined },
+      conditions,
+      page,
+    });
   }
 
   /** @throws EnrollmentKeyNotFound */
@@ -57,7 +63,7 @@ export class EnrollmentKeysRepository extends TenantRepository<EnrollmentKey> {
       `DELETE FROM enrollment_key
        WHERE org_id = :orgId AND expires_at <= now() AND (:siteIds::uuid[] IS NULL OR site_id = ANY(:siteIds))
        RETURNING id`,
-      { orgId, siteIds: siteFilter(caller) },
+      { orgId, siteIds: managedSiteFilter(caller) },
     );
     return rows.map((row) => row.id);
   }

@@ -1,13 +1,20 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { assertSite, OrganizationDirectory, type DirectoryOrganization, type UserCaller } from '@rmm/access';
+import {
+  assertManagesSite,
+  OrganizationDirectory,
+  PartnerAccessDenied,
+  PartnerDirectory,
+  type DirectoryOrganization,
+  type UserCaller,
+} from '@rmm/access';
 import { PROVISIONING_SITES_GET } from '@rmm/contracts';
 import { AuditTrail, RpcClient } from '@rmm/messaging';
-import { TenantDatabase, type Source } from '@rmm/persistence';
+import { TenantDatabase } from '@rmm/persistence';
 import { mintEnrollmentKey } from '@rmm/secrets';
 import { Clock, ValidationError } from '@rmm/service-kit';
 import { toPage, type Paged } from '@rmm/validation';
 import { CREDENTIALS_CONFIG, type CredentialsConfig } from '../config.js';
-import { PartnerDirectoryRepository } from '../partner-directory/partner-directory.repository.js';
+import { KeyLimitsRepository } from '../key-limits/key-limits.repository.js';
 import type { CreateEnrollmentKeyDto } from './dto/create-enrollment-key.dto.js';
 import type { CreatedEnrollmentKeyDto, DeletedEnrollmentKeyDto, EnrollmentKeyDto } from './dto/enrollment-key.dto.js';
 import type { ListEnrollmentKeysDto } from './dto/list-enrollment-keys.dto.js';
@@ -16,14 +23,15 @@ import type { RotateEnrollmentKeyDto } from './dto/rotate-enrollment-key.dto.js'
 import type { EnrollmentKey } from './enrollment-key.entity.js';
 import { enrollmentKeyResource, toCreatedEnrollmentKeyDto, toEnrollmentKeyDto } from './enrollment-key.mapper.js';
 import { EnrollmentKeysRepository } from './enrollment-keys.repository.js';
-import { checkedExpiry, initialExpiry, type LifetimeRules } from './key-lifetime.js';
+import { checkedExpiry, initialExpiry, keptExpiry, type LifetimeRules } from './key-lifetime.policy.js';
 
 @Injectable()
 export class EnrollmentKeysService {
   constructor(
     @Inject(CREDENTIALS_CONFIG) private readonly config: CredentialsConfig,
     private readonly repository: EnrollmentKeysRepository,
-    private readonly partners: PartnerDirectoryRepository,
+    private readonly limits: KeyLimitsRepository,
+    private readonly partners: PartnerDirectory,
     private readonly tenants: TenantDatabase,
     private readonly directory: OrganizationDirectory,
     private readonly rpc: RpcClient,
@@ -44,20 +52,21 @@ export class EnrollmentKeysService {
 
   async get(caller: UserCaller, id: string): Promise<EnrollmentKeyDto> {
     const row = await this.repository.get(caller, id);
-    assertSite(caller, row.siteId);
+    assertManagesSite(caller, row.siteId);
     return toEnrollmentKeyDto(row, this.clock.now());
   }
 
   async create(caller: UserCaller, dto: CreateEnrollmentKeyDto): Promise<CreatedEnrollmentKeyDto> {
     const { orgId, partnerId } = await this.resolveOrganization(caller, dto.orgId);
     const siteId = dto.siteId ?? null;
-    assertSite(caller, siteId); // a key without site enrolls devices into any site of the organization
+    assertManagesSite(caller, siteId); // a key without site enrolls devices into any site of the organization
     if (siteId) await this.assertSiteOfOrganization(orgId, siteId);
-    const rules = await this.lifetimeRules(caller, partnerId);
+    const rules = await this.lifetimeRules(partnerId);
     const expiresAt = initialExpiry(dto, { ...rules, defaultMinutes: this.config.enrollmentKeyDefaultTtlMinutes });
     const { key, keyHash } = mintEnrollmentKey(this.config.enrollmentPeppers.current);
     const { name, maxUsage = 1 } = dto;
     return this.tenants.transaction(caller, async (tx) => {
+      await this.limits.assertBelowLimit(tx, 'enrollmentKey', orgId);
       const given = { partnerId, orgId, siteId, name, keyHash, maxUsage, expiresAt, createdBy: caller.userId };
       const row = await this.repository.create(tx, given);
       await this.audit.record(tx, caller, 'enrollment_key.create', enrollmentKeyResource(row), {
@@ -72,12 +81,12 @@ export class EnrollmentKeysService {
   /** Replaces the key and resets its usage count; the previous key stops working with the commit. */
   async rotate(caller: UserCaller, id: string, dto: RotateEnrollmentKeyDto): Promise<CreatedEnrollmentKeyDto> {
     const { key, keyHash } = mintEnrollmentKey(this.config.enrollmentPeppers.current);
+    const { partnerId } = await this.repository.get(caller, id);
+    const rules = await this.lifetimeRules(partnerId);
     return this.tenants.transaction(caller, async (tx) => {
       const before = await this.repository.lock(tx, id);
-      assertSite(caller, before.siteId);
-      const expiresAt = dto.expiresAt
-        ? checkedExpiry(dto.expiresAt, await this.lifetimeRules(tx, before.partnerId))
-        : before.expiresAt;
+      assertManagesSite(caller, before.siteId);
+      const expiresAt = dto.expiresAt ? checkedExpiry(dto.expiresAt, rules) : keptExpiry(before.expiresAt, rules);
       const maxUsage = dto.maxUsage === undefined ? before.maxUsage : dto.maxUsage;
       const after = await this.repository.rotate(tx, id, { keyHash, maxUsage, expiresAt });
       const details = { before: allowance(before), after: allowance(after) };
@@ -89,7 +98,7 @@ export class EnrollmentKeysService {
   async delete(caller: UserCaller, id: string): Promise<DeletedEnrollmentKeyDto> {
     return this.tenants.transaction(caller, async (tx) => {
       const row = await this.repository.lock(tx, id);
-      assertSite(caller, row.siteId);
+      assertManagesSite(caller, row.siteId);
       await this.repository.remove(tx, id);
       await this.audit.record(tx, caller, 'enrollment_key.delete', enrollmentKeyResource(row), allowance(row));
       return { success: true, message: 'Enrollment key deleted' };
@@ -120,9 +129,11 @@ export class EnrollmentKeysService {
     if (!site || site.deleted) throw ValidationError.forField('siteId', 'is not a site of this organization');
   }
 
-  private async lifetimeRules(source: Source, partnerId: string): Promise<LifetimeRules> {
-    const partner = await this.partners.find(source, partnerId);
-    return { nowMs: this.clock.nowMs(), capMinutes: partner?.enrollmentMaxTtlMinutes ?? null };
+  /** @throws PartnerAccessDenied for an unknown partner; UnavailableError when its cap is not known */
+  private async lifetimeRules(partnerId: string): Promise<LifetimeRules> {
+    const partner = await this.partners.find(partnerId);
+    if (!partner) throw new PartnerAccessDenied();
+    return { nowMs: this.clock.nowMs(), capMinutes: partner.enrollmentMaxTtlMinutes };
   }
 }
 

@@ -19,10 +19,11 @@ describe('EnrollmentReservationsRepository', () => {
     const partnerId = randomUUID();
     const keyHash = randomBytes(32);
     const expiresAt = new Date(Date.now() + 60_000);
+    const orgId = await opened.createOrganization(partnerId);
     const { id } = await opened.tenants.transaction(buildPartnerCaller(partnerId), (tx) =>
       new EnrollmentKeysRepository(opened.tenants).create(tx, {
         partnerId,
-        orgId: randomUUID(),
+        orgId,
         siteId: null,
         name: 'k',
         keyHash,

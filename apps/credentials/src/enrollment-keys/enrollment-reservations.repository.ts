@@ -85,6 +85,50 @@ export class EnrollmentReservationsRepository {
     return rows.length > 0;
   }
 
+  /**
+   * Confirms the reservations of devices that exist. Those that another process settles at the same time are left to it.
+   * @returns how many were confirmed
+   */
+  async confirmAll(deviceIds: readonly string[]): Promise<number> {
+    const rows = await this.worker.query(
+      `UPDATE enrollment_reservation SET state = 'confirmed', settled_at = now()
+       WHERE device_id IN (
+         SELECT device_id FROM enrollment_reservation WHERE device_id = ANY (:deviceIds::uuid[]) AND state = 'reserved'
+         ORDER BY device_id FOR UPDATE SKIP LOCKED
+       ) RETURNING device_id`,
+      { deviceIds },
+    );
+    return rows.length;
+  }
+
+  /**
+   * Releases the reservations of devices that do not exist, and returns their uses to keys that were not rotated since.
+   * Locks in order of id, and leaves what another process settles at the same time to it.
+   * @returns how many were released
+   */
+  async releaseAll(deviceIds: readonly string[]): Promise<number> {
+    const rows = await this.worker.query(
+      `WITH open AS (
+         SELECT device_id FROM enrollment_reservation WHERE device_id = ANY (:deviceIds::uuid[]) AND state = 'reserved'
+         ORDER BY device_id FOR UPDATE SKIP LOCKED
+       ), released AS (
+         UPDATE enrollment_reservation r SET state = 'released', settled_at = now()
+         FROM open WHERE r.device_id = open.device_id RETURNING r.enrollment_key_id, r.generation
+       ), uses AS (
+         SELECT enrollment_key_id AS id, generation, count(*)::integer AS count FROM released
+         GROUP BY enrollment_key_id, generation
+       ), locked AS (
+         SELECT id FROM enrollment_key WHERE id IN (SELECT id FROM uses) ORDER BY id FOR UPDATE
+       ), returned AS (
+         UPDATE enrollment_key k SET usage_count = greatest(k.usage_count - u.count, 0)
+         FROM uses u JOIN locked USING (id) WHERE k.id = u.id AND k.generation = u.generation
+       )
+       SELECT enrollment_key_id FROM released`,
+      { deviceIds },
+    );
+    return rows.length;
+  }
+
   /** Stores the hash under the current pepper unless the key was rotated since it was read. */
   async rehash(tx: WorkerTransaction, key: UsableKey, currentHash: string): Promise<void> {
     await tx.query('UPDATE enrollment_key SET key_hash = :keyHash WHERE id = :id AND key_hash = :previousHash', {
@@ -105,12 +149,16 @@ export class EnrollmentReservationsRepository {
     return rows.map((row) => row.deviceId);
   }
 
-  /** Deletes reservations that were settled more than a week ago. */
-  async deleteSettled(): Promise<void> {
-    await this.worker.query(
-      'DELETE FROM enrollment_reservation WHERE settled_at < now() - make_interval(days => :days)',
-      { days: RETENTION_DAYS },
+  /** Deletes reservations that were settled more than a week ago, oldest first. @returns how many were deleted */
+  async deleteSettled(limit: number): Promise<number> {
+    const rows = await this.worker.query(
+      `DELETE FROM enrollment_reservation WHERE device_id IN (
+         SELECT device_id FROM enrollment_reservation WHERE settled_at < now() - make_interval(days => :days)
+         ORDER BY settled_at LIMIT :limit FOR UPDATE SKIP LOCKED
+       ) RETURNING device_id`,
+      { days: RETENTION_DAYS, limit },
     );
+    return rows.length;
   }
 }
 

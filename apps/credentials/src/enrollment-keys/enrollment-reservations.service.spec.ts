@@ -11,6 +11,8 @@ describe('EnrollmentReservationsService', () => {
   let repository: EnrollmentReservationsRepository;
   let reservations: EnrollmentReservationsService;
   let admin: pg.Client;
+  let orgId: string;
+  const partnerId = randomUUID();
 
   beforeAll(async () => {
     opened = await openCredentialsDatabase();
@@ -18,6 +20,7 @@ describe('EnrollmentReservationsService', () => {
     reservations = new EnrollmentReservationsService(repository, opened.worker, {} as RpcClient);
     admin = new pg.Client({ connectionString: opened.database.adminUrl });
     await admin.connect();
+    orgId = await opened.createOrganization(partnerId);
   }, 60_000);
   afterAll(async () => {
     await admin.end();
@@ -29,8 +32,8 @@ describe('EnrollmentReservationsService', () => {
     const key = randomUUID();
     const { rows } = await admin.query<{ id: string }>(
       `INSERT INTO credentials.enrollment_key (partner_id, org_id, name, key_hash, max_usage, expires_at)
-       VALUES (gen_random_uuid(), gen_random_uuid(), 'k', $1, $2, now() + $3::interval) RETURNING id`,
-      [hashEnrollmentKey(key, pepper), maxUsage, expiresIn],
+       VALUES ($4, $5, 'k', $1, $2, now() + $3::interval) RETURNING id`,
+      [hashEnrollmentKey(key, pepper), maxUsage, expiresIn, partnerId, orgId],
     );
     const keyHashes = ['now', 'before'].map((each) => hashEnrollmentKey(key, each).toString('hex'));
     return { id: rows[0]?.id ?? '', keyHashes };
@@ -96,9 +99,19 @@ describe('EnrollmentReservationsService', () => {
     expect(await reserve([randomUUID().replaceAll('-', '').padEnd(64, '0')])).toEqual({
       reserved: false,
       reason: 'invalid_enrollment_key',
+      key: null,
     });
-    expect(await reserve(expired.keyHashes)).toEqual({ reserved: false, reason: 'enrollment_key_expired' });
-    expect(await reserve(exhausted.keyHashes)).toEqual({ reserved: false, reason: 'enrollment_key_exhausted' });
+    const presented = { orgId, partnerId, siteId: null, enrollmentSecretHash: null };
+    expect(await reserve(expired.keyHashes)).toEqual({
+      reserved: false,
+      reason: 'enrollment_key_expired',
+      key: { ...presented, enrollmentKeyId: expired.id },
+    });
+    expect(await reserve(exhausted.keyHashes)).toEqual({
+      reserved: false,
+      reason: 'enrollment_key_exhausted',
+      key: { ...presented, enrollmentKeyId: exhausted.id },
+    });
   });
 
   it('rehashes a key with a legacy pepper at its first successful use', async () => {
@@ -119,5 +132,34 @@ describe('EnrollmentReservationsService', () => {
     expect(await repository.listUnsettled(30, 500)).toEqual([deviceId]);
     await reservations.release(deviceId);
     expect(await repository.listUnsettled(30, 500)).toEqual([]);
+  });
+
+  it('settles more reservations than one batch in one run, by whether their devices exist', async () => {
+    const key = await createKey({ maxUsage: 100_000 });
+    const deviceIds: string[] = Array.from({ length: 1_100 }, () => randomUUID());
+    await admin.query(
+      `INSERT INTO credentials.enrollment_reservation (device_id, enrollment_key_id, generation, reserved_at)
+       SELECT unnest($1::uuid[]), $2, 1, now() - interval '1 minute'`,
+      [deviceIds, key.id],
+    );
+    await admin.query('UPDATE credentials.enrollment_key SET usage_count = 1100 WHERE id = $1', [key.id]);
+    const call = (_: unknown, request: { deviceIds: string[] }) =>
+      Promise.resolve({ existing: request.deviceIds.filter((id) => deviceIds.indexOf(id) % 2 === 0) });
+    const replicas = [1, 2].map(() => new EnrollmentReservationsService(repository, opened.worker, { call } as never));
+    const settled = await Promise.all(replicas.map((replica) => replica.settle()));
+    const left = await replicas[0].settle();
+    expect(settled[0] + settled[1] + left).toBe(1_100);
+    expect(await usageOf(key.id)).toBe(550);
+  });
+
+  it('finds old settled reservations by an index', async () => {
+    await admin.query('BEGIN');
+    await admin.query('SET LOCAL enable_seqscan = off');
+    const { rows } = await admin.query<{ 'QUERY PLAN': string }>(
+      `EXPLAIN SELECT device_id FROM credentials.enrollment_reservation
+       WHERE settled_at < now() - interval '7 days' ORDER BY settled_at LIMIT 10`,
+    );
+    await admin.query('ROLLBACK');
+    expect(rows.map((row) => row['QUERY PLAN']).join()).toContain('enrollment_reservation_settled');
   });
 });

@@ -12,6 +12,7 @@ describe('KeyLookupRepository', () => {
 
   beforeAll(async () => {
     opened = await openCredentialsDatabase();
+    await opened.createOrganization(partnerId, { orgId });
     repository = new KeyLookupRepository(opened.worker);
   }, 60_000);
   afterAll(() => opened.close());
@@ -22,7 +23,7 @@ describe('KeyLookupRepository', () => {
   });
 
   it('finds a key by its hash, and by the previous one while that works', async () => {
-    const keys = new ApiKeysRepository(opened.tenants, opened.worker);
+    const keys = new ApiKeysRepository(opened.tenants);
     const [previous, current] = [randomBytes(32), randomBytes(32)];
     const key = { partnerId, orgId, name: 'k', keyPrefix: 'svc_12345678', keyHash: previous, scopes: [], rateLimit: 5 };
     await opened.tenants.transaction(caller, async (tx) => {
@@ -34,8 +35,6 @@ describe('KeyLookupRepository', () => {
       storedStatus: 'active',
       expired: false,
       expiresAt: null,
-      organizationActive: null,
-      partnerStatus: null,
       principalActive: null,
     });
     expect((await repository.findApiKey(previous))?.expiresAt).toBeInstanceOf(Date);

@@ -10,10 +10,6 @@ export interface ApiKeyLookupRow extends ApiKeyRecord {
   /** Stored as active although `expiresAt` has passed. */
   expired: boolean;
   expiresAt: Date | null;
-  /** null while the organization is unknown here. */
-  organizationActive: boolean | null;
-  /** null while the partner is unknown here. */
-  partnerStatus: string | null;
   /** null for a key without service principal. */
   principalActive: boolean | null;
   principalScopes: string[] | null;
@@ -21,8 +17,11 @@ export interface ApiKeyLookupRow extends ApiKeyRecord {
 
 export type PartnerKeyLookupRow = Omit<ResolvedPartnerKey, 'kind' | 'expiresAt' | 'generation'> & {
   expiresAt: Date | null;
-  partnerStatus: string | null;
 };
+
+/** Returns SQL for the time left until a time, by the clock of the database; null for none. */
+const millisecondsUntil = (time: string): string =>
+  `floor(extract(epoch FROM (${time}) - now()) * 1000)::double precision`;
 
 /** Finds keys by hash, before any tenant is known. SQL, because each look-up joins what decides about the key. */
 @Injectable()
@@ -35,13 +34,12 @@ export class KeyLookupRepository {
       `SELECT k.id AS "keyId", k.org_id AS "orgId", k.partner_id AS "partnerId", k.scopes, k.rate_limit AS "rateLimit",
          CASE WHEN k.key_hash = :keyHash THEN k.expires_at ELSE least(k.expires_at, k.previous_valid_until) END
            AS "expiresAt",
+         ${millisecondsUntil('CASE WHEN k.key_hash = :keyHash THEN k.expires_at ELSE least(k.expires_at, k.previous_valid_until) END')}
+           AS "expiresInMs",
          k.source_cidrs AS "sourceCidrs", k.generation, k.created_by AS "createdBy", k.principal_id AS "principalId",
          k.status AS "storedStatus", k.status = 'active' AND coalesce(k.expires_at <= now(), false) AS expired,
-         o.status IN ('active', 'trial') AND NOT o.deleted AS "organizationActive", p.status AS "partnerStatus",
          s.status = 'active' AS "principalActive", s.scopes AS "principalScopes"
        FROM api_key k
-       LEFT JOIN organization_directory o ON o.org_id = k.org_id
-       LEFT JOIN partner_directory p ON p.partner_id = k.partner_id
        LEFT JOIN service_principal s ON s.id = k.principal_id
        WHERE k.key_hash = :keyHash OR (k.previous_key_hash = :keyHash AND k.previous_valid_until > now())`,
       { keyHash },
@@ -53,14 +51,14 @@ export class KeyLookupRepository {
     const [row] = await this.worker.query<PartnerKeyLookupRow>(
       `SELECT k.id AS "keyId", s.id AS "principalId", k.partner_id AS "partnerId", s.scopes,
          k.rate_limit AS "rateLimit", least(k.expires_at, s.expires_at) AS "expiresAt",
-         s.source_cidrs AS "sourceCidrs", p.status AS "partnerStatus",
+         ${millisecondsUntil('least(k.expires_at, s.expires_at)')} AS "expiresInMs",
+         s.source_cidrs AS "sourceCidrs",
          CASE WHEN k.status = 'revoked' THEN 'revoked'
               WHEN s.status = 'disabled' THEN 'disabled'
               WHEN least(k.expires_at, s.expires_at) <= now() THEN 'expired'
               ELSE 'active' END AS status
        FROM partner_principal_key k
        JOIN partner_principal s ON s.id = k.principal_id
-       LEFT JOIN partner_directory p ON p.partner_id = k.partner_id
        WHERE k.key_hash = :keyHash`,
       { keyHash },
     );

@@ -144,4 +144,23 @@ describe('KeyLookupService', () => {
       );
     });
   });
+
+  it('drops the keys of a tenant from every cache when its change is broadcast, without an event', async () => {
+    service.identity.publishAccessChanged({ partnerIds: [partnerId], reason: 'partner is suspended' });
+    await eventually(() => {
+      expect(service.broadcasts).toContainEqual(
+        expect.objectContaining({ reason: 'tenant_changed', partnerIds: [partnerId] }),
+      );
+    });
+  });
+
+  it('reads the partner from identity once its change is broadcast, before the event arrives', async () => {
+    const partner = await service.createPartner();
+    const own = await service.createOrganization(partner);
+    const { key } = await created({ partnerId: partner }, { orgId: own });
+    expect(await statusOf(key)).toBe('active');
+    service.identity.addPartner({ partnerId: partner, status: 'suspended', version: 2 });
+    service.identity.publishAccessChanged({ partnerIds: [partner], reason: 'partner is suspended' });
+    await eventually(async () => expect(await statusOf(key)).toBe('unauthorized'), { timeoutMs: 1_000 });
+  });
 });

@@ -12,6 +12,7 @@ describe('KeyUsageRepository', () => {
 
   beforeAll(async () => {
     opened = await openCredentialsDatabase();
+    await opened.createOrganization(partnerId, { orgId });
     repository = new KeyUsageRepository(opened.tenants, opened.worker);
   }, 60_000);
   afterAll(() => opened.close());
@@ -23,7 +24,7 @@ describe('KeyUsageRepository', () => {
   });
 
   it('adds uses of the current generation, and days of all', async () => {
-    const keys = new ApiKeysRepository(opened.tenants, opened.worker);
+    const keys = new ApiKeysRepository(opened.tenants);
     const key = { partnerId, orgId, name: 'k', keyPrefix: 'svc_12345678', keyHash: randomBytes(32), scopes: [] };
     const { id } = await opened.tenants.transaction(caller, (tx) => keys.create(tx, { ...key, rateLimit: 1 }));
     const use = { kind: 'api_key' as const, keyId: id, count: 3, lastUsedAt: '2026-11-21T23:59:59.000Z' };

@@ -78,12 +78,26 @@ export class KeyUsageRepository extends TenantRepository<ApiKeyUsage> {
     );
   }
 
-  /** Deletes batches that no sender repeats any more, and days older than `keptDays`. */
-  async deleteOld(keptDays: number): Promise<void> {
-    await this.worker.query(`DELETE FROM key_usage_batch WHERE received_at < now() - interval '1 day'`);
-    await this.worker.query(
-      `DELETE FROM api_key_usage WHERE day <= (now() AT TIME ZONE 'UTC')::date - :keptDays::integer`,
-      { keptDays },
+  /** Deletes batches that no sender repeats any more, oldest first. @returns how many were deleted */
+  async deleteOldBatches(limit: number): Promise<number> {
+    const rows = await this.worker.query(
+      `DELETE FROM key_usage_batch WHERE batch_id IN (
+         SELECT batch_id FROM key_usage_batch WHERE received_at < now() - interval '1 day' ORDER BY received_at LIMIT :limit
+       ) RETURNING batch_id`,
+      { limit },
     );
+    return rows.length;
+  }
+
+  /** Deletes days older than `keptDays`, oldest first. @returns how many were deleted */
+  async deleteOldDays(keptDays: number, limit: number): Promise<number> {
+    const rows = await this.worker.query(
+      `DELETE FROM api_key_usage WHERE (key_id, day) IN (
+         SELECT key_id, day FROM api_key_usage WHERE day <= (now() AT TIME ZONE 'UTC')::date - :keptDays::integer
+         ORDER BY day LIMIT :limit
+       ) RETURNING key_id`,
+      { keptDays, limit },
+    );
+    return rows.length;
   }
 }

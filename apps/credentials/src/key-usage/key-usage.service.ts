@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import type { UserCaller } from '@rmm/access';
+import { isSiteRestricted, type UserCaller } from '@rmm/access';
 import type { KeyUsageRequest, KeyUse } from '@rmm/contracts';
 import { WorkerDatabase } from '@rmm/persistence';
 import { Clock } from '@rmm/service-kit';
 import { ApiKeysRepository } from '../api-keys/api-keys.repository.js';
+import { KeyCreatorPolicy } from '../api-keys/key-creator.policy.js';
+import { SiteRestricted } from '../service-principals/service-principal.errors.js';
 import type { ApiKeyUsageDto } from './dto/api-key-usage.dto.js';
 import { USAGE_DAYS, type UsageQueryDto } from './dto/usage-query.dto.js';
 import { KeyUsageRepository } from './key-usage.repository.js';
@@ -15,13 +17,19 @@ export class KeyUsageService {
   constructor(
     private readonly repository: KeyUsageRepository,
     private readonly apiKeys: ApiKeysRepository,
+    private readonly creators: KeyCreatorPolicy,
     private readonly worker: WorkerDatabase,
     private readonly clock: Clock,
   ) {}
 
-  /** Returns the uses of an API key on each day, days without use included. @throws ApiKeyNotFound */
+  /**
+   * Returns the uses of an API key on each day, days without use included.
+   * @throws ApiKeyNotFound 404; SiteRestricted, SiteAccessDenied 403
+   */
   async getDaily(caller: UserCaller, id: string, { days = USAGE_DAYS }: UsageQueryDto): Promise<ApiKeyUsageDto> {
-    await this.apiKeys.get(caller, id);
+    const key = await this.apiKeys.get(caller, id);
+    if (key.principalId !== null && isSiteRestricted(caller)) throw new SiteRestricted();
+    await this.creators.assertWithinSites(caller, key);
     const today = this.clock.nowMs();
     const dates = Array.from({ length: days }, (_, index) => toDay(today - (days - 1 - index) * DAY_MS));
     const [from = '', to = ''] = [dates.at(0), dates.at(-1)];

@@ -38,7 +38,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     await q.query(`
       DROP TABLE key_usage_batch, api_key_usage, api_key, service_principal, partner_principal_key, partner_principal,
         enrollment_reservation, enrollment_key, partner_directory, organization_directory,
-        dead_letter_message, inbox, outbox_lease, outbox, rmm_partition_rule`);
+        dead_letter_message, inbox, outbox_lease, outbox_broadcast, outbox, rmm_partition_rule`);
     await q.query(
       'DROP FUNCTION rmm_drop_empty_outbox_partitions, rmm_maintain_partitions, rmm_maintain_partitions_at',
     );
@@ -51,14 +51,14 @@ async function createDirectories(q: QueryRunner): Promise<void> {
       CREATE TABLE organization_directory (
         org_id uuid PRIMARY KEY,
         partner_id uuid NOT NULL,
-        name text NOT NULL,
-        slug text NOT NULL,
+        name text NOT NULL DEFAULT '',
+        slug text NOT NULL DEFAULT '',
         status text NOT NULL,
         deleted boolean NOT NULL DEFAULT false,
         version bigint NOT NULL,
         updated_at timestamptz NOT NULL DEFAULT now()
       )`);
-  await q.query('CREATE INDEX organization_directory_partner ON organization_directory (partner_id, org_id)');
+  await q.query('CREATE UNIQUE INDEX organization_directory_partner ON organization_directory (partner_id, org_id)');
   await secureTable(q, 'organization_directory', {
     rows: ORGANIZATION,
     service: 'SELECT',
@@ -67,22 +67,17 @@ async function createDirectories(q: QueryRunner): Promise<void> {
   await q.query(`
       CREATE TABLE partner_directory (
         partner_id uuid PRIMARY KEY,
-        name text NOT NULL,
+        name text NOT NULL DEFAULT '',
+        slug text NOT NULL DEFAULT '',
         status text NOT NULL,
-        enrollment_max_ttl_minutes integer,
-        version bigint NOT NULL
+        max_organizations integer DEFAULT 0,
+        max_devices integer DEFAULT 0,
+        enrollment_max_ttl_minutes integer DEFAULT 1,
+        timezone text NOT NULL DEFAULT 'UTC',
+        version bigint NOT NULL,
+        updated_at timestamptz NOT NULL DEFAULT now()
       )`);
-  // members of an organization read their partner's cap on enrollment keys
-  await secureTable(q, 'partner_directory', {
-    rows: {
-      SELECT: `partner_id = nullif(current_setting('rmm.partner_id', true), '')::uuid OR current_setting('rmm.scope', true) = 'system'`,
-      INSERT: PARTNER,
-      UPDATE: PARTNER,
-      DELETE: PARTNER,
-    },
-    service: 'SELECT',
-    worker: 'SELECT, INSERT, UPDATE',
-  });
+  await secureTable(q, 'partner_directory', { comment: 'rmm:worker-only', worker: 'SELECT, INSERT, UPDATE' });
 }
 
 /** Creates service principals. */
@@ -99,7 +94,8 @@ async function createServicePrincipals(q: QueryRunner): Promise<void> {
         last_updated_by uuid,
         created_at timestamptz NOT NULL DEFAULT now(),
         updated_at timestamptz NOT NULL DEFAULT now(),
-        UNIQUE (id, org_id)
+        UNIQUE (id, org_id),
+        FOREIGN KEY (org_id, partner_id) REFERENCES organization_directory (org_id, partner_id)
       )`);
   await q.query('CREATE INDEX service_principal_newest ON service_principal (org_id, created_at DESC, id DESC)');
   await q.query('CREATE INDEX service_principal_partner ON service_principal (partner_id, created_at DESC, id DESC)');
@@ -138,9 +134,11 @@ async function createApiKeys(q: QueryRunner): Promise<void> {
         previous_key_hash bytea,
         previous_valid_until timestamptz,
         CONSTRAINT api_key_principal_check CHECK ((source = 'service_principal') = (principal_id IS NOT NULL)),
-        CONSTRAINT api_key_principal_fkey FOREIGN KEY (principal_id, org_id) REFERENCES service_principal (id, org_id)
+        CONSTRAINT api_key_principal_fkey FOREIGN KEY (principal_id, org_id) REFERENCES service_principal (id, org_id),
+        FOREIGN KEY (org_id, partner_id) REFERENCES organization_directory (org_id, partner_id)
       )`);
   await q.query('CREATE INDEX api_key_newest ON api_key (org_id, created_at DESC, id DESC)');
+  await q.query(`CREATE INDEX api_key_active ON api_key (org_id) WHERE status = 'active'`);
   await q.query('CREATE INDEX api_key_partner ON api_key (partner_id, created_at DESC, id DESC)');
   await q.query('CREATE UNIQUE INDEX api_key_previous_hash ON api_key (previous_key_hash)');
   await q.query(`CREATE INDEX api_key_expiring ON api_key (expires_at) WHERE status = 'active'`);
@@ -199,7 +197,8 @@ async function createEnrollmentKeys(q: QueryRunner): Promise<void> {
         expires_at timestamptz NOT NULL,
         created_by uuid,
         created_at timestamptz NOT NULL DEFAULT now(),
-        UNIQUE (id, partner_id)
+        UNIQUE (id, partner_id),
+        FOREIGN KEY (org_id, partner_id) REFERENCES organization_directory (org_id, partner_id)
       )`);
   await q.query('CREATE INDEX enrollment_key_newest ON enrollment_key (org_id, created_at DESC, id DESC)');
   await q.query('CREATE INDEX enrollment_key_partner ON enrollment_key (partner_id, created_at DESC, id DESC)');
@@ -219,6 +218,9 @@ async function createEnrollmentKeys(q: QueryRunner): Promise<void> {
       )`);
   await q.query(
     `CREATE INDEX enrollment_reservation_open ON enrollment_reservation (reserved_at) WHERE state = 'reserved'`,
+  );
+  await q.query(
+    'CREATE INDEX enrollment_reservation_settled ON enrollment_reservation (settled_at) WHERE settled_at IS NOT NULL',
   );
   await secureTable(q, 'enrollment_reservation', {
     comment: 'rmm:worker-only',
@@ -383,7 +385,20 @@ async function createMessagingTables(q: QueryRunner): Promise<void> {
         aggregates   text[] COLLATE "C" NOT NULL,
         leased_until timestamptz NOT NULL
       )`);
+  await q.query(`
+      CREATE TABLE outbox_broadcast (
+        seq          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        created_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
+        subject      text NOT NULL,
+        payload      text NOT NULL,
+        leased_until timestamptz
+      )`);
   await secureTable(q, 'outbox', {
+    comment: 'rmm:worker-only',
+    service: 'INSERT',
+    worker: 'SELECT, INSERT, UPDATE, DELETE',
+  });
+  await secureTable(q, 'outbox_broadcast', {
     comment: 'rmm:worker-only',
     service: 'INSERT',
     worker: 'SELECT, INSERT, UPDATE, DELETE',

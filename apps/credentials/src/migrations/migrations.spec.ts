@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { revertMigrations, runMigrations } from '@rmm/persistence';
 import { rowSecurityProblems } from '@rmm/persistence/testing';
+import { buildPartnerCaller } from '../../test/callers.js';
 import { openCredentialsDatabase, type CredentialsDatabase } from '../../test/credentials-database.js';
 import { MIGRATIONS } from './index.js';
 
@@ -23,6 +25,22 @@ describe('migrations of credentials', () => {
 
   it('create row-level security, policies and grants on every table', async () => {
     expect(await rowSecurityProblems(opened.worker, 'credentials')).toEqual([]);
+  });
+
+  it.each([
+    ['api_key', `name, key_prefix, key_hash, scopes, rate_limit`, `'k', 'svc_', '\\x00', '{}', 1`],
+    ['enrollment_key', 'name, key_hash, expires_at', `'k', '\\x00', now()`],
+    ['service_principal', 'name, scopes', `'p', '{}'`],
+  ])('refuse a row of %s whose partner does not own its organization', async (table, columns, values) => {
+    const [partnerId, otherId] = [randomUUID(), randomUUID()];
+    const orgId = await opened.createOrganization(otherId);
+    const insert = opened.tenants.transaction(buildPartnerCaller(partnerId), (tx) =>
+      tx.query(`INSERT INTO ${table} (partner_id, org_id, ${columns}) VALUES (:partnerId, :orgId, ${values})`, {
+        partnerId,
+        orgId,
+      }),
+    );
+    await expect(insert).rejects.toMatchObject({ code: '23503' });
   });
 
   it('can be reverted and run again', async () => {

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { buildPartnerCaller } from '../../test/callers.js';
 import { openCredentialsDatabase, type CredentialsDatabase } from '../../test/credentials-database.js';
-import { PartnerKeysRepository } from './partner-keys.repository.js';
+import { PartnerKeysRepository, SHOWN_REVOKED_KEYS } from './partner-keys.repository.js';
 import { PartnerKeyNotFound } from './partner-principal.errors.js';
 import { PartnerPrincipalsRepository } from './partner-principals.repository.js';
 
@@ -35,8 +35,21 @@ describe('PartnerKeysRepository', () => {
     const listed = await repository.listOfPrincipals(caller, [principalId]);
     expect(listed.map((key) => key.name)).toEqual(['first', 'second']);
     expect(listed[0]).not.toHaveProperty('keyHash');
-    const locked = await opened.tenants.transaction(caller, (tx) => repository.listWithHashes(tx, principalId));
+    const locked = await opened.tenants.transaction(caller, (tx) => repository.listActiveWithHashes(tx, principalId));
     expect(locked[0]?.keyHash).toEqual(first.keyHash);
+  });
+
+  it('lists the active keys and the last revoked ones', async () => {
+    const active = await create('kept');
+    const revoked: string[] = [];
+    for (let n = 0; n <= SHOWN_REVOKED_KEYS; n += 1) {
+      const { id } = await create('ended');
+      await opened.tenants.transaction(caller, (tx) => repository.revoke(tx, id));
+      revoked.push(id);
+    }
+    const ids = (await repository.listOfPrincipals(caller, [principalId])).map((key) => key.id);
+    expect(ids).toEqual(expect.arrayContaining([active.id, ...revoked.slice(1)]));
+    expect(ids).not.toContain(revoked[0]);
   });
 
   it('stores when a key was revoked', async () => {

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import type { UserCaller } from '@rmm/access';
+import { assertCanGrant, type UserCaller } from '@rmm/access';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { PARTNER_SCOPES } from '@rmm/permissions';
 import { TenantDatabase } from '@rmm/persistence';
 import { mintPartnerKey } from '@rmm/secrets';
 import { Clock } from '@rmm/service-kit';
-import { assertCanGrant } from '../scopes/scope-grant.policy.js';
+import { KeyLimitsRepository } from '../key-limits/key-limits.repository.js';
 import type { CreatePartnerKeyDto } from './dto/create-partner-key.dto.js';
 import type { CreatedPartnerKeyDto, RevokedPartnerKeyDto } from './dto/partner-principal.dto.js';
 import type { RotatePartnerKeyDto } from './dto/rotate-partner-key.dto.js';
@@ -31,13 +31,14 @@ export class PartnerKeysService {
   constructor(
     private readonly principals: PartnerPrincipalsRepository,
     private readonly keys: PartnerKeysRepository,
+    private readonly limits: KeyLimitsRepository,
     private readonly tenants: TenantDatabase,
     private readonly audit: AuditTrail,
     private readonly outbox: Outbox,
     private readonly clock: Clock,
   ) {}
 
-  /** @throws InvalidExpiry, NotFoundError, PrincipalDisabled, PrincipalExpired, PermissionNotDelegable */
+  /** @throws InvalidExpiry, NotFoundError, PrincipalDisabled, PrincipalExpired, PermissionNotDelegable, KeyLimitExceeded */
   issue(caller: UserCaller, principalId: string, dto: CreatePartnerKeyDto): Promise<CreatedPartnerKeyDto> {
     const { name, rateLimit = DEFAULT_RATE_LIMIT, expiresAt = null } = dto;
     this.assertInFuture(expiresAt);
@@ -46,6 +47,7 @@ export class PartnerKeysService {
       const principal = await this.principals.lock(tx, principalId);
       this.assertUsable(principal);
       assertCanGrant(caller, principal.scopes, PARTNER_SCOPES);
+      await this.limits.assertBelowLimit(tx, 'partnerKey', principalId);
       const { id: keyId } = await this.keys.create(tx, {
         ...ownerOf(principal, caller),
         ...minted.stored,

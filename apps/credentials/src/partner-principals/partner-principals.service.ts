@@ -1,18 +1,17 @@
 import { Injectable } from '@nestjs/common';
-import { PartnerAccessDenied, type UserCaller } from '@rmm/access';
+import { assertCanGrant, PartnerAccessDenied, PartnerDirectory, type UserCaller } from '@rmm/access';
 import type { Page } from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { DEFAULT_PARTNER_SCOPES, PARTNER_SCOPES } from '@rmm/permissions';
 import { TenantDatabase } from '@rmm/persistence';
 import { Clock, ValidationError } from '@rmm/service-kit';
 import { toPage, type PageQueryDto } from '@rmm/validation';
-import { PartnerDirectoryRepository } from '../partner-directory/partner-directory.repository.js';
-import { assertCanGrant } from '../scopes/scope-grant.policy.js';
+import { KeyLimitsRepository } from '../key-limits/key-limits.repository.js';
 import type { CreatePartnerPrincipalDto } from './dto/create-partner-principal.dto.js';
 import type { PartnerPrincipalDto } from './dto/partner-principal.dto.js';
 import type { UpdatePartnerPrincipalDto } from './dto/update-partner-principal.dto.js';
 import { PartnerKeysRepository } from './partner-keys.repository.js';
-import { applyUpdate, describeChanges, grantedScopes, isEmptyUpdate } from './partner-principal-changes.js';
+import { applyUpdate, describeChanges, grantedScopes, isEmptyUpdate } from './partner-principal-changes.policy.js';
 import { InvalidExpiry } from './partner-principal.errors.js';
 import { partnerKeysChanged, partnerPrincipalResource, toPartnerPrincipalDto } from './partner-principal.mapper.js';
 import { PartnerPrincipalsRepository } from './partner-principals.repository.js';
@@ -23,7 +22,8 @@ export class PartnerPrincipalsService {
   constructor(
     private readonly repository: PartnerPrincipalsRepository,
     private readonly keys: PartnerKeysRepository,
-    private readonly partners: PartnerDirectoryRepository,
+    private readonly limits: KeyLimitsRepository,
+    private readonly partners: PartnerDirectory,
     private readonly tenants: TenantDatabase,
     private readonly audit: AuditTrail,
     private readonly outbox: Outbox,
@@ -53,7 +53,7 @@ export class PartnerPrincipalsService {
     return toPartnerPrincipalDto(row, await this.keys.listOfPrincipals(caller, [id]));
   }
 
-  /** @throws PartnerAccessDenied, ValidationError, PermissionNotDelegable, InvalidExpiry, PrincipalNameTaken */
+  /** @throws PartnerAccessDenied, ValidationError, PermissionNotDelegable, InvalidExpiry, PrincipalNameTaken, KeyLimitExceeded */
   async create(
     caller: UserCaller,
     partnerId: string | undefined,
@@ -67,6 +67,7 @@ export class PartnerPrincipalsService {
     this.assertValid({ scopes, expiresAt });
     assertCanGrant(caller, scopes, PARTNER_SCOPES);
     return this.tenants.transaction(caller, async (tx) => {
+      await this.limits.assertBelowLimit(tx, 'partnerPrincipal', owner);
       const row = await this.repository.create(tx, {
         partnerId: owner,
         name: dto.name,
@@ -88,7 +89,8 @@ export class PartnerPrincipalsService {
   /**
    * Changes a principal; the change applies to all its keys at once. Disabling is temporary: once the principal is enabled
    * again, the keys that were not revoked work as before.
-   * @throws ValidationError, InvalidExpiry, NotFoundError, PermissionNotDelegable, PrincipalNameTaken
+   * @throws ValidationError, InvalidExpiry, NotFoundError, PermissionNotDelegable, PrincipalNameTaken,
+   *   KeyLimitExceeded
    */
   async update(caller: UserCaller, id: string, dto: UpdatePartnerPrincipalDto): Promise<PartnerPrincipalDto> {
     if (isEmptyUpdate(dto)) throw ValidationError.forField('body', 'names no field to change');
@@ -97,16 +99,18 @@ export class PartnerPrincipalsService {
       const before = await this.repository.lock(tx, id);
       const requested = applyUpdate(before, dto);
       assertCanGrant(caller, grantedScopes(before, requested, this.clock.now()), PARTNER_SCOPES);
+      if (requested.status === 'active' && before.status === 'disabled') {
+        await this.limits.assertBelowLimit(tx, 'partnerPrincipal', before.partnerId);
+      }
       const after = await this.repository.change(tx, requested);
       const changes = describeChanges(before, after);
       await this.audit.record(tx, caller, 'partner_service_principal.update', partnerPrincipalResource(after), {
         changes,
       });
       const isDisabled = after.status === 'disabled' && before.status !== 'disabled';
-      const keys = await this.keys.listWithHashes(tx, id);
-      const active = keys.filter(({ status }) => status === 'active');
+      const active = await this.keys.listActiveWithHashes(tx, id);
       await this.outbox.publish(tx, partnerKeysChanged(active, isDisabled ? 'principal_disabled' : 'updated'));
-      return toPartnerPrincipalDto(after, keys);
+      return toPartnerPrincipalDto(after, await this.keys.listOfPrincipals(tx, [id]));
     });
   }
 
@@ -119,6 +123,6 @@ export class PartnerPrincipalsService {
   /** @throws PartnerAccessDenied for a partner that the caller has no access to or that does not exist */
   private async assertPartner(caller: UserCaller, partnerId: string): Promise<void> {
     if (partnerId === caller.partnerId) return;
-    if (!(await this.partners.find(caller, partnerId))) throw new PartnerAccessDenied();
+    if (caller.scope !== 'system' || !(await this.partners.find(partnerId))) throw new PartnerAccessDenied();
   }
 }

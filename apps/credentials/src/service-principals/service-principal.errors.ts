@@ -1,4 +1,4 @@
-import { BadRequestError, ConflictError, NotFoundError } from '@rmm/service-kit';
+import { BadRequestError, ConflictError, ForbiddenError, NotFoundError } from '@rmm/service-kit';
 
 export class ServicePrincipalNotFound extends NotFoundError {
   constructor() {
@@ -9,6 +9,18 @@ export class ServicePrincipalNotFound extends NotFoundError {
 export class ServicePrincipalDisabled extends ConflictError {
   override code = 'service_principal_disabled';
   override error = 'The service principal is disabled';
+}
+
+/** Service principals and their keys are organization-wide. */
+export class SiteRestricted extends ForbiddenError {
+  override code = 'site_restricted';
+  override error = 'Service principals are organization-wide; a site-restricted user cannot manage them.';
+}
+
+/** Without one, rotation would turn a key for a limited time into one that never expires. */
+export class ExpiryRequired extends BadRequestError {
+  override code = 'expiry_required';
+  override error = 'The key has expired: give expiresAt for the new one';
 }
 
 export class KeyNotInOrganization extends BadRequestError {

@@ -1,11 +1,12 @@
 import { Body, Controller, Get, Header, HttpCode, Post, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequireMfa, RequirePermission, type UserCaller } from '@rmm/access';
 import { pagedOf, UuidParam, type Paged } from '@rmm/validation';
 import { ApiKeyDto } from '../api-keys/dto/api-key.dto.js';
 import { CreateServicePrincipalDto } from './dto/create-service-principal.dto.js';
 import { ListServicePrincipalsDto } from './dto/list-service-principals.dto.js';
 import { MigrateKeyDto } from './dto/migrate-key.dto.js';
+import { RotateServicePrincipalDto } from './dto/rotate-service-principal.dto.js';
 import { CreatedServicePrincipalDto, PrincipalKeyDto, ServicePrincipalDto } from './dto/service-principal.dto.js';
 import { ServicePrincipalsService } from './service-principals.service.js';
 
@@ -55,9 +56,14 @@ export class ServicePrincipalsController {
   @RequireMfa()
   @Header('Cache-Control', 'no-store')
   @ApiOperation({ summary: 'Rotate the key of a service principal; only this response contains the new key' })
+  @ApiBody({ type: RotateServicePrincipalDto, required: false })
   @ApiOkResponse({ type: PrincipalKeyDto })
-  rotate(@CurrentCaller() caller: UserCaller, @PrincipalId() id: string): Promise<PrincipalKeyDto> {
-    return this.principals.rotate(caller, id);
+  rotate(
+    @CurrentCaller() caller: UserCaller,
+    @PrincipalId() id: string,
+    @Body() dto: RotateServicePrincipalDto,
+  ): Promise<PrincipalKeyDto> {
+    return this.principals.rotate(caller, id, dto);
   }
 
   @Post(':id/disable')

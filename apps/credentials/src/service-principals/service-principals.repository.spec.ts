@@ -12,6 +12,7 @@ describe('ServicePrincipalsRepository', () => {
 
   beforeAll(async () => {
     opened = await openCredentialsDatabase();
+    await opened.createOrganization(partnerId, { orgId });
     repository = new ServicePrincipalsRepository(opened.tenants);
   }, 60_000);
   afterAll(() => opened.close());

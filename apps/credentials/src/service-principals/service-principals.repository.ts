@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { TenantDatabase, TenantRepository, type PageRows, type TenantTransaction } from '@rmm/persistence';
+import { inLiveOrganization } from '../tenant-changes/live-organizations.repository.js';
 import type { ListServicePrincipalsDto } from './dto/list-service-principals.dto.js';
 import { ServicePrincipal, type ServicePrincipalStatus } from './service-principal.entity.js';
 import { ServicePrincipalNotFound } from './service-principal.errors.js';
@@ -13,9 +14,10 @@ export class ServicePrincipalsRepository extends TenantRepository<ServicePrincip
     super(tenants, ServicePrincipal, () => new ServicePrincipalNotFound(), { ownership: 'organization' });
   }
 
-  /** Lists a page, newest first. */
+  /** Lists a page of the principals of live organizations, newest first. */
   list(caller: UserCaller, { orgId, status, ...page }: ListServicePrincipalsDto): Promise<PageRows<ServicePrincipal>> {
-    return this.listPage(caller, { where: { orgId, status }, page });
+    const conditions = [inLiveOrganization('servicePrincipal')];
+    return this.listPage(caller, { where: { orgId, status }, conditions, page });
   }
 
   /** @throws ServicePrincipalNotFound */

@@ -191,11 +191,23 @@ describe('ServicePrincipalsService', () => {
       });
     });
 
-    it('does not keep an expiry that has passed', async () => {
+    it('requires an expiry once the old key has expired', async () => {
       const { id, apiKeyId } = await create();
       await service.admin.query(`UPDATE api_key SET expires_at = now() - interval '1 day' WHERE id = $1`, [apiKeyId]);
-      const { body } = await act(id, 'rotate').expect(200);
-      expect(await statusOf(body.key as string)).toBe('active');
+      const refused = await act(id, 'rotate');
+      expect([refused.status, refused.body.code]).toEqual([400, 'expiry_required']);
+      const past = await ours.post(`/service-principals/${id}/rotate`, { expiresAt: new Date(0).toISOString() });
+      expect([past.status, past.body.code]).toEqual([400, 'validation_failed']);
+      const expiresAt = new Date(Date.now() + 1e8).toISOString();
+      const { body } = await ours.post(`/service-principals/${id}/rotate`, { expiresAt }).expect(200);
+      expect((await ours.get(`/api-keys/${body.apiKeyId}`)).body).toMatchObject({ status: 'active', expiresAt });
+    });
+
+    it('replaces the expiry by the given one', async () => {
+      const { id } = await create();
+      const expiresAt = new Date(Date.now() + 1e8).toISOString();
+      const { body } = await ours.post(`/service-principals/${id}/rotate`, { expiresAt }).expect(200);
+      expect((await ours.get(`/api-keys/${body.apiKeyId}`)).body.expiresAt).toBe(expiresAt);
     });
 
     it('leaves exactly one active key after ten concurrent rotations', async () => {
@@ -255,6 +267,16 @@ describe('ServicePrincipalsService', () => {
       expect(await activeKeysOf(id)).toEqual([hand.id]);
       await Promise.all([service.findBroadcast(apiKeyId, 'revoked'), service.findBroadcast(hand.id, 'updated')]);
       await service.findAuditEntry('service_principal.migrate_key', id);
+    });
+
+    it('ends the overlap with the key before a rotation', async () => {
+      const { id } = await create();
+      const human = await createKey();
+      const { body } = await ours.post(`/api-keys/${human.id}/rotate`, { overlapSeconds: 3_600 }).expect(200);
+      expect(await statusOf(human.key)).toBe('active');
+      await migrate(id, human.id).expect(200);
+      expect(await statusOf(human.key)).toBeUndefined();
+      expect(await statusOf(body.key as string)).toBe('active');
     });
 
     it('keeps the key working when its creator leaves', async () => {

@@ -1,5 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { isSiteRestricted, OrganizationDirectory, type UserCaller } from '@rmm/access';
+import {
+  assertCanGrant,
+  assertKnownScopes,
+  isSiteRestricted,
+  OrganizationDirectory,
+  type UserCaller,
+} from '@rmm/access';
 import type { CredentialChanged } from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { API_KEY_SCOPES } from '@rmm/permissions';
@@ -7,19 +13,25 @@ import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { mintApiKey } from '@rmm/secrets';
 import { Clock, ValidationError } from '@rmm/service-kit';
 import { toPage, type Paged } from '@rmm/validation';
+import { assertActive } from '../api-keys/api-key-lifecycle.service.js';
 import type { ApiKey } from '../api-keys/api-key.entity.js';
 import { KeyOwnedByServicePrincipal } from '../api-keys/api-key.errors.js';
 import { apiKeysChanged, toApiKeyDto } from '../api-keys/api-key.mapper.js';
-import { ApiKeysRepository } from '../api-keys/api-keys.repository.js';
-import { assertActive, DEFAULT_RATE_LIMIT } from '../api-keys/api-keys.service.js';
+import { DEFAULT_RATE_LIMIT } from '../api-keys/api-keys.service.js';
 import type { ApiKeyDto } from '../api-keys/dto/api-key.dto.js';
-import { assertCanGrant, assertKnownScopes } from '../scopes/scope-grant.policy.js';
-import { SiteRestricted } from '../scopes/scope.errors.js';
+import { KeyLimitsRepository } from '../key-limits/key-limits.repository.js';
 import type { CreateServicePrincipalDto } from './dto/create-service-principal.dto.js';
 import type { ListServicePrincipalsDto } from './dto/list-service-principals.dto.js';
+import type { RotateServicePrincipalDto } from './dto/rotate-service-principal.dto.js';
 import type { CreatedServicePrincipalDto, PrincipalKeyDto, ServicePrincipalDto } from './dto/service-principal.dto.js';
+import { PrincipalKeysRepository } from './principal-keys.repository.js';
 import type { ServicePrincipal } from './service-principal.entity.js';
-import { KeyNotInOrganization, ServicePrincipalDisabled } from './service-principal.errors.js';
+import {
+  ExpiryRequired,
+  KeyNotInOrganization,
+  ServicePrincipalDisabled,
+  SiteRestricted,
+} from './service-principal.errors.js';
 import { servicePrincipalResource, toPrincipalKeyDto, toServicePrincipalDto } from './service-principal.mapper.js';
 import { ServicePrincipalsRepository } from './service-principals.repository.js';
 
@@ -28,7 +40,8 @@ import { ServicePrincipalsRepository } from './service-principals.repository.js'
 export class ServicePrincipalsService {
   constructor(
     private readonly repository: ServicePrincipalsRepository,
-    private readonly keys: ApiKeysRepository,
+    private readonly keys: PrincipalKeysRepository,
+    private readonly limits: KeyLimitsRepository,
     private readonly tenants: TenantDatabase,
     private readonly directory: OrganizationDirectory,
     private readonly audit: AuditTrail,
@@ -56,23 +69,30 @@ export class ServicePrincipalsService {
     assertCanGrant(caller, scopes, API_KEY_SCOPES);
     const { partnerId } = await this.directory.assertOrganizationAccess(caller, orgId);
     return this.tenants.transaction(caller, async (tx) => {
+      await this.limits.assertBelowLimit(tx, 'servicePrincipal', orgId);
+      await this.limits.assertBelowLimit(tx, 'apiKey', orgId);
       const principal = await this.repository.create(tx, { partnerId, orgId, name, scopes, createdBy: caller.userId });
-      const created = await this.createKey(tx, caller, principal, null);
+      const created = await this.createKey(tx, caller, principal, { expiresAt: null });
       const details = { scopes, keyPrefix: created.keyPrefix };
       await this.audit.record(tx, caller, 'service_principal.create', servicePrincipalResource(principal), details);
       return { ...toServicePrincipalDto(principal), ...created };
     });
   }
 
-  /** Revokes the key of the principal and creates a new one. @throws SiteRestricted, PermissionNotDelegable 403; ServicePrincipalDisabled 409 */
-  rotate(caller: UserCaller, id: string): Promise<PrincipalKeyDto> {
+  /**
+   * Revokes the key of the principal and creates a new one with the same limits and expiry.
+   * @throws SiteRestricted, PermissionNotDelegable 403; ServicePrincipalDisabled 409; ExpiryRequired, ValidationError 400
+   */
+  async rotate(caller: UserCaller, id: string, { expiresAt }: RotateServicePrincipalDto): Promise<PrincipalKeyDto> {
     assertNotSiteRestricted(caller);
+    if (expiresAt && expiresAt <= this.clock.now()) throw ValidationError.forField('expiresAt', 'lies in the past');
     return this.tenants.transaction(caller, async (tx) => {
       const principal = await this.lockActive(tx, id);
       assertCanGrant(caller, principal.scopes, API_KEY_SCOPES);
-      const predecessor = await this.keys.findNewestOfPrincipal(tx, id);
+      const predecessor = await this.keys.findNewest(tx, id);
+      const limits = { ...predecessor, expiresAt: this.nextExpiry(predecessor, expiresAt) };
       const revoked = await this.revokeKeys(tx, id, 'rotated');
-      const created = await this.createKey(tx, caller, principal, predecessor);
+      const created = await this.createKey(tx, caller, principal, limits);
       await this.repository.setStatus(tx, id, caller.userId, 'active');
       const details = { keyPrefix: created.keyPrefix, revoked: revoked.map(({ keyPrefix }) => keyPrefix) };
       await this.audit.record(tx, caller, 'service_principal.rotate_key', servicePrincipalResource(principal), details);
@@ -111,7 +131,7 @@ export class ServicePrincipalsService {
       const scopes = key.scopes.filter((scope) => principal.scopes.includes(scope));
       assertCanGrant(caller, scopes, API_KEY_SCOPES);
       const revoked = await this.revokeKeys(tx, id, 'revoked');
-      const migrated = await this.keys.assignToPrincipal(tx, keyId, id, scopes);
+      const migrated = await this.keys.assign(tx, keyId, id, scopes);
       await this.repository.setStatus(tx, id, caller.userId, 'active');
       await this.outbox.publish(tx, apiKeysChanged([key], 'updated'));
       const { keyPrefix } = key;
@@ -136,7 +156,7 @@ export class ServicePrincipalsService {
 
   /** @returns the keys that were active */
   private async revokeKeys(tx: TenantTransaction, id: string, reason: CredentialChanged['reason']): Promise<ApiKey[]> {
-    const active = await this.keys.lockActiveOfPrincipal(tx, id);
+    const active = await this.keys.lockActive(tx, id);
     if (active.length === 0) return [];
     await this.keys.revoke(
       tx,
@@ -146,16 +166,20 @@ export class ServicePrincipalsService {
     return active;
   }
 
-  /** Creates a key with the limits of its predecessor, and with its expiry unless that has passed. */
+  /** Returns the requested expiry, else that of the predecessor. @throws ExpiryRequired when that has passed */
+  private nextExpiry(predecessor: ApiKey | null, requested: Date | null | undefined): Date | null {
+    if (requested !== undefined) return requested;
+    const inherited = predecessor?.expiresAt ?? null;
+    if (inherited && inherited <= this.clock.now()) throw new ExpiryRequired();
+    return inherited;
+  }
+
   private async createKey(
     tx: TenantTransaction,
     caller: UserCaller,
     { id, orgId, partnerId, name, scopes }: ServicePrincipal,
-    predecessor: ApiKey | null,
+    { rateLimit = DEFAULT_RATE_LIMIT, sourceCidrs, expiryReminders, expiresAt }: KeyLimits,
   ): Promise<PrincipalKeyDto> {
-    const { rateLimit = DEFAULT_RATE_LIMIT, sourceCidrs, expiryReminders } = predecessor ?? {};
-    const end = predecessor?.expiresAt ?? null;
-    const expiresAt = end && end > this.clock.now() ? end : null;
     const { key, keyPrefix, keyHash } = mintApiKey();
     const owner = { principalId: id, orgId, partnerId, createdBy: caller.userId };
     const limits = { scopes, rateLimit, expiresAt, sourceCidrs, expiryReminders };
@@ -164,6 +188,8 @@ export class ServicePrincipalsService {
     return toPrincipalKeyDto(row, key);
   }
 }
+
+type KeyLimits = Partial<Pick<ApiKey, 'rateLimit' | 'sourceCidrs' | 'expiryReminders'>> & Pick<ApiKey, 'expiresAt'>;
 
 /** @throws SiteRestricted */
 function assertNotSiteRestricted(caller: UserCaller): void {

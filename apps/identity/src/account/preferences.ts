@@ -1,4 +1,5 @@
 import { ValidationError, type FieldErrors } from '@rmm/service-kit';
+import { isLanguageTag, mergeSettings } from '@rmm/validation';
 
 type Preferences = Record<string, unknown>;
 
@@ -7,9 +8,7 @@ interface Rule {
   text: string;
 }
 
-const MAX_BYTES = 65_536;
 const FONT = /^[\p{L}\p{N}][\p{L}\p{N} ,._'-]{0,99}$/u;
-const MAX_LOCALE_LENGTH = 35;
 
 const oneOf = (...words: string[]): Rule => ({
   fits: (value) => typeof value === 'string' && words.includes(value),
@@ -42,19 +41,5 @@ export function assertPreferences(change: Preferences): void {
 
 /** Merges key by key; null removes a key. @throws ValidationError for more than 64 KB in all */
 export function mergePreferences(stored: Preferences, change: Preferences): Preferences {
-  const merged = new Map([...Object.entries(stored), ...Object.entries(change)]);
-  const remaining = Object.fromEntries([...merged].filter(([, value]) => value !== null));
-  if (Buffer.byteLength(JSON.stringify(remaining)) > MAX_BYTES) {
-    throw ValidationError.forField('preferences', `must be at most ${MAX_BYTES} bytes in all`);
-  }
-  return remaining;
-}
-
-function isLanguageTag(value: unknown): boolean {
-  if (typeof value !== 'string' || value.length > MAX_LOCALE_LENGTH) return false;
-  try {
-    return Intl.getCanonicalLocales(value).length === 1;
-  } catch {
-    return false;
-  }
+  return mergeSettings(stored, change, 'preferences');
 }

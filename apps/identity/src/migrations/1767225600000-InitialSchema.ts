@@ -98,7 +98,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
 
   async down(q: QueryRunner): Promise<void> {
     await q.query(`
-      DROP TABLE organization_directory, dead_letter_message, inbox, outbox_lease, outbox, audit_entry, audit_head,
+      DROP TABLE organization_directory, dead_letter_message, inbox, outbox_lease, outbox_broadcast, outbox, audit_entry, audit_head,
         rmm_partition_rule, mail, signing_key, pending_registration, link_token, known_device, recovery_code, totp_factor,
         refresh_token, session_family, invitation, member_count, organization_membership, partner_membership, role_permission, role,
         permission, avatar, user_account, organization_security_policy, partner`);
@@ -613,6 +613,13 @@ export class InitialSchema1767225600000 implements MigrationInterface {
         aggregates   text[] COLLATE "C" NOT NULL,
         leased_until timestamptz NOT NULL
       )`);
+    await q.query(`CREATE TABLE outbox_broadcast (
+        seq          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        created_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
+        subject      text NOT NULL,
+        payload      text NOT NULL,
+        leased_until timestamptz
+      )`);
     await partitionByTime(q, 'outbox', 'created_at', { everyDays: 1, keepDays: 'NULL', aheadDays: 3 });
     await q.query(`CREATE FUNCTION rmm_drop_empty_outbox_partitions() RETURNS integer
         LANGUAGE plpgsql SECURITY DEFINER
@@ -669,8 +676,8 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     await q.query(`CREATE TABLE organization_directory (
         org_id uuid PRIMARY KEY,
         partner_id uuid NOT NULL,
-        name text NOT NULL,
-        slug text NOT NULL,
+        name text NOT NULL DEFAULT '',
+        slug text NOT NULL DEFAULT '',
         status text NOT NULL,
         deleted boolean NOT NULL DEFAULT false,
         version bigint NOT NULL,
@@ -806,6 +813,11 @@ export class InitialSchema1767225600000 implements MigrationInterface {
       worker: 'SELECT, INSERT',
     });
     await secureTable(q, 'outbox', {
+      comment: 'rmm:worker-only',
+      service: 'INSERT',
+      worker: 'SELECT, INSERT, UPDATE, DELETE',
+    });
+    await secureTable(q, 'outbox_broadcast', {
       comment: 'rmm:worker-only',
       service: 'INSERT',
       worker: 'SELECT, INSERT, UPDATE, DELETE',

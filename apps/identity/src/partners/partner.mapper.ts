@@ -19,8 +19,14 @@ export const toPartnerDto = (partner: Partner): PartnerDto => ({
   updatedAt: partner.updatedAt.toISOString(),
 });
 
+/** The properties of a partner that its events and the directories of other services carry. */
+export type PartnerStateRow = Pick<
+  Partner,
+  'id' | 'name' | 'slug' | 'status' | 'maxOrganizations' | 'maxDevices' | 'timezone' | 'settings' | 'version'
+>;
+
 /** Maps a partner to the payload of `partner.updated`. */
-export const toPartnerState = (partner: Partner): PartnerState => ({
+export const toPartnerState = (partner: PartnerStateRow): PartnerState => ({
   partnerId: partner.id,
   name: partner.name,
   slug: partner.slug,
@@ -28,6 +34,6 @@ export const toPartnerState = (partner: Partner): PartnerState => ({
   maxOrganizations: partner.maxOrganizations,
   maxDevices: partner.maxDevices,
   timezone: partner.timezone,
-  settings: { enrollment: partner.settings.enrollment as PartnerState['settings']['enrollment'] },
-  version: partner.version,
+  settings: { enrollment: partner.settings.enrollment ?? {} },
+  version: Number(partner.version),
 });

@@ -4,6 +4,7 @@ import {
   TenantDatabase,
   TenantRepository,
   type PageRows,
+  type QueryShape,
   type Source,
   type SqlExecutor,
   type TenantTransaction,
@@ -19,6 +20,12 @@ export type CreatedPartner = Pick<Partner, 'id' | 'name' | 'slug' | 'status'>;
 
 /** Advisory lock: two partners of one name never try for one slug at the same time. */
 const SLUG_LOCK = 727_003;
+
+/** The policy without the rest of the settings. */
+const SECURITY: QueryShape<Partner> = {
+  key: 'security',
+  build: (query) => query.addSelect(`partner.settings -> 'security'`, 'security'),
+};
 
 /** Partners, as far as the caller can see them. */
 @Injectable()
@@ -56,10 +63,14 @@ export class PartnersRepository extends TenantRepository<Partner> {
     return partner?.name ?? null;
   }
 
-  /** Returns a partner's security policy; null when the caller cannot see the partner. */
+  /** Returns a partner's security policy alone; null when the caller cannot see the partner. */
   async findSecurity(source: Source, id: string): Promise<PartnerSecurity | null> {
-    const partner = await this.findOne<Pick<Partner, 'settings'>>(source, { where: { id }, columns: ['settings'] });
-    return partner && ((partner.settings.security as PartnerSecurity | undefined) ?? {});
+    const partner = await this.findOne<{ security: PartnerSecurity | null }>(source, {
+      where: { id },
+      columns: ['id'],
+      shape: SECURITY,
+    });
+    return partner && (partner.security ?? {});
   }
 
   /** Stores every field but the times. @returns the partner as stored */

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { isDeepStrictEqual } from 'node:util';
 import type { UserCaller } from '@rmm/access';
-import {} from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { ValidationError } from '@rmm/service-kit';
@@ -9,12 +8,13 @@ import { isTimeZone, toPage, type Paged } from '@rmm/validation';
 import { AccessChangesService } from '../access/access-changes.service.js';
 import type { SecuritySettings } from '../mfa/mfa-policy.js';
 import { SecurityPoliciesService } from '../security-policy/security-policies.service.js';
-import { changePolicy, type PolicyChange } from '../security-policy/security-policy.js';
+import type { PolicyChange } from '../security-policy/security-policy.js';
 import type { CreatePartnerDto } from './dto/create-partner.dto.js';
 import type { ListPartnersDto } from './dto/list-partners.dto.js';
 import type { CreatedPartnerDto, PartnerDto } from './dto/partner.dto.js';
 import type { UpdatePartnerDto } from './dto/update-partner.dto.js';
 import { PartnerProvisioningService } from './partner-provisioning.service.js';
+import { assertPartnerSettings, maxEnrollmentTtl, mergePartnerSettings } from './partner-settings.js';
 import type { Partner } from './partner.entity.js';
 import { toPartnerDto, toPartnerState } from './partner.mapper.js';
 import { PartnersRepository } from './partners.repository.js';
@@ -63,6 +63,7 @@ export class PartnersService {
   async update(caller: UserCaller, id: string, dto: UpdatePartnerDto): Promise<PartnerDto> {
     if (Object.keys(dto).length === 0) throw ValidationError.forField('body', 'names no field to change');
     assertTimeZone(dto.timezone);
+    if (dto.settings) assertPartnerSettings(dto.settings);
     const { security } = dto.settings ?? {};
     const saved =
       security === undefined
@@ -81,7 +82,7 @@ export class PartnersService {
     policy?: PolicyChange | null,
   ): Promise<Partner> {
     const before = await this.partners.lock(tx, id);
-    const settings = mergeSettings(before.settings, dto.settings, policy);
+    const settings = mergePartnerSettings(before.settings, dto.settings, policy);
     const after = { ...before, ...dto, settings, version: before.version + 1 };
     if (policy !== undefined) await this.checkPolicy(tx, caller, { before, after });
     const stored = await this.partners.store(tx, after);
@@ -109,9 +110,8 @@ export class PartnersService {
       actor: caller.actor,
       data: toPartnerState(after),
     });
-    const reason = before.status === after.status ? 'security_policy' : `partner is ${after.status}`;
-    const changesAccess = before.status !== after.status || !isDeepStrictEqual(securityOf(before), securityOf(after));
-    if (changesAccess) await this.accessChanges.publish(tx, { partnerIds: [after.id], reason });
+    const reason = before.status === after.status ? 'partner_limits' : `partner is ${after.status}`;
+    if (changesAccess({ before, after })) await this.accessChanges.publish(tx, { partnerIds: [after.id], reason });
   }
 
   private async record(tx: TenantTransaction, caller: UserCaller, { before, after }: Change, dto: UpdatePartnerDto) {
@@ -129,18 +129,16 @@ const resourceOf = ({ id, name }: Partner) => ({ type: 'partner', id, name, part
 const hasMoreThanSecurity = (settings: object | undefined): boolean =>
   Object.keys(settings ?? {}).some((key) => key !== 'security');
 
-/** @param policy undefined when the request does not name it; null to remove it */
-function mergeSettings(
-  stored: Record<string, unknown>,
-  given: Record<string, unknown> | undefined,
-  policy: PolicyChange | null | undefined,
-): Record<string, unknown> {
-  const merged = Object.fromEntries(
-    Object.entries({ ...stored, ...given, security: stored.security ?? null }).filter(([, value]) => value !== null),
-  );
-  if (policy === undefined) return merged;
-  return { ...merged, security: changePolicy(stored.security ?? {}, policy) };
-}
+/** Returns true when other services must read the partner again at once: its status, a limit or its policy changed. */
+const changesAccess = ({ before, after }: Change): boolean => !isDeepStrictEqual(limitsOf(before), limitsOf(after));
+
+const limitsOf = (partner: Partner): object => ({
+  status: partner.status,
+  maxOrganizations: partner.maxOrganizations,
+  maxDevices: partner.maxDevices,
+  maxTtlMinutes: maxEnrollmentTtl(partner.settings),
+  security: securityOf(partner),
+});
 
 /** @throws ValidationError unless the field is absent or an IANA time zone */
 function assertTimeZone(timezone: string | undefined): void {

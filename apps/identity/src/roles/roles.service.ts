@@ -133,7 +133,9 @@ export class RolesService {
       await this.roles.change(tx, before, after);
       if (newPermissions) await this.roles.setPermissions(tx, roleId, permissions);
       const roleIds = [roleId, ...tree.listDescendants(roleId)];
-      await this.accessChanges.publish(tx, { roleIds, reason: 'role_changed' });
+      const { partnerId } = scope;
+      const tenant = scope.kind === 'organization' ? { partnerId, orgId: scope.orgId } : { partnerId };
+      await this.accessChanges.publish(tx, { roleIds, ...tenant, reason: 'role_changed' });
       const changed = Object.keys(fields).filter((key) => key in dto);
       const details = { fields: changed, ...differences(before, after, permissions) };
       await this.audit.record(tx, caller, 'role.update', resourceOf({ ...before, name: after.name }), details);

@@ -62,8 +62,10 @@ const SELECT = `
       SELECT json_agg(json_build_object(
         'id', m.id, 'scope', m.scope, 'partnerId', m.partner_id, 'orgId', m.org_id, 'roleId', m.role_id,
         'roleName', r.name, 'roleForcesMfa', coalesce(r.force_mfa, FALSE), 'partnerName', p.name,
-        'partnerStatus', p.status, 'partnerSettings', p.settings, 'orgName', d.name,
-        'orgStatus', CASE WHEN d.deleted THEN NULL ELSE d.status END, 'orgSettings', o.settings,
+        'partnerStatus', p.status, 'partnerSettings',
+        json_build_object('security', p.settings -> 'security', 'locale', p.settings -> 'locale'), 'orgName', d.name,
+        'orgStatus', CASE WHEN d.deleted THEN NULL ELSE d.status END, 'orgSettings',
+        json_build_object('security', o.settings -> 'security'),
         'createdAt', m.created_at, 'lastEnteredAt', m.last_entered_at))
       FROM (${MEMBERSHIPS}) m
       LEFT JOIN role r ON r.id = m.role_id

@@ -48,15 +48,15 @@ export class ExportCursorsService {
     const { resource, partnerId, orgId, updatedSince } = scope;
     const body: CursorBody = { version: 1, resource, partnerId, orgId, updatedSince, snapshotAt, after, expiresAt };
     const text = Buffer.from(canonicalJson(body)).toString('base64url');
-    return `${text}.${this.sign(text).toString('base64url')}`;
+    return `${text}.${this.sign(text)}`;
   }
 
   /** @throws InvalidExportCursor */
   decode(cursor: string, scope: ExportScope): ExportPosition {
     const [text, signature, ...rest] = cursor.split('.');
     if (!text || !signature || rest.length > 0) throw new InvalidExportCursor();
-    const given = Buffer.from(signature, 'base64url');
-    const expected = this.sign(text);
+    const given = Buffer.from(signature);
+    const expected = Buffer.from(this.sign(text));
     if (given.length !== expected.length || !timingSafeEqual(given, expected)) throw new InvalidExportCursor();
     const body = JSON.parse(Buffer.from(text, 'base64url').toString()) as CursorBody;
     const same =
@@ -69,7 +69,8 @@ export class ExportCursorsService {
     return { snapshotAt: body.snapshotAt, after: body.after };
   }
 
-  private sign(text: string): Buffer {
-    return createHmac('sha256', this.key).update(text).digest();
+  /** Returns the text of the signature. Texts are compared, since decoding accepts several texts for the same bytes. */
+  private sign(text: string): string {
+    return createHmac('sha256', this.key).update(text).digest('base64url');
   }
 }

@@ -3,9 +3,9 @@ import { ApiOkResponse, ApiOperation, ApiQuery, ApiTags } from '@nestjs/swagger'
 import { CurrentCaller, PartnerKey } from '@rmm/access';
 import type { PartnerKeyCaller } from '@rmm/access';
 import { OrganizationPageDto, SitePageDto } from './dto/export-page.dto.js';
+import { MAX_LIMIT } from './dto/export-query.dto.js';
 import { ExportErrorFilter } from './export-error.filter.js';
-import { MAX_LIMIT } from './export-query.js';
-import { ORGANIZATIONS, SITES } from './export-resources.js';
+import { ORGANIZATIONS, SITES } from './export-record.mapper.js';
 import type { ExportPage } from './export.service.js';
 import { ExportService } from './export.service.js';
 

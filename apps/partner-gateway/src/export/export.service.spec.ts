@@ -205,16 +205,38 @@ describe('ExportService', () => {
     expect(await findAuditEntry(response)).toMatchObject({ orgId, data: { details: { filters: { orgId } } } });
   });
 
-  it.each([
-    ['unknown', () => randomUUID()],
-    ["another partner's", () => foreignOrgId],
-  ])('refuses an organization that is %s, without repeating it in the audit', async (_, idOf) => {
-    const id = idOf();
-    const response = await get(`/api/v1/partner-api/sites?orgId=${id}`);
-    expect([response.status, response.body.code]).toEqual([403, 'organization_access_denied']);
-    const row = await findAuditEntry(response);
-    expect(row).toMatchObject({ data: { result: 'denied', details: { resource: 'sites' } } });
-    expect(JSON.stringify(row)).not.toContain(id);
+  it('refuses unknown and foreign organizations, without repeating them in the audit', async () => {
+    const responses = [];
+    for (const id of [randomUUID(), foreignOrgId]) {
+      const response = await get(`/api/v1/partner-api/sites?orgId=${id}`);
+      expect([response.status, response.body.code]).toEqual([403, 'organization_access_denied']);
+      responses.push(response);
+    }
+    const row = await findAuditEntry(responses[0]);
+    expect(row).toMatchObject({
+      type: 'partner_api.export',
+      data: { result: 'denied', details: { resource: 'sites', reason: 'organization_access_denied' } },
+    });
+    expect(JSON.stringify(auditEntries)).not.toContain(foreignOrgId);
+  });
+
+  it('aggregates repeated denials', async () => {
+    for (let n = 0; n < 10; n++) await get(`/api/v1/partner-api/sites?orgId=${randomUUID()}`);
+    const allowed = await get('/api/v1/partner-api/sites');
+    await findAuditEntry(allowed);
+    const denied = auditEntries.filter(({ data }) => (data as { result: string }).result === 'denied');
+    expect(denied.length).toBeLessThanOrEqual(1);
+  });
+
+  it('compares updatedSince with the clock of the snapshot, not with its own', async () => {
+    const at = (ms: number) => new Date(Date.parse(snapshot) + ms).toISOString();
+    const exported = await get(`/api/v1/partner-api/sites?updatedSince=${snapshot}`);
+    expect(exported.status).toBe(200);
+    const future = await get(`/api/v1/partner-api/sites?updatedSince=${at(1)}`);
+    expect([future.status, future.body.code]).toEqual([400, 'invalid_partner_export_pagination']);
+    const ahead = new Date(Date.now() + 3_600_000).toISOString();
+    replyToExport = () => ({ value: { snapshotAt: ahead, records: [], hasMore: false } });
+    expect((await get(`/api/v1/partner-api/sites?updatedSince=${ahead}`)).status).toBe(200);
   });
 
   it('returns partner_export_failed without details for an unexpected error', async () => {

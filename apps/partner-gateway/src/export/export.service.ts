@@ -1,12 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { PartnerKeyCaller } from '@rmm/access';
-import { OrganizationDirectory } from '@rmm/access';
+import { DenialAuditService, OrganizationDirectory } from '@rmm/access';
 import { AuditTrail, RpcClient } from '@rmm/messaging';
-import { Clock, ForbiddenError, Logger } from '@rmm/service-kit';
+import { currentContext, ForbiddenError, Logger } from '@rmm/service-kit';
 import { waitForAudit } from '../wait-for-audit.js';
+import { type ExportQuery, readExportQuery } from './dto/export-query.dto.js';
 import { ExportCursorsService, type ExportScope } from './export-cursors.service.js';
-import { type ExportQuery, readExportQuery } from './export-query.js';
-import { type ExportResource, type RecordBase, toRecord } from './export-resources.js';
+import { type ExportResource, type RecordBase, toRecord } from './export-record.mapper.js';
+import { InvalidExportPagination } from './export.errors.js';
 
 /** One page; `hasMore` is true exactly when there is a `nextCursor`. */
 export interface ExportPage {
@@ -25,8 +26,8 @@ export class ExportService {
     private readonly cursors: ExportCursorsService,
     private readonly organizations: OrganizationDirectory,
     private readonly audit: AuditTrail,
+    private readonly denials: DenialAuditService,
     private readonly logger: Logger,
-    private readonly clock: Clock,
   ) {}
 
   /**
@@ -39,15 +40,15 @@ export class ExportService {
     resource: ExportResource<T>,
     rawQuery: Readonly<Record<string, unknown>>,
   ): Promise<ExportPage> {
-    const query = readExportQuery(rawQuery, resource.defaultLimit, this.clock.now());
+    const query = readExportQuery(rawQuery, resource.defaultLimit);
     const scope: ExportScope = {
       resource: resource.name,
       partnerId: caller.partnerId,
       orgId: query.orgId,
       updatedSince: query.updatedSince,
     };
-    const page = await this.readPage(caller, resource, scope, query).catch(async (error: unknown) => {
-      if (error instanceof ForbiddenError) await this.recordDenied(caller, resource.name);
+    const page = await this.readPage(caller, resource, scope, query).catch((error: unknown) => {
+      if (error instanceof ForbiddenError) this.recordDenied(caller, resource.name, error);
       throw error;
     });
     await this.recordRead(caller, scope, page.data.length);
@@ -72,6 +73,10 @@ export class ExportService {
       limit,
     });
     const { snapshotAt, records, hasMore } = reply;
+    // The consumer sends the snapshot of an earlier export: only the clock that took it can tell what lies in the future.
+    if (updatedSince !== null && Date.parse(updatedSince) > Date.parse(snapshotAt)) {
+      throw new InvalidExportPagination('updatedSince must not lie in the future');
+    }
     const last = records.at(-1);
     if (hasMore && last === undefined) throw new Error(`An empty page of ${resource.name} has hasMore set`);
     return {
@@ -93,11 +98,15 @@ export class ExportService {
     return waitForAudit(this.audit.recordDirect(caller, 'partner_api.export', target, details), this.logger);
   }
 
-  /** Leaves the filters out: a denied request may name another partner's organization. */
-  private recordDenied(caller: PartnerKeyCaller, resource: string): Promise<void> {
-    const target = { type: 'partner_export', name: resource };
+  /**
+   * Records a denial; repeats are aggregated. Leaves the filters out: a denied request may name another partner's
+   * organization.
+   */
+  private recordDenied(caller: PartnerKeyCaller, resource: string, { code }: ForbiddenError): void {
     const details = { resource, keyId: caller.keyId };
-    return waitForAudit(this.audit.recordDirect(caller, 'partner_api.export', target, details, 'denied'), this.logger);
+    this.denials.record({ caller, action: 'partner_api.export', code, route: `GET /partner-api/${resource}`, details });
+    const context = currentContext();
+    if (context) context.audited = true;
   }
 }
 

@@ -1,6 +1,6 @@
 import { Catch } from '@nestjs/common';
 import { type DomainError, ErrorFilter } from '@rmm/service-kit';
-import { toRpcErrorBody } from './rpc-error-body.js';
+import { toRpcErrorBody } from './rpc-error.mapper.js';
 
 /** Writes errors as JSON-RPC objects, with the status and headers of every error. */
 @Catch()

@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { AcceptsApiKey, CurrentCaller, KeysOnly } from '@rmm/access';
 import type { ApiKeyCaller } from '@rmm/access';
 import { RPC_REQUEST, RPC_RESPONSE } from './dto/rpc-message.dto.js';
-import type { RpcResponse } from './json-rpc.js';
+import type { RpcResponse } from './json-rpc.mapper.js';
 import { McpErrorFilter } from './mcp-error.filter.js';
 import { McpService } from './mcp.service.js';
 

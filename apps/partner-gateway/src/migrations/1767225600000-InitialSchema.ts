@@ -10,7 +10,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
   }
 
   async down(q: QueryRunner): Promise<void> {
-    await q.query('DROP TABLE dead_letter_message, inbox, outbox_lease, outbox, rmm_partition_rule');
+    await q.query('DROP TABLE dead_letter_message, inbox, outbox_lease, outbox_broadcast, outbox, rmm_partition_rule');
     await q.query(
       'DROP FUNCTION rmm_drop_empty_outbox_partitions, rmm_maintain_partitions, rmm_maintain_partitions_at',
     );
@@ -124,7 +124,20 @@ async function createMessagingTables(q: QueryRunner): Promise<void> {
         aggregates   text[] COLLATE "C" NOT NULL,
         leased_until timestamptz NOT NULL
       )`);
+  await q.query(`
+      CREATE TABLE outbox_broadcast (
+        seq          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        created_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
+        subject      text NOT NULL,
+        payload      text NOT NULL,
+        leased_until timestamptz
+      )`);
   await secureTable(q, 'outbox', {
+    comment: 'rmm:worker-only',
+    service: 'INSERT',
+    worker: 'SELECT, INSERT, UPDATE, DELETE',
+  });
+  await secureTable(q, 'outbox_broadcast', {
     comment: 'rmm:worker-only',
     service: 'INSERT',
     worker: 'SELECT, INSERT, UPDATE, DELETE',

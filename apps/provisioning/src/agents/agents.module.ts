@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AGENT_SOURCE } from '@rmm/access';
+import { AgentChangesConsumer } from './agent-changes.consumer.js';
 import { AgentsController } from './agents.controller.js';
 import { AgentsRepository } from './agents.repository.js';
 import { AgentsService } from './agents.service.js';
@@ -10,6 +11,7 @@ import { HeartbeatWriter } from './heartbeat-writer.service.js';
   providers: [
     AgentsService,
     AgentsRepository,
+    AgentChangesConsumer,
     HeartbeatWriter,
     { provide: AGENT_SOURCE, useExisting: AgentsRepository },
   ],

@@ -5,7 +5,7 @@ import { TenantDatabase } from '@rmm/persistence';
 import { NotFoundError, RateLimits } from '@rmm/service-kit';
 import { PROVISIONING_CONFIG, type ProvisioningConfig } from '../config.js';
 import { LIMITS } from '../limits.js';
-import { AGENT_CONFIG } from './agent-config.js';
+import { AGENT_CONFIG } from './agent.config.js';
 import { AgentsRepository, type StoredHeartbeat } from './agents.repository.js';
 import type { HeartbeatResponseDto } from './dto/heartbeat-response.dto.js';
 import type { HeartbeatDto } from './dto/heartbeat.dto.js';

@@ -1,6 +1,6 @@
 import { eventually } from '@rmm/testing-services';
 import { ProvisioningTestApp } from '../../test/provisioning-test-app.js';
-import { hasFormParts } from './dev-push-form.js';
+import { hasFormParts } from './dto/dev-push-form.dto.js';
 
 const PATH = '/dev/push';
 

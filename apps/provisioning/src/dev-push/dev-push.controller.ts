@@ -2,8 +2,8 @@ import { Controller, Post, Req } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiForbiddenResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { AcceptsApiKey, RequireMfa } from '@rmm/access';
 import { ValidationError, type KitRequest } from '@rmm/service-kit';
-import { DEV_PUSH_FORM, hasFormParts } from './dev-push-form.js';
 import { DevPushDisabled } from './dev-push.errors.js';
+import { DEV_PUSH_FORM, hasFormParts } from './dto/dev-push-form.dto.js';
 
 /** Accepts API keys. The form is not read, since pushing is not built yet. @see docs/reference/provisioning.md */
 @ApiTags('Development')

@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
-import { TenantInactive } from '@rmm/access';
+import { PartnerDirectory, TenantInactive, type DirectoryPartner } from '@rmm/access';
 import type { Actor, DeviceEnrolled } from '@rmm/contracts';
-import { AuditTrail, Outbox } from '@rmm/messaging';
+import { AuditTrail, Outbox, type OutgoingMessage } from '@rmm/messaging';
 import { TenantDatabase, type TenantContext, type TenantTransaction } from '@rmm/persistence';
 import { hashKey, mintAgentToken } from '@rmm/secrets';
 import { Clock, UnavailableError, ValidationError } from '@rmm/service-kit';
-import type { Partner } from '../partners/partner.entity.js';
 import { PartnersRepository } from '../partners/partners.repository.js';
 import type { EnrollDto } from './dto/enroll.dto.js';
 import { DeviceLimitExceeded } from './enrollment.errors.js';
@@ -28,6 +27,8 @@ export interface EnrolledDevice {
   authToken: string;
   orgId: string;
   siteId: string | null;
+  /** True when an earlier enrollment of this agent made the device, so that this one uses no key. */
+  isRepeated: boolean;
 }
 
 /**
@@ -42,51 +43,101 @@ export class DeviceEnrollmentService {
   constructor(
     private readonly tenants: TenantDatabase,
     private readonly devices: EnrollmentRepository,
-    private readonly partners: PartnersRepository,
+    private readonly partners: PartnerDirectory,
+    private readonly counters: PartnersRepository,
     private readonly outbox: Outbox,
     private readonly audit: AuditTrail,
     private readonly clock: Clock,
   ) {}
 
   /**
+   * Gives a new token to the device that this agent enrolled a short time ago with the same key, hostname and serial
+   * number, and whose reply was lost.
+   * @returns null when there is no such device
+   * @throws TenantInactive
+   */
+  async reissue({ reservation, dto }: Pick<EnrollmentRequest, 'reservation' | 'dto'>): Promise<EnrolledDevice | null> {
+    const { orgId, partnerId } = reservation;
+    const { key: authToken, keyHash: tokenHash } = mintAgentToken();
+    await this.getActivePartner(partnerId);
+    return this.tenants.transaction({ tenant: partnerContext(partnerId) }, async (tx) => {
+      await this.assertOrganizationActive(tx, orgId);
+      const stored = await this.findRepeated(tx, { reservation, tokenHash, dto });
+      return stored && { ...toEnrolled(stored, orgId, authToken), isRepeated: true };
+    });
+  }
+
+  /**
+   * Creates the device, or keeps that of an old token or of a repeated enrollment.
    * @throws TenantInactive, DeviceLimitExceeded; ValidationError  for a site of another organization; UnavailableError
    *   when it takes so long that the reservation may have been released
    */
-  enroll({ reservation, reservationId, dto, oldToken }: EnrollmentRequest): Promise<EnrolledDevice> {
+  async enroll({ reservation, reservationId, dto, oldToken }: EnrollmentRequest): Promise<EnrolledDevice> {
     const { orgId, partnerId } = reservation;
     const { key: authToken, keyHash: tokenHash } = mintAgentToken();
-    const startedMs = this.clock.nowMs();
+    const startedMs = this.clock.monotonicMs();
+    const partner = await this.getActivePartner(partnerId);
     return this.tenants.transaction({ tenant: partnerContext(partnerId) }, async (tx) => {
-      const partner = await this.partners.find(tx, partnerId);
-      await this.assertActive(tx, partner, orgId);
+      await this.assertOrganizationActive(tx, orgId);
+      const repeated = oldToken ? null : await this.findRepeated(tx, { reservation, tokenHash, dto });
+      if (repeated) return { ...toEnrolled(repeated, orgId, authToken), isRepeated: true };
       const siteId = await this.resolveSite(tx, reservation, dto.siteId ?? null);
       const existing = oldToken && (await this.devices.findByToken(tx, orgId, hashKey(oldToken)));
       const device = { reservation, reservationId, siteId, tokenHash, dto };
       const stored = existing
         ? await this.reenroll(tx, existing.id, device)
-        : await this.create(tx, partner?.maxDevices ?? null, device);
-      if (this.clock.nowMs() - startedMs > MAX_ENROLLMENT_MS) throw new UnavailableError();
-      return { agentId: stored.agentId, deviceId: stored.id, authToken, orgId, siteId: stored.siteId };
+        : await this.create(tx, partner.maxDevices, device);
+      if (this.clock.monotonicMs() - startedMs > MAX_ENROLLMENT_MS) throw new UnavailableError();
+      return { ...toEnrolled(stored, orgId, authToken), isRepeated: false };
     });
   }
 
-  private async assertActive(tx: TenantTransaction, partner: Partner | null, orgId: string): Promise<void> {
-    if (partner && partner.status !== 'active') throw new TenantInactive();
+  private async getActivePartner(partnerId: string): Promise<DirectoryPartner> {
+    const partner = await this.partners.find(partnerId);
+    if (partner?.status !== 'active') throw new TenantInactive();
+    return partner;
+  }
+
+  private async assertOrganizationActive(tx: TenantTransaction, orgId: string): Promise<void> {
     if (!(await this.devices.isOrganizationActive(tx, orgId))) throw new TenantInactive();
   }
 
   /** Returns the site of the key, else the requested one, else the only one of the organization, else null. */
   private async resolveSite(tx: TenantTransaction, key: Reservation, requestedId: string | null) {
     const { orgId, siteId: pinnedId } = key;
-    if (pinnedId !== null && (await this.devices.hasSite(tx, orgId, pinnedId))) return pinnedId;
+    if (pinnedId !== null) {
+      if (await this.devices.hasSite(tx, orgId, pinnedId)) return pinnedId;
+      throw ValidationError.forField('siteId', 'of the enrollment key does not exist any more');
+    }
     if (requestedId === null) return this.devices.findOnlySiteId(tx, orgId);
     if (await this.devices.hasSite(tx, orgId, requestedId)) return requestedId;
     throw ValidationError.forField('siteId', 'is not a site of the organization');
   }
 
+  private async findRepeated(
+    tx: TenantTransaction,
+    { reservation, tokenHash, dto }: Pick<EnrollingDevice, 'reservation' | 'tokenHash' | 'dto'>,
+  ): Promise<StoredDevice | null> {
+    const serialNumber = dto.hardwareInfo?.serialNumber;
+    if (!serialNumber) return null;
+    const { orgId, partnerId, enrollmentKeyId } = reservation;
+    const { hostname, osType } = dto;
+    const repeated = { orgId, enrollmentKeyId, hostname, serialNumber, tokenHash };
+    const device = await this.devices.reissueToken(tx, repeated);
+    if (!device) return null;
+    const caller = { actor: { type: 'agent', id: device.agentId } as const, tenant: { partnerId, orgId } };
+    const resource = { type: 'device', id: device.id, name: hostname };
+    const details = { siteId: device.siteId, enrollmentKeyId, osType, reissued: true };
+    await this.audit.record(tx, caller, 'device.enroll', resource, details);
+    await this.outbox.publish(tx, agentChanged(device.id, partnerId, orgId));
+    return device;
+  }
+
   private async reenroll(tx: TenantTransaction, id: string, device: EnrollingDevice): Promise<StoredDevice> {
     const stored = await this.devices.reenroll(tx, id, device);
     await this.publish(tx, stored, device);
+    const { partnerId, orgId } = device.reservation;
+    await this.outbox.publish(tx, agentChanged(id, partnerId, orgId));
     return stored;
   }
 
@@ -97,7 +148,7 @@ export class DeviceEnrollmentService {
   private async create(tx: TenantTransaction, cap: number | null, device: EnrollingDevice): Promise<StoredDevice> {
     const { partnerId } = device.reservation;
     const assertAtMost = async (devices: number) => {
-      if ((await this.partners.countDevices(tx, partnerId)) > devices) throw new DeviceLimitExceeded();
+      if ((await this.counters.countDevices(tx, partnerId)) > devices) throw new DeviceLimitExceeded();
     };
     if (cap !== null) await assertAtMost(cap - 1);
     const agentId = randomUUID();
@@ -132,6 +183,16 @@ export class DeviceEnrollmentService {
     const details = { siteId, enrollmentKeyId, osType, reenrolled: device.isReenrolled };
     await this.audit.record(tx, { actor, tenant: { partnerId, orgId } }, 'device.enroll', resource, details);
   }
+}
+
+function toEnrolled({ agentId, id, siteId }: StoredDevice, orgId: string, authToken: string) {
+  return { agentId, deviceId: id, authToken, orgId, siteId };
+}
+
+/** Returns the broadcast on which every replica drops the old token of a device. */
+function agentChanged(deviceId: string, partnerId: string, orgId: string): OutgoingMessage {
+  const data = { deviceIds: [deviceId] };
+  return { stream: 'broadcast', type: 'agent.changed', aggregateId: deviceId, partnerId, orgId, data };
 }
 
 /** Returns the context of a whole partner: the key names the partner, and an enrollment has no caller. */

@@ -1,4 +1,4 @@
-import { AGENT_CONFIG } from '../agents/agent-config.js';
+import { AGENT_CONFIG } from '../agents/agent.config.js';
 import type { EnrolledDevice } from './device-enrollment.service.js';
 import type { EnrolledDto } from './dto/enrolled.dto.js';
 

@@ -24,7 +24,6 @@ describe('EnrollmentRepository', () => {
   const caller = () => partnerCaller(partnerId);
   const buildDevice = (dto: Partial<EnrollDto> = {}, siteId: string | null = null): EnrollingDevice => ({
     reservation: {
-      reserved: true,
       enrollmentKeyId: randomUUID(),
       orgId,
       partnerId,

@@ -37,6 +37,29 @@ const SAVE_HARDWARE = `
   VALUES (:id, :partnerId, :orgId, :hardware)
   ON CONFLICT (device_id) DO UPDATE SET hardware = excluded.hardware WHERE h.hardware <> excluded.hardware`;
 
+/** An agent that enrolls again because the reply with its token was lost. */
+export interface RepeatedEnrollment {
+  orgId: string;
+  enrollmentKeyId: string;
+  hostname: string;
+  serialNumber: string;
+  tokenHash: Buffer;
+}
+
+const REPEAT_MINUTES = 15;
+
+/** SQL: the device is found by its hardware and state. One that has reported has its token. */
+const REISSUE_TOKEN = `
+  UPDATE device SET agent_token_hash = :tokenHash WHERE id = (
+    SELECT d.id FROM device d
+    JOIN device_hardware h ON h.device_id = d.id
+    JOIN device_state s ON s.device_id = d.id
+    WHERE d.org_id = :orgId AND d.hostname_key = lower(:hostname) AND d.enrollment_key_id = :enrollmentKeyId
+      AND h.serial_number = :serialNumber AND d.decommissioned_at IS NULL AND s.last_seen_at IS NULL
+      AND d.enrolled_at > now() - make_interval(mins => :minutes)
+    ORDER BY d.enrolled_at DESC LIMIT 1 FOR NO KEY UPDATE OF d)
+  RETURNING id, agent_id AS "agentId", site_id AS "siteId", version`;
+
 /** Queries of an enrollment. They run in the context of the partner, so each names the organization. */
 @Injectable()
 export class EnrollmentRepository extends TenantRepository<Device> {
@@ -119,6 +142,20 @@ export class EnrollmentRepository extends TenantRepository<Device> {
     );
     await this.saveReported(tx, id, enrolling);
     return { ...device, isReenrolled: true };
+  }
+
+  /**
+   * Replaces the token of the device that the same agent enrolled with the same key a short time ago. Enrollments of one
+   * agent wait for each other, so that a repeat that overtakes the first attempt finds its device.
+   * @returns null when there is no such device, or when it has reported since
+   */
+  async reissueToken(tx: TenantTransaction, repeated: RepeatedEnrollment): Promise<StoredDevice | null> {
+    const { enrollmentKeyId, hostname, serialNumber } = repeated;
+    await tx.query('SELECT pg_advisory_xact_lock(hashtextextended(:agent, 0))', {
+      agent: JSON.stringify(['rmm.provisioning.enrollment', enrollmentKeyId, hostname.toLowerCase(), serialNumber]),
+    });
+    const [device] = await tx.query<StoredDevice>(REISSUE_TOKEN, { ...repeated, minutes: REPEAT_MINUTES });
+    return device ? { ...device, isReenrolled: true } : null;
   }
 
   private async saveReported(

@@ -4,6 +4,7 @@ import { hashKey } from '@rmm/secrets';
 import { Clock } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
 import { ProvisioningTestApp } from '../../test/provisioning-test-app.js';
+import { EnrollmentRepository } from './enrollment.repository.js';
 
 const agent = (enrollmentKey: string, extra: object = {}) => ({
   enrollmentKey,
@@ -229,13 +230,18 @@ describe('POST /agents/enroll', () => {
   it('creates no device once its use may have been released', async () => {
     const { orgId, partnerId } = await customer();
     const key = testApp.credentials.mint({ orgId, partnerId });
-    let nowMs = Date.now();
-    const clock = jest.spyOn(testApp.app.get(Clock), 'nowMs').mockImplementation(() => (nowMs += 12_001));
+    let aheadMs = 0;
+    const clock = jest.spyOn(testApp.app.get(Clock), 'monotonicMs');
+    clock.mockImplementation(() => performance.now() + aheadMs);
+    const devices = testApp.app.get(EnrollmentRepository, { strict: false });
+    const create = devices.create.bind(devices);
+    const slow = jest.spyOn(devices, 'create').mockImplementation((...given) => ((aheadMs = 12_001), create(...given)));
     try {
       const refused = await enroll(agent(key));
       expect([refused.status, refused.body.code]).toEqual([503, 'service_unavailable']);
     } finally {
       clock.mockRestore();
+      slow.mockRestore();
     }
     expect([await devicesOf(orgId), testApp.credentials.usesOf(key)]).toEqual([[], 0]);
     expect((await enroll(agent(key))).status).toBe(201);
@@ -248,6 +254,104 @@ describe('POST /agents/enroll', () => {
     expect((await enroll(agent(key))).body.code).toBe('device_limit_reached');
     const [reservation] = [...testApp.credentials.reserved.keys()].slice(-1);
     expect(await testApp.call(PROVISIONING_DEVICES_EXISTING, { deviceIds: [reservation] })).toEqual({ existing: [] });
+  });
+
+  describe('of an agent whose reply was lost', () => {
+    const hardwareInfo = { serialNumber: 'SN-1' };
+    const releasedFor = async (work: () => Promise<unknown>) => {
+      const before = testApp.credentials.released.length;
+      await work();
+      return testApp.credentials.released.length - before;
+    };
+
+    it('returns the same device with a new token, without another use of the key', async () => {
+      const { orgId, partnerId } = await customer();
+      const key = testApp.credentials.mint({ orgId, partnerId, maxUsage: 1 });
+      const first = await enroll(agent(key, { hardwareInfo }));
+      const again = await enroll(agent(key, { hardwareInfo, hostname: 'Front-Desk-01' }));
+      expect([first.status, again.status]).toEqual([201, 201]);
+      expect(again.body).toMatchObject({ deviceId: first.body.deviceId, agentId: first.body.agentId });
+      expect(again.body.authToken).not.toBe(first.body.authToken);
+      expect(await devicesOf(orgId)).toHaveLength(1);
+      const sendHeartbeat = (token: string) => testApp.client(token).post(`/agents/${first.body.agentId}/heartbeat`);
+      expect((await sendHeartbeat(again.body.authToken)).status).toBe(200);
+      expect((await sendHeartbeat(first.body.authToken)).status).toBe(401);
+    });
+
+    it('releases the use of a key that has more', async () => {
+      const { orgId, partnerId } = await customer();
+      const key = testApp.credentials.mint({ orgId, partnerId, maxUsage: 5 });
+      const { body } = await enroll(agent(key, { hardwareInfo }));
+      const released = await releasedFor(async () =>
+        expect((await enroll(agent(key, { hardwareInfo }))).body.deviceId).toBe(body.deviceId),
+      );
+      expect(released).toBe(1);
+    });
+
+    it.each([
+      ['with another hostname', { hardwareInfo, hostname: 'other' }],
+      ['with another serial number', { hardwareInfo: { serialNumber: 'SN-2' } }],
+      ['without a serial number', {}],
+    ])('creates a new device %s', async (_, more) => {
+      const { orgId, partnerId } = await customer();
+      const key = testApp.credentials.mint({ orgId, partnerId });
+      await enroll(agent(key, { hardwareInfo }));
+      expect((await enroll(agent(key, more))).status).toBe(201);
+      expect(await devicesOf(orgId)).toHaveLength(2);
+    });
+
+    it.each([
+      ['has reported', (id: string) => `update device_state set last_seen_at = now() where device_id = '${id}'`],
+      [
+        'enrolled more than 15 minutes ago',
+        (id: string) => `update device set enrolled_at = now() - interval '16 minutes' where id = '${id}'`,
+      ],
+    ])('refuses an exhausted key when the device %s', async (_, sql) => {
+      const { orgId, partnerId } = await customer();
+      const key = testApp.credentials.mint({ orgId, partnerId, maxUsage: 1 });
+      const { body } = await enroll(agent(key, { hardwareInfo }));
+      await testApp.admin.query(sql(body.deviceId as string));
+      const again = await enroll(agent(key, { hardwareInfo }));
+      expect([again.status, again.body.code]).toEqual([403, 'enrollment_key_exhausted']);
+    });
+  });
+
+  it('creates one device for 8 concurrent requests of one agent', async () => {
+    const { orgId, partnerId } = await customer();
+    const key = testApp.credentials.mint({ orgId, partnerId });
+    const body = agent(key, { hardwareInfo: { serialNumber: 'SN-9' } });
+    const responses = await Promise.all(Array.from({ length: 8 }, () => enroll(body)));
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([201]));
+    expect(new Set(responses.map((response) => response.body.deviceId as string)).size).toBe(1);
+    expect(await devicesOf(orgId)).toHaveLength(1);
+  });
+
+  it('refuses a key whose site was deleted', async () => {
+    const { orgId, partnerId, siteIds } = await customer({ sites: 2 });
+    const key = testApp.credentials.mint({ orgId, partnerId, siteId: siteIds[0] });
+    await testApp.admin.query('update site set deleted_at = now() where id = $1', [siteIds[0]]);
+    const response = await enroll(agent(key, { siteId: siteIds[1] }));
+    expect([response.status, response.body.code]).toEqual([400, 'validation_failed']);
+    expect(await devicesOf(orgId)).toHaveLength(0);
+  });
+
+  it('audits refusals in the tenant of the key', async () => {
+    const { orgId, partnerId } = await customer();
+    const expired = testApp.credentials.mint({ orgId, partnerId, refusal: 'enrollment_key_expired' });
+    const enrollmentSecretHash = hashKey('right').toString('hex');
+    const secret = testApp.credentials.mint({ orgId, partnerId, enrollmentSecretHash });
+    await enroll(agent(expired));
+    await enroll(agent(secret, { enrollmentSecret: 'wrong' }));
+    for (const code of ['enrollment_key_expired', 'enrollment_secret_invalid']) {
+      const entry = await testApp.waitForMessage(
+        'device.enroll',
+        ({ orgId: of, data }) => of === orgId && (data as { errorMessage?: string }).errorMessage === code,
+      );
+      expect(entry.partnerId).toBe(partnerId);
+      expect(entry.data).toMatchObject({ result: 'denied', details: { reason: code, hostname: 'front-desk-01' } });
+      expect(JSON.stringify(entry)).not.toContain(expired);
+      expect(JSON.stringify(entry)).not.toContain('wrong');
+    }
   });
 
   it('creates a new device for an existing hostname unless the old token identifies the device', async () => {

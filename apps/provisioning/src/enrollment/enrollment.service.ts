@@ -1,12 +1,15 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
+import { DenialAuditService } from '@rmm/access';
 import { DatabaseConnectionLost } from '@rmm/persistence';
 import { hashEnrollmentKey } from '@rmm/secrets';
+import { ForbiddenError } from '@rmm/service-kit';
 import { PROVISIONING_CONFIG, type ProvisioningConfig } from '../config.js';
-import { DeviceEnrollmentService, type EnrolledDevice } from './device-enrollment.service.js';
+import { DeviceEnrollmentService, type EnrolledDevice, type EnrollmentRequest } from './device-enrollment.service.js';
 import type { EnrollDto } from './dto/enroll.dto.js';
 import type { EnrolledDto } from './dto/enrolled.dto.js';
 import { checkEnrollmentSecret } from './enrollment-secret.policy.js';
+import type { EnrollmentKeyUnusable } from './enrollment.errors.js';
 import { toEnrolledDto } from './enrollment.mapper.js';
 import { KeyReservationsService, type Reservation } from './key-reservations.service.js';
 
@@ -15,6 +18,9 @@ export interface EnrollmentHeaders {
   /** The old device token of a forced re-enrollment. */
   reenrollmentToken?: string;
 }
+
+/** The route of refusals in the audit trail. */
+const ROUTE = 'POST /api/v1/agents/enroll';
 
 /** Enrolls agents: reserves a use of the key, stores the device, confirms or releases the use. */
 @Injectable()
@@ -26,6 +32,7 @@ export class EnrollmentService {
     @Inject(PROVISIONING_CONFIG) config: ProvisioningConfig,
     private readonly reservations: KeyReservationsService,
     private readonly devices: DeviceEnrollmentService,
+    private readonly denials: DenialAuditService,
   ) {
     this.config = config.enrollment;
   }
@@ -40,13 +47,50 @@ export class EnrollmentService {
     const keyHashes = [current, ...legacy].map((pepper) =>
       hashEnrollmentKey(dto.enrollmentKey, pepper).toString('hex'),
     );
-    const reservation = await this.reservations.reserve(keyHashes, reservationId);
+    const { reservation, refusal } = await this.reservations.reserve(keyHashes, reservationId);
+    const request = { reservation, reservationId, dto, oldToken: headers.reenrollmentToken ?? null };
+    const secret = headers.enrollmentSecret ?? dto.enrollmentSecret ?? null;
+    try {
+      const enrolled = refusal ? await this.repeat(refusal, request, secret) : await this.use(request, secret);
+      return toEnrolledDto(enrolled);
+    } catch (error) {
+      if (error instanceof ForbiddenError) this.auditRefusal(request, error);
+      throw error;
+    }
+  }
+
+  /** Enrolls with the reserved use, which is kept unless the agent has a device from an attempt before. */
+  private async use(request: EnrollmentRequest, secret: string | null): Promise<EnrolledDevice> {
+    const { reservation, reservationId } = request;
     const enrolled = await this.releaseOnFailure(reservationId, async () => {
-      this.checkSecret(reservation, headers.enrollmentSecret ?? dto.enrollmentSecret ?? null);
-      return this.devices.enroll({ reservation, reservationId, dto, oldToken: headers.reenrollmentToken ?? null });
+      this.checkSecret(reservation, secret);
+      return this.devices.enroll(request);
     });
-    await this.reservations.confirm(reservationId);
-    return toEnrolledDto(enrolled);
+    await (enrolled.isRepeated ? this.reservations.release(reservationId) : this.reservations.confirm(reservationId));
+    return enrolled;
+  }
+
+  /** Enrolls an agent whose reply was lost: the attempt before took the last use. @throws the refusal for every other agent */
+  private async repeat(
+    refusal: EnrollmentKeyUnusable,
+    request: EnrollmentRequest,
+    secret: string | null,
+  ): Promise<EnrolledDevice> {
+    if (checkEnrollmentSecret(this.config, request.reservation.enrollmentSecretHash, secret) !== null) throw refusal;
+    const repeated = await this.devices.reissue(request);
+    if (repeated === null) throw refusal;
+    return repeated;
+  }
+
+  private auditRefusal({ reservation, dto }: EnrollmentRequest, { code }: ForbiddenError): void {
+    const { partnerId, orgId, enrollmentKeyId } = reservation;
+    this.denials.record({
+      caller: { actor: { type: 'agent', id: null }, tenant: { partnerId, orgId } },
+      action: 'device.enroll',
+      code,
+      route: ROUTE,
+      details: { enrollmentKeyId, hostname: dto.hostname },
+    });
   }
 
   private checkSecret({ enrollmentSecretHash, enrollmentKeyId, orgId }: Reservation, secret: string | null): void {

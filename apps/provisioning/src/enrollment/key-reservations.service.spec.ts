@@ -25,15 +25,18 @@ describe('KeyReservationsService', () => {
       siteId: null,
       enrollmentSecretHash: null,
     };
-    expect(await reserve(reservation)).toEqual(reservation);
+    expect(await reserve(reservation)).toEqual({ reservation, refusal: null });
   });
 
-  it('throws 401 for an unknown key and 403 with the reason for an unusable one', async () => {
-    await expect(reserve({ reserved: false, reason: 'invalid_enrollment_key' })).rejects.toThrow(InvalidEnrollmentKey);
-    const unusable = reserve({ reserved: false, reason: 'enrollment_key_expired' });
-    await expect(unusable).rejects.toMatchObject({ status: 403, code: 'enrollment_key_expired' });
-    const raced = reserve({ reserved: false, reason: 'enrollment_key_race_lost' });
-    await expect(raced).rejects.toThrow(EnrollmentKeyUnusable);
+  it('throws 401 for an unknown key and returns an unusable one with the reason', async () => {
+    const unknown = reserve({ reserved: false, reason: 'invalid_enrollment_key', key: null });
+    await expect(unknown).rejects.toThrow(InvalidEnrollmentKey);
+    const [orgId, partnerId] = [randomUUID(), randomUUID()];
+    const key = { enrollmentKeyId: randomUUID(), orgId, partnerId, siteId: null, enrollmentSecretHash: null };
+    const unusable = await reserve({ reserved: false, reason: 'enrollment_key_expired', key });
+    expect(unusable).toMatchObject({ reservation: key, refusal: { status: 403, code: 'enrollment_key_expired' } });
+    const raced = await reserve({ reserved: false, reason: 'enrollment_key_race_lost', key });
+    expect(raced.refusal).toBeInstanceOf(EnrollmentKeyUnusable);
   });
 
   it('logs a failed settlement and does not throw', async () => {

@@ -3,13 +3,19 @@ import {
   ENROLLMENT_KEYS_CONFIRM,
   ENROLLMENT_KEYS_RELEASE,
   ENROLLMENT_KEYS_RESERVE,
-  type EnrollmentReserveReply,
+  type PresentedEnrollmentKey,
 } from '@rmm/contracts';
 import { RpcClient } from '@rmm/messaging';
 import { EnrollmentKeyUnusable, InvalidEnrollmentKey } from './enrollment.errors.js';
 
-/** A use of an enrollment key, reserved for one device and not settled yet. */
-export type Reservation = Extract<EnrollmentReserveReply, { reserved: true }>;
+/** The enrollment key that an agent presented; its use is reserved for one device and not settled yet. */
+export type Reservation = PresentedEnrollmentKey;
+
+export interface ReserveResult {
+  reservation: Reservation;
+  /** The reason for which no use is reserved; null when one is. */
+  refusal: EnrollmentKeyUnusable | null;
+}
 
 /** Short, since the agent waits and credentials settles a reservation by itself. */
 const SETTLE_TIMEOUT_MS = 1_000;
@@ -24,12 +30,16 @@ export class KeyReservationsService {
 
   constructor(private readonly rpc: RpcClient) {}
 
-  /** @throws InvalidEnrollmentKey, EnrollmentKeyUnusable; UnavailableError  when credentials does not reply */
-  async reserve(keyHashes: string[], reservationId: string): Promise<Reservation> {
+  /**
+   * Reserves a use; a key that has none left is returned with the reason.
+   * @throws InvalidEnrollmentKey; UnavailableError  when credentials does not reply
+   */
+  async reserve(keyHashes: string[], reservationId: string): Promise<ReserveResult> {
     const reply = await this.rpc.call(ENROLLMENT_KEYS_RESERVE, { keyHashes, deviceId: reservationId });
-    if (reply.reserved) return reply;
-    if (reply.reason === 'invalid_enrollment_key') throw new InvalidEnrollmentKey();
-    throw new EnrollmentKeyUnusable(reply.reason);
+    if (reply.reserved) return { reservation: reply, refusal: null };
+    const { reason, key } = reply;
+    if (reason === 'invalid_enrollment_key' || key === null) throw new InvalidEnrollmentKey();
+    return { reservation: key, refusal: new EnrollmentKeyUnusable(reason) };
   }
 
   /** Confirms the use. A failure is logged only. */

@@ -1,6 +1,6 @@
 import { planImport } from './import-plan.js';
 import { parseImportRows, type ImportRow } from './import-rows.js';
-import type { ImportState, KnownOrganization } from './import-state.js';
+import type { ImportState, KnownOrganization } from './import-state.types.js';
 
 const rowsOf = (...rows: object[]): ImportRow[] => parseImportRows(rows).rows;
 

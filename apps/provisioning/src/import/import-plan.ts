@@ -2,7 +2,7 @@ import { uniqueSlug } from '@rmm/validation';
 import { nameKey } from '../organizations/name-key.js';
 import { organizationSlug } from '../organizations/organization-slug.js';
 import type { Annotation, ImportRow } from './import-rows.js';
-import type { ImportState, KnownOrganization } from './import-state.js';
+import type { ImportState, KnownOrganization } from './import-state.types.js';
 
 /** Rows of one organization, which are imported together or not at all. */
 export interface PlannedGroup {

@@ -1,7 +1,7 @@
 import { isEmail, isUUID } from 'class-validator';
 import { isStorableText, isTimeZone } from '@rmm/validation';
 import { trimName } from '../organizations/name-key.js';
-import { toSiteAddress, toSiteContact, type SiteAddress, type SiteContact } from '../sites/site-details.js';
+import { toSiteAddress, toSiteContact, type SiteAddress, type SiteContact } from '../sites/site-details.mapper.js';
 
 /** The effect that an import has on a row. @see docs/reference/provisioning.md */
 export const ANNOTATIONS = ['create', 'link-match', 'name-match', 'matched-soft-deleted', 'conflict'] as const;

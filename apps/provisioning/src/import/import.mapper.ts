@@ -1,5 +1,5 @@
 import type { ImportResultDto, PreviewedRowDto } from './dto/import-results.dto.js';
-import type { GroupDecision } from './import-decisions.js';
+import type { GroupDecision } from './import-decision.policy.js';
 import type { PlannedGroup } from './import-plan.js';
 
 /** Maps a plan to the rows as sent, in their order, each with the effect on it. */

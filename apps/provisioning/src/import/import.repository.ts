@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { SqlExecutor, TenantTransaction } from '@rmm/persistence';
 import { nameKey } from '../organizations/name-key.js';
-import type { OrganizationStateRow } from '../organizations/organization-events.js';
 import { organizationSlug } from '../organizations/organization-slug.js';
+import type { OrganizationStateRow } from '../organizations/organization.events.js';
 import { OrganizationsRepository } from '../organizations/organizations.repository.js';
-import type { SiteStateRow } from '../sites/site-events.js';
+import type { SiteStateRow } from '../sites/site.events.js';
 import type {
   GroupWrites,
   NewLink,
@@ -14,7 +14,7 @@ import type {
   SitePatch,
 } from './import-changes.js';
 import type { ImportRow } from './import-rows.js';
-import type { ImportState, KnownOrganization } from './import-state.js';
+import type { ImportState, KnownOrganization } from './import-state.types.js';
 
 /** The rows as stored, with the versions that events carry. */
 export interface WrittenRows {

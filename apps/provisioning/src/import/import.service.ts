@@ -1,17 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
-import { PartnerAccessDenied, type Caller } from '@rmm/access';
+import { PartnerAccessDenied, PartnerDirectory, type Caller, type DirectoryPartner } from '@rmm/access';
 import { Outbox } from '@rmm/messaging';
 import { isUniqueViolation, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { DomainError, Logger, ValidationError } from '@rmm/service-kit';
-import { resolvePartnerId } from '../partners/partner-scope.policy.js';
 import { PartnersRepository } from '../partners/partners.repository.js';
+import { resolvePartnerId } from '../partners/partner-scope.policy.js';
 import type { ImportPreviewDto, ImportResultDto } from './dto/import-results.dto.js';
 import type { CommitImportDto, PreviewImportDto } from './dto/import-rows.dto.js';
-import { decideImport, refuseGroup, type GroupDecision } from './import-decisions.js';
-import { importMessages } from './import-messages.js';
+import { decideImport, refuseGroup, type GroupDecision } from './import-decision.policy.js';
 import { planImport, type PlannedGroup } from './import-plan.js';
 import { parseImportRows, type ImportRow, type UnknownColumn } from './import-rows.js';
+import { importMessages } from './import.events.js';
 import { toImportResult, toPreviewedRows } from './import.mapper.js';
 import { ImportRepository } from './import.repository.js';
 
@@ -19,6 +19,7 @@ import { ImportRepository } from './import.repository.js';
 interface ImportScope {
   caller: Caller;
   partnerId: string;
+  partner: DirectoryPartner;
 }
 
 /** Imports organizations and their sites in bulk. Preview and commit share the plan. */
@@ -27,7 +28,8 @@ export class ImportService {
   constructor(
     private readonly tenants: TenantDatabase,
     private readonly repository: ImportRepository,
-    private readonly partners: PartnersRepository,
+    private readonly partners: PartnerDirectory,
+    private readonly counters: PartnersRepository,
     private readonly outbox: Outbox,
     private readonly logger: Logger,
   ) {}
@@ -35,7 +37,7 @@ export class ImportService {
   /** Returns the effect of an import on each row; writes nothing. @throws ValidationError, PartnerAccessDenied */
   async preview(caller: Caller, dto: PreviewImportDto): Promise<ImportPreviewDto> {
     const { rows, warnings } = readRows(dto.rows);
-    const scope = { caller, partnerId: resolvePartnerId(caller, dto.partnerId) };
+    const scope = await this.resolveScope(caller, dto.partnerId);
     const groups = await this.tenants.transaction(caller, async (tx) =>
       planImport(rows, await this.loadState(tx, scope, rows)),
     );
@@ -49,20 +51,26 @@ export class ImportService {
    */
   async commit(caller: Caller, dto: CommitImportDto): Promise<ImportResultDto> {
     const { rows, warnings } = readRows(dto.rows);
-    const scope = { caller, partnerId: resolvePartnerId(caller, dto.partnerId) };
+    const scope = await this.resolveScope(caller, dto.partnerId);
     const decisions = await this.tenants.transaction(caller, async (tx) => {
-      await this.partners.lockOrganizations(tx, scope.partnerId);
+      await this.counters.lockOrganizations(tx, scope.partnerId);
       const state = await this.loadState(tx, scope, rows);
       return this.apply(tx, scope, decideImport(planImport(rows, state), state, dto.mode ?? 'skip', randomUUID));
     });
     return { ...toImportResult(decisions), warnings };
   }
 
-  private async loadState(tx: TenantTransaction, { caller, partnerId }: ImportScope, rows: readonly ImportRow[]) {
-    const partner = await this.partners.find(tx, partnerId);
-    if (!partner && caller.tenant.scope === 'system') throw new PartnerAccessDenied();
-    const cap = partner?.maxOrganizations ?? null;
-    const remaining = cap === null ? null : Math.max(0, cap - (await this.partners.countOrganizations(tx, partnerId)));
+  /** @throws PartnerAccessDenied  also for an unknown partner; UnavailableError when its cap is not known */
+  private async resolveScope(caller: Caller, requestedId: string | undefined): Promise<ImportScope> {
+    const partnerId = resolvePartnerId(caller, requestedId);
+    const partner = await this.partners.find(partnerId);
+    if (!partner) throw new PartnerAccessDenied();
+    return { caller, partnerId, partner };
+  }
+
+  private async loadState(tx: TenantTransaction, { partnerId, partner }: ImportScope, rows: readonly ImportRow[]) {
+    const { maxOrganizations: cap } = partner;
+    const remaining = cap === null ? null : Math.max(0, cap - (await this.counters.countOrganizations(tx, partnerId)));
     return this.repository.loadState(tx, partnerId, rows, remaining);
   }
 

@@ -1,5 +1,5 @@
 import { nameKey, trimName } from '../organizations/name-key.js';
-import { mergeDetails, type SiteAddress, type SiteContact } from '../sites/site-details.js';
+import { mergeDetails, type SiteAddress, type SiteContact } from '../sites/site-details.mapper.js';
 import type { ImportRow } from './import-rows.js';
 
 /** A site that the rows of one group request. A null field keeps the stored value. */

@@ -17,15 +17,6 @@ const ORGANIZATION = `
 /** Rows of the table organization itself, whose id is the organization. */
 const ORGANIZATION_ITSELF = ORGANIZATION.replaceAll('org_id =', 'id =');
 
-/** Rows of the table partner. */
-const PARTNER = `
-  CASE current_setting('rmm.scope', true)
-    WHEN 'partner' THEN id = nullif(current_setting('rmm.partner_id', true), '')::uuid
-    WHEN 'organization' THEN false
-    WHEN 'system' THEN true
-    ELSE false
-  END`;
-
 /** Counters of a partner: its members of every scope may change them, by the records they create and delete. */
 const PARTNER_COUNT = `
   CASE current_setting('rmm.scope', true)
@@ -59,8 +50,8 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     await q.query(`
       DROP TABLE export_restamp, site_count, organization_count, partner_count, device_group_member, device_group,
         device_posture_product, device_posture, device_software, device_network, device_disk, device_hardware, device_state,
-        organization_security, device, site, external_link, organization, partner, dead_letter_message, inbox,
-        rmm_partition_rule, outbox_lease, outbox`);
+        organization_security, device, site, external_link, organization, partner_directory, dead_letter_message, inbox,
+        rmm_partition_rule, outbox_lease, outbox_broadcast, outbox`);
     await q.query('DROP FUNCTION request_restamp, count_devices, count_organizations, add_devices');
     await q.query('DROP FUNCTION stamp_device_of_report, decommission_device_state, stamp_change');
     await q.query('DROP FUNCTION rmm_drop_empty_outbox_partitions');
@@ -170,7 +161,19 @@ export class InitialSchema1767225600000 implements MigrationInterface {
       aggregates   text[] COLLATE "C" NOT NULL,
       leased_until timestamptz NOT NULL
     )`);
+    await q.query(`CREATE TABLE outbox_broadcast (
+      seq          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      created_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
+      subject      text NOT NULL,
+      payload      text NOT NULL,
+      leased_until timestamptz
+    )`);
     await secureTable(q, 'outbox', {
+      comment: 'rmm:worker-only',
+      service: 'INSERT',
+      worker: 'SELECT, INSERT, UPDATE, DELETE',
+    });
+    await secureTable(q, 'outbox_broadcast', {
       comment: 'rmm:worker-only',
       service: 'INSERT',
       worker: 'SELECT, INSERT, UPDATE, DELETE',
@@ -270,18 +273,19 @@ export class InitialSchema1767225600000 implements MigrationInterface {
 
   /** Partners as published by identity. */
   private async createPartners(q: QueryRunner): Promise<void> {
-    await q.query(`CREATE TABLE partner (
-      id uuid PRIMARY KEY,
-      name text NOT NULL,
-      slug text NOT NULL,
-      status text NOT NULL CHECK (status IN ('pending', 'active', 'suspended', 'churned', 'offboarding')),
-      max_organizations integer CHECK (max_organizations >= 0),
-      max_devices integer CHECK (max_devices >= 0),
-      timezone text NOT NULL,
+    await q.query(`CREATE TABLE partner_directory (
+      partner_id uuid PRIMARY KEY,
+      name text NOT NULL DEFAULT '',
+      slug text NOT NULL DEFAULT '',
+      status text NOT NULL,
+      max_organizations integer DEFAULT 0,
+      max_devices integer DEFAULT 0,
+      enrollment_max_ttl_minutes integer DEFAULT 1,
+      timezone text NOT NULL DEFAULT 'UTC',
       version bigint NOT NULL,
-      updated_at timestamptz(3) NOT NULL DEFAULT now()
+      updated_at timestamptz NOT NULL DEFAULT now()
     )`);
-    await secureTable(q, 'partner', { rows: PARTNER, service: 'SELECT', worker: 'SELECT, INSERT, UPDATE' });
+    await secureTable(q, 'partner_directory', { comment: 'rmm:worker-only', worker: 'SELECT, INSERT, UPDATE' });
   }
 
   /** Organizations, their external links, and copies of the security policies that identity owns. */

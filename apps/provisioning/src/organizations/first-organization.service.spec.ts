@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => testApp?.stop());
 
 const partnerRow = async (id: string) =>
-  (await testApp.admin.query('select * from partner where id = $1', [id])).rows[0];
+  (await testApp.admin.query('select * from partner_directory where partner_id = $1', [id])).rows[0];
 
 describe('FirstOrganizationService', () => {
   it('stores the newest version of a partner in any order of events', async () => {
@@ -42,6 +42,7 @@ describe('FirstOrganizationService', () => {
 
   it('creates it once when RPC and event race, also before the partner is stored', async () => {
     const partnerId = randomUUID();
+    testApp.identity.addPartner({ partnerId });
     const order = { partnerId, companyName: 'First Company', partnerSlug: 'first-company' };
     const replies = await Promise.all(
       [1, 2, 3].map(() => testApp.call(PROVISIONING_ORGANIZATIONS_ENSURE_FIRST, order)),
@@ -65,6 +66,13 @@ describe('FirstOrganizationService', () => {
 });
 
 describe('OrganizationsRpc', () => {
+  it('refuses the first organization of a partner that identity does not have', async () => {
+    const order = { partnerId: randomUUID(), companyName: 'Ghost', partnerSlug: 'ghost' };
+    await expect(testApp.call(PROVISIONING_ORGANIZATIONS_ENSURE_FIRST, order)).rejects.toThrow('not_found');
+    const { rows } = await testApp.admin.query(`select 1 from organization where name = 'Ghost'`);
+    expect(rows).toEqual([]);
+  });
+
   it('returns organizations by id, deleted ones included and unknown ones omitted', async () => {
     const partnerId = await testApp.createPartner();
     const client = await testApp.clientFor({ partnerId });
@@ -80,7 +88,7 @@ describe('OrganizationsRpc', () => {
     expect([byId.get(live)?.deleted, byId.get(gone)?.deleted, byId.size]).toEqual([false, true, 2]);
   });
 
-  it('lists every organization page by page, oldest first', async () => {
+  it('lists every organization page by page, ordered by id', async () => {
     const partnerId = await testApp.createPartner();
     const client = await testApp.clientFor({ partnerId });
     const rows = Array.from({ length: 25 }, (_, index) => ({ organization: `Customer ${index}` }));
@@ -95,7 +103,7 @@ describe('OrganizationsRpc', () => {
       seen.push(...page.organizations);
       after = page.next;
     } while (after !== null);
-    const { rows: stored } = await testApp.admin.query('select id from organization order by created_at, id');
+    const { rows: stored } = await testApp.admin.query('select id from organization order by id');
     expect(seen.map((organization) => organization.orgId)).toEqual(stored.map((row) => row.id));
   });
 });

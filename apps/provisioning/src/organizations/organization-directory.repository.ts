@@ -3,7 +3,7 @@ import type { OrganizationSource } from '@rmm/access';
 import type { ListSinceRequest, OrganizationState } from '@rmm/contracts';
 import { WorkerDatabase } from '@rmm/persistence';
 import { BadRequestError } from '@rmm/service-kit';
-import { toOrganizationState, type OrganizationStateRow } from './organization-events.js';
+import { toOrganizationState, type OrganizationStateRow } from './organization.events.js';
 
 const MAX_IDS = 1_000;
 const STATE = `id, partner_id AS "partnerId", name, slug, status, deleted_at AS "deletedAt", version`;
@@ -23,28 +23,17 @@ export class OrganizationDirectoryRepository implements OrganizationSource {
     return rows.map(toOrganizationState);
   }
 
-  /** Returns a page, oldest first, after the creation time and id of the last row of the page before. */
+  /** Returns a page, ordered by id, after the last one of the page before. */
   async listSince({ after, limit }: ListSinceRequest): Promise<{
     organizations: OrganizationState[];
     next: string | null;
   }> {
-    const rows = await this.worker.query<OrganizationStateRow & { createdAt: Date }>(
-      `SELECT ${STATE}, created_at AS "createdAt" FROM organization
-        WHERE :createdAt::timestamptz IS NULL OR (created_at, id) > (:createdAt::timestamptz, :id::uuid)
-        ORDER BY created_at, id LIMIT :limit`,
-      { ...readPosition(after), limit: limit + 1 },
+    const rows = await this.worker.query<OrganizationStateRow>(
+      `SELECT ${STATE} FROM organization WHERE :after::uuid IS NULL OR id > :after::uuid ORDER BY id LIMIT :limit`,
+      { after, limit: limit + 1 },
     );
     const page = rows.slice(0, limit);
-    const last = page.at(-1);
-    const next = rows.length > limit && last ? `${last.createdAt.toISOString()}_${last.id}` : null;
+    const next = rows.length > limit ? (page.at(-1)?.id ?? null) : null;
     return { organizations: page.map(toOrganizationState), next };
   }
-}
-
-/** @throws BadRequestError */
-function readPosition(after: string | null): { createdAt: string | null; id: string | null } {
-  if (after === null) return { createdAt: null, id: null };
-  const [createdAt, id] = after.split('_');
-  if (!id || Number.isNaN(Date.parse(createdAt))) throw new BadRequestError('Unknown position');
-  return { createdAt, id };
 }

@@ -7,7 +7,6 @@ import {
   type RpcRequest,
 } from '@rmm/contracts';
 import { RpcHandler } from '@rmm/messaging';
-import { WorkerDatabase } from '@rmm/persistence';
 import { FirstOrganizationService } from './first-organization.service.js';
 import { OrganizationDirectoryRepository } from './organization-directory.repository.js';
 
@@ -17,7 +16,6 @@ export class OrganizationsRpc {
   constructor(
     private readonly directory: OrganizationDirectoryRepository,
     private readonly firstOrganization: FirstOrganizationService,
-    private readonly worker: WorkerDatabase,
   ) {}
 
   @RpcHandler(PROVISIONING_ORGANIZATIONS_GET)
@@ -38,6 +36,6 @@ export class OrganizationsRpc {
   ensureFirst(
     request: RpcRequest<typeof PROVISIONING_ORGANIZATIONS_ENSURE_FIRST>,
   ): Promise<RpcReply<typeof PROVISIONING_ORGANIZATIONS_ENSURE_FIRST>> {
-    return this.worker.transaction((tx) => this.firstOrganization.ensure(tx, request));
+    return this.firstOrganization.ensureForPartner(request);
   }
 }

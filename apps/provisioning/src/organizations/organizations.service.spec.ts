@@ -57,6 +57,22 @@ describe('/orgs/organizations', () => {
     });
   });
 
+  it('refuses an organization of a partner that identity does not have', async () => {
+    const client = await testApp.clientFor({ partnerId: randomUUID() });
+    const response = await client.post('/orgs/organizations', { name: 'Ghost' });
+    expect([response.status, response.body.code]).toEqual([403, 'partner_access_denied']);
+  });
+
+  it('refuses settings above 64 KB after the merge', async () => {
+    const client = await testApp.clientFor({ partnerId });
+    const own = (await client.post('/orgs/organizations', { name: 'Grower' })).body.id as string;
+    const grow = (key: string) =>
+      client.patch(`/orgs/organizations/${own}`, { settings: { [key]: 'x'.repeat(30_000) } });
+    expect([(await grow('a')).status, (await grow('b')).status]).toEqual([200, 200]);
+    const refused = await grow('c');
+    expect([refused.status, Object.keys(refused.body.details.fieldErrors)]).toEqual([400, ['settings']]);
+  });
+
   it('numbers a slug derived from the name and returns 409 for a chosen one that is taken', async () => {
     const client = await testApp.clientFor({ partnerId });
     expect((await client.post('/orgs/organizations', { name: 'ACME' })).body.slug).toBe('acme-2');

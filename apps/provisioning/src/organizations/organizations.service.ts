@@ -1,23 +1,30 @@
 import { Injectable } from '@nestjs/common';
-import { PartnerAccessDenied, ScopeNotAllowed, type Caller, type UserCaller } from '@rmm/access';
+import {
+  PartnerAccessDenied,
+  PartnerDirectory,
+  ScopeNotAllowed,
+  type Caller,
+  type DirectoryPartner,
+  type UserCaller,
+} from '@rmm/access';
 import type { OrganizationSecurityState } from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { isUniqueViolation, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { ValidationError } from '@rmm/service-kit';
 import { toPage, uniqueSlug, type Paged } from '@rmm/validation';
-import { resolvePartnerId } from '../partners/partner-scope.policy.js';
 import { PartnersRepository } from '../partners/partners.repository.js';
+import { resolvePartnerId } from '../partners/partner-scope.policy.js';
 import type { CreateOrganizationDto } from './dto/create-organization.dto.js';
 import type { ListOrganizationsDto } from './dto/list-organizations.dto.js';
 import type { OrganizationDto, OwnOrganizationDto } from './dto/organization.dto.js';
 import type { UpdateOrganizationDto } from './dto/update-organization.dto.js';
-import { organizationAccessChanged, organizationEvent } from './organization-events.js';
 import { OrganizationSecurityRepository } from './organization-security.repository.js';
 import { OrganizationSecurityService } from './organization-security.service.js';
-import { mergeSettings, splitSecurity } from './organization-settings.js';
+import { mergeOrganizationSettings, splitSecurity } from './organization-settings.policy.js';
 import { organizationSlug } from './organization-slug.js';
 import type { Organization } from './organization.entity.js';
 import { OrganizationLimitExceeded, OrganizationSlugConflict } from './organization.errors.js';
+import { organizationAccessChanged, organizationEvent } from './organization.events.js';
 import { toOrganizationDto } from './organization.mapper.js';
 import { OrganizationsRepository, type OrganizationChanges } from './organizations.repository.js';
 
@@ -29,7 +36,8 @@ export class OrganizationsService {
   constructor(
     private readonly tenants: TenantDatabase,
     private readonly organizations: OrganizationsRepository,
-    private readonly partners: PartnersRepository,
+    private readonly partners: PartnerDirectory,
+    private readonly counters: PartnersRepository,
     private readonly security: OrganizationSecurityService,
     private readonly policies: OrganizationSecurityRepository,
     private readonly outbox: Outbox,
@@ -51,11 +59,13 @@ export class OrganizationsService {
   }
 
   /** @throws OrganizationSlugConflict, OrganizationLimitExceeded, PartnerAccessDenied */
-  create(caller: Caller, dto: CreateOrganizationDto): Promise<VisibleOrganization> {
+  async create(caller: Caller, dto: CreateOrganizationDto): Promise<VisibleOrganization> {
     const partnerId = resolvePartnerId(caller, dto.partnerId);
+    const partner = await this.partners.find(partnerId);
+    if (!partner) throw new PartnerAccessDenied();
     return this.tenants.transaction(caller, async (tx) => {
-      await this.partners.lockOrganizations(tx, partnerId);
-      await this.assertBelowCap(tx, caller, partnerId);
+      await this.counters.lockOrganizations(tx, partnerId);
+      await this.assertBelowCap(tx, partner);
       const slug = dto.slug ?? (await this.findFreeSlug(tx, partnerId, dto.name));
       const organization = await rejectTakenSlug(
         this.organizations.create(tx, { ...toChanges(dto, {}), partnerId, name: dto.name, slug }),
@@ -117,12 +127,11 @@ export class OrganizationsService {
     return this.security.apply(caller, organization, security);
   }
 
-  private async assertBelowCap(tx: TenantTransaction, caller: Caller, partnerId: string): Promise<void> {
-    const partner = await this.partners.find(tx, partnerId);
-    // The session of a member proves that its partner exists before the event of the partner arrives here.
-    if (!partner && caller.tenant.scope === 'system') throw new PartnerAccessDenied();
-    const cap = partner?.maxOrganizations ?? null;
-    if (cap !== null && (await this.partners.countOrganizations(tx, partnerId)) >= cap)
+  private async assertBelowCap(
+    tx: TenantTransaction,
+    { partnerId, maxOrganizations: cap }: DirectoryPartner,
+  ): Promise<void> {
+    if (cap !== null && (await this.counters.countOrganizations(tx, partnerId)) >= cap)
       throw new OrganizationLimitExceeded();
   }
 
@@ -157,7 +166,7 @@ function toChanges(dto: UpdateOrganizationDto, storedSettings: Record<string, un
     slug,
     type,
     status,
-    settings: settings && mergeSettings(storedSettings, settings),
+    settings: settings && mergeOrganizationSettings(storedSettings, settings),
     contractStart,
     contractEnd,
     billingContact: billingContact && {

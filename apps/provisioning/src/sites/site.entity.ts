@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { SiteAddress, SiteContact } from './site-details.js';
+import type { SiteAddress, SiteContact } from './site-details.mapper.js';
 
 @Entity('site')
 export class Site {

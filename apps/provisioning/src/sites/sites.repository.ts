@@ -13,9 +13,9 @@ import {
 import { NotFoundError } from '@rmm/service-kit';
 import { nameKey } from '../organizations/name-key.js';
 import { ACTIVE_ORGANIZATION } from '../organizations/organizations.repository.js';
-import type { SiteAddress, SiteContact } from './site-details.js';
-import type { SiteStateRow } from './site-events.js';
+import type { SiteAddress, SiteContact } from './site-details.mapper.js';
 import { Site } from './site.entity.js';
+import type { SiteStateRow } from './site.events.js';
 
 export interface SiteView extends Site {
   /** Without decommissioned devices. */

@@ -1,7 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { PROVISIONING_SITES_EXISTING, PROVISIONING_SITES_GET, type RpcReply, type RpcRequest } from '@rmm/contracts';
 import { RpcHandler } from '@rmm/messaging';
-import { toSiteState } from './site-events.js';
+import { toSiteState } from './site.events.js';
 import { SitesRepository } from './sites.repository.js';
 
 /** Serves credentials, which pins keys to sites, and identity, which restricts members to sites. */

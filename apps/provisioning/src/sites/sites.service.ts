@@ -9,10 +9,10 @@ import { OrganizationsRepository } from '../organizations/organizations.reposito
 import type { CreateSiteDto } from './dto/create-site.dto.js';
 import type { ListSitesDto } from './dto/list-sites.dto.js';
 import type { SiteDto } from './dto/site.dto.js';
-import { toSiteAddress, toSiteContact } from './site-details.js';
-import { siteEvent } from './site-events.js';
+import { toSiteAddress, toSiteContact } from './site-details.mapper.js';
 import type { Site } from './site.entity.js';
 import { SiteNameConflict } from './site.errors.js';
+import { siteEvent } from './site.events.js';
 import { toSiteDto } from './site.mapper.js';
 import { SitesRepository } from './sites.repository.js';
 

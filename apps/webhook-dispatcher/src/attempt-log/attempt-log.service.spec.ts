@@ -4,8 +4,8 @@ import type { ApiClient } from '../../test/api-client.js';
 import { DispatcherTestApp } from '../../test/dispatcher-test-app.js';
 import { createWebhook, type DispatcherTestCluster, type Organization } from '../../test/dispatcher-test-cluster.js';
 import type { FakeReceiver } from '../../test/fake-receiver.js';
-import type { WebhookHeader } from '../webhooks/webhook-headers.js';
-import { MASK } from '../webhooks/webhook-masking.js';
+import type { WebhookHeader } from '../webhooks/webhook-headers.policy.js';
+import { MASK } from '../webhooks/webhook-masking.policy.js';
 import type { AttemptDto } from './dto/attempt.dto.js';
 
 // Real stores on a busy machine: time is not what these specs are about.

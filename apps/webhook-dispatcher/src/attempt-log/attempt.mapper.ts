@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import type { WebhookHeader } from '../webhooks/webhook-headers.js';
+import type { WebhookHeader } from '../webhooks/webhook-headers.policy.js';
 import { WebhookSealingService } from '../webhooks/webhook-sealing.service.js';
 import type { AttemptRow, LoggedDelivery } from './attempt-log.repository.js';
 import type { AttemptDto } from './dto/attempt.dto.js';
-import { restoreRequestHeaders } from './request-headers.js';
-import { parseResponseHeaders } from './response-headers.js';
+import { restoreRequestHeaders } from './request-headers.mapper.js';
+import { parseResponseHeaders } from './response-headers.mapper.js';
 
 @Injectable()
 export class AttemptMapper {

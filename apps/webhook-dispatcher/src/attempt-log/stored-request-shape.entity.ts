@@ -1,5 +1,5 @@
 import { Column, CreateDateColumn, Entity, PrimaryColumn } from 'typeorm';
-import type { WebhookHeader } from '../webhooks/webhook-headers.js';
+import type { WebhookHeader } from '../webhooks/webhook-headers.policy.js';
 
 /** The headers that the requests of a webhook carry, stored once per version of the webhook. */
 @Entity({ name: 'request_shape' })

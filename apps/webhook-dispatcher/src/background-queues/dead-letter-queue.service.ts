@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Queue } from 'bullmq';
 import { jobContext } from '@rmm/messaging';
 import { Logger, RedisConnections } from '@rmm/service-kit';
-import type { LeasedDelivery } from '../sending/leased-delivery.js';
-import { countJobsOf, type JobCounts, producerOptions, withinQueueTimeout } from './queue-options.js';
+import type { LeasedDelivery } from '../sending/leased-delivery.types.js';
+import { countJobsOf, type JobCounts, producerOptions, withinQueueTimeout } from './queue.config.js';
 
 export const DEAD_LETTER_QUEUE = 'webhook-dead-letters';
 

@@ -3,7 +3,7 @@ import { Queue, Worker } from 'bullmq';
 import { jobContext, type JobContext, runJob } from '@rmm/messaging';
 import { Logger, RedisConnections } from '@rmm/service-kit';
 import type { DeliveryKey } from '../sending/claims.repository.js';
-import { countJobsOf, type JobCounts, producerOptions, queuePrefix, withinQueueTimeout } from './queue-options.js';
+import { countJobsOf, type JobCounts, producerOptions, queuePrefix, withinQueueTimeout } from './queue.config.js';
 
 export const RETRY_QUEUE = 'webhook-retries';
 

@@ -7,7 +7,7 @@ import { DispatcherTestApp } from '../../test/dispatcher-test-app.js';
 import type { DispatcherTestCluster, Organization } from '../../test/dispatcher-test-cluster.js';
 import type { FakeReceiver } from '../../test/fake-receiver.js';
 import { DEAD_LETTER_QUEUE } from '../background-queues/dead-letter-queue.service.js';
-import { queuePrefix } from '../background-queues/queue-options.js';
+import { queuePrefix } from '../background-queues/queue.config.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
 jest.setTimeout(60_000);

@@ -8,7 +8,7 @@ import { RateLimits } from '@rmm/service-kit';
 import { type Paged, toPage } from '@rmm/validation';
 import { DeadLetterQueueService } from '../background-queues/dead-letter-queue.service.js';
 import { DeadLettersRepository } from '../dead-letters/dead-letters.repository.js';
-import { createWebhookBody } from '../intake/webhook-event.js';
+import { createWebhookBody } from '../intake/webhook-event.mapper.js';
 import { LIMITS } from '../limits.js';
 import { maxAttemptsOf } from '../sending/retry-delay.js';
 import { SweeperService } from '../sending/sweeper.service.js';

@@ -4,10 +4,10 @@ import { type BatchMessage, type BatchSubscription, EventBatches } from '@rmm/me
 import { Clock, UnavailableError } from '@rmm/service-kit';
 import { DispatcherMetrics } from '../dispatcher.metrics.js';
 import { SubscriptionIndexService } from '../subscriptions/subscription-index.service.js';
-import type { Subscription } from '../subscriptions/subscription.js';
+import type { Subscription } from '../subscriptions/subscription.mapper.js';
 import { IntakeWriterService } from './intake-writer.service.js';
 import type { IntakeEvent } from './intake.repository.js';
-import { deliveryTime, findEventError, createWebhookBody } from './webhook-event.js';
+import { deliveryTime, findEventError, createWebhookBody } from './webhook-event.mapper.js';
 
 /** The durable consumer of all replicas. */
 export const EVENTS_DURABLE = 'webhook-dispatcher-events';

@@ -2,7 +2,7 @@ import { type Logger, UnavailableError } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
 import type { BacklogService } from '../sending/backlog.service.js';
 import type { InstanceLeaseService } from '../sending/instance-lease.service.js';
-import type { LeasedDelivery } from '../sending/leased-delivery.js';
+import type { LeasedDelivery } from '../sending/leased-delivery.types.js';
 import { DEFAULT_RETRY_POLICY } from '../sending/retry-delay.js';
 import type { SenderService } from '../sending/sender.service.js';
 import type { ReplicaSignalsService } from '../sending/shards/replica-signals.service.js';

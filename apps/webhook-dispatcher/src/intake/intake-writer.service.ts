@@ -4,12 +4,12 @@ import { Logger, UnavailableError } from '@rmm/service-kit';
 import { ArrayQueue } from '../sending/array-queue.js';
 import { BacklogService } from '../sending/backlog.service.js';
 import { InstanceLeaseService } from '../sending/instance-lease.service.js';
-import type { LeasedDelivery } from '../sending/leased-delivery.js';
+import type { LeasedDelivery } from '../sending/leased-delivery.types.js';
 import { retryForever } from '../sending/retry-forever.js';
 import { SenderService } from '../sending/sender.service.js';
 import { ReplicaSignalsService } from '../sending/shards/replica-signals.service.js';
 import { ShardOwnershipService } from '../sending/shards/shard-ownership.service.js';
-import type { Subscription } from '../subscriptions/subscription.js';
+import type { Subscription } from '../subscriptions/subscription.mapper.js';
 import { deliveryIdOf } from './delivery-id.js';
 import { type IntakeDelivery, type IntakeEvent, IntakeRepository } from './intake.repository.js';
 

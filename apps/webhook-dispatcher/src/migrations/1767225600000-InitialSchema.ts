@@ -36,7 +36,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
   async down(q: QueryRunner): Promise<void> {
     await q.query(`
       DROP TABLE delivery_shard, dispatcher_instance, request_shape, attempt, dead_letter, event_body, delivery,
-        webhook_counter, webhook, organization_directory, dead_letter_message, inbox, outbox_lease, outbox,
+        webhook_counter, webhook, organization_directory, dead_letter_message, inbox, outbox_lease, outbox_broadcast, outbox,
         rmm_partition_rule`);
     await q.query(`
       DROP FUNCTION set_delivery_retention, webhook_changed, rmm_drop_empty_outbox_partitions, rmm_maintain_partitions,
@@ -50,8 +50,8 @@ async function createOrganizationDirectory(q: QueryRunner): Promise<void> {
     CREATE TABLE organization_directory (
       org_id     uuid PRIMARY KEY,
       partner_id uuid NOT NULL,
-      name       text NOT NULL,
-      slug       text NOT NULL,
+      name       text NOT NULL DEFAULT '',
+      slug       text NOT NULL DEFAULT '',
       status     text NOT NULL,
       deleted    boolean NOT NULL DEFAULT false,
       version    bigint NOT NULL,
@@ -420,7 +420,20 @@ async function createMessagingTables(q: QueryRunner): Promise<void> {
         aggregates   text[] COLLATE "C" NOT NULL,
         leased_until timestamptz NOT NULL
       )`);
+  await q.query(`
+      CREATE TABLE outbox_broadcast (
+        seq          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        created_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
+        subject      text NOT NULL,
+        payload      text NOT NULL,
+        leased_until timestamptz
+      )`);
   await secureTable(q, 'outbox', {
+    comment: 'rmm:worker-only',
+    service: 'INSERT',
+    worker: 'SELECT, INSERT, UPDATE, DELETE',
+  });
+  await secureTable(q, 'outbox_broadcast', {
     comment: 'rmm:worker-only',
     service: 'INSERT',
     worker: 'SELECT, INSERT, UPDATE, DELETE',

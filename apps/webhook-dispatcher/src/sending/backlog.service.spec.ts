@@ -2,7 +2,7 @@ import type { Logger } from '@rmm/service-kit';
 import { BacklogService } from './backlog.service.js';
 import type { ClaimsRepository } from './claims.repository.js';
 import type { LeaseReleaseService } from './lease-release.service.js';
-import type { LeasedDelivery } from './leased-delivery.js';
+import type { LeasedDelivery } from './leased-delivery.types.js';
 import type { SenderService } from './sender.service.js';
 
 const ORG = 'organization';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { WorkerDatabase } from '@rmm/persistence';
 import { InstanceLeaseService } from './instance-lease.service.js';
 import type { ReleasedDelivery } from './lease-release.service.js';
-import type { LeasedDelivery } from './leased-delivery.js';
+import type { LeasedDelivery } from './leased-delivery.types.js';
 import { ShardOwnershipService } from './shards/shard-ownership.service.js';
 
 /** The key of a delivery row. */

@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { Outbound, type OutboundResponse, OutboundTimeout, UnsafeAddress } from '@rmm/outbound';
 import { Clock } from '@rmm/service-kit';
-import { type RequestShape, requestShapeOf } from '../attempt-log/request-shape.js';
-import { formatResponseHeaders } from '../attempt-log/response-headers.js';
+import { type RequestShape, requestShapeOf } from '../attempt-log/request-shape.mapper.js';
+import { formatResponseHeaders } from '../attempt-log/response-headers.mapper.js';
 import { DispatcherConfig } from '../config.js';
 import { SubscriptionIndexService } from '../subscriptions/subscription-index.service.js';
-import type { Subscription } from '../subscriptions/subscription.js';
+import type { Subscription } from '../subscriptions/subscription.mapper.js';
 import { BreakersService } from './breaker/breakers.service.js';
 import { deliveryHeaders } from './delivery-request.js';
-import type { LeasedDelivery } from './leased-delivery.js';
+import type { LeasedDelivery } from './leased-delivery.types.js';
 import { type AttemptResult, createInactiveOutcome, NO_RESULT, type Outcome } from './outcome.js';
 import { retryAfterMs } from './retry-after.js';
 import { DEFAULT_RETRY_POLICY, retryDelayMs, type RetryPolicy } from './retry-delay.js';

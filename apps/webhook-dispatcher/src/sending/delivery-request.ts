@@ -1,5 +1,5 @@
-import type { Subscription } from '../subscriptions/subscription.js';
-import type { LeasedDelivery } from './leased-delivery.js';
+import type { Subscription } from '../subscriptions/subscription.mapper.js';
+import type { LeasedDelivery } from './leased-delivery.types.js';
 import { signBody, type SigningKeys, signStandard } from './sign-body.js';
 
 export const USER_AGENT = 'Service-Webhooks/1.0';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Logger } from '@rmm/service-kit';
 import { ClaimsRepository } from './claims.repository.js';
 import { LeasedDeliveriesService } from './leased-deliveries.service.js';
-import type { LeasedDelivery } from './leased-delivery.js';
+import type { LeasedDelivery } from './leased-delivery.types.js';
 import { retryForever } from './retry-forever.js';
 import { ReplicaSignalsService } from './shards/replica-signals.service.js';
 

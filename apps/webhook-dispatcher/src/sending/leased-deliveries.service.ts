@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { LeasedDelivery } from './leased-delivery.js';
+import type { LeasedDelivery } from './leased-delivery.types.js';
 
 /** The deliveries this replica leases and has in memory: queued, in flight, or with an outcome that is not written. */
 @Injectable()

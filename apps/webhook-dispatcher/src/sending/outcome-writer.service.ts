@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Logger } from '@rmm/service-kit';
-import type { RequestShape } from '../attempt-log/request-shape.js';
+import type { RequestShape } from '../attempt-log/request-shape.mapper.js';
 import { RequestShapesRepository } from '../attempt-log/request-shapes.repository.js';
 import { DispatcherMetrics } from '../dispatcher.metrics.js';
 import { LeasedDeliveriesService } from './leased-deliveries.service.js';

@@ -1,5 +1,5 @@
-import type { RequestShape } from '../attempt-log/request-shape.js';
-import type { LeasedDelivery } from './leased-delivery.js';
+import type { RequestShape } from '../attempt-log/request-shape.mapper.js';
+import type { LeasedDelivery } from './leased-delivery.types.js';
 
 /** The stored result of an attempt. */
 export interface AttemptResult {

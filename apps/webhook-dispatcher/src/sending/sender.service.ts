@@ -10,7 +10,7 @@ import { FairScheduler } from './fair-scheduler.js';
 import { InstanceLeaseService } from './instance-lease.service.js';
 import { type ReleasedDelivery, LeaseReleaseService } from './lease-release.service.js';
 import { LeasedDeliveriesService } from './leased-deliveries.service.js';
-import type { LeasedDelivery } from './leased-delivery.js';
+import type { LeasedDelivery } from './leased-delivery.types.js';
 import { OutcomeWriterService } from './outcome-writer.service.js';
 import { createInactiveOutcome } from './outcome.js';
 import { SHARDS, shardOf } from './shards/shard-of.js';

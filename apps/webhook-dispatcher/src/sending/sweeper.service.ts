@@ -3,7 +3,7 @@ import { Logger } from '@rmm/service-kit';
 import { DispatcherMetrics } from '../dispatcher.metrics.js';
 import { SubscriptionIndexService } from '../subscriptions/subscription-index.service.js';
 import { ClaimsRepository } from './claims.repository.js';
-import type { LeasedDelivery } from './leased-delivery.js';
+import type { LeasedDelivery } from './leased-delivery.types.js';
 import { OrphanedLeasesService } from './orphaned-leases.service.js';
 import { SenderService } from './sender.service.js';
 import { ReplicaSignalsService } from './shards/replica-signals.service.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, Logger } from '@rmm/service-kit';
 import { WebhookSealingService } from '../webhooks/webhook-sealing.service.js';
-import { openSubscription, type Subscription, type SubscriptionRow } from './subscription.js';
+import { openSubscription, type Subscription, type SubscriptionRow } from './subscription.mapper.js';
 import { SubscriptionsRepository } from './subscriptions.repository.js';
 
 /**

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { WorkerDatabase } from '@rmm/persistence';
-import type { SubscriptionRow } from './subscription.js';
+import type { SubscriptionRow } from './subscription.mapper.js';
 
 const COLUMNS = `
   w.id, w.partner_id AS "partnerId", w.org_id AS "orgId", w.url_sealed AS "urlSealed",

@@ -7,7 +7,7 @@ import {
   type Organization,
 } from '../../test/dispatcher-test-cluster.js';
 import { isSignedWith, FakeReceiver, type Received } from '../../test/fake-receiver.js';
-import type { WebhookHeader } from './webhook-headers.js';
+import type { WebhookHeader } from './webhook-headers.policy.js';
 import { WebhookSealingService } from './webhook-sealing.service.js';
 import { WebhooksService } from './webhooks.service.js';
 

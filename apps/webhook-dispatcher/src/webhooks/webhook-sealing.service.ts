@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { KeyRing } from '@rmm/secrets';
-import type { WebhookHeader } from './webhook-headers.js';
+import type { WebhookHeader } from './webhook-headers.policy.js';
 
 /** Seals and opens the secret columns of webhooks; a sealed text opens only for the webhook it was sealed for. */
 @Injectable()

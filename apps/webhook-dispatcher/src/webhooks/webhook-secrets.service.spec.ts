@@ -11,7 +11,7 @@ import {
 } from '../../test/dispatcher-test-cluster.js';
 import { isSignedWith, type FakeReceiver, type Received } from '../../test/fake-receiver.js';
 import { SubscriptionIndexService } from '../subscriptions/subscription-index.service.js';
-import { MASK } from './webhook-masking.js';
+import { MASK } from './webhook-masking.policy.js';
 import { WebhooksService } from './webhooks.service.js';
 
 // Real stores on a busy machine: time is not what these specs are about.

@@ -3,9 +3,9 @@ import { Outbound, UnsafeAddress } from '@rmm/outbound';
 import { Clock, ValidationError } from '@rmm/service-kit';
 import type { CreateWebhookDto } from './dto/create-webhook.dto.js';
 import type { UpdateWebhookDto } from './dto/update-webhook.dto.js';
-import { unsupportedEvents } from './event-catalog.js';
-import { headerErrors, type WebhookHeader } from './webhook-headers.js';
-import { isMaskedForm, isSecretHeader, MASK, containsMask } from './webhook-masking.js';
+import { unsupportedEvents } from './event-catalog.constants.js';
+import { headerErrors, type WebhookHeader } from './webhook-headers.policy.js';
+import { isMaskedForm, isSecretHeader, MASK, containsMask } from './webhook-masking.policy.js';
 import { WebhookSealingService } from './webhook-sealing.service.js';
 import {
   currentOverlap,

@@ -1,5 +1,5 @@
 import { Column, CreateDateColumn, Entity, PrimaryColumn, UpdateDateColumn } from 'typeorm';
-import type { WebhookHeader } from './webhook-headers.js';
+import type { WebhookHeader } from './webhook-headers.policy.js';
 
 /** The stored status; the API names them active, paused and failed. */
 export type StoredWebhookStatus = 'active' | 'disabled' | 'error';

@@ -1,5 +1,5 @@
 import { BadRequestError, ConflictError, NotFoundError } from '@rmm/service-kit';
-import { SUPPORTED_EVENTS } from './event-catalog.js';
+import { SUPPORTED_EVENTS } from './event-catalog.constants.js';
 
 export class WebhookNotFound extends NotFoundError {
   constructor() {

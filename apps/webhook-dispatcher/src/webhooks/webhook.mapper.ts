@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { OutgoingMessage } from '@rmm/messaging';
 import { Clock } from '@rmm/service-kit';
 import type { WebhookDto, WebhookStatus, WebhookWithStatsDto } from './dto/webhook.dto.js';
-import { MASK, maskHeaderValue, maskUrl } from './webhook-masking.js';
+import { MASK, maskHeaderValue, maskUrl } from './webhook-masking.policy.js';
 import { WebhookSealingService } from './webhook-sealing.service.js';
 import { currentOverlap, type StoredWebhookStatus, type Webhook } from './webhook.entity.js';
 import type { WebhookWithCounts } from './webhooks.repository.js';

@@ -4,7 +4,7 @@ import type { ApiClient } from '../../test/api-client.js';
 import { DispatcherTestApp } from '../../test/dispatcher-test-app.js';
 import type { DispatcherTestCluster, Organization } from '../../test/dispatcher-test-cluster.js';
 import type { FakeReceiver } from '../../test/fake-receiver.js';
-import { MASK } from './webhook-masking.js';
+import { MASK } from './webhook-masking.policy.js';
 import { WebhookSealingService } from './webhook-sealing.service.js';
 
 // Real stores on a busy machine: time is not what these specs are about.

@@ -7,7 +7,7 @@ import { EventCatalogDto } from './dto/event-catalog.dto.js';
 import { ListWebhooksDto } from './dto/list-webhooks.dto.js';
 import { UpdateWebhookDto } from './dto/update-webhook.dto.js';
 import { DeletedWebhookDto, WebhookDto, WebhookWithStatsDto } from './dto/webhook.dto.js';
-import { EVENT_CATALOG } from './event-catalog.js';
+import { EVENT_CATALOG } from './event-catalog.constants.js';
 import { WebhooksService } from './webhooks.service.js';
 
 const WebhookId = () => UuidParam('id', 'Webhook');

@@ -1,28 +1,39 @@
 import { Injectable } from '@nestjs/common';
-import { AGENT_TOKEN_PREFIX, hashKey } from '@rmm/secrets';
-import { AccessSources } from '../access-sources.service.js';
+import { hashKey } from '@rmm/secrets';
+import { clientBucket } from '@rmm/service-kit';
 import { InvalidAccessToken } from '../access.errors.js';
 import type { AgentRecord } from '../access.tokens.js';
-import { type AccessRequest, bearerToken } from '../callers/access-request.js';
+import { type AccessRequest, bearerToken, clientAddress } from '../callers/access-request.js';
 import type { AgentCaller } from '../callers/caller.js';
+import { FailedAuthenticationThrottle } from '../keys/failed-authentication-throttle.service.js';
+import { AgentRecords } from './agent-records.service.js';
 
 const TOKEN_FORMAT = /^agt_[A-Za-z0-9_-]{43}$/;
 
-/** Authenticates the agent program on a device by its bearer token. */
+/** Authenticates the agent program on a device by its bearer token: failed attempts of the address, then the token. */
 @Injectable()
 export class AgentAuthenticator {
-  constructor(private readonly sources: AccessSources) {}
+  constructor(
+    private readonly records: AgentRecords,
+    private readonly throttle: FailedAuthenticationThrottle,
+  ) {}
 
-  /** @throws InvalidAccessToken  401 for an absent, unknown or revoked token */
+  /**
+   * @throws InvalidAccessToken  401 for an absent, unknown or revoked token
+   * @throws KeyRateLimited  429 when the address has had too many of them
+   */
   async authenticate(request: AccessRequest): Promise<AgentCaller> {
+    const bucket = clientBucket({ address: clientAddress(request), headers: request.headers });
+    this.throttle.assertNotBlocked('agent_token', bucket);
     const token = bearerToken(request);
-    if (token === null || !token.startsWith(AGENT_TOKEN_PREFIX) || !TOKEN_FORMAT.test(token)) {
-      throw new InvalidAccessToken();
-    }
-    if (!this.sources.agents) throw new Error('No AGENT_SOURCE is provided');
-    const record = await this.sources.agents.findByTokenHash(hashKey(token));
-    if (record === null) throw new InvalidAccessToken();
-    return (request.caller = toAgentCaller(record));
+    const record = token !== null && TOKEN_FORMAT.test(token) ? await this.find(bucket, hashKey(token)) : null;
+    if (record !== null) return (request.caller = toAgentCaller(record));
+    await this.throttle.recordFailure('agent_token', bucket);
+    throw new InvalidAccessToken();
+  }
+
+  private find(bucket: string, tokenHash: Buffer): Promise<AgentRecord | null> {
+    return this.throttle.limitLookUps('agent_token', bucket, () => this.records.find(tokenHash));
   }
 }
 

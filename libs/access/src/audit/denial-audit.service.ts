@@ -53,7 +53,9 @@ export class DenialAuditService implements BeforeApplicationShutdown {
   /** Never throws and never waits: the response does not depend on its audit row. */
   record(denial: Denial): void {
     const context = currentContext();
-    const key = [context?.ipAddress, denial.caller.actor.id, denial.action, denial.code].join('|');
+    const { actor, tenant } = denial.caller;
+    const from = [context?.ipAddress, actor.id, tenant.partnerId, tenant.orgId];
+    const key = [...from, denial.action, denial.code].join('|');
     const known = this.tracked.get(key);
     if (known && this.clock.nowMs() - known.startedAtMs < AGGREGATION_MS) {
       known.count += 1;

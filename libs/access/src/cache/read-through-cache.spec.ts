@@ -21,7 +21,8 @@ class DeferredReads {
 }
 
 const TTL_MS = 60_000;
-const ofUser = (user: string) => (right: Right) => right.user === user;
+const ofUser = (user: string) => [`user:${user}`];
+const tagsOf = (right: Right | null, key: string) => ofUser(right?.user ?? key);
 
 let clock: FixedClock;
 let cache: ReadThroughCache<Right>;
@@ -29,7 +30,7 @@ let reads: DeferredReads;
 
 beforeEach(() => {
   clock = new FixedClock();
-  cache = new ReadThroughCache({ maxEntries: 3, ttlMs: TTL_MS, clock });
+  cache = new ReadThroughCache({ maxEntries: 3, ttlMs: TTL_MS, clock }, tagsOf);
   reads = new DeferredReads();
 });
 
@@ -88,6 +89,42 @@ describe('ReadThroughCache', () => {
   });
 });
 
+describe('invalidation by tag', () => {
+  it('drops the values of the tag that match, and keeps the others of the tag', async () => {
+    cache = new ReadThroughCache({ maxEntries: 10, ttlMs: TTL_MS, clock }, () => ['partner:p']);
+    await cache.get('a', fresh('a', 1));
+    await cache.get('b', fresh('b', 2));
+    cache.invalidate(['partner:p', 'partner:q'], ({ version }) => version === 1);
+    expect([cache.peek('a'), cache.peek('b')]).toEqual([undefined, { user: 'b', version: 2 }]);
+  });
+
+  it('checks no value without the tag', async () => {
+    const checked: string[] = [];
+    cache = new ReadThroughCache({ maxEntries: 5_000, ttlMs: TTL_MS, clock }, tagsOf);
+    for (let i = 0; i < 1_000; i++) await cache.get(`key-${i}`, fresh(`user-${i}`));
+    cache.invalidate(ofUser('user-7'), ({ user }) => checked.push(user) > 0);
+    expect(checked).toEqual(['user-7']);
+    expect(cache.size).toBe(999);
+  });
+
+  it('finds no value that was evicted or replaced', async () => {
+    for (const user of ['a', 'b', 'c', 'd']) await cache.get(user, fresh(user));
+    clock.advance(TTL_MS);
+    await cache.get('b', fresh('other'));
+    const checked: string[] = [];
+    for (const user of ['a', 'b']) cache.invalidate(ofUser(user), (right) => checked.push(right.user) > 0);
+    expect(checked).toEqual([]);
+    expect(cache.peek('b')).toEqual({ user: 'other', version: 1 });
+  });
+
+  it('keeps expired values expired when the time of day is set back', async () => {
+    await cache.get('a', fresh('a'));
+    clock.advance(TTL_MS);
+    clock.set('2020-01-01T00:00:00Z');
+    expect(cache.peek('a')).toBeUndefined();
+  });
+});
+
 describe('an invalidation during a read', () => {
   it('repeats the read and returns the older value to no caller', async () => {
     const early = cache.get('a', reads.read);
@@ -137,12 +174,16 @@ describe('an invalidation during a read', () => {
     expect(reads.started).toBe(1);
   });
 
-  it('repeats a read that found nothing, since the value may have been created', async () => {
+  it.each([
+    ['repeats a read that found nothing when it names its key', 'a', 2],
+    ['does not repeat a read that found nothing when it names another key', 'b', 1],
+  ])('%s', async (_, user, expected) => {
     const asked = cache.get('a', reads.read);
-    cache.invalidate(ofUser('b'));
+    cache.invalidate(ofUser(user));
     await reads.resolve(null);
-    await reads.resolve({ user: 'a', version: 1 });
-    expect(await asked).toEqual({ user: 'a', version: 1 });
+    if (expected === 2) await reads.resolve({ user: 'a', version: 1 });
+    expect(await asked).toEqual(expected === 2 ? { user: 'a', version: 1 } : null);
+    expect(reads.started).toBe(expected);
   });
 
   it('repeats every read when it is a flush', async () => {

@@ -9,20 +9,30 @@ export type Read<V> = () => Promise<V | null>;
 
 export interface ReadThroughCacheOptions {
   maxEntries: number;
-  /** Entries older than this are read again; counted from the start of the read. */
+  /** Entries older than this are read again; counted on the monotonic clock from the start of the read. */
   ttlMs: number;
-  clock: Clock;
+  clock: Pick<Clock, 'monotonicMs'>;
 }
+
+/**
+ * Returns the names of what a value belongs to (`user:<id>`, `partner:<id>`), by which the cache finds it without a search;
+ * for a missing value those that its key alone names.
+ */
+export type TagsOf<V> = (value: V | null, key: string) => readonly string[];
 
 interface Entry<V> {
   value: V;
+  tags: readonly string[];
   expiresAtMs: number;
 }
+
+/** Decides whether an invalidation that arrived during a read concerns the value that was read. */
+type Invalidation<V> = (value: V | null, tags: ReadonlySet<string>) => boolean;
 
 interface RunningRead<V> {
   result: Promise<V | null>;
   /** Invalidations that arrived since the current attempt began. */
-  invalidations: Matcher<V>[];
+  invalidations: Invalidation<V>[];
 }
 
 /** A read gives up after so many attempts that invalidations overtook. */
@@ -41,15 +51,24 @@ export class ReadThroughCache<V extends object> {
   private readonly entries: LRUCache<string, Entry<V>>;
   private readonly running = new Map<string, RunningRead<V>>();
 
-  constructor(private readonly options: ReadThroughCacheOptions) {
-    this.entries = new LRUCache({ max: options.maxEntries });
+  /** The keys of the cached values that have a tag. */
+  private readonly keysByTag = new Map<string, Set<string>>();
+
+  constructor(
+    private readonly options: ReadThroughCacheOptions,
+    private readonly tagsOf: TagsOf<V> = () => [],
+  ) {
+    this.entries = new LRUCache({
+      max: options.maxEntries,
+      dispose: ({ tags }, key) => this.removeFromIndex(key, tags),
+    });
   }
 
   /** Returns the cached value without reading. */
   peek(key: string): V | undefined {
     const entry = this.entries.get(key);
     if (entry === undefined) return undefined;
-    if (entry.expiresAtMs > this.options.clock.nowMs()) return entry.value;
+    if (entry.expiresAtMs > this.options.clock.monotonicMs()) return entry.value;
     this.entries.delete(key);
     return undefined;
   }
@@ -63,15 +82,33 @@ export class ReadThroughCache<V extends object> {
     return this.peek(key) ?? (await this.share(key, read));
   }
 
-  /** Drops the values that match, including those of running reads. */
-  invalidate(matches: Matcher<V>): void {
+  /**
+   * Drops the values that have one of the tags and match, including those of running reads. Takes time for these values,
+   * not for the whole cache.
+   */
+  invalidate(tags: readonly string[], matches: Matcher<V> = () => true): void {
+    if (tags.length === 0) return;
+    for (const tag of tags) {
+      for (const key of [...(this.keysByTag.get(tag) ?? [])]) {
+        const entry = this.entries.peek(key);
+        if (entry && matches(entry.value)) this.entries.delete(key);
+      }
+    }
+    this.invalidateReads(
+      (value, valueTags) => tags.some((tag) => valueTags.has(tag)) && (value === null || matches(value)),
+    );
+  }
+
+  /** Drops the values that match, with a search of the whole cache; for changes that concern every tenant. */
+  invalidateWhere(matches: Matcher<V>): void {
     for (const [key, entry] of this.entries.entries()) if (matches(entry.value)) this.entries.delete(key);
-    for (const { invalidations } of this.running.values()) invalidations.push(matches);
+    this.invalidateReads((value) => value !== null && matches(value));
   }
 
   /** Drops every value, including those of running reads. */
   flush(): void {
-    this.invalidate(() => true);
+    this.entries.clear();
+    this.invalidateReads(() => true);
   }
 
   get size(): number {
@@ -92,11 +129,12 @@ export class ReadThroughCache<V extends object> {
     try {
       for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
         running.invalidations = [];
-        const startedMs = this.options.clock.nowMs();
+        const startedMs = this.options.clock.monotonicMs();
         const value = await read();
-        if (isOvertaken(value, running.invalidations)) continue;
+        const tags = this.tagsOf(value, key);
+        if (isOvertaken(value, tags, running.invalidations)) continue;
         // No await between the check and here: an invalidation cannot arrive in between.
-        if (value !== null) this.entries.set(key, { value, expiresAtMs: startedMs + this.options.ttlMs });
+        if (value !== null) this.store(key, { value, tags, expiresAtMs: startedMs + this.options.ttlMs });
         return value;
       }
       throw new UnavailableError(undefined, { logDetails: { reason: 'invalidations overtook every read' } });
@@ -104,9 +142,31 @@ export class ReadThroughCache<V extends object> {
       this.running.delete(key);
     }
   }
+
+  private invalidateReads(invalidation: Invalidation<V>): void {
+    for (const { invalidations } of this.running.values()) invalidations.push(invalidation);
+  }
+
+  private store(key: string, entry: Entry<V>): void {
+    this.entries.set(key, entry);
+    for (const tag of entry.tags) {
+      const keys = this.keysByTag.get(tag);
+      if (keys) keys.add(key);
+      else this.keysByTag.set(tag, new Set([key]));
+    }
+  }
+
+  private removeFromIndex(key: string, tags: readonly string[]): void {
+    for (const tag of tags) {
+      const keys = this.keysByTag.get(tag);
+      keys?.delete(key);
+      if (keys?.size === 0) this.keysByTag.delete(tag);
+    }
+  }
 }
 
-/** A missing value matches every invalidation, because the invalidation may be about its creation. */
-function isOvertaken<V>(value: V | null, invalidations: readonly Matcher<V>[]): boolean {
-  return value === null ? invalidations.length > 0 : invalidations.some((matches) => matches(value));
+/** A missing value is read again when an invalidation names its key: it may have been created. */
+function isOvertaken<V>(value: V | null, tags: readonly string[], invalidations: readonly Invalidation<V>[]): boolean {
+  const valueTags = new Set(tags);
+  return invalidations.some((concerns) => concerns(value, valueTags));
 }

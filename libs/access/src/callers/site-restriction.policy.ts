@@ -29,6 +29,23 @@ export function assertSite(caller: Caller, siteId: string | null): void {
   if (sites !== null && (siteId === null || !sites.includes(siteId))) throw new SiteAccessDenied();
 }
 
+/**
+ * Returns the sites whose objects a caller may manage as a whole, such as enrollment keys; null for no restriction. A
+ * caller restricted to device groups manages no site as a whole.
+ */
+export function managedSiteFilter(caller: Caller): readonly string[] | null {
+  return deviceGroupFilter(caller) === null ? siteFilter(caller) : [];
+}
+
+/**
+ * Checks that the caller may manage an object of a site, or of the organization for null.
+ * @throws SiteAccessDenied  403 `site_access_denied`
+ */
+export function assertManagesSite(caller: Caller, siteId: string | null): void {
+  const sites = managedSiteFilter(caller);
+  if (sites !== null && (siteId === null || !sites.includes(siteId))) throw new SiteAccessDenied();
+}
+
 /** Checks the site, and that the device is in one of the caller's groups when the caller is restricted to groups. */
 export function assertDevice(caller: Caller, device: { siteId: string | null; groupIds: readonly string[] }): void {
   assertSite(caller, device.siteId);

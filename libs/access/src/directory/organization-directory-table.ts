@@ -10,8 +10,8 @@ export async function organizationDirectoryTable(q: QueryRunner): Promise<void> 
     CREATE TABLE organization_directory (
       org_id uuid PRIMARY KEY,
       partner_id uuid NOT NULL,
-      name text NOT NULL,
-      slug text NOT NULL,
+      name text NOT NULL DEFAULT '',
+      slug text NOT NULL DEFAULT '',
       status text NOT NULL,
       deleted boolean NOT NULL DEFAULT false,
       version bigint NOT NULL,

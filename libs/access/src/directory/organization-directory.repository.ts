@@ -1,42 +1,84 @@
 import { Injectable } from '@nestjs/common';
-import type { OrganizationState } from '@rmm/contracts';
 import type { SqlExecutor } from '@rmm/persistence';
 import type { DirectoryOrganization } from './directory-organization.js';
+import { NOT_WRITTEN_MEANWHILE, replacesRow, UNKNOWN } from './directory-statements.js';
+import type {
+  DirectoryRepository,
+  MissingRange,
+  StoredEntry,
+  UnreadableChange,
+  WrittenRow,
+} from './tenant-directory.js';
 
-const FIND = `
-  SELECT org_id AS "orgId", partner_id AS "partnerId", name, slug, status, deleted, version
-  FROM organization_directory WHERE org_id = $1`;
-
-/** One statement for many rows. They are sorted by id, so that two writers of the same rows cannot deadlock. */
-const UPSERT = `
-  INSERT INTO organization_directory AS d (org_id, partner_id, name, slug, status, deleted, version)
-  SELECT "orgId", "partnerId", name, slug, status, deleted, version
-  FROM json_to_recordset($1::json) AS o("orgId" uuid, "partnerId" uuid, name text, slug text, status text,
-    deleted boolean, version bigint)
+/** Writes what decides about access. One statement for many rows, sorted by id, so that two writers cannot deadlock. */
+const UPSERT_STATUS = `
+  INSERT INTO organization_directory AS d (org_id, partner_id, status, deleted, version)
+  SELECT * FROM unnest(:ids::uuid[], :partnerIds::uuid[], :statuses::text[], :deleted::boolean[], :versions::bigint[])
+    AS o(org_id, partner_id, status, deleted, version)
+  ORDER BY org_id
   ON CONFLICT (org_id) DO UPDATE
-    SET partner_id = excluded.partner_id, name = excluded.name, slug = excluded.slug, status = excluded.status,
-        deleted = excluded.deleted, version = excluded.version, updated_at = now()
-    WHERE d.version < excluded.version`;
+    SET partner_id = excluded.partner_id, status = excluded.status, deleted = excluded.deleted,
+        version = excluded.version, updated_at = now()
+    WHERE ${replacesRow(['partner_id', 'status', 'deleted'])}
+  RETURNING org_id AS id, xmax = 0 AS "isNew"`;
+
+const UPDATE_DETAILS = `
+  UPDATE organization_directory d SET name = o.name, slug = o.slug
+  FROM unnest(:ids::uuid[], :names::text[], :slugs::text[]) AS o(org_id, name, slug)
+  WHERE d.org_id = o.org_id`;
 
 /** The table `organization_directory`, under the worker login. */
 @Injectable()
-export class OrganizationDirectoryRepository {
-  async find(db: SqlExecutor, orgId: string): Promise<DirectoryOrganization | null> {
-    const [row] = await db.query<Omit<DirectoryOrganization, 'version'> & { version: string }>(FIND, [orgId]);
+export class OrganizationDirectoryRepository implements DirectoryRepository<DirectoryOrganization> {
+  async find(db: SqlExecutor, orgId: string): Promise<StoredEntry<DirectoryOrganization> | null> {
+    const [row] = await db.query<StoredEntry<DirectoryOrganization> & { version: string }>(
+      `SELECT org_id AS "orgId", partner_id AS "partnerId", name, slug, status, deleted, version
+       FROM organization_directory WHERE org_id = :orgId`,
+      { orgId },
+    );
     return row ? { ...row, version: Number(row.version) } : null;
   }
 
-  /** Stores the organizations; an older version than the stored one changes nothing. */
-  async upsert(db: SqlExecutor, organizations: readonly OrganizationState[]): Promise<void> {
-    const newest = new Map<string, OrganizationState>();
-    for (const state of organizations) {
-      if ((newest.get(state.orgId)?.version ?? -1) < state.version) newest.set(state.orgId, state);
-    }
-    const rows = [...newest.values()].sort((a, b) => (a.orgId < b.orgId ? -1 : 1));
-    if (rows.length > 0) await db.query(UPSERT, [JSON.stringify(rows)]);
+  upsertStatus(
+    db: SqlExecutor,
+    rows: readonly DirectoryOrganization[],
+    readSeconds: number | null,
+  ): Promise<WrittenRow[]> {
+    return db.query<WrittenRow>(UPSERT_STATUS, {
+      ids: rows.map(({ orgId }) => orgId),
+      partnerIds: rows.map(({ partnerId }) => partnerId),
+      statuses: rows.map(({ status }) => status),
+      deleted: rows.map(({ deleted }) => deleted),
+      versions: rows.map(({ version }) => version),
+      readSeconds,
+    });
   }
 
-  async isEmpty(db: SqlExecutor): Promise<boolean> {
-    return (await db.query('SELECT 1 AS one FROM organization_directory LIMIT 1')).length === 0;
+  async updateDetails(db: SqlExecutor, rows: readonly DirectoryOrganization[]): Promise<void> {
+    await db.query(UPDATE_DETAILS, {
+      ids: rows.map(({ orgId }) => orgId),
+      names: rows.map(({ name }) => name),
+      slugs: rows.map(({ slug }) => slug),
+    });
+  }
+
+  async markUnknown(db: SqlExecutor, { id, version }: UnreadableChange): Promise<boolean> {
+    const rows = await db.query(
+      `UPDATE organization_directory SET status = '${UNKNOWN}', updated_at = now()
+       WHERE org_id = :id AND (:version::bigint IS NULL OR version < :version::bigint) RETURNING org_id`,
+      { id, version },
+    );
+    return rows.length > 0;
+  }
+
+  async markMissing(db: SqlExecutor, { after, upTo, ids, readSeconds }: MissingRange): Promise<string[]> {
+    const rows = await db.query<{ id: string }>(
+      `UPDATE organization_directory d SET status = '${UNKNOWN}', updated_at = now()
+       WHERE (:after::uuid IS NULL OR org_id > :after::uuid) AND (:upTo::uuid IS NULL OR org_id <= :upTo::uuid)
+         AND org_id <> ALL (:ids::uuid[]) AND status <> '${UNKNOWN}' AND ${NOT_WRITTEN_MEANWHILE}
+       RETURNING org_id AS id`,
+      { after, upTo, ids, readSeconds },
+    );
+    return rows.map(({ id }) => id);
   }
 }

@@ -10,9 +10,11 @@ import {
 import { Outbox, RpcHandler } from '@rmm/messaging';
 import { TenantDatabase, WorkerDatabase } from '@rmm/persistence';
 import { rowSecurityProblems } from '@rmm/persistence/testing';
+import { MetricsRegistry, UnavailableError } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
 import { AdjustableClock, AccessTestFleet } from '../../test/access-test-fleet.js';
 import { userCaller } from '../../test/callers.js';
+import { InvalidationFeeds } from '../invalidation/invalidation-feeds.service.js';
 import { OrganizationDirectory } from './organization-directory.service.js';
 
 jest.setTimeout(60_000);
@@ -20,20 +22,27 @@ jest.setTimeout(60_000);
 /** Organizations that provisioning owns. */
 const owned = new Map<string, OrganizationState>();
 let asked = 0;
+let listed = 0;
+let listFails = false;
+let getFails = false;
 
 @Controller()
 class ProvisioningHandlers {
   @RpcHandler(PROVISIONING_ORGANIZATIONS_GET)
   get({ orgIds }: { orgIds: string[] }) {
     asked += 1;
+    if (getFails) throw new UnavailableError();
     return { organizations: orgIds.map((id) => owned.get(id)).filter((found) => found !== undefined) };
   }
 
   @RpcHandler(PROVISIONING_ORGANIZATIONS_LIST_SINCE)
   listSince({ after, limit }: ListSinceRequest) {
-    const from = Number(after ?? 0);
-    const page = [...owned.values()].slice(from, from + limit);
-    return { organizations: page, next: from + limit < owned.size ? String(from + limit) : null };
+    listed += 1;
+    if (listFails) throw new UnavailableError();
+    const sorted = [...owned.values()].sort((a, b) => (a.orgId < b.orgId ? -1 : 1));
+    const rest = sorted.filter(({ orgId }) => after === null || orgId > after);
+    const page = rest.slice(0, limit);
+    return { organizations: page, next: rest.length > limit ? (page.at(-1)?.orgId ?? null) : null };
   }
 }
 
@@ -72,15 +81,20 @@ function own(changes: Partial<OrganizationState> = {}): OrganizationState {
   return organization;
 }
 
-const publish = (organization: OrganizationState) =>
+const statusOf = async (orgId: string) => {
+  const sql = 'select status from organization_directory where org_id = $1';
+  return (await worker.query<{ status: string }>(sql, [orgId]))[0]?.status;
+};
+/** @param named  the organization that the envelope names */
+const publish = (organization: OrganizationState, named = organization) =>
   provisioning.get(WorkerDatabase).transaction((tx) =>
     provisioning.get(Outbox).publish(tx, {
       stream: 'internal',
       type: 'organization.updated',
-      aggregateId: organization.orgId,
-      aggregateVersion: organization.version,
-      partnerId: organization.partnerId,
-      orgId: organization.orgId,
+      aggregateId: named.orgId,
+      aggregateVersion: named.version,
+      partnerId: named.partnerId,
+      orgId: named.orgId,
       data: organization,
     }),
   );
@@ -124,15 +138,6 @@ describe('OrganizationDirectory', () => {
     await publish({ ...organization, version: 4, name: 'Four' });
     await publish({ ...organization, version: 6, name: 'Six' });
     await eventually(async () => expect(await stored(organization.orgId)).toEqual(['Six v6']));
-    await worker.transaction((tx) => directory.apply(tx, [{ ...organization, version: 3 }]));
-    expect(await stored(organization.orgId)).toEqual(['Six v6']);
-  });
-
-  it('stores the newest of several versions in one batch', async () => {
-    const organization = own();
-    const versions = [2, 9, 4].map((version) => ({ ...organization, version, name: `N${version}` }));
-    await worker.transaction((tx) => directory.apply(tx, versions));
-    expect(await stored(organization.orgId)).toEqual(['N9 v9']);
   });
 
   it('reads an outdated organization from the owner before its event arrives', async () => {
@@ -145,12 +150,122 @@ describe('OrganizationDirectory', () => {
     expect(await stored(organization.orgId)).toEqual(['Acme v2']);
   });
 
-  it('rebuilds the table from the owner in pages', async () => {
+  it('throws UnavailableError while provisioning publishes no heartbeat, and for no other reason', async () => {
+    const organization = own();
+    await directory.find(organization.orgId);
+    const feed = dispatcher.get(InvalidationFeeds).organizations;
+    const silent = jest.spyOn(feed, 'alive', 'get').mockReturnValue(false);
+    expect(() => feed.assertAlive()).toThrow(UnavailableError);
+    await expect(directory.find(organization.orgId)).rejects.toBeInstanceOf(UnavailableError);
+    silent.mockRestore();
+    expect(await directory.find(organization.orgId)).toEqual(organization);
+  });
+});
+
+describe('a change that cannot be applied', () => {
+  const unreadable = async () => {
+    const metric = dispatcher.get(MetricsRegistry).registry.getSingleMetric('rmm_directory_unreadable_total');
+    const { values } = (await metric?.get()) ?? { values: [] };
+    return values.reduce((sum, { value }) => sum + value, 0);
+  };
+
+  it.each<[string, object]>([
+    ['an unknown status', { status: 'open' }],
+    ['no version', { version: 'x' }],
+    ['no partner', { partnerId: 'p' }],
+  ])('marks the organization, counts it and reads the owner next (%s)', async (_, broken) => {
+    const organization = own();
+    await publish(organization);
+    await eventually(async () => expect(await statusOf(organization.orgId)).toBe('active'));
+    const [counted, before] = [await unreadable(), asked];
+    const current = own({ ...organization, status: 'suspended', version: 2 });
+    await publish({ ...current, ...broken }, organization);
+    await eventually(async () => expect(await unreadable()).toBe(counted + 1));
+    expect(await statusOf(organization.orgId)).toBe('unknown');
+    expect((await directory.find(organization.orgId))?.status).toBe('suspended');
+    expect(asked).toBe(before + 1);
+    expect(await statusOf(organization.orgId)).toBe('suspended');
+  });
+
+  it('throws UnavailableError while the organization is marked and the owner does not respond', async () => {
+    const organization = own();
+    await publish(organization);
+    await eventually(async () => expect(await statusOf(organization.orgId)).toBe('active'));
+    await publish({ ...organization, version: 2, status: 'open' } as unknown as OrganizationState, organization);
+    await eventually(async () => expect(await statusOf(organization.orgId)).toBe('unknown'));
+    getFails = true;
+    await expect(directory.find(organization.orgId)).rejects.toBeInstanceOf(UnavailableError);
+    getFails = false;
+    expect(await directory.find(organization.orgId)).toEqual(organization);
+  });
+
+  it('costs only the field when another field is malformed', async () => {
+    const organization = own({ status: 'suspended', version: 2 });
+    await publish({ ...organization, name: 'a\0b', slug: 7 } as unknown as OrganizationState);
+    await eventually(async () => expect(await statusOf(organization.orgId)).toBe('suspended'));
+    expect(await stored(organization.orgId)).toEqual([' v2']);
+  });
+});
+
+describe('a reconciliation', () => {
+  beforeEach(async () => {
+    await worker.query(`update organization_directory set updated_at = now() - interval '1 hour'`);
+  });
+
+  it('fills and heals the table from the owner in pages', async () => {
     for (let i = 0; i < 1_100; i++) own({ name: `Org ${i}` });
-    await worker.query('update organization_directory set version = 0');
-    expect(await directory.rebuild()).toBe(owned.size);
+    await directory.reconcile();
     const [{ count }] = await worker.query<{ count: string }>('select count(*) from organization_directory');
     expect(Number(count)).toBe(owned.size);
+    const suspended = own({ ...first, status: 'suspended', version: 9 });
+    expect(await directory.reconcile()).toBe(1);
+    expect(await statusOf(suspended.orgId)).toBe('suspended');
+    expect(await directory.reconcile()).toBe(0);
+  });
+
+  it('takes the owner back to an older version after the owner was restored', async () => {
+    const organization = own({ version: 7 });
+    await directory.reconcile();
+    await worker.query(`update organization_directory set updated_at = now() - interval '1 hour'`);
+    own({ ...organization, status: 'suspended', version: 5 });
+    await directory.reconcile();
+    expect(await statusOf(organization.orgId)).toBe('suspended');
+  });
+
+  it('does not undo a change that arrived while the owner was read', async () => {
+    const organization = own({ version: 3 });
+    await publish({ ...organization, status: 'suspended', version: 4 });
+    await eventually(async () => expect(await statusOf(organization.orgId)).toBe('suspended'));
+    await directory.reconcile();
+    expect(await statusOf(organization.orgId)).toBe('suspended');
+  });
+
+  it('marks organizations that the owner does not have', async () => {
+    const organization = own();
+    await directory.reconcile();
+    await worker.query(`update organization_directory set updated_at = now() - interval '1 hour'`);
+    owned.delete(organization.orgId);
+    await directory.reconcile();
+    expect(await statusOf(organization.orgId)).toBe('unknown');
+    expect(await directory.find(organization.orgId)).toBeNull();
+  });
+
+  it('starts after a gap in the feed, and until it ends every look-up goes to the owner', async () => {
+    const organization = own();
+    await directory.reconcile();
+    await worker.query(`update organization_directory set updated_at = now() - interval '1 hour'`);
+    own({ ...organization, status: 'suspended', version: 2 });
+    listFails = true;
+    const before = listed;
+    directory.distrust();
+    expect((await directory.find(organization.orgId))?.status).toBe('suspended');
+    await eventually(() => expect(listed).toBeGreaterThan(before));
+    listFails = false;
+    await worker.query(`update organization_directory set status = 'active', version = 1 where org_id = $1`, [
+      organization.orgId,
+    ]);
+    clock.advance(10_000);
+    await eventually(async () => expect(await statusOf(organization.orgId)).toBe('suspended'));
   });
 });
 
@@ -189,7 +304,8 @@ describe('assertOrganizationAccess', () => {
 describe('the directory table', () => {
   it('lets the service login read the rows of its own partner only and write none', async () => {
     const [mine, theirs] = [own(), own()];
-    await worker.transaction((tx) => directory.apply(tx, [mine, theirs]));
+    await directory.find(mine.orgId);
+    await directory.find(theirs.orgId);
     const tenants = dispatcher.get(TenantDatabase);
     const seen = await tenants.read(
       partnerAdmin(mine.partnerId),

@@ -4,7 +4,12 @@ import type { AccessHeartbeat } from '@rmm/contracts';
 import type { Broadcasts } from '@rmm/messaging';
 
 export const HEARTBEAT_INTERVAL_MS = 1_000;
-export type HeartbeatTopic = 'access.heartbeat' | 'credential.heartbeat';
+/** No heartbeat is published while an invalidation has waited longer than this. */
+export const MAX_INVALIDATION_DELAY_MS = 4_000;
+/** A check of the delay that takes longer counts as failed, because its result describes the past. */
+export const MAX_CHECK_MS = 2_000;
+
+export type HeartbeatTopic = 'access.heartbeat' | 'credential.heartbeat' | 'organization.heartbeat';
 
 /**
  * Publishes the numbered heartbeats of one invalidation feed. The number also increases when no heartbeat is published
@@ -18,12 +23,12 @@ export class HeartbeatPublisher implements OnApplicationBootstrap, BeforeApplica
 
   /**
    * @param topic  the topic of the feed
-   * @param canPublish  returns false while invalidation messages are delayed; no heartbeat is published then
+   * @param oldestInvalidationMs  returns the age of the oldest invalidation that is not sent
    */
   constructor(
     private readonly broadcasts: Pick<Broadcasts, 'publishNow'>,
     private readonly topic: HeartbeatTopic,
-    private readonly canPublish: () => Promise<boolean> = () => Promise.resolve(true),
+    private readonly oldestInvalidationMs: () => Promise<number> = () => Promise.resolve(0),
   ) {}
 
   /** Has a timer of its own: a job of the scheduler would run only after an interval, and not in tools without it. */
@@ -42,7 +47,7 @@ export class HeartbeatPublisher implements OnApplicationBootstrap, BeforeApplica
     this.sequence += 1;
   }
 
-  /** Publishes one heartbeat. Returns the running call while an earlier one still waits for `canPublish`. */
+  /** Publishes one heartbeat. Returns the running call while the check of an earlier one still runs. */
   publishHeartbeat(): Promise<void> {
     this.publishing ??= this.publishNext().finally(() => (this.publishing = undefined));
     return this.publishing;
@@ -50,7 +55,9 @@ export class HeartbeatPublisher implements OnApplicationBootstrap, BeforeApplica
 
   private async publishNext(): Promise<void> {
     const sequence = ++this.sequence;
-    if (!(await this.canPublish().catch(() => false))) return;
+    const startedMs = performance.now();
+    const delayMs = await this.oldestInvalidationMs().catch(() => Infinity);
+    if (delayMs > MAX_INVALIDATION_DELAY_MS || performance.now() - startedMs > MAX_CHECK_MS) return;
     const heartbeat: AccessHeartbeat = { publisher: this.publisher, sequence, intervalMs: HEARTBEAT_INTERVAL_MS };
     this.broadcasts.publishNow(this.topic, heartbeat);
   }

@@ -60,6 +60,12 @@ describe('InvalidationFeed', () => {
     expect(() => feed.assertAlive()).toThrow(UnavailableError);
   });
 
+  it('is not alive longer when the time of day is set back', () => {
+    clock.advance(30_001);
+    clock.set('2020-01-01T00:00:00Z');
+    expect(feed.alive).toBe(false);
+  });
+
   it('is alive again after the next heartbeat', () => {
     receive(1);
     clock.advance(40_000);

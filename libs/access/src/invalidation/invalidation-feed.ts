@@ -28,12 +28,12 @@ export class InvalidationFeed {
   private lastReceivedMs: number;
 
   constructor(private readonly options: InvalidationFeedOptions) {
-    this.lastReceivedMs = options.clock.nowMs();
+    this.lastReceivedMs = options.clock.monotonicMs();
   }
 
   /** Records one heartbeat and calls `onGap` when its number does not follow the previous one. */
   onHeartbeat({ publisher, sequence, intervalMs }: AccessHeartbeat): void {
-    const now = this.options.clock.nowMs();
+    const now = this.options.clock.monotonicMs();
     const known = this.publishers.get(publisher);
     const silentMs = now - this.lastReceivedMs;
     const gap = known ? sequence !== known.sequence + 1 : sequence !== 1 || silentMs > TOLERATED_MISSES * intervalMs;
@@ -45,7 +45,7 @@ export class InvalidationFeed {
 
   /** False when no heartbeat was received for longer than allowed. */
   get alive(): boolean {
-    return this.options.clock.nowMs() - this.lastReceivedMs <= this.options.maxSilenceMs;
+    return this.options.clock.monotonicMs() - this.lastReceivedMs <= this.options.maxSilenceMs;
   }
 
   /** @throws UnavailableError  503 while the feed is silent, because a change of access might not have arrived */

@@ -4,36 +4,52 @@ import { Broadcasts, type BroadcastSubscription, type NatsLink } from '@rmm/mess
 import { Clock } from '@rmm/service-kit';
 import { InvalidationFeed } from './invalidation-feed.js';
 
-/** Cached access is refused after this time without a heartbeat. */
-export const MAX_SILENCE_MS = 30_000;
+/**
+ * Cached access is refused after this time without a heartbeat. With the delay at which publishers stop, the time limit
+ * of their check and one heartbeat interval it stays below 30 seconds.
+ * @see docs/reference/authorization.md#freshness
+ */
+export const MAX_SILENCE_MS = 22_000;
 
-/** The two invalidation feeds of a service: `access` for changes of users, `credentials` for changes of keys. */
+/** `access`: users and partners, of identity. `credentials`: keys. `organizations`: organizations, of provisioning. */
+export const FEEDS = ['access', 'credentials', 'organizations'] as const;
+export type FeedName = (typeof FEEDS)[number];
+
+const HEARTBEATS = {
+  access: 'access.heartbeat',
+  credentials: 'credential.heartbeat',
+  organizations: 'organization.heartbeat',
+} as const satisfies Record<FeedName, keyof BroadcastMap>;
+
+/** The invalidation feeds of a service, one for each service that owns what others cache. */
 @Injectable()
 export class InvalidationFeeds {
   readonly access: InvalidationFeed;
   readonly credentials: InvalidationFeed;
+  readonly organizations: InvalidationFeed;
   private readonly subscriptions: BroadcastSubscription[] = [];
-  private readonly gapListeners: (() => void)[] = [];
+  private readonly gapListeners: ((feed: FeedName) => void)[] = [];
 
   constructor(
     private readonly broadcasts: Broadcasts,
     clock: Clock,
   ) {
-    const options = { clock, maxSilenceMs: MAX_SILENCE_MS, onGap: () => this.notifyGap() };
-    this.access = new InvalidationFeed(options);
-    this.credentials = new InvalidationFeed(options);
+    const feed = (name: FeedName) =>
+      new InvalidationFeed({ clock, maxSilenceMs: MAX_SILENCE_MS, onGap: () => this.notifyGap(name) });
+    this.access = feed('access');
+    this.credentials = feed('credentials');
+    this.organizations = feed('organizations');
   }
 
-  /** Adds a listener that drops cached values when an invalidation may have been missed. */
-  onGap(listener: () => void): void {
+  /** Adds a listener that drops cached values when an invalidation of a feed may have been missed. */
+  onGap(listener: (feed: FeedName) => void): void {
     this.gapListeners.push(listener);
   }
 
-  /** Subscribes to the heartbeats of both feeds. A reconnect counts as a gap. */
+  /** Subscribes to the heartbeats of all feeds. A reconnect counts as a gap of each. */
   start(link: Pick<NatsLink, 'onReconnect'>): void {
-    this.subscribe('access.heartbeat', (heartbeat) => this.access.onHeartbeat(heartbeat));
-    this.subscribe('credential.heartbeat', (heartbeat) => this.credentials.onHeartbeat(heartbeat));
-    link.onReconnect(() => this.notifyGap());
+    for (const name of FEEDS) this.subscribe(HEARTBEATS[name], (heartbeat) => this[name].onHeartbeat(heartbeat));
+    link.onReconnect(() => FEEDS.forEach((name) => this.notifyGap(name)));
   }
 
   /** Calls the handler with the data of each broadcast of a topic, until `stop`. */
@@ -45,7 +61,7 @@ export class InvalidationFeeds {
     for (const subscription of this.subscriptions.splice(0)) subscription.unsubscribe();
   }
 
-  private notifyGap(): void {
-    for (const listener of this.gapListeners) listener();
+  private notifyGap(feed: FeedName): void {
+    for (const listener of this.gapListeners) listener(feed);
   }
 }

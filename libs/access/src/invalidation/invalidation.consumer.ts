@@ -5,13 +5,15 @@ import {
   type OnApplicationBootstrap,
   Optional,
 } from '@nestjs/common';
-import type { AccessChanged } from '@rmm/contracts';
+import type { AccessChanged, CredentialChanged } from '@rmm/contracts';
 import { NatsLink } from '@rmm/messaging';
+import { AccessSources } from '../access-sources.service.js';
 import { OrganizationDirectory } from '../directory/organization-directory.service.js';
+import { PartnerDirectory } from '../directory/partner-directory.service.js';
 import { KeyRecords } from '../keys/key-records.service.js';
 import { AccessSnapshots } from '../snapshots/access-snapshots.service.js';
 import { HeartbeatPublisher } from './heartbeat-publisher.service.js';
-import { InvalidationFeeds } from './invalidation-feeds.service.js';
+import { type FeedName, InvalidationFeeds } from './invalidation-feeds.service.js';
 
 /** Drops cached users, keys and organizations when their changes are broadcast, or when a broadcast may be lost. */
 @Injectable()
@@ -21,15 +23,16 @@ export class InvalidationConsumer implements OnApplicationBootstrap, BeforeAppli
     private readonly feeds: InvalidationFeeds,
     private readonly snapshots: AccessSnapshots,
     private readonly records: KeyRecords,
-    private readonly directory: OrganizationDirectory,
+    private readonly organizations: OrganizationDirectory,
+    private readonly partners: PartnerDirectory,
+    private readonly sources: AccessSources,
     @Optional() @Inject(HeartbeatPublisher) private readonly heartbeat?: HeartbeatPublisher | null,
   ) {}
 
   onApplicationBootstrap(): void {
-    this.feeds.onGap(() => this.snapshots.flush());
-    this.feeds.onGap(() => this.records.flush());
+    this.feeds.onGap((feed) => this.onGap(feed));
     this.feeds.subscribe('access.changed', (change) => this.onAccessChanged(change));
-    this.feeds.subscribe('credential.changed', (change) => this.records.onCredentialsChanged(change));
+    this.feeds.subscribe('credential.changed', (change) => this.onCredentialsChanged(change));
     this.feeds.start(this.link);
     this.link.onReconnect(() => this.heartbeat?.skipNumber());
   }
@@ -38,9 +41,26 @@ export class InvalidationConsumer implements OnApplicationBootstrap, BeforeAppli
     this.feeds.stop();
   }
 
+  private onGap(feed: FeedName): void {
+    this.records.flush();
+    if (feed === 'access') {
+      this.snapshots.flush();
+      this.partners.distrust();
+    }
+    if (feed === 'organizations') this.organizations.distrust();
+  }
+
+  /** The directories come first: what reads a tenant after this reads its new state. */
   private onAccessChanged(change: AccessChanged): void {
+    const { partnerIds = [], orgIds = [] } = change;
+    this.partners.markOutdated(partnerIds);
+    this.organizations.markOutdated(orgIds);
     this.snapshots.invalidate(change);
     this.records.onAccessChanged(change);
-    this.directory.markOutdated(change.orgIds ?? []);
+    if (partnerIds.length + orgIds.length > 0) this.sources.tenantListener?.tenantsOutdated({ partnerIds, orgIds });
+  }
+
+  private onCredentialsChanged(change: CredentialChanged): void {
+    this.records.onCredentialsChanged(change);
   }
 }

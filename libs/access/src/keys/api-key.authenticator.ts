@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { ResolvedPartnerKey } from '@rmm/contracts';
+import type { ResolvedApiKey, ResolvedPartnerKey } from '@rmm/contracts';
 import { type ApiKeyScope, type PartnerScope, scopesAllow } from '@rmm/permissions';
 import { API_KEY_PREFIX, hashKey, PARTNER_KEY_PREFIX } from '@rmm/secrets';
 import { clientBucket, Clock } from '@rmm/service-kit';
@@ -14,7 +14,7 @@ import {
 } from '../access.errors.js';
 import { type AccessRequest, type AccessResponse, clientAddress, presentedKey } from '../callers/access-request.js';
 import type { ApiKeyCaller, PartnerKeyCaller } from '../callers/caller.js';
-import { FailedAuthenticationThrottle, type KeyKind } from './failed-authentication-throttle.service.js';
+import { FailedAuthenticationThrottle, type CredentialKind } from './failed-authentication-throttle.service.js';
 import { KeyRecords } from './key-records.service.js';
 import { KeyUsage } from './key-usage.service.js';
 import { KeyWindow, type KeyWindowResult } from './key-window.service.js';
@@ -48,7 +48,7 @@ export class ApiKeyAuthenticator {
     const known = await this.findValidKey('api_key', request);
     if (known?.kind !== 'api_key') throw new InvalidApiKey();
     const { record, caller } = known;
-    const result = await this.window.charge(`api:${record.keyId}`, record.rateLimit);
+    const result = await this.window.charge(windowOf(record), record.rateLimit);
     this.applyRateLimit(response, result, 'rate_limited');
     this.usage.count(record);
     request.caller = caller;
@@ -82,15 +82,19 @@ export class ApiKeyAuthenticator {
   }
 
   /** Returns the valid key of a request, or counts a failure for the client address and returns null. */
-  private async findValidKey(kind: KeyKind, request: AccessRequest): Promise<KnownKey | null> {
+  private async findValidKey(kind: CredentialKind, request: AccessRequest): Promise<KnownKey | null> {
     const address = clientAddress(request);
     const bucket = clientBucket({ address, headers: request.headers });
     this.throttle.assertNotBlocked(kind, bucket);
     const key = presentedKey(request) ?? '';
-    const known = KEY_FORMAT.test(key) ? await this.records.find(hashKey(key)) : null;
-    if (known?.kind === kind && known.isValid(this.clock.nowMs()) && known.allowsAddress(address)) return known;
+    const known = KEY_FORMAT.test(key) ? await this.findRecord(kind, bucket, hashKey(key)) : null;
+    if (known?.kind === kind && known.isValid(this.clock.monotonicMs()) && known.allowsAddress(address)) return known;
     await this.throttle.recordFailure(kind, bucket);
     return null;
+  }
+
+  private async findRecord(kind: CredentialKind, bucket: string, keyHash: Buffer): Promise<KnownKey | null> {
+    return this.records.peek(keyHash) ?? this.throttle.limitLookUps(kind, bucket, () => this.records.find(keyHash));
   }
 
   private chargePartner(
@@ -113,4 +117,9 @@ export class ApiKeyAuthenticator {
     response.setHeader('X-RateLimit-Reset', resetAtSeconds);
     if (!allowed) throw new KeyRateLimited(code, retryAfterSeconds);
   }
+}
+
+/** Returns the window of an API key. The keys of a service principal share one, so that rotation does not empty it. */
+function windowOf({ keyId, principalId }: ResolvedApiKey): string {
+  return principalId === null ? `api:${keyId}` : `api-principal:${principalId}`;
 }

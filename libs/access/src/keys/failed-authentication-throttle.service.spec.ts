@@ -52,6 +52,23 @@ describe('FailedAuthenticationThrottle', () => {
     });
   });
 
+  it('allows an address as many look-ups at a time as it may have failures', async () => {
+    let release: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => (release = resolve));
+    const lookUp = (bucket = 'a') => throttle.limitLookUps('api_key', bucket, () => gate);
+    const running = Array.from({ length: 300 }, () => lookUp());
+    await expect(lookUp()).rejects.toMatchObject({ code: 'rate_limited', retryAfterSeconds: 1 });
+    const other = lookUp('b');
+    release();
+    await Promise.all([...running, other]);
+    await expect(lookUp()).resolves.toBeUndefined();
+  });
+
+  it('counts failures of agent tokens for themselves', async () => {
+    await throttle.recordFailure('agent_token', 'a');
+    expect(charged).toEqual(['agent-token-failures 300/60 refuse true a']);
+  });
+
   it('throws UnavailableError when a failure cannot be counted', async () => {
     refuse = new UnavailableError();
     await expect(throttle.recordFailure('api_key', 'a')).rejects.toBe(refuse);

@@ -1,25 +1,29 @@
 import type { KeyUsageRequest } from '@rmm/contracts';
 import type { RpcClient } from '@rmm/messaging';
-import { FixedClock, type Logger } from '@rmm/service-kit';
+import { FixedClock, type Logger, UnavailableError } from '@rmm/service-kit';
 import { KeyUsage } from './key-usage.service.js';
 
 let clock: FixedClock;
 let sent: KeyUsageRequest[];
 let failing: boolean;
+let refused: string[] | undefined;
 let usage: KeyUsage;
 
 beforeEach(() => {
   clock = new FixedClock();
   sent = [];
   failing = false;
+  refused = undefined;
   const call = (_contract: unknown, batch: KeyUsageRequest) => {
     sent.push(structuredClone(batch));
-    return failing
-      ? Promise.reject(new Error('credentials is down'))
-      : Promise.resolve({ recorded: batch.uses.length });
+    if (refused?.includes(batch.uses[0].keyId)) return Promise.reject(new Error('the batch is refused'));
+    return failing ? Promise.reject(new UnavailableError()) : Promise.resolve({ recorded: batch.uses.length });
   };
   const rpc = { call };
-  usage = new KeyUsage(rpc as unknown as RpcClient, clock, { warn: () => undefined } as unknown as Logger);
+  usage = new KeyUsage(rpc as unknown as RpcClient, clock, {
+    warn: () => undefined,
+    error: () => undefined,
+  } as unknown as Logger);
 });
 
 const use = (keyId: string, generation = 1) => usage.count({ keyId, kind: 'api_key', generation });
@@ -101,6 +105,23 @@ describe('KeyUsage', () => {
     expect(sent.slice(2).map(({ uses }) => uses[0].count)).toEqual([1, 1]);
     expect(sent[2].batchId).toBe(sent[0].batchId);
     expect(sent[3].batchId).not.toBe(sent[0].batchId);
+  });
+
+  it('drops a batch that is refused ten times, so that later ones are sent', async () => {
+    refused = ['a'];
+    use('a');
+    for (let attempt = 0; attempt < 9; attempt++) await usage.flush();
+    use('b');
+    await usage.flush();
+    await usage.flush();
+    expect(sent.map(({ uses }) => uses[0].keyId)).toEqual([...Array<string>(10).fill('a'), 'b']);
+  });
+
+  it('keeps a batch for as long as credentials is unavailable', async () => {
+    failing = true;
+    use('a');
+    for (let attempt = 0; attempt < 30; attempt++) await usage.flush();
+    expect(new Set(sent.map(({ batchId }) => batchId)).size).toBe(1);
   });
 
   it('sends batches of a thousand keys', async () => {

@@ -2,7 +2,7 @@ import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import { CREDENTIALS_KEYS_RECORD_USAGE, type KeyUsageRequest, type KeyUse, type ResolvedKey } from '@rmm/contracts';
 import { RpcClient } from '@rmm/messaging';
-import { Clock, Job, Logger } from '@rmm/service-kit';
+import { Clock, Job, Logger, UnavailableError } from '@rmm/service-kit';
 
 /**
  * Uses of a key are added up for `COLLECT_MS` and sent at the next interval: one second together, which a crash may
@@ -10,6 +10,8 @@ import { Clock, Job, Logger } from '@rmm/service-kit';
  */
 export const COLLECT_MS = 900;
 export const SEND_INTERVAL_MS = 100;
+/** A batch that credentials refuses so often is dropped, so that it does not block the later ones for ever. */
+const MAX_REFUSALS = 10;
 /** Keys in one batch. */
 const MAX_BATCH = 1_000;
 /** Keys counted while credentials is unavailable; uses of more keys are not counted. */
@@ -32,6 +34,8 @@ export class KeyUsage implements BeforeApplicationShutdown {
   private superseded: Counted[] = [];
   /** Batches without a response: sent again with the same id, so that nothing is counted twice. */
   private readonly unacknowledged: KeyUsageRequest[] = [];
+  /** Refusals of the first of them. */
+  private refusals = 0;
   private flushing?: Promise<void>;
 
   constructor(
@@ -82,11 +86,15 @@ export class KeyUsage implements BeforeApplicationShutdown {
     while (this.unacknowledged.length > 0) {
       try {
         await this.rpc.call(CREDENTIALS_KEYS_RECORD_USAGE, this.unacknowledged[0]);
-        this.unacknowledged.shift();
       } catch (err) {
-        this.logger.warn({ err }, 'Key uses not recorded; they are kept and sent again');
-        return;
+        if (err instanceof UnavailableError || ++this.refusals < MAX_REFUSALS) {
+          this.logger.warn({ err }, 'Key uses not recorded; they are kept and sent again');
+          return;
+        }
+        this.logger.error({ err }, 'Key uses refused repeatedly; the batch is lost and the next one is sent');
       }
+      this.unacknowledged.shift();
+      this.refusals = 0;
     }
   }
 

@@ -6,16 +6,21 @@ import { toApiKeyCaller, toPartnerKeyCaller } from './key-caller.mapper.js';
 /** A key record prepared for many requests: dates and address ranges parsed once, with the caller it authenticates. */
 abstract class Known<Kind extends ResolvedKey, KeyCaller> {
   abstract readonly caller: KeyCaller;
+  /** By the monotonic clock of this process; the time left comes from the database. */
   private readonly expiresAtMs: number;
   /** Null when every address is allowed. */
   private readonly cidrs: readonly Cidr[] | null;
 
-  /** @param keyHash  base64, as in the cache */
+  /**
+   * @param keyHash  base64, as in the cache
+   * @param readAtMs  when the read of the record began, by the monotonic clock
+   */
   constructor(
     readonly keyHash: string,
     readonly record: Kind,
+    readAtMs: number,
   ) {
-    this.expiresAtMs = record.expiresAt === null ? Infinity : Date.parse(record.expiresAt);
+    this.expiresAtMs = record.expiresAt === null ? Infinity : readAtMs + (record.expiresInMs ?? 0);
     const cidrs = record.sourceCidrs.map(parseCidr).filter((cidr) => cidr !== null);
     this.cidrs = record.sourceCidrs.length === 0 ? null : cidrs;
   }
@@ -49,5 +54,7 @@ export class KnownPartnerKey extends Known<ResolvedPartnerKey, PartnerKeyCaller>
 export type KnownKey = KnownApiKey | KnownPartnerKey;
 
 /** Creates the key for a record. Its kind comes from the record, never from the text of the key. */
-export const toKnownKey = (keyHash: string, record: ResolvedKey): KnownKey =>
-  record.kind === 'api_key' ? new KnownApiKey(keyHash, record) : new KnownPartnerKey(keyHash, record);
+export const toKnownKey = (keyHash: string, record: ResolvedKey, readAtMs: number): KnownKey =>
+  record.kind === 'api_key'
+    ? new KnownApiKey(keyHash, record, readAtMs)
+    : new KnownPartnerKey(keyHash, record, readAtMs);

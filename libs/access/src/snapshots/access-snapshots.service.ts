@@ -20,7 +20,7 @@ export class AccessSnapshots {
     private readonly feeds: InvalidationFeeds,
     clock: Clock,
   ) {
-    this.cache = new ReadThroughCache({ maxEntries: MAX_SNAPSHOTS, ttlMs: SNAPSHOT_TTL_MS, clock });
+    this.cache = new ReadThroughCache({ maxEntries: MAX_SNAPSHOTS, ttlMs: SNAPSHOT_TTL_MS, clock }, tagsOf);
   }
 
   /**
@@ -39,9 +39,11 @@ export class AccessSnapshots {
   }
 
   /** Drops the snapshots that an `access.changed` concerns, including those of running reads. */
-  invalidate(change: AccessChanged): void {
-    const concerns = matcherOf(change);
-    this.cache.invalidate((entry) => concerns(entry.snapshot));
+  invalidate({ userIds = [], roleIds = [], partnerIds = [], orgIds = [], partnerId, orgId }: AccessChanged): void {
+    const tenants = [...partnerIds.map(partnerTag), ...orgIds.map(organizationTag)];
+    this.cache.invalidate(tenants);
+    const named = [...userIds.map(userTag), ...roleIds.map(roleTag)];
+    this.cache.invalidate(named, ({ snapshot }) => isWithin(snapshot, { partnerId, orgId }));
   }
 
   /** Drops every snapshot. */
@@ -62,11 +64,24 @@ export class AccessSnapshots {
 const keyOf = ({ userId, sessionId, scope, partnerId, orgId }: AccessResolveRequest): string =>
   `${userId}|${sessionId}|${scope}|${partnerId ?? ''}|${orgId ?? ''}`;
 
-/** Returns a predicate that checks whether the change names the snapshot's user, role, partner or organization. */
-function matcherOf(change: AccessChanged): (snapshot: AccessSnapshot) => boolean {
-  const [users, roles, partners, orgs] = [change.userIds, change.roleIds, change.partnerIds, change.orgIds].map(
-    (ids) => new Set<string | null>(ids ?? []),
-  );
-  return ({ userId, roleId, partnerId, orgId }) =>
-    users.has(userId) || roles.has(roleId) || partners.has(partnerId) || orgs.has(orgId);
+const userTag = (id: string): string => `user:${id}`;
+const roleTag = (id: string): string => `role:${id}`;
+const partnerTag = (id: string): string => `partner:${id}`;
+const organizationTag = (id: string): string => `org:${id}`;
+
+/** A session that does not exist is no session later either. */
+function tagsOf(entry: AccessEntry | null): string[] {
+  if (entry === null) return [];
+  const { userId, roleId, partnerId, orgId } = entry.snapshot;
+  const tags = [userTag(userId)];
+  if (roleId !== null) tags.push(roleTag(roleId));
+  if (partnerId !== null) tags.push(partnerTag(partnerId));
+  if (orgId !== null) tags.push(organizationTag(orgId));
+  return tags;
+}
+
+/** Returns false for a snapshot of another tenant than the one the change is restricted to. */
+function isWithin(snapshot: AccessSnapshot, { partnerId, orgId }: Pick<AccessChanged, 'partnerId' | 'orgId'>): boolean {
+  if (partnerId !== undefined && snapshot.partnerId !== partnerId) return false;
+  return orgId === undefined || snapshot.orgId === orgId;
 }

@@ -1,4 +1,5 @@
 import type { AccessChanged, AccessHeartbeat } from './access-changed.js';
+import type { AgentChanged } from './agent-changed.js';
 import type { CredentialChanged } from './credential-changed.js';
 import type { ReplicaSignal, WebhookChanged } from './webhook-broadcasts.js';
 
@@ -6,8 +7,10 @@ import type { ReplicaSignal, WebhookChanged } from './webhook-broadcasts.js';
 export interface BroadcastMap {
   'access.changed': AccessChanged;
   'access.heartbeat': AccessHeartbeat;
+  'agent.changed': AgentChanged;
   'credential.changed': CredentialChanged;
   'credential.heartbeat': AccessHeartbeat;
+  'organization.heartbeat': AccessHeartbeat;
   'webhook.changed': WebhookChanged;
   /** A replica started or stopped, or a shard has no owner. */
   'webhook.shards': ReplicaSignal;

@@ -5,16 +5,23 @@ import { replyOf, rpc, type RpcRequest } from './rpc-contract.js';
 export type EnrollmentRefusal =
   'invalid_enrollment_key' | 'enrollment_key_expired' | 'enrollment_key_exhausted' | 'enrollment_key_race_lost';
 
+/** The enrollment key that was presented. */
+export interface PresentedEnrollmentKey {
+  enrollmentKeyId: string;
+  orgId: string;
+  partnerId: string;
+  siteId: string | null;
+  /** SHA-256 of the secret minted with the key, hex, or null. */
+  enrollmentSecretHash: string | null;
+}
+
 export type EnrollmentReserveReply =
-  | { reserved: false; reason: EnrollmentRefusal }
+  | ({ reserved: true } & PresentedEnrollmentKey)
   | {
-      reserved: true;
-      enrollmentKeyId: string;
-      orgId: string;
-      partnerId: string;
-      siteId: string | null;
-      /** SHA-256 of the secret minted with the key, hex, or null. */
-      enrollmentSecretHash: string | null;
+      reserved: false;
+      reason: EnrollmentRefusal;
+      /** The key that has no use left, so that the refusal is audited in its tenant; null for an unknown key. */
+      key: PresentedEnrollmentKey | null;
     };
 
 /** Reserves one use of an enrollment key for a device. A repeated request with the same device id is the same reservation. */

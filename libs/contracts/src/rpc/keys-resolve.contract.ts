@@ -12,6 +12,8 @@ export interface ResolvedApiKey {
   rateLimit: number;
   /** ISO 8601 or null; for the predecessor of a rotated key the end of the overlap. */
   expiresAt: string | null;
+  /** Milliseconds until then when the record was read, by the clock of the database; null without an expiry. */
+  expiresInMs: number | null;
   /** CIDRs the key may be used from; empty means from anywhere. */
   sourceCidrs: string[];
   /** The restriction of its creator; null means no restriction. */
@@ -34,6 +36,8 @@ export interface ResolvedPartnerKey {
   rateLimit: number;
   /** The earlier end of key and principal; ISO 8601 or null. */
   expiresAt: string | null;
+  /** Milliseconds until then when the record was read, by the clock of the database; null without an expiry. */
+  expiresInMs: number | null;
   sourceCidrs: string[];
   /** Always 1: a rotated partner key is a new record. */
   generation: number;

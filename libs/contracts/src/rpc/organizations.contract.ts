@@ -6,13 +6,13 @@ import { replyOf, rpc, type RpcRequest } from './rpc-contract.js';
 
 /** Returns the organizations that exist, for a directory that does not know them yet. */
 export const PROVISIONING_ORGANIZATIONS_GET = rpc('provisioning.organizations.get', {
-  request: z.object({ orgIds: z.array(uuid) }),
+  request: z.object({ orgIds: z.array(uuid).max(1_000) }),
   reply: replyOf<{ organizations: OrganizationState[] }>(),
 });
 
-/** Returns the organizations after a position, oldest first: a directory is rebuilt from it. */
+/** Returns the organizations after an id, ordered by it, soft-deleted ones included: directories are compared with this list. */
 export const PROVISIONING_ORGANIZATIONS_LIST_SINCE = rpc('provisioning.organizations.list-since', {
-  request: z.object({ after: z.string().nullable(), limit: z.int().min(1).max(1_000) }),
+  request: z.object({ after: uuid.nullable(), limit: z.int().min(1).max(1_000) }),
   reply: replyOf<{ organizations: OrganizationState[]; next: string | null }>(),
   timeoutMs: 10_000,
 });

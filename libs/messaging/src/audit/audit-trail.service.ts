@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Actor, AuditAction, AuditEntry, AuditResult } from '@rmm/contracts';
 import { WorkerDatabase } from '@rmm/persistence';
 import { currentContext } from '@rmm/service-kit';
+import type { OutgoingMessage } from '../outbox/outbox-message.js';
 import { Outbox, type OutboxTransaction } from '../outbox/outbox.service.js';
 import { oneLine, redactDetails } from './redact-details.js';
 
@@ -25,6 +26,16 @@ export interface AuditedResource {
   partnerId?: string | null;
 }
 
+type AuditedChange = [
+  caller: AuditedCaller,
+  action: AuditAction,
+  resource: AuditedResource,
+  details?: Record<string, unknown>,
+  result?: AuditResult,
+  errorMessage?: string,
+];
+type AuditMessage = Extract<OutgoingMessage, { stream: 'audit' }>;
+
 /** Sends audit entries to identity through the outbox of this service. @see docs/reference/audit.md */
 @Injectable()
 export class AuditTrail {
@@ -34,15 +45,14 @@ export class AuditTrail {
   ) {}
 
   /** Writes the entry in the transaction of the audited change. Secrets are redacted from the details. */
-  async record(
-    tx: OutboxTransaction,
-    caller: AuditedCaller,
-    action: AuditAction,
-    resource: AuditedResource,
-    details: Record<string, unknown> = {},
-    result: AuditResult = 'success',
-    errorMessage?: string,
-  ): Promise<void> {
+  async record(tx: OutboxTransaction, ...entry: AuditedChange): Promise<void> {
+    await this.outbox.publish(tx, this.toMessage(...entry));
+  }
+
+  /** Returns the message of an entry, to be published with others by one statement; redacted and cut like any entry. */
+  toMessage(
+    ...[caller, action, resource, details = {}, result = 'success', errorMessage]: AuditedChange
+  ): AuditMessage {
     const context = currentContext();
     const data: AuditEntry = {
       actor: { type: caller.actor.type, id: caller.actor.id, email: caller.actor.email ?? null },
@@ -61,28 +71,13 @@ export class AuditTrail {
     const partnerId = resource.partnerId === undefined ? caller.tenant.partnerId : resource.partnerId;
     const orgId = resource.orgId === undefined ? caller.tenant.orgId : resource.orgId;
     const aggregateId = resource.id ?? orgId ?? partnerId ?? 'platform';
-    await this.outbox.publish(tx, {
-      stream: 'audit',
-      type: action,
-      aggregateId,
-      partnerId,
-      orgId,
-      actor: data.actor,
-      data,
-    });
     if (context) context.audited = true;
+    return { stream: 'audit', type: action, aggregateId, partnerId, orgId, actor: data.actor, data };
   }
 
   /** Writes the entry in a transaction of its own: for denials and failures, which change nothing else. */
-  recordDirect(
-    caller: AuditedCaller,
-    action: AuditAction,
-    resource: AuditedResource,
-    details: Record<string, unknown> = {},
-    result: AuditResult = 'success',
-    errorMessage?: string,
-  ): Promise<void> {
-    return this.worker.transaction((tx) => this.record(tx, caller, action, resource, details, result, errorMessage));
+  recordDirect(...entry: AuditedChange): Promise<void> {
+    return this.worker.transaction((tx) => this.record(tx, ...entry));
   }
 }
 

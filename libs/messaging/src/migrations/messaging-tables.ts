@@ -6,6 +6,7 @@ import { dropEmptyOutboxPartitions } from './outbox-partitions.js';
  * Creates the tables of messaging in the schema of a service; called by its first migration.
  * - outbox: committed messages that are not published yet; the service inserts, the relay (worker login) deletes.
  * - outbox_lease: aggregates leased by a relay, or delayed until their next try.
+ * - outbox_broadcast: committed broadcasts that are not sent yet, apart from the rows of streams.
  * - inbox: messages whose effect was applied, per consumer.
  * - dead_letter_message: messages that could not be handled.
  */
@@ -33,7 +34,7 @@ export async function dropMessagingTables(q: QueryRunner): Promise<void> {
   await noLongerPartitioned(q, 'outbox');
   await noLongerPartitioned(q, 'inbox');
   await q.query('drop function if exists rmm_drop_empty_outbox_partitions()');
-  await q.query('drop table if exists dead_letter_message, inbox, outbox_lease, outbox');
+  await q.query('drop table if exists dead_letter_message, inbox, outbox_lease, outbox_broadcast, outbox');
 }
 
 /** Has no index but its key: the relay reads from the head, and every further index would slow down each request. */
@@ -54,9 +55,18 @@ async function outbox(q: QueryRunner): Promise<void> {
       aggregates   text[] collate "C" not null,
       leased_until timestamptz not null
     )`);
+  await q.query(`
+    create table outbox_broadcast (
+      seq          bigint generated always as identity primary key,
+      created_at   timestamptz not null default clock_timestamp(),
+      subject      text not null,
+      payload      text not null,
+      leased_until timestamptz
+    )`);
   const worker = ['select', 'insert', 'update', 'delete'] as const;
   await tenantTable(q, { table: 'outbox', ownership: 'worker-only', service: ['insert'], worker });
   await tenantTable(q, { table: 'outbox_lease', ownership: 'worker-only', worker });
+  await tenantTable(q, { table: 'outbox_broadcast', ownership: 'worker-only', service: ['insert'], worker });
   await partitionedByTime(q, { table: 'outbox', column: 'created_at', everyDays: 1, aheadDays: 3 });
   await dropEmptyOutboxPartitions(q);
 }

@@ -1,5 +1,4 @@
 import { createInbox, headers, type Msg, type NatsConnection, type Subscription } from 'nats';
-import pTimeout from 'p-timeout';
 import type { NatsLink } from '../connection/nats-link.js';
 import { NatsUnavailable, PublishRefused } from '../messaging.errors.js';
 
@@ -48,21 +47,6 @@ export class JetStreamPublisher {
         reject(new NatsUnavailable('The NATS connection is closed', { cause: error }));
       }
     });
-  }
-
-  /** Sends on core NATS, to the current subscribers only. @see flush */
-  broadcast(subject: string, payload: string): void {
-    if (!this.link.isConnected) throw new NatsUnavailable('NATS is not connected');
-    this.open().publish(subject, payload);
-  }
-
-  /** Resolves when the server has received everything sent so far. @throws NatsUnavailable */
-  async flush(): Promise<void> {
-    try {
-      await pTimeout(this.open().flush(), { milliseconds: ACK_TIMEOUT_MS });
-    } catch (cause) {
-      throw new NatsUnavailable('NATS does not respond', { cause });
-    }
   }
 
   close(): void {

@@ -11,7 +11,6 @@ export interface PublishedBatch {
   unavailable?: Error;
 }
 
-const BROADCAST = 'rmm.broadcast.';
 /** Stops this long before the lease ends, in milliseconds, so that messages in flight are still covered by it. */
 const LEASE_MARGIN_MS = 1_000;
 
@@ -26,20 +25,14 @@ export async function publishBatch(
 ): Promise<PublishedBatch> {
   const chains = byAggregate(batch.rows);
   const result: PublishedBatch = { published: [], refused: new Map() };
-  const broadcasts: OutboxRow[] = [];
   let next = 0;
 
   const publishChain = async (chain: OutboxRow[]): Promise<void> => {
     for (const row of chain) {
       if (result.unavailable || performance.now() > batch.expiresAt - LEASE_MARGIN_MS) return;
       try {
-        if (row.subject.startsWith(BROADCAST)) {
-          publisher.broadcast(row.subject, row.payload);
-          broadcasts.push(row);
-        } else {
-          await publisher.publish(row.subject, row.payload, row.id);
-          result.published.push(row);
-        }
+        await publisher.publish(row.subject, row.payload, row.id);
+        result.published.push(row);
       } catch (error) {
         if (error instanceof NatsUnavailable) result.unavailable ??= error;
         else result.refused.set(row.aggregateId, error as Error);
@@ -51,13 +44,6 @@ export async function publishBatch(
     while (next < chains.length) await publishChain(chains[next++]);
   };
   await Promise.all(Array.from({ length: Math.min(window, chains.length) }, worker));
-
-  if (broadcasts.length > 0 && !result.unavailable) {
-    await publisher.flush().then(
-      () => result.published.push(...broadcasts),
-      (error: Error) => (result.unavailable = error),
-    );
-  }
   return result;
 }
 

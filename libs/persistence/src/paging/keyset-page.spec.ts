@@ -93,6 +93,7 @@ describe('keysetPage', () => {
       const cursor = await cursorOfMine();
       const changed = (cursor.startsWith('A') ? 'B' : 'A') + cursor.slice(1);
       await expect(page(changed)).rejects.toMatchObject(refused);
+      for (const end of ['=', '==', '!!', ' ']) await expect(page(cursor + end)).rejects.toMatchObject(refused);
       const other = new Cursors('o'.repeat(32)).encode(['2026-01-01', 'x'], binding, 't.at,d.id desc');
       await expect(page(other)).rejects.toMatchObject(refused);
     });

@@ -1,4 +1,5 @@
-import { ApiProperty, OmitType, PickType } from '@nestjs/swagger';
+import { ApiProperty, OmitType } from '@nestjs/swagger';
+import { IsCidrList, IsFlag, IsInteger, IsIsoDateTime, IsName, IsText, IsUuid, IsWordList } from '@rmm/validation';
 import { API_KEY_SOURCES, API_KEY_STATUSES, type ApiKeySource, type ApiKeyStatus } from '../api-key.entity.js';
 
 /** Shown with every new key. */
@@ -6,68 +7,70 @@ export const STORE_KEY_WARNING = 'Store this key now: it is not shown again.';
 
 const NULLABLE_TIME = { type: String, format: 'date-time', nullable: true } as const;
 
+/** The optional settings of an API key, given when it is created or changed later. */
+export class ApiKeySettingsDto {
+  @IsIsoDateTime({ description: 'When the key expires; null: never', optional: true, nullable: true })
+  expiresAt?: Date | null;
+  @IsText({ description: 'What the key is used for; null: no description', max: 1_000, optional: true, nullable: true })
+  description?: string | null;
+  @IsInteger({ description: 'Requests per hour', min: 1, max: 100_000, optional: true })
+  rateLimit?: number;
+  @IsCidrList({ description: 'CIDR ranges the key may be used from; empty: any address', max: 50, optional: true })
+  sourceCidrs?: string[];
+  @IsFlag({ description: 'Mail the creator 14 and 3 days before the key expires; default true', optional: true })
+  expiryReminders?: boolean;
+}
+
+export class CreateApiKeyDto extends ApiKeySettingsDto {
+  @IsUuid({ description: 'The organization the key belongs to' })
+  orgId!: string;
+  @IsName({ description: 'Shown in lists' })
+  name!: string;
+  @IsWordList({ description: 'Scopes such as devices:read; the creator needs their permissions', optional: true })
+  scopes?: string[];
+}
+
 /** An API key without the key itself. */
 export class ApiKeyDto {
   @ApiProperty({ format: 'uuid' })
   id: string;
-
   @ApiProperty({ format: 'uuid' })
   orgId: string;
-
   @ApiProperty()
   name: string;
-
   @ApiProperty({ type: String, nullable: true, description: 'What the key is used for' })
   description: string | null;
-
   @ApiProperty({ description: 'The first 12 characters' })
   keyPrefix: string;
-
   @ApiProperty({ type: [String] })
   scopes: string[];
-
   @ApiProperty({ ...NULLABLE_TIME, description: 'null: never' })
   expiresAt: string | null;
-
   @ApiProperty({ ...NULLABLE_TIME, description: 'A few seconds behind; null after a rotation' })
   lastUsedAt: string | null;
-
   @ApiProperty({ type: 'integer', description: 'Requests since it was created or rotated, a few seconds behind' })
   usageCount: number;
-
   @ApiProperty({ type: 'integer', description: 'Requests per hour' })
   rateLimit: number;
-
   @ApiProperty({ type: String, format: 'uuid', nullable: true })
   createdBy: string | null;
-
   @ApiProperty({ format: 'date-time' })
   createdAt: string;
-
   @ApiProperty({ format: 'date-time' })
   updatedAt: string;
-
   @ApiProperty({ enum: API_KEY_STATUSES })
   status: ApiKeyStatus;
-
   @ApiProperty({ enum: API_KEY_SOURCES })
   source: ApiKeySource;
-
   @ApiProperty({ type: String, format: 'uuid', nullable: true, description: 'The service principal that owns it' })
   principalId: string | null;
-
   @ApiProperty({ type: [String], description: 'CIDR ranges the key may be used from; empty: any address' })
   sourceCidrs: string[];
-
   @ApiProperty({ description: 'Whether the creator gets a mail 14 and 3 days before the key expires' })
   expiryReminders: boolean;
-
   @ApiProperty({ ...NULLABLE_TIME, description: 'The time until which the key before the last rotation also works' })
   previousKeyValidUntil: string | null;
 }
-
-const SECRET = { description: '`svc_` and 32 characters; shown only once' };
-const WARNING = { description: 'A reminder to store the key' };
 
 /** Fields that say nothing about a key that was just created. */
 export const NOT_IN_CREATED = [
@@ -80,33 +83,8 @@ export const NOT_IN_CREATED = [
 ] as const satisfies (keyof ApiKeyDto)[];
 
 export class CreatedApiKeyDto extends OmitType(ApiKeyDto, NOT_IN_CREATED) {
-  @ApiProperty(SECRET)
+  @ApiProperty({ description: '`svc_` and 32 characters; shown only once' })
   key: string;
-
-  @ApiProperty(WARNING)
+  @ApiProperty({ description: 'A reminder to store the key' })
   warning: string;
-}
-
-export class RotatedApiKeyDto extends ApiKeyDto {
-  @ApiProperty(SECRET)
-  key: string;
-
-  @ApiProperty(WARNING)
-  warning: string;
-}
-
-class RevokedKeyDto extends PickType(ApiKeyDto, ['id', 'name', 'keyPrefix', 'updatedAt']) {
-  @ApiProperty({ enum: ['revoked'] })
-  status: 'revoked';
-}
-
-export class RevokedApiKeyDto {
-  @ApiProperty({ type: 'boolean', enum: [true] })
-  success: true;
-
-  @ApiProperty({ description: 'A message for the user' })
-  message: string;
-
-  @ApiProperty({ type: RevokedKeyDto })
-  apiKey: RevokedKeyDto;
 }

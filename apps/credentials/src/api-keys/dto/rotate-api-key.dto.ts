@@ -1,4 +1,6 @@
+import { PickType, IntersectionType } from '@nestjs/swagger';
 import { IsInteger } from '@rmm/validation';
+import { ApiKeyDto, CreatedApiKeyDto } from './api-key.dto.js';
 
 export class RotateApiKeyDto {
   @IsInteger({
@@ -9,3 +11,5 @@ export class RotateApiKeyDto {
   })
   overlapSeconds?: number;
 }
+
+export class RotatedApiKeyDto extends IntersectionType(ApiKeyDto, PickType(CreatedApiKeyDto, ['key', 'warning'])) {}

@@ -1,5 +1,5 @@
 import { IsName, IsWordList } from '@rmm/validation';
-import { ApiKeySettingsDto } from './api-key-settings.dto.js';
+import { ApiKeySettingsDto } from './api-key.dto.js';
 
 /** Absent fields keep their value. */
 export class UpdateApiKeyDto extends ApiKeySettingsDto {

@@ -11,7 +11,8 @@ export class UpdateOwnPartnerDto {
     optional: true,
     description:
       'Merged per key; null removes a key. `security` needs a session with a factor: requireMfa, allowedMfaMethods ' +
-      '{ totp, sms }, sessionLifetimeHours, passwordMinLength, mfaEnrollmentGraceDays, ipAllowlist',
+      '{ totp, sms }, sessionLifetimeHours, passwordMinLength, mfaEnrollmentGraceDays, ipAllowlist. `enrollment`: ' +
+      '{ maxTtlMinutes: 1-525600 }. `locale`: a BCP 47 language tag. Other keys are free; at most 64 KB in all',
     example: { security: { requireMfa: true, allowedMfaMethods: { sms: false } } },
   })
   settings?: Record<string, unknown>;

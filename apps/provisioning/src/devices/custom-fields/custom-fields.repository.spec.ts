@@ -26,6 +26,15 @@ describe('CustomFieldsRepository', () => {
     });
   });
 
+  it('keeps the version when a patch changes nothing', async () => {
+    const partnerId = randomUUID();
+    const orgId = await database.createOrganization(partnerId);
+    const id = await database.createDevice(partnerId, orgId, { custom_fields: { rack: 'A1' } });
+    const patch = { set: { rack: 'A1' }, remove: ['absent'], keys: ['rack', 'absent'] };
+    const merge = () => database.tenants.transaction(partnerCaller(partnerId), (tx) => fields.merge(tx, id, patch));
+    expect(await merge()).toMatchObject({ version: '1', isChanged: false, customFields: { rack: 'A1' } });
+  });
+
   it('throws NotFoundError for a device of another partner', async () => {
     const partnerId = randomUUID();
     const id = await database.createDevice(partnerId, await database.createOrganization(partnerId));

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { SqlExecutor, TenantTransaction } from '@rmm/persistence';
 import { NotFoundError } from '@rmm/service-kit';
 import { ACTIVE_ORGANIZATION } from '../../organizations/organizations.repository.js';
-import type { CustomFieldPatch, CustomFieldValue } from './custom-field-patch.js';
+import type { CustomFieldPatch, CustomFieldValue } from './dto/custom-field-patch.dto.js';
 
 export interface CustomFieldsRow {
   siteId: string | null;
@@ -15,6 +15,8 @@ export interface MergedCustomFields extends CustomFieldsRow {
   partnerId: string;
   hostname: string;
   version: string;
+  /** False for a patch that leaves every field as it is. */
+  isChanged: boolean;
 }
 
 const FIELDS = `d.site_id AS "siteId", d.custom_fields AS "customFields",
@@ -37,11 +39,14 @@ export class CustomFieldsRepository {
   /** Merges with the stored fields in one statement, so that concurrent patches are all applied. @throws NotFoundError */
   async merge(tx: TenantTransaction, deviceId: string, patch: CustomFieldPatch): Promise<MergedCustomFields> {
     const [row] = await tx.query<MergedCustomFields>(
-      `UPDATE device d
-          SET custom_fields = (d.custom_fields || :set::jsonb) - :remove::text[], version = d.version + 1
-         FROM organization o
-        WHERE d.id = :deviceId AND o.id = d.org_id AND ${ACTIVE_ORGANIZATION}
-       RETURNING ${FIELDS}, d.org_id AS "orgId", d.partner_id AS "partnerId", d.hostname, d.version`,
+      `WITH merged AS (
+         SELECT d.id, d.custom_fields AS before, (d.custom_fields || :set::jsonb) - :remove::text[] AS after
+           FROM device d JOIN organization o ON o.id = d.org_id AND ${ACTIVE_ORGANIZATION}
+          WHERE d.id = :deviceId FOR NO KEY UPDATE OF d)
+       UPDATE device d SET custom_fields = merged.after, version = d.version + (merged.before <> merged.after)::integer
+         FROM merged WHERE d.id = merged.id
+       RETURNING ${FIELDS}, d.org_id AS "orgId", d.partner_id AS "partnerId", d.hostname, d.version,
+         merged.before <> merged.after AS "isChanged"`,
       { deviceId, set: JSON.stringify(patch.set), remove: patch.remove },
     );
     if (!row) throw new NotFoundError('Device');

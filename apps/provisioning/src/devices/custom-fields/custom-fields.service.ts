@@ -3,8 +3,8 @@ import { assertDevice, type Caller } from '@rmm/access';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { ValidationError } from '@rmm/service-kit';
-import { readCustomFieldPatch } from './custom-field-patch.js';
 import { CustomFieldsRepository, type MergedCustomFields } from './custom-fields.repository.js';
+import { readCustomFieldPatch } from './dto/custom-field-patch.dto.js';
 import type { CustomFieldsDto } from './dto/custom-fields.dto.js';
 
 /** Limits of one device, for all its fields after the merge. */
@@ -29,7 +29,7 @@ export class CustomFieldsService {
 
   /**
    * Merges a patch and returns all fields of the device. Checks run on the merged row under its lock; a refusal rolls
-   * the merge back.
+   * the merge back. A patch that changes nothing is neither published nor audited by its own action.
    * @param body  a flat map of any names; null removes a field
    * @throws ValidationError  for a malformed body, or more than a device may have; NotFoundError; SiteAccessDenied  for
    *   a restricted caller
@@ -40,7 +40,7 @@ export class CustomFieldsService {
       const device = await this.fields.merge(tx, deviceId, patch);
       assertDevice(caller, device);
       assertWithinLimits(device.customFields);
-      await this.publish(tx, caller, deviceId, device, patch.keys);
+      if (device.isChanged) await this.publish(tx, caller, deviceId, device, patch.keys);
       return { customFields: device.customFields };
     });
   }

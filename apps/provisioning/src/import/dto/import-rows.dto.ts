@@ -1,5 +1,5 @@
 import { fieldOf, IsOneOf, IsUuid } from '@rmm/validation';
-import type { ImportMode } from '../import-decisions.js';
+import type { ImportMode } from '../import-decision.policy.js';
 import { MAX_IMPORT_ROWS } from '../import-rows.js';
 
 /** Checks the list only: `parseImportRows` reads the rows, whose unknown columns are ignored instead of refused. */

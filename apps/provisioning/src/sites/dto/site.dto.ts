@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import type { SiteAddress, SiteContact } from '../site-details.js';
+import type { SiteAddress, SiteContact } from '../site-details.mapper.js';
 
 export class SiteDto {
   @ApiProperty({ format: 'uuid' })

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { WebhookHeaderDto } from '../../webhooks/dto/webhook-header.dto.js';
-import type { WebhookHeader } from '../../webhooks/webhook-headers.js';
+import type { WebhookHeader } from '../../webhooks/webhook-headers.policy.js';
 
 export const ATTEMPT_OUTCOMES = ['delivered', 'retrying', 'failed'] as const;
 export type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number];

@@ -1,5 +1,5 @@
 import { IsText } from '@rmm/validation';
-import type { WebhookHeader } from '../webhook-headers.js';
+import type { WebhookHeader } from '../webhook-headers.policy.js';
 
 export class WebhookHeaderDto implements WebhookHeader {
   @IsText({ min: 1, max: 255, description: 'A header name (RFC 9110); the names that deliveries use are reserved' })

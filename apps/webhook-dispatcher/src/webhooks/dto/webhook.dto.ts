@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import type { WebhookHeader } from '../webhook-headers.js';
+import type { WebhookHeader } from '../webhook-headers.policy.js';
 import { WebhookHeaderDto } from './webhook-header.dto.js';
 
 export const WEBHOOK_STATUSES = ['active', 'paused', 'failed'] as const;

@@ -1,5 +1,5 @@
 import { ApiProperty, type ApiBodyOptions } from '@nestjs/swagger';
-import { MAX_KEYS_AT_ONCE, MAX_TEXT_LENGTH, type CustomFieldValue } from '../custom-field-patch.js';
+import { MAX_KEYS_AT_ONCE, MAX_TEXT_LENGTH, type CustomFieldValue } from './custom-field-patch.dto.js';
 
 const VALUES = [{ type: 'string', maxLength: MAX_TEXT_LENGTH }, { type: 'number' }, { type: 'boolean' }];
 

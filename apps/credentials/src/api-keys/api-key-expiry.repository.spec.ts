@@ -1,0 +1,73 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { buildPartnerCaller } from '../../test/callers.js';
+import { openCredentialsDatabase, type CredentialsDatabase } from '../../test/credentials-database.js';
+import { ApiKeyExpiryRepository } from './api-key-expiry.repository.js';
+import { ApiKeysRepository } from './api-keys.repository.js';
+
+const DAY_MS = 86_400_000;
+
+describe('ApiKeyExpiryRepository', () => {
+  let opened: CredentialsDatabase;
+  let repository: ApiKeyExpiryRepository;
+
+  beforeAll(async () => {
+    opened = await openCredentialsDatabase();
+    repository = new ApiKeyExpiryRepository(opened.worker);
+  }, 60_000);
+  afterAll(() => opened.close());
+
+  /** Creates a key that expires this long from now. */
+  async function create(expiresInMs: number, more: object = {}) {
+    const partnerId = randomUUID();
+    const owner = { partnerId, orgId: await opened.createOrganization(partnerId), createdBy: randomUUID() };
+    const key = { ...owner, name: 'Reports', keyPrefix: 'svc_12345678', scopes: [], rateLimit: 10, ...more };
+    const expiresAt = new Date(Date.now() + expiresInMs);
+    return opened.tenants.transaction(buildPartnerCaller(partnerId), (tx) =>
+      new ApiKeysRepository(opened.tenants).create(tx, { ...key, keyHash: randomBytes(32), expiresAt }),
+    );
+  }
+
+  it('marks the given keys as expired, or all', async () => {
+    const [first, second] = [await create(-1_000), await create(-1_000)];
+    const mark = (ids: string[] | null) => opened.worker.transaction((tx) => repository.markExpired(tx, ids, 10));
+    expect((await mark([first.id])).map((row) => row.id)).toEqual([first.id]);
+    expect((await mark(null)).map((row) => row.id)).toContain(second.id);
+    expect(await mark(null)).toEqual([]);
+  });
+
+  it('deletes the hash of a previous key once its overlap has ended', async () => {
+    const past = await create(DAY_MS, { previousKeyHash: randomBytes(32), previousValidUntil: new Date(0) });
+    const future = await create(DAY_MS, {
+      previousKeyHash: randomBytes(32),
+      previousValidUntil: new Date(Date.now() + DAY_MS),
+    });
+    await repository.deleteEndedPreviousKeys();
+    const rows = await opened.worker.query<{ id: string }>(
+      'SELECT id FROM api_key WHERE previous_key_hash IS NOT NULL AND id = ANY (:ids)',
+      { ids: [past.id, future.id] },
+    );
+    expect(rows.map((row) => row.id)).toEqual([future.id]);
+  });
+
+  it('finds keys for the nearest reminder until it is stored as sent', async () => {
+    const createdAt = new Date(Date.now() - 60 * DAY_MS);
+    const { id } = await create(2 * DAY_MS, { createdAt });
+    const due = async () => (await repository.findExpiring([3, 14], 100, null)).filter((key) => key.id === id);
+    expect(await due()).toMatchObject([{ id, days: 3 }]);
+    await repository.setReminded(id);
+    expect(await due()).toEqual([]);
+  });
+
+  it('lists the keys to be reminded in pages', async () => {
+    const createdAt = new Date(Date.now() - 60 * DAY_MS);
+    for (let n = 0; n < 3; n += 1) await create(DAY_MS, { createdAt });
+    const all = await repository.findExpiring([3, 14], 100, null);
+    expect(all.length).toBeGreaterThanOrEqual(3);
+    const paged: string[] = [];
+    for (let page = await repository.findExpiring([3, 14], 1, null); page.length > 0;) {
+      paged.push(page[0].id);
+      page = await repository.findExpiring([3, 14], 1, page[0]);
+    }
+    expect(paged).toEqual(all.map((key) => key.id));
+  });
+});

@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto';
+import type { ExportedSite } from '@rmm/contracts';
+import { canonicalJson, revisionOf } from './canonical-json.js';
+import { ORGANIZATIONS, SITES, toRecord } from './export-record.mapper.js';
+
+const base = { id: 's', orgId: 'o', siteId: 's', sourceUpdatedAt: '2026-03-01T12:00:00.000Z' };
+
+describe('canonicalJson', () => {
+  it('sorts keys at every depth, keeps the order of lists and leaves undefined out', () => {
+    expect(canonicalJson({ b: [{ z: 1, a: null }, 2], a: 'é"', c: undefined })).toBe(
+      '{"a":"é\\"","b":[{"a":null,"z":1},2]}',
+    );
+    expect(revisionOf({ a: 1, b: 2 })).toBe(revisionOf({ b: 2, a: 1 }));
+    expect(revisionOf({ a: 1 })).toBe(createHash('sha256').update('{"a":1}').digest('hex'));
+  });
+});
+
+describe('toRecord', () => {
+  const site: ExportedSite & typeof base = {
+    ...base,
+    name: 'Main Office',
+    timezone: 'UTC',
+    address: { line1: 'A 1', city: 'B' } as ExportedSite['address'],
+    contact: null,
+  };
+
+  it('returns the base and named fields only, null for unknown values', () => {
+    const record = toRecord(SITES, Object.assign({ internalNote: 'x' }, site));
+    const { revision, ...rest } = record;
+    expect(rest).toEqual({
+      ...base,
+      name: 'Main Office',
+      timezone: 'UTC',
+      address: { line1: 'A 1', line2: null, city: 'B', region: null, postalCode: null, country: null },
+      contact: null,
+    });
+    expect(revision).toBe(revisionOf(rest));
+  });
+
+  it('changes the revision when a field differs', () => {
+    expect(toRecord(SITES, { ...site, name: 'Other' }).revision).not.toBe(toRecord(SITES, site).revision);
+  });
+
+  it('throws when a field is missing', () => {
+    const source = { ...base, name: 'N', slug: 'n', type: 'customer' } as never;
+    expect(() => toRecord(ORGANIZATIONS, source)).toThrow('A record of organizations has no status');
+  });
+});

@@ -1,0 +1,51 @@
+import type { Envelope } from '@rmm/contracts';
+import { deliveryTime, findEventError, createWebhookBody } from './webhook-event.mapper.js';
+
+const envelope = (changes: Partial<Envelope> = {}): Envelope => ({
+  id: '0b5ff8a5-4b1b-4d3e-9b0e-0d5e6f3b8a11',
+  type: 'device.enrolled',
+  schemaVersion: 1,
+  timestamp: '2026-03-01T12:00:00.000Z',
+  partnerId: '7d0d7f5e-9f1c-4a0c-8f11-111111111111',
+  orgId: '7d0d7f5e-9f1c-4a0c-8f11-222222222222',
+  aggregateId: 'a',
+  aggregateVersion: 1,
+  data: { deviceId: 'd' },
+  ...changes,
+});
+
+describe('findEventError', () => {
+  it('accepts a valid event', () => expect(findEventError(envelope())).toBeNull());
+
+  it.each([
+    [{ type: 'device.exploded' }, 'unknown event type device.exploded'],
+    [{ type: 'webhook.test' }, 'unknown event type webhook.test'],
+    [{ orgId: 'all' }, 'orgId is not a lower-case UUID'],
+    [{ orgId: null }, 'orgId is not a lower-case UUID'],
+    [{ id: 'a\u0000b' }, 'id is not an id'],
+    [{ id: 'x'.repeat(129) }, 'id is not an id'],
+  ])('refuses %j', (changes, reason) => expect(findEventError(envelope(changes))).toBe(reason));
+});
+
+describe('deliveryTime', () => {
+  const now = new Date('2026-03-08T12:00:00.000Z');
+
+  it('is the time of the event', () => {
+    expect(deliveryTime('2026-03-08T11:00:00.000Z', now)).toEqual(new Date('2026-03-08T11:00:00.000Z'));
+    expect(deliveryTime('2026-03-08T14:00:00.000+02:00', now)).toEqual(now);
+  });
+
+  it.each(['2026-02-20T12:00:00.000Z', '2026-03-08T12:06:00.000Z', '1970-01-01T00:00:00.000Z'])(
+    'is now for an event of %s',
+    (timestamp) => expect(deliveryTime(timestamp, now)).toEqual(now),
+  );
+});
+
+describe('createWebhookBody', () => {
+  it('contains exactly the five fields in this order', () => {
+    expect(createWebhookBody(envelope({ actor: { type: 'agent', id: 'x' }, correlationId: 'c' }))).toBe(
+      '{"id":"0b5ff8a5-4b1b-4d3e-9b0e-0d5e6f3b8a11","type":"device.enrolled","timestamp":"2026-03-01T12:00:00.000Z",' +
+        '"orgId":"7d0d7f5e-9f1c-4a0c-8f11-222222222222","data":{"deviceId":"d"}}',
+    );
+  });
+});

@@ -1,0 +1,85 @@
+import { Injectable } from '@nestjs/common';
+import type { SqlExecutor } from '@rmm/persistence';
+import type { DirectoryPartner } from './directory-partner.js';
+import { NOT_WRITTEN_MEANWHILE, replacesRow, UNKNOWN } from './directory-statements.js';
+import type {
+  DirectoryRepository,
+  MissingRange,
+  StoredEntry,
+  UnreadableChange,
+  WrittenRow,
+} from './tenant-directory.js';
+
+/** Writes what decides about access. One statement for many rows, sorted by id, so that two writers cannot deadlock. */
+const UPSERT_STATUS = `
+  INSERT INTO partner_directory AS d (partner_id, status, version)
+  SELECT * FROM unnest(:ids::uuid[], :statuses::text[], :versions::bigint[]) AS p(partner_id, status, version)
+  ORDER BY partner_id
+  ON CONFLICT (partner_id) DO UPDATE
+    SET status = excluded.status, version = excluded.version, updated_at = now()
+    WHERE ${replacesRow(['status'])}
+  RETURNING partner_id AS id, xmax = 0 AS "isNew"`;
+
+const UPDATE_DETAILS = `
+  UPDATE partner_directory d
+  SET name = p.name, slug = p.slug, timezone = p.timezone, max_organizations = p.max_organizations,
+      max_devices = p.max_devices, enrollment_max_ttl_minutes = p.enrollment_max_ttl_minutes
+  FROM unnest(:ids::uuid[], :names::text[], :slugs::text[], :timezones::text[], :maxOrganizations::integer[],
+      :maxDevices::integer[], :maxTtls::integer[])
+    AS p(partner_id, name, slug, timezone, max_organizations, max_devices, enrollment_max_ttl_minutes)
+  WHERE d.partner_id = p.partner_id`;
+
+/** The table `partner_directory`, under the worker login. */
+@Injectable()
+export class PartnerDirectoryRepository implements DirectoryRepository<DirectoryPartner> {
+  async find(db: SqlExecutor, partnerId: string): Promise<StoredEntry<DirectoryPartner> | null> {
+    const [row] = await db.query<StoredEntry<DirectoryPartner> & { version: string }>(
+      `SELECT partner_id AS "partnerId", name, slug, status, max_organizations AS "maxOrganizations",
+         max_devices AS "maxDevices", enrollment_max_ttl_minutes AS "enrollmentMaxTtlMinutes", timezone, version
+       FROM partner_directory WHERE partner_id = :partnerId`,
+      { partnerId },
+    );
+    return row ? { ...row, version: Number(row.version) } : null;
+  }
+
+  upsertStatus(db: SqlExecutor, rows: readonly DirectoryPartner[], readSeconds: number | null): Promise<WrittenRow[]> {
+    return db.query<WrittenRow>(UPSERT_STATUS, {
+      ids: rows.map(({ partnerId }) => partnerId),
+      statuses: rows.map(({ status }) => status),
+      versions: rows.map(({ version }) => version),
+      readSeconds,
+    });
+  }
+
+  async updateDetails(db: SqlExecutor, rows: readonly DirectoryPartner[]): Promise<void> {
+    await db.query(UPDATE_DETAILS, {
+      ids: rows.map(({ partnerId }) => partnerId),
+      names: rows.map(({ name }) => name),
+      slugs: rows.map(({ slug }) => slug),
+      timezones: rows.map(({ timezone }) => timezone),
+      maxOrganizations: rows.map(({ maxOrganizations }) => maxOrganizations),
+      maxDevices: rows.map(({ maxDevices }) => maxDevices),
+      maxTtls: rows.map(({ enrollmentMaxTtlMinutes }) => enrollmentMaxTtlMinutes),
+    });
+  }
+
+  async markUnknown(db: SqlExecutor, { id, version }: UnreadableChange): Promise<boolean> {
+    const rows = await db.query(
+      `UPDATE partner_directory SET status = '${UNKNOWN}', updated_at = now()
+       WHERE partner_id = :id AND (:version::bigint IS NULL OR version < :version::bigint) RETURNING partner_id`,
+      { id, version },
+    );
+    return rows.length > 0;
+  }
+
+  async markMissing(db: SqlExecutor, { after, upTo, ids, readSeconds }: MissingRange): Promise<string[]> {
+    const rows = await db.query<{ id: string }>(
+      `UPDATE partner_directory d SET status = '${UNKNOWN}', updated_at = now()
+       WHERE (:after::uuid IS NULL OR partner_id > :after::uuid) AND (:upTo::uuid IS NULL OR partner_id <= :upTo::uuid)
+         AND partner_id <> ALL (:ids::uuid[]) AND status <> '${UNKNOWN}' AND ${NOT_WRITTEN_MEANWHILE}
+       RETURNING partner_id AS id`,
+      { after, upTo, ids, readSeconds },
+    );
+    return rows.map(({ id }) => id);
+  }
+}

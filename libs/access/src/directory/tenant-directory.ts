@@ -1,0 +1,342 @@
+import type { Envelope } from '@rmm/contracts';
+import { MessageRejected } from '@rmm/messaging';
+import type { SqlExecutor, WorkerDatabase, WorkerTransaction } from '@rmm/persistence';
+import { UnavailableError } from '@rmm/service-kit';
+import { ReadThroughCache } from '../cache/read-through-cache.js';
+import type { InvalidationFeed } from '../invalidation/invalidation-feed.js';
+import { UNKNOWN } from './directory-statements.js';
+import type { DirectoryTools } from './directory-tools.service.js';
+import type { DirectoryName } from './directory.metrics.js';
+import { isUuid, type ReadState } from './read-state.js';
+
+/** A row as stored: its status is `unknown` after a change that could not be read. */
+export type StoredEntry<Entry extends { status: string }> = Omit<Entry, 'status'> & {
+  status: Entry['status'] | typeof UNKNOWN;
+};
+
+export interface WrittenRow {
+  id: string;
+  isNew: boolean;
+}
+
+/** A change that could not be read. */
+export interface UnreadableChange {
+  id: string;
+  /** Null when it could not be read either. */
+  version: number | null;
+}
+
+/** A range of ids that the owner has listed whole. */
+export interface MissingRange {
+  /** Exclusive; null from the first id. */
+  after: string | null;
+  /** Inclusive; null to the last id. */
+  upTo: string | null;
+  /** The ids the owner has. */
+  ids: readonly string[];
+  readSeconds: number;
+}
+
+/** The table of a directory, under the worker login. */
+export interface DirectoryRepository<Entry extends { status: string }> {
+  find(db: SqlExecutor, id: string): Promise<StoredEntry<Entry> | null>;
+  /**
+   * Writes what decides about access.
+   * @param readSeconds  how long ago the owner was asked; null for an event
+   * @returns the rows that were replaced
+   */
+  upsertStatus(db: SqlExecutor, rows: readonly Entry[], readSeconds: number | null): Promise<WrittenRow[]>;
+  updateDetails(db: SqlExecutor, rows: readonly Entry[]): Promise<void>;
+  markUnknown(db: SqlExecutor, change: UnreadableChange): Promise<boolean>;
+  /** Marks the rows of a range that the owner does not have. @returns their ids */
+  markMissing(db: SqlExecutor, range: MissingRange): Promise<string[]>;
+}
+
+/** A page of the owner's list, ordered by id. */
+export interface OwnerPage {
+  states: readonly unknown[];
+  /** The id of the last one; null on the last page. */
+  next: string | null;
+}
+
+/** Differences between the kinds of tenants. */
+export interface DirectoryParts<Entry extends { status: string }> {
+  name: DirectoryName;
+  repository: DirectoryRepository<Entry>;
+  idOf: (entry: Entry) => string;
+  /** Reads a message of the owner; null when what decides about access cannot be read. */
+  read: (data: unknown) => ReadState<Entry> | null;
+  /** Returns the entry with the strictest value in each field that does not decide about access. */
+  strictest: (entry: Entry) => Entry;
+  /** Asks the owner for tenants. */
+  get: (ids: readonly string[]) => Promise<readonly unknown[]>;
+  list: (after: string | null, limit: number) => Promise<OwnerPage>;
+  /** Notified in the transaction that changes stored rows. */
+  onStored: (tx: WorkerTransaction, ids: readonly string[]) => Promise<void>;
+  /** Undefined in the service that owns the tenants. */
+  feed: Pick<InvalidationFeed, 'assertAlive'> | undefined;
+  /** Undefined where the service has no table: every look-up goes to the owner. */
+  worker: WorkerDatabase | undefined;
+}
+
+/** One replica receives an event; the others read the change from the table after this time at the latest. */
+const CACHE_TTL_MS = 5_000;
+const MAX_CACHED = 20_000;
+const PAGE = 500;
+const RECONCILE_EVERY_MS = 300_000;
+const RETRY_MS = 2_000;
+/** Replicas of a service start a reconciliation at different times. */
+const SPREAD_MS = 1_000;
+/** The table is not read after this time without a reconciliation. */
+const MAX_AGE_MS = 900_000;
+
+/**
+ * Looks up tenants that another service owns: in memory, in the table, at the owner. The table follows the events of the
+ * owner and is compared with the owner's list at the start, every five minutes and after a gap in the invalidation feed.
+ * A tenant that is unknown, or whose state is not known to be current, is never served from the table.
+ * @see docs/reference/tenancy.md#tenant-directories
+ */
+export class TenantDirectory<Entry extends { status: string; version: number }> {
+  private readonly cache: ReadThroughCache<Entry>;
+  /** Tenants whose change was broadcast before its event arrived; read from the owner on next use. */
+  private readonly outdated = new Set<string>();
+  /** Rises whenever a broadcast may have been missed. */
+  private gaps = 0;
+  private reconciledGaps = -1;
+  private reconciledAtMs = -Infinity;
+  private dueAtMs: number;
+  private reconciling?: Promise<number>;
+
+  constructor(
+    private readonly parts: DirectoryParts<Entry>,
+    private readonly tools: DirectoryTools,
+  ) {
+    const tagsOf = (_: Entry | null, id: string) => [id];
+    this.cache = new ReadThroughCache({ maxEntries: MAX_CACHED, ttlMs: CACHE_TTL_MS, clock: tools.clock }, tagsOf);
+    this.dueAtMs = tools.clock.monotonicMs();
+    if (parts.worker) {
+      tools.metrics.observeAge(parts.name, () => (tools.clock.monotonicMs() - this.reconciledAtMs) / 1_000);
+    }
+  }
+
+  /**
+   * @returns also inactive ones; null when the owner does not have the tenant
+   * @throws UnavailableError  503 when the state of the tenant is not known
+   */
+  async find(id: string): Promise<Entry | null> {
+    if (!isUuid(id)) return null;
+    this.parts.feed?.assertAlive();
+    const key = id.toLowerCase();
+    return this.cache.peek(key) ?? (await this.cache.get(key, () => this.read(key)));
+  }
+
+  /** Stores tenants; older versions change nothing. Status first, so that no other field can keep it from being stored. */
+  async apply(
+    tx: WorkerTransaction,
+    entries: readonly Entry[],
+    readSeconds: number | null = null,
+  ): Promise<WrittenRow[]> {
+    const rows = this.newestById(entries);
+    if (rows.length === 0) return [];
+    const { repository, idOf } = this.parts;
+    const written = await repository.upsertStatus(tx, rows, readSeconds);
+    if (written.length === 0) return [];
+    const ids = new Set(written.map(({ id }) => id));
+    await this.storeDetails(
+      tx,
+      rows.filter((row) => ids.has(idOf(row))),
+    );
+    await this.notify(
+      tx,
+      written.filter(({ isNew }) => !isNew).map(({ id }) => id),
+    );
+    tx.afterCommit(() => this.cache.invalidate([...ids]));
+    return written;
+  }
+
+  /**
+   * Applies an event. A tenant whose change cannot be applied is marked and refused until it is read from its owner.
+   * @throws MessageRejected  for a change that cannot be read
+   */
+  async receive(event: Envelope, named: string | null, effect: string): Promise<void> {
+    const state = this.parts.read(event.data);
+    const version = Number.isSafeInteger(event.aggregateVersion) ? event.aggregateVersion : null;
+    if (state === null) {
+      await this.refuse({ id: named ?? '', version: null }, 'the state of the tenant cannot be read');
+      throw new MessageRejected('the state of the tenant cannot be read');
+    }
+    this.reportMalformed(state);
+    try {
+      await this.tools.inbox.once(event, (tx) => this.apply(tx, [state.entry]), effect);
+    } catch (error) {
+      if (!(error instanceof UnavailableError)) {
+        await this.refuse({ id: this.parts.idOf(state.entry), version }, 'the change cannot be stored');
+      }
+      throw error;
+    }
+  }
+
+  /** Marks tenants whose change was broadcast: the table may be older than the owner's state. */
+  markOutdated(ids: readonly string[]): void {
+    const { worker } = this.parts;
+    const keys = ids.map((id) => id.toLowerCase());
+    if (worker) keys.forEach((id) => this.outdated.add(id));
+    if (this.outdated.size > MAX_CACHED) {
+      this.outdated.clear();
+      this.distrust();
+    }
+    this.cache.invalidate(keys);
+  }
+
+  /** Reads every tenant from its owner until the table was reconciled, because a broadcast may have been missed. */
+  distrust(): void {
+    this.gaps += 1;
+    this.cache.flush();
+    this.dueAtMs = Math.min(this.dueAtMs, this.tools.clock.monotonicMs() + Math.random() * SPREAD_MS);
+  }
+
+  /** Reconciles when the last time is long ago, or the table is not trusted. @throws what the owner throws */
+  async reconcileWhenDue(): Promise<void> {
+    if (!this.parts.worker || this.tools.clock.monotonicMs() < this.dueAtMs) return;
+    await this.reconcile();
+  }
+
+  /**
+   * Compares the table with the owner's list, page by page, and corrects what differs; rows that the owner does not have
+   * are marked. @returns the number of rows that were corrected
+   */
+  reconcile(): Promise<number> {
+    this.reconciling ??= this.compareAll().finally(() => (this.reconciling = undefined));
+    return this.reconciling;
+  }
+
+  private async compareAll(): Promise<number> {
+    const { worker, name } = this.parts;
+    if (!worker) return 0;
+    const { clock, metrics } = this.tools;
+    const gaps = this.gaps;
+    this.dueAtMs = clock.monotonicMs() + RETRY_MS;
+    let [after, healed]: [string | null, number] = [null, 0];
+    do {
+      const startedMs = clock.monotonicMs();
+      const page = await this.parts.list(after, PAGE);
+      healed += await this.comparePage(worker, page, after, (clock.monotonicMs() - startedMs) / 1_000);
+      after = page.next;
+    } while (after !== null);
+    this.reconciledGaps = gaps;
+    this.reconciledAtMs = clock.monotonicMs();
+    if (this.gaps === gaps) this.dueAtMs = this.reconciledAtMs + RECONCILE_EVERY_MS + Math.random() * SPREAD_MS;
+    metrics.countHealed(name, healed);
+    return healed;
+  }
+
+  private comparePage(
+    worker: WorkerDatabase,
+    { states, next }: OwnerPage,
+    after: string | null,
+    readSeconds: number,
+  ): Promise<number> {
+    const { repository, idOf } = this.parts;
+    const entries = states.map((state) => this.readState(state)).filter((entry) => entry !== null);
+    return worker.transaction(async (tx) => {
+      const written = await this.apply(tx, entries, readSeconds);
+      const missing = await repository.markMissing(tx, { after, upTo: next, ids: entries.map(idOf), readSeconds });
+      await this.notify(tx, missing);
+      tx.afterCommit(() => this.cache.invalidate(missing));
+      return written.filter(({ isNew }) => !isNew).length + missing.length;
+    });
+  }
+
+  private async read(id: string): Promise<Entry | null> {
+    const { worker, repository } = this.parts;
+    if (!worker || !this.isTrusted || this.outdated.has(id)) return this.readFromOwner(id);
+    const row = await repository.find(worker, id);
+    return row === null || row.status === UNKNOWN ? this.readFromOwner(id) : (row as unknown as Entry);
+  }
+
+  private get isTrusted(): boolean {
+    return this.reconciledGaps === this.gaps && this.tools.clock.monotonicMs() - this.reconciledAtMs <= MAX_AGE_MS;
+  }
+
+  private async readFromOwner(id: string): Promise<Entry | null> {
+    const { worker } = this.parts;
+    // Removed before the read: a broadcast that arrives while the owner responds must cause another read.
+    const wasOutdated = this.outdated.delete(id);
+    const startedMs = this.tools.clock.monotonicMs();
+    try {
+      const [state] = await this.parts.get([id]);
+      if (state === undefined) return null;
+      const entry = this.readState(state);
+      if (entry === null) throw new UnavailableError(undefined, { logDetails: { reason: 'unreadable tenant', id } });
+      if (worker) await this.storeRead(worker, id, entry, (this.tools.clock.monotonicMs() - startedMs) / 1_000);
+      return entry;
+    } catch (error) {
+      if (wasOutdated) this.outdated.add(id);
+      throw error;
+    }
+  }
+
+  /** The state that the owner replied is used also when it cannot be stored; the owner is then asked again. */
+  private async storeRead(worker: WorkerDatabase, id: string, entry: Entry, readSeconds: number): Promise<void> {
+    try {
+      await worker.transaction((tx) => this.apply(tx, [entry], readSeconds));
+    } catch (err) {
+      this.outdated.add(id);
+      const fields = { err, directory: this.parts.name, tenantId: id };
+      this.tools.logger.error(fields, 'Tenant not stored; it is read from its owner until it can be');
+    }
+  }
+
+  private readState(data: unknown): Entry | null {
+    const state = this.parts.read(data);
+    if (state) this.reportMalformed(state);
+    return state?.entry ?? null;
+  }
+
+  private async storeDetails(tx: WorkerTransaction, rows: readonly Entry[]): Promise<void> {
+    const { repository, strictest, name } = this.parts;
+    try {
+      await tx.savepoint(() => repository.updateDetails(tx, rows));
+    } catch (err) {
+      if (err instanceof UnavailableError) throw err;
+      this.tools.metrics.countMalformed(name, rows.length);
+      this.tools.logger.error({ err, directory: name }, 'Details of tenants not stored; the strictest values apply');
+      await repository.updateDetails(tx, rows.map(strictest));
+    }
+  }
+
+  private async refuse(change: UnreadableChange, reason: string): Promise<void> {
+    const { worker, repository, name } = this.parts;
+    if (worker && isUuid(change.id)) {
+      await worker.transaction(async (tx) => {
+        if (await repository.markUnknown(tx, change)) await this.notify(tx, [change.id]);
+      });
+      this.cache.invalidate([change.id.toLowerCase()]);
+    }
+    this.tools.metrics.countUnreadable(name);
+    const fields = { directory: name, tenantId: change.id, reason };
+    this.tools.logger.error(fields, 'Change of a tenant not applied; it is refused until it is read from its owner');
+  }
+
+  private reportMalformed({ malformed, entry }: ReadState<Entry>): void {
+    if (malformed.length === 0) return;
+    const { name, idOf } = this.parts;
+    this.tools.metrics.countMalformed(name, malformed.length);
+    const fields = { directory: name, tenantId: idOf(entry), fields: malformed };
+    this.tools.logger.error(fields, 'Fields of a tenant cannot be read; the strictest values apply');
+  }
+
+  private async notify(tx: WorkerTransaction, ids: readonly string[]): Promise<void> {
+    if (ids.length > 0) await this.parts.onStored(tx, ids);
+  }
+
+  /** Sorted by id, so that two writers of the same rows cannot deadlock. */
+  private newestById(entries: readonly Entry[]): Entry[] {
+    const newest = new Map<string, Entry>();
+    for (const entry of entries) {
+      const id = this.parts.idOf(entry);
+      if ((newest.get(id)?.version ?? -1) < entry.version) newest.set(id, entry);
+    }
+    return [...newest].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry);
+  }
+}

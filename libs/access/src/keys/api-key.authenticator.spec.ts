@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto';
+import type { ResolvedApiKey } from '@rmm/contracts';
+import { mintApiKey } from '@rmm/secrets';
+import { FixedClock, type RateLimits } from '@rmm/service-kit';
+import { fakeFeeds, fakeSources } from '../../test/fakes.js';
+import type { AccessRequest, AccessResponse } from '../callers/access-request.js';
+import { ApiKeyAuthenticator } from './api-key.authenticator.js';
+import { FailedAuthenticationThrottle } from './failed-authentication-throttle.service.js';
+import { KeyRecords } from './key-records.service.js';
+import type { KeyUsage } from './key-usage.service.js';
+import type { KeyWindow } from './key-window.service.js';
+
+describe('ApiKeyAuthenticator', () => {
+  const clock = new FixedClock();
+  const keys = new Map<string, ResolvedApiKey>();
+  let charged: string[];
+  let lookUps: number;
+  let authenticator: ApiKeyAuthenticator;
+
+  beforeEach(() => {
+    charged = [];
+    lookUps = 0;
+    const resolve = (hash: Buffer) => Promise.resolve((lookUps++, keys.get(hash.toString('hex')) ?? null));
+    const charge = (bucket: string, limit: number) => {
+      charged.push(bucket);
+      return Promise.resolve({ allowed: true, limit, remaining: 1, resetAtSeconds: 1, retryAfterSeconds: 0 });
+    };
+    authenticator = new ApiKeyAuthenticator(
+      new KeyRecords(fakeSources({ keys: { resolve } }), fakeFeeds(clock), clock),
+      new FailedAuthenticationThrottle({ hit: () => Promise.resolve() } as unknown as RateLimits, clock),
+      { charge } as unknown as KeyWindow,
+      { count: () => undefined } as unknown as KeyUsage,
+      clock,
+    );
+  });
+
+  /** Creates an active key. @returns the raw key */
+  function createKey(more: Partial<ResolvedApiKey> = {}): string {
+    const { key, keyHash } = mintApiKey();
+    keys.set(keyHash.toString('hex'), {
+      kind: 'api_key',
+      keyId: randomUUID(),
+      orgId: 'o',
+      partnerId: 'p',
+      scopes: [],
+      rateLimit: 10,
+      expiresAt: null,
+      expiresInMs: null,
+      sourceCidrs: [],
+      siteIds: null,
+      deviceGroupIds: null,
+      generation: 1,
+      status: 'active',
+      createdBy: 'u',
+      principalId: null,
+      ...more,
+    });
+    return key;
+  }
+  const authenticate = (key: string) => {
+    const request = { headers: { 'x-api-key': key }, clientAddress: '203.0.113.9' } as unknown as AccessRequest;
+    return authenticator.authenticateApiKey(request, { setHeader: () => undefined } as unknown as AccessResponse, []);
+  };
+
+  it('charges the keys of one service principal to one window, so that rotation does not empty it', async () => {
+    await authenticate(createKey({ keyId: 'old', principalId: 'robot' }));
+    await authenticate(createKey({ keyId: 'new', principalId: 'robot' }));
+    await authenticate(createKey({ keyId: 'human' }));
+    expect(charged).toEqual(['api-principal:robot', 'api-principal:robot', 'api:human']);
+  });
+
+  it('looks a repeated unknown key up once', async () => {
+    const { key } = mintApiKey();
+    for (let n = 0; n < 5; n++) await expect(authenticate(key)).rejects.toMatchObject({ code: 'invalid_api_key' });
+    expect(lookUps).toBe(1);
+  });
+
+  it('looks up at most 300 unknown keys of an address at a time', async () => {
+    const results = await Promise.allSettled(Array.from({ length: 400 }, () => authenticate(mintApiKey().key)));
+    expect(lookUps).toBe(300);
+    const codes = results.map((result) =>
+      result.status === 'rejected' ? (result.reason as { code: string }).code : '',
+    );
+    expect(codes.filter((code) => code === 'rate_limited')).toHaveLength(100);
+  });
+});
