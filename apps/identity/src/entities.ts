@@ -1,6 +1,7 @@
 import { Avatar } from './account/avatar.entity.js';
 import { AuditEntryRow } from './audit/audit-entry.entity.js';
 import { AuditHeadRow } from './audit/audit-head.entity.js';
+import { Invitation } from './invitations/invitation.entity.js';
 import { Mail } from './mail/mail.entity.js';
 import { MemberCount } from './members/member-count.entity.js';
 import { OrganizationMembership } from './members/organization-membership.entity.js';
@@ -25,6 +26,7 @@ export const ENTITIES = [
   AuditEntryRow,
   AuditHeadRow,
   Avatar,
+  Invitation,
   KnownDevice,
   LinkToken,
   Mail,

@@ -16,12 +16,13 @@ const UNRESTRICTED = [
   ['session_family', `UPDATE session_family SET revoked_at = now(), revoked_reason = 'logout'`],
   ['totp_factor', 'DELETE FROM totp_factor'],
   ['recovery_code', 'DELETE FROM recovery_code'],
-  ['link_token', `UPDATE link_token SET expires_at = now()`],
+  ['invitation', `UPDATE invitation SET expires_at = now() + interval '1 year'`],
+  ['invitation', 'DELETE FROM invitation'],
   ['role', `UPDATE role SET name = 'taken'`],
   ['member_count', 'UPDATE member_count SET members = 0'],
 ] as const;
 
-const USER_TABLES = ['session_family', 'totp_factor', 'recovery_code', 'link_token'];
+const USER_TABLES = ['session_family', 'totp_factor', 'recovery_code'];
 
 const SESSION = `
   INSERT INTO session_family (id, user_id, scope, mfa, method, auth_epoch, mfa_epoch, absolute_expires_at)
@@ -85,7 +86,7 @@ describe('an administrator of another partner', () => {
   });
 
   it('reads no user, membership, session or factor', async () => {
-    for (const table of ['partner_membership', 'session_family', 'totp_factor', 'recovery_code', 'link_token']) {
+    for (const table of ['partner_membership', 'session_family', 'totp_factor', 'recovery_code', 'invitation']) {
       const rows = await tenants.read(attacker, `SELECT user_id FROM ${table} WHERE user_id = $1`, [member.userId]);
       expect(rows).toEqual([]);
     }
@@ -99,10 +100,10 @@ describe('an administrator of another partner', () => {
       () => [owner.partnerId, attacker.tenant.userId, memberRole],
     ],
     [
-      'a link for its user',
-      `INSERT INTO link_token (user_id, purpose, token_hash, partner_id, expires_at)
-       VALUES ($1, 'invite', '\\x00', $2, now())`,
-      () => [member.userId, attacker.tenant.partnerId],
+      'an invitation to the partner',
+      `INSERT INTO invitation (user_id, email, name, partner_id, role_id, token_hash, mailed, expires_at)
+       VALUES ($1, 'a@users.test', 'A', $2, $3, '\\x00', true, now())`,
+      () => [attacker.tenant.userId, owner.partnerId, memberRole],
     ],
     ['a session of its user', SESSION, () => [member.userId]],
     [

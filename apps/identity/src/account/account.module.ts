@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { InvitationsRepositoryModule } from '../invitations/invitations-repository.module.js';
 import { MailModule } from '../mail/mail.module.js';
 import { MfaModule } from '../mfa/mfa.module.js';
 import { PasswordsModule } from '../passwords/passwords.module.js';
@@ -15,7 +16,15 @@ import { ProfileService } from './profile.service.js';
 
 /** A user's own account: profile, avatar, e-mail address. */
 @Module({
-  imports: [MailModule, MfaModule, PasswordsModule, RegistrationModule, SessionsModule, UsersModule],
+  imports: [
+    InvitationsRepositoryModule,
+    MailModule,
+    MfaModule,
+    PasswordsModule,
+    RegistrationModule,
+    SessionsModule,
+    UsersModule,
+  ],
   controllers: [AccountController, AuthProfileController, AvatarsController],
   providers: [AccountRepository, AvatarsService, EmailChangeService, ProfileService],
 })

@@ -1,10 +1,20 @@
 import { hasFullPartnerAccess, type UserCaller } from '@rmm/access';
 import { splitPermission } from '@rmm/permissions';
+import type { PendingMembership } from '../invitations/invitations.repository.js';
 import { sameMembership } from '../members/membership.js';
 import type { User, UserMembership } from '../users/user.js';
-import type { AccountDto, MembershipDto, ProfileDto } from './dto/profile.dto.js';
+import type { AccountDto, MembershipDto, PendingMembershipDto, ProfileDto } from './dto/profile.dto.js';
 
-export const toAccountDto = (user: User, caller: UserCaller, recoveryCodesLeft: number): AccountDto => ({
+export interface AccountParts {
+  recoveryCodesLeft: number;
+  invitations: readonly PendingMembership[];
+}
+
+export const toAccountDto = (
+  user: User,
+  caller: UserCaller,
+  { recoveryCodesLeft, invitations }: AccountParts,
+): AccountDto => ({
   user: {
     id: user.id,
     email: user.email,
@@ -21,6 +31,7 @@ export const toAccountDto = (user: User, caller: UserCaller, recoveryCodesLeft: 
     recoveryCodesLeft,
   },
   memberships: user.memberships.map((membership) => toMembershipDto(membership, caller)),
+  pendingMemberships: invitations.map(toPendingMembershipDto),
 });
 
 export const toProfileDto = (user: User, caller: UserCaller): ProfileDto => ({
@@ -55,6 +66,18 @@ const toMembershipDto = (membership: UserMembership, caller: UserCaller): Member
   roleName: membership.roleName,
   scope: membership.scope,
   current: sameMembership(membership, caller),
+});
+
+const toPendingMembershipDto = (invitation: PendingMembership): PendingMembershipDto => ({
+  partnerId: invitation.partnerId,
+  partnerName: invitation.partnerName,
+  orgId: invitation.orgId,
+  orgName: invitation.orgName,
+  roleId: invitation.roleId,
+  roleName: invitation.roleName,
+  scope: invitation.scope,
+  createdAt: invitation.createdAt.toISOString(),
+  expiresAt: invitation.expiresAt.toISOString(),
 });
 
 const toIso = (date: Date | null): string | null => date?.toISOString() ?? null;

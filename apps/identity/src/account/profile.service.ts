@@ -4,6 +4,7 @@ import { AuditTrail, type OutboxTransaction } from '@rmm/messaging';
 import { TenantDatabase, WorkerDatabase } from '@rmm/persistence';
 import { UnauthenticatedError, ValidationError } from '@rmm/service-kit';
 import type { User } from '../users/user.js';
+import { InvitationsRepository } from '../invitations/invitations.repository.js';
 import { UsersRepository } from '../users/users.repository.js';
 import { AccountRepository } from './account.repository.js';
 import type { AccountDto, ProfileDto, UpdatedProfileDto } from './dto/profile.dto.js';
@@ -22,6 +23,7 @@ export class ProfileService {
     private readonly worker: WorkerDatabase,
     private readonly users: UsersRepository,
     private readonly accounts: AccountRepository,
+    private readonly invitations: InvitationsRepository,
     private readonly addresses: EmailChangeService,
     private readonly audit: AuditTrail,
   ) {}
@@ -29,7 +31,11 @@ export class ProfileService {
   /** Returns the body of GET /auth/me. */
   async getAccount(caller: UserCaller): Promise<AccountDto> {
     const user = await this.getUser(caller);
-    return toAccountDto(user, caller, await this.accounts.countRecoveryCodes(caller, user.id));
+    const [recoveryCodesLeft, invitations] = await Promise.all([
+      this.accounts.countRecoveryCodes(caller, user.id),
+      this.invitations.listOfUser(this.worker, user.id),
+    ]);
+    return toAccountDto(user, caller, { recoveryCodesLeft, invitations });
   }
 
   /** Returns the body of GET /users/me. */

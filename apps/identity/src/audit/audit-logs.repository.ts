@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { createHmac } from 'node:crypto';
-import type { UserCaller } from '@rmm/access';
+import { isSiteRestricted, type UserCaller } from '@rmm/access';
 import {
   Cursors,
   keysetPage,
@@ -87,6 +87,12 @@ export function auditSearch(
   const values = { ...filters, prefix, action: prefix === undefined ? filters.action : undefined };
   const names = FILTER_NAMES.filter((name) => values[name] !== undefined);
   const conditions = [sql, ...names.map((name) => FILTERS[name])];
-  const params = { ...tenant, ...Object.fromEntries(names.map((name) => [name, values[name]])) };
+  const params: Record<string, unknown> = { ...tenant };
+  for (const name of names) params[name] = values[name];
+  if (isSiteRestricted(caller)) {
+    // Entries name no site, so a caller restricted to sites sees the entries of its own acts.
+    conditions.push('e.actor_id = :ownId');
+    params.ownId = caller.userId;
+  }
   return { select: SELECT, from: 'audit_entry e', where: conditions.join(' AND '), params, sort: SORT };
 }

@@ -1,9 +1,12 @@
 import { Body, Controller, Get, HttpCode, Post, Req, Res } from '@nestjs/common';
 import { ApiGoneResponse, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
-import { Public } from '@rmm/access';
+import { Public, UserAuthenticator } from '@rmm/access';
 import { ErrorCodes, GoneError } from '@rmm/service-kit';
+import { ApiOkOneOf } from '../api-ok-one-of.decorator.js';
 import { LoginBodyDto } from '../login/dto/login-body.dto.js';
-import { clientKey, setNoStore, type HttpRequest, type HttpResponse } from '../sessions/http-request.js';
+import { MfaChallengeDto } from '../login/dto/mfa-challenge.dto.js';
+import type { LoginResult } from '../mfa/mfa-login.service.js';
+import { clientKey, getHeader, setNoStore, type HttpRequest, type HttpResponse } from '../sessions/http-request.js';
 import { RefusedAttemptsService } from '../sessions/refused-attempts.service.js';
 import { SessionCookies } from '../sessions/session-cookies.service.js';
 import { AcceptInviteDto, PreviewInviteDto } from './dto/accept-invitation.dto.js';
@@ -31,6 +34,7 @@ export class InvitationAcceptanceController {
     private readonly acceptance: InvitationAcceptanceService,
     private readonly cookies: SessionCookies,
     private readonly refusals: RefusedAttemptsService,
+    private readonly users: UserAuthenticator,
   ) {}
 
   @Post('invite/preview')
@@ -60,18 +64,27 @@ export class InvitationAcceptanceController {
   @Post('accept-invite')
   @Public()
   @HttpCode(200)
-  @ApiOperation({ summary: 'Accept an invitation with a password and log in' })
-  @ApiOkResponse({ type: LoginBodyDto })
+  @ApiOperation({
+    summary: 'Accept an invitation and log in: with a new password, with your own, or with your bearer token',
+  })
+  @ApiOkOneOf(LoginBodyDto, MfaChallengeDto)
   async accept(
     @Body() dto: AcceptInviteDto,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: HttpResponse,
-  ): Promise<LoginBodyDto> {
+  ): Promise<LoginBodyDto | MfaChallengeDto> {
     setNoStore(response);
-    const { body, session } = await this.refusals.auditing(INVITATION, () =>
-      this.acceptance.accept(dto, clientKey(request)),
-    );
-    this.cookies.set(request, response, session);
+    const { body, session } = await this.refusals.auditing(INVITATION, () => this.acceptFor(dto, request, response));
+    if (session) this.cookies.set(request, response, session);
     return body;
+  }
+
+  /** A password decides, also where a client sends the bearer token of whoever is signed in. */
+  private async acceptFor(dto: AcceptInviteDto, request: HttpRequest, response: HttpResponse): Promise<LoginResult> {
+    if (dto.password !== undefined || getHeader(request, 'authorization') === undefined) {
+      return this.acceptance.accept(dto, clientKey(request));
+    }
+    const caller = await this.users.identify(request, response);
+    return this.acceptance.acceptSignedIn(caller, dto.token, clientKey(request));
   }
 }

@@ -62,10 +62,10 @@ describe('InvitationAcceptanceService', () => {
   });
 
   it.each([
-    ['has expired', `UPDATE link_token SET expires_at = now() WHERE user_id = $1`, 404],
+    ['has expired', `UPDATE invitation SET expires_at = now() WHERE user_id = $1`, 404],
     ['is of a disabled user', `UPDATE user_account SET status = 'disabled' WHERE id = $1`, 404],
-    ['is of a user without a membership', 'DELETE FROM partner_membership WHERE user_id = $1', 404],
-    ['was used', 'UPDATE link_token SET used_at = now() WHERE user_id = $1', 410],
+    ['was withdrawn', 'DELETE FROM invitation WHERE user_id = $1', 404],
+    ['was used', 'UPDATE invitation SET accepted_at = now(), role_id = NULL WHERE user_id = $1', 410],
   ])('refuses a link that %s', async (_, sql, status) => {
     const { token, userId } = await invite();
     await testApp.query(sql, [userId]);

@@ -40,57 +40,68 @@ describe('InvitationSenderService', () => {
     siteIds: null,
     deviceGroupIds: null,
   });
-  const invite = (email: string, existing: AccountSummary | null = null, on = identity) =>
-    run((tx, sender) => sender.invite(tx, caller, existing, invitation(email)), on);
+  const invite = (email: string, existing: AccountSummary | null = null, on = identity, mayMail = true) =>
+    run((tx, sender) => sender.invite(tx, caller, existing, invitation(email), mayMail), on);
   const subjectsTo = async (email: string) => (await identity.mails(email)).map(({ subject }) => subject);
 
   it('creates an invited account, mails its link and records the invitation', async () => {
     const email = freshEmail();
-    const { account, delivery } = await invite(email);
-    expect(account).toEqual({ id: expect.any(String), email, name: 'Robin Vale', status: 'invited' });
-    expect(delivery).toEqual({ inviteEmailSent: true });
+    const { userId, ...delivery } = await invite(email);
+    expect(delivery).toEqual({ inviteEmailSent: true, url: null });
+    const [account] = await testApp.query('SELECT email, name, status FROM user_account WHERE id = $1', [userId]);
+    expect(account).toEqual({ email, name: 'Robin Vale', status: 'invited' });
     expect(await identity.mailedToken(email)).toHaveLength(48);
     await eventually(async () => {
-      const [entry] = await testApp.query('SELECT action, details FROM audit_entry WHERE resource_id = $1', [
-        account.id,
-      ]);
+      const [entry] = await testApp.query('SELECT action, details FROM audit_entry WHERE resource_id = $1', [userId]);
       expect(entry).toEqual({ action: 'user.invite', details: { roleId: viewer, inviteEmailSent: true } });
     });
   });
 
-  it('adds an active user of another tenant, with a note in place of a link', async () => {
+  it('adds no member: an active user of another tenant is asked by mail', async () => {
     const { userId: id, email } = other;
-    const { delivery } = await invite(email, { id, email, name: 'Pat Morgan', status: 'active' });
-    expect(delivery).toEqual({ inviteEmailSent: true });
-    await eventually(async () => expect(await subjectsTo(email)).toContain('You now have access to Acme MSP'));
-    expect(await testApp.query(`SELECT 1 FROM link_token WHERE user_id = $1 AND purpose = 'invite'`, [id])).toEqual([]);
+    const sent = await invite(email, { id, email, name: 'Pat Morgan', status: 'active' });
+    expect(sent).toEqual({ userId: id, inviteEmailSent: true, url: null });
+    await eventually(async () => expect(await subjectsTo(email)).toContain('You have been invited to Acme MSP'));
+    const rows = await testApp.query('SELECT 1 FROM partner_membership WHERE user_id = $1 AND partner_id = $2', [
+      id,
+      acme.partnerId,
+    ]);
+    expect(rows).toEqual([]);
+  });
+
+  it('mails nothing to a mailbox that had enough mails, with the same answer', async () => {
+    const email = freshEmail();
+    expect(await invite(email, null, identity, false)).toMatchObject({ inviteEmailSent: true, url: null });
+    expect(await testApp.query('SELECT 1 FROM mail WHERE recipient = $1', [email])).toEqual([]);
   });
 
   it('refuses a member of the scope, and stores nothing', async () => {
     const email = freshEmail();
-    const { account } = await invite(email);
+    const { userId: id } = await invite(email);
     await identity.mailedToken(email);
-    await expect(invite(email, account)).rejects.toThrow(UserAlreadyExists);
+    await expect(invite(email, { id, email, name: 'Robin Vale', status: 'invited' })).rejects.toThrow(
+      UserAlreadyExists,
+    );
     expect(await testApp.query('SELECT 1 FROM mail WHERE recipient = $1', [email])).toHaveLength(1);
   });
 
   it('replaces the link when the invitation is sent again', async () => {
     const email = freshEmail();
-    const { account } = await invite(email);
+    const { userId } = await invite(email);
     const first = await identity.mailedToken(email);
-    expect(await run((tx, sender) => sender.resend(tx, caller, account, tenant()))).toEqual({ inviteEmailSent: true });
+    const open = { userId, email, name: 'Robin Vale', roleId: viewer, siteIds: null, deviceGroupIds: null };
+    const account = { status: 'invited', mayMail: true } as const;
+    const sent = await run((tx, sender) => sender.resend(tx, caller, open, tenant(), account));
+    expect(sent).toMatchObject({ inviteEmailSent: true });
     expect(await identity.mailedToken(email, 2)).not.toBe(first);
     expect((await identity.post('/auth/invite/preview', { token: first })).status).toBe(404);
   });
 
   it('returns the link when no mail can be sent', async () => {
     const silent = await testApp.startReplica({ MAILBOX_DIR: '' });
-    const { delivery } = await invite(freshEmail(), null, silent);
-    expect(delivery).toMatchObject({
-      inviteEmailSent: false,
-      warning: expect.stringContaining('Mail is not configured'),
-    });
-    const token = /token=([\w-]{48})$/.exec(delivery.inviteUrl ?? '')?.[1];
+    const { inviteEmailSent, url } = await invite(freshEmail(), null, silent);
+    expect(inviteEmailSent).toBe(false);
+    const token = /token=([\w-]{48})$/.exec(url ?? '')?.[1];
     expect((await identity.post('/auth/invite/preview', { token })).status).toBe(200);
   }, 60_000);
 });

@@ -1,15 +1,11 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { AuditTrail, type AuditedCaller, type OutboxTransaction } from '@rmm/messaging';
-import { mintLinkToken } from '@rmm/secrets';
-import { AccessChangesService } from '../access/access-changes.service.js';
-import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { MailService } from '../mail/mail.service.js';
+import { Injectable } from '@nestjs/common';
+import { AuditTrail, type AuditedCaller } from '@rmm/messaging';
 import { tenantOf, type MemberScope } from '../members/member-scope.service.js';
 import type { Transaction } from '../transaction.js';
 import type { AccountSummary } from '../users/users.repository.js';
-import type { InviteDeliveryDto } from './dto/invitation.dto.js';
+import { InvitationLinksService } from './invitation-links.service.js';
 import { UserAlreadyExists } from './invitation.errors.js';
-import { InvitationsRepository, type InvitedMember } from './invitations.repository.js';
+import { InvitationsRepository, type LockedInvitation, type NewInvitation } from './invitations.repository.js';
 
 /** The partner or organization of an invitation, and its name in mails. */
 export interface InvitingTenant {
@@ -17,74 +13,74 @@ export interface InvitingTenant {
   tenantName: string;
 }
 
-export type Invitation = InvitedMember & InvitingTenant;
+export type Invitation = NewInvitation & InvitingTenant;
 
-const NO_MAIL = 'Mail is not configured: pass the invitation link on yourself.';
+/** A stored link and its delivery. */
+export interface SentLink {
+  userId: string;
+  inviteEmailSent: boolean;
+  /** Set where no mail can be sent; who may receive it is decided after the commit. */
+  url: string | null;
+}
 
-/** Sends invitations within a transaction of the caller's use case. */
+/** Stores and mails invitations within a transaction of the caller's use case. */
 @Injectable()
 export class InvitationSenderService {
   constructor(
     private readonly invitations: InvitationsRepository,
-    private readonly mail: MailService,
+    private readonly links: InvitationLinksService,
     private readonly audit: AuditTrail,
-    private readonly accessChanges: AccessChangesService,
-    @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 
   /**
-   * Adds a member and notifies it.
+   * Invites a user, who becomes a member on acceptance and not before.
    * @param existing the account of the e-mail address
+   * @param mayMail  false when the mailbox had enough mails: the link then reaches nobody, and the answer is the same
    * @throws UserAlreadyExists
    */
   async invite(
     tx: Transaction,
     caller: AuditedCaller,
     existing: AccountSummary | null,
-    { tenantName, ...member }: Invitation,
-  ): Promise<{ account: AccountSummary; delivery: InviteDeliveryDto }> {
-    const { scope, email, roleId } = member;
-    const account = await this.invitations.addMember(tx, existing, member);
-    if (!account) throw new UserAlreadyExists();
-    const delivery = await this.deliver(tx, account, { scope, tenantName });
-    await this.accessChanges.publish(tx, { userIds: [account.id], reason: 'membership_added' });
-    const resource = { type: 'user', id: account.id, name: email, ...tenantOf(scope) };
-    await this.audit.record(tx, caller, 'user.invite', resource, { roleId, inviteEmailSent: delivery.inviteEmailSent });
-    return { account, delivery };
-  }
-
-  /** Sends a new link; the previous one becomes invalid. */
-  async resend(
-    tx: OutboxTransaction,
-    caller: AuditedCaller,
-    account: AccountSummary,
-    tenant: InvitingTenant,
-  ): Promise<InviteDeliveryDto> {
-    const delivery = await this.deliver(tx, account, tenant);
-    const resource = { type: 'user', id: account.id, name: account.email, ...tenantOf(tenant.scope) };
-    const details = { inviteEmailSent: delivery.inviteEmailSent };
-    await this.audit.record(tx, caller, 'user.invite.resend', resource, details);
-    return delivery;
+    { tenantName, ...invitation }: Invitation,
+    mayMail: boolean,
+  ): Promise<SentLink> {
+    const { scope, email, name, roleId } = invitation;
+    const { url, ...link } = this.links.mint();
+    const userId = await this.invitations.open(tx, existing, invitation, link);
+    if (!userId) throw new UserAlreadyExists();
+    const status = existing?.status ?? 'invited';
+    if (mayMail) await this.links.send(tx, { email, name, tenantName, status }, url);
+    const sent = this.sentLink(userId, status !== 'disabled', url);
+    const resource = { type: 'user', id: userId, name: email, ...tenantOf(scope) };
+    await this.audit.record(tx, caller, 'user.invite', resource, { roleId, inviteEmailSent: sent.inviteEmailSent });
+    return sent;
   }
 
   /**
-   * Mails an invited user a link, and an active user a note about the membership, which needs no acceptance. The link
-   * is returned only when no mail can be sent.
+   * Sends a new link; the previous one becomes invalid.
+   * @param mayMail  false when the mailbox had enough mails: the previous link then stays valid, and the answer is the same
    */
-  private async deliver(
-    tx: OutboxTransaction,
-    { id, email: to, name, status }: AccountSummary,
+  async resend(
+    tx: Transaction,
+    caller: AuditedCaller,
+    { userId, email, name }: LockedInvitation,
     { scope, tenantName }: InvitingTenant,
-  ): Promise<InviteDeliveryDto> {
-    const values = { name, tenantName };
-    if (status === 'invited') {
-      const { key, keyHash } = mintLinkToken();
-      await this.invitations.replaceToken(tx, id, keyHash, scope);
-      const inviteUrl = `${this.config.publicAppUrl}/accept-invite?token=${key}`;
-      await this.mail.add(tx, { to, template: 'invite', values: { ...values, url: inviteUrl } });
-      return this.mail.canSend ? { inviteEmailSent: true } : { inviteEmailSent: false, inviteUrl, warning: NO_MAIL };
+    { status, mayMail }: { status: AccountSummary['status']; mayMail: boolean },
+  ): Promise<SentLink> {
+    const { url, ...link } = this.links.mint();
+    if (mayMail) {
+      await this.invitations.replaceLink(tx, tenantOf(scope), userId, link);
+      await this.links.send(tx, { email, name, tenantName, status }, url);
     }
-    if (status === 'active') await this.mail.add(tx, { to, template: 'membership-added', values });
-    return { inviteEmailSent: status === 'active' && this.mail.canSend };
+    const sent = this.sentLink(userId, status !== 'disabled', url);
+    const resource = { type: 'user', id: userId, name: email, ...tenantOf(scope) };
+    await this.audit.record(tx, caller, 'user.invite.resend', resource, { inviteEmailSent: sent.inviteEmailSent });
+    return sent;
+  }
+
+  private sentLink(userId: string, receivesMail: boolean, url: string): SentLink {
+    const { canMail } = this.links;
+    return { userId, inviteEmailSent: canMail && receivesMail, url: canMail ? null : url };
   }
 }

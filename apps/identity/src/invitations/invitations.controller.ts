@@ -1,12 +1,17 @@
-import { Body, Controller, HttpCode, Post, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Post, Query, Res } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, FullPartnerAccess, RequirePermission, type UserCaller } from '@rmm/access';
 import { ErrorCodes } from '@rmm/service-kit';
+import { pagedOf, UuidParam, type Paged } from '@rmm/validation';
+import { DoneDto } from '../dto/success.dto.js';
+import { MemberScopeQueryDto } from '../members/dto/member-scope-query.dto.js';
 import { setNoStore, type HttpResponse } from '../sessions/http-request.js';
-import { InvitedUserDto, InviteResentDto } from './dto/invitation.dto.js';
+import { InvitationDto, InvitedUserDto, InviteResentDto } from './dto/invitation.dto.js';
 import { InviteUserDto } from './dto/invite-user.dto.js';
+import { ListInvitationsDto } from './dto/list-invitations.dto.js';
 import { ResendInviteDto } from './dto/resend-invitation.dto.js';
 import { InvitationsService } from './invitations.service.js';
+import { OpenInvitationsService } from './open-invitations.service.js';
 
 @ApiTags('Users')
 @ErrorCodes({
@@ -17,7 +22,10 @@ import { InvitationsService } from './invitations.service.js';
 })
 @Controller('users')
 export class InvitationsController {
-  constructor(private readonly invitations: InvitationsService) {}
+  constructor(
+    private readonly invitations: InvitationsService,
+    private readonly open: OpenInvitationsService,
+  ) {}
 
   @Post('invite')
   @RequirePermission('users:invite')
@@ -46,5 +54,28 @@ export class InvitationsController {
   ): Promise<InviteResentDto> {
     setNoStore(response);
     return { success: true, ...(await this.invitations.resend(caller, dto)) };
+  }
+
+  @Get('invitations')
+  @RequirePermission('users:invite')
+  @FullPartnerAccess()
+  @ApiOperation({ summary: 'List the invitations that are not accepted yet' })
+  @ApiOkResponse({ type: pagedOf(InvitationDto) })
+  list(@CurrentCaller() caller: UserCaller, @Query() query: ListInvitationsDto): Promise<Paged<InvitationDto>> {
+    return this.open.list(caller, query);
+  }
+
+  @Delete('invitations/:userId')
+  @RequirePermission('users:invite')
+  @FullPartnerAccess()
+  @ApiOperation({ summary: 'Withdraw an invitation; its link becomes invalid' })
+  @ApiOkResponse({ type: DoneDto })
+  async withdraw(
+    @CurrentCaller() caller: UserCaller,
+    @UuidParam('userId', 'Invitation') userId: string,
+    @Query() query: MemberScopeQueryDto,
+  ): Promise<DoneDto> {
+    await this.open.withdraw(caller, userId, query);
+    return { success: true };
   }
 }

@@ -1,8 +1,14 @@
-import { TenantDatabase, WorkerDatabase, type HasTenant, type TenantTransaction } from '@rmm/persistence';
+import {
+  TenantDatabase,
+  WorkerDatabase,
+  type HasTenant,
+  type TenantTransaction,
+  type WorkerTransaction,
+} from '@rmm/persistence';
 import { mintLinkToken } from '@rmm/secrets';
 import { freshEmail, IdentityTestApp, type IdentityReplica } from '../../test/identity-test-app.js';
 import { registerPartner, roleId, type TestUser } from '../../test/users.js';
-import { InvitationsRepository, type InvitedMember } from './invitations.repository.js';
+import { InvitationsRepository, type NewInvitation } from './invitations.repository.js';
 
 describe('InvitationsRepository', () => {
   let testApp: IdentityTestApp;
@@ -22,13 +28,12 @@ describe('InvitationsRepository', () => {
   }, 120_000);
   afterAll(() => testApp.stop());
 
-  const run = <T>({ partnerId, userId }: TestUser, work: (tx: TenantTransaction) => Promise<T>) => {
-    const caller: HasTenant = {
-      tenant: { scope: 'partner', partnerId, orgId: null, orgAccess: 'all', orgIds: [], userId },
-    };
-    return identity.app.get(TenantDatabase).transaction(caller, work);
-  };
-  const invited = ({ partnerId }: TestUser, email: string): InvitedMember => ({
+  const callerOf = ({ partnerId, userId }: TestUser): HasTenant => ({
+    tenant: { scope: 'partner', partnerId, orgId: null, orgAccess: 'all', orgIds: [], userId },
+  });
+  const run = <T>(admin: TestUser, statements: (tx: TenantTransaction) => Promise<T>) =>
+    identity.app.get(TenantDatabase).transaction(callerOf(admin), statements);
+  const invited = ({ partnerId }: TestUser, email: string): NewInvitation => ({
     scope: { kind: 'partner', partnerId },
     email,
     name: 'Robin',
@@ -39,49 +44,85 @@ describe('InvitationsRepository', () => {
     siteIds: null,
     deviceGroupIds: null,
   });
-  const invite = (admin: TestUser, email: string) =>
+  const invite = (admin: TestUser, email: string, tokenHash = mintLinkToken().keyHash) =>
     invitations.withAccount(email, (existing) =>
-      run(admin, (tx) => invitations.addMember(tx, existing, invited(admin, email))),
+      run(admin, (tx) => invitations.open(tx, existing, invited(admin, email), { tokenHash, mailed: true })),
     );
+  const scopeOf = ({ partnerId }: TestUser) => ({ kind: 'partner', partnerId }) as const;
+  const work = <T>(statements: (tx: WorkerTransaction) => Promise<T>) =>
+    identity.app.get(WorkerDatabase).transaction(statements);
 
   it('adds one account for an address that two partners invite at the same time', async () => {
     const email = freshEmail();
     const [one, two] = await Promise.all([invite(first, email), invite(second, email)]);
-    expect(one).toMatchObject({ email, status: 'invited' });
-    expect(two?.id).toBe(one?.id);
+    expect(one).toEqual(expect.any(String));
+    expect(two).toBe(one);
     expect(await invite(first, email)).toBeNull();
   });
 
-  it('resolves a link to the membership it was sent for, else to another one, else to none', async () => {
+  it('resolves a link to the invitation it was sent for, and to no other', async () => {
     const email = freshEmail();
-    const account = await invite(first, email);
-    await invite(second, email);
-    const userId = account?.id ?? '';
-    const { keyHash } = mintLinkToken();
-    await run(second, (tx) =>
-      invitations.replaceToken(tx, userId, keyHash, { kind: 'partner', partnerId: second.partnerId }),
-    );
-    expect(await invitations.findOffer(keyHash)).toMatchObject({ userId, partnerName: 'Second MSP', used: false });
-    await testApp.query('DELETE FROM partner_membership WHERE user_id = $1 AND partner_id = $2', [
-      userId,
-      second.partnerId,
-    ]);
-    expect(await invitations.findOffer(keyHash)).toMatchObject({ partnerName: 'First MSP' });
-    await testApp.query('DELETE FROM partner_membership WHERE user_id = $1', [userId]);
-    expect(await invitations.findOffer(keyHash)).toBeNull();
+    const [one, two] = [mintLinkToken().keyHash, mintLinkToken().keyHash];
+    const userId = (await invite(first, email, one)) ?? '';
+    await invite(second, email, two);
+    expect(await invitations.findOffer(one)).toMatchObject({ userId, partnerName: 'First MSP', used: false });
+    expect(await invitations.findOffer(two)).toMatchObject({ userId, partnerName: 'Second MSP', used: false });
+    const tenant = { partnerId: second.partnerId, orgId: null };
+    expect(await run(second, (tx) => invitations.remove(tx, tenant, userId))).toBe(true);
+    expect(await invitations.findOffer(two)).toBeNull();
+    expect(await invitations.findOffer(one)).toMatchObject({ partnerName: 'First MSP' });
   });
 
-  it('accepts a token once', async () => {
-    const account = await invite(first, freshEmail());
+  it('lists open invitations to their tenant, and all of a user to that user', async () => {
+    const email = freshEmail();
+    const userId = (await invite(first, email)) ?? '';
+    await invite(second, email);
+    const caller = { ...callerOf(first), siteIds: null, deviceGroupIds: null };
+    const listed = await invitations.list(caller, scopeOf(first), { page: 1, limit: 100 });
+    expect(listed.rows.filter(({ id }) => id === userId)).toEqual([
+      expect.objectContaining({ email, name: 'Robin', roleId: viewer, expiresAt: expect.any(Date) }),
+    ]);
+    const foreign = await invitations.list(caller, scopeOf(second), { page: 1, limit: 100 });
+    expect(foreign).toEqual({ total: 0, rows: [] });
+    const own = await invitations.listOfUser(identity.app.get(WorkerDatabase), userId);
+    expect(own.map(({ partnerName }) => partnerName)).toEqual(['Second MSP', 'First MSP']);
+  });
+
+  it('activates an account once, and verifies the address only when the link was mailed', async () => {
+    for (const mailed of [true, false]) {
+      const email = freshEmail();
+      const { keyHash } = mintLinkToken();
+      const userId = (await invite(first, email, keyHash)) ?? '';
+      await testApp.query('UPDATE invitation SET mailed = $2 WHERE user_id = $1', [userId, mailed]);
+      const activate = () =>
+        work((tx) => invitations.activate(tx, keyHash, userId, { passwordHash: 'hash', name: null }));
+      expect([await activate(), await activate()]).toEqual([true, false]);
+      const [account] = await testApp.query(
+        'SELECT status, email_verified_at IS NOT NULL AS verified FROM user_account WHERE id = $1',
+        [userId],
+      );
+      expect(account).toEqual({ status: 'active', verified: mailed });
+    }
+  });
+
+  it('makes the user a member once, for one of 20 concurrent calls', async () => {
     const { keyHash } = mintLinkToken();
-    const scope = { kind: 'partner', partnerId: first.partnerId } as const;
-    await run(first, (tx) => invitations.replaceToken(tx, account?.id ?? '', keyHash, scope));
-    const accept = () =>
-      identity.app
-        .get(WorkerDatabase)
-        .transaction((tx) => invitations.accept(tx, keyHash, { passwordHash: 'hash', name: null }));
-    expect(await accept()).toBe(account?.id);
-    expect(await accept()).toBeNull();
-    expect(await invitations.findOffer(keyHash)).toMatchObject({ used: true, status: 'active' });
+    const userId = (await invite(first, freshEmail(), keyHash)) ?? '';
+    const accept = () => work((tx) => invitations.accept(tx, keyHash, userId));
+    const results = await Promise.all(Array.from({ length: 20 }, accept));
+    expect(results.filter((tenant) => tenant !== null)).toEqual([{ partnerId: first.partnerId, orgId: null }]);
+    expect(await invitations.findOffer(keyHash)).toMatchObject({ used: true });
+    expect(await run(first, (tx) => invitations.isMember(tx, scopeOf(first), userId))).toBe(true);
+  }, 30_000);
+
+  it('invites a former member again, and not a present one', async () => {
+    const email = freshEmail();
+    const { keyHash } = mintLinkToken();
+    const userId = (await invite(first, email, keyHash)) ?? '';
+    await work((tx) => invitations.accept(tx, keyHash, userId));
+    expect(await invite(first, email)).toBeNull();
+    await testApp.query('DELETE FROM partner_membership WHERE user_id = $1', [userId]);
+    expect(await invite(first, email)).toBe(userId);
+    expect(await invitations.findOffer(keyHash)).toBeNull();
   });
 });

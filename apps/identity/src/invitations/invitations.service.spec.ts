@@ -47,6 +47,7 @@ describe('invitations', () => {
       email,
       name: 'Robin Vale',
       status: 'invited',
+      membershipStatus: 'pending',
       roleId: viewer,
       inviteEmailSent: true,
     });
@@ -63,7 +64,7 @@ describe('invitations', () => {
     expectStatus(await invite(acme.bearer, { email, name: 'Robin', roleId: viewer }), 201);
     const token = await identity.mailedToken(email);
     const [dump] = await testApp.query<{ rows: string }>(
-      `select (select json_agg(t)::text from link_token t) || (select json_agg(m)::text from mail m) as rows`,
+      `select (select json_agg(t)::text from invitation t) || (select json_agg(m)::text from mail m) as rows`,
     );
     expect(dump.rows).not.toContain(token);
   }, 30_000);
@@ -210,17 +211,23 @@ describe('invitations', () => {
     }
   }, 30_000);
 
-  it('by two tenants keep their link when one of them removes the user', async () => {
+  it('by two tenants have a link each, which accepts that invitation alone', async () => {
     const email = freshEmail();
     const theirs = await roleId(identity, other.bearer, 'Partner Viewer');
     const first = await identity.post('/users/invite', { email, name: 'Robin', roleId: viewer }, acme);
     const userId = expectStatus(first, 201).body.id as string;
+    const token = await identity.mailedToken(email);
     expectStatus(await identity.post('/users/invite', { email, name: 'Robin', roleId: theirs }, other), 201);
-    const token = await identity.mailedToken(email, 2);
-    expectStatus(await identity.delete(`/users/${userId}`, other), 200);
+    const second = await identity.mailedToken(email, 2);
+    expect(codeOf(await identity.delete(`/users/${userId}`, other))).toBe('not_found');
     const accepted = await identity.post('/auth/accept-invite', { token, password: PASSWORD });
     const me = await identity.get('/auth/me', sessionOf(expectStatus(accepted, 200)));
     expect(me.body.memberships).toEqual([expect.objectContaining({ partnerId: acme.partnerId, current: true })]);
+    expect(me.body.pendingMemberships).toEqual([expect.objectContaining({ partnerId: other.partnerId })]);
+    expectStatus(await identity.delete(`/users/invitations/${userId}`, other), 200);
+    expect(codeOf(await identity.post('/auth/accept-invite', { token: second, password: PASSWORD }))).toBe(
+      'invite_invalid',
+    );
   });
 
   it('are sent again with a new link that invalidates the previous one', async () => {

@@ -1,16 +1,19 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
-import { TenantDatabase } from '@rmm/persistence';
-import { RateLimits } from '@rmm/service-kit';
-import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { MemberScopeService } from '../members/member-scope.service.js';
+import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
+import { NotFoundError } from '@rmm/service-kit';
+import { MemberScopeService, type MemberScope } from '../members/member-scope.service.js';
 import { UserNotInvited } from '../members/member.errors.js';
+import { assertWithinSites } from '../members/site-restriction.js';
 import { RoleGrantPolicy } from '../roles/role-grant.policy.js';
+import type { UserStatus } from '../users/user.js';
 import type { InviteDeliveryDto, InvitedUserDto } from './dto/invitation.dto.js';
 import type { InviteUserDto } from './dto/invite-user.dto.js';
 import type { ResendInviteDto } from './dto/resend-invitation.dto.js';
+import { InvitationLinkPolicy } from './invitation-link.policy.js';
+import { InvitationLinksService } from './invitation-links.service.js';
 import { InvitationSenderService } from './invitation-sender.service.js';
-import { InvitationsRepository } from './invitations.repository.js';
+import { InvitationsRepository, type LockedInvitation } from './invitations.repository.js';
 
 /** Invitations that administrators send. @see docs/reference/users-and-roles.md */
 @Injectable()
@@ -20,44 +23,69 @@ export class InvitationsService {
     private readonly scopes: MemberScopeService,
     private readonly grants: RoleGrantPolicy,
     private readonly invitations: InvitationsRepository,
+    private readonly links: InvitationLinksService,
+    private readonly linkPolicy: InvitationLinkPolicy,
     private readonly sender: InvitationSenderService,
-    private readonly limits: RateLimits,
-    @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 
   /**
+   * Invites a user, who becomes a member on acceptance.
    * @throws InvalidRoleScope, PermissionNotDelegable, UserAlreadyExists, OrganizationAccessDenied, SiteAccessDenied,
    *   RateLimitedError
    */
   async invite(caller: UserCaller, dto: InviteUserDto): Promise<InvitedUserDto> {
-    await this.limits.hit(this.config.limits.invite, caller.userId);
+    await this.links.countInvite(caller.userId);
     const scope = await this.scopes.resolve(caller, dto);
     const restrictions = await this.scopes.checkRestrictions(caller, scope, dto);
     const tenantName = await this.scopes.getTenantName(caller, scope);
     const { email, name, roleId } = dto;
-    return this.invitations.withAccount(email, (existing) =>
-      this.tenants.transaction(caller, async (tx) => {
+    const mayMail = await this.links.mayMail(email);
+    const { status, sent } = await this.invitations.withAccount(email, async (existing) => {
+      const stored = await this.tenants.transaction(caller, async (tx) => {
         const role = await this.grants.getGrantableRole(tx, caller, scope, roleId);
-        const member = { scope, email, name, roleId: role.id, invitedBy: caller.userId, ...restrictions };
-        const { account, delivery } = await this.sender.invite(tx, caller, existing, { ...member, tenantName });
-        const { id, status } = account;
-        return { id, email: account.email, name: account.name, status, roleId: role.id, ...delivery };
-      }),
-    );
+        const member = { email, name, roleId: role.id, invitedBy: caller.userId, ...restrictions };
+        return this.sender.invite(tx, caller, existing, { ...member, scope, tenantName }, mayMail);
+      });
+      return { status: existing?.status ?? ('invited' as const), sent: stored };
+    });
+    const delivery = await this.linkPolicy.toDelivery(caller, sent);
+    return { id: sent.userId, email, name, status, membershipStatus: 'pending', roleId, ...delivery };
   }
 
   /**
    * Sends a new link to a user who has not accepted yet; the previous link becomes invalid.
-   * @throws NotFoundError; UserNotInvited when nothing is left to accept; RateLimitedError
+   * @throws NotFoundError; UserNotInvited for a member; PermissionNotDelegable, SiteAccessDenied, RateLimitedError
    */
   async resend(caller: UserCaller, { userId, ...named }: ResendInviteDto): Promise<InviteDeliveryDto> {
-    await this.limits.hit(this.config.limits.invite, caller.userId);
+    await this.links.countInvite(caller.userId);
     const scope = await this.scopes.resolve(caller, named);
     const tenantName = await this.scopes.getTenantName(caller, scope);
-    return this.tenants.transaction(caller, async (tx) => {
-      const account = await this.invitations.lockMember(tx, scope, userId);
-      if (account.status !== 'invited') throw new UserNotInvited();
-      return this.sender.resend(tx, caller, account, { scope, tenantName });
+    const status = await this.invitations.findStatus(userId);
+    if (!status) throw new NotFoundError('User');
+    // The limit is in Redis, which no transaction waits for: the invitation is locked again to send it.
+    const open = await this.tenants.transaction(caller, (tx) => this.lock(tx, caller, scope, { userId, status }));
+    const mayMail = await this.links.mayMail(open.email);
+    const sent = await this.tenants.transaction(caller, async (tx) => {
+      const invitation = await this.lock(tx, caller, scope, { userId, status });
+      return this.sender.resend(tx, caller, invitation, { scope, tenantName }, { status, mayMail });
     });
+    return this.linkPolicy.toDelivery(caller, sent);
+  }
+
+  /** @throws NotFoundError, UserNotInvited, PermissionNotDelegable, SiteAccessDenied */
+  private async lock(
+    tx: TenantTransaction,
+    caller: UserCaller,
+    scope: MemberScope,
+    { userId, status }: { userId: string; status: UserStatus },
+  ): Promise<LockedInvitation> {
+    if (status === 'invited') await this.invitations.reopen(tx, scope, userId, caller.userId);
+    const invitation = await this.invitations.lock(tx, scope, userId);
+    if (!invitation) {
+      throw (await this.invitations.isMember(tx, scope, userId)) ? new UserNotInvited() : new NotFoundError('User');
+    }
+    await this.grants.assertHasPermissionsOf(tx, caller, [invitation.roleId]);
+    assertWithinSites(caller, invitation);
+    return invitation;
   }
 }

@@ -25,12 +25,12 @@ export class LoginController {
   @ApiOperation({ summary: 'Sign in with e-mail address and password' })
   @ApiOkOneOf(LoginBodyDto, MfaChallengeDto)
   async login(
-    @Body() { email, password }: LoginDto,
+    @Body() dto: LoginDto,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<LoginBodyDto | MfaChallengeDto> {
     setNoStore(response);
-    const { body, session } = await this.logins.login(email, password, clientKey(request));
+    const { body, session } = await this.logins.login(dto, clientKey(request));
     if (session) this.cookies.set(request, response, session);
     return body;
   }

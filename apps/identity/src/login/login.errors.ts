@@ -1,14 +1,9 @@
-import { ForbiddenError, UnauthenticatedError } from '@rmm/service-kit';
+import { UnauthenticatedError } from '@rmm/service-kit';
 
 /** One response for every reason; the audit entry contains the reason. */
 export class LoginFailed extends UnauthenticatedError {
   override code = 'login_failed';
   override error = 'Invalid email or password';
-}
-
-export class IpNotAllowed extends ForbiddenError {
-  override code = 'ip_not_allowed';
-  override error = 'Address not allowed';
 }
 
 export type LoginRefusal =

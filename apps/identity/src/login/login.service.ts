@@ -1,20 +1,17 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { AuditTrail } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
-import { currentContext, RateLimits } from '@rmm/service-kit';
-import { cidrsContain, parseCidr } from '@rmm/validation';
+import { RateLimits, ValidationError } from '@rmm/service-kit';
 import { selfCaller, unknownCaller } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { MfaLoginService } from '../mfa/mfa-login.service.js';
+import { MfaLoginService, type LoginResult } from '../mfa/mfa-login.service.js';
 import { PasswordVerificationService } from '../passwords/password-verification.service.js';
-import { LoginSessionsService, type FinishedLogin } from '../sessions/login-sessions.service.js';
-import { tenantIsActive, type User, type UserMembership } from '../users/user.js';
+import { LoginSessionsService } from '../sessions/login-sessions.service.js';
+import { findMembershipToEnter, type User, type UserMembership } from '../users/user.js';
 import { UsersRepository } from '../users/users.repository.js';
-import type { MfaChallengeDto } from './dto/mfa-challenge.dto.js';
+import type { LoginDto } from './dto/login.dto.js';
 import { withLatencyFloor } from './latency-floor.js';
-import { IpNotAllowed, LoginFailed, type LoginRefusal } from './login.errors.js';
-
-export type LoginResult = FinishedLogin | { body: MfaChallengeDto; session: null };
+import { LoginFailed, type LoginRefusal } from './login.errors.js';
 
 /** Login with e-mail address and password. @see docs/reference/authentication.md */
 @Injectable()
@@ -36,23 +33,25 @@ export class LoginService {
    * @throws LoginFailed  401, the same bytes for every reason, no sooner than the latency floor
    * @throws IpNotAllowed, RateLimitedError, UnavailableError
    */
-  async login(email: string, password: string, client: string): Promise<LoginResult> {
+  async login(dto: LoginDto, client: string): Promise<LoginResult> {
+    const { email, orgId, partnerId } = dto;
+    if (orgId !== undefined && partnerId !== undefined) throw ValidationError.forField('orgId', 'name one membership');
     await this.limits.hit(this.config.limits.loginWide, client);
     await this.limits.hit(this.config.limits.loginNarrow, `${client}|${email}`);
-    return withLatencyFloor(() => this.authenticate(email, password));
+    return withLatencyFloor(() => this.authenticate(dto));
   }
 
-  private async authenticate(email: string, password: string): Promise<LoginResult> {
+  private async authenticate({ email, password, ...named }: LoginDto): Promise<LoginResult> {
     const user = await this.users.findByEmail(this.worker, email);
     const refusal = await this.passwords.verifyLogin(user, password);
     if (!user || refusal) return this.refuse(email, user, refusal ?? 'unknown_address');
     if (user.status !== 'active') return this.refuse(email, user, 'user_not_active');
     if (user.memberships.length === 0) return this.refuse(email, user, 'no_membership');
-    const membership = user.memberships.find(tenantIsActive);
+    const membership = findMembershipToEnter(user.memberships, named);
     if (!membership) return this.refuse(email, user, 'tenant_not_active');
-    await this.assertAddressAllowed(user, membership);
-    return this.config.mfa.enabled && user.mfaEnabled
-      ? this.challenge(user)
+    await this.logins.assertAddressAllowed(user, membership);
+    return this.mfaLogins.isRequired(user)
+      ? this.mfaLogins.challenge(user, membership)
       : this.startSession(user, membership, password);
   }
 
@@ -63,38 +62,6 @@ export class LoginService {
       return this.logins.start(tx, user, membership, { method: 'password', mfa: false, passwordProven: true });
     });
     return this.logins.finish(started);
-  }
-
-  private async challenge(user: User): Promise<LoginResult> {
-    const tempToken = await this.mfaLogins.start(user);
-    return {
-      session: null,
-      body: {
-        mfaRequired: true,
-        tempToken,
-        mfaMethod: user.mfaMethod ?? 'totp',
-        passkeyAvailable: false,
-        phoneLast4: user.phoneVerified ? (user.phoneNumber?.slice(-4) ?? null) : null,
-        user: null,
-        tokens: null,
-      },
-    };
-  }
-
-  private async assertAddressAllowed(user: User, membership: UserMembership): Promise<void> {
-    const list = membership.partnerSecurity?.ipAllowlist ?? [];
-    if (membership.scope === 'system' || list.length === 0) return;
-    const address = currentContext()?.ipAddress;
-    const ranges = list.map(parseCidr).filter((range) => range !== null);
-    if (address !== undefined && cidrsContain(ranges, address)) return;
-    await this.audit.recordDirect(
-      selfCaller(user, membership),
-      'ip_allowlist.denied',
-      { type: 'user', id: user.id },
-      { during: 'login' },
-      'denied',
-    );
-    throw new IpNotAllowed();
   }
 
   private async refuse(email: string, user: User | null, reason: LoginRefusal): Promise<never> {

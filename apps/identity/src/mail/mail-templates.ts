@@ -5,7 +5,7 @@ import en from './templates/en.json' with { type: 'json' };
 export interface MailVariables {
   'verify-registration': 'name' | 'companyName' | 'url';
   invite: 'tenantName' | 'name' | 'url';
-  'membership-added': 'tenantName' | 'name';
+  'invite-member': 'tenantName' | 'name' | 'url';
   'account-locked': 'name' | 'url';
   'password-changed': 'name';
   'password-reset': 'name' | 'url';

@@ -31,12 +31,13 @@ const INSERT = `
   INSERT INTO mail (id, recipient, template, locale, values_sealed, idempotency_key)
   VALUES (:id, :recipient, :template, :locale, :valuesSealed, :idempotencyKey)`;
 
-/** The locale the recipient chose, else that of the partner of its first membership. */
+/** The locale the recipient chose, else that of the partner of its first membership, else of the partner that invited it. */
 const LOCALE_OF_RECIPIENT = `
   SELECT coalesce(u.preferences ->> 'locale', (
     SELECT p.settings ->> 'locale' FROM (
       SELECT partner_id, 1 AS rank, created_at FROM organization_membership WHERE user_id = u.id
       UNION ALL SELECT partner_id, 2, created_at FROM partner_membership WHERE user_id = u.id
+      UNION ALL SELECT partner_id, 3, created_at FROM invitation WHERE user_id = u.id AND accepted_at IS NULL
     ) m JOIN partner p ON p.id = m.partner_id ORDER BY m.rank, m.created_at LIMIT 1))
   FROM user_account u WHERE u.email = mail.recipient`;
 

@@ -12,22 +12,23 @@ import { ValidationError } from '@rmm/service-kit';
 import { PartnersRepository } from '../partners/partners.repository.js';
 import { ContextRequired } from './member.errors.js';
 import type { NewMembership } from './members.repository.js';
-import type { OrgAccess } from './membership.js';
-import { assertNotWider } from './site-restriction.js';
+import type { MembershipKey, OrgAccess } from './membership.js';
+import { assertWithinSites } from './site-restriction.js';
 
 /** The owner of members: a partner, or one organization. */
 export type MemberScope =
   { kind: 'partner'; partnerId: string } | { kind: 'organization'; partnerId: string; orgId: string };
 
-/** Restrictions of a new member to organizations, sites and device groups. */
+/** Restrictions of a member to organizations, sites and device groups. */
 export type MemberRestrictions = Pick<NewMembership, 'orgAccess' | 'orgIds' | 'siteIds' | 'deviceGroupIds'>;
 
-/** Restrictions as an invitation names them. */
+/** Restrictions as a request names them. */
 export interface RequestedRestrictions {
   orgAccess?: OrgAccess;
   orgIds?: string[];
-  siteIds?: string[];
-  deviceGroupIds?: string[];
+  /** Null is no restriction. */
+  siteIds?: string[] | null;
+  deviceGroupIds?: string[] | null;
 }
 
 /** Returns the tenant columns of rows about members of a scope. */
@@ -35,6 +36,9 @@ export const tenantOf = (scope: MemberScope): { partnerId: string; orgId: string
   partnerId: scope.partnerId,
   orgId: scope.kind === 'organization' ? scope.orgId : null,
 });
+
+/** Returns the membership of such a member. */
+export const membershipKeyOf = (scope: MemberScope): MembershipKey => ({ scope: scope.kind, ...tenantOf(scope) });
 
 /** Resolves whose members a caller manages, and checks what it may restrict them to. @see docs/reference/users-and-roles.md */
 @Injectable()
@@ -77,37 +81,46 @@ export class MemberScopeService {
   }
 
   /**
-   * Returns the restrictions of an invitation. Fields of the other kind of membership are refused, not ignored.
+   * Returns the restrictions of a membership. Fields of the other kind of membership are refused, not ignored.
+   * @param current  of an existing membership, whose fields apply where the request names none
    * @throws ValidationError; SiteAccessDenied; OrganizationAccessDenied; UnavailableError without provisioning
    */
-  checkRestrictions(caller: UserCaller, scope: MemberScope, dto: RequestedRestrictions): Promise<MemberRestrictions> {
+  checkRestrictions(
+    caller: UserCaller,
+    scope: MemberScope,
+    dto: RequestedRestrictions,
+    current?: MemberRestrictions,
+  ): Promise<MemberRestrictions> {
     return scope.kind === 'organization'
-      ? this.checkOrganizationMember(caller, scope.orgId, dto)
-      : this.checkPartnerMember(caller, scope.partnerId, dto);
+      ? this.checkOrganizationMember(caller, scope.orgId, dto, current)
+      : this.checkPartnerMember(caller, scope.partnerId, dto, current);
   }
 
   private async checkOrganizationMember(
     caller: UserCaller,
     orgId: string,
     { orgAccess, orgIds, ...dto }: RequestedRestrictions,
+    current?: MemberRestrictions,
   ): Promise<MemberRestrictions> {
-    const siteIds = dto.siteIds ?? null;
-    const deviceGroupIds = dto.deviceGroupIds ?? null;
     if (orgAccess !== undefined) throw ValidationError.forField('orgAccess', 'is not for organization members');
     if (orgIds !== undefined) throw ValidationError.forField('orgIds', 'is not for organization members');
-    assertNotWider(caller.siteIds, siteIds);
-    assertNotWider(caller.deviceGroupIds, deviceGroupIds);
-    if (siteIds) await this.assertSitesExist(caller, orgId, siteIds);
+    const { siteIds = current?.siteIds ?? null, deviceGroupIds = current?.deviceGroupIds ?? null } = dto;
+    assertWithinSites(caller, { siteIds, deviceGroupIds });
+    if (dto.siteIds) await this.assertSitesExist(caller, orgId, dto.siteIds);
+    if (dto.deviceGroupIds) assertDeviceGroupsExist(dto.deviceGroupIds);
     return { orgAccess: 'none', orgIds: [], siteIds, deviceGroupIds };
   }
 
   private async checkPartnerMember(
     caller: UserCaller,
     partnerId: string,
-    { orgAccess = 'all', orgIds = [], siteIds, deviceGroupIds }: RequestedRestrictions,
+    { siteIds, deviceGroupIds, ...dto }: RequestedRestrictions,
+    current?: MemberRestrictions,
   ): Promise<MemberRestrictions> {
     if (siteIds) throw ValidationError.forField('siteIds', 'is not for partner members');
     if (deviceGroupIds) throw ValidationError.forField('deviceGroupIds', 'is not for partner members');
+    const { orgAccess = current?.orgAccess ?? 'all' } = dto;
+    const { orgIds = orgAccess === 'selected' ? (current?.orgIds ?? []) : [] } = dto;
     if (orgAccess !== 'selected') {
       if (orgIds.length > 0) throw ValidationError.forField('orgIds', 'goes with orgAccess selected');
       return { orgAccess, orgIds: [], siteIds: null, deviceGroupIds: null };
@@ -131,11 +144,20 @@ export class MemberScopeService {
       siteIds: [...siteIds],
     });
     const known = new Set(found.siteIds);
-    const foreign = siteIds.flatMap((id, i) =>
-      known.has(id) ? [] : [[`siteIds.${i}`, ['is not a site of the organization']]],
-    );
-    if (foreign.length > 0) {
-      throw new ValidationError(undefined, { fieldErrors: Object.fromEntries(foreign) as Record<string, string[]> });
-    }
+    assertAllKnown('siteIds', siteIds, known, 'is not a site of the organization');
+  }
+}
+
+/**
+ * Checks device groups. Provisioning does not answer questions about them yet, so none is known.
+ * @throws ValidationError naming each group
+ */
+const assertDeviceGroupsExist = (ids: readonly string[]): void =>
+  assertAllKnown('deviceGroupIds', ids, new Set(), 'is not a device group of the organization');
+
+function assertAllKnown(field: string, ids: readonly string[], known: ReadonlySet<string>, text: string): void {
+  const unknown = ids.flatMap((id, index) => (known.has(id) ? [] : [[`${field}.${index}`, [text]]]));
+  if (unknown.length > 0) {
+    throw new ValidationError(undefined, { fieldErrors: Object.fromEntries(unknown) as Record<string, string[]> });
   }
 }

@@ -12,7 +12,9 @@ import { ListUsersDto } from './dto/list-members.dto.js';
 import { MemberScopeQueryDto } from './dto/member-scope-query.dto.js';
 import { UserDto } from './dto/member.dto.js';
 import { PlatformUserDto } from './dto/platform-user.dto.js';
+import { UpdateMembershipDto } from './dto/update-membership.dto.js';
 import { UpdateUserDto } from './dto/update-user.dto.js';
+import { MemberChangesService } from './member-changes.service.js';
 import { MembersService } from './members.service.js';
 import { PlatformUsersService } from './platform-users.service.js';
 
@@ -26,6 +28,7 @@ import { PlatformUsersService } from './platform-users.service.js';
 export class MembersController {
   constructor(
     private readonly members: MembersService,
+    private readonly changes: MemberChangesService,
     private readonly roles: RolesService,
     private readonly platformUsers: PlatformUsersService,
   ) {}
@@ -74,6 +77,20 @@ export class MembersController {
     return this.platformUsers.update(caller, id, dto);
   }
 
+  @Patch(':id/membership')
+  @RequirePermission('users:write')
+  @FullPartnerAccess()
+  @ApiOperation({ summary: 'Change the organizations, sites or device groups a member has access to' })
+  @ApiOkResponse({ type: UserDto })
+  async updateMembership(
+    @CurrentCaller() caller: UserCaller,
+    @UuidParam('id', 'User') id: string,
+    @Body() dto: UpdateMembershipDto,
+  ): Promise<UserDto> {
+    const scope = await this.changes.updateAccess(caller, id, dto);
+    return this.members.getIn(caller, scope, id);
+  }
+
   @Delete(':id')
   @RequirePermission('users:delete')
   @FullPartnerAccess()
@@ -84,7 +101,7 @@ export class MembersController {
     @UuidParam('id', 'User') id: string,
     @Query() query: MemberScopeQueryDto,
   ): Promise<DoneDto> {
-    await this.members.remove(caller, id, query);
+    await this.changes.remove(caller, id, query);
     return { success: true };
   }
 
@@ -99,7 +116,7 @@ export class MembersController {
     @UuidParam('id', 'User') id: string,
     @Body() dto: AssignRoleDto,
   ): Promise<DoneDto> {
-    await this.members.assignRole(caller, id, dto);
+    await this.changes.assignRole(caller, id, dto);
     return { success: true };
   }
 }

@@ -1,19 +1,31 @@
 import { Module } from '@nestjs/common';
 import { AccessChangesModule } from '../access/access-changes.module.js';
+import { InvitationsRepositoryModule } from '../invitations/invitations-repository.module.js';
 import { RolesModule } from '../roles/roles.module.js';
 import { SessionsModule } from '../sessions/sessions.module.js';
 import { UsersModule } from '../users/users.module.js';
+import { LastAdminPolicy } from './last-admin.policy.js';
+import { LeaveTenantController } from './leave-tenant.controller.js';
+import { LeaveTenantService } from './leave-tenant.service.js';
+import { MemberChangesService } from './member-changes.service.js';
 import { MemberScopeModule } from './member-scope.module.js';
+import { MembersRepositoryModule } from './members-repository.module.js';
 import { MembersController } from './members.controller.js';
-import { MembersRepository } from './members.repository.js';
 import { MembersService } from './members.service.js';
 import { PlatformUsersService } from './platform-users.service.js';
 
 /** Members of a partner or an organization. */
 @Module({
-  imports: [AccessChangesModule, MemberScopeModule, RolesModule, SessionsModule, UsersModule],
-  controllers: [MembersController],
-  providers: [MembersRepository, MembersService, PlatformUsersService],
-  exports: [MembersRepository],
+  imports: [
+    AccessChangesModule,
+    InvitationsRepositoryModule,
+    MemberScopeModule,
+    MembersRepositoryModule,
+    RolesModule,
+    SessionsModule,
+    UsersModule,
+  ],
+  controllers: [LeaveTenantController, MembersController],
+  providers: [LastAdminPolicy, LeaveTenantService, MemberChangesService, MembersService, PlatformUsersService],
 })
 export class MembersModule {}

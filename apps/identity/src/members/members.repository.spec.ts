@@ -2,7 +2,7 @@ import { TenantDatabase, type HasTenant, type TenantTransaction } from '@rmm/per
 import { NotFoundError } from '@rmm/service-kit';
 import { IdentityTestApp, type IdentityReplica } from '../../test/identity-test-app.js';
 import { inviteAndAccept, registerPartner, roleId, type TestUser } from '../../test/users.js';
-import { MembersRepository } from './members.repository.js';
+import { MembersRepository, type MemberSites } from './members.repository.js';
 
 const page = { page: 1, limit: 10 };
 
@@ -13,7 +13,7 @@ describe('MembersRepository', () => {
   let owner: TestUser;
   let viewer: TestUser;
   let viewerRole: string;
-  let caller: HasTenant;
+  let caller: HasTenant & MemberSites;
   let scope: { kind: 'partner'; partnerId: string };
 
   beforeAll(async () => {
@@ -24,7 +24,11 @@ describe('MembersRepository', () => {
     viewerRole = await roleId(identity, owner.bearer, 'Partner Viewer');
     viewer = await inviteAndAccept(identity, owner.bearer, { roleId: viewerRole });
     const { partnerId, userId } = owner;
-    caller = { tenant: { scope: 'partner', partnerId, orgId: null, orgAccess: 'all', orgIds: [], userId } };
+    caller = {
+      siteIds: null,
+      deviceGroupIds: null,
+      tenant: { scope: 'partner', partnerId, orgId: null, orgAccess: 'all', orgIds: [], userId },
+    };
     scope = { kind: 'partner', partnerId };
   }, 120_000);
   afterAll(() => testApp.stop());
@@ -50,7 +54,7 @@ describe('MembersRepository', () => {
   });
 
   it('returns one member by id', async () => {
-    const found = await members.list(caller, scope, { page: 1, limit: 1 }, owner.userId);
+    const found = await members.find(caller, scope, owner.userId);
     expect(found.rows).toEqual([expect.objectContaining({ email: owner.email, orgAccess: 'all', siteIds: null })]);
   });
 

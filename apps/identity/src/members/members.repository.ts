@@ -1,11 +1,19 @@
 import { Injectable } from '@nestjs/common';
-import { cappedTotal, MAX_TOTAL, TenantDatabase, type HasTenant, type TenantTransaction } from '@rmm/persistence';
+import {
+  cappedTotal,
+  MAX_TOTAL,
+  TenantDatabase,
+  WorkerDatabase,
+  type HasTenant,
+  type SqlExecutor,
+  type TenantTransaction,
+} from '@rmm/persistence';
 import { NotFoundError } from '@rmm/service-kit';
 import type { SecuritySettings } from '../mfa/mfa-policy.js';
 import type { Transaction } from '../transaction.js';
 import type { UserStatus } from '../users/user.js';
 import type { ListUsersDto } from './dto/list-members.dto.js';
-import type { MemberScope } from './member-scope.service.js';
+import { tenantOf, type MemberRestrictions, type MemberScope } from './member-scope.service.js';
 import type { OrgAccess } from './membership.js';
 import { OrganizationMembership } from './organization-membership.entity.js';
 import { PartnerMembership } from './partner-membership.entity.js';
@@ -45,6 +53,12 @@ export interface MemberPage extends PageHead {
   rows: MemberRow[];
 }
 
+/** A restriction to sites and device groups; null is no restriction. */
+export interface MemberSites {
+  siteIds: readonly string[] | null;
+  deviceGroupIds: readonly string[] | null;
+}
+
 /** A membership that is locked until the transaction ends. */
 export interface LockedMember {
   roleId: string;
@@ -52,6 +66,9 @@ export interface LockedMember {
   email: string;
   name: string;
   status: UserStatus;
+  /** Null for organization members. */
+  orgAccess: OrgAccess | null;
+  orgIds: string[] | null;
   /** Null is no restriction. */
   siteIds: string[] | null;
   deviceGroupIds: string[] | null;
@@ -68,7 +85,12 @@ export interface NewMembership {
   deviceGroupIds: string[] | null;
 }
 
-type Filters = Pick<ListUsersDto, 'status' | 'roleId' | 'search'> & { userId?: string };
+type Filters = Pick<ListUsersDto, 'status' | 'roleId' | 'search'> & {
+  userId?: string;
+  /** The restriction of the caller, who sees members restricted to no more. */
+  siteIds?: readonly string[];
+  deviceGroupIds?: readonly string[];
+};
 
 const PARTNER_ADMIN = 'partner_admin';
 
@@ -97,33 +119,72 @@ const FILTERS = {
   roleId: 'm.role_id = :roleId',
   search: '(position(lower(:search) IN lower(u.name)) > 0 OR position(lower(:search) IN u.email) > 0)',
   userId: 'u.id = :userId',
+  siteIds: 'm.site_ids <@ :siteIds::uuid[]',
+  deviceGroupIds: 'm.device_group_ids <@ :deviceGroupIds::uuid[]',
 } as const satisfies Record<keyof Filters, string>;
 
 /** Reads and writes memberships. Row-level security limits each statement to the caller's tenant. */
 @Injectable()
 export class MembersRepository {
-  constructor(private readonly tenants: TenantDatabase) {}
+  constructor(
+    private readonly tenants: TenantDatabase,
+    private readonly worker: WorkerDatabase,
+  ) {}
 
-  /** Lists one page, newest membership first, in one round trip whatever the number of members. */
+  /**
+   * Lists one page, newest membership first, in one round trip whatever the number of members. A caller restricted to
+   * sites sees the members restricted to no more than these.
+   */
   async list(
-    caller: HasTenant,
+    caller: HasTenant & MemberSites,
     scope: MemberScope,
     { page, limit, status, roleId, search }: Pick<ListUsersDto, 'page' | 'limit' | 'status' | 'roleId' | 'search'>,
-    userId?: string,
   ): Promise<MemberPage> {
-    const filters = definedOf({ status, roleId, search, userId });
+    const sites = scope.kind === 'organization' ? restrictionOf(caller) : {};
+    return this.search(caller, scope, definedOf({ status, roleId, search, ...sites }), { page, limit });
+  }
+
+  /** Finds one member of a scope whatever its sites, as a page; empty when the user is no member. */
+  find(caller: HasTenant, scope: MemberScope, userId: string): Promise<MemberPage> {
+    return this.search(caller, scope, { userId }, { page: 1, limit: 1 });
+  }
+
+  /** Returns true when the user is a member of the scope. */
+  async exists(tx: SqlExecutor, scope: MemberScope, userId: string): Promise<boolean> {
+    const { name, owner } = TABLES[scope.kind];
+    const rows = await tx.query(`SELECT 1 AS one FROM ${name} m WHERE m.${owner} = :ownerId AND m.user_id = :userId`, {
+      ownerId: ownerIdOf(scope),
+      userId,
+    });
+    return rows.length > 0;
+  }
+
+  /**
+   * The policy of the partner is read under the worker login: it decides about the members of its organizations too,
+   * whose administrators cannot see the partner.
+   */
+  private async search(
+    caller: HasTenant,
+    scope: MemberScope,
+    filters: Filters,
+    { page, limit }: { page: number; limit: number },
+  ): Promise<MemberPage> {
     const owner = { ownerId: ownerIdOf(scope) };
-    const [rows, [head]] = await this.tenants.readAll(caller, [
-      { sql: rowsSql(scope.kind, filters), params: { ...owner, ...filters, limit, offset: (page - 1) * limit } },
-      { sql: headSql(scope.kind, filters), params: { ...owner, ...filters, ...policyOwners(scope) } },
+    const [[rows, [head]], [partner]] = await Promise.all([
+      this.tenants.readAll(caller, [
+        { sql: rowsSql(scope.kind, filters), params: { ...owner, ...filters, limit, offset: (page - 1) * limit } },
+        { sql: headSql(scope.kind, filters), params: { ...owner, ...filters, orgId: tenantOf(scope).orgId } },
+      ]),
+      this.worker.query<Pick<PageHead, 'partnerSecurity'>>(PARTNER_SECURITY, { partnerId: scope.partnerId }),
     ]);
     const { total, ...policies } = head as unknown as PageHead;
     const counted = Object.keys(filters).length === 0 ? { total } : cappedTotal(total);
-    return { ...policies, ...counted, rows: rows as unknown as MemberRow[] };
+    const partnerSecurity = partner?.partnerSecurity ?? null;
+    return { ...policies, ...counted, partnerSecurity, rows: rows as unknown as MemberRow[] };
   }
 
   /** Locks a membership until the transaction ends. @throws NotFoundError when the user is no member of the scope */
-  async lock(tx: TenantTransaction, scope: MemberScope, userId: string): Promise<LockedMember> {
+  async lock(tx: SqlExecutor, scope: MemberScope, userId: string): Promise<LockedMember> {
     const { name, owner, restriction } = TABLES[scope.kind];
     const [member] = await tx.query<LockedMember>(
       `SELECT m.role_id AS "roleId", r.system_key AS "systemKey", u.email, u.name, u.status, ${restriction}
@@ -136,15 +197,17 @@ export class MembersRepository {
   }
 
   /**
-   * Checks whether the partner has another active administrator. Locks the partner's administrators, so that two of them
+   * Checks whether the partner has another active administrator with access to all its organizations: one without it
+   * cannot manage members. Locks the partner's administrators, so that two of them
    * cannot be removed at the same time.
    */
-  async hasAnotherAdmin(tx: TenantTransaction, partnerId: string, userId: string): Promise<boolean> {
+  async hasAnotherAdmin(tx: SqlExecutor, partnerId: string, userId: string): Promise<boolean> {
     await tx.query('SELECT pg_advisory_xact_lock(hashtextextended(:partnerId, 1))', { partnerId });
     const others = await tx.query(
       `SELECT 1 AS one
        FROM partner_membership m JOIN role r ON r.id = m.role_id JOIN user_account u ON u.id = m.user_id
        WHERE m.partner_id = :partnerId AND m.user_id <> :userId AND r.system_key = :systemKey AND u.status = 'active'
+         AND m.org_access = 'all'
        LIMIT 1`,
       { partnerId, userId, systemKey: PARTNER_ADMIN },
     );
@@ -173,22 +236,45 @@ export class MembersRepository {
     }
   }
 
-  /** Deletes the membership; the user remains. */
-  async remove(tx: TenantTransaction, scope: MemberScope, userId: string): Promise<void> {
+  /** Changes what a member is restricted to. */
+  async setRestrictions(
+    tx: TenantTransaction,
+    scope: MemberScope,
+    userId: string,
+    { orgAccess, orgIds, siteIds, deviceGroupIds }: MemberRestrictions,
+  ): Promise<void> {
     if (scope.kind === 'partner') {
-      await tx.repository(PartnerMembership).delete({ partnerId: scope.partnerId, userId });
+      await tx.repository(PartnerMembership).update({ partnerId: scope.partnerId, userId }, { orgAccess, orgIds });
     } else {
-      await tx.repository(OrganizationMembership).delete({ orgId: scope.orgId, userId });
+      await tx.repository(OrganizationMembership).update({ orgId: scope.orgId, userId }, { siteIds, deviceGroupIds });
     }
+  }
+
+  /** Deletes the membership and what is left of its invitation; the user remains. @returns false without a membership */
+  async remove(tx: SqlExecutor, scope: MemberScope, userId: string): Promise<boolean> {
+    const { name, owner } = TABLES[scope.kind];
+    await tx.query(
+      `DELETE FROM invitation WHERE user_id = :userId AND partner_id = :partnerId
+         AND org_id IS NOT DISTINCT FROM :orgId::uuid`,
+      { userId, ...tenantOf(scope) },
+    );
+    const rows = await tx.query(
+      `DELETE FROM ${name} m WHERE m.${owner} = :ownerId AND m.user_id = :userId RETURNING m.id`,
+      { ownerId: ownerIdOf(scope), userId },
+    );
+    return rows.length === 1;
   }
 }
 
 const ownerIdOf = (scope: MemberScope) => (scope.kind === 'partner' ? scope.partnerId : scope.orgId);
 
-const policyOwners = (scope: MemberScope) => ({
-  partnerId: scope.partnerId,
-  orgId: scope.kind === 'organization' ? scope.orgId : null,
+/** The restriction of a caller as filters; none for a caller without. */
+const restrictionOf = ({ siteIds, deviceGroupIds }: MemberSites): Filters => ({
+  ...(siteIds && { siteIds }),
+  ...(deviceGroupIds && { deviceGroupIds }),
 });
+
+const PARTNER_SECURITY = `SELECT settings -> 'security' AS "partnerSecurity" FROM partner WHERE id = :partnerId`;
 
 const definedOf = (filters: Filters): Filters =>
   Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined));
@@ -224,5 +310,4 @@ const counted = (from: string): string =>
 
 const headSql = (kind: MemberScope['kind'], filters: Filters): string => `
   SELECT ${totalSql(kind, filters)} AS total, now() AS now,
-    (SELECT settings -> 'security' FROM partner WHERE id = :partnerId) AS "partnerSecurity",
     (SELECT settings -> 'security' FROM organization_security_policy WHERE org_id = :orgId) AS "organizationSecurity"`;

@@ -9,21 +9,25 @@ const membership = (scope: Membership['scope'], day: number, id = 'x'): Membersh
   partnerName: null,
   orgName: null,
   createdAt: new Date(Date.UTC(2026, 0, day)),
+  lastEnteredAt: null,
 });
 
 describe('memberships', () => {
-  it('are sorted: system scope, then organizations, then partners, each oldest first', () => {
+  it('are sorted: system scope, the one entered last, the oldest', () => {
+    const entered = (m: Membership, day: number) => ({ ...m, lastEnteredAt: new Date(Date.UTC(2026, 1, day)) });
     const all = [
-      membership('partner', 1),
       membership('organization', 9, 'b'),
+      membership('partner', 3),
+      entered(membership('organization', 8, 'a'), 1),
+      entered(membership('partner', 7), 2),
       membership('system', 20),
-      membership('organization', 3, 'a'),
     ];
     expect(sortMemberships(all).map((m) => `${m.scope} ${m.createdAt.getUTCDate()}`)).toEqual([
       'system 20',
-      'organization 3',
+      'partner 7',
+      'organization 8',
+      'partner 3',
       'organization 9',
-      'partner 1',
     ]);
   });
 

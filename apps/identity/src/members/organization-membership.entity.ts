@@ -29,6 +29,10 @@ export class OrganizationMembership {
   @Column('uuid', { name: 'invited_by', nullable: true })
   invitedBy: string | null;
 
+  /** When a session last entered this membership. */
+  @Column('timestamptz', { name: 'last_entered_at', nullable: true })
+  lastEnteredAt: Date | null;
+
   @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
   createdAt: Date;
 

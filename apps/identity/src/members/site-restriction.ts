@@ -1,9 +1,14 @@
 import { SiteAccessDenied } from '@rmm/access';
+import type { MemberSites } from './members.repository.js';
 
-/**
- * Checks that a restriction to sites or device groups is no wider than the caller's own; null is no restriction.
- * @throws SiteAccessDenied
- */
-export function assertNotWider(own: readonly string[] | null, other: readonly string[] | null): void {
-  if (own !== null && !other?.every((id) => own.includes(id))) throw new SiteAccessDenied();
+const isWithin = (own: readonly string[] | null, other: readonly string[] | null): boolean =>
+  own === null || (other?.every((id) => own.includes(id)) ?? false);
+
+/** Checks whether a restriction to sites and device groups is no wider than the caller's own; null is no restriction. */
+export const isWithinSites = (caller: MemberSites, member: MemberSites): boolean =>
+  isWithin(caller.siteIds, member.siteIds) && isWithin(caller.deviceGroupIds, member.deviceGroupIds);
+
+/** @throws SiteAccessDenied when the restriction is wider than the caller's own */
+export function assertWithinSites(caller: MemberSites, member: MemberSites): void {
+  if (!isWithinSites(caller, member)) throw new SiteAccessDenied();
 }

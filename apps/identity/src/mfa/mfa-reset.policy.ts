@@ -4,7 +4,8 @@ import { WorkerDatabase } from '@rmm/persistence';
 import { NotFoundError } from '@rmm/service-kit';
 import type { MemberScope } from '../members/member-scope.service.js';
 import { MembersRepository } from '../members/members.repository.js';
-import type { MembershipKey } from '../members/membership.js';
+import { canAccessMembership } from '../members/membership-access.policy.js';
+import { assertWithinSites } from '../members/site-restriction.js';
 import { RoleGrantPolicy } from '../roles/role-grant.policy.js';
 import type { User } from '../users/user.js';
 import { UsersRepository } from '../users/users.repository.js';
@@ -23,10 +24,12 @@ export class MfaResetPolicy {
     private readonly grants: RoleGrantPolicy,
   ) {}
 
-  /** @throws NotFoundError when the user is no member of the scope */
+  /** @throws NotFoundError when the user is no member of the scope; SiteAccessDenied for a member with more sites */
   async assertIsMember(caller: UserCaller, scope: MemberScope, userId: string): Promise<void> {
-    const { rows } = await this.members.list(caller, scope, { page: 1, limit: 1 }, userId);
-    if (rows.length === 0) throw new NotFoundError('User');
+    const { rows } = await this.members.find(caller, scope, userId);
+    const [member] = rows;
+    if (!member) throw new NotFoundError('User');
+    assertWithinSites(caller, member);
   }
 
   /**
@@ -40,17 +43,12 @@ export class MfaResetPolicy {
       await this.users.lockMemberships(tx, userId);
       const user = await this.users.findById(tx, userId);
       if (!user) throw new NotFoundError('User');
-      if (!user.memberships.every((membership) => canAccess(caller, membership))) throw new UserInOtherTenants();
+      if (!user.memberships.every((membership) => canAccessMembership(caller, membership)))
+        throw new UserInOtherTenants();
       const roleIds = user.memberships.map(({ roleId }) => roleId);
       await this.grants.assertHasPermissionsOf(tx, caller, roleIds);
       if (!user.mfaEnabled) throw new MfaNotEnabled();
       return reset(user);
     });
   }
-}
-
-function canAccess({ scope, partnerId, orgId }: UserCaller, membership: MembershipKey): boolean {
-  if (scope === 'system') return true;
-  if (membership.scope === 'system' || membership.partnerId !== partnerId) return false;
-  return scope === 'partner' || (membership.scope === 'organization' && membership.orgId === orgId);
 }

@@ -20,7 +20,8 @@ describe('MfaStateRepository', () => {
   }, 120_000);
   afterAll(() => testApp.stop());
 
-  const pending = (): PendingLogin => ({ userId: randomUUID(), method: 'totp', authEpoch: 1, mfaEpoch: 2 });
+  const entered = { scope: 'partner', partnerId: randomUUID(), orgId: null, invitation: null } as const;
+  const pending = (): PendingLogin => ({ userId: randomUUID(), method: 'totp', authEpoch: 1, mfaEpoch: 2, ...entered });
   const owner = (): SetupOwner => ({ userId: randomUUID(), sessionId: randomUUID() });
   const stored = async (pattern: string) => {
     const [key = ''] = await redis.shared.keys(pattern);

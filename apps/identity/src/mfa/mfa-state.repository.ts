@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { randomInt } from 'node:crypto';
 import { hashKey, KeyRing, mintOpaqueToken } from '@rmm/secrets';
 import { RedisConnections, UnavailableError } from '@rmm/service-kit';
+import type { MembershipKey } from '../members/membership.js';
 
 const PENDING_LOGIN_TTL_SECONDS = 300;
 const SETUP_TTL_SECONDS = 600;
@@ -12,12 +13,17 @@ const USED_STEP_TTL_SECONDS = 180;
 const TOKEN_LENGTH = 32;
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 
-/** A login whose password was correct and whose factor is missing; bound to the user's method and epochs. */
-export interface PendingLogin {
+/**
+ * A login whose password was correct and whose factor is missing; bound to the user's method and epochs, and to the
+ * membership that it enters.
+ */
+export interface PendingLogin extends MembershipKey {
   userId: string;
   method: string | null;
   authEpoch: number;
   mfaEpoch: number;
+  /** Hash of the link that the user accepts with this login, as hex; null without one. */
+  invitation: string | null;
 }
 
 /** An authenticator app that is not confirmed yet. */

@@ -56,12 +56,14 @@ const INVITED_ACCOUNT = byScope(
 /** Rows of users whom the caller sees. */
 const ofVisibleUser = (table: string): string => `EXISTS (SELECT FROM user_account u WHERE u.id = ${table}.user_id)`;
 
-/** Seeded roles are visible to every tenant; the others belong to a partner or an organization. */
-const OWN_ROLE = `CASE WHEN org_id IS NULL THEN (${PARTNER}) ELSE (${ORGANIZATION}) END`;
+/** Rows of an organization, or with `org_id` null of the partner alone. */
+const OWNED = `CASE WHEN org_id IS NULL THEN (${PARTNER}) ELSE (${ORGANIZATION}) END`;
+
+/** Seeded roles are visible to every tenant. */
 const READABLE_ROLE = `
   (partner_id IS NULL AND (SELECT current_setting('rmm.scope', true)) IN ('system', 'partner', 'organization'))
-  OR (partner_id IS NOT NULL AND ${OWN_ROLE})`;
-const WRITABLE_ROLE = `partner_id IS NOT NULL AND NOT is_system AND ${OWN_ROLE}`;
+  OR (partner_id IS NOT NULL AND ${OWNED})`;
+const WRITABLE_ROLE = `partner_id IS NOT NULL AND NOT is_system AND ${OWNED}`;
 const ofRole = (condition: string): string =>
   `EXISTS (SELECT FROM role r WHERE r.id = role_permission.role_id${condition})`;
 
@@ -81,6 +83,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     await this.createUsers(q);
     await this.createRoles(q);
     await this.createMemberships(q);
+    await this.createInvitations(q);
     await this.createSessions(q);
     await this.createFactors(q);
     await this.createLinks(q);
@@ -97,7 +100,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     await q.query(`
       DROP TABLE organization_directory, dead_letter_message, inbox, outbox_lease, outbox_broadcast, outbox, audit_entry, audit_head,
         rmm_partition_rule, mail, signing_key, pending_registration, link_token, known_device, recovery_code, totp_factor,
-        refresh_token, session_family, member_count, organization_membership, partner_membership, role_permission, role,
+        refresh_token, session_family, invitation, member_count, organization_membership, partner_membership, role_permission, role,
         permission, avatar, user_account, organization_security_policy, partner`);
     await q.query(`
       DROP FUNCTION partner_membership_joined, partner_membership_left, organization_membership_joined,
@@ -234,6 +237,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
         org_access text NOT NULL DEFAULT 'all' CHECK (org_access IN ('all', 'selected', 'none')),
         org_ids uuid[] NOT NULL DEFAULT '{}',
         invited_by uuid,
+        last_entered_at timestamptz,
         created_at timestamptz NOT NULL DEFAULT now(),
         updated_at timestamptz NOT NULL DEFAULT now(),
         CONSTRAINT partner_membership_user_key UNIQUE (partner_id, user_id),
@@ -253,6 +257,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
         site_ids uuid[],
         device_group_ids uuid[],
         invited_by uuid,
+        last_entered_at timestamptz,
         created_at timestamptz NOT NULL DEFAULT now(),
         updated_at timestamptz NOT NULL DEFAULT now(),
         CONSTRAINT organization_membership_user_key UNIQUE (org_id, user_id)
@@ -306,6 +311,42 @@ export class InitialSchema1767225600000 implements MigrationInterface {
       REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION organization_membership_left()`);
   }
 
+  /**
+   * An invitation is a membership that does not count yet, apart from the tables of memberships, so that no query
+   * counts it by mistake. After its acceptance the row answers for the used link and no longer refers to the role.
+   */
+  private async createInvitations(q: QueryRunner): Promise<void> {
+    await q.query(`CREATE TABLE invitation (
+        id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+        partner_id uuid NOT NULL REFERENCES partner (id) ON DELETE CASCADE,
+        org_id uuid,
+        user_id uuid NOT NULL REFERENCES user_account (id) ON DELETE CASCADE,
+        email text NOT NULL,
+        name text NOT NULL,
+        role_id uuid REFERENCES role (id),
+        org_access text NOT NULL DEFAULT 'all' CHECK (org_access IN ('all', 'selected', 'none')),
+        org_ids uuid[] NOT NULL DEFAULT '{}',
+        site_ids uuid[],
+        device_group_ids uuid[],
+        invited_by uuid,
+        token_hash bytea NOT NULL CONSTRAINT invitation_token_key UNIQUE,
+        mailed boolean NOT NULL,
+        expires_at timestamptz NOT NULL,
+        accepted_at timestamptz,
+        created_at timestamptz NOT NULL DEFAULT now(),
+        updated_at timestamptz NOT NULL DEFAULT now(),
+        CONSTRAINT invitation_user_key UNIQUE NULLS NOT DISTINCT (partner_id, org_id, user_id),
+        CHECK ((accepted_at IS NULL) = (role_id IS NOT NULL)),
+        CHECK (org_access = 'selected' OR org_ids = '{}')
+      )`);
+    await q.query(`CREATE INDEX invitation_user_idx ON invitation (user_id) WHERE accepted_at IS NULL`);
+    await q.query(`CREATE INDEX invitation_role_idx ON invitation (role_id)`);
+    await q.query(
+      `CREATE INDEX invitation_listing_idx ON invitation (partner_id, org_id, created_at DESC, id DESC)
+       WHERE accepted_at IS NULL`,
+    );
+  }
+
   private async createSessions(q: QueryRunner): Promise<void> {
     await q.query(`CREATE TABLE session_family (
         id uuid PRIMARY KEY,
@@ -314,6 +355,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
         partner_id uuid,
         org_id uuid,
         mfa boolean NOT NULL,
+        factor text CHECK (factor IN ('totp', 'sms', 'passkey')),
         method text NOT NULL CHECK (method IN ('password', 'passkey', 'sso', 'invite', 'registration')),
         auth_epoch integer NOT NULL,
         mfa_epoch integer NOT NULL,
@@ -321,6 +363,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
         factor_proof_at timestamptz,
         ip_address text CHECK (length(ip_address) <= 45),
         user_agent text,
+        signed_in_at timestamptz NOT NULL DEFAULT now(),
         created_at timestamptz NOT NULL DEFAULT now(),
         last_used_at timestamptz NOT NULL DEFAULT now(),
         absolute_expires_at timestamptz NOT NULL,
@@ -369,11 +412,9 @@ export class InitialSchema1767225600000 implements MigrationInterface {
   private async createLinks(q: QueryRunner): Promise<void> {
     await q.query(`CREATE TABLE link_token (
         user_id uuid NOT NULL REFERENCES user_account (id) ON DELETE CASCADE,
-        purpose text NOT NULL CHECK (purpose IN ('invite', 'email_verification', 'password_reset', 'email_change')),
+        purpose text NOT NULL CHECK (purpose IN ('email_verification', 'password_reset', 'email_change')),
         token_hash bytea NOT NULL CONSTRAINT link_token_hash_key UNIQUE,
         epoch integer,
-        partner_id uuid,
-        org_id uuid,
         expires_at timestamptz NOT NULL,
         used_at timestamptz,
         created_at timestamptz NOT NULL DEFAULT now(),
@@ -383,7 +424,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
         id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
         token_hash bytea NOT NULL CONSTRAINT pending_registration_hash_key UNIQUE,
         company_name text NOT NULL,
-        email text NOT NULL,
+        email text NOT NULL CONSTRAINT pending_registration_email_key UNIQUE,
         name text NOT NULL,
         password_hash text NOT NULL,
         ip_address text,
@@ -699,7 +740,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     await secureTable(q, 'partner_membership', {
       rows: { SELECT: `(${PARTNER}) OR ${USER}`, INSERT: PARTNER, UPDATE: PARTNER, DELETE: PARTNER },
       service: 'SELECT, INSERT, UPDATE, DELETE',
-      worker: 'SELECT, INSERT',
+      worker: 'SELECT, INSERT, UPDATE, DELETE',
     });
     await secureTable(q, 'organization_membership', {
       rows: {
@@ -709,7 +750,12 @@ export class InitialSchema1767225600000 implements MigrationInterface {
         DELETE: ORGANIZATION,
       },
       service: 'SELECT, INSERT, UPDATE, DELETE',
-      worker: 'SELECT, INSERT',
+      worker: 'SELECT, INSERT, UPDATE, DELETE',
+    });
+    await secureTable(q, 'invitation', {
+      rows: OWNED,
+      service: 'SELECT, INSERT, UPDATE, DELETE',
+      worker: 'SELECT, INSERT, UPDATE, DELETE',
     });
     await secureTable(q, 'member_count', {
       rows: { SELECT: DUAL_READ, INSERT: DUAL_WRITE, UPDATE: DUAL_WRITE, DELETE: DUAL_WRITE },
@@ -758,21 +804,11 @@ export class InitialSchema1767225600000 implements MigrationInterface {
       service: 'SELECT, INSERT, UPDATE, DELETE',
       worker: 'SELECT, DELETE',
     });
-    await secureTable(q, 'link_token', {
-      // Tenants write links of invitations to their own members; every other link belongs to the worker login.
-      rows: {
-        SELECT: `purpose = 'invite' AND ${ofVisibleUser('link_token')}`,
-        INSERT: `purpose = 'invite' AND ${ofVisibleUser('link_token')} AND (${DUAL_WRITE})`,
-        UPDATE: {
-          using: `purpose = 'invite' AND ${ofVisibleUser('link_token')}`,
-          check: `purpose = 'invite' AND ${ofVisibleUser('link_token')} AND (${DUAL_WRITE})`,
-        },
-        DELETE: 'false',
-      },
-      service: 'SELECT, INSERT, UPDATE',
+    await secureTable(q, 'link_token', { comment: 'rmm:worker-only', worker: 'SELECT, INSERT, UPDATE, DELETE' });
+    await secureTable(q, 'pending_registration', {
+      comment: 'rmm:worker-only',
       worker: 'SELECT, INSERT, UPDATE, DELETE',
     });
-    await secureTable(q, 'pending_registration', { comment: 'rmm:worker-only', worker: 'SELECT, INSERT, DELETE' });
     await secureTable(q, 'signing_key', { comment: 'rmm:worker-only', worker: 'SELECT, INSERT, UPDATE' });
     await secureTable(q, 'mail', {
       comment: 'rmm:worker-only',

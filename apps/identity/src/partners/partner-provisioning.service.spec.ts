@@ -1,6 +1,8 @@
 import type { UserCaller } from '@rmm/access';
 import type { AuditTrail, Outbox } from '@rmm/messaging';
 import type { WorkerDatabase, WorkerTransaction } from '@rmm/persistence';
+import type { InvitationLinkPolicy } from '../invitations/invitation-link.policy.js';
+import type { InvitationLinksService } from '../invitations/invitation-links.service.js';
 import type { InvitationSenderService } from '../invitations/invitation-sender.service.js';
 import type { InvitationsRepository } from '../invitations/invitations.repository.js';
 import { PartnerProvisioningService } from './partner-provisioning.service.js';
@@ -27,11 +29,13 @@ describe('PartnerProvisioningService', () => {
         copyAdminRole: async () => 'r1',
       } as unknown as PartnersRepository,
       {
-        invite: async () => ({ account: { id: 'u2' }, delivery: { inviteEmailSent: true } }),
+        invite: async () => ({ userId: 'u2', inviteEmailSent: true, url: null }),
       } as unknown as InvitationSenderService,
       {
         withAccount: async (_: string, work: (account: null) => Promise<unknown>) => work(null),
       } as unknown as InvitationsRepository,
+      { mayMail: async () => true } as unknown as InvitationLinksService,
+      { toDelivery: async () => ({ inviteEmailSent: true }) } as unknown as InvitationLinkPolicy,
       { transaction: (work: (tx: WorkerTransaction) => Promise<unknown>) => work(tx) } as unknown as WorkerDatabase,
       {
         publish: async (_: unknown, message: Record<string, unknown>) => void published.push(message),

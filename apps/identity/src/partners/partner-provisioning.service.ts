@@ -4,6 +4,8 @@ import { type Actor } from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
 import { toSlug, uniqueSlug } from '@rmm/validation';
+import { InvitationLinkPolicy } from '../invitations/invitation-link.policy.js';
+import { InvitationLinksService } from '../invitations/invitation-links.service.js';
 import { InvitationSenderService } from '../invitations/invitation-sender.service.js';
 import { InvitationsRepository } from '../invitations/invitations.repository.js';
 import type { CreatePartnerDto } from './dto/create-partner.dto.js';
@@ -33,6 +35,8 @@ export class PartnerProvisioningService {
     private readonly partners: PartnersRepository,
     private readonly invitations: InvitationSenderService,
     private readonly invitedMembers: InvitationsRepository,
+    private readonly links: InvitationLinksService,
+    private readonly linkPolicy: InvitationLinkPolicy,
     private readonly worker: WorkerDatabase,
     private readonly outbox: Outbox,
     private readonly audit: AuditTrail,
@@ -42,11 +46,12 @@ export class PartnerProvisioningService {
    * Creates a partner and invites its first administrator, in one transaction. Under the worker login: the partner is
    * no caller's tenant yet, and its copy of the Partner Admin role is a system role.
    */
-  provisionWithAdmin(
+  async provisionWithAdmin(
     caller: UserCaller,
     { admin, ...partner }: CreatePartnerDto,
   ): Promise<{ id: string; invite: PartnerInviteDto }> {
-    return this.invitedMembers.withAccount(admin.email, (existing) =>
+    const mayMail = await this.links.mayMail(admin.email);
+    const created = await this.invitedMembers.withAccount(admin.email, (existing) =>
       this.worker.transaction(async (tx) => {
         const { id, name, slug, adminRoleId } = await this.provision(tx, {
           ...partner,
@@ -54,7 +59,7 @@ export class PartnerProvisioningService {
           actor: caller.actor,
         });
         await this.audit.record(tx, caller, 'partner.create', { type: 'partner', id, name, partnerId: id }, { slug });
-        const { account, delivery } = await this.invitations.invite(tx, caller, existing, {
+        const invitation = {
           scope: { kind: 'partner', partnerId: id },
           email: admin.email,
           name: admin.name,
@@ -62,13 +67,17 @@ export class PartnerProvisioningService {
           tenantName: name,
           invitedBy: caller.userId,
           orgAccess: 'all',
-          orgIds: [],
           siteIds: null,
           deviceGroupIds: null,
-        });
-        return { id, invite: { userId: account.id, ...delivery } };
+        } as const;
+        return {
+          id,
+          sent: await this.invitations.invite(tx, caller, existing, { ...invitation, orgIds: [] }, mayMail),
+        };
       }),
     );
+    const { id, sent } = created;
+    return { id, invite: { userId: sent.userId, ...(await this.linkPolicy.toDelivery(caller, sent)) } };
   }
 
   /** Creates a partner with its own Partner Admin role, and publishes `partner.created`. */

@@ -8,7 +8,7 @@ import {
   IdentityTestApp,
   type IdentityReplica,
 } from '../../test/identity-test-app.js';
-import { registerPartner } from '../../test/users.js';
+import { registerPartner, roleId } from '../../test/users.js';
 import { FORGOT_PASSWORD_QUEUE } from './forgot-password.service.js';
 
 const NEW_PASSWORD = 'violet umbrella tango';
@@ -92,6 +92,20 @@ describe('ForgotPasswordService', () => {
       await testApp.query(`select id from mail where recipient = $1 and template = 'password-reset'`, [email]),
     ).toHaveLength(5);
     expect((await reset(await linkFor(email, 5))).status).toBe(200);
+  }, 30_000);
+
+  it('mails an invited user without a password the link of its invitation', async () => {
+    const host = await registerPartner(identity);
+    const viewer = await roleId(identity, host.bearer, 'Partner Viewer');
+    const email = freshEmail();
+    expectStatus(await identity.post('/users/invite', { email, name: 'Robin', roleId: viewer }, host), 201);
+    const lost = await identity.mailedToken(email);
+    expectStatus(await forgot(email), 200);
+    const token = await identity.mailedToken(email, 2);
+    const accept = (link: string) => identity.post('/auth/accept-invite', { token: link, password: NEW_PASSWORD });
+    expect((await accept(lost)).body.code).toBe('invite_invalid');
+    expectStatus(await accept(token), 200);
+    expect(await linksOf(email)).toEqual([]);
   }, 30_000);
 
   it('queues a job with sealed content', async () => {

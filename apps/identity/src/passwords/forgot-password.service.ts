@@ -7,6 +7,7 @@ import { WorkerDatabase } from '@rmm/persistence';
 import { KeyRing } from '@rmm/secrets';
 import { RateLimitedError, RateLimits, UnavailableError, type RateLimit } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
+import { InvitationLinksService } from '../invitations/invitation-links.service.js';
 import { UsersRepository } from '../users/users.repository.js';
 import { ResetLinksService } from './reset-links.service.js';
 
@@ -37,6 +38,7 @@ export class ForgotPasswordService {
     private readonly worker: WorkerDatabase,
     private readonly users: UsersRepository,
     private readonly links: ResetLinksService,
+    private readonly invitations: InvitationLinksService,
     private readonly limits: RateLimits,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {
@@ -69,11 +71,13 @@ export class ForgotPasswordService {
     if (!(await Promise.race([added, sleep(WAIT_MS, false, { ref: false })]))) throw new UnavailableError();
   }
 
-  /** Mails a link to a user who may have one; limited per account, so that many clients cannot flood a mailbox. */
+  /** Mails a link to a user who may have one, an invited user that of its invitation; limited per account, so that many clients cannot flood a mailbox. */
   private async sendLink(email: string): Promise<void> {
     const user = await this.users.findByEmail(this.worker, email);
-    if (!user || !this.links.canReset(user)) return;
-    if (await this.isWithin(this.config.limits.forgotPasswordAccount, user.id)) await this.links.send(user);
+    const isNew = user?.status === 'invited' && user.passwordHash === null;
+    if (!user || !(isNew || this.links.canReset(user))) return;
+    if (!(await this.isWithin(this.config.limits.forgotPasswordAccount, user.id))) return;
+    await (isNew ? this.invitations.sendActivation(user) : this.links.send(user));
   }
 
   private async isWithin(limit: RateLimit, key: string): Promise<boolean> {

@@ -2,6 +2,7 @@ import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
 import { RedisConnections } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
+import { InvitationsRepositoryModule } from '../invitations/invitations-repository.module.js';
 import { MailModule } from '../mail/mail.module.js';
 import { SessionsModule } from '../sessions/sessions.module.js';
 import { UsersModule } from '../users/users.module.js';
@@ -27,6 +28,7 @@ import { ResetLinksService } from './reset-links.service.js';
         skipVersionCheck: true,
       }),
     }),
+    InvitationsRepositoryModule,
     MailModule,
     SessionsModule,
     UsersModule,

@@ -67,7 +67,7 @@ export class RegistrationCompletionService {
     });
     await this.registrations.insertAdmin(tx, { partnerId: partner.id, userId, roleId: partner.adminRoleId });
     const user = await this.users.findById(tx, userId);
-    const membership = user?.memberships[0];
+    const membership = user?.memberships.find(({ partnerId }) => partnerId === partner.id);
     if (!user || !membership) throw new Error(`The user ${userId}, created in this transaction, cannot be read`);
     const caller = selfCaller(self, membership);
     const resource = { type: 'partner', id: partner.id, name: partner.name };

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { MailModule } from '../mail/mail.module.js';
-import { MembersModule } from '../members/members.module.js';
+import { MembersRepositoryModule } from '../members/members-repository.module.js';
 import { PartnersModule } from '../partners/partners.module.js';
 import { PasswordsModule } from '../passwords/passwords.module.js';
 import { SessionsModule } from '../sessions/sessions.module.js';
@@ -15,7 +15,7 @@ import { RegistrationsService } from './registrations.service.js';
 
 /** Registration of partners, and verification of e-mail addresses. */
 @Module({
-  imports: [MailModule, MembersModule, PartnersModule, PasswordsModule, SessionsModule, UsersModule],
+  imports: [MailModule, MembersRepositoryModule, PartnersModule, PasswordsModule, SessionsModule, UsersModule],
   controllers: [RegistrationController],
   providers: [
     EmailLinksRepository,

@@ -17,13 +17,20 @@ export class RegistrationsRepository {
     private readonly members: MembersRepository,
   ) {}
 
-  /** Stores a registration for one hour. Whether the address has a user plays no part. */
+  /**
+   * Stores a registration for one hour in place of an earlier one of the address, whose link becomes invalid: only the
+   * newest form counts. Whether the address has a user plays no part.
+   */
   async insertPending(tx: SqlExecutor, tokenHash: Buffer, form: RegistrationForm): Promise<void> {
     await tx.query(
       `INSERT INTO pending_registration
          (token_hash, company_name, email, name, password_hash, ip_address, user_agent, expires_at)
        VALUES (:tokenHash, :companyName, :email, :name, :passwordHash, :ipAddress, :userAgent,
-         now() + interval '1 hour')`,
+         now() + interval '1 hour')
+       ON CONFLICT (email) DO UPDATE
+         SET token_hash = excluded.token_hash, company_name = excluded.company_name, name = excluded.name,
+           password_hash = excluded.password_hash, ip_address = excluded.ip_address, user_agent = excluded.user_agent,
+           expires_at = excluded.expires_at, created_at = now()`,
       { tokenHash, ...form },
     );
   }

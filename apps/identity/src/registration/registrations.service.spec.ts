@@ -11,7 +11,7 @@ import {
   type IdentityReplica,
   withStatus,
 } from '../../test/identity-test-app.js';
-import { registerPartner, sessionOf, signInAdmin } from '../../test/users.js';
+import { registerPartner, roleId, sessionOf, signInAdmin } from '../../test/users.js';
 
 describe('a registration', () => {
   let testApp: IdentityTestApp;
@@ -31,6 +31,60 @@ describe('a registration', () => {
     acceptTerms: true,
     ...over,
   });
+
+  it('is valid in its newest form alone, whoever sent it', async () => {
+    const email = freshEmail();
+    expectStatus(
+      await identity.post('/auth/register-partner', form(email, { password: 'squatter-horse-battery-1' })),
+      200,
+    );
+    const old = await identity.mailedToken(email);
+    expectStatus(await identity.post('/auth/register-partner', form(email)), 200);
+    const token = await identity.mailedToken(email, 2);
+    expect((await identity.post('/auth/verify-email', { token: old })).body.code).toBe('verification_invalid');
+    expectStatus(await identity.post('/auth/verify-email', { token }), 200);
+    const login = (password: string) => identity.post('/auth/login', { email, password });
+    expect((await login('squatter-horse-battery-1')).status).toBe(401);
+    expect((await login(PASSWORD)).status).toBe(200);
+  }, 30_000);
+
+  it('sends three mails an hour to one address, with the same answer to more', async () => {
+    const email = freshEmail();
+    const responses = [];
+    for (let n = 0; n < 5; n += 1) responses.push(await identity.post('/auth/register-partner', form(email)));
+    expect(new Set(responses.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(responses[0]?.status).toBe(200);
+    expect(await testApp.query('select id from mail where recipient = $1', [email])).toHaveLength(3);
+    const token = await identity.mailedToken(email, 3);
+    expectStatus(await identity.post('/auth/verify-email', { token }), 200);
+  }, 30_000);
+
+  it('takes over an account that was only invited, whose invitations stay open', async () => {
+    const email = freshEmail();
+    const host = await registerPartner(identity, 'Inviter MSP');
+    const viewer = await roleId(identity, host.bearer, 'Partner Viewer');
+    const invited = await identity.post('/users/invite', { email, name: 'Robin', roleId: viewer }, host);
+    const userId = expectStatus(invited, 201).body.id as string;
+    const link = await identity.mailedToken(email);
+    expectStatus(await identity.post('/auth/register-partner', form(email)), 200);
+    const token = await identity.mailedToken(email, 2);
+    const verified = expectStatus(await identity.post('/auth/verify-email', { token }), 200);
+    expect(verified.body).toMatchObject({ verified: true, user: { id: userId, name: 'Pat Morgan' } });
+    const session = sessionOf(verified);
+    const me = expectStatus(await identity.get('/auth/me', session), 200).body;
+    expect(me.memberships).toEqual([expect.objectContaining({ partnerId: verified.body.partner.id, current: true })]);
+    expect(me.pendingMemberships).toEqual([expect.objectContaining({ partnerId: host.partnerId })]);
+    // The link chooses no password any more: it needs the account's own.
+    const taken = await identity.post('/auth/accept-invite', { token: link, password: 'squatter-horse-battery-1' });
+    expect(taken.body.code).toBe('login_failed');
+    expectStatus(await identity.post('/auth/accept-invite', { token: link }, session), 200);
+
+    // An account that has signed in before is not taken over.
+    expectStatus(await identity.post('/auth/register-partner', form(email)), 200);
+    const second = await identity.mailedToken(email, 3);
+    const again = await identity.post('/auth/verify-email', { token: second });
+    expect(again.body).toEqual({ verified: false, status: 'sign_in' });
+  }, 40_000);
 
   it('creates partner, role, user and session by the mailed link, once', async () => {
     const email = freshEmail();

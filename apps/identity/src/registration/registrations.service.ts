@@ -1,8 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { createHash } from 'node:crypto';
 import { AuditTrail } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
 import { mintLinkToken } from '@rmm/secrets';
-import { currentContext, NotFoundError, RateLimits } from '@rmm/service-kit';
+import { currentContext, NotFoundError, RateLimitedError, RateLimits } from '@rmm/service-kit';
 import { unknownCaller } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { MailService } from '../mail/mail.service.js';
@@ -49,6 +50,7 @@ export class RegistrationsService {
     }
     await assertStrongPassword(dto.password, dto);
     const passwordHash = await this.hasher.hash(dto.password);
+    if (!(await this.mayMail(dto.email))) return;
     const { key, keyHash } = mintLinkToken();
     const { email, name, companyName } = dto;
     const { ipAddress = null, userAgent = null } = currentContext() ?? {};
@@ -60,5 +62,19 @@ export class RegistrationsService {
       const resource = { type: 'registration', name: companyName };
       await this.audit.record(tx, unknownCaller(email), 'auth.registration.requested', resource);
     });
+  }
+
+  /** Counts a mail to an address, from whatever clients; over the limit nothing is stored, and the answer is the same. */
+  private async mayMail(email: string): Promise<boolean> {
+    try {
+      await this.limits.hit(
+        this.config.limits.registerPartnerAddress,
+        createHash('sha256').update(email).digest('hex'),
+      );
+      return true;
+    } catch (error) {
+      if (error instanceof RateLimitedError) return false;
+      throw error;
+    }
   }
 }

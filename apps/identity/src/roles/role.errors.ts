@@ -1,4 +1,4 @@
-import { BadRequestError, ForbiddenError } from '@rmm/service-kit';
+import { BadRequestError, ConflictError, ForbiddenError } from '@rmm/service-kit';
 
 export class SystemRoleImmutable extends ForbiddenError {
   override code = 'system_role_immutable';
@@ -49,4 +49,12 @@ export class PermissionNotDelegable extends ForbiddenError {
 export class InvalidRoleScope extends BadRequestError {
   override code = 'invalid_role_scope';
   override error = 'Role does not belong to this scope';
+}
+
+export class TooManyRoles extends ConflictError {
+  override code = 'too_many_roles';
+
+  constructor(limit: number) {
+    super(`No more than ${limit} custom roles`);
+  }
 }

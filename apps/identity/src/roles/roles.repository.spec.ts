@@ -32,13 +32,14 @@ describe('RolesRepository', () => {
   }, 120_000);
   afterAll(() => testApp.stop());
 
-  it("lists seeded roles first, and a partner's copy of a seeded role instead of it", async () => {
+  it("lists system roles by name, and a partner's copy of a seeded role instead of it", async () => {
     const { rows, total } = await roles.list(caller, scope, page);
     expect(total).toBe(rows.length);
     const admins = rows.filter(({ systemKey }) => systemKey === 'partner_admin');
     expect(admins).toEqual([expect.objectContaining({ partnerId: owner.partnerId, userCount: 1 })]);
-    const owners = rows.map(({ partnerId }) => partnerId);
-    expect(owners).toEqual([...owners].sort((a, b) => Number(a !== null) - Number(b !== null)));
+    const names = rows.map(({ name }) => name);
+    expect(names).toEqual([...names].sort());
+    expect(rows.every(({ isSystem }) => isSystem)).toBe(true);
   });
 
   it('creates a role, sets its permissions and inherits those of its parent', async () => {
@@ -76,7 +77,12 @@ describe('RolesRepository', () => {
   it('lists the members who have a role', async () => {
     const { rows } = await roles.list(caller, scope, page);
     const admin = rows.find(({ systemKey }) => systemKey === 'partner_admin');
-    const found = await roles.listUsers(caller, scope, admin?.id ?? '', page);
+    const found = await roles.listUsers(
+      { ...caller, siteIds: null, deviceGroupIds: null },
+      scope,
+      admin?.id ?? '',
+      page,
+    );
     expect(found).toEqual({ total: 1, rows: [expect.objectContaining({ id: owner.userId, email: owner.email })] });
   });
 

@@ -22,6 +22,7 @@ import {
 } from '@rmm/persistence';
 import { NotFoundError } from '@rmm/service-kit';
 import type { MemberScope } from '../members/member-scope.service.js';
+import type { MemberSites } from '../members/members.repository.js';
 import type { UserStatus } from '../users/user.js';
 import { RoleTree } from './role-tree.js';
 import { Role } from './role.entity.js';
@@ -109,6 +110,10 @@ const GRANTABLE: QueryShape<Role> = {
   build: (query) => query.addSelect(permissionsOfRole('role.id'), 'permissions'),
 };
 
+/** Members restricted to no more sites and device groups than the caller; null is no restriction. */
+const WITHIN_SITES = ` AND (:siteIds::uuid[] IS NULL OR m.site_ids <@ :siteIds::uuid[])
+  AND (:deviceGroupIds::uuid[] IS NULL OR m.device_group_ids <@ :deviceGroupIds::uuid[])`;
+
 const EXACT_PERMISSIONS = `
   WITH wanted AS (
     SELECT p.id FROM permission p WHERE p.resource || ':' || p.action = ANY(:permissions::text[])
@@ -141,12 +146,12 @@ export class RolesRepository extends TenantRepository<Role> {
     super(tenants, Role, () => new NotFoundError('Role'));
   }
 
-  /** Seeded roles first, then by name. */
+  /** System roles first, then by name. */
   list(source: Source, scope: MemberScope, page: PageRequest): Promise<PageRows<ListedRole>> {
     return this.listPage<ListedRole>(source, {
       conditions: [inScope(scope)],
       shape: LISTED,
-      sort: { partnerId: 'DESC', name: 'ASC', id: 'ASC' },
+      sort: { isSystem: 'DESC', name: 'ASC', id: 'ASC' },
       page,
     });
   }
@@ -195,17 +200,38 @@ export class RolesRepository extends TenantRepository<Role> {
     return row?.permissions ?? [];
   }
 
-  /** Lists the members of the scope who have the role, newest membership first. */
-  listUsers(caller: HasTenant, scope: MemberScope, roleId: string, page: PageRequest): Promise<PageRows<RoleUser>> {
+  /** Lists the members of the scope who have the role, newest membership first, as far as the caller's sites reach. */
+  listUsers(
+    caller: HasTenant & MemberSites,
+    scope: MemberScope,
+    roleId: string,
+    page: PageRequest,
+  ): Promise<PageRows<RoleUser>> {
     const isPartner = scope.kind === 'partner';
+    const { siteIds, deviceGroupIds } = caller;
     return listPage<RoleUser>(this.tenants.reader(caller), {
       select: 'u.id, u.name, u.email, u.status, u.last_login_at AS "lastLoginAt"',
       from: `${isPartner ? 'partner_membership' : 'organization_membership'} m JOIN user_account u ON u.id = m.user_id`,
-      where: `m.role_id = :roleId AND ${isPartner ? 'm.partner_id' : 'm.org_id'} = :ownerId`,
-      params: { roleId, ownerId: isPartner ? scope.partnerId : scope.orgId },
+      where: `m.role_id = :roleId AND ${isPartner ? 'm.partner_id' : 'm.org_id'} = :ownerId${isPartner ? '' : WITHIN_SITES}`,
+      params: {
+        roleId,
+        ownerId: isPartner ? scope.partnerId : scope.orgId,
+        ...(!isPartner && { siteIds, deviceGroupIds }),
+      },
       orderBy: 'm.created_at DESC, m.id DESC',
       page,
     });
+  }
+
+  /** Counts the roles that the scope created itself. */
+  async countCustom(tx: SqlExecutor, scope: MemberScope): Promise<number> {
+    const { partnerId, orgId } = ownerOf(scope);
+    const [counted] = await tx.query<{ roles: number }>(
+      `SELECT count(*)::integer AS roles FROM role
+       WHERE partner_id = :partnerId AND org_id IS NOT DISTINCT FROM :orgId::uuid AND NOT is_system`,
+      { partnerId, orgId },
+    );
+    return counted?.roles ?? 0;
   }
 
   create(tx: TenantTransaction, scope: MemberScope, fields: RoleFields): Promise<Role> {
@@ -226,12 +252,13 @@ export class RolesRepository extends TenantRepository<Role> {
     await tx.query(EXACT_PERMISSIONS, { roleId, permissions });
   }
 
-  /** Locks the role against assignments and new children, and counts both. */
+  /** Locks the role against assignments and new children, and counts both; open invitations count as assignments. */
   async lockForRemoval(tx: TenantTransaction, roleId: string): Promise<{ userCount: number; childRoleCount: number }> {
     await this.getOne(tx, { where: { id: roleId }, lock: 'FOR UPDATE' });
     const [counts] = await tx.query<{ userCount: number; childRoleCount: number }>(
       `SELECT ((SELECT count(*) FROM partner_membership WHERE role_id = :roleId)
-           + (SELECT count(*) FROM organization_membership WHERE role_id = :roleId))::integer AS "userCount",
+           + (SELECT count(*) FROM organization_membership WHERE role_id = :roleId)
+           + (SELECT count(*) FROM invitation WHERE role_id = :roleId))::integer AS "userCount",
          (SELECT count(*)::integer FROM role WHERE parent_role_id = :roleId) AS "childRoleCount"`,
       { roleId },
     );

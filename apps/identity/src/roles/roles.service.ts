@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { OrganizationAccessDenied, type UserCaller } from '@rmm/access';
+import { isSiteRestricted, OrganizationAccessDenied, SiteAccessDenied, type UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
 import { PERMISSION_VOCABULARY, type Permission } from '@rmm/permissions';
 import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
@@ -17,7 +17,7 @@ import type { AssignableRoleDto, RoleDto, RoleListItemDto, RoleUserDto } from '.
 import type { UpdateRoleDto } from './dto/update-role.dto.js';
 import { RoleGrantPolicy } from './role-grant.policy.js';
 import type { RoleTree } from './role-tree.js';
-import { RoleHasChildren, RoleHasUsers, SystemRoleImmutable } from './role.errors.js';
+import { RoleHasChildren, RoleHasUsers, TooManyRoles, SystemRoleImmutable } from './role.errors.js';
 import {
   toAssignableRole,
   toEffectivePermission,
@@ -27,6 +27,9 @@ import {
   toRoleUser,
 } from './role.mapper.js';
 import { RolesRepository, type RoleFields, type RoleWithPermissions } from './roles.repository.js';
+
+/** Custom roles of one partner or organization; bounds the announcement of a change, which names all that inherit it. */
+const MAX_CUSTOM_ROLES = 500;
 
 /** Roles of a partner or an organization. No custom role grants what its editor does not have. */
 @Injectable()
@@ -90,7 +93,7 @@ export class RolesService {
     return { resources: Object.keys(PERMISSION_VOCABULARY), actions: [...new Set(actions)].sort() };
   }
 
-  /** @throws ValidationError, PermissionNotDelegable, InvalidParentRole, InheritanceTooDeep */
+  /** @throws ValidationError, PermissionNotDelegable, SiteAccessDenied, InvalidParentRole, InheritanceTooDeep, TooManyRoles */
   async create(caller: UserCaller, dto: CreateRoleDto): Promise<RoleDto> {
     const permissions = toKnownPermissions(dto.permissions ?? []);
     const scope = await this.resolveScope(caller, dto);
@@ -175,6 +178,7 @@ export class RolesService {
     scope: MemberScope,
     work: (tx: TenantTransaction, tree: RoleTree) => Promise<T>,
   ): Promise<T> {
+    if (isSiteRestricted(caller)) throw new SiteAccessDenied(); // a role counts in the whole organization
     return this.tenants.transaction(caller, async (tx) => {
       await this.roles.lockForChange(tx, scope.partnerId);
       return work(tx, await this.roles.getTree(tx, scope));
@@ -187,6 +191,7 @@ export class RolesService {
     fields: RoleFields,
     permissions: readonly Permission[],
   ): Promise<RoleDto> {
+    if ((await this.roles.countCustom(tx, scope)) >= MAX_CUSTOM_ROLES) throw new TooManyRoles(MAX_CUSTOM_ROLES);
     const { id } = await this.roles.create(tx, scope, fields);
     await this.roles.setPermissions(tx, id, permissions);
     return toRoleDto(await this.roles.get(tx, scope, id));

@@ -106,7 +106,7 @@ describe('security policies in force', () => {
       expect(await endOf(member.userId)).toBe(48);
       expect(login.status).toBe(200);
 
-      await testApp.query(`update session_family set created_at = now() - interval '49 hours' where user_id = $1`, [
+      await testApp.query(`update session_family set signed_in_at = now() - interval '49 hours' where user_id = $1`, [
         member.userId,
       ]);
       const next = sessionOf(refreshed).cookies;
@@ -126,11 +126,16 @@ describe('security policies in force', () => {
       const member = await inviteAndAccept(identity, other.bearer, {
         roleId: await roleId(identity, other.bearer, 'Partner Viewer'),
       });
+      let { bearer } = member;
       const change = (newPassword: string) =>
-        identity.post('/auth/change-password', { currentPassword: PASSWORD, newPassword }, { bearer: member.bearer });
+        identity.post('/auth/change-password', { currentPassword: PASSWORD, newPassword }, { bearer });
       const role = await roleId(identity, admin.bearer, 'Org Viewer', `&orgId=${orgId}`);
       const invite = { email: member.email, name: 'Robin Vale', roleId: role, orgId };
       expectStatus(await identity.post('/users/invite', invite, { bearer: admin.bearer }), 201);
+      // Not before the user accepts: until then the other tenant has no say.
+      const invited = await identity.mailedToken(member.email, 2);
+      const joined = await identity.post('/auth/accept-invite', { token: invited }, { bearer });
+      ({ bearer } = sessionOf(expectStatus(joined, 200)));
       expect(await change('plum-orchard-kite-19')).toMatchObject({
         status: 400,
         body: { code: 'weak_password', error: 'Password must have at least 24 characters' },

@@ -20,6 +20,7 @@ import { getHeader, setNoStore, type HttpRequest, type HttpResponse } from './ht
 import { RefusedAttemptsService } from './refused-attempts.service.js';
 import { CSRF_COOKIE, REFRESH_COOKIE, SessionCookies } from './session-cookies.service.js';
 import { SessionRevocationsService, type SessionOwner } from './session-revocations.service.js';
+import { SessionSwitchService } from './session-switch.service.js';
 import { CsrfRejected, RefreshInvalid } from './session.errors.js';
 import { SessionsService } from './sessions.service.js';
 
@@ -34,6 +35,7 @@ import { SessionsService } from './sessions.service.js';
 export class AuthController {
   constructor(
     private readonly sessions: SessionsService,
+    private readonly switches: SessionSwitchService,
     private readonly revocations: SessionRevocationsService,
     private readonly cookies: SessionCookies,
     private readonly users: UserAuthenticator,
@@ -98,7 +100,7 @@ export class AuthController {
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<SwitchedSessionDto> {
     setNoStore(response);
-    const { user, session } = await this.sessions.switchMembership(caller, dto);
+    const { user, session } = await this.switches.switchMembership(caller, dto);
     return { user, ...this.cookies.set(request, response, session) };
   }
 

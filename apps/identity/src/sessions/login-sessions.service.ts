@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
+import type { UserCaller } from '@rmm/access';
 import type { UserLogin } from '@rmm/contracts';
 import { AuditTrail, Outbox, type OutboxTransaction } from '@rmm/messaging';
 import { addressBucket, currentContext } from '@rmm/service-kit';
@@ -9,8 +10,10 @@ import { MailService } from '../mail/mail.service.js';
 import { MfaGraceService } from '../mfa/mfa-grace.service.js';
 import type { MfaDecision } from '../mfa/mfa-policy.js';
 import { toLoginUser, type User, type UserMembership } from '../users/user.js';
+import { AddressListPolicy, type EnteredTenant } from './address-list.policy.js';
 import { deviceName } from './device-name.js';
 import type { SessionMethod } from './session-family.entity.js';
+import { SessionRevocationsService } from './session-revocations.service.js';
 import { SessionsRepository } from './sessions.repository.js';
 import { SessionsService, type IssuedSession, type SessionOptions, type StoredSession } from './sessions.service.js';
 
@@ -45,7 +48,14 @@ export class LoginSessionsService {
     private readonly mail: MailService,
     private readonly audit: AuditTrail,
     private readonly outbox: Outbox,
+    private readonly addresses: AddressListPolicy,
+    private readonly revocations: SessionRevocationsService,
   ) {}
+
+  /** Checks the address of the request before a session enters the membership; outside of transactions. @throws IpNotAllowed */
+  assertAddressAllowed(user: Pick<User, 'id' | 'email'>, membership: EnteredTenant): Promise<void> {
+    return this.addresses.assertAllowed(user, membership);
+  }
 
   /** Stores the login, in the transaction that decided it. */
   async start(
@@ -55,17 +65,37 @@ export class LoginSessionsService {
     options: SessionOptions,
   ): Promise<StartedLogin> {
     const decision = await this.grace.openIfDue(tx, user, membership);
-    const mfa = this.sessions.hasMfaClaim(options);
+    const factor = options.factor ?? user.mfaMethod;
+    const mfa = this.sessions.hasMfaClaim(membership, { mfa: options.mfa, factor });
     const self = { type: 'user', id: user.id, name: user.name };
     // The statements do not depend on each other, so they are sent in one round trip.
-    const [session] = await Promise.all([
-      this.sessions.create(tx, user, membership, options),
+    // They lock the account, then the membership: the order of all transactions that lock both.
+    const [, session] = await Promise.all([
       this.repository.recordLogin(tx, user.id),
+      this.sessions.create(tx, user, membership, options),
       this.rememberDevice(tx, user, options.method),
       this.audit.record(tx, selfCaller(user, membership), 'user.login', self, { method: options.method, mfa }),
       this.publishLogin(tx, user, membership, options, mfa),
     ]);
     return { user, session, mfa: decision };
+  }
+
+  /**
+   * Replaces the caller's session by one in another of its memberships. No sign-in: the time of the sign-in and the
+   * verified factor are taken over. @throws UnauthenticatedError when the caller's session has ended
+   */
+  async reenter(
+    tx: OutboxTransaction,
+    caller: UserCaller,
+    user: User,
+    membership: UserMembership,
+  ): Promise<StartedLogin> {
+    const mfa = await this.grace.openIfDue(tx, user, membership);
+    const options = { method: 'password', mfa: false, keepsFactor: true, replaces: caller.sessionId } as const;
+    // Locks the membership before the sessions, as its removal does.
+    const session = await this.sessions.create(tx, user, membership, options);
+    await this.revocations.revokeForSwitch(tx, caller, user, membership);
+    return { user, session, mfa };
   }
 
   /** Signs the access token and creates the login body; after the commit. */

@@ -1,5 +1,6 @@
 import { Column, CreateDateColumn, Entity, PrimaryColumn } from 'typeorm';
 import type { AccessScope } from '@rmm/contracts';
+import type { MfaMethod } from '../users/user.js';
 
 export const SESSION_METHODS = ['password', 'passkey', 'sso', 'invite', 'registration'] as const;
 export type SessionMethod = (typeof SESSION_METHODS)[number];
@@ -40,6 +41,10 @@ export class SessionFamily {
   @Column('boolean')
   mfa: boolean;
 
+  /** The method of that factor. */
+  @Column('text', { nullable: true })
+  factor: MfaMethod | null;
+
   @Column('text')
   method: SessionMethod;
 
@@ -63,6 +68,10 @@ export class SessionFamily {
 
   @Column('text', { name: 'user_agent', nullable: true })
   userAgent: string | null;
+
+  /** When the user signed in; a session that replaces another takes it over. */
+  @Column('timestamptz', { name: 'signed_in_at', default: () => 'now()' })
+  signedInAt: Date;
 
   @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
   createdAt: Date;

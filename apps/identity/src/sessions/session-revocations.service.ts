@@ -47,6 +47,21 @@ export class SessionRevocationsService {
     return this.revokeAll(tx, userId, reason);
   }
 
+  /**
+   * Ends the sessions of a user that entered one membership, in the transaction that removes it; those in other
+   * memberships go on. @returns how many were active
+   */
+  async revokeInMembership(
+    tx: OutboxTransaction,
+    userId: string,
+    membership: MembershipKey,
+    reason: RevokedReason,
+  ): Promise<number> {
+    const sessions = await this.repository.revokeInMembership(tx, userId, membership, reason);
+    await this.publish(tx, userId, reason);
+    return sessions;
+  }
+
   /** Ends one session of the caller. @throws NotFoundError, also for sessions of other users */
   async revokeOne(caller: UserCaller, id: string): Promise<void> {
     await this.tenants.transaction(caller, async (tx) => {

@@ -40,6 +40,8 @@ describe('SessionsRepository', () => {
       factorProven: false,
       passwordProven: true,
       replaces: null,
+      keepsFactor: false,
+      factor: null,
       tokenHash: randomBytes(32),
       tokenTtlDays: 7,
       ...changes,

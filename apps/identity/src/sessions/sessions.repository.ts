@@ -11,7 +11,7 @@ const MAX_USER_AGENT = 512;
 const MAX_REPLACED_TOKENS = 1_000;
 
 type StoredWithSession =
-  'id' | 'userId' | 'scope' | 'partnerId' | 'orgId' | 'mfa' | 'method' | 'authEpoch' | 'mfaEpoch';
+  'id' | 'userId' | 'scope' | 'partnerId' | 'orgId' | 'mfa' | 'factor' | 'method' | 'authEpoch' | 'mfaEpoch';
 
 export interface NewSession extends Pick<SessionFamily, StoredWithSession | 'ipAddress' | 'userAgent'> {
   lifetimeHours: number;
@@ -19,17 +19,25 @@ export interface NewSession extends Pick<SessionFamily, StoredWithSession | 'ipA
   factorProven: boolean;
   /** The password was proven just now. */
   passwordProven: boolean;
-  /** Id of the session whose end, method and proofs are taken over. */
+  /** Id of the session whose time of sign-in, end, method and proofs are taken over. */
   replaces: string | null;
+  /** Takes over `mfa` and `factor` of that session too. */
+  keepsFactor: boolean;
   /** Hash of the first refresh token. */
   tokenHash: Buffer;
   tokenTtlDays: number;
 }
 
+/** A session as it was stored, with what it took over from another one. */
+export interface InsertedSession extends Pick<SessionFamily, 'mfa' | 'factor'> {
+  /** The database clock of the transaction. */
+  now: Date;
+  /** True when the session took over an end that has passed. */
+  ended: boolean;
+}
+
 export interface SessionUse {
-  /** The membership the session acts in. */
-  membership: MembershipKey;
-  /** The session ends no later than this after its start. */
+  /** The session ends no later than this after the sign-in. */
   lifetimeHours: number;
   ipAddress: string | null;
   userAgent: string | null;
@@ -69,29 +77,55 @@ export class SessionsRepository {
   constructor(private readonly tenants: TenantDatabase) {}
 
   /**
+   * Records that a session enters a membership and locks it against a concurrent removal, which then ends that session.
+   * @returns false when the membership is gone
+   */
+  async enterMembership(tx: SqlExecutor, userId: string, { scope, partnerId, orgId }: MembershipKey): Promise<boolean> {
+    if (scope === 'system') return true;
+    const rows =
+      scope === 'partner'
+        ? await tx.query(
+            `UPDATE partner_membership SET last_entered_at = now()
+             WHERE user_id = :userId AND partner_id = :partnerId RETURNING id`,
+            { userId, partnerId },
+          )
+        : await tx.query(
+            `UPDATE organization_membership SET last_entered_at = now()
+             WHERE user_id = :userId AND partner_id = :partnerId AND org_id = :orgId RETURNING id`,
+            { userId, partnerId, orgId },
+          );
+    return rows.length === 1;
+  }
+
+  /**
    * Stores a session and its first refresh token. A session that replaces another takes over how and when its user
    * signed in: its end is not extended, and newer proofs win.
-   * @returns the database clock of this transaction
    */
-  async insert(tx: SqlExecutor, session: NewSession): Promise<Date> {
-    const [row] = await tx.query<{ now: Date }>(
+  async insert(tx: SqlExecutor, session: NewSession): Promise<InsertedSession> {
+    const [row] = await tx.query<InsertedSession>(
       `WITH family AS (
-         INSERT INTO session_family (id, user_id, scope, partner_id, org_id, mfa, method, auth_epoch, mfa_epoch,
-           ip_address, user_agent, absolute_expires_at, password_proof_at, factor_proof_at)
-         SELECT :id, :userId, :scope, :partnerId, :orgId, :mfa, coalesce(o.method, :method), :authEpoch, :mfaEpoch,
-           :ipAddress, :userAgent, least(now() + make_interval(hours => :lifetimeHours), o.absolute_expires_at),
+         INSERT INTO session_family (id, user_id, scope, partner_id, org_id, mfa, factor, method, auth_epoch, mfa_epoch,
+           ip_address, user_agent, signed_in_at, absolute_expires_at, password_proof_at, factor_proof_at)
+         SELECT :id, :userId, :scope, :partnerId, :orgId,
+           CASE WHEN :keepsFactor THEN coalesce(o.mfa, FALSE) ELSE :mfa END,
+           CASE WHEN :keepsFactor THEN o.factor ELSE :factor END,
+           coalesce(o.method, :method), :authEpoch, :mfaEpoch, :ipAddress, :userAgent, coalesce(o.signed_in_at, now()),
+           least(coalesce(o.signed_in_at, now()) + make_interval(hours => :lifetimeHours), o.absolute_expires_at),
            greatest(CASE WHEN :passwordProven THEN now() END, o.password_proof_at),
            greatest(CASE WHEN :factorProven THEN now() END, o.factor_proof_at)
          FROM (SELECT) one LEFT JOIN session_family o ON o.id = :replaces AND o.user_id = :userId
-         RETURNING id, user_id, absolute_expires_at
+         RETURNING id, user_id, mfa, factor, absolute_expires_at
+       ),
+       token AS (
+         INSERT INTO refresh_token (family_id, user_id, token_hash, expires_at)
+         SELECT id, user_id, :tokenHash, least(now() + make_interval(days => :tokenTtlDays), absolute_expires_at)
+         FROM family
        )
-       INSERT INTO refresh_token (family_id, user_id, token_hash, expires_at)
-       SELECT id, user_id, :tokenHash, least(now() + make_interval(days => :tokenTtlDays), absolute_expires_at)
-       FROM family
-       RETURNING now() AS now`,
+       SELECT mfa, factor, absolute_expires_at <= now() AS ended, now() AS now FROM family`,
       { ...session, ...clientColumns(session) },
     );
-    return row?.now ?? new Date();
+    if (!row) throw new Error('INSERT INTO session_family returned no row');
+    return row;
   }
 
   /**
@@ -119,8 +153,8 @@ export class SessionsRepository {
       `SELECT t.id AS "tokenId", t.expires_at <= now() AS expired, t.rotated_at IS NOT NULL AS rotated,
          extract(epoch FROM now() - t.rotated_at)::float8 AS "rotatedSecondsAgo",
          (f.revoked_at IS NOT NULL OR f.absolute_expires_at <= now()) AS "familyEnded", u.email,
-         f.id, f.user_id AS "userId", f.scope, f.partner_id AS "partnerId", f.org_id AS "orgId", f.mfa, f.method,
-         f.auth_epoch AS "authEpoch", f.mfa_epoch AS "mfaEpoch"
+         f.id, f.user_id AS "userId", f.scope, f.partner_id AS "partnerId", f.org_id AS "orgId", f.mfa, f.factor,
+         f.method, f.auth_epoch AS "authEpoch", f.mfa_epoch AS "mfaEpoch"
        FROM refresh_token t JOIN session_family f ON f.id = t.family_id JOIN user_account u ON u.id = f.user_id
        WHERE t.token_hash = :tokenHash`,
       { tokenHash },
@@ -139,15 +173,14 @@ export class SessionsRepository {
 
   /** Locks a session against a concurrent logout and records its use. @returns false when it has ended */
   async recordUse(tx: SqlExecutor, sessionId: string, use: SessionUse): Promise<boolean> {
-    const { scope, partnerId, orgId } = use.membership;
     const rows = await tx.query(
-      `UPDATE session_family SET last_used_at = now(), scope = :scope, partner_id = :partnerId, org_id = :orgId,
-         absolute_expires_at = least(absolute_expires_at, created_at + make_interval(hours => :lifetimeHours)),
+      `UPDATE session_family SET last_used_at = now(),
+         absolute_expires_at = least(absolute_expires_at, signed_in_at + make_interval(hours => :lifetimeHours)),
          ip_address = coalesce(:ipAddress, ip_address), user_agent = coalesce(:userAgent, user_agent)
        WHERE id = :sessionId AND revoked_at IS NULL
-         AND least(absolute_expires_at, created_at + make_interval(hours => :lifetimeHours)) > now()
+         AND least(absolute_expires_at, signed_in_at + make_interval(hours => :lifetimeHours)) > now()
        RETURNING id`,
-      { sessionId, scope, partnerId, orgId, lifetimeHours: use.lifetimeHours, ...clientColumns(use) },
+      { sessionId, lifetimeHours: use.lifetimeHours, ...clientColumns(use) },
     );
     return rows.length === 1;
   }
@@ -196,6 +229,22 @@ export class SessionsRepository {
       `UPDATE session_family SET revoked_at = now(), revoked_reason = :reason
        WHERE user_id = :userId AND revoked_at IS NULL RETURNING id`,
       { userId, reason },
+    );
+    return rows.length;
+  }
+
+  /** Ends the sessions of a user that entered one membership. @returns how many were active */
+  async revokeInMembership(
+    tx: SqlExecutor,
+    userId: string,
+    { scope, partnerId, orgId }: MembershipKey,
+    reason: RevokedReason,
+  ): Promise<number> {
+    const rows = await tx.query(
+      `UPDATE session_family SET revoked_at = now(), revoked_reason = :reason
+       WHERE user_id = :userId AND scope = :scope AND partner_id IS NOT DISTINCT FROM :partnerId::uuid
+         AND org_id IS NOT DISTINCT FROM :orgId::uuid AND revoked_at IS NULL RETURNING id`,
+      { userId, scope, partnerId, orgId, reason },
     );
     return rows.length;
   }

@@ -4,20 +4,20 @@ import type { UserCaller } from '@rmm/access';
 import type { OutboxTransaction } from '@rmm/messaging';
 import { WorkerDatabase, type SqlExecutor, type WorkerTransaction } from '@rmm/persistence';
 import { hashKey, mintOpaqueToken } from '@rmm/secrets';
-import { currentContext, NotFoundError, RateLimits, UnauthenticatedError, ValidationError } from '@rmm/service-kit';
+import { currentContext, RateLimits, UnauthenticatedError } from '@rmm/service-kit';
 import { toPage, type Paged, type PageQueryDto } from '@rmm/validation';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { sameMembership } from '../members/membership.js';
 import { MfaGraceService } from '../mfa/mfa-grace.service.js';
-import { sessionLifetimeHours } from '../security-policy/security-policy.js';
+import { allowedMfaMethods } from '../mfa/mfa-policy.js';
+import { sessionLifetimeHours, type PolicyOwners } from '../security-policy/security-policy.js';
 import { SigningKeysService, type AccessTokenClaims } from '../signing-keys/signing-keys.service.js';
-import { toLoginUser, type User, type UserMembership } from '../users/user.js';
+import type { MfaMethod, User, UserMembership } from '../users/user.js';
 import { UsersRepository } from '../users/users.repository.js';
 import type { SessionListItemDto } from './dto/session-list-item.dto.js';
 import type { SessionDto } from './dto/session.dto.js';
-import type { SwitchSessionDto } from './dto/switch-session.dto.js';
 import { newCsrfToken } from './session-cookies.service.js';
-import type { SessionMethod } from './session-family.entity.js';
+import type { SessionFamily, SessionMethod } from './session-family.entity.js';
 import { SessionRevocationsService } from './session-revocations.service.js';
 import { RefreshInvalid, RefreshRaced } from './session.errors.js';
 import { toSessionListItem } from './session.mapper.js';
@@ -38,10 +38,14 @@ export interface SessionOptions {
   method: SessionMethod;
   /** A factor was verified in this session. */
   mfa: boolean;
+  /** The method of that factor; the account's own when absent. */
+  factor?: MfaMethod;
   factorProven?: boolean;
   passwordProven?: boolean;
-  /** Id of the session this one replaces; its end, method and proofs are taken over. */
+  /** Id of the session this one replaces; its sign-in, end, method and proofs are taken over. */
   replaces?: string;
+  /** Takes over from that session, instead of `mfa`, whether and how a factor was verified. */
+  keepsFactor?: boolean;
 }
 
 /** What is known of the user's factors after a change: `mfa` of the new session, and whether one was proven just now. */
@@ -62,7 +66,7 @@ export interface IssuedSession extends SessionDto {
 }
 
 /**
- * Creates, reads, refreshes, switches and lists sessions. SessionRevocationsService ends them.
+ * Creates, reads, refreshes and lists sessions. SessionRevocationsService ends them.
  * @see docs/reference/authentication.md
  */
 @Injectable()
@@ -78,7 +82,11 @@ export class SessionsService {
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 
-  /** Stores a session with its first refresh token, in the transaction of the sign-in. Call `issue` after the commit. */
+  /**
+   * Stores a session with its first refresh token, in the transaction of the sign-in. Call `issue` after the commit.
+   * @throws UnauthenticatedError when the membership was removed meanwhile, or the session that is replaced is too old
+   *   for the policy of the entered tenant
+   */
   async create(
     tx: SqlExecutor,
     user: User,
@@ -88,13 +96,15 @@ export class SessionsService {
     const id = randomUUID();
     const { ipAddress = null, userAgent = null } = currentContext() ?? {};
     const { key, keyHash } = mintOpaqueToken();
-    const storedAt = await this.repository.insert(tx, {
+    if (!(await this.repository.enterMembership(tx, user.id, membership))) throw new UnauthenticatedError();
+    const stored = await this.repository.insert(tx, {
       id,
       userId: user.id,
       scope: membership.scope,
       partnerId: membership.partnerId,
       orgId: membership.orgId,
       mfa: options.mfa,
+      factor: options.mfa ? (options.factor ?? user.mfaMethod) : null,
       method: options.method,
       authEpoch: user.authEpoch,
       mfaEpoch: user.mfaEpoch,
@@ -104,11 +114,13 @@ export class SessionsService {
       factorProven: options.factorProven ?? false,
       passwordProven: options.passwordProven ?? false,
       replaces: options.replaces ?? null,
+      keepsFactor: options.keepsFactor ?? false,
       tokenHash: keyHash,
       tokenTtlDays: this.config.refreshTokenTtlDays,
     });
-    const claims = toClaims(user, membership, id, this.hasMfaClaim(options));
-    return { refreshToken: key, csrfToken: newCsrfToken(), claims, storedAt };
+    if (stored.ended) throw new UnauthenticatedError();
+    const claims = toClaims(user, membership, id, this.hasMfaClaim(membership, stored));
+    return { refreshToken: key, csrfToken: newCsrfToken(), claims, storedAt: stored.now };
   }
 
   /** Signs the access token of a stored session; after the commit, never inside the transaction. */
@@ -117,11 +129,13 @@ export class SessionsService {
   }
 
   /**
-   * Returns the claim `mfa`: a factor was verified, or factors are switched off. The session stores the former only, so
-   * that sessions of a time without factors do not pass as verified once factors are switched on.
+   * Returns the claim `mfa` of a session in a membership: a factor was verified that the tenant allows, or factors are
+   * switched off.
    */
-  hasMfaClaim({ mfa }: Pick<SessionOptions, 'mfa'>): boolean {
-    return mfa || !this.config.mfa.enabled;
+  hasMfaClaim(membership: PolicyOwners, { mfa, factor }: Pick<SessionFamily, 'mfa' | 'factor'>): boolean {
+    if (!this.config.mfa.enabled) return true;
+    const allowed = allowedMfaMethods(membership.partnerSecurity, membership.organizationSecurity);
+    return mfa && (factor === null || allowed.includes(factor));
   }
 
   /**
@@ -155,29 +169,6 @@ export class SessionsService {
   }
 
   /**
-   * Ends the caller's session and issues one in another membership of the same user, with the same `mfa`.
-   * @throws NotFoundError when the caller has no such membership; ValidationError for both ids or neither
-   */
-  async switchMembership(caller: UserCaller, { orgId, partnerId }: SwitchSessionDto) {
-    if ((orgId === undefined) === (partnerId === undefined)) {
-      throw ValidationError.forField('orgId', 'name orgId or partnerId');
-    }
-    const user = await this.users.findById(this.worker, caller.userId);
-    if (!user) throw new UnauthenticatedError();
-    const membership = user.memberships.find((m) =>
-      orgId ? m.scope === 'organization' && m.orgId === orgId : m.scope === 'partner' && m.partnerId === partnerId,
-    );
-    if (!membership) throw new NotFoundError('Membership');
-    const { mfa } = await this.getProofs(caller);
-    const stored = await this.worker.transaction(async (tx) => {
-      await this.revocations.revokeForSwitch(tx, caller, user, membership);
-      const options = { method: 'password', mfa, replaces: caller.sessionId } as const;
-      return this.create(tx, user, membership, options);
-    });
-    return { user: toLoginUser(user), session: await this.issue(stored) };
-  }
-
-  /**
    * Ends every session of the caller's user and stores a new one for this client, in the transaction of a change of
    * factors.
    * @throws UnauthenticatedError when the caller's session has ended; of two concurrent changes one succeeds
@@ -188,8 +179,12 @@ export class SessionsService {
     { user, membership }: SessionUser,
     proofs: FactorProofs,
   ): Promise<StoredSession> {
+    // Locks the membership before the sessions, as its removal does.
+    if (!(await this.repository.enterMembership(tx, user.id, membership))) throw new UnauthenticatedError();
     await this.revocations.revokeForFactorChange(tx, caller);
-    return this.create(tx, user, membership, { method: 'password', ...proofs, replaces: caller.sessionId });
+    const replaces = caller.sessionId;
+    const factor = user.mfaMethod ?? 'totp';
+    return this.create(tx, user, membership, { method: 'password', ...proofs, factor, replaces });
   }
 
   /** Returns the caller's user and membership. @throws UnauthenticatedError when one of them no longer exists */
@@ -233,12 +228,12 @@ export class SessionsService {
   ): Promise<StoredSession> {
     if (!(await this.repository.claimToken(tx, presented.tokenId))) throw new RefreshRaced();
     const { ipAddress = null, userAgent = null } = currentContext() ?? {};
-    const use = { membership, lifetimeHours: this.lifetimeHours(membership), ipAddress, userAgent };
+    const use = { lifetimeHours: this.lifetimeHours(membership), ipAddress, userAgent };
     if (!(await this.repository.recordUse(tx, presented.id, use))) throw new RefreshInvalid();
     await this.grace.openIfDue(tx, user, membership);
     const { key, keyHash } = mintOpaqueToken();
     await this.repository.insertToken(tx, presented.id, keyHash, this.config.refreshTokenTtlDays);
-    const claims = toClaims(user, membership, presented.id, this.hasMfaClaim(presented));
+    const claims = toClaims(user, membership, presented.id, this.hasMfaClaim(membership, presented));
     return { refreshToken: key, csrfToken: newCsrfToken(), claims, storedAt: user.now };
   }
 
@@ -259,11 +254,11 @@ export class SessionsService {
 export const isFresh = (proofAt: Date | null, now: Date): boolean =>
   proofAt !== null && now.getTime() - proofAt.getTime() < FRESH_FOR_MS;
 
-/** Returns the session's membership while it exists, else the user's first; null when the session is invalid by now. */
+/** Returns the session's membership; null when it is gone or the session is invalid by now. A session never moves. */
 function currentMembership(user: User, session: PresentedToken): UserMembership | null {
   const isCurrent = user.authEpoch === session.authEpoch && user.mfaEpoch === session.mfaEpoch;
   if (user.status !== 'active' || !isCurrent) return null;
-  return user.memberships.find((m) => sameMembership(m, session)) ?? user.memberships[0] ?? null;
+  return user.memberships.find((m) => sameMembership(m, session)) ?? null;
 }
 
 const toClaims = (user: User, membership: UserMembership, sessionId: string, mfa: boolean): AccessTokenClaims => ({

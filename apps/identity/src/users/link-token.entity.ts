@@ -1,6 +1,6 @@
 import { Column, CreateDateColumn, Entity, PrimaryColumn } from 'typeorm';
 
-export type LinkPurpose = 'invite' | 'email_verification' | 'password_reset' | 'email_change';
+export type LinkPurpose = 'email_verification' | 'password_reset' | 'email_change';
 
 /** The token of an e-mailed link. A user has one per purpose: a new one replaces the row. */
 @Entity('link_token')
@@ -14,16 +14,9 @@ export class LinkToken {
   @Column('bytea', { name: 'token_hash' })
   tokenHash: Buffer;
 
-  /** The epoch of the account for which the link is valid; null for an invitation. */
+  /** The epoch of the account for which the link is valid. */
   @Column('integer', { nullable: true })
   epoch: number | null;
-
-  /** The tenant that sent an invitation. */
-  @Column('uuid', { name: 'partner_id', nullable: true })
-  partnerId: string | null;
-
-  @Column('uuid', { name: 'org_id', nullable: true })
-  orgId: string | null;
 
   @Column('timestamptz', { name: 'expires_at' })
   expiresAt: Date;

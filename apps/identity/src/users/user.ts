@@ -39,7 +39,7 @@ export interface User {
   preferences: Record<string, unknown>;
   /** The database clock at the time of reading. */
   now: Date;
-  /** System scope first, then organizations, then partners, each oldest first. */
+  /** The accepted ones. System scope first, then the one entered last, then the oldest. */
   memberships: UserMembership[];
 }
 
@@ -60,11 +60,29 @@ const ACTIVE_ORGANIZATION = ['active', 'trial'];
  * Checks whether a user may act in this membership. Partners must be active (their own members may also act while
  * pending), organizations active or on trial.
  */
-export function tenantIsActive(membership: UserMembership): boolean {
+export function tenantIsActive(membership: Pick<UserMembership, 'scope' | 'partnerStatus' | 'orgStatus'>): boolean {
   const { scope, partnerStatus, orgStatus } = membership;
   if (scope === 'system') return true;
   if (scope === 'partner') return partnerStatus === 'active' || partnerStatus === 'pending';
   return partnerStatus === 'active' && ACTIVE_ORGANIZATION.includes(orgStatus ?? '');
+}
+
+/** The membership a login names; the default when both ids are absent. */
+export interface NamedMembership {
+  orgId?: string;
+  partnerId?: string;
+}
+
+/** Returns the named membership, else the first one whose tenant is active; null without any. */
+export function findMembershipToEnter(
+  memberships: readonly UserMembership[],
+  { orgId, partnerId }: NamedMembership,
+): UserMembership | null {
+  const found = memberships.filter(tenantIsActive).find((m) => {
+    if (orgId !== undefined) return m.scope === 'organization' && m.orgId === orgId;
+    return partnerId === undefined || (m.scope === 'partner' && m.partnerId === partnerId);
+  });
+  return found ?? null;
 }
 
 export const toLoginUser = (user: User): LoginUserDto => ({

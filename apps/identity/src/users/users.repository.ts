@@ -9,7 +9,6 @@ import {
 import { NotFoundError } from '@rmm/service-kit';
 import { sortMemberships } from '../members/membership.js';
 import type { SecuritySettings } from '../mfa/mfa-policy.js';
-import type { Transaction } from '../transaction.js';
 import { UserAccount } from './user-account.entity.js';
 import type { User, UserMembership } from './user.js';
 
@@ -30,6 +29,7 @@ interface MembershipRow {
   orgStatus: string | null;
   orgSettings: { security?: SecuritySettings } | null;
   createdAt: string;
+  lastEnteredAt: string | null;
 }
 
 /**
@@ -37,13 +37,13 @@ interface MembershipRow {
  * A deleted organization reads as one without status, so it is never active.
  */
 const MEMBERSHIPS = `
-  SELECT pm.id, 'partner' AS scope, pm.partner_id, NULL::uuid AS org_id, pm.role_id, pm.created_at
+  SELECT pm.id, 'partner' AS scope, pm.partner_id, NULL::uuid AS org_id, pm.role_id, pm.created_at, pm.last_entered_at
     FROM partner_membership pm WHERE pm.user_id = u.id
   UNION ALL
-  SELECT om.id, 'organization', om.partner_id, om.org_id, om.role_id, om.created_at
+  SELECT om.id, 'organization', om.partner_id, om.org_id, om.role_id, om.created_at, om.last_entered_at
     FROM organization_membership om WHERE om.user_id = u.id
   UNION ALL
-  SELECT NULL, 'system', NULL, NULL, r.id, u.created_at
+  SELECT NULL, 'system', NULL, NULL, r.id, u.created_at, NULL
     FROM role r WHERE u.is_platform_admin AND r.system_key = 'platform_admin' AND r.partner_id IS NULL`;
 
 const SUMMARY = ['id', 'email', 'name', 'status'] as const;
@@ -66,7 +66,7 @@ const SELECT = `
         json_build_object('security', p.settings -> 'security', 'locale', p.settings -> 'locale'), 'orgName', d.name,
         'orgStatus', CASE WHEN d.deleted THEN NULL ELSE d.status END, 'orgSettings',
         json_build_object('security', o.settings -> 'security'),
-        'createdAt', m.created_at))
+        'createdAt', m.created_at, 'lastEnteredAt', m.last_entered_at))
       FROM (${MEMBERSHIPS}) m
       LEFT JOIN role r ON r.id = m.role_id
       LEFT JOIN partner p ON p.id = m.partner_id
@@ -103,19 +103,19 @@ export class UsersRepository extends TenantRepository<UserAccount> {
     return this.findOne<AccountSummary>(worker, { where: { email }, columns: SUMMARY });
   }
 
+  /** Finds an account, whatever its tenants; under the worker login. */
+  findAccountById(worker: WorkerDatabase, id: string): Promise<AccountSummary | null> {
+    return this.findOne<AccountSummary>(worker, { where: { id }, columns: SUMMARY });
+  }
+
   /** Locks an account until the transaction ends. @throws NotFoundError when the caller cannot see it */
   lock(tx: TenantTransaction, id: string): Promise<UserAccount> {
     return this.getOne(tx, { where: { id }, lock: 'FOR UPDATE' });
   }
 
-  /** Locks an account until the transaction ends. @throws NotFoundError when the caller cannot see it */
-  lockSummary(tx: Transaction, id: string): Promise<AccountSummary> {
-    return this.getOne<AccountSummary>(tx, { where: { id }, columns: SUMMARY, lock: 'FOR UPDATE' });
-  }
-
   /**
-   * Inserts an account without a password. It becomes visible to a tenant with its first membership there, so nothing
-   * is returned. @throws a unique violation of `user_account_email_key` when the address has an account
+   * Inserts an account without a password. It becomes visible to a tenant with its first membership there, so nothing is
+   * returned. @throws a unique violation of `user_account_email_key` when the address has an account
    */
   async insertInvited(tx: SqlExecutor, { id, email, name }: Omit<AccountSummary, 'status'>): Promise<void> {
     await tx.query(`INSERT INTO user_account (id, email, name, status) VALUES (:id, :email, :name, 'invited')`, {
@@ -165,14 +165,24 @@ export class UsersRepository extends TenantRepository<UserAccount> {
     return user?.id ?? null;
   }
 
-  /** @returns the id of the user, whose address is verified; null when the address has an account */
+  /**
+   * Creates the user of a registration, or takes over an invited account without a password: the mailbox is proven.
+   * Its invitations stay open.
+   * @returns the id of the user, whose address is verified; null when the address has any other account
+   */
   async insertRegistered(
     tx: SqlExecutor,
     { email, name, passwordHash }: { email: string; name: string; passwordHash: string },
   ): Promise<string | null> {
     const [user] = await tx.query<{ id: string }>(
       `INSERT INTO user_account (email, name, password_hash, status, email_verified_at, password_changed_at)
-       VALUES (:email, :name, :passwordHash, 'active', now(), now()) ON CONFLICT (email) DO NOTHING RETURNING id`,
+       VALUES (:email, :name, :passwordHash, 'active', now(), now())
+       ON CONFLICT (email) DO UPDATE
+         SET name = excluded.name, password_hash = excluded.password_hash, status = 'active', email_verified_at = now(),
+           password_changed_at = now(), auth_epoch = user_account.auth_epoch + 1, updated_at = now()
+         WHERE user_account.status = 'invited' AND user_account.password_hash IS NULL
+           AND NOT user_account.mfa_enabled AND NOT user_account.is_platform_admin
+       RETURNING id`,
       { email, name, passwordHash },
     );
     return user?.id ?? null;
@@ -192,10 +202,17 @@ function toUser([row]: UserRow[]): User | null {
   return { ...row, memberships: sortMemberships(row.memberships.map(toMembership)) };
 }
 
-function toMembership({ partnerSettings, orgSettings, createdAt, ...row }: MembershipRow): UserMembership {
+function toMembership({
+  partnerSettings,
+  orgSettings,
+  createdAt,
+  lastEnteredAt,
+  ...row
+}: MembershipRow): UserMembership {
   return {
     ...row,
     createdAt: new Date(createdAt),
+    lastEnteredAt: lastEnteredAt === null ? null : new Date(lastEnteredAt),
     partnerSecurity: partnerSettings?.security ?? null,
     partnerLocale: partnerSettings?.locale ?? null,
     organizationSecurity: orgSettings?.security ?? null,

@@ -66,9 +66,10 @@ async function registerTwice(identity: IdentityReplica): Promise<void> {
   const email = freshEmail();
   await identity.post('/auth/register-partner', { ...form, email });
   const first = await identity.mailedToken(email);
+  expectStatus(await identity.post('/auth/verify-email', { token: first }), 200);
   await identity.post('/auth/register-partner', { ...form, email });
   const second = await identity.mailedToken(email, 2);
-  for (const token of [first, second]) expectStatus(await identity.post('/auth/verify-email', { token }), 200);
+  expectStatus(await identity.post('/auth/verify-email', { token: second }), 200);
   // Signed in, without a temporary token, a code confirms the setup.
   const { body } = await identity.post('/auth/login', { email, password: PASSWORD });
   const bearer = body.tokens.accessToken as string;

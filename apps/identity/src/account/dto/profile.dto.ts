@@ -60,12 +60,36 @@ export class MembershipDto {
   current: boolean;
 }
 
+/** A tenant that invited the user, who is no member until it accepts. */
+export class PendingMembershipDto {
+  @ApiProperty({ format: 'uuid' })
+  partnerId: string;
+  @ApiProperty(nullableText)
+  partnerName: string | null;
+  @ApiProperty(nullableId)
+  orgId: string | null;
+  @ApiProperty(nullableText)
+  orgName: string | null;
+  @ApiProperty(nullableId)
+  roleId: string | null;
+  @ApiProperty(nullableText)
+  roleName: string | null;
+  @ApiProperty({ enum: ACCESS_SCOPES })
+  scope: AccessScope;
+  @ApiProperty({ format: 'date-time' })
+  createdAt: string;
+  @ApiProperty({ format: 'date-time', description: 'When the link becomes invalid' })
+  expiresAt: string;
+}
+
 /** The body of GET /auth/me. */
 export class AccountDto {
   @ApiProperty({ type: AccountUserDto })
   user: AccountUserDto;
   @ApiProperty({ type: [MembershipDto] })
   memberships: MembershipDto[];
+  @ApiProperty({ type: [PendingMembershipDto], description: 'Accept with the mailed link, decline with /auth/leave' })
+  pendingMemberships: PendingMembershipDto[];
 }
 
 export class PermissionDto {

@@ -5,10 +5,15 @@ export class AcceptInviteDto {
   @IsText({ min: 1, max: 255 })
   token!: string;
 
-  @IsText({ max: MAX_PASSWORD_INPUT, description: '8 to 128 characters, strength-checked' })
-  password!: string;
+  @IsText({
+    optional: true,
+    min: 1,
+    max: MAX_PASSWORD_INPUT,
+    description: 'The new password of a new account, the current one of an existing one; absent with a bearer token',
+  })
+  password?: string;
 
-  @IsName({ optional: true })
+  @IsName({ optional: true, description: 'For a new account' })
   name?: string;
 }
 

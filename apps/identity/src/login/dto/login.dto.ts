@@ -1,4 +1,4 @@
-import { IsEmailAddress, IsText } from '@rmm/validation';
+import { IsEmailAddress, IsText, IsUuid } from '@rmm/validation';
 import { MAX_PASSWORD_INPUT } from '../../passwords/password-rules.js';
 
 export class LoginDto {
@@ -7,4 +7,10 @@ export class LoginDto {
 
   @IsText({ min: 1, max: MAX_PASSWORD_INPUT, description: 'Compared exactly as typed' })
   password!: string;
+
+  @IsUuid({ optional: true, description: 'Enters the membership in this organization instead of the one used last' })
+  orgId?: string;
+
+  @IsUuid({ optional: true, description: 'Enters the membership in this partner instead of the one used last' })
+  partnerId?: string;
 }

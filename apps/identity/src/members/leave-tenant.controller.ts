@@ -1,0 +1,23 @@
+import { Body, Controller, HttpCode, Post } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { CurrentCaller, SignedIn, SkipTenantStatus, type UserCaller } from '@rmm/access';
+import { DoneDto } from '../dto/success.dto.js';
+import { LeaveTenantDto } from './dto/leave-tenant.dto.js';
+import { LeaveTenantService } from './leave-tenant.service.js';
+
+@ApiTags('Authentication')
+@Controller('auth')
+export class LeaveTenantController {
+  constructor(private readonly memberships: LeaveTenantService) {}
+
+  @Post('leave')
+  @SignedIn()
+  @SkipTenantStatus()
+  @HttpCode(200)
+  @ApiOperation({ summary: 'End one of your memberships, or decline an invitation' })
+  @ApiOkResponse({ type: DoneDto })
+  async leaveTenant(@CurrentCaller() caller: UserCaller, @Body() dto: LeaveTenantDto): Promise<DoneDto> {
+    await this.memberships.leaveTenant(caller, dto);
+    return { success: true };
+  }
+}
