@@ -1,4 +1,5 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { nanos } from 'nats';
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { eventually } from '@rmm/testing-services';
@@ -77,6 +78,9 @@ describe('after SIGKILL', () => {
 
   it('another consumer handles the remaining messages, each with one effect', async () => {
     const messages = 600;
+    const manager = await testApp.connection.jetstreamManager();
+    // What a killed process has not acknowledged is delivered again after this time.
+    await manager.consumers.update('RMM_INTERNAL', 'provisioning-internal', { ack_wait: nanos(1_500) });
     for (let n = 0; n < messages; n++) {
       const id = randomUUID();
       const envelope = {
@@ -101,7 +105,6 @@ describe('after SIGKILL', () => {
       expect(await effects()).toBeLessThan(messages);
     }
     const last = start('consumer-process.mjs');
-    const manager = await testApp.connection.jetstreamManager();
     await eventually(
       async () => {
         const { num_pending, num_ack_pending } = await manager.consumers.info('RMM_INTERNAL', 'provisioning-internal');

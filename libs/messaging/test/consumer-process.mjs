@@ -21,11 +21,10 @@ const pool = new pg.Pool({
 const worker = new WorkerDatabase({ workerPool: pool });
 const link = new NatsLink({ url: process.env.NATS_URL, name: 'provisioning' });
 const metrics = new MessagingMetrics(new MetricsRegistry('provisioning'));
-const subjects = ['rmm.internal.identity.>'];
+const subjects = ['rmm.internal.identity.partner.updated'];
 const server = new JetStreamServer(link, new DeadLettersService(new DeadLettersRepository(worker)), metrics, {
   service: 'provisioning',
   concurrency: 4,
-  consumers: [{ stream: 'internal', durable: 'provisioning-internal', subjects, ackWaitMs: 1_500 }],
 });
 const inbox = new Inbox(worker, { service: 'provisioning' });
 server.addHandler(

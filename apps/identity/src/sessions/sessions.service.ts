@@ -48,7 +48,7 @@ export interface SessionOptions {
   keepsFactor?: boolean;
 }
 
-/** What is known of the user's factors after a change: `mfa` of the new session, and whether one was proven just now. */
+/** State of the user's factors after a change: `mfa` of the new session, and whether one was proven just now. */
 export type FactorProofs = Pick<Required<SessionOptions>, 'mfa' | 'factorProven'>;
 
 /** A session that is stored; its access token is signed after the commit. */

@@ -10,7 +10,7 @@ import {
 import { DevicesRepository, type DeviceListing } from './devices.repository.js';
 import { DEVICE_SORTS } from './dto/list-devices.dto.js';
 
-const PARTNERS = 6;
+const PARTNERS = 24;
 const DEVICES_EACH = 3_000;
 
 /** The plans of the statements of the device list, over the devices of many partners. */

@@ -104,9 +104,9 @@ describe('DeviceEnrollmentService', () => {
   });
 
   it('stores nothing when the reservation may have been released meanwhile', async () => {
-    const nowMs = jest.spyOn(clock, 'nowMs').mockReturnValueOnce(0).mockReturnValueOnce(12_001);
+    const elapsed = jest.spyOn(clock, 'monotonicMs').mockReturnValueOnce(0).mockReturnValueOnce(12_001);
     await expect(enroll()).rejects.toThrow(UnavailableError);
-    nowMs.mockRestore();
+    elapsed.mockRestore();
     expect(await countDevices()).toBe(0);
   });
 });

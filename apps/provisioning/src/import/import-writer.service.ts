@@ -3,8 +3,8 @@ import { AuditTrail, Outbox } from '@rmm/messaging';
 import { isUniqueViolation, type TenantTransaction } from '@rmm/persistence';
 import { DomainError, Logger } from '@rmm/service-kit';
 import { refuseGroup, type GroupDecision } from './import-decision.policy.js';
-import { importMessages, type ImportScope } from './import.events.js';
 import type { PlannedGroup } from './import-plan.js';
+import { importMessages, type ImportScope } from './import.events.js';
 import { ImportRepository } from './import.repository.js';
 
 /** Writes the decisions of an import, with their events and audit entries. */

@@ -1,7 +1,7 @@
+import { signingKey } from '../../test/tokens.js';
 import type { AccessSources } from '../access-sources.service.js';
 import type { AccessConfig } from '../access.config.js';
 import type { VerificationKeys } from '../access.tokens.js';
-import { signingKey } from '../../test/tokens.js';
 import { VerificationKeysService } from './verification-keys.service.js';
 
 const key = signingKey('first');

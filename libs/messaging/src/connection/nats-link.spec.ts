@@ -4,7 +4,7 @@ import { openFreezableProxy, type FreezableProxy } from '../../test/freezable-pr
 import { NatsLink } from './nats-link.js';
 import { connectNats } from './nats-transport.js';
 
-const SUBJECT = 'rmm.rpc.identity.spec';
+const SUBJECT = 'rmm.rpc.identity.access.resolve'; // which the login of provisioning may call
 const QUICK = { timeout: 400, pingInterval: 500 };
 
 describe('NatsLink with a frozen server', () => {

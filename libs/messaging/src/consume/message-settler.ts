@@ -5,8 +5,8 @@ import { UnavailableError } from '@rmm/service-kit';
 import { decodeEnvelope } from '../envelope/decode-envelope.js';
 import { MessageRejected } from '../messaging.errors.js';
 import type { MessagingMetrics } from '../messaging.metrics.js';
-import { describeReason, type DeadLettersService } from './dead-letters.service.js';
 import { ACK_WAIT_MS } from '../streams/durables.js';
+import { describeReason, type DeadLettersService } from './dead-letters.service.js';
 
 /** The newest version of the envelope that this code understands. */
 const SCHEMA_VERSION = 1;

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
-import { Device, type Fleet, noTenant, orgA1, partner, partnerA, platform, startFleet } from '../../test/fixture.js';
 import { RequestDeadline, RequestExpired, runInContext } from '@rmm/service-kit';
+import { Device, type Fleet, noTenant, orgA1, partner, partnerA, platform, startFleet } from '../../test/fixture.js';
 import {
   DatabaseConnectionLost,
   DatabaseTooBusy,

@@ -1,5 +1,5 @@
 export interface IdempotencyOptions {
-  /** How long an response is stored: IDEMPOTENCY_TTL_HOURS. */
+  /** Hours for which a response is stored: IDEMPOTENCY_TTL_HOURS. */
   ttlHours: number;
 }
 

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PoolClient, QueryConfig, QueryResult } from 'pg';
 import type { DataSource, EntityTarget, ObjectLiteral, Repository } from 'typeorm';
+import { currentContext } from '@rmm/service-kit';
 import { fromDriver } from '../database/database.errors.js';
 import { LockQueue, lockTimeout } from '../database/lock-queue.js';
 import { bindParameters } from '../database/named-parameters.js';
@@ -10,7 +11,6 @@ import { acquire, inOnePacket, releaseAfter } from '../database/pooled-client.js
 import { isOutdatedPlan, type PreparedStatement } from '../database/prepared-statements.js';
 import type { BatchExecutor, SqlParams, SqlStatement } from '../database/sql-executor.js';
 import { assertNoOpenTransaction, runTransaction, Transaction } from '../database/transaction.js';
-import { currentContext } from '@rmm/service-kit';
 import { Databases } from '../module/databases.js';
 import { type HasTenant, setTenantSettings, type TenantContext, tenantSettingValues } from './tenant-context.js';
 
@@ -27,7 +27,7 @@ const MAX_PREPARED = 500;
 const TRY_LOCK = 'SELECT pg_try_advisory_xact_lock(hashtextextended(:name, 0)) AS locked';
 const LOCK_TAKEN = Symbol('LOCK_TAKEN');
 const LOCK_RETRY_MS = 25;
-/** As the `lock_timeout` of the pools. */
+/** The same as the `lock_timeout` of the pools. */
 const LOCK_WAIT_MS = DEFAULT_TIMEOUTS.lockMs;
 
 /** A transaction that sees and writes the rows of one caller. */

@@ -53,7 +53,7 @@ export class StatementPlans {
   }
 
   /** Returns the statements since the last call. */
-  take(): ExplainedStatement[] {
+  takeStatements(): ExplainedStatement[] {
     return this.explained.splice(0);
   }
 
@@ -70,11 +70,11 @@ export class StatementPlans {
     const nodes = flatten(rows[0]['QUERY PLAN'][0].Plan);
     const ofLargeTables = nodes.filter((node) => this.large.has(node['Relation Name'] ?? ''));
     const sequential = ofLargeTables.filter((node) => node['Node Type'] === 'Seq Scan');
-    const walks = ofLargeTables.filter((node) => /^Index/.test(node['Node Type']) && node['Index Cond'] === undefined);
+    const unconditional = ofLargeTables.filter((node) => /^Index/.test(node['Node Type']) && node['Index Cond'] === undefined);
     this.explained.push({
       sql,
       sequentialScans: sequential.map(describe),
-      fullScans: [...sequential, ...walks].map(describe),
+      fullScans: [...sequential, ...unconditional].map(describe),
     });
   }
 }

@@ -52,7 +52,7 @@ export function listOperations(document: Document, values: Readonly<Record<strin
 
 function exampleOf({ schema = {} }: Parameter): string {
   const [first] = schema.enum ?? schema.items?.enum ?? [];
-  if (first !== undefined) return String(first);
+  if (typeof first === 'string') return first;
   const format = schema.format ?? schema.items?.format;
   if (format === 'uuid') return '00000000-0000-4000-8000-000000000000';
   if (format === 'date-time') return '2026-01-01T00:00:00Z';

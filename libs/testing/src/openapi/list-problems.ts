@@ -25,9 +25,9 @@ export async function listProblems(
   for (const { path, filters, required } of operations) {
     for (const filter of isSystem ? [''] : ['', ...filters]) {
       const query = [...required, filter].filter(Boolean).join('&');
-      plans.take();
+      plans.takeStatements();
       const { status } = await get(`${path}?${query}`);
-      const statements = plans.take();
+      const statements = plans.takeStatements();
       if (status === 200 && statements.length === 0) problems.push({ path, query, problem: 'no statement' });
       // A filter may name a record that is not there; the list itself may not fail.
       const allowed = filter === '' ? [200, 403] : [200, 400, 403, 404];
