@@ -2,7 +2,7 @@ import type { ListOperation } from './list-operations.js';
 
 /** The statements that a request ran, as `StatementPlans` of persistence explains them. */
 interface Plans {
-  take(): { sql: string; fullScans: string[]; sequentialScans: string[] }[];
+  takeStatements(): { sql: string; fullScans: string[]; sequentialScans: string[] }[];
 }
 
 /** Parameters that would choose records, of which each list serves a few. */
