@@ -1,6 +1,6 @@
 import type { AccessChanged, AccessResolveRequest } from '@rmm/contracts';
 import { FixedClock } from '@rmm/service-kit';
-import { snapshot } from '../../test/callers.js';
+import { ROLE_ID, snapshot } from '../../test/callers.js';
 import { fakeFeeds, fakeSources } from '../../test/fakes.js';
 import { AccessSnapshots } from './access-snapshots.service.js';
 
@@ -27,9 +27,9 @@ describe('AccessSnapshots', () => {
     ['its user', { userIds: [session.userId] }, 2],
     ['its user in its partner', { userIds: [session.userId], partnerId: 'partner-1' }, 2],
     ['its user in another partner', { userIds: [session.userId], partnerId: 'partner-2' }, 1],
-    ['its role', { roleIds: ['role-1'] }, 2],
-    ['its role in another partner', { roleIds: ['role-1'], partnerId: 'partner-2' }, 1],
-    ['its role in another organization', { roleIds: ['role-1'], partnerId: 'partner-1', orgId: 'org-2' }, 1],
+    ['its role', { roleIds: [ROLE_ID] }, 2],
+    ['its role in another partner', { roleIds: [ROLE_ID], partnerId: 'partner-2' }, 1],
+    ['its role in another organization', { roleIds: [ROLE_ID], partnerId: 'partner-1', orgId: 'org-2' }, 1],
     ['another role of its partner', { roleIds: ['role-2'], partnerId: 'partner-1' }, 1],
     ['its partner', { partnerIds: ['partner-1'] }, 2],
     ['its organization', { orgIds: ['org-1'] }, 2],

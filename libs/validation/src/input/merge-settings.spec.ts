@@ -15,6 +15,6 @@ describe('mergeSettings', () => {
   });
 
   it('counts bytes, not characters', () => {
-    expect(() => mergeSettings({}, { a: '€'.repeat(22_000) })).toThrow('Validation');
+    expect(() => mergeSettings({}, { a: '€'.repeat(22_000) })).toThrow(ValidationError);
   });
 });
