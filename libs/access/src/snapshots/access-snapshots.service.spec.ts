@@ -1,7 +1,8 @@
 import type { AccessChanged, AccessResolveRequest } from '@rmm/contracts';
 import { FixedClock } from '@rmm/service-kit';
-import { ROLE_ID, snapshot } from '../../test/callers.js';
+import { snapshot } from '../../test/callers.js';
 import { fakeFeeds, fakeSources } from '../../test/fakes.js';
+import { ROLE_ID } from '../../test/tokens.js';
 import { AccessSnapshots } from './access-snapshots.service.js';
 
 const session: AccessResolveRequest = {
