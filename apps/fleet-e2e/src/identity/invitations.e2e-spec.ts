@@ -28,7 +28,7 @@ describe('invitations of existing accounts', () => {
   const login = (email: string, more: object = {}) =>
     anonymous().post('/auth/login', { email, password: PASSWORD, ...more });
   const invite = async ({ email }: SignedIn) => {
-    must(await stranger.client.post('/users/invite', { email, name: 'Somebody', roleId: viewer }), 201);
+    must(await stranger.client.post('/users/invite', { email, name: 'Ada', roleId: viewer }), 201);
     return eventually(async () => {
       const mails = await new MailboxClient(fleet.mailboxUrl).messages(email);
       const found = mails.map(({ text }) => /accept-invite\?token=([\w-]+)/.exec(text)?.[1]).find(Boolean);

@@ -79,7 +79,7 @@ export class InvitationAcceptanceController {
     return body;
   }
 
-  /** A password decides, also where a client sends the bearer token of whoever is signed in. */
+  /** A password decides, also where a client sends the bearer token of another signed-in user. */
   private async acceptFor(dto: AcceptInviteDto, request: HttpRequest, response: HttpResponse): Promise<LoginResult> {
     if (dto.password !== undefined || getHeader(request, 'authorization') === undefined) {
       return this.acceptance.accept(dto, clientKey(request));

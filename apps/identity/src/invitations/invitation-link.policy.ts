@@ -13,7 +13,7 @@ const NO_MAIL = 'Mail is not configured: pass the invitation link on yourself.';
 const NO_LINK = 'Mail is not configured, and the account is not yours alone: the user cannot be invited by link.';
 
 /**
- * Decides who may receive the link of an invitation that cannot be mailed. Whoever holds it chooses the password of a new
+ * Decides who may receive the link of an invitation that cannot be mailed. Its holder chooses the password of a new
  * account, which then is the key to every membership of the account.
  */
 @Injectable()
@@ -52,7 +52,7 @@ export class InvitationLinkPolicy {
     });
   }
 
-  /** Returns what the inviter learns about the delivery, after the commit of the invitation. */
+  /** Returns the delivery as the inviting user sees it, after the commit of the invitation. */
   async toDelivery(caller: UserCaller, { userId, inviteEmailSent, url }: SentLink): Promise<InviteDeliveryDto> {
     if (url === null) return { inviteEmailSent };
     return (await this.mayReceive(caller, userId))

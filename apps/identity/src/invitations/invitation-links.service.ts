@@ -22,7 +22,7 @@ export interface InvitationMail {
   status: UserStatus;
 }
 
-/** Creates and mails links of invitations. A link is returned to nobody else but where no mail can be sent. */
+/** Creates and mails links of invitations. A link is returned only where no mail can be sent. */
 @Injectable()
 export class InvitationLinksService {
   constructor(
@@ -33,7 +33,7 @@ export class InvitationLinksService {
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 
-  /** True when this installation mails links; else inviters pass them on. */
+  /** True when this installation mails links; else the inviting users pass them on. */
   get canMail(): boolean {
     return this.mail.canSend;
   }
@@ -60,7 +60,7 @@ export class InvitationLinksService {
   }
 
   /**
-   * Counts a mail to an address; outside of transactions. The key is a hash, since the address may belong to nobody.
+   * Counts a mail to an address; outside of transactions. The key is a hash, since the address may have no account.
    * @returns false when the mailbox has had its mails of the day
    */
   async mayMail(email: string): Promise<boolean> {

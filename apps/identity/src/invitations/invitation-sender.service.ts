@@ -35,7 +35,7 @@ export class InvitationSenderService {
   /**
    * Invites a user, who becomes a member on acceptance and not before.
    * @param existing the account of the e-mail address
-   * @param mayMail  false when the mailbox had enough mails: the link then reaches nobody, and the answer is the same
+   * @param mayMail  false when the mailbox had enough mails: the link is then not sent, and the response is the same
    * @throws UserAlreadyExists
    */
   async invite(

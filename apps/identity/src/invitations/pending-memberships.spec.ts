@@ -20,7 +20,7 @@ describe('an invitation of an existing account', () => {
   beforeAll(async () => {
     testApp = await IdentityTestApp.start();
     identity = await testApp.startReplica();
-    host = await registerPartner(identity, 'Inviter MSP');
+    host = await registerPartner(identity, 'Inviting MSP');
     viewer = await roleId(identity, host.bearer, 'Partner Viewer');
   }, 120_000);
   afterAll(() => testApp.stop());
@@ -31,7 +31,7 @@ describe('an invitation of an existing account', () => {
       JSON.stringify(security),
     ]);
   const invite = async (user: TestUser, count = 2) => {
-    const body = { email: user.email, name: 'Somebody', roleId: viewer };
+    const body = { email: user.email, name: 'Ada Example', roleId: viewer };
     const invited = expectStatus(await identity.post('/users/invite', body, host), 201);
     return { body: invited.body, token: await identity.mailedToken(user.email, count) };
   };
@@ -45,9 +45,9 @@ describe('an invitation of an existing account', () => {
     const victim = await registerPartner(identity, 'Victim MSP');
     const stranger = await registerPartner(identity, 'Stranger MSP');
     const theirs = await roleId(identity, stranger.bearer, 'Partner Viewer');
-    const body = { email: victim.email, name: 'Somebody', roleId: theirs };
+    const body = { email: victim.email, name: 'Ada Example', roleId: theirs };
     const invited = expectStatus(await identity.post('/users/invite', body, stranger), 201).body;
-    expect(invited).toMatchObject({ name: 'Somebody', status: 'active', membershipStatus: 'pending' });
+    expect(invited).toMatchObject({ name: 'Ada Example', status: 'active', membershipStatus: 'pending' });
     await setSecurity(stranger.partnerId, {
       ipAllowlist: ['198.51.100.1/32'],
       passwordMinLength: 128,
@@ -165,7 +165,7 @@ describe('an invitation of an existing account', () => {
     expect((listed.body.data as { id: string }[]).find(({ id }) => id === user.userId)).toEqual({
       id: user.userId,
       email: user.email,
-      name: 'Somebody',
+      name: 'Ada Example',
       roleId: viewer,
       invitedBy: host.userId,
       createdAt: expect.any(String),
@@ -185,7 +185,7 @@ describe('an invitation of an existing account', () => {
     const strict = await registerPartner(identity, 'Strict MSP');
     const role = await roleId(identity, strict.bearer, 'Partner Viewer');
     const from = freshAddress();
-    const body = { email: user.email, name: 'Somebody', roleId: role };
+    const body = { email: user.email, name: 'Ada Example', roleId: role };
     expectStatus(await identity.post('/users/invite', body, strict), 201);
     const token = await identity.mailedToken(user.email, 2);
     await setSecurity(strict.partnerId, { ipAllowlist: [`${from}/32`] });

@@ -168,7 +168,7 @@ describe('MemberChangesService', () => {
     it('ends the sessions that entered the membership, and no others', async () => {
       const role = await roleId(identity, owner.bearer, 'Partner Viewer');
       const user = await registerPartner(identity, 'Own MSP');
-      const invitation = { email: user.email, name: 'Somebody', roleId: role };
+      const invitation = { email: user.email, name: 'Ada Example', roleId: role };
       expectStatus(await identity.post('/users/invite', invitation, owner), 201);
       const token = await identity.mailedToken(user.email, 2);
       const there = sessionOf(

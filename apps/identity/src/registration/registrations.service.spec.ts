@@ -32,7 +32,7 @@ describe('a registration', () => {
     ...over,
   });
 
-  it('is valid in its newest form alone, whoever sent it', async () => {
+  it('is valid in its newest form alone, from any client', async () => {
     const email = freshEmail();
     expectStatus(
       await identity.post('/auth/register-partner', form(email, { password: 'squatter-horse-battery-1' })),
@@ -61,7 +61,7 @@ describe('a registration', () => {
 
   it('takes over an account that was only invited, whose invitations stay open', async () => {
     const email = freshEmail();
-    const host = await registerPartner(identity, 'Inviter MSP');
+    const host = await registerPartner(identity, 'Inviting MSP');
     const viewer = await roleId(identity, host.bearer, 'Partner Viewer');
     const invited = await identity.post('/users/invite', { email, name: 'Robin', roleId: viewer }, host);
     const userId = expectStatus(invited, 201).body.id as string;

@@ -72,7 +72,7 @@ export class ExportService {
       limit,
     });
     const { snapshotAt, records, hasMore } = reply;
-    // The consumer sends the snapshot of an earlier export: only the clock that took it can tell what lies in the future.
+    // The consumer sends the snapshot of an earlier export: only the clock that took it decides which times lie in the future.
     if (updatedSince !== null && Date.parse(updatedSince) > Date.parse(snapshotAt)) {
       throw new InvalidExportPagination('updatedSince must not lie in the future');
     }

@@ -401,7 +401,7 @@ describe('/orgs/import', () => {
     );
     isRunning = false;
     await observing;
-    console.log(`p99 of another partner's list: ${alone} ms alone, ${p99()} ms beside 40 imports`);
+    console.log(`p99 of another partner's list: ${alone} ms alone, ${p99()} ms during 40 imports`);
     expect([advisory, queued]).toEqual([0, 0]);
     expect(inUse).toBeLessThanOrEqual(4); // one import, one attempt at its lock, the list
     const statuses = responses.map(({ status }) => status);

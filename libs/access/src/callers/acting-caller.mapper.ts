@@ -9,7 +9,7 @@ export function toActingCaller<C extends UserCaller | ApiKeyCaller | PartnerKeyC
 ): Extract<ActingCaller, { kind: C['kind'] }>;
 export function toActingCaller(caller: UserCaller | ApiKeyCaller | PartnerKeyCaller): ActingCaller {
   const { scope, partnerId, orgId, orgAccess, orgIds } = caller.tenant;
-  if (scope === 'none') throw new Error('A caller without a tenant acts for nobody');
+  if (scope === 'none') throw new Error('A caller without a tenant cannot act in another service');
   const tenant = { scope, partnerId, orgId, orgAccess, orgIds: [...orgIds] };
   switch (caller.kind) {
     case 'user':

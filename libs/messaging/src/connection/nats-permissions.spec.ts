@@ -262,7 +262,7 @@ describe('NATS permissions', () => {
     },
   );
 
-  it('delivers to a service only the facts that it handles', async () => {
+  it('delivers to a service only the integration events that it handles', async () => {
     const { config } = await (
       await as('fleet').jetstreamManager()
     ).consumers.info('RMM_INTERNAL', 'credentials-internal');

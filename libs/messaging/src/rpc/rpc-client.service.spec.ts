@@ -172,7 +172,7 @@ describe('RpcClient', () => {
     expect(replies).toEqual([]);
   });
 
-  it('tells the handler when the caller gives up, before it does', async () => {
+  it('gives the handler a deadline before the caller gives up', async () => {
     expect(await failureOf(client.call(PATIENT, {}))).toBeInstanceOf(UnavailableError);
     expect(() => deadlines.at(-1)?.assertOpen()).toThrow(RequestExpired);
     releases.forEach((release) => release());

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseTooBusy } from './database.errors.js';
 
 /**
- * Runs works of one name one after the other, in the order of their calls, within one process. Whoever waits holds no
+ * Runs works of one name one after the other, in the order of their calls, within one process. A waiting work has no
  * connection.
  */
 export class LockQueue {

@@ -126,7 +126,7 @@ const current = new AsyncLocalStorage<OpenTransaction>();
 /**
  * Runs BEGIN (with what `begin` sends in the same tick), the work and COMMIT; ROLLBACK on any failure.
  * @throws what the work threw; DatabaseConnectionLost; DatabaseTooBusy; TransactionWasAborted; RequestExpired when the
- *   request it runs for was told that it is too late
+ *   request it runs for was answered with a timeout
  */
 export async function runTransaction<Tx extends Transaction, T>(
   pool: Pool,

@@ -106,7 +106,7 @@ export class TenantDatabase {
   }
 
   /**
-   * Runs one transaction as the caller while no other transaction of any replica has the lock `name`. Nobody holds a
+   * Runs one transaction as the caller while no other transaction of any replica has the lock `name`. No caller holds a
    * connection while waiting: the calls of this process queue, and the lock is tried and retried, so that the waiting
    * requests of one tenant leave the pool to the others. The lock ends with the transaction.
    * @throws DatabaseTooBusy  when the lock was not free in time
