@@ -18,7 +18,7 @@ const fleet = (args, env = {}) =>
   });
 
 const BENCHES =
-  /Benchmarks: api-key, http, login, outbox, revoke, users, webhooks, webhooks-fairness, webhooks-retry-burst/;
+  /Benchmarks: api-key, heartbeats, http, lists, login, outbox, revoke, users, webhooks, webhooks-fairness, webhooks-retry-burst/;
 const ID = '00000000-0000-4000-8000-000000000000';
 const REFUSED = [
   [['nope'], /unknown command 'nope'/],

@@ -10,7 +10,7 @@ export interface SecretsConfig {
 const KEY_BYTES = 32;
 const KID = /^[A-Za-z0-9_-]{1,64}$/;
 const CANONICAL_KEY_TEXT = /^[A-Za-z0-9+/_-]{43}=?$/;
-/** Beginning of the key in docker-compose.yml, which everybody can read. */
+/** Beginning of the key in docker-compose.yml, which is public. */
 const DEVELOPMENT_KEY = 'development-only';
 /** Key id of `SECRET_ENCRYPTION_KEY`. */
 const SINGLE_KEY_KID = 'default';

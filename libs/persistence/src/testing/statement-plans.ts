@@ -14,7 +14,7 @@ interface PlanNode {
 
 export interface ExplainedStatement {
   sql: string;
-  /** Reads of every row of a large table: sequential scans, and walks over a whole index. Empty when indexes serve it. */
+  /** Reads of every row of a large table: sequential scans, and scans of a whole index. Empty when indexes serve it. */
   fullScans: string[];
   /** Sequential scans alone. */
   sequentialScans: string[];

@@ -25,9 +25,9 @@ export interface RequestContext {
   userAgent?: string;
   /** True once an audit row was written; a mutating call without one gets a fallback row. */
   audited?: boolean;
-  /** Set by the interceptor of routes that honour idempotency keys. */
+  /** Set by the interceptor of routes that support idempotency keys. */
   idempotency?: IdempotentRequest;
-  /** Absent for messages and jobs, which nobody waits for. */
+  /** Absent for messages and jobs, for which no caller waits. */
   deadline?: RequestDeadline;
 }
 

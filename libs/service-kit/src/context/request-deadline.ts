@@ -9,7 +9,7 @@ export class RequestExpired extends UnavailableError {
 
 /**
  * The time limit of one request, shared by the layer that answers it and the transactions that run for it, so that a
- * caller who is told that the request was too late can rely on it: either the limit expires first and every later COMMIT
+ * caller who receives the error of a late request can rely on it: either the limit expires first and every later COMMIT
  * is refused, or a COMMIT was sent first and the caller gets the outcome.
  */
 export class RequestDeadline {
