@@ -134,7 +134,7 @@ export class ProvisioningTestApp {
     await this.publishEvent({ type, partnerId, aggregateVersion: version, data });
     await eventually(async () => {
       const { rows } = await this.admin.query('select 1 from inbox where message_id = $1', [this.lastEventId]);
-      expect(rows).toHaveLength(1);
+      expect(rows).not.toHaveLength(0); // one row for each handler with an effect
     });
   }
 
