@@ -11,16 +11,19 @@ import { isQuick } from '../support/quick.mjs';
 import { report, target } from '../support/report.mjs';
 import { getRequest, openLines } from '../support/socket-load.mjs';
 
-const pg = createRequire(import.meta.url)('pg');
+const { connect } = createRequire(import.meta.url)('nats');
 const TRIALS = isQuick ? 20 : 200;
 const REFUSALS = 5; // in a row, at each replica: then the key is dead everywhere
 const GIVE_UP_MS = 10_000;
 
 const { FakeIdentity } = await lib('testing', 'fake-identity.js');
-const { stores, database, schema, nats, env, envOf } = await benchStores('credentials', ['provisioning']);
+const { FakeOrganizations } = await lib('testing', 'fake-tenants.js');
+const { stores, nats, env, envOf } = await benchStores('credentials', ['provisioning']);
 const natsUrl = nats.adminUrl ?? nats.url;
 await createStreams(natsUrl);
 const identity = await FakeIdentity.start(natsUrl);
+const connection = await connect({ servers: natsUrl });
+const organizations = new FakeOrganizations({ connection });
 const common = {
   PORT: '0',
   JWKS_URL: identity.jwksUrl,
@@ -38,7 +41,8 @@ const servers = [credentials, ...replicas];
 try {
   await Promise.all(servers.map((server) => server.ready()));
   const tenant = { partnerId: randomUUID(), orgId: randomUUID() };
-  await addTenant(tenant);
+  identity.addPartner({ partnerId: tenant.partnerId });
+  organizations.add(tenant);
   const token = await identity.signIn({ scope: 'partner', partnerId: tenant.partnerId });
   const lines = (await Promise.all(replicas.map(({ port }) => openLines(port, 1)))).flat();
   await sleep(1_500); // both feeds were received
@@ -48,24 +52,10 @@ try {
   print(trials);
 } finally {
   await Promise.all(servers.map((server) => server.stop()));
+  organizations.stop();
+  await connection.close();
   await identity.stop();
   await stores.stop();
-}
-
-/** Inserts the partner and the organization that credentials would have received as events. */
-async function addTenant({ partnerId, orgId }) {
-  const admin = new pg.Client({ connectionString: database.adminUrl, options: `-c search_path=${schema}` });
-  await admin.connect();
-  await admin.query(
-    `insert into partner_directory (partner_id, name, status, version) values ($1, 'Bench', 'active', 1)`,
-    [partnerId],
-  );
-  await admin.query(
-    `insert into organization_directory (org_id, partner_id, name, slug, status, version)
-     values ($1, $2, 'Bench', 'bench', 'active', 1)`,
-    [orgId, partnerId],
-  );
-  await admin.end();
 }
 
 async function call(method, path, token, body) {

@@ -25,6 +25,7 @@ const { startStores } = await lib('testing-services');
 const { NatsLink, ensureStreams } = await lib('messaging');
 const { JetStreamPublisher } = await lib('messaging', 'outbox/jetstream-publisher.js');
 const { FakeIdentity } = await lib('testing', 'fake-identity.js');
+const { FakeOrganizations } = await lib('testing', 'fake-tenants.js');
 
 export const EVENT_TYPE = 'device.enrolled';
 
@@ -52,6 +53,8 @@ export class DispatcherApp {
     this.redisUrl = `${stores.redisUrl}/${redisDatabase}`;
     this.identity = await FakeIdentity.start(this.nats.url);
     this.undo.push(() => this.identity.stop());
+    this.organizations = new FakeOrganizations(this.identity.link);
+    this.undo.push(() => this.organizations.stop());
     await ensureStreams(this.identity.link.connection);
     await this.startDispatcher(env, nodeFlags);
     this.admin = new pg.Client({ connectionString: this.database.adminUrl, options: `-c search_path=${SCHEMA}` });
@@ -159,11 +162,7 @@ export class DispatcherApp {
     const partnerId = randomUUID();
     const token = await this.identity.signIn({ partnerId });
     const organizations = Array.from({ length: count }, () => ({ orgId: randomUUID(), partnerId, webhookIds: [] }));
-    await this.admin.query(
-      `insert into organization_directory (org_id, partner_id, name, slug, status, version)
-       select id, $2, 'Bench', 'bench-' || n, 'active', 1 from unnest($1::uuid[]) with ordinality as o(id, n)`,
-      [organizations.map(({ orgId }) => orgId), partnerId],
-    );
+    for (const { orgId } of organizations) this.organizations.add({ orgId, partnerId });
     for (const [n, organization] of organizations.entries()) {
       for (const url of urlsOf(n)) organization.webhookIds.push(await this.createWebhook(token, organization, url));
     }
