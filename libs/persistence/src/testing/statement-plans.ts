@@ -70,7 +70,9 @@ export class StatementPlans {
     const nodes = flatten(rows[0]['QUERY PLAN'][0].Plan);
     const ofLargeTables = nodes.filter((node) => this.large.has(node['Relation Name'] ?? ''));
     const sequential = ofLargeTables.filter((node) => node['Node Type'] === 'Seq Scan');
-    const unconditional = ofLargeTables.filter((node) => /^Index/.test(node['Node Type']) && node['Index Cond'] === undefined);
+    const unconditional = ofLargeTables.filter(
+      (node) => /^Index/.test(node['Node Type']) && node['Index Cond'] === undefined,
+    );
     this.explained.push({
       sql,
       sequentialScans: sequential.map(describe),
