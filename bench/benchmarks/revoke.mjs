@@ -2,7 +2,6 @@
 // three replicas that receive requests without pause.
 import 'reflect-metadata';
 import { randomUUID } from 'node:crypto';
-import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BenchServer } from '../support/bench-server.mjs';
 import { benchStores, lib } from '../support/built-code.mjs';
@@ -11,7 +10,6 @@ import { isQuick } from '../support/quick.mjs';
 import { report, target } from '../support/report.mjs';
 import { getRequest, openLines } from '../support/socket-load.mjs';
 
-const { connect } = createRequire(import.meta.url)('nats');
 const TRIALS = isQuick ? 20 : 200;
 const REFUSALS = 5; // in a row, at each replica: then the key is dead everywhere
 const GIVE_UP_MS = 10_000;
@@ -22,8 +20,7 @@ const { stores, nats, env, envOf } = await benchStores('credentials', ['provisio
 const natsUrl = nats.adminUrl ?? nats.url;
 await createStreams(natsUrl);
 const identity = await FakeIdentity.start(natsUrl);
-const connection = await connect({ servers: natsUrl });
-const organizations = new FakeOrganizations({ connection });
+const organizations = new FakeOrganizations(identity.link);
 const common = {
   PORT: '0',
   JWKS_URL: identity.jwksUrl,
@@ -53,7 +50,6 @@ try {
 } finally {
   await Promise.all(servers.map((server) => server.stop()));
   organizations.stop();
-  await connection.close();
   await identity.stop();
   await stores.stop();
 }

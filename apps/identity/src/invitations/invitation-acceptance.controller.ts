@@ -24,6 +24,7 @@ const INVITATION = {
 @ApiTags('Registration')
 @ErrorCodes({
   400: ['invite_invalid', 'weak_password'],
+  401: ['unauthenticated'],
   404: ['not_found'],
   403: ['ip_not_allowed', 'partner_inactive', 'tenant_inactive'],
   410: ['gone', 'invite_accepted'],

@@ -1,11 +1,13 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, SignedIn, SkipTenantStatus, type UserCaller } from '@rmm/access';
+import { ErrorCodes } from '@rmm/service-kit';
 import { DoneDto } from '../dto/success.dto.js';
 import { LeaveTenantDto } from './dto/leave-tenant.dto.js';
 import { LeaveTenantService } from './leave-tenant.service.js';
 
 @ApiTags('Authentication')
+@ErrorCodes({ 404: ['not_found'], 409: ['last_admin'] })
 @Controller('auth')
 export class LeaveTenantController {
   constructor(private readonly memberships: LeaveTenantService) {}

@@ -25,7 +25,7 @@ import { RolesService } from './roles.service.js';
     'role_has_users',
   ],
   403: ['system_role_immutable'],
-  409: ['conflict', 'mfa_policy_would_lock_out_users'],
+  409: ['conflict', 'mfa_policy_would_lock_out_users', 'too_many_roles'],
 })
 @Controller('roles')
 @FullPartnerAccess()
