@@ -1,14 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { SqlExecutor } from '@rmm/persistence';
 import type { DirectoryOrganization } from './directory-organization.js';
-import { NOT_WRITTEN_MEANWHILE, replacesRow, UNKNOWN } from './directory-statements.js';
-import type {
-  DirectoryRepository,
-  MissingRange,
-  StoredEntry,
-  UnreadableChange,
-  WrittenRow,
-} from './tenant-directory.js';
+import {
+  replacesRow,
+  TenantDirectoryRepository,
+  type StoredEntry,
+  type WrittenRow,
+} from './tenant-directory.repository.js';
 
 /** Writes what decides about access. One statement for many rows, sorted by id, so that two writers cannot deadlock. */
 const UPSERT_STATUS = `
@@ -29,7 +27,11 @@ const UPDATE_DETAILS = `
 
 /** The table `organization_directory`, under the worker login. */
 @Injectable()
-export class OrganizationDirectoryRepository implements DirectoryRepository<DirectoryOrganization> {
+export class OrganizationDirectoryRepository extends TenantDirectoryRepository<DirectoryOrganization> {
+  constructor() {
+    super('organization_directory', 'org_id');
+  }
+
   async find(db: SqlExecutor, orgId: string): Promise<StoredEntry<DirectoryOrganization> | null> {
     const [row] = await db.query<StoredEntry<DirectoryOrganization> & { version: string }>(
       `SELECT org_id AS "orgId", partner_id AS "partnerId", name, slug, status, deleted, version
@@ -60,25 +62,5 @@ export class OrganizationDirectoryRepository implements DirectoryRepository<Dire
       names: rows.map(({ name }) => name),
       slugs: rows.map(({ slug }) => slug),
     });
-  }
-
-  async markUnknown(db: SqlExecutor, { id, version }: UnreadableChange): Promise<boolean> {
-    const rows = await db.query(
-      `UPDATE organization_directory SET status = '${UNKNOWN}', updated_at = now()
-       WHERE org_id = :id AND (:version::bigint IS NULL OR version < :version::bigint) RETURNING org_id`,
-      { id, version },
-    );
-    return rows.length > 0;
-  }
-
-  async markMissing(db: SqlExecutor, { after, upTo, ids, readSeconds }: MissingRange): Promise<string[]> {
-    const rows = await db.query<{ id: string }>(
-      `UPDATE organization_directory d SET status = '${UNKNOWN}', updated_at = now()
-       WHERE (:after::uuid IS NULL OR org_id > :after::uuid) AND (:upTo::uuid IS NULL OR org_id <= :upTo::uuid)
-         AND org_id <> ALL (:ids::uuid[]) AND status <> '${UNKNOWN}' AND ${NOT_WRITTEN_MEANWHILE}
-       RETURNING org_id AS id`,
-      { after, upTo, ids, readSeconds },
-    );
-    return rows.map(({ id }) => id);
   }
 }

@@ -1,14 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { SqlExecutor } from '@rmm/persistence';
 import type { DirectoryPartner } from './directory-partner.js';
-import { NOT_WRITTEN_MEANWHILE, replacesRow, UNKNOWN } from './directory-statements.js';
-import type {
-  DirectoryRepository,
-  MissingRange,
-  StoredEntry,
-  UnreadableChange,
-  WrittenRow,
-} from './tenant-directory.js';
+import {
+  replacesRow,
+  TenantDirectoryRepository,
+  type StoredEntry,
+  type WrittenRow,
+} from './tenant-directory.repository.js';
 
 /** Writes what decides about access. One statement for many rows, sorted by id, so that two writers cannot deadlock. */
 const UPSERT_STATUS = `
@@ -31,7 +29,11 @@ const UPDATE_DETAILS = `
 
 /** The table `partner_directory`, under the worker login. */
 @Injectable()
-export class PartnerDirectoryRepository implements DirectoryRepository<DirectoryPartner> {
+export class PartnerDirectoryRepository extends TenantDirectoryRepository<DirectoryPartner> {
+  constructor() {
+    super('partner_directory', 'partner_id');
+  }
+
   async find(db: SqlExecutor, partnerId: string): Promise<StoredEntry<DirectoryPartner> | null> {
     const [row] = await db.query<StoredEntry<DirectoryPartner> & { version: string }>(
       `SELECT partner_id AS "partnerId", name, slug, status, max_organizations AS "maxOrganizations",
@@ -61,25 +63,5 @@ export class PartnerDirectoryRepository implements DirectoryRepository<Directory
       maxDevices: rows.map(({ maxDevices }) => maxDevices),
       maxTtls: rows.map(({ enrollmentMaxTtlMinutes }) => enrollmentMaxTtlMinutes),
     });
-  }
-
-  async markUnknown(db: SqlExecutor, { id, version }: UnreadableChange): Promise<boolean> {
-    const rows = await db.query(
-      `UPDATE partner_directory SET status = '${UNKNOWN}', updated_at = now()
-       WHERE partner_id = :id AND (:version::bigint IS NULL OR version < :version::bigint) RETURNING partner_id`,
-      { id, version },
-    );
-    return rows.length > 0;
-  }
-
-  async markMissing(db: SqlExecutor, { after, upTo, ids, readSeconds }: MissingRange): Promise<string[]> {
-    const rows = await db.query<{ id: string }>(
-      `UPDATE partner_directory d SET status = '${UNKNOWN}', updated_at = now()
-       WHERE (:after::uuid IS NULL OR partner_id > :after::uuid) AND (:upTo::uuid IS NULL OR partner_id <= :upTo::uuid)
-         AND partner_id <> ALL (:ids::uuid[]) AND status <> '${UNKNOWN}' AND ${NOT_WRITTEN_MEANWHILE}
-       RETURNING partner_id AS id`,
-      { after, upTo, ids, readSeconds },
-    );
-    return rows.map(({ id }) => id);
   }
 }

@@ -1,56 +1,18 @@
 import type { Envelope } from '@rmm/contracts';
 import { MessageRejected } from '@rmm/messaging';
-import type { SqlExecutor, WorkerDatabase, WorkerTransaction } from '@rmm/persistence';
+import type { WorkerDatabase, WorkerTransaction } from '@rmm/persistence';
 import { UnavailableError } from '@rmm/service-kit';
 import { ReadThroughCache } from '../cache/read-through-cache.js';
 import type { InvalidationFeed } from '../invalidation/invalidation-feed.js';
-import { UNKNOWN } from './directory-statements.js';
 import type { DirectoryTools } from './directory-tools.service.js';
 import type { DirectoryName } from './directory.metrics.js';
 import { isUuid, type ReadState } from './read-state.js';
-
-/** A row as stored: its status is `unknown` after a change that could not be read. */
-export type StoredEntry<Entry extends { status: string }> = Omit<Entry, 'status'> & {
-  status: Entry['status'] | typeof UNKNOWN;
-};
-
-export interface WrittenRow {
-  id: string;
-  isNew: boolean;
-}
-
-/** A change that could not be read. */
-export interface UnreadableChange {
-  id: string;
-  /** Null when it could not be read either. */
-  version: number | null;
-}
-
-/** A range of ids that the owner has listed whole. */
-export interface MissingRange {
-  /** Exclusive; null from the first id. */
-  after: string | null;
-  /** Inclusive; null to the last id. */
-  upTo: string | null;
-  /** The ids the owner has. */
-  ids: readonly string[];
-  readSeconds: number;
-}
-
-/** The table of a directory, under the worker login. */
-export interface DirectoryRepository<Entry extends { status: string }> {
-  find(db: SqlExecutor, id: string): Promise<StoredEntry<Entry> | null>;
-  /**
-   * Writes what decides about access.
-   * @param readSeconds  how long ago the owner was asked; null for an event
-   * @returns the rows that were replaced
-   */
-  upsertStatus(db: SqlExecutor, rows: readonly Entry[], readSeconds: number | null): Promise<WrittenRow[]>;
-  updateDetails(db: SqlExecutor, rows: readonly Entry[]): Promise<void>;
-  markUnknown(db: SqlExecutor, change: UnreadableChange): Promise<boolean>;
-  /** Marks the rows of a range that the owner does not have. @returns their ids */
-  markMissing(db: SqlExecutor, range: MissingRange): Promise<string[]>;
-}
+import {
+  type TenantDirectoryRepository,
+  UNKNOWN,
+  type UnreadableChange,
+  type WrittenRow,
+} from './tenant-directory.repository.js';
 
 /** A page of the owner's list, ordered by id. */
 export interface OwnerPage {
@@ -62,7 +24,7 @@ export interface OwnerPage {
 /** Differences between the kinds of tenants. */
 export interface DirectoryParts<Entry extends { status: string }> {
   name: DirectoryName;
-  repository: DirectoryRepository<Entry>;
+  repository: TenantDirectoryRepository<Entry>;
   idOf: (entry: Entry) => string;
   /** Reads a message of the owner; null when what decides about access cannot be read. */
   read: (data: unknown) => ReadState<Entry> | null;
