@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import pTimeout from 'p-timeout';
 import { DatabaseTooBusy } from './database.errors.js';
 
 /**
@@ -16,7 +16,7 @@ export class LockQueue {
     const tail = Promise.resolve(before).then(() => finished);
     this.tails.set(name, tail);
     try {
-      if (before && !(await endsWithin(before, waitMs))) throw lockTimeout(name);
+      if (before) await pTimeout(before, { milliseconds: waitMs, message: lockTimeout(name) });
       return await work();
     } finally {
       finish();
@@ -27,13 +27,3 @@ export class LockQueue {
 
 export const lockTimeout = (name: string): DatabaseTooBusy =>
   new DatabaseTooBusy(new Error(`The lock ${name} was not free in time`));
-
-async function endsWithin(promise: Promise<void>, milliseconds: number): Promise<boolean> {
-  const timeout = new AbortController();
-  try {
-    const late = sleep(milliseconds, false, { signal: timeout.signal }).catch(() => false);
-    return await Promise.race([promise.then(() => true), late]);
-  } finally {
-    timeout.abort();
-  }
-}
