@@ -79,7 +79,7 @@ describe('after SIGKILL', () => {
   it('another consumer handles the remaining messages, each with one effect', async () => {
     const messages = 600;
     const manager = await testApp.connection.jetstreamManager();
-    // What a killed process has not acknowledged is delivered again after this time.
+    // Messages that a killed process has not acknowledged are delivered again after this time.
     await manager.consumers.update('RMM_INTERNAL', 'provisioning-internal', { ack_wait: nanos(1_500) });
     for (let n = 0; n < messages; n++) {
       const id = randomUUID();

@@ -3,7 +3,7 @@ import { eventually } from '@rmm/testing-services';
 import { expectStatus, type IdentityReplica } from '../identity-test-app.js';
 import { registerPartner } from '../users.js';
 
-/** Reads an response as text, whatever its type. */
+/** Reads a response as text, whatever its type. */
 export const asText = (request: Test): Test =>
   request.buffer(true).parse((response, done) => {
     const chunks: Buffer[] = [];

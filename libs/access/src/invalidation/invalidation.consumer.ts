@@ -5,7 +5,7 @@ import {
   type OnApplicationBootstrap,
   Optional,
 } from '@nestjs/common';
-import type { AccessChanged, CredentialChanged } from '@rmm/contracts';
+import type { AccessChanged } from '@rmm/contracts';
 import { NatsLink } from '@rmm/messaging';
 import { AccessSources } from '../access-sources.service.js';
 import { OrganizationDirectory } from '../directory/organization-directory.service.js';
@@ -35,7 +35,7 @@ export class InvalidationConsumer implements OnApplicationBootstrap, BeforeAppli
     this.feeds.onGap((feed) => this.onGap(feed));
     this.feeds.subscribe('access.keys-withdrawn', ({ kids }) => this.keys.withdraw(kids));
     this.feeds.subscribe('access.changed', (change) => this.onAccessChanged(change));
-    this.feeds.subscribe('credential.changed', (change) => this.onCredentialsChanged(change));
+    this.feeds.subscribe('credential.changed', (change) => this.records.onCredentialsChanged(change));
     this.feeds.start(this.link);
     this.link.onReconnect(() => this.heartbeat?.skipNumber());
   }
@@ -62,9 +62,5 @@ export class InvalidationConsumer implements OnApplicationBootstrap, BeforeAppli
     this.snapshots.invalidate(change);
     this.records.onAccessChanged(change);
     if (partnerIds.length + orgIds.length > 0) this.sources.tenantListener?.tenantsOutdated({ partnerIds, orgIds });
-  }
-
-  private onCredentialsChanged(change: CredentialChanged): void {
-    this.records.onCredentialsChanged(change);
   }
 }

@@ -5,7 +5,7 @@ import { IdempotencyKeyInUse, IdempotencyKeyReused } from './idempotency.errors.
 import { IDEMPOTENCY_OPTIONS, type IdempotencyOptions } from './idempotency.options.js';
 import { IdempotencyRepository } from './idempotency.repository.js';
 
-/** Turns an response into the text that is stored, and back; for responses that contain a key. */
+/** Turns a response into the text that is stored, and back; for responses that contain a key. */
 export interface ResponseSeal {
   seal(response: string): string;
   open(stored: string): string;

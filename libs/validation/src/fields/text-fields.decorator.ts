@@ -14,7 +14,7 @@ interface TextOptions extends FieldOptions {
  * text. They make names look like others. Joiners are allowed after letters of scripts that need them and in emoji.
  */
 const HIDDEN = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|(?<![\p{M}\p{So}\p{Sk}\p{Lo}])[\u200c\u200d]/u;
-const showsAll = (value: unknown) => typeof value === 'string' && !HIDDEN.test(value);
+const hasNoHiddenCharacters = (value: unknown) => typeof value === 'string' && !HIDDEN.test(value);
 const ASCII_DOMAIN = /@[\x21-\x7e]+$/;
 
 const trim = (value: unknown) => (typeof value === 'string' ? value.trim() : value);
@@ -48,7 +48,7 @@ export function IsName({ min = 1, max = 255, pattern, ...options }: TextOptions 
   return field(
     { ...options, read: normalize, api: textSchema(text) },
     ...validateText(text),
-    validateBy('showsAll', showsAll, 'must not contain control characters'),
+    validateBy('hasNoHiddenCharacters', hasNoHiddenCharacters, 'must not contain control characters'),
   );
 }
 
@@ -64,7 +64,7 @@ const isAddress = (value: unknown) =>
   value.length <= 255 &&
   isStorableText(value) &&
   isEmail(value) &&
-  showsAll(value) &&
+  hasNoHiddenCharacters(value) &&
   ASCII_DOMAIN.test(value);
 
 /** An e-mail address: trimmed, lower-cased, at most 255 characters, with an ASCII domain. */
