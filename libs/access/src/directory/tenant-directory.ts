@@ -98,21 +98,8 @@ export class TenantDirectory<Entry extends { status: string; version: number }> 
     entries: readonly Entry[],
     readSeconds: number | null = null,
   ): Promise<WrittenRow[]> {
-    const rows = this.newestById(entries);
-    if (rows.length === 0) return [];
-    const { repository, idOf } = this.parts;
-    const written = await repository.upsertStatus(tx, rows, readSeconds);
-    if (written.length === 0) return [];
-    const ids = new Set(written.map(({ id }) => id));
-    await this.storeDetails(
-      tx,
-      rows.filter((row) => ids.has(idOf(row))),
-    );
-    await this.notify(
-      tx,
-      written.filter(({ isNew }) => !isNew).map(({ id }) => id),
-    );
-    tx.afterCommit(() => this.cache.invalidate([...ids]));
+    const written = await this.store(tx, entries, readSeconds);
+    if (written.length > 0) tx.afterCommit(() => this.cache.invalidate(written.map(({ id }) => id)));
     return written;
   }
 
@@ -238,10 +225,13 @@ export class TenantDirectory<Entry extends { status: string; version: number }> 
     }
   }
 
-  /** The state that the owner replied is used also when it cannot be stored; the owner is then asked again. */
+  /**
+   * Stores what the owner replied to a look-up. The look-up itself is not invalidated: it would read the owner twice.
+   * The state is used also when it cannot be stored; the owner is then asked again.
+   */
   private async storeRead(worker: WorkerDatabase, id: string, entry: Entry, readSeconds: number): Promise<void> {
     try {
-      await worker.transaction((tx) => this.apply(tx, [entry], readSeconds));
+      await worker.transaction((tx) => this.store(tx, [entry], readSeconds));
     } catch (err) {
       this.outdated.add(id);
       const fields = { err, directory: this.parts.name, tenantId: id };
@@ -253,6 +243,28 @@ export class TenantDirectory<Entry extends { status: string; version: number }> 
     const state = this.parts.read(data);
     if (state) this.reportMalformed(state);
     return state?.entry ?? null;
+  }
+
+  private async store(
+    tx: WorkerTransaction,
+    entries: readonly Entry[],
+    readSeconds: number | null,
+  ): Promise<WrittenRow[]> {
+    const rows = this.newestById(entries);
+    if (rows.length === 0) return [];
+    const { repository, idOf } = this.parts;
+    const written = await repository.upsertStatus(tx, rows, readSeconds);
+    if (written.length === 0) return [];
+    const ids = new Set(written.map(({ id }) => id));
+    await this.storeDetails(
+      tx,
+      rows.filter((row) => ids.has(idOf(row))),
+    );
+    await this.notify(
+      tx,
+      written.filter(({ isNew }) => !isNew).map(({ id }) => id),
+    );
+    return written;
   }
 
   private async storeDetails(tx: WorkerTransaction, rows: readonly Entry[]): Promise<void> {
