@@ -349,7 +349,7 @@ describe('roles', () => {
         const finished = new Promise<void>((resolve) => (release = resolve));
         let onLocked = () => undefined as void;
         const locked = new Promise<void>((resolve) => (onLocked = resolve));
-        const held = identity.app.get(WorkerDatabase).transaction(async (tx) => {
+        const transaction = identity.app.get(WorkerDatabase).transaction(async (tx) => {
           await identity.app.get(RolesRepository).lockForChange(tx, owner.partnerId);
           onLocked();
           await finished;
@@ -360,7 +360,7 @@ describe('roles', () => {
         await eventually(async () => expect(await testApp.query(waiting)).toHaveLength(1));
         await testApp.query(change, [editor.userId, viewer]);
         release();
-        const [response] = await Promise.all([created, held]);
+        const [response] = await Promise.all([created, transaction]);
         expect([response.status, response.body.code]).toEqual([status, code]);
       },
       30_000,
