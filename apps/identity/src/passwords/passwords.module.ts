@@ -1,6 +1,6 @@
 import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
-import { RedisConnections } from '@rmm/service-kit';
+import { MetricsRegistry, RedisConnections } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { InvitationsRepositoryModule } from '../invitations/invitations-repository.module.js';
 import { MailModule } from '../mail/mail.module.js';
@@ -44,8 +44,8 @@ import { ResetLinksService } from './reset-links.service.js';
     ResetLinksService,
     {
       provide: PasswordHasher,
-      inject: [IDENTITY_CONFIG],
-      useFactory: (config: IdentityConfig) => PasswordHasher.fromConfig(config),
+      inject: [IDENTITY_CONFIG, MetricsRegistry],
+      useFactory: (config: IdentityConfig, metrics: MetricsRegistry) => PasswordHasher.fromConfig(config, metrics),
     },
   ],
   exports: [PasswordHasher, PasswordVerificationService],
