@@ -23,14 +23,17 @@ describe('a password', () => {
       return new ApiClient(`http://127.0.0.1:${port}`).post('/auth/register', body);
     };
     await choose('a password that loads the word lists', 0);
-    await readMetric(port, 'nodejs_eventloop_lag_p99_seconds'); // each reading begins a new interval
+    const cpu = () => readMetric(port, 'process_cpu_seconds_total');
+    const before = await cpu(); // each reading begins a new interval of the event-loop delay
     const responses = await Promise.all(
       Array.from({ length: 20 }, (_, n) => choose(HOSTILE[n % HOSTILE.length] ?? '', n)),
     );
-    const delay = await readMetric(port, 'nodejs_eventloop_lag_p99_seconds');
+    const delay = await readMetric(port, 'nodejs_eventloop_lag_p50_seconds');
     for (const { status } of responses) expect([200, 400]).toContain(status);
-    // Unbounded scoring takes 0.3 to 0.9 s for each of them, one after the other.
+    // Unbounded scoring takes 0.3 to 0.9 s for each of them, one after the other, in nearly every iteration. On a busy
+    // machine single iterations are late for want of a core, which the median and the time of the processor leave out.
     expect(delay).toBeLessThan(0.15);
+    expect((await cpu()) - before).toBeLessThan(3);
   });
 
   it('gets five guesses from a burst of twenty, and then not even the correct one is accepted', async () => {
