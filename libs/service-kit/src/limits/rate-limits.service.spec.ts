@@ -158,7 +158,7 @@ describe('RateLimits', () => {
     it('does not wait for Redis in each of the calls that follow a failure', async () => {
       const startedAt = performance.now();
       await attempt(limitOf({ onRedisDown: 'allow' }));
-      // The clock of the pause stands still: without the pause each call would wait for the time limit of Redis.
+      // The clock of the pause is stopped: without the pause each call would wait for the time limit of Redis.
       jest.spyOn(performance, 'now').mockReturnValue(startedAt);
       const from = Date.now();
       for (let call = 0; call < 20; call += 1) {
