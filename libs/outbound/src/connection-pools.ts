@@ -1,7 +1,9 @@
 import ipaddr from 'ipaddr.js';
 import type { LookupAddress, LookupOptions } from 'node:dns';
 import { isIP } from 'node:net';
-import { buildConnector, Pool } from 'undici';
+import { buildConnector, type Client, Pool } from 'undici';
+import { CountingClient } from './exchange.js';
+import { skipInterimResponses } from './interim-responses.js';
 import { UnsafeAddress } from './outbound.errors.js';
 
 export interface PoolLimits {
@@ -71,6 +73,7 @@ export class ConnectionPools {
 
   private open(origin: string, addresses: readonly string[]): PinnedPool {
     const pool = new Pool(origin, {
+      factory: (url: URL, options: object) => new CountingClient(url, options as Client.Options),
       connections: this.limits.connectionsPerOrigin,
       pipelining: 1,
       allowH2: false,
@@ -112,7 +115,7 @@ function pinnedConnector(pinned: readonly string[], timeoutMs: number): buildCon
       return callback(new UnsafeAddress([NOT_CHECKED]), null);
     return connect(options, (...[error, socket]) => {
       if (error || !socket) return callback(error ?? new Error('no connection'), null);
-      if (socket.remoteAddress && isPinned(socket.remoteAddress)) return callback(null, socket);
+      if (socket.remoteAddress && isPinned(socket.remoteAddress)) return callback(null, skipInterimResponses(socket));
       socket.destroy();
       return callback(new UnsafeAddress([NOT_CHECKED]), null);
     });
