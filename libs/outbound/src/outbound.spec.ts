@@ -290,25 +290,6 @@ describe('Outbound', () => {
       expect(requests).toBe(1);
     });
 
-    it('opens a new connection when the name resolves to other addresses', async () => {
-      const peers = new Set<string | undefined>();
-      reply = (request, response) => {
-        peers.add(request.socket.localAddress);
-        response.end();
-      };
-      const everywhere = createServer((request, response) => reply(request, response));
-      const movedPort = await new Promise<number>((resolve) =>
-        everywhere.listen(0, '0.0.0.0', () => resolve((everywhere.address() as AddressInfo).port)),
-      );
-      servers.push(everywhere);
-      const responses = [['127.0.0.1'], ['127.0.0.2']];
-      const outbound = outboundWith({ resolver: { resolve: async () => responses.shift() ?? [] } });
-      const moved = { url: `http://hooks.example.com:${movedPort}/`, ...LIMITS };
-      await outbound.post(moved);
-      await outbound.post(moved);
-      expect([...peers]).toEqual(['127.0.0.1', '127.0.0.2']);
-    });
-
     it('refuses the URL when the resolver fails or does not respond', async () => {
       const failing = outboundWith({ resolver: { resolve: () => Promise.reject(new Error('SERVFAIL')) } });
       await expect(failing.post({ url: named(), ...LIMITS })).rejects.toThrow('the host could not be resolved');
