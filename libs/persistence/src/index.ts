@@ -1,3 +1,4 @@
+export { tryLock, tryLockSql } from './database/advisory-lock.js';
 export * from './database/database.errors.js';
 export { bindParameters } from './database/named-parameters.js';
 export { DEFAULT_TIMEOUTS, type Timeouts } from './database/pool-options.js';
