@@ -26,6 +26,10 @@ import { enrollmentKeyResource, toCreatedEnrollmentKeyDto, toEnrollmentKeyDto } 
 import { EnrollmentKeysRepository } from './enrollment-keys.repository.js';
 import { checkedExpiry, initialExpiry, keptExpiry, type LifetimeRules } from './key-lifetime.policy.js';
 
+/**
+ * Creates, reads, rotates and deletes enrollment keys. Nine dependencies: a key may belong to a site, which provisioning
+ * knows, and lives no longer than its partner allows.
+ */
 @Injectable()
 export class EnrollmentKeysService {
   constructor(
