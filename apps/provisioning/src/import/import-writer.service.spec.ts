@@ -4,7 +4,7 @@ import type { TenantTransaction } from '@rmm/persistence';
 import { ConflictError, type Logger } from '@rmm/service-kit';
 import type { GroupWrites } from './import-changes.js';
 import type { GroupDecision } from './import-decision.policy.js';
-import type { PlannedGroup } from './import-plan.js';
+import type { PlannedGroup } from './import-plan.policy.js';
 import { ImportWriterService } from './import-writer.service.js';
 import type { ImportScope } from './import.events.js';
 import type { ImportRepository } from './import.repository.js';

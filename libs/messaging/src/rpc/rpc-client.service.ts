@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { headers, type MsgHdrs } from 'nats';
 import type { RpcContract } from '@rmm/contracts';
 import { currentContext, deserializeError, UnavailableError } from '@rmm/service-kit';
-import { NatsLink } from '../connection/nats-link.js';
+import { NatsLink } from '../connection/nats-link.service.js';
 import { childTraceparent } from '../context/traceparent.js';
 import { REQUEST_ID_HEADER, TIMEOUT_HEADER, TRACEPARENT_HEADER, type RpcReplyBody } from './rpc-wire.js';
 

@@ -12,7 +12,7 @@ import { acquire, inOnePacket, releaseAfter } from '../database/pooled-client.js
 import { isOutdatedPlan, type PreparedStatement } from '../database/prepared-statements.js';
 import type { BatchExecutor, SqlParams, SqlStatement } from '../database/sql-executor.js';
 import { assertNoOpenTransaction, runTransaction, Transaction } from '../database/transaction.js';
-import { Databases } from '../module/databases.js';
+import { Databases } from '../module/databases.service.js';
 import { type HasTenant, setTenantSettings, type TenantContext, tenantSettingValues } from './tenant-context.js';
 
 const SET_CONTEXT = { name: 'rmm_context', text: `select ${setTenantSettings(1)}` };
