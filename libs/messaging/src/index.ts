@@ -1,4 +1,4 @@
-export { AuditTrail, type AuditedCaller, type AuditedResource } from './audit/audit-trail.service.js';
+export { AuditTrail, type AuditedCaller, type AuditedResource, resourceOf } from './audit/audit-trail.service.js';
 export { oneLine, redactDetails } from './audit/redact-details.js';
 export { Broadcasts, type BroadcastSubscription } from './broadcasts/broadcasts.service.js';
 export { NatsLink, type NatsLinkOptions } from './connection/nats-link.service.js';
