@@ -3,7 +3,7 @@ import { type ConnectionOptions, Events, type NatsConnection, type Status } from
 import pRetry from 'p-retry';
 import pTimeout from 'p-timeout';
 import { natsOptions } from './nats-options.js';
-import { connectNats } from './nats-transport.js';
+import { connectNats } from './nats.transport.js';
 
 export interface NatsLinkOptions {
   url: string;

@@ -1,4 +1,4 @@
-import { planImport } from './import-plan.js';
+import { planImport } from './import-plan.policy.js';
 import { parseImportRows, type ImportRow } from './import-rows.js';
 import type { ImportState, KnownOrganization } from './import-state.types.js';
 

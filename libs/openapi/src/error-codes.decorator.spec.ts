@@ -1,4 +1,4 @@
-import { addErrorCodes, ErrorCodes, errorCodesOf, pipelineErrorCodes } from './error-codes.js';
+import { addErrorCodes, ErrorCodes, errorCodesOf, pipelineErrorCodes } from './error-codes.decorator.js';
 import type { OpenApiOperation } from './openapi-documents.service.js';
 
 describe('error codes of an operation', () => {

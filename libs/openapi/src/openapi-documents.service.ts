@@ -1,9 +1,9 @@
 import { type INestApplication, Injectable, type Type } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
-import { API_PREFIX } from '../http/path-rules.js';
-import { addErrorCodes, errorCodesOf, pipelineErrorCodes } from './error-codes.js';
-import { ERROR_BODY_SCHEMA, ERROR_RESPONSE } from './error-schema.js';
+import { API_PREFIX } from '@rmm/contracts';
+import { ERROR_BODY_SCHEMA, ERROR_RESPONSE } from './error-body.schema.js';
+import { addErrorCodes, errorCodesOf, pipelineErrorCodes } from './error-codes.decorator.js';
 import { addExamples, type OperationExamples } from './operation-examples.js';
 
 export type OpenApiOperation = NonNullable<OpenAPIObject['paths'][string]['get']> & Record<`x-${string}`, unknown>;

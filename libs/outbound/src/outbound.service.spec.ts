@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer, type Socket } from 'node:net';
 import { OutboundFailed, OutboundTimeout, UnsafeAddress } from './outbound.errors.js';
-import { Outbound, type OutboundOptions } from './outbound.js';
+import { Outbound, type OutboundOptions } from './outbound.service.js';
 
 const LOOPBACK = { isHosted: false, extraAllowedCidrs: ['127.0.0.0/8'] };
 const LIMITS = { timeoutMs: 2_000, maxResponseBytes: 1_000 };

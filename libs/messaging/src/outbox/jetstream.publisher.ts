@@ -1,5 +1,5 @@
 import { createInbox, headers, type Msg, type NatsConnection, type Subscription } from 'nats';
-import type { NatsLink } from '../connection/nats-link.js';
+import type { NatsLink } from '../connection/nats-link.service.js';
 import { NatsUnavailable, PublishRefused } from '../messaging.errors.js';
 
 interface Pending {

@@ -1,6 +1,6 @@
 import request from 'supertest';
+import { OpenApiDocuments } from '@rmm/openapi';
 import { startTinyApp, type TinyApp } from '../../test/tiny-app.js';
-import { OpenApiDocuments } from './openapi-documents.service.js';
 
 describe('the OpenAPI document of a service', () => {
   let tiny: TinyApp;

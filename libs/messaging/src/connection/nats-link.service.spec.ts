@@ -1,8 +1,8 @@
 import { DebugEvents } from 'nats';
 import { eventually, startStores, type Stores, type TestNats } from '@rmm/testing-services';
 import { openFreezableProxy, type FreezableProxy } from '../../test/freezable-proxy.js';
-import { NatsLink } from './nats-link.js';
-import { connectNats } from './nats-transport.js';
+import { NatsLink } from './nats-link.service.js';
+import { connectNats } from './nats.transport.js';
 
 const SUBJECT = 'rmm.rpc.identity.access.resolve'; // which the login of provisioning may call
 const QUICK = { timeout: 400, pingInterval: 500 };
