@@ -6,7 +6,8 @@ import type { MemberScope } from '../members/member-scope.service.js';
 import { MembersRepository } from '../members/members.repository.js';
 import { canAccessMembership } from '../members/membership-access.policy.js';
 import { assertWithinSites } from '../members/site-restriction.js';
-import { RoleGrantPolicy } from '../roles/role-grant.policy.js';
+import { assertCanGrant } from '../roles/role-grant.policy.js';
+import { RolesRepository } from '../roles/roles.repository.js';
 import type { User } from '../users/user.js';
 import { UsersRepository } from '../users/users.repository.js';
 import { MfaNotEnabled, UserInOtherTenants } from './mfa.errors.js';
@@ -21,7 +22,7 @@ export class MfaResetPolicy {
     private readonly worker: WorkerDatabase,
     private readonly users: UsersRepository,
     private readonly members: MembersRepository,
-    private readonly grants: RoleGrantPolicy,
+    private readonly roles: RolesRepository,
   ) {}
 
   /** @throws NotFoundError when the user is no member of the scope; SiteAccessDenied for a member with more sites */
@@ -46,7 +47,7 @@ export class MfaResetPolicy {
       if (!user.memberships.every((membership) => canAccessMembership(caller, membership)))
         throw new UserInOtherTenants();
       const roleIds = user.memberships.map(({ roleId }) => roleId);
-      await this.grants.assertHasPermissionsOf(tx, caller, roleIds);
+      assertCanGrant(caller, await this.roles.listPermissions(tx, roleIds));
       if (!user.mfaEnabled) throw new MfaNotEnabled();
       return reset(user);
     });

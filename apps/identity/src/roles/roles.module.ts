@@ -2,7 +2,6 @@ import { Module } from '@nestjs/common';
 import { AccessChangesModule } from '../access/access-changes.module.js';
 import { MemberScopeModule } from '../members/member-scope.module.js';
 import { PermissionsController } from './permissions.controller.js';
-import { RoleGrantPolicy } from './role-grant.policy.js';
 import { RolesController } from './roles.controller.js';
 import { RolesRepository } from './roles.repository.js';
 import { RolesService } from './roles.service.js';
@@ -11,7 +10,7 @@ import { RolesService } from './roles.service.js';
 @Module({
   imports: [AccessChangesModule, MemberScopeModule],
   controllers: [PermissionsController, RolesController],
-  providers: [RoleGrantPolicy, RolesRepository, RolesService],
-  exports: [RoleGrantPolicy, RolesRepository, RolesService],
+  providers: [RolesRepository, RolesService],
+  exports: [RolesRepository, RolesService],
 })
 export class RolesModule {}

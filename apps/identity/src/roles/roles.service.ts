@@ -15,7 +15,7 @@ import type { ListRolesDto } from './dto/list-roles.dto.js';
 import type { AvailablePermissionsDto } from './dto/permission-catalog.dto.js';
 import type { AssignableRoleDto, RoleDto, RoleListItemDto, RoleUserDto } from './dto/role.dto.js';
 import type { UpdateRoleDto } from './dto/update-role.dto.js';
-import { RoleGrantPolicy } from './role-grant.policy.js';
+import { assertCanGrant } from './role-grant.policy.js';
 import type { RoleTree } from './role-tree.js';
 import { RoleHasChildren, RoleHasUsers, TooManyRoles, SystemRoleImmutable } from './role.errors.js';
 import {
@@ -38,7 +38,6 @@ export class RolesService {
     private readonly tenants: TenantDatabase,
     private readonly scopes: MemberScopeService,
     private readonly roles: RolesRepository,
-    private readonly grants: RoleGrantPolicy,
     private readonly audit: AuditTrail,
     private readonly accessChanges: AccessChangesService,
   ) {}
@@ -100,7 +99,7 @@ export class RolesService {
     return this.changeRoles(caller, scope, async (tx, tree) => {
       const { name, description = null, parentRoleId = null, forceMfa = false } = dto;
       if (parentRoleId !== null) tree.assertParent(null, parentRoleId);
-      this.grants.assertCanGrant(caller, tree.combine(permissions, parentRoleId));
+      assertCanGrant(caller, tree.combine(permissions, parentRoleId));
       const role = await this.store(tx, scope, { name, description, parentRoleId, forceMfa }, permissions);
       await this.audit.record(tx, caller, 'role.create', resourceOf(role), { permissions, parentRoleId, forceMfa });
       return role;
@@ -127,8 +126,8 @@ export class RolesService {
         tree.assertParent(roleId, after.parentRoleId);
       }
       if (newPermissions || fields.parentRoleId !== undefined || fields.forceMfa !== undefined) {
-        this.grants.assertCanGrant(caller, tree.combine(before.permissions, before.parentRoleId));
-        this.grants.assertCanGrant(caller, tree.combine(permissions, after.parentRoleId));
+        assertCanGrant(caller, tree.combine(before.permissions, before.parentRoleId));
+        assertCanGrant(caller, tree.combine(permissions, after.parentRoleId));
       }
       await this.roles.change(tx, before, after);
       if (newPermissions) await this.roles.setPermissions(tx, roleId, permissions);
@@ -163,7 +162,7 @@ export class RolesService {
     return this.changeRoles(caller, scope, async (tx, tree) => {
       const source = await this.roles.get(tx, scope, sourceId);
       const permissions = tree.getEffective(sourceId).map(({ permission }) => permission);
-      this.grants.assertCanGrant(caller, permissions);
+      assertCanGrant(caller, permissions);
       const description = `Copy of ${source.name}`;
       const fields = { name, description, parentRoleId: null, forceMfa: source.forceMfa };
       const role = await this.store(tx, scope, fields, permissions);
