@@ -11,6 +11,6 @@ import { AccessRpc } from './access.rpc.js';
   imports: [MfaPolicyModule, UsersModule],
   controllers: [AccessRpc],
   providers: [AccessRepository, AccessSourceService, { provide: ACCESS_SOURCE, useExisting: AccessSourceService }],
-  exports: [AccessSourceService],
+  exports: [AccessRepository, AccessSourceService],
 })
 export class AccessSourceModule {}

@@ -8,8 +8,7 @@ import type { MemberScopeQueryDto } from '../members/dto/member-scope-query.dto.
 import { MemberScopeService, tenantOf, type MemberScope } from '../members/member-scope.service.js';
 import { UserNotInvited } from '../members/member.errors.js';
 import { assertWithinSites } from '../members/site-restriction.js';
-import { assertCanGrant } from '../roles/role-grant.policy.js';
-import { RolesRepository } from '../roles/roles.repository.js';
+import { RoleGrantPolicy } from '../roles/role-grant.policy.js';
 import type { UserStatus } from '../users/user.js';
 import type { InvitationDto, InviteDeliveryDto, InvitedUserDto } from './dto/invitation.dto.js';
 import type { InviteUserDto } from './dto/invite-user.dto.js';
@@ -25,7 +24,7 @@ export class InvitationsService {
   constructor(
     private readonly tenants: TenantDatabase,
     private readonly scopes: MemberScopeService,
-    private readonly roles: RolesRepository,
+    private readonly grants: RoleGrantPolicy,
     private readonly invitations: InvitationsRepository,
     private readonly links: InvitationLinksService,
     private readonly audit: AuditTrail,
@@ -52,8 +51,9 @@ export class InvitationsService {
     const mayMail = await this.links.mayMail(email);
     const { status, sent } = await this.links.withAccount(email, async (existing) => {
       const stored = await this.tenants.transaction(caller, async (tx) => {
-        const role = await this.roles.getGrantable(tx, scope, roleId);
-        assertCanGrant(caller, role.permissions);
+        await this.grants.lockRoles(tx, scope.partnerId);
+        const current = await this.grants.refreshCaller(tx, caller, 'users:invite');
+        const role = await this.grants.getGrantableRole(tx, current, scope, roleId);
         const member = { email, name, roleId: role.id, invitedBy: caller.userId, ...restrictions };
         return this.links.invite(tx, caller, existing, { ...member, scope, tenantName }, mayMail);
       });
@@ -114,7 +114,10 @@ export class InvitationsService {
     throw (await this.invitations.isMember(tx, scope, userId)) ? new UserNotInvited() : new NotFoundError('User');
   }
 
-  /** Locks an open invitation that the caller may change; null without one. @throws PermissionNotDelegable, SiteAccessDenied */
+  /**
+   * Locks an open invitation that the caller may change; null without one.
+   * @throws PermissionDenied, PermissionNotDelegable, SiteAccessDenied
+   */
   private async lock(
     tx: TenantTransaction,
     caller: UserCaller,
@@ -123,8 +126,9 @@ export class InvitationsService {
   ): Promise<LockedInvitation | null> {
     const invitation = await this.invitations.lock(tx, scope, userId);
     if (!invitation) return null;
-    assertCanGrant(caller, await this.roles.listPermissions(tx, [invitation.roleId]));
-    assertWithinSites(caller, invitation);
+    const current = await this.grants.refreshCaller(tx, caller, 'users:invite');
+    await this.grants.assertHasPermissionsOf(tx, current, [invitation.roleId]);
+    assertWithinSites(current, invitation);
     return invitation;
   }
 }

@@ -1,5 +1,5 @@
 import { OnWorkerEvent, Processor, WorkerHost } from '@nestjs/bullmq';
-import { Inject } from '@nestjs/common';
+import { Inject, type OnApplicationBootstrap } from '@nestjs/common';
 import type { Job } from 'bullmq';
 import { randomUUID } from 'node:crypto';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
@@ -11,27 +11,32 @@ import { Clock, Logger } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { isMailTemplate, renderMail, type RenderedMail } from './mail-templates.js';
 import { MailRepository, type LeasedMail } from './mail.repository.js';
-import { MAIL_QUEUE, mailSealContext, type MailJob } from './mail.service.js';
+import { MAIL_QUEUE, MailService, mailSealContext, type MailJob } from './mail.service.js';
 
 /** Milliseconds; their sum is shorter than the lease of a mail. */
 const TIMEOUTS = { dnsTimeout: 10_000, connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 30_000 };
 
 /**
  * Sends the mail of a job unless it was sent already: by SMTP, or in development to the mailbox folder as a JSON file. A
- * repeated job is harmless.
+ * repeated job is harmless. A replica without a way to send takes no jobs: others would wait for the mails that it took.
  */
-@Processor(MAIL_QUEUE, { concurrency: 4 })
-export class SendMailProcessor extends WorkerHost {
+@Processor(MAIL_QUEUE, { concurrency: 4, autorun: false })
+export class SendMailProcessor extends WorkerHost implements OnApplicationBootstrap {
   private smtp?: Transporter;
 
   constructor(
     private readonly mails: MailRepository,
+    private readonly service: MailService,
     private readonly keyRing: KeyRing,
     private readonly clock: Clock,
     private readonly logger: Logger,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {
     super();
+  }
+
+  onApplicationBootstrap(): void {
+    if (this.service.canSend) void this.worker.run().catch((error: Error) => this.worker.emit('error', error));
   }
 
   override process({ data }: Job<MailJob>): Promise<void> {
@@ -65,7 +70,7 @@ export class SendMailProcessor extends WorkerHost {
     return renderMail(template, values, locale);
   }
 
-  /** @throws when the server refuses the mail or is unreachable */
+  /** @throws when the server refuses the mail or is unreachable, or when nothing to send it by is configured */
   private async deliver(to: string, mail: RenderedMail): Promise<void> {
     const { smtpUrl, requireTls, mailboxDir, from } = this.config.mail;
     if (smtpUrl !== undefined) {
@@ -74,6 +79,8 @@ export class SendMailProcessor extends WorkerHost {
       await this.smtp.sendMail({ from, to: { name: '', address: to }, ...mail }); // an address object is not parsed as a list of addresses
     } else if (mailboxDir !== undefined) {
       await this.writeFile(mailboxDir, to, mail);
+    } else {
+      throw new Error('neither SMTP_URL nor MAILBOX_DIR is set');
     }
   }
 

@@ -1,13 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
+import type { Permission } from '@rmm/permissions';
 import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { NotFoundError, ValidationError } from '@rmm/service-kit';
 import { toPage, type Paged } from '@rmm/validation';
 import { AccessChangesService } from '../access/access-changes.service.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { assertCanGrant } from '../roles/role-grant.policy.js';
-import { RolesRepository } from '../roles/roles.repository.js';
+import { RoleGrantPolicy } from '../roles/role-grant.policy.js';
 import { SessionRevocationsService } from '../sessions/session-revocations.service.js';
 import type { AssignRoleDto } from './dto/assign-role.dto.js';
 import type { ListUsersDto } from './dto/list-members.dto.js';
@@ -21,6 +21,14 @@ import { toUserDto } from './member.mapper.js';
 import { isAdminRole, MembersRepository, type LockedMember } from './members.repository.js';
 import { assertWithinSites } from './site-restriction.js';
 
+interface MemberChange {
+  caller: UserCaller;
+  scope: MemberScope;
+  userId: string;
+  /** The permission that the route requires. */
+  needs: Permission;
+}
+
 /** Members of a partner or an organization: lists them, and changes them for administrators. @see docs/reference/users-and-roles.md */
 @Injectable()
 export class MembersService {
@@ -28,7 +36,7 @@ export class MembersService {
     private readonly tenants: TenantDatabase,
     private readonly scopes: MemberScopeService,
     private readonly members: MembersRepository,
-    private readonly roles: RolesRepository,
+    private readonly grants: RoleGrantPolicy,
     private readonly sessions: SessionRevocationsService,
     private readonly audit: AuditTrail,
     private readonly accessChanges: AccessChangesService,
@@ -53,9 +61,9 @@ export class MembersService {
     if (userId === caller.userId) throw new SelfActionRefused();
     const scope = await this.scopes.resolve(caller, named);
     await this.tenants.transaction(caller, async (tx) => {
-      const role = await this.roles.getGrantable(tx, scope, roleId);
-      assertCanGrant(caller, role.permissions);
-      const member = await this.lockMember(tx, caller, scope, userId);
+      await this.grants.lockRoles(tx, scope.partnerId);
+      const { member, current } = await this.lockMember(tx, { caller, scope, userId, needs: 'users:write' });
+      const role = await this.grants.getGrantableRole(tx, current, scope, roleId);
       if (!isAdminRole(role)) await assertAnotherAdmin(tx, this.members, { scope, userId, member });
       await this.members.setRole(tx, scope, userId, role.id);
       await this.accessChanges.publish(tx, { userIds: [userId], reason: 'role_assigned' });
@@ -79,8 +87,9 @@ export class MembersService {
     if (userId === caller.userId) throw new SelfActionRefused();
     const scope = await this.scopes.resolve(caller, { orgId, partnerId });
     // Provisioning is asked outside of the transaction that stores the change.
-    const current = await this.tenants.transaction(caller, (tx) => this.lockMember(tx, caller, scope, userId));
-    const { orgAccess, orgIds, siteIds, deviceGroupIds } = current;
+    const change = { caller, scope, userId, needs: 'users:write' } as const;
+    const stored = await this.tenants.transaction(caller, (tx) => this.lockMember(tx, change));
+    const { orgAccess, orgIds, siteIds, deviceGroupIds } = stored.member;
     const restrictions = await this.scopes.checkRestrictions(caller, scope, dto, {
       orgAccess: orgAccess ?? 'none',
       orgIds: orgIds ?? [],
@@ -88,8 +97,8 @@ export class MembersService {
       deviceGroupIds,
     });
     await this.tenants.transaction(caller, async (tx) => {
-      await this.roles.lockAgainstChange(tx, scope.partnerId);
-      const member = await this.lockMember(tx, caller, scope, userId);
+      await this.grants.lockRoles(tx, scope.partnerId);
+      const { member } = await this.lockMember(tx, change);
       if (restrictions.orgAccess !== 'all') await assertAnotherAdmin(tx, this.members, { scope, userId, member });
       await this.members.setRestrictions(tx, scope, userId, restrictions);
       await this.accessChanges.publish(tx, { userIds: [userId], reason: 'access_changed' });
@@ -108,8 +117,8 @@ export class MembersService {
     if (userId === caller.userId) throw new SelfActionRefused();
     const scope = await this.scopes.resolve(caller, named);
     await this.tenants.transaction(caller, async (tx) => {
-      await this.roles.lockAgainstChange(tx, scope.partnerId);
-      const member = await this.lockMember(tx, caller, scope, userId);
+      await this.grants.lockRoles(tx, scope.partnerId);
+      const { member } = await this.lockMember(tx, { caller, scope, userId, needs: 'users:delete' });
       await assertAnotherAdmin(tx, this.members, { scope, userId, member });
       // Before the membership: without it, row-level security hides the user and its sessions.
       const sessions = await this.sessions.revokeInMembership(tx, userId, membershipKeyOf(scope), 'membership_gone');
@@ -130,17 +139,17 @@ export class MembersService {
 
   /**
    * Locks a membership. A caller may not change a member who has permissions or sites the caller does not have.
-   * @throws NotFoundError, PermissionNotDelegable, SiteAccessDenied
+   * @returns the member, and the caller with the permissions it has once the lock is held
+   * @throws NotFoundError, PermissionDenied, PermissionNotDelegable, SiteAccessDenied
    */
   private async lockMember(
     tx: TenantTransaction,
-    caller: UserCaller,
-    scope: MemberScope,
-    userId: string,
-  ): Promise<LockedMember> {
+    { caller, scope, userId, needs }: MemberChange,
+  ): Promise<{ member: LockedMember; current: UserCaller }> {
     const member = await this.members.lock(tx, scope, userId);
-    assertCanGrant(caller, await this.roles.listPermissions(tx, [member.roleId]));
-    assertWithinSites(caller, member);
-    return member;
+    const current = await this.grants.refreshCaller(tx, caller, needs);
+    await this.grants.assertHasPermissionsOf(tx, current, [member.roleId]);
+    assertWithinSites(current, member);
+    return { member, current };
   }
 }

@@ -6,8 +6,7 @@ import type { MemberScope } from '../members/member-scope.service.js';
 import { MembersRepository } from '../members/members.repository.js';
 import { canAccessMembership } from '../members/membership-access.policy.js';
 import { assertWithinSites } from '../members/site-restriction.js';
-import { assertCanGrant } from '../roles/role-grant.policy.js';
-import { RolesRepository } from '../roles/roles.repository.js';
+import { RoleGrantPolicy } from '../roles/role-grant.policy.js';
 import type { User } from '../users/user.js';
 import { UsersRepository } from '../users/users.repository.js';
 import { MfaNotEnabled, UserInOtherTenants } from './mfa.errors.js';
@@ -22,7 +21,7 @@ export class MfaResetPolicy {
     private readonly worker: WorkerDatabase,
     private readonly users: UsersRepository,
     private readonly members: MembersRepository,
-    private readonly roles: RolesRepository,
+    private readonly grants: RoleGrantPolicy,
   ) {}
 
   /** @throws NotFoundError when the user is no member of the scope; SiteAccessDenied for a member with more sites */
@@ -44,10 +43,11 @@ export class MfaResetPolicy {
       await this.users.lockMemberships(tx, userId);
       const user = await this.users.findById(tx, userId);
       if (!user) throw new NotFoundError('User');
-      if (!user.memberships.every((membership) => canAccessMembership(caller, membership)))
+      const current = await this.grants.refreshCaller(tx, caller, 'users:write');
+      if (!user.memberships.every((membership) => canAccessMembership(current, membership)))
         throw new UserInOtherTenants();
       const roleIds = user.memberships.map(({ roleId }) => roleId);
-      assertCanGrant(caller, await this.roles.listPermissions(tx, roleIds));
+      await this.grants.assertHasPermissionsOf(tx, current, roleIds);
       if (!user.mfaEnabled) throw new MfaNotEnabled();
       return reset(user);
     });

@@ -76,7 +76,8 @@ export class PartnersService {
   /**
    * Updates a partner, all fields or none. `settings` merges per key, null removes a key. `settings.security` needs a
    * session with a factor and may lock no user out. @see docs/reference/mfa-and-policies.md
-   * @throws NotFoundError, ValidationError, MfaRequired, MfaPolicyWouldLockOutUsers, IpAllowlistWouldLockOutCaller
+   * @throws NotFoundError, ValidationError, MfaRequired, MfaNoMethodAvailable, MfaPolicyWouldLockOutUsers,
+   *   IpAllowlistWouldLockOutCaller
    */
   async update(caller: UserCaller, id: string, dto: UpdatePartnerDto): Promise<PartnerDto> {
     if (Object.keys(dto).length === 0) throw ValidationError.forField('body', 'names no field to change');
@@ -190,9 +191,7 @@ export class PartnersService {
   private async checkPolicy(tx: TenantTransaction, caller: UserCaller, { before, after }: Change): Promise<void> {
     const policies = { before: securityOf(before), after: securityOf(after) };
     if (isDeepStrictEqual(policies.before, policies.after)) return;
-    const affected = { partnerId: after.id, partnerPolicy: policies.after };
-    await this.policies.assertNoUserLockedOut(tx, policies, affected);
-    await this.policies.record(tx, caller, resourceOf(after), policies);
+    await this.policies.acceptPartnerPolicy(tx, caller, resourceOf(after), policies);
   }
 
   private async publish(tx: TenantTransaction, caller: UserCaller, { before, after }: Change): Promise<void> {

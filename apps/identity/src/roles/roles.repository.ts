@@ -23,11 +23,9 @@ import {
 import { NotFoundError } from '@rmm/service-kit';
 import type { MemberScope } from '../members/member-scope.service.js';
 import type { MemberSites } from '../members/members.repository.js';
-import type { Transaction } from '../transaction.js';
 import type { UserStatus } from '../users/user.js';
 import { RoleTree } from './role-tree.js';
 import { Role } from './role.entity.js';
-import { InvalidRoleScope } from './role.errors.js';
 
 /** A role as it is listed. */
 export interface ListedRole extends Role {
@@ -172,20 +170,14 @@ export class RolesRepository extends TenantRepository<Role> {
     });
   }
 
-  /**
-   * Returns a role that may be assigned in a scope, and locks it: until the transaction ends it neither gains permissions
-   * nor is deleted. @throws InvalidRoleScope when the scope has no such role
-   */
-  async getGrantable(tx: Transaction, scope: MemberScope, roleId: string): Promise<GrantableRole> {
-    await this.lockAgainstChange(tx, scope.partnerId);
-    const role = await this.findOne<GrantableRole>(tx, {
+  /** Returns a role with its permissions in force, or null when the scope has no such role. */
+  findGrantable(source: Source, scope: MemberScope, roleId: string): Promise<GrantableRole | null> {
+    return this.findOne<GrantableRole>(source, {
       columns: ['id', 'name', 'scope', 'systemKey'],
       where: { id: roleId },
       conditions: [inScope(scope)],
       shape: GRANTABLE,
     });
-    if (!role) throw new InvalidRoleScope();
-    return role;
   }
 
   /** Returns every role of the scope with its own permissions and its parent. */
