@@ -27,12 +27,6 @@ import { SessionsService } from './sessions.service.js';
     SessionsRepository,
     SessionsService,
   ],
-  exports: [
-    LoginSessionsService,
-    RefusedAttemptsService,
-    SessionCookies,
-    SessionRevocationsService,
-    SessionsService,
-  ],
+  exports: [LoginSessionsService, RefusedAttemptsService, SessionCookies, SessionRevocationsService, SessionsService],
 })
 export class SessionsModule {}
