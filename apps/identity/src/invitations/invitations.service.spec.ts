@@ -316,10 +316,10 @@ describe('invitations', () => {
     it('are not withdrawn by another tenant, nor by a caller with fewer permissions than they grant', async () => {
       const { userId } = await open();
       const permissions = [{ resource: 'users', action: 'invite' }];
-      const role = expectStatus(await identity.post('/roles', { name: 'Inviter', permissions }, acme), 201).body.id;
-      const inviter = await inviteAndAccept(identity, acme.bearer, { roleId: role as string, orgAccess: 'all' });
+      const role = expectStatus(await identity.post('/roles', { name: 'Helper', permissions }, acme), 201).body.id;
+      const helper = await inviteAndAccept(identity, acme.bearer, { roleId: role as string, orgAccess: 'all' });
       expect(codeOf(await withdraw(userId, other))).toBe('not_found');
-      expect(codeOf(await withdraw(userId, inviter))).toBe('permission_not_delegable');
+      expect(codeOf(await withdraw(userId, helper))).toBe('permission_not_delegable');
       expect(codeOf(await withdraw(UNKNOWN))).toBe('not_found');
       expect(codeOf(await withdraw(userId))).toBe(200);
     }, 40_000);
