@@ -7,14 +7,12 @@ import { MailModule } from '../mail/mail.module.js';
 import { SessionsModule } from '../sessions/sessions.module.js';
 import { UsersModule } from '../users/users.module.js';
 import { ForgotPasswordProcessor } from './forgot-password.processor.js';
-import { FORGOT_PASSWORD_QUEUE, ForgotPasswordService } from './forgot-password.service.js';
 import { PasswordHasher } from './password-hasher.service.js';
-import { PasswordResetService } from './password-reset.service.js';
 import { PasswordVerificationService } from './password-verification.service.js';
 import { PasswordsController } from './passwords.controller.js';
 import { PasswordsRepository } from './passwords.repository.js';
 import { PasswordsService } from './passwords.service.js';
-import { ResetLinksService } from './reset-links.service.js';
+import { FORGOT_PASSWORD_QUEUE, ResetLinksService } from './reset-links.service.js';
 
 /** Password hashing, verification, lockout, change, and forgotten passwords. */
 @Module({
@@ -36,8 +34,6 @@ import { ResetLinksService } from './reset-links.service.js';
   controllers: [PasswordsController],
   providers: [
     ForgotPasswordProcessor,
-    ForgotPasswordService,
-    PasswordResetService,
     PasswordsRepository,
     PasswordsService,
     PasswordVerificationService,

@@ -7,7 +7,7 @@ import { enrollTotp, inviteAndAccept, roleId } from '../../test/users.js';
 
 const NO_METHODS = { totp: false, sms: false };
 
-describe('LockOutPolicy: a change that would lock out enrolled users', () => {
+describe('a change of a policy that would lock out enrolled users', () => {
   let testApp: PolicyTestApp;
   let identity: IdentityReplica;
 

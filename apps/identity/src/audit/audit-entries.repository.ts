@@ -1,7 +1,21 @@
-import { Injectable } from '@nestjs/common';
-import type { SqlExecutor } from '@rmm/persistence';
+import { Inject, Injectable } from '@nestjs/common';
+import { createHmac } from 'node:crypto';
+import { isSiteRestricted, type UserCaller } from '@rmm/access';
+import {
+  Cursors,
+  keysetPage,
+  tenantCondition,
+  TenantDatabase,
+  type CursorBinding,
+  type KeysetQuery,
+  type KeysetRows,
+  type SqlExecutor,
+} from '@rmm/persistence';
+import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { EMPTY_CHAIN, type AuditHead, type SealedAuditRow } from './audit-chain.js';
 import type { AuditHeadRow } from './audit-head.entity.js';
+import type { AuditLogRow } from './audit-log.mapper.js';
+import type { AuditFiltersDto } from './dto/audit-filters.dto.js';
 
 /** The chain of entries without a partner. */
 export const PLATFORM_CHAIN = 'platform';
@@ -15,11 +29,38 @@ const TYPED = `id uuid, sequence bigint, "partnerId" uuid, "orgId" uuid, timesta
   details jsonb, "ipAddress" text, "userAgent" text, result text, "errorMessage" text, "initiatedBy" text,
   "requestId" text, canonical text, checksum text, "previousChecksum" text`;
 
-const SELECTED = `id, sequence, partner_id AS "partnerId", org_id AS "orgId", timestamp, actor_type AS "actorType",
+const LISTED = `id, sequence, partner_id AS "partnerId", org_id AS "orgId", timestamp, actor_type AS "actorType",
   actor_id AS "actorId", actor_email AS "actorEmail", action, resource_type AS "resourceType",
   resource_id AS "resourceId", resource_name AS "resourceName", details, ip_address AS "ipAddress",
   user_agent AS "userAgent", result, error_message AS "errorMessage", initiated_by AS "initiatedBy",
-  request_id AS "requestId", canonical, checksum, previous_checksum AS "previousChecksum"`;
+  request_id AS "requestId", checksum, previous_checksum AS "previousChecksum"`;
+
+const SEALED = `${LISTED}, canonical`;
+
+const SORT: KeysetQuery['sort'] = [
+  { expression: 'timestamp', type: 'timestamptz' },
+  { expression: 'id', type: 'uuid' },
+];
+
+/** Each filter applies only when it is set, so that the plan of a statement is made for its own filters. */
+const FILTERS = {
+  orgId: 'e.org_id = :orgId',
+  actorId: 'e.actor_id = :actorId',
+  action: 'e.action = :action',
+  prefix: 'starts_with(e.action, :prefix)',
+  resourceType: 'e.resource_type = :resourceType',
+  resourceId: 'e.resource_id = :resourceId',
+  result: 'e.result = :result',
+  from: 'e.timestamp >= :from',
+  to: 'e.timestamp < :to',
+} as const;
+const FILTER_NAMES = Object.keys(FILTERS) as (keyof typeof FILTERS)[];
+
+export interface AuditPageRequest {
+  direction: 'asc' | 'desc';
+  limit: number;
+  cursor?: string | null;
+}
 
 export interface TimeRange {
   from?: Date;
@@ -53,9 +94,38 @@ interface StoredEnds {
 
 type StoredRow = Omit<SealedAuditRow, 'sequence' | 'timestamp'> & { sequence: string; timestamp: Date };
 
-/** Audit entries and the heads of their chains, under the worker login. SQL, because entries are written in sets. */
+/**
+ * Audit entries and the heads of their chains. Sealing and verification run under the worker login, searches under that of
+ * the caller. SQL, because entries are written in sets, and searched by conditions chosen for the indexes of a partitioned
+ * table.
+ */
 @Injectable()
-export class AuditChainRepository {
+export class AuditEntriesRepository {
+  private readonly cursors: Cursors;
+
+  constructor(
+    private readonly tenants: TenantDatabase,
+    @Inject(IDENTITY_CONFIG) config: IdentityConfig,
+  ) {
+    const { keys, activeKid } = config.secrets.keyRing;
+    this.cursors = new Cursors(
+      createHmac('sha256', keys[activeKid] ?? '')
+        .update('audit-log cursors')
+        .digest(),
+    );
+  }
+
+  /** Lists one page; the cost does not depend on its depth. @throws InvalidCursor */
+  search(
+    caller: UserCaller,
+    filters: AuditFiltersDto,
+    binding: CursorBinding,
+    page: AuditPageRequest,
+  ): Promise<KeysetRows<AuditLogRow>> {
+    const query: KeysetQuery = { ...auditSearch(caller, filters), ...page };
+    return keysetPage<AuditLogRow>(this.tenants.reader(caller), this.cursors, binding, query);
+  }
+
   /** Locks the heads of chains, in one order, so that concurrent batches cannot deadlock. */
   async lockHeads(tx: SqlExecutor, chains: readonly string[]): Promise<Map<string, AuditHead>> {
     const sorted = [...new Set(chains)].sort();
@@ -140,7 +210,7 @@ export class AuditChainRepository {
   ): Promise<SealedAuditRow[]> {
     const { condition, partnerId } = ownerOf(chain);
     const rows = await db.query<StoredRow>(
-      `SELECT ${SELECTED} FROM audit_entry
+      `SELECT ${SEALED} FROM audit_entry
        WHERE ${condition} AND (sequence, id) > (:sequence, :id::uuid) AND sequence <= :upTo
        ORDER BY sequence, id LIMIT :limit`,
       { partnerId, sequence: after.sequence, id: after.id, upTo, limit },
@@ -156,3 +226,26 @@ const ownerOf = (chain: string): { condition: string; partnerId: string | null }
   chain === PLATFORM_CHAIN
     ? { condition: 'partner_id IS NULL AND :partnerId::uuid IS NULL', partnerId: null }
     : { condition: 'partner_id = :partnerId::uuid', partnerId: chain };
+
+/**
+ * Returns the statement for the filters of a caller. Row-level security limits the result; the caller's tenant is repeated
+ * as plain conditions, because no index serves the expression of a policy.
+ */
+export function auditSearch(
+  caller: UserCaller,
+  filters: AuditFiltersDto,
+): Pick<KeysetQuery, 'select' | 'from' | 'where' | 'params' | 'sort'> {
+  const { sql, params: tenant } = tenantCondition(caller, 'organization', 'e');
+  const prefix = filters.action?.endsWith('.*') ? filters.action.slice(0, -1) : undefined;
+  const values = { ...filters, prefix, action: prefix === undefined ? filters.action : undefined };
+  const names = FILTER_NAMES.filter((name) => values[name] !== undefined);
+  const conditions = [sql, ...names.map((name) => FILTERS[name])];
+  const params: Record<string, unknown> = { ...tenant };
+  for (const name of names) params[name] = values[name];
+  if (isSiteRestricted(caller)) {
+    // Entries name no site, so a caller restricted to sites sees the entries of its own acts.
+    conditions.push('e.actor_id = :ownId');
+    params.ownId = caller.userId;
+  }
+  return { select: LISTED, from: 'audit_entry e', where: conditions.join(' AND '), params, sort: SORT };
+}

@@ -4,7 +4,7 @@ import type { UserCaller } from '@rmm/access';
 import { bindParameters, Cursors, keysetPage, type SqlParams, type TenantContext } from '@rmm/persistence';
 import { minuteOf } from '../../test/audit-rows.js';
 import { IdentityTestApp } from '../../test/identity-test-app.js';
-import { auditSearch } from './audit-logs.repository.js';
+import { auditSearch } from './audit-entries.repository.js';
 import type { AuditFiltersDto } from './dto/audit-filters.dto.js';
 
 const ROWS = 50_000;

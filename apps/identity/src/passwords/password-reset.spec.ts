@@ -13,7 +13,7 @@ import { enrollTotp, registerPartner, type TestUser } from '../../test/users.js'
 const NEW_PASSWORD = 'violet umbrella tango';
 const INVALID = { status: 400, body: { code: 'reset_token_invalid' } };
 
-describe('PasswordResetService', () => {
+describe('a reset of a password', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
 

@@ -5,7 +5,7 @@ import { PolicyTestApp } from '../../test/policy-test-app.js';
 import { actingUserOf, inviteAndAccept, roleId, type TestUser } from '../../test/users.js';
 
 /** Seen by the one request that acts for a user so far: the change of an organization's policy. */
-describe('ActingUsersService', () => {
+describe('a user whom another service acts for', () => {
   let testApp: PolicyTestApp;
   let identity: IdentityReplica;
   let admin: TestUser;

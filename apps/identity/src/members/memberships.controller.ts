@@ -4,13 +4,13 @@ import { CurrentCaller, SignedIn, SkipTenantStatus, type UserCaller } from '@rmm
 import { ErrorCodes } from '@rmm/service-kit';
 import { DoneDto } from '../dto/success.dto.js';
 import { LeaveTenantDto } from './dto/leave-tenant.dto.js';
-import { LeaveTenantService } from './leave-tenant.service.js';
+import { MembershipsService } from './memberships.service.js';
 
 @ApiTags('Authentication')
 @ErrorCodes({ 404: ['not_found'], 409: ['last_admin'] })
 @Controller('auth')
-export class LeaveTenantController {
-  constructor(private readonly memberships: LeaveTenantService) {}
+export class MembershipsController {
+  constructor(private readonly memberships: MembershipsService) {}
 
   @Post('leave')
   @SignedIn()
@@ -19,7 +19,7 @@ export class LeaveTenantController {
   @ApiOperation({ summary: 'End one of your memberships, or decline an invitation' })
   @ApiOkResponse({ type: DoneDto })
   async leaveTenant(@CurrentCaller() caller: UserCaller, @Body() dto: LeaveTenantDto): Promise<DoneDto> {
-    await this.memberships.leaveTenant(caller, dto);
+    await this.memberships.leave(caller, dto);
     return { success: true };
   }
 }

@@ -61,7 +61,7 @@ class MailServer {
   }
 }
 
-describe('MailTransport', () => {
+describe('SendMailProcessor', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
   let server: MailServer;

@@ -9,11 +9,11 @@ import {
   type IdentityReplica,
 } from '../../test/identity-test-app.js';
 import { registerPartner, roleId } from '../../test/users.js';
-import { FORGOT_PASSWORD_QUEUE } from './forgot-password.service.js';
+import { FORGOT_PASSWORD_QUEUE } from './reset-links.service.js';
 
 const NEW_PASSWORD = 'violet umbrella tango';
 
-describe('ForgotPasswordService', () => {
+describe('ForgotPasswordProcessor', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
   let queue: Queue;

@@ -4,20 +4,20 @@ import { eventually } from '@rmm/testing-services';
 import { auditRow, minuteOf } from '../../test/audit-rows.js';
 import { IdentityTestApp, type IdentityReplica } from '../../test/identity-test-app.js';
 import { EMPTY_CHAIN, sealRows } from './audit-chain.js';
-import { AuditChainRepository } from './audit-chain.repository.js';
+import { AuditEntriesRepository } from './audit-entries.repository.js';
 
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
-describe('AuditChainRepository', () => {
+describe('AuditEntriesRepository', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
-  let chains: AuditChainRepository;
+  let chains: AuditEntriesRepository;
   let worker: WorkerDatabase;
 
   beforeAll(async () => {
     testApp = await IdentityTestApp.start();
     identity = await testApp.startReplica();
-    chains = identity.app.get(AuditChainRepository);
+    chains = identity.app.get(AuditEntriesRepository);
     worker = identity.app.get(WorkerDatabase);
   }, 120_000);
   afterAll(() => testApp.stop());

@@ -4,23 +4,14 @@ import { FakeProvisioning } from '../../test/fake-provisioning.js';
 import {
   expectStatus,
   IdentityTestApp,
-  PASSWORD,
   type IdentityReplica,
   type TestResponse,
 } from '../../test/identity-test-app.js';
-import {
-  enrollTotp,
-  inviteAndAccept,
-  registerPartner,
-  roleId,
-  sessionOf,
-  signInAdmin,
-  type TestUser,
-} from '../../test/users.js';
+import { enrollTotp, inviteAndAccept, registerPartner, roleId, signInAdmin, type TestUser } from '../../test/users.js';
 
 const codeOf = ({ status, body }: TestResponse) => (status < 300 ? status : (body.code as string));
 
-describe('MemberChangesService', () => {
+describe('changes of members', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
   let replicas: IdentityReplica[];
@@ -162,28 +153,6 @@ describe('MemberChangesService', () => {
       expect(responses.map(codeOf).filter((code) => code !== 200)).toEqual(['last_admin']);
       expect(await admins(partnerId)).toHaveLength(1);
     }, 120_000);
-  });
-
-  describe('leaving', () => {
-    it('ends the sessions that entered the membership, and no others', async () => {
-      const role = await roleId(identity, owner.bearer, 'Partner Viewer');
-      const user = await registerPartner(identity, 'Own MSP');
-      const invitation = { email: user.email, name: 'Ada Example', roleId: role };
-      expectStatus(await identity.post('/users/invite', invitation, owner), 201);
-      const token = await identity.mailedToken(user.email, 2);
-      const there = sessionOf(
-        expectStatus(await identity.post('/auth/accept-invite', { token, password: PASSWORD }), 200),
-      );
-      const leave = { partnerId: owner.partnerId };
-      const calls = Array.from({ length: 20 }, (_, n) => on(n).post('/auth/leave', leave, user));
-      expect((await Promise.all(calls)).map(codeOf).filter((code) => code === 200)).toHaveLength(1);
-      for (const replica of replicas) {
-        await eventually(async () => expect((await replica.get('/users/me', there)).status).toBe(401));
-      }
-      expectStatus(await identity.get('/users/me', user), 200);
-      expect(codeOf(await identity.post('/auth/leave', {}, user))).toBe('validation_failed');
-      expect(codeOf(await identity.post('/auth/leave', { orgId: randomUUID() }, user))).toBe('not_found');
-    }, 60_000);
   });
 
   it('never wait for each other in a circle when a user is removed and invited at once', async () => {
