@@ -12,7 +12,7 @@ import { registerPartner, roleId, type TestUser } from '../test/users.js';
 const WRONG = 'wrong-horse-battery-1';
 const UNKNOWN_TOKEN = 'x'.repeat(48);
 
-/** What anonymous callers may compare: the response and the hashes computed for it, which decide about its time. */
+/** Compares what anonymous callers see: the response, and the hashes computed for it, which decide about its time. */
 describe('a response to an anonymous caller', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
