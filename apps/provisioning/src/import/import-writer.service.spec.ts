@@ -29,7 +29,7 @@ describe('ImportWriterService', () => {
         const names = namesOf(writes);
         attempts.push(names);
         const failed = names.find((name) => failures.has(name));
-        if (failed) return Promise.reject(failures.get(failed) as Error);
+        if (failed) return Promise.reject(failures.get(failed));
         return Promise.resolve(NOTHING_WRITTEN);
       },
       findLinkedId: () => Promise.resolve(linkedId),

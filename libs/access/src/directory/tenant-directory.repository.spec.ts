@@ -47,7 +47,7 @@ describe('TenantDirectoryRepository', () => {
     return partnerId;
   };
   const statusOf = async (partnerId: string) => (await repository.find(db, partnerId))?.status;
-  const makeOld = (ids: readonly string[]) =>
+  const setUpdatedLongAgo = (ids: readonly string[]) =>
     db.query(`UPDATE partner_directory SET updated_at = now() - interval '1 hour' WHERE partner_id = ANY (:ids)`, {
       ids,
     });
@@ -72,7 +72,7 @@ describe('TenantDirectoryRepository', () => {
     it('accepts an older version that was read from the owner, unless the row was written meanwhile', async () => {
       const id = await create();
       expect(await upsert(id, { version: 3, status: 'suspended', readSeconds: 1 })).toBe(false);
-      await makeOld([id]);
+      await setUpdatedLongAgo([id]);
       expect(await upsert(id, { version: 3, status: 'suspended', readSeconds: 1 })).toBe(true);
       expect(await repository.find(db, id)).toMatchObject({ version: 3, status: 'suspended' });
     });
@@ -100,7 +100,7 @@ describe('TenantDirectoryRepository', () => {
     it('marks the rows of the range that the owner does not have, and no others', async () => {
       const [before, kept, missing, beyond] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()].sort();
       for (const id of [before, kept, missing, beyond]) await upsert(id);
-      await makeOld([before, kept, missing, beyond]);
+      await setUpdatedLongAgo([before, kept, missing, beyond]);
       const range = { after: before, upTo: missing, ids: [kept], readSeconds: 1 };
       expect(await repository.markMissing(db, range)).toEqual([missing]);
       expect(await Promise.all([before, kept, missing, beyond].map(statusOf))).toEqual([
