@@ -12,9 +12,9 @@ import { hasPermission } from '@rmm/permissions';
 import type { KeysetRows } from '@rmm/persistence';
 import { Clock, RateLimits } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
+import { AuditEntriesRepository } from './audit-entries.repository.js';
 import { AUDIT_FILES, type AuditFile } from './audit-file.js';
 import { toAuditLogDto, type AuditLogRow } from './audit-log.mapper.js';
-import { AuditEntriesRepository } from './audit-entries.repository.js';
 import type { AuditFiltersDto, ExportAuditLogsDto, ListAuditLogsDto } from './dto/audit-filters.dto.js';
 import type { AuditLogDto, AuditLogPageDto } from './dto/audit-log.dto.js';
 

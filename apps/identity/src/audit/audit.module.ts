@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
-import { AuditLogsController } from './audit-logs.controller.js';
 import { AuditEntriesRepository } from './audit-entries.repository.js';
+import { AuditLogsController } from './audit-logs.controller.js';
 import { AuditLogsService } from './audit-logs.service.js';
 import { AuditSealer } from './audit-sealer.consumer.js';
 import { ChainVerificationService } from './chain-verification.service.js';

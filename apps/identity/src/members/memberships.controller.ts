@@ -19,7 +19,7 @@ export class MembershipsController {
   @ApiOperation({ summary: 'End one of your memberships, or decline an invitation' })
   @ApiOkResponse({ type: DoneDto })
   async leaveTenant(@CurrentCaller() caller: UserCaller, @Body() dto: LeaveTenantDto): Promise<DoneDto> {
-    await this.memberships.leave(caller, dto);
+    await this.memberships.leaveTenant(caller, dto);
     return { success: true };
   }
 }

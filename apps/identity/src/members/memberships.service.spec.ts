@@ -137,7 +137,7 @@ describe('MembershipsService', () => {
       );
     }, 60_000);
 
-    it('declines an invitation, and records it with the own tenant of the user alone', async () => {
+    it("declines an invitation, and records it with the user's tenant alone", async () => {
       const user = await invited();
       const leave = () => identity.post('/auth/leave', { partnerId: host.partnerId }, user);
       expect((await leave()).body).toEqual({ success: true });
@@ -167,7 +167,7 @@ describe('MembershipsService', () => {
 
     it('refuses a caller whose account is gone', async () => {
       const caller = { userId: randomUUID() } as UserCaller;
-      const leaving = memberships.leave(caller, { partnerId: host.partnerId });
+      const leaving = memberships.leaveTenant(caller, { partnerId: host.partnerId });
       await expect(leaving).rejects.toMatchObject({ status: 401 });
     });
   });

@@ -64,7 +64,7 @@ export class MembershipsService {
    * transaction, and no others.
    * @throws NotFoundError for a tenant that the user neither belongs nor is invited to; LastAdmin; ValidationError
    */
-  async leave(caller: UserCaller, { orgId, partnerId }: LeaveTenantDto): Promise<void> {
+  async leaveTenant(caller: UserCaller, { orgId, partnerId }: LeaveTenantDto): Promise<void> {
     if ((orgId === undefined) === (partnerId === undefined)) {
       throw ValidationError.forField('orgId', 'name orgId or partnerId');
     }
