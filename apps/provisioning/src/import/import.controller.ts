@@ -10,6 +10,7 @@ import {
   SkipFallbackAudit,
   type Caller,
 } from '@rmm/access';
+import { ErrorCodes } from '@rmm/service-kit';
 import { ImportPreviewDto, ImportResultDto } from './dto/import-results.dto.js';
 import { CommitImportDto, PreviewImportDto } from './dto/import-rows.dto.js';
 import { ImportService } from './import.service.js';
@@ -41,6 +42,11 @@ export class ImportController {
     description: 'Rows of one organization are imported together or not at all; `errors` lists the refused rows.',
   })
   @ApiOkResponse({ type: ImportResultDto })
+  @ErrorCodes({
+    400: ['invalid_idempotency_key'],
+    409: ['idempotency_key_reused', 'idempotency_key_in_use', 'idempotent_response_not_stored'],
+    429: ['too_many_idempotency_keys'],
+  })
   commit(@CurrentCaller() caller: Caller, @Body() dto: CommitImportDto): Promise<ImportResultDto> {
     return this.imports.commit(caller, dto);
   }
