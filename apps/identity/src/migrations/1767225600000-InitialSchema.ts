@@ -1,5 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
+/** True for the platform login alone, which acts as the service login: no setting makes a service login see all tenants. */
+const IS_PLATFORM_LOGIN = '(SELECT session_user <> current_user)';
+
 /** The caller's tenant, from the transaction-local settings. An unset or empty setting matches no row. */
 const OWN_PARTNER = `(SELECT nullif(current_setting('rmm.partner_id', true), '')::uuid)`;
 const OWN_ORGANIZATION = `(SELECT nullif(current_setting('rmm.org_id', true), '')::uuid)`;
@@ -11,7 +14,7 @@ const byScope = (partner: string, organization: string): string => `
   CASE (SELECT current_setting('rmm.scope', true))
     WHEN 'partner' THEN ${partner}
     WHEN 'organization' THEN ${organization}
-    WHEN 'system' THEN true
+    WHEN 'system' THEN ${IS_PLATFORM_LOGIN}
     ELSE false
   END`;
 
@@ -41,7 +44,7 @@ const DUAL_WRITE = byScope(DUAL_OF_PARTNER, `org_id = ${OWN_ORGANIZATION}`);
 
 /** A user is visible to itself, and to callers who see one of its memberships: the subqueries run under their policies. */
 const VISIBLE_ACCOUNT = `
-  CASE (SELECT current_setting('rmm.scope', true)) WHEN 'system' THEN true ELSE
+  CASE (SELECT current_setting('rmm.scope', true)) WHEN 'system' THEN ${IS_PLATFORM_LOGIN} ELSE
     id = ${OWN_USER}
     OR EXISTS (SELECT FROM partner_membership m WHERE m.user_id = user_account.id)
     OR EXISTS (SELECT FROM organization_membership m WHERE m.user_id = user_account.id)
@@ -70,7 +73,7 @@ const ofRole = (condition: string): string =>
 /** Rows of an organization for callers with access to it; rows of the partner for members with access to all of it. */
 const READABLE_AUDIT_ENTRY = `
   (org_id IS NOT NULL AND (${ORGANIZATION}))
-  OR (SELECT current_setting('rmm.scope', true)) = 'system'
+  OR ((SELECT current_setting('rmm.scope', true)) = 'system' AND ${IS_PLATFORM_LOGIN})
   OR (org_id IS NULL AND (SELECT current_setting('rmm.scope', true)) = 'partner'
       AND (SELECT current_setting('rmm.org_access', true)) = 'all' AND partner_id = ${OWN_PARTNER})`;
 
