@@ -46,9 +46,9 @@ export class OrganizationsService {
 
   /** @throws PartnerAccessDenied  for another partner's `partnerId` */
   async list(caller: Caller, query: ListOrganizationsDto): Promise<Paged<VisibleOrganization>> {
-    const { search, status, partnerId } = query;
+    const { search, status, partnerId, deleted } = query;
     if (partnerId !== undefined) resolvePartnerId(caller, partnerId);
-    const { rows, ...counted } = await this.organizations.list(caller, { search, status, partnerId }, query);
+    const { rows, ...counted } = await this.organizations.list(caller, { search, status, partnerId, deleted }, query);
     const data = rows.map((row) => toOrganizationDto(caller, row));
     return toPage(query, counted, data);
   }

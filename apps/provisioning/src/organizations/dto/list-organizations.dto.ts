@@ -1,5 +1,5 @@
 import type { OrganizationStatus } from '@rmm/contracts';
-import { IsName, IsOneOf, IsUuid, PageQueryDto } from '@rmm/validation';
+import { IsFlag, IsName, IsOneOf, IsUuid, PageQueryDto } from '@rmm/validation';
 import { ORGANIZATION_STATUSES } from '../organization.entity.js';
 
 export class ListOrganizationsDto extends PageQueryDto {
@@ -11,4 +11,10 @@ export class ListOrganizationsDto extends PageQueryDto {
 
   @IsUuid({ optional: true, description: 'System scope' })
   partnerId?: string;
+
+  @IsFlag({
+    optional: true,
+    description: 'Lists deleted organizations that can still be restored instead of live ones',
+  })
+  deleted = false;
 }

@@ -59,6 +59,9 @@ export class OrganizationDto {
 
   @ApiProperty({ format: 'date-time' })
   updatedAt: string;
+
+  @ApiProperty({ type: String, format: 'date-time', nullable: true, description: 'Null for a live organization' })
+  deletedAt: string | null;
 }
 
 /** The fields of their own organization that organization callers see. */
