@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { partnerCaller, ProvisioningTestDatabase } from '../../test/provisioning-test-database.js';
+import { partnerCaller, ProvisioningTestDatabase, TEST_SECRETS } from '../../test/provisioning-test-database.js';
 import { OrganizationsRepository } from '../organizations/organizations.repository.js';
 import type { GroupWrites } from './import-changes.js';
 import { parseImportRows } from './import-rows.js';
@@ -12,7 +12,7 @@ describe('ImportRepository', () => {
 
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
-    repository = new ImportRepository(new OrganizationsRepository(database.tenants));
+    repository = new ImportRepository(new OrganizationsRepository(database.tenants, TEST_SECRETS));
   }, 60_000);
   afterAll(() => database?.stop());
   beforeEach(() => (partnerId = randomUUID()));

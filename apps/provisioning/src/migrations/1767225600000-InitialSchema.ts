@@ -349,7 +349,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
       `CREATE UNIQUE INDEX organization_slug_key ON organization (partner_id, slug) WHERE deleted_at IS NULL`,
     );
     await q.query(`CREATE UNIQUE INDEX organization_first_key ON organization (partner_id) WHERE is_first`);
-    await q.query(`CREATE INDEX organization_name_idx ON organization (partner_id, name_key)`);
+    await q.query(`CREATE INDEX organization_name_idx ON organization (partner_id, name_key, id)`);
     await q.query(`CREATE INDEX organization_slug_base_idx ON organization (partner_id, slug_base)`);
     await q.query(`CREATE INDEX organization_newest_idx ON organization (partner_id, created_at DESC, id DESC)`);
     await q.query(`CREATE INDEX organization_oldest_idx ON organization (created_at, id)`);
@@ -430,6 +430,9 @@ export class InitialSchema1767225600000 implements MigrationInterface {
       `CREATE TRIGGER stamp_change BEFORE INSERT OR UPDATE ON site FOR EACH ROW EXECUTE FUNCTION stamp_change()`,
     );
     await q.query(`CREATE UNIQUE INDEX site_name_key ON site (org_id, name_key) WHERE deleted_at IS NULL`);
+    for (const owner of ['org', 'partner']) {
+      await q.query(`CREATE INDEX site_${owner}_name_idx ON site (${owner}_id, name_key, id)`);
+    }
     await q.query(`CREATE INDEX site_newest_idx ON site (org_id, created_at DESC, id DESC)`);
     await q.query(`CREATE INDEX site_partner_newest_idx ON site (partner_id, created_at DESC, id DESC)`);
     await q.query(`CREATE INDEX site_all_newest_idx ON site (created_at DESC, id DESC)`);
@@ -641,6 +644,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     );
     for (const owner of ['org', 'partner']) {
       await q.query(`CREATE INDEX device_group_${owner}_idx ON device_group (${owner}_id, created_at DESC, id DESC)`);
+      await q.query(`CREATE INDEX device_group_${owner}_name_idx ON device_group (${owner}_id, name_key, id)`);
     }
     await q.query(`CREATE INDEX device_group_all_newest_idx ON device_group (created_at DESC, id DESC)`);
     await q.query(`CREATE INDEX device_group_site_idx ON device_group (site_id)`);

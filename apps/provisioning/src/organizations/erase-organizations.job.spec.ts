@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Outbox, OutgoingMessage } from '@rmm/messaging';
 import { AuditTrail } from '@rmm/messaging';
 import { NotFoundError } from '@rmm/service-kit';
-import { partnerCaller, ProvisioningTestDatabase } from '../../test/provisioning-test-database.js';
+import { partnerCaller, ProvisioningTestDatabase, TEST_SECRETS } from '../../test/provisioning-test-database.js';
 import { EraseOrganizationsJob } from './erase-organizations.job.js';
 import { OrganizationErasureRepository } from './organization-erasure.repository.js';
 import { OrganizationsRepository } from './organizations.repository.js';
@@ -127,7 +127,7 @@ describe('EraseOrganizationsJob', () => {
   });
 
   it('leaves an organization that is restored first, and cannot be undone once it began', async () => {
-    const organizations = new OrganizationsRepository(database.tenants);
+    const organizations = new OrganizationsRepository(database.tenants, TEST_SECRETS);
     const caller = partnerCaller(partnerId);
     const orgId = await createCustomer(31);
     await database.tenants.transaction(caller, async (tx) => {

@@ -9,8 +9,9 @@ import {
   type UserCaller,
 } from '@rmm/access';
 import { ErrorCodes } from '@rmm/service-kit';
-import { PaginationDto, UuidParam, type Paged } from '@rmm/validation';
+import { UuidParam } from '@rmm/validation';
 import { DoneDto } from '../dto/done.dto.js';
+import { SortedPaginationDto, type SortedPage } from '../lists/dto/sorted-page.dto.js';
 import { CreateOrganizationDto } from './dto/create-organization.dto.js';
 import { ListOrganizationsDto } from './dto/list-organizations.dto.js';
 import {
@@ -26,7 +27,7 @@ import { OrganizationsService } from './organizations.service.js';
 type VisibleOrganization = OrganizationDto | OwnOrganizationDto;
 
 @ApiTags('Organizations')
-@ApiExtraModels(OrganizationDto, OwnOrganizationDto, PaginationDto)
+@ApiExtraModels(OrganizationDto, OwnOrganizationDto, SortedPaginationDto)
 @ErrorCodes({
   409: ['mfa_policy_would_lock_out_users', 'organization_limit_reached', 'organization_slug_conflict'],
   403: ['mfa_required', 'scope_not_allowed'],
@@ -40,12 +41,17 @@ export class OrganizationsController {
 
   @Get()
   @RequirePermission('organizations:read')
+  @ErrorCodes({ 400: ['invalid_cursor'] })
   @ApiOperation({
     summary: 'List organizations',
-    description: 'Newest first. Organization callers see id, name, slug, status and settings.security of their own.',
+    description:
+      'Newest first by default. Organization callers see id, name, slug, status and settings.security of their own.',
   })
   @ApiOkResponse({ schema: VISIBLE_ORGANIZATIONS })
-  list(@CurrentCaller() caller: Caller, @Query() query: ListOrganizationsDto): Promise<Paged<VisibleOrganization>> {
+  list(
+    @CurrentCaller() caller: Caller,
+    @Query() query: ListOrganizationsDto,
+  ): Promise<SortedPage<VisibleOrganization>> {
     return this.organizations.list(caller, query);
   }
 

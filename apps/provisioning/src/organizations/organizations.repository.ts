@@ -1,17 +1,11 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { IsNull, Not } from 'typeorm';
 import { OrganizationAccessDenied, type Caller } from '@rmm/access';
 import type { OrganizationSecurity } from '@rmm/contracts';
-import {
-  TenantDatabase,
-  TenantRepository,
-  type PageRequest,
-  type PageRows,
-  type QueryShape,
-  type TenantTransaction,
-  type WorkerTransaction,
-} from '@rmm/persistence';
+import { TenantDatabase, type QueryShape, type TenantTransaction, type WorkerTransaction } from '@rmm/persistence';
 import { NotFoundError } from '@rmm/service-kit';
+import { PROVISIONING_CONFIG, type ProvisioningConfig } from '../config.js';
+import { SortedListRepository, type SortedPageRequest, type SortedRows } from '../lists/sorted-list.repository.js';
 import { nameKey } from './name-key.js';
 import { slugBases } from './organization-slug.js';
 import { Organization, type BillingContact, type OrganizationType } from './organization.entity.js';
@@ -84,23 +78,20 @@ const RESTORABLE = {
 const containing = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`;
 
 @Injectable()
-export class OrganizationsRepository extends TenantRepository<Organization> {
-  constructor(tenants: TenantDatabase) {
-    super(tenants, Organization, () => new NotFoundError('Organization'), {
-      ownership: 'organization',
-      ownerColumns: { orgId: 'id' },
-    });
+export class OrganizationsRepository extends SortedListRepository<Organization> {
+  constructor(tenants: TenantDatabase, @Inject(PROVISIONING_CONFIG) config: Pick<ProvisioningConfig, 'secrets'>) {
+    const options = { ownership: 'organization' as const, ownerColumns: { orgId: 'id' }, list: 'organizations' };
+    super(tenants, config, Organization, () => new NotFoundError('Organization'), options);
   }
 
-  /** Lists one page, newest first. */
-  list(caller: Caller, filter: OrganizationFilter, page: PageRequest): Promise<PageRows<OrganizationView>> {
+  /** Lists one page; newest first unless sorted otherwise. @throws InvalidCursor */
+  list(caller: Caller, filter: OrganizationFilter, page: SortedPageRequest): Promise<SortedRows<OrganizationView>> {
     const { search, status, partnerId, deleted = false } = filter;
     const sql = '(organization.name ILIKE :search OR organization.slug ILIKE :search)';
-    return this.listPage<OrganizationView>(caller, {
+    return this.listSorted<OrganizationView>(caller, page, filter, {
       where: { status, partnerId, ...(!deleted && { deletedAt: null }) },
       conditions: [deleted && RESTORABLE, search !== undefined && { sql, params: { search: containing(search) } }],
       shape: VIEW,
-      page,
       budget: { columns: ['settings', 'security', 'externalLinks'] },
     });
   }

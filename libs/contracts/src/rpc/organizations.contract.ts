@@ -36,3 +36,9 @@ export const PROVISIONING_SITES_EXISTING = rpc('provisioning.sites.existing', {
   request: z.object({ caller: actingCallerSchema, orgId: uuid, siteIds: z.array(uuid).max(1_000) }),
   reply: replyOf<{ siteIds: string[] }>(),
 });
+
+/** Returns which of these are live device groups of the organization that the caller may see. */
+export const PROVISIONING_DEVICE_GROUPS_EXISTING = rpc('provisioning.device-groups.existing', {
+  request: z.object({ caller: actingCallerSchema, orgId: uuid, deviceGroupIds: z.array(uuid).max(1_000) }),
+  reply: replyOf<{ deviceGroupIds: string[] }>(),
+});
