@@ -26,6 +26,11 @@ export function toCreatedEnrollmentKeyDto(row: EnrollmentKey, now: Date, key: st
 }
 
 /** Returns the resource of an audit entry. */
-export function enrollmentKeyResource({ id, name, orgId, partnerId }: EnrollmentKey) {
+export function enrollmentKeyResource({
+  id,
+  name,
+  orgId,
+  partnerId,
+}: Pick<EnrollmentKey, 'id' | 'name' | 'orgId' | 'partnerId'>) {
   return { type: 'enrollment_key', id, name, orgId, partnerId };
 }
