@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { Job } from '@rmm/service-kit';
-import { OrganizationErasureRepository } from './organization-erasure.repository.js';
+import { ERASED_NAME, OrganizationErasureRepository } from './organization-erasure.repository.js';
 import { organizationEvent } from './organization.events.js';
-import { ERASED_NAME } from './organization-erasure.repository.js';
 
 const ORGANIZATIONS = 20;
 const RECORDS = 500;

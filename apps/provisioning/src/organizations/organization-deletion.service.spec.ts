@@ -56,16 +56,16 @@ describe('deletion of organizations', () => {
       agent_token_hash: keyHash,
     });
     const { rows } = await testApp.admin.query('SELECT agent_id FROM device WHERE id = $1', [deviceId]);
-    const beat = () => testApp.client(key).post(`/agents/${rows[0].agent_id}/heartbeat`);
+    const sendHeartbeat = () => testApp.client(key).post(`/agents/${rows[0].agent_id}/heartbeat`);
     const member = await testApp.clientFor({ scope: 'organization', partnerId, orgId: id });
-    expect([(await beat()).status, (await member.get('/devices')).status]).toEqual([200, 200]);
+    expect([(await sendHeartbeat()).status, (await member.get('/devices')).status]).toEqual([200, 200]);
     await remove(id);
     await eventually(async () => {
-      expect([(await beat()).status, (await member.get('/devices')).status]).toEqual([401, 403]);
+      expect([(await sendHeartbeat()).status, (await member.get('/devices')).status]).toEqual([401, 403]);
     });
     await restore(id);
     await eventually(async () => {
-      expect([(await beat()).status, (await member.get('/devices')).status]).toEqual([200, 200]);
+      expect([(await sendHeartbeat()).status, (await member.get('/devices')).status]).toEqual([200, 200]);
     });
   });
 

@@ -35,11 +35,11 @@ describe('DELETE /devices/:id', () => {
     const { key, keyHash } = mintAgentToken();
     const id = await insert({ agent_token_hash: keyHash, hostname: 'alpha' });
     const { rows } = await testApp.admin.query('SELECT agent_id FROM device WHERE id = $1', [id]);
-    const beat = () => testApp.client(key).post(`/agents/${rows[0].agent_id}/heartbeat`);
-    expect((await beat()).status).toBe(200);
+    const sendHeartbeat = () => testApp.client(key).post(`/agents/${rows[0].agent_id}/heartbeat`);
+    expect((await sendHeartbeat()).status).toBe(200);
     const response = await remove(id);
     expect([response.status, response.body]).toEqual([200, { success: true }]);
-    expect((await beat()).status).toBe(401);
+    expect((await sendHeartbeat()).status).toBe(401);
     expect((await client.get(`/devices/${id}`)).body).toMatchObject({ id, status: 'decommissioned', groupIds: [] });
     expect((await client.get('/devices')).body.data).toEqual([]);
     const about = ({ aggregateId }: { aggregateId: string }) => aggregateId === id;

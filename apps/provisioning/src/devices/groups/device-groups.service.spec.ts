@@ -198,15 +198,15 @@ describe('/orgs/device-groups', () => {
     expect(await names('&sort=name')).toEqual(['Alpha', 'beta', 'gamma']);
     expect(await names(`&siteId=${siteIds[0]}`)).toEqual(['beta']);
     expect(await names('&search=AMM')).toEqual(['gamma']);
-    const walked: string[] = [];
+    const readNames: string[] = [];
     for (let cursor: string | null = ''; cursor !== null;) {
       const path = `${GROUPS}?orgId=${orgId}&sort=name&limit=1&includeTotal=true&cursor=${encodeURIComponent(cursor)}`;
       const { body } = await client.get(path);
       expect(body.pagination).toMatchObject({ total: 3, sort: { by: 'name', dir: 'asc' } });
-      walked.push(...body.data.map(({ name }: { name: string }) => name));
+      readNames.push(...body.data.map(({ name }: { name: string }) => name));
       cursor = body.pagination.nextCursor;
     }
-    expect(walked).toEqual(['Alpha', 'beta', 'gamma']);
+    expect(readNames).toEqual(['Alpha', 'beta', 'gamma']);
     expect((await client.get(`${GROUPS}?cursor=forged`)).body.code).toBe('invalid_cursor');
     for (const bad of ['sort=size', 'limit=0', 'siteId=x'])
       expect((await client.get(`${GROUPS}?${bad}`)).status).toBe(400);
@@ -330,7 +330,7 @@ describe('/orgs/device-groups', () => {
     });
   });
 
-  it('tells other services which groups of an organization exist for the caller', async () => {
+  it('returns to other services which groups of an organization exist for the caller', async () => {
     const [live, deleted] = [await create(), await create()];
     await client.delete(`${GROUPS}/${deleted.id}`);
     const deviceGroupIds = [live.id, deleted.id, foreign.groupId, randomUUID()];
