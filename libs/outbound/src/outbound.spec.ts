@@ -173,16 +173,6 @@ describe('Outbound', () => {
       expect(seen).toEqual(['first', 'second', 'second']);
     });
 
-    it('is retried only once', async () => {
-      let requests = 0;
-      reply = (request) => {
-        requests += 1;
-        request.socket.destroy();
-      };
-      await expect(outboundWith().post({ url, ...LIMITS })).rejects.toThrow(OutboundFailed);
-      expect(requests).toBe(2);
-    });
-
     it.each<[string, RequestListener]>([
       [
         'after a part of the reply',
@@ -204,12 +194,16 @@ describe('Outbound', () => {
 
     it('keeps one time limit for both attempts', async () => {
       let requests = 0;
-      reply = (request) => {
+      reply = (request, response) => {
         requests += 1;
-        if (requests === 1) setTimeout(() => request.socket.destroy(), 300);
+        if (requests === 1) response.end('ok');
+        if (requests === 2) setTimeout(() => request.socket.destroy(), 300);
       };
-      await expect(outboundWith().post({ url, ...LIMITS, timeoutMs: 700 })).rejects.toThrow('Timeout after 700 ms');
-      expect(requests).toBe(2);
+      const outbound = outboundWith();
+      await outbound.post({ url, ...LIMITS });
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      await expect(outbound.post({ url, ...LIMITS, timeoutMs: 700 })).rejects.toThrow('Timeout after 700 ms');
+      expect(requests).toBe(3);
     });
   });
 
@@ -294,25 +288,6 @@ describe('Outbound', () => {
       await expect(outbound.post({ url: named(), ...LIMITS })).rejects.toThrow(UnsafeAddress);
       await expect(outbound.post({ url: named(), ...LIMITS })).rejects.toThrow('the host has no address');
       expect(requests).toBe(1);
-    });
-
-    it('opens a new connection when the name resolves to other addresses', async () => {
-      const peers = new Set<string | undefined>();
-      reply = (request, response) => {
-        peers.add(request.socket.localAddress);
-        response.end();
-      };
-      const everywhere = createServer((request, response) => reply(request, response));
-      const movedPort = await new Promise<number>((resolve) =>
-        everywhere.listen(0, '0.0.0.0', () => resolve((everywhere.address() as AddressInfo).port)),
-      );
-      servers.push(everywhere);
-      const responses = [['127.0.0.1'], ['127.0.0.2']];
-      const outbound = outboundWith({ resolver: { resolve: async () => responses.shift() ?? [] } });
-      const moved = { url: `http://hooks.example.com:${movedPort}/`, ...LIMITS };
-      await outbound.post(moved);
-      await outbound.post(moved);
-      expect([...peers]).toEqual(['127.0.0.1', '127.0.0.2']);
     });
 
     it('refuses the URL when the resolver fails or does not respond', async () => {

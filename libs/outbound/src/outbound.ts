@@ -117,8 +117,9 @@ export class Outbound {
   private async resolveAllowed(url: URL, timeoutMs: number): Promise<readonly string[]> {
     const addresses = await this.resolve(url.hostname, timeoutMs);
     const check = this.rules.checkAddresses(url, addresses);
-    if (!check.allowed) throw new UnsafeAddress(check.reasons);
-    return addresses;
+    if (check.allowed) return addresses;
+    this.pools.refuse(url.origin);
+    throw new UnsafeAddress(check.reasons);
   }
 
   private async resolve(host: string, timeoutMs: number): Promise<string[]> {
