@@ -54,6 +54,17 @@ describe('ImportRepository', () => {
     expect(linked).toBe(id);
   });
 
+  it('neither finds nor reactivates an erased organization', async () => {
+    const id = await database.createOrganization(partnerId, { name: 'Erased organization' });
+    await database.admin.query('UPDATE organization SET deleted_at = now(), erased_at = now() WHERE id = $1', [id]);
+    const { rows } = await parseImportRows([{ organization: 'Erased organization' }]);
+    const state = await database.tenants.transaction(partnerCaller(partnerId), (tx) =>
+      repository.loadState(tx, partnerId, rows, null),
+    );
+    expect(state.organizations).toEqual([]);
+    expect((await write([buildWrites({ reactivated: [{ id, slug: 'again' }] })])).reactivated).toEqual([]);
+  });
+
   it('reactivates an organization, and applies the last of several patches of a site', async () => {
     const id = await database.createOrganization(partnerId, { status: 'churned' });
     const siteId = await database.createSite(partnerId, id);
