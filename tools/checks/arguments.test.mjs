@@ -19,7 +19,7 @@ const fleet = (args, env = {}) =>
   });
 
 const BENCHES =
-  /Benchmarks: api-key, heartbeats, http, lists, login, outbox, revoke, users, webhooks, webhooks-fairness, webhooks-retry-burst/;
+  /'load' is invalid for argument 'name'\. Allowed choices are api-key, heartbeats, http, lists, login, outbox, revoke, users, webhooks, webhooks-fairness, webhooks-retry-burst/;
 const ID = '00000000-0000-4000-8000-000000000000';
 const REFUSED = [
   [['nope'], /unknown command 'nope'/],
@@ -29,7 +29,7 @@ const REFUSED = [
   [['status', '--jsn'], /unknown option '--jsn'.*--json/],
   [['env', 'more'], /too many arguments/],
   [['restart'], /missing required argument 'service'/],
-  [['restart', 'nope'], /There is no service "nope"\. Services: identity,/],
+  [['restart', 'nope'], /'nope' is invalid for argument 'service'\. Allowed choices are identity,/],
   [['restart', 'identity', 'credentials'], /too many arguments/],
   [['restart', 'identity'], /not running\. Start it with: \.\/fleet up/],
   [['logs', '-n', 'x'], /whole number from 1/],
@@ -40,7 +40,7 @@ const REFUSED = [
   [['emit', 'alert.triggered'], /--org <id>' not specified/],
   [['emit', 'alert.triggered', '--org', 'nope'], /--org must be the id of an organization, got "nope"/],
   [['emit', 'alert.triggered', '--org', ID], /not running/],
-  [['replay', 'nope'], /There is no service "nope"/],
+  [['replay', 'nope'], /'nope' is invalid for argument 'service'/],
   [['receiver', '--port', '99999'], /whole number from 1 to 65535/],
   [['totp'], /missing required argument 'secret'/],
   [['totp', 'not base32'], /must be base32/],

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { Authority, daysFromNow, type Identity, selfSigned } from '../test/certificates.js';
 import { Receivers } from '../test/receivers.js';
 import { OutboundFailed } from './outbound.errors.js';
-import { Outbound } from './outbound.js';
+import { Outbound } from './outbound.service.js';
 
 const PROJECT = path.join(__dirname, '..');
 const HOST = 'hooks.example.com';

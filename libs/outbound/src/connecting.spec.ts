@@ -6,7 +6,7 @@ import { Receivers } from '../test/receivers.js';
 import { ConnectionPools, DEFAULT_POOL_LIMITS } from './connection-pools.js';
 import { exchange } from './exchange.js';
 import { OutboundFailed, UnsafeAddress } from './outbound.errors.js';
-import { Outbound, type OutboundOptions } from './outbound.js';
+import { Outbound, type OutboundOptions } from './outbound.service.js';
 
 const LOOPBACK = { isHosted: false, extraAllowedCidrs: ['127.0.0.0/8'] };
 const LIMITS = { timeoutMs: 5_000, maxResponseBytes: 1_000 };

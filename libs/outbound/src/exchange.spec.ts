@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Receivers } from '../test/receivers.js';
 import { OutboundFailed } from './outbound.errors.js';
-import { Outbound } from './outbound.js';
+import { Outbound } from './outbound.service.js';
 
 const LIMITS = { timeoutMs: 5_000, maxResponseBytes: 1_000 };
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';

@@ -1,6 +1,6 @@
 import * as dns from 'node:dns/promises';
 import { NameServerResolver, SystemResolver } from './host-resolver.js';
-import { Outbound } from './outbound.js';
+import { Outbound } from './outbound.service.js';
 
 jest.mock('node:dns/promises', () => ({ ...jest.requireActual<typeof dns>('node:dns/promises'), lookup: jest.fn() }));
 

@@ -1,3 +1,4 @@
+export { tryLock, tryLockSql } from './database/advisory-lock.js';
 export * from './database/database.errors.js';
 export { bindParameters } from './database/named-parameters.js';
 export { DEFAULT_TIMEOUTS, type Timeouts } from './database/pool-options.js';
@@ -9,7 +10,12 @@ export { type ResponseSeal, Idempotency } from './idempotency/idempotency.servic
 export { PurgeIdempotencyRecordsJob } from './idempotency/purge-idempotency-records.job.js';
 export { migrateFromEnvironment } from './migrations/migrate-from-environment.js';
 export * from './migrations/migrations-runner.service.js';
-export { Databases, type PersistenceConfig, type PersistenceOptions, StartRefused } from './module/databases.js';
+export {
+  Databases,
+  type PersistenceConfig,
+  type PersistenceOptions,
+  StartRefused,
+} from './module/databases.service.js';
 export { PersistenceModule } from './module/persistence.module.js';
 export { PAGE_BYTES, type ByteBudget } from './paging/byte-budget.js';
 export * from './paging/cursors.js';

@@ -24,13 +24,3 @@ export function toEnrollmentKeyDto(row: EnrollmentKey, now: Date): EnrollmentKey
 export function toCreatedEnrollmentKeyDto(row: EnrollmentKey, now: Date, key: string): CreatedEnrollmentKeyDto {
   return { ...toEnrollmentKeyDto(row, now), key };
 }
-
-/** Returns the resource of an audit entry. */
-export function enrollmentKeyResource({
-  id,
-  name,
-  orgId,
-  partnerId,
-}: Pick<EnrollmentKey, 'id' | 'name' | 'orgId' | 'partnerId'>) {
-  return { type: 'enrollment_key', id, name, orgId, partnerId };
-}

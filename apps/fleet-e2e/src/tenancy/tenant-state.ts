@@ -94,7 +94,7 @@ export async function listAcceptedAfter(calls: readonly TenantCall[], withinMs: 
 
 /** Publishes an integration event as identity does, whatever its data. */
 export async function publishPartnerEvent(fleet: FleetHandle, partnerId: string, data: object): Promise<void> {
-  const { host, username, password } = new URL(fleet.natsAdminUrl);
+  const { host, username, password } = new URL(fleet.natsUrl);
   const connection = await connect({ servers: host, user: username, pass: password });
   try {
     const id = randomUUID();

@@ -1,9 +1,10 @@
 import { InvalidAccessToken, PermissionDenied, type UserCaller } from '@rmm/access';
 import type { Permission } from '@rmm/permissions';
+import type { AccessRepository, StoredAccess } from '../access/access.repository.js';
 import type { Transaction } from '../transaction.js';
 import { RoleGrantPolicy } from './role-grant.policy.js';
 import { InvalidRoleScope, PermissionNotDelegable } from './role.errors.js';
-import type { GrantableRole, RolesRepository, StoredAccess } from './roles.repository.js';
+import type { GrantableRole, RolesRepository } from './roles.repository.js';
 
 const scope = { kind: 'partner', partnerId: 'p1' } as const;
 const tx = {} as Transaction;
@@ -26,9 +27,8 @@ describe('RoleGrantPolicy', () => {
       return id === role.id ? role : null;
     },
     listPermissions: async () => role.permissions,
-    findAccess: async () => access,
   } as unknown as RolesRepository;
-  const policy = new RoleGrantPolicy(roles);
+  const policy = new RoleGrantPolicy(roles, { findAccess: async () => access } as unknown as AccessRepository);
 
   it('returns a role whose permissions the caller has, locked before it is read', async () => {
     const caller = callerWith('tickets:read', 'tickets:write', 'users:read');

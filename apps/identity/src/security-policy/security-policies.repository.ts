@@ -2,6 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { OrganizationSecurity, PartnerSecurity } from '@rmm/contracts';
 import { TenantDatabase, TenantRepository, type SqlExecutor, type TenantTransaction } from '@rmm/persistence';
 import { NotFoundError } from '@rmm/service-kit';
+import type { UserMembership } from '../users/user.js';
+import { UsersRepository } from '../users/users.repository.js';
 import { OrganizationSecurityPolicy } from './organization-security-policy.entity.js';
 import { allows } from './security-policy.js';
 
@@ -54,8 +56,16 @@ const LOCKED_OUT = `
 /** Security policies of organizations, and the users a policy would lock out. */
 @Injectable()
 export class SecurityPoliciesRepository extends TenantRepository<OrganizationSecurityPolicy> {
-  constructor(tenants: TenantDatabase) {
+  constructor(
+    tenants: TenantDatabase,
+    private readonly users: UsersRepository,
+  ) {
     super(tenants, OrganizationSecurityPolicy, () => new NotFoundError('Organization'));
+  }
+
+  /** Lists the memberships of a user, in whatever tenants; under the worker login. */
+  async listMemberships(worker: SqlExecutor, userId: string): Promise<UserMembership[]> {
+    return (await this.users.findById(worker, userId))?.memberships ?? [];
   }
 
   /** Returns the policy of an organization; version 0 when none was ever set. */

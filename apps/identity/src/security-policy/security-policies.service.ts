@@ -1,27 +1,34 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { isDeepStrictEqual } from 'node:util';
 import { MfaRequired, type UserCaller } from '@rmm/access';
-import { type AccessScope, type ApplySecurityPolicyRequest, type OrganizationSecurity } from '@rmm/contracts';
+import type { AccessScope, ApplySecurityPolicyRequest, OrganizationSecurity, PartnerSecurity } from '@rmm/contracts';
 import { AuditTrail, Outbox, type AuditedCaller, type AuditedResource } from '@rmm/messaging';
-import { TenantDatabase, type HasTenant, type TenantTransaction } from '@rmm/persistence';
+import { TenantDatabase, WorkerDatabase, type HasTenant, type TenantTransaction } from '@rmm/persistence';
 import { currentContext, NotFoundError } from '@rmm/service-kit';
 import { cidrsContain, parseCidr } from '@rmm/validation';
 import { AccessChangesService } from '../access/access-changes.service.js';
+import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
+import { allowedMfaMethods } from '../mfa/mfa-policy.js';
 import { PartnersRepository } from '../partners/partners.repository.js';
+import type { UserMembership } from '../users/user.js';
 import { readOrganizationChange, readPartnerChange } from './dto/security-policy.dto.js';
-import { LockOutPolicy, type PolicyVersions } from './lock-out.policy.js';
-import { SecurityPoliciesRepository } from './security-policies.repository.js';
+import { SecurityPoliciesRepository, type AffectedMembers } from './security-policies.repository.js';
 import {
   IpAllowlistWouldLockOutCaller,
   MfaNoMethodAvailable,
   MfaPolicyWouldLockOutUsers,
 } from './security-policy.errors.js';
-import { changePolicy, type PolicyChange } from './security-policy.js';
+import { changePolicy, tightensMfa, type PolicyChange } from './security-policy.js';
 
 /** The caller of a policy change. */
 export interface PolicyEditor extends AuditedCaller {
   scope: AccessScope;
   mfa: boolean;
+}
+
+interface PolicyVersions {
+  before: PartnerSecurity;
+  after: PartnerSecurity;
 }
 
 export interface AppliedPolicy {
@@ -31,17 +38,21 @@ export interface AppliedPolicy {
 
 const ACTION = 'security_policy.update';
 
-/** Security policies of partners and organizations. @see docs/reference/mfa-and-policies.md */
+/**
+ * Security policies of partners and organizations. Keeps policies and factors compatible: no change of one leaves users
+ * without a factor that they can use. @see docs/reference/mfa-and-policies.md
+ */
 @Injectable()
 export class SecurityPoliciesService {
   constructor(
     private readonly tenants: TenantDatabase,
+    private readonly worker: WorkerDatabase,
     private readonly repository: SecurityPoliciesRepository,
     private readonly partners: PartnersRepository,
-    private readonly lockOut: LockOutPolicy,
     private readonly audit: AuditTrail,
     private readonly outbox: Outbox,
     private readonly accessChanges: AccessChangesService,
+    @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 
   /**
@@ -82,14 +93,31 @@ export class SecurityPoliciesService {
     );
   }
 
-  /** Records the audit entry of a change, in its transaction. */
-  async record(
+  /**
+   * Checks the new policy of a partner and records its audit entry, within `changePartnerPolicy`.
+   * @throws MfaNoMethodAvailable, MfaPolicyWouldLockOutUsers
+   */
+  async acceptPartnerPolicy(
     tx: TenantTransaction,
     editor: PolicyEditor,
-    resource: AuditedResource,
+    resource: AuditedResource & { partnerId: string },
     { before, after }: PolicyVersions,
   ): Promise<void> {
+    const affected = { partnerId: resource.partnerId, partnerPolicy: after };
+    await this.assertNoLockOut(tx, { before, after }, affected);
     await this.audit.record(tx, editor, ACTION, resource, { before, after });
+  }
+
+  /**
+   * Runs a change of a user's own factors while the policies that apply to the user stay as they are. Call it outside
+   * of any transaction; `change` runs its own.
+   * @param change receives the user's memberships
+   */
+  async withStablePolicies<T>(userId: string, change: (memberships: UserMembership[]) => Promise<T>): Promise<T> {
+    return this.worker.transaction(async (tx) => {
+      await this.repository.lockPoliciesOf(tx, userId);
+      return change(await this.repository.listMemberships(tx, userId));
+    });
   }
 
   private async applyIn(
@@ -107,7 +135,7 @@ export class SecurityPoliciesService {
     if (isDeepStrictEqual(before, after)) return { security: before, version: storedVersion };
 
     const affected = { partnerId, partnerPolicy, organization: { orgId, policy: after } };
-    await this.lockOut.assertNoLockOut(tx, { before, after }, affected);
+    await this.assertNoLockOut(tx, { before, after }, affected);
     const version = await this.repository.save(tx, { orgId, partnerId, security: after });
     if (version === null) throw new NotFoundError('Organization');
     await this.accessChanges.publish(tx, { orgIds: [orgId], reason: 'security_policy' });
@@ -121,8 +149,30 @@ export class SecurityPoliciesService {
       actor: editor.actor,
       data: { orgId, partnerId, security: after, version },
     });
-    await this.record(tx, editor, resourceOf(request), { before, after });
+    await this.audit.record(tx, editor, ACTION, resourceOf(request), { before, after });
     return { security: after, version };
+  }
+
+  /** @throws MfaNoMethodAvailable, MfaPolicyWouldLockOutUsers; neither when the change is no stricter than before */
+  private async assertNoLockOut(
+    tx: TenantTransaction,
+    { before, after }: PolicyVersions,
+    affected: AffectedMembers,
+  ): Promise<void> {
+    if (!tightensMfa(before, after)) return;
+    await this.assertMethodAvailable(tx, affected);
+    const lockedOut = await this.repository.countLockedOut(tx, affected);
+    if (lockedOut.count > 0) throw new MfaPolicyWouldLockOutUsers(lockedOut);
+  }
+
+  /** Counts only methods that can be enrolled here; users who need a factor could not get in otherwise. */
+  private async assertMethodAvailable(tx: TenantTransaction, affected: AffectedMembers): Promise<void> {
+    const { partnerId, partnerPolicy, organization } = affected;
+    const allowed = allowedMfaMethods(partnerPolicy, organization?.policy ?? null);
+    const methods = this.config.mfa.offeredMethods.filter((method) => allowed.includes(method));
+    if (methods.length === 0) throw new MfaNoMethodAvailable();
+    if (organization || methods.includes('passkey')) return; // no policy excludes passkeys
+    if (await this.repository.excludesAll(tx, partnerId, methods)) throw new MfaNoMethodAvailable();
   }
 
   private async assertMfa(editor: PolicyEditor, resource: AuditedResource): Promise<void> {

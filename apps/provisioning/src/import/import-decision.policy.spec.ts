@@ -1,5 +1,5 @@
 import { decideImport, type ImportMode } from './import-decision.policy.js';
-import { planImport } from './import-plan.js';
+import { planImport } from './import-plan.policy.js';
 import { parseImportRows } from './import-rows.js';
 import type { ImportState, KnownOrganization, KnownSite } from './import-state.types.js';
 

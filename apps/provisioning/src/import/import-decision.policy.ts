@@ -8,7 +8,7 @@ import type {
   UpdatedItemDto,
 } from './dto/import-results.dto.js';
 import { ImportChanges, type GroupWrites } from './import-changes.js';
-import type { PlannedGroup } from './import-plan.js';
+import type { PlannedGroup } from './import-plan.policy.js';
 import type { ImportState, KnownOrganization } from './import-state.types.js';
 
 export type ImportMode = 'skip' | 'update';

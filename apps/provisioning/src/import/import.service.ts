@@ -8,7 +8,7 @@ import { organizationsLock, PartnersRepository } from '../partners/partners.repo
 import type { ImportPreviewDto, ImportResultDto } from './dto/import-results.dto.js';
 import type { CommitImportDto, PreviewImportDto } from './dto/import-rows.dto.js';
 import { decideImport } from './import-decision.policy.js';
-import { planImport } from './import-plan.js';
+import { planImport } from './import-plan.policy.js';
 import { parseImportRows, type ImportRow, type ParsedRows } from './import-rows.js';
 import { ImportWriterService } from './import-writer.service.js';
 import { toImportResult, toPreviewedRows } from './import.mapper.js';

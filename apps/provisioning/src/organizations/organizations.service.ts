@@ -91,7 +91,7 @@ export class OrganizationsService {
     const fields = Object.entries(dto)
       .filter(([, value]) => value !== undefined)
       .map(([field]) => field);
-    if (fields.length === 0 && security === undefined) throw new ValidationError('No field to change');
+    if (fields.length === 0 && security === undefined) throw ValidationError.nothingToChange();
     if (caller.tenant.scope === 'organization' && fields.some((field) => field !== 'settings')) {
       throw new ScopeNotAllowed();
     }

@@ -5,7 +5,7 @@ import { eventually, startStores, type Stores, type TestNats } from '@rmm/testin
 import { DurableConsumer } from '../consume/durable-consumer.js';
 import { ensureStreams, NatsLink, natsOptions } from '../index.js';
 import { PublishRefused } from '../messaging.errors.js';
-import { JetStreamPublisher } from '../outbox/jetstream-publisher.js';
+import { JetStreamPublisher } from '../outbox/jetstream.publisher.js';
 import { assertDurable } from '../streams/durables.js';
 
 type Attempt = [login: ServiceName, what: string];

@@ -3,7 +3,7 @@ import { headers, type MsgHdrs } from 'nats';
 import pTimeout from 'p-timeout';
 import type { RpcContract } from '@rmm/contracts';
 import { currentContext, deserializeError, UnavailableError } from '@rmm/service-kit';
-import { NatsLink } from '../connection/nats-link.js';
+import { NatsLink } from '../connection/nats-link.service.js';
 import { childTraceparent } from '../context/traceparent.js';
 import { REQUEST_ID_HEADER, TIMEOUT_HEADER, TRACEPARENT_HEADER, type RpcReplyBody } from './rpc-wire.js';
 

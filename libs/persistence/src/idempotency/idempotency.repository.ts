@@ -1,14 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { IdempotentRequest } from '@rmm/service-kit';
+import { tryLock } from '../database/advisory-lock.js';
 import type { SqlExecutor } from '../database/sql-executor.js';
 
 export interface StoredResponse {
   bodyHash: string;
   response: string;
 }
-
-/** SQL for the advisory lock and the upsert. */
-const TRY_LOCK = `SELECT pg_try_advisory_xact_lock(hashtextextended('rmm.idempotency.' || :id, 0)) AS locked`;
 
 const FIND = `
   SELECT body_hash AS "bodyHash", response FROM idempotency_record
@@ -30,9 +28,8 @@ const PURGE = `
 @Injectable()
 export class IdempotencyRepository {
   /** Locks the key until the transaction ends. @returns false when another transaction has it */
-  async tryLock(tx: SqlExecutor, { id }: IdempotentRequest): Promise<boolean> {
-    const [row] = await tx.query<{ locked: boolean }>(TRY_LOCK, { id });
-    return row?.locked === true;
+  tryLock(tx: SqlExecutor, { id }: IdempotentRequest): Promise<boolean> {
+    return tryLock(tx, `rmm.idempotency.${id}`);
   }
 
   async find(tx: SqlExecutor, { id }: IdempotentRequest): Promise<StoredResponse | null> {

@@ -5,7 +5,7 @@ import { eventually, startStores, type Stores, type TestDatabase } from '@rmm/te
 import { optionsFor, partner, partnerA, query, SCHEMA } from '../../test/fixture.js';
 import { TenantDatabase } from '../tenants/tenant-database.service.js';
 import { WorkerDatabase } from '../worker/worker-database.service.js';
-import { Databases, openDatabases, type PersistenceConfig, StartRefused } from './databases.js';
+import { Databases, openDatabases, type PersistenceConfig, StartRefused } from './databases.service.js';
 import { PersistenceModule } from './persistence.module.js';
 
 jest.setTimeout(60_000);

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { PoolClient, QueryConfig, QueryResult } from 'pg';
 import type { DataSource, EntityTarget, ObjectLiteral, Repository } from 'typeorm';
 import { currentContext } from '@rmm/service-kit';
+import { tryLock } from '../database/advisory-lock.js';
 import { fromDriver } from '../database/database.errors.js';
 import { LockQueue, lockTimeout } from '../database/lock-queue.js';
 import { bindParameters } from '../database/named-parameters.js';
@@ -11,7 +12,7 @@ import { acquire, inOnePacket, releaseAfter } from '../database/pooled-client.js
 import { isOutdatedPlan, type PreparedStatement } from '../database/prepared-statements.js';
 import type { BatchExecutor, SqlParams, SqlStatement } from '../database/sql-executor.js';
 import { assertNoOpenTransaction, runTransaction, Transaction } from '../database/transaction.js';
-import { Databases } from '../module/databases.js';
+import { Databases } from '../module/databases.service.js';
 import { type HasTenant, setTenantSettings, type TenantContext, tenantSettingValues } from './tenant-context.js';
 
 const SET_CONTEXT = { name: 'rmm_context', text: `select ${setTenantSettings(1)}` };
@@ -24,7 +25,6 @@ const SET_CONTEXT_AND_TIMEOUT = {
 /** Limits how many texts one connection prepares, so that generated variants cannot fill the server's memory. */
 const MAX_PREPARED = 500;
 
-const TRY_LOCK = 'SELECT pg_try_advisory_xact_lock(hashtextextended(:name, 0)) AS locked';
 const LOCK_TAKEN = Symbol('LOCK_TAKEN');
 const LOCK_RETRY_MS = 25;
 /** The same as the `lock_timeout` of the pools. */
@@ -136,8 +136,7 @@ export class TenantDatabase {
     const taken = new Error(`The lock ${name} is taken`);
     try {
       return await this.transaction(caller, async (tx) => {
-        const [row] = await tx.query<{ locked: boolean }>(TRY_LOCK, { name });
-        if (row?.locked !== true) throw taken; // rolls back: an empty COMMIT would count as a write of the request
+        if (!(await tryLock(tx, name))) throw taken; // rolls back: an empty COMMIT would count as a write of the request
         return work(tx);
       });
     } catch (error) {
