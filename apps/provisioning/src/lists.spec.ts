@@ -44,7 +44,12 @@ const SEED = `
 const CALLERS: Record<string, FakeUser> = {
   system: { scope: 'system' },
   'partner, all organizations': { partnerId: PARTNER },
-  'partner, selected organizations': { partnerId: PARTNER, orgAccess: 'selected', orgIds: [ORGANIZATION] },
+  'partner, one selected organization': { partnerId: PARTNER, orgAccess: 'selected', orgIds: [ORGANIZATION] },
+  'partner, 1,000 selected organizations': {
+    partnerId: PARTNER,
+    orgAccess: 'selected',
+    orgIds: [ORGANIZATION, ...Array.from({ length: 999 }, () => randomUUID())],
+  },
   organization: { scope: 'organization', partnerId: PARTNER, orgId: ORGANIZATION },
   'organization, one site': { scope: 'organization', partnerId: PARTNER, orgId: ORGANIZATION, siteIds: [SITE] },
 };

@@ -6,7 +6,7 @@ export type { BatchExecutor, SqlExecutor, SqlParams, SqlStatement } from './data
 export * from './idempotency/idempotency.errors.js';
 export { IdempotencyModule } from './idempotency/idempotency.module.js';
 export type { IdempotencyOptions } from './idempotency/idempotency.options.js';
-export { type ResponseSeal, Idempotency } from './idempotency/idempotency.service.js';
+export { type ResponseSeal, Idempotency, IDEMPOTENCY_LIMITS } from './idempotency/idempotency.service.js';
 export { PurgeIdempotencyRecordsJob } from './idempotency/purge-idempotency-records.job.js';
 export { migrateFromEnvironment } from './migrations/migrate-from-environment.js';
 export * from './migrations/migrations-runner.service.js';
@@ -17,7 +17,7 @@ export {
   StartRefused,
 } from './module/databases.service.js';
 export { PersistenceModule } from './module/persistence.module.js';
-export { PAGE_BYTES, type ByteBudget } from './paging/byte-budget.js';
+export { limitBytes, PAGE_BYTES, takeBudgetColumns, type ByteBudget } from './paging/byte-budget.js';
 export * from './paging/cursors.js';
 export * from './paging/keyset-page.js';
 export {
@@ -30,7 +30,7 @@ export {
   type PageRows,
 } from './paging/list-page.js';
 export { PartitionMaintenanceJob } from './partitions/partition-maintenance.job.js';
-export type { HasTenant, TenantContext } from './tenants/tenant-context.js';
+export { narrowToOrganization, type HasTenant, type TenantContext } from './tenants/tenant-context.js';
 export { tenantCondition, type Ownership as RowOwnership } from './tenants/tenant-condition.js';
 export { TenantDatabase, TenantTransaction } from './tenants/tenant-database.service.js';
 export * from './tenants/tenant.repository.js';

@@ -5,7 +5,7 @@ const ORGANIZATION = `
     WHEN 'partner' THEN partner_id = (SELECT nullif(current_setting('rmm.partner_id', true), '')::uuid) AND (
       CASE (SELECT current_setting('rmm.org_access', true))
         WHEN 'all' THEN true
-        WHEN 'selected' THEN org_id IN (SELECT unnest(nullif(current_setting('rmm.org_ids', true), '')::uuid[]))
+        WHEN 'selected' THEN org_id::text IN (SELECT unnest(string_to_array(current_setting('rmm.org_ids', true), ',')))
         ELSE false
       END)
     WHEN 'organization' THEN org_id = (SELECT nullif(current_setting('rmm.org_id', true), '')::uuid)

@@ -60,7 +60,7 @@ describe('auditSearch', () => {
     ['rmm.partner_id', tenant.partnerId],
     ['rmm.org_id', tenant.orgId ?? ''],
     ['rmm.org_access', tenant.orgAccess],
-    ['rmm.org_ids', tenant.orgIds.length === 0 ? '' : `{${tenant.orgIds.join(',')}}`],
+    ['rmm.org_ids', tenant.orgIds.join(',')],
     ['rmm.user_id', tenant.userId],
   ];
 

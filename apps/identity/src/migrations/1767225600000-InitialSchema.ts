@@ -4,7 +4,6 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 const OWN_PARTNER = `(SELECT nullif(current_setting('rmm.partner_id', true), '')::uuid)`;
 const OWN_ORGANIZATION = `(SELECT nullif(current_setting('rmm.org_id', true), '')::uuid)`;
 const OWN_USER = `(SELECT nullif(current_setting('rmm.user_id', true), '')::uuid)`;
-const SELECTED_ORGANIZATIONS = `nullif(current_setting('rmm.org_ids', true), '')::uuid[]`;
 
 /** Conditions by the caller's scope; any other scope matches no row. */
 const byScope = (partner: string, organization: string): string => `
@@ -19,7 +18,7 @@ const byScope = (partner: string, organization: string): string => `
 const ACCESSIBLE_ORGANIZATION = `
   CASE (SELECT current_setting('rmm.org_access', true))
     WHEN 'all' THEN true
-    WHEN 'selected' THEN org_id IN (SELECT unnest(${SELECTED_ORGANIZATIONS}))
+    WHEN 'selected' THEN org_id::text IN (SELECT unnest(string_to_array(current_setting('rmm.org_ids', true), ',')))
     ELSE false
   END`;
 

@@ -10,7 +10,7 @@ import {
   SkipFallbackAudit,
   type Caller,
 } from '@rmm/access';
-import { LimitConcurrency } from '@rmm/service-kit';
+import { ErrorCodes, LimitConcurrency } from '@rmm/service-kit';
 import { CONCURRENT_IMPORTS, importingTenant } from '../limits.js';
 import { ImportPreviewDto, ImportResultDto } from './dto/import-results.dto.js';
 import { CommitImportDto, PreviewImportDto } from './dto/import-rows.dto.js';
@@ -45,6 +45,11 @@ export class ImportController {
     description: 'Rows of one organization are imported together or not at all; `errors` lists the refused rows.',
   })
   @ApiOkResponse({ type: ImportResultDto })
+  @ErrorCodes({
+    400: ['invalid_idempotency_key'],
+    409: ['idempotency_key_reused', 'idempotency_key_in_use', 'idempotent_response_not_stored'],
+    429: ['too_many_idempotency_keys'],
+  })
   commit(@CurrentCaller() caller: Caller, @Body() dto: CommitImportDto): Promise<ImportResultDto> {
     return this.imports.commit(caller, dto);
   }

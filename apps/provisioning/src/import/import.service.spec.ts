@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { Databases, PurgeIdempotencyRecordsJob, TenantTransaction } from '@rmm/persistence';
+import { Databases, IDEMPOTENCY_LIMITS, PurgeIdempotencyRecordsJob, TenantTransaction } from '@rmm/persistence';
 import { RedisConnections } from '@rmm/service-kit';
 import { ProvisioningTestApp } from '../../test/provisioning-test-app.js';
 
@@ -517,6 +517,42 @@ describe('/orgs/import', () => {
       expect(await countOf('organization', partnerId)).toBe(1);
     });
 
+    it('stores no response above the limit, and refuses the repeated request without a second effect', async () => {
+      const { client, partnerId } = await freshPartner();
+      const rows = customers(3);
+      const limit = jest.replaceProperty(IDEMPOTENCY_LIMITS as { responseBytes: number }, 'responseBytes', 100);
+      const first = await send(client, 'large', { rows });
+      limit.restore();
+      expect([first.status, first.body.imported.length]).toEqual([200, 3]);
+      const again = await send(client, 'large', { rows });
+      expect([again.status, again.body.code]).toEqual([409, 'idempotent_response_not_stored']);
+      expect(await countOf('organization', partnerId)).toBe(3);
+    });
+
+    it.each([
+      ['responses', IDEMPOTENCY_LIMITS.responsesPerCaller, 1],
+      ['bytes', IDEMPOTENCY_LIMITS.bytesPerCaller / 1_000_000, 1_000_000],
+    ])('refuses new keys of a caller with too many stored %s', async (_what, count, size) => {
+      const { client, partnerId } = await freshPartner();
+      const first = await send(client, 'first', { rows: customers(1) });
+      await testApp.admin.query(
+        `insert into idempotency_record (id, partner_id, caller_id, body_hash, response, expires_at)
+         select encode(sha256((random() || '-' || n)::text::bytea), 'hex'), partner_id, caller_id, '', repeat('x', $3),
+           now() + interval '90 seconds'
+         from idempotency_record, generate_series(1, $2::integer) n where partner_id = $1`,
+        [partnerId, count, size],
+      );
+      const refused = await send(client, 'new', { rows: customers(2) });
+      expect([refused.status, refused.body.code]).toEqual([429, 'too_many_idempotency_keys']);
+      expect(Number(refused.headers['retry-after'])).toBeGreaterThan(60);
+      expect(await countOf('organization', partnerId)).toBe(1);
+      const replayed = await send(client, 'first', { rows: customers(1) });
+      expect([replayed.body, replayed.headers['idempotency-replayed']]).toEqual([first.body, 'true']);
+      expect((await client.post('/orgs/import', { rows: customers(2) })).status).toBe(200);
+      const colleague = await send(await testApp.clientFor({ partnerId }), 'new', { rows: customers(1, 9) });
+      expect(colleague.status).toBe(200);
+    });
+
     it('forgets answers when they expire, and deletes them in batches', async () => {
       const { client, partnerId } = await freshPartner();
       await send(client, 'a', { rows: customers(1) });
@@ -526,8 +562,8 @@ describe('/orgs/import', () => {
       expect([again.status, again.headers['idempotency-replayed']]).toEqual([200, undefined]);
       await testApp.admin.query(expire, [partnerId]);
       await testApp.admin.query(
-        `insert into idempotency_record (id, partner_id, body_hash, response, expires_at)
-         select encode(sha256(n::text::bytea), 'hex'), $1, '', '', now() - interval '1 second'
+        `insert into idempotency_record (id, partner_id, caller_id, body_hash, response, expires_at)
+         select encode(sha256(n::text::bytea), 'hex'), $1, '', '', '', now() - interval '1 second'
            from generate_series(1, 1200) n`,
         [partnerId],
       );

@@ -6,7 +6,7 @@ const ORGANIZATION = `
     WHEN 'partner' THEN partner_id = (SELECT nullif(current_setting('rmm.partner_id', true), '')::uuid) AND (
       CASE (SELECT current_setting('rmm.org_access', true))
         WHEN 'all' THEN true
-        WHEN 'selected' THEN org_id IN (SELECT unnest(nullif(current_setting('rmm.org_ids', true), '')::uuid[]))
+        WHEN 'selected' THEN org_id::text IN (SELECT unnest(string_to_array(current_setting('rmm.org_ids', true), ',')))
         ELSE false
       END)
     WHEN 'organization' THEN org_id = (SELECT nullif(current_setting('rmm.org_id', true), '')::uuid)
@@ -15,7 +15,7 @@ const ORGANIZATION = `
   END`;
 
 /** Rows of the table organization itself, whose id is the organization. */
-const ORGANIZATION_ITSELF = ORGANIZATION.replace(/\borg_id (?==|IN)/g, 'id ');
+const ORGANIZATION_ITSELF = ORGANIZATION.replace(/\borg_id(?=::| =)/g, 'id');
 
 /** Counters of a partner: its members of every scope may change them, by the records they create and delete. */
 const PARTNER_COUNT = `
@@ -263,20 +263,22 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     });
   }
 
-  /** `id` is the hash of caller, tenant, method, path and key. */
+  /** `id` is the hash of caller, tenant, method, path and key; a response that was too large is null. */
   private async createIdempotencyRecords(q: QueryRunner): Promise<void> {
     await q.query(`CREATE TABLE idempotency_record (
       id text PRIMARY KEY CHECK (id ~ '^[0-9a-f]{64}$'),
       partner_id uuid,
       org_id uuid,
+      caller_id text NOT NULL,
       body_hash text NOT NULL,
-      response text NOT NULL,
+      response text,
       created_at timestamptz(3) NOT NULL DEFAULT now(),
       expires_at timestamptz(3) NOT NULL,
       CONSTRAINT idempotency_record_organization_fkey
         FOREIGN KEY (org_id, partner_id) REFERENCES organization (id, partner_id)
     )`);
     await q.query(`CREATE INDEX idempotency_record_expires_idx ON idempotency_record (expires_at)`);
+    await q.query(`CREATE INDEX idempotency_record_caller_idx ON idempotency_record (caller_id, expires_at)`);
     await secureTable(q, 'idempotency_record', {
       rows: IDEMPOTENCY_RECORD,
       service: 'SELECT, INSERT, UPDATE',

@@ -67,11 +67,11 @@ export class TenantDatabase {
   async readAll(caller: HasTenant, selects: readonly SqlStatement[]): Promise<Record<string, unknown>[][]> {
     assertNoOpenTransaction(this.databases.servicePool);
     const context = tenantSettingValues(caller.tenant);
-    const queries = selects.map(({ sql, params }) => {
+    const queries = selects.map(({ sql, params, planForValues = false }) => {
       const { text, values } = bindParameters(sql, params);
       const statement = this.scopedStatement(text, values.length);
       // A prepared statement may get one plan for lists of any length; without a name each list gets a plan of its own.
-      const planned = values.some(Array.isArray) ? { text: statement.text } : statement;
+      const planned = planForValues || values.some(Array.isArray) ? { text: statement.text } : statement;
       return { ...planned, values: [...values, ...context] };
     });
     try {
