@@ -19,7 +19,7 @@ export * from './metrics/metrics-registry.service.js';
 export * from './redis/redis-connections.service.js';
 export * from './service-kit.module.js';
 export * from './time/clock.service.js';
-export * from './time/in-turns.js';
+export * from './time/yielding-loop.js';
 export * from './tokens.js';
 export { configureApp, type AppOptions } from './bootstrap/configure-app.js';
 export * from './bootstrap/start-service.js';

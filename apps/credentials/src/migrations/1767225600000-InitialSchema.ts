@@ -1,5 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
+/** True for the platform login alone, which acts as the service login: no setting makes a service login see all tenants. */
+const IS_PLATFORM_LOGIN = '(SELECT session_user <> current_user)';
+
 const ORGANIZATION = `
   CASE (SELECT current_setting('rmm.scope', true))
     WHEN 'partner' THEN partner_id = (SELECT nullif(current_setting('rmm.partner_id', true), '')::uuid) AND (
@@ -9,14 +12,14 @@ const ORGANIZATION = `
         ELSE false
       END)
     WHEN 'organization' THEN org_id = (SELECT nullif(current_setting('rmm.org_id', true), '')::uuid)
-    WHEN 'system' THEN true
+    WHEN 'system' THEN ${IS_PLATFORM_LOGIN}
     ELSE false
   END`;
 const PARTNER = `
   CASE (SELECT current_setting('rmm.scope', true))
     WHEN 'partner' THEN partner_id = (SELECT nullif(current_setting('rmm.partner_id', true), '')::uuid)
     WHEN 'organization' THEN false
-    WHEN 'system' THEN true
+    WHEN 'system' THEN ${IS_PLATFORM_LOGIN}
     ELSE false
   END`;
 

@@ -1,5 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
+/** True for the platform login alone, which acts as the service login: no setting makes a service login see all tenants. */
+const IS_PLATFORM_LOGIN = '(SELECT session_user <> current_user)';
+
 /** The caller's tenant, from the transaction-local settings. An unset or empty setting matches no row. */
 const OWN_PARTNER = `(SELECT nullif(current_setting('rmm.partner_id', true), '')::uuid)`;
 const OWN_ORGANIZATION = `(SELECT nullif(current_setting('rmm.org_id', true), '')::uuid)`;
@@ -10,7 +13,7 @@ const byScope = (partner: string, organization: string): string => `
   CASE (SELECT current_setting('rmm.scope', true))
     WHEN 'partner' THEN ${partner}
     WHEN 'organization' THEN ${organization}
-    WHEN 'system' THEN true
+    WHEN 'system' THEN ${IS_PLATFORM_LOGIN}
     ELSE false
   END`;
 
@@ -40,7 +43,7 @@ const DUAL_WRITE = byScope(DUAL_OF_PARTNER, `org_id = ${OWN_ORGANIZATION}`);
 
 /** A user is visible to itself, and to callers who see one of its memberships: the subqueries run under their policies. */
 const VISIBLE_ACCOUNT = `
-  CASE (SELECT current_setting('rmm.scope', true)) WHEN 'system' THEN true ELSE
+  CASE (SELECT current_setting('rmm.scope', true)) WHEN 'system' THEN ${IS_PLATFORM_LOGIN} ELSE
     id = ${OWN_USER}
     OR EXISTS (SELECT FROM partner_membership m WHERE m.user_id = user_account.id)
     OR EXISTS (SELECT FROM organization_membership m WHERE m.user_id = user_account.id)
@@ -66,12 +69,16 @@ const WRITABLE_ROLE = `partner_id IS NOT NULL AND NOT is_system AND ${OWNED}`;
 const ofRole = (condition: string): string =>
   `EXISTS (SELECT FROM role r WHERE r.id = role_permission.role_id${condition})`;
 
-/** Rows of an organization for callers with access to it; rows of the partner for members with access to all of it. */
+/**
+ * Rows of an organization for callers with access to it; rows of the partner for members with access to all of it. As a
+ * CASE, whose rows the planner expects to be half of the table: a list then follows the order of an index.
+ */
 const READABLE_AUDIT_ENTRY = `
-  (org_id IS NOT NULL AND (${ORGANIZATION}))
-  OR (SELECT current_setting('rmm.scope', true)) = 'system'
-  OR (org_id IS NULL AND (SELECT current_setting('rmm.scope', true)) = 'partner'
-      AND (SELECT current_setting('rmm.org_access', true)) = 'all' AND partner_id = ${OWN_PARTNER})`;
+  CASE (SELECT current_setting('rmm.scope', true)) WHEN 'system' THEN ${IS_PLATFORM_LOGIN} ELSE
+    (org_id IS NOT NULL AND (${ORGANIZATION}))
+    OR (org_id IS NULL AND (SELECT current_setting('rmm.scope', true)) = 'partner'
+        AND (SELECT current_setting('rmm.org_access', true)) = 'all' AND partner_id = ${OWN_PARTNER})
+  END`;
 
 /** Tables whose rows name an organization: a key ties it to its partner. */
 const TABLES_OF_ORGANIZATIONS = [

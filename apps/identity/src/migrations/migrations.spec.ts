@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { revertMigrations, runMigrations, type MigrationTarget } from '@rmm/persistence';
-import { rowSecurityProblems, untiedTenantTables } from '@rmm/persistence/testing';
+import { countVisibleRows, rowSecurityProblems, untiedTenantTables } from '@rmm/persistence/testing';
 import { startStores, type Stores } from '@rmm/testing-services';
 import { MIGRATIONS } from './index.js';
 
@@ -48,6 +48,17 @@ describe('the migrations of identity', () => {
 
   it('leave no table, grant or policy by which a tenant could read another tenant', async () => {
     expect(await rowSecurityProblems(executor, 'identity')).toEqual([]);
+  });
+
+  it('show the service login no partner and no user in system scope, which is of the platform login', async () => {
+    await admin.query(`insert into partner (name, slug) values ('Hidden', 'hidden')`);
+    await admin.query(`insert into user_account (email, name) values ('hidden@x.test', 'H')`);
+    const system = { 'rmm.scope': 'system', 'rmm.org_access': 'all' } as const;
+    const platform = { ...system, role: new URL(target.databaseUrl).username };
+    for (const table of ['partner', 'user_account']) {
+      expect(await countVisibleRows(target.databaseUrl, 'identity', table, system)).toBe(0);
+      expect(await countVisibleRows(target.workerDatabaseUrl, 'identity', table, platform)).toBeGreaterThan(0);
+    }
   });
 
   it('tie the organization of every row to its partner by a key', async () => {

@@ -1,4 +1,4 @@
-import { mapInTurns } from '@rmm/service-kit';
+import { mapYielding } from '@rmm/service-kit';
 import { uniqueSlug } from '@rmm/validation';
 import type {
   ImportedItemDto,
@@ -35,7 +35,7 @@ export function decideImport(
   newId: () => string,
 ): Promise<GroupDecision[]> {
   const decider = new Decider(state, mode, newId);
-  return mapInTurns(groups, (group) => decider.decide(group));
+  return mapYielding(groups, (group) => decider.decide(group));
 }
 
 /** Refuses all rows of a group with the same error: a group is imported as a whole or not at all. */

@@ -1,5 +1,5 @@
 import { isEmail, isUUID } from 'class-validator';
-import { forEachInTurns } from '@rmm/service-kit';
+import { forEachYielding } from '@rmm/service-kit';
 import { isStorableText, isTimeZone } from '@rmm/validation';
 import { nameKey, trimName } from '../organizations/name-key.js';
 import { organizationSlug } from '../organizations/organization-slug.js';
@@ -204,7 +204,7 @@ export async function parseImportRows(given: readonly unknown[]): Promise<Parsed
   const problems: Record<string, string[]> = {};
   const unknown = new Map<string, number[]>();
   const rows: ImportRow[] = [];
-  await forEachInTurns(given, (row, index) => {
+  await forEachYielding(given, (row, index) => {
     if (typeof row !== 'object' || row === null || Array.isArray(row)) {
       problems[`rows.${index}`] = ['must be an object'];
       return;

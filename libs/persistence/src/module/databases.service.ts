@@ -35,12 +35,17 @@ export class StartRefused extends StartRefusal {
   }
 }
 
-/** The open pools of one process: TypeORM's for the service login, a small one for the worker login. */
+/**
+ * The open pools of one process: TypeORM's for the service login, small ones for the worker login and for the requests of
+ * platform administrators, in which the worker login acts in the role of the service login.
+ */
 export class Databases {
   private constructor(
     readonly dataSource: DataSource,
     readonly servicePool: Pool,
     readonly workerPool: Pool,
+    /** For tenant contexts of scope `system`. */
+    readonly platformPool: Pool,
   ) {}
 
   /**
@@ -48,31 +53,36 @@ export class Databases {
    * @throws StartRefused; the driver's error when the database cannot be reached
    */
   static async open(options: PersistenceOptions): Promise<Databases> {
-    const workerPool = new pg.Pool(runtimePool(options, 'worker'));
-    workerPool.on('error', () => undefined); // an idle connection was lost; the next use opens a new one
+    const workerPool = openPool(options, 'worker');
+    const platformPool = openPool(options, 'platform');
     const dataSource = serviceDataSource(options);
     try {
       await dataSource.initialize();
-      const databases = new Databases(dataSource, (dataSource.driver as PostgresDriver).master as Pool, workerPool);
+      const databases = new Databases(
+        dataSource,
+        (dataSource.driver as PostgresDriver).master as Pool,
+        workerPool,
+        platformPool,
+      );
       await databases.assertLogins(options);
       await databases.bringUpToDate(options);
       return databases;
     } catch (error) {
-      await workerPool.end();
+      await Promise.all([workerPool.end(), platformPool.end()]);
       if (dataSource.isInitialized) await dataSource.destroy();
       throw error;
     }
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.dataSource.destroy(), this.workerPool.end()]);
+    await Promise.all([this.dataSource.destroy(), this.workerPool.end(), this.platformPool.end()]);
   }
 
   private async assertLogins({ config, schema }: PersistenceOptions): Promise<void> {
     const [service, worker] = [roleOf(config.databaseUrl), roleOf(config.workerDatabaseUrl)];
     const problems = await Promise.all([
-      loginProblems(this.servicePool, schema, worker),
-      loginProblems(this.workerPool, schema, service),
+      loginProblems(this.servicePool, { schema, mustNotBecome: worker }),
+      loginProblems(this.workerPool, { schema, mustActAs: service }),
     ]);
     const named = problems.flatMap((found, i) =>
       found.map((p) => `${i === 0 ? 'DATABASE_URL' : 'WORKER_DATABASE_URL'}: ${p}`),
@@ -133,19 +143,35 @@ function serviceDataSource(options: PersistenceOptions): DataSource {
   });
 }
 
+function openPool(options: PersistenceOptions, login: 'worker' | 'platform'): Pool {
+  const pool = new pg.Pool(runtimePool(options, login));
+  return pool.on('error', () => undefined); // an idle connection was lost; the next use opens a new one
+}
+
 function runtimePool(
   { config, schema, timeouts, workerSettings }: PersistenceOptions,
-  login: 'service' | 'worker',
+  login: 'service' | 'worker' | 'platform',
 ): PoolConfig {
   const { service, databaseUrl, workerDatabaseUrl, pools } = config;
-  return login === 'service'
-    ? poolOptions({ url: databaseUrl, schema, max: pools.serviceMax, applicationName: service, timeouts })
-    : poolOptions({
+  const common = { schema, timeouts };
+  switch (login) {
+    case 'service':
+      return poolOptions({ ...common, url: databaseUrl, max: pools.serviceMax, applicationName: service });
+    case 'worker':
+      return poolOptions({
+        ...common,
         url: workerDatabaseUrl,
-        schema,
         max: pools.workerMax,
         applicationName: `${service}-worker`,
-        timeouts,
         settings: workerSettings,
       });
+    case 'platform':
+      return poolOptions({
+        ...common,
+        url: workerDatabaseUrl,
+        max: pools.workerMax,
+        applicationName: `${service}-platform`,
+        settings: { role: roleOf(databaseUrl) },
+      });
+  }
 }

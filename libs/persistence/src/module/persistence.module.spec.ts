@@ -113,6 +113,16 @@ describe('PersistenceModule', () => {
       }
     });
 
+    it('a worker login that may not act as the service login, or has its rights at all times', async () => {
+      const { service } = database.urls[SCHEMA];
+      const serviceRole = new URL(service).username;
+      await query(database.adminUrl, `create role ${role} login noinherit password 'odd'`);
+      await query(database.adminUrl, `grant usage on schema ${SCHEMA} to ${role}`);
+      expect(await refusal({ workerDatabaseUrl: loginAs(role) })).toContain(`may not act as ${serviceRole}`);
+      await query(database.adminUrl, `alter role ${role} inherit; grant ${serviceRole} to ${role}`);
+      expect(await refusal({ workerDatabaseUrl: loginAs(role) })).toContain(`has the rights of ${serviceRole}`);
+    });
+
     it('listing every problem of both logins', async () => {
       const { owner } = database.urls[SCHEMA];
       const message = await refusal({ databaseUrl: owner, workerDatabaseUrl: database.adminUrl });

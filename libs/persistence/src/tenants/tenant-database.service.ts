@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { PoolClient, QueryConfig, QueryResult } from 'pg';
+import type { Pool, PoolClient, QueryConfig, QueryResult } from 'pg';
 import type { DataSource, EntityTarget, ObjectLiteral, Repository } from 'typeorm';
 import { currentContext } from '@rmm/service-kit';
 import { tryLock } from '../database/advisory-lock.js';
@@ -30,6 +30,8 @@ const LOCK_RETRY_MS = 25;
 /** The same as the `lock_timeout` of the pools. */
 const LOCK_WAIT_MS = DEFAULT_TIMEOUTS.lockMs;
 
+type TenantPools = Pick<Databases, 'servicePool' | 'platformPool' | 'dataSource'>;
+
 /** A transaction that sees and writes the rows of one caller. */
 export class TenantTransaction extends Transaction {
   readonly login = 'tenant';
@@ -50,7 +52,7 @@ export class TenantDatabase {
   private readonly statements = new Map<string, PreparedStatement>();
   private readonly lockQueue = new LockQueue();
 
-  constructor(@Inject(Databases) private readonly databases: Pick<Databases, 'servicePool' | 'dataSource'>) {}
+  constructor(@Inject(Databases) private readonly databases: TenantPools) {}
 
   /**
    * Runs one SELECT in one round trip, with the caller's context set inside the statement.
@@ -65,7 +67,8 @@ export class TenantDatabase {
 
   /** Runs several SELECTs on one connection in one round trip. @returns the rows of each, in order */
   async readAll(caller: HasTenant, selects: readonly SqlStatement[]): Promise<Record<string, unknown>[][]> {
-    assertNoOpenTransaction(this.databases.servicePool);
+    const pool = this.poolFor(caller);
+    assertNoOpenTransaction(pool);
     const context = tenantSettingValues(caller.tenant);
     const queries = selects.map(({ sql, params, planForValues = false }) => {
       const { text, values } = bindParameters(sql, params);
@@ -75,10 +78,13 @@ export class TenantDatabase {
       return { ...planned, values: [...values, ...context] };
     });
     try {
-      return await this.send(queries);
+      return await this.send(pool, queries);
     } catch (error) {
       if (!isOutdatedPlan(error)) throw error;
-      return this.send(queries.map(({ text, values }) => ({ text, values })));
+      return this.send(
+        pool,
+        queries.map(({ text, values }) => ({ text, values })),
+      );
     }
   }
 
@@ -95,9 +101,9 @@ export class TenantDatabase {
    * Keep it short, with no network I/O inside. Use `tx` in it: opening another transaction is refused.
    */
   transaction<T>(caller: HasTenant, work: (tx: TenantTransaction) => Promise<T>): Promise<T> {
-    const { servicePool, dataSource } = this.databases;
+    const { dataSource } = this.databases;
     return runTransaction(
-      servicePool,
+      this.poolFor(caller),
       (client) =>
         inOnePacket<QueryResult>(client, () => [client.query('BEGIN'), client.query(contextStatement(caller.tenant))]),
       (client) => new TenantTransaction(client, dataSource, caller),
@@ -145,8 +151,16 @@ export class TenantDatabase {
     }
   }
 
-  private async send(queries: (PreparedStatement & { values: unknown[] })[]): Promise<Record<string, unknown>[][]> {
-    const client = await acquire(this.databases.servicePool);
+  /** The platform login alone sees the rows of all tenants; the context of a service login cannot. */
+  private poolFor({ tenant }: HasTenant): Pool {
+    return tenant.scope === 'system' ? this.databases.platformPool : this.databases.servicePool;
+  }
+
+  private async send(
+    pool: Pool,
+    queries: (PreparedStatement & { values: unknown[] })[],
+  ): Promise<Record<string, unknown>[][]> {
+    const client = await acquire(pool);
     let results: QueryResult<Record<string, unknown>>[];
     try {
       const first = queries[0];
