@@ -1,4 +1,5 @@
 export * from './database/database.errors.js';
+export { DatabaseSession } from './database/database-session.js';
 export { bindParameters } from './database/named-parameters.js';
 export { DEFAULT_TIMEOUTS, type Timeouts } from './database/pool-options.js';
 export type { BatchExecutor, SqlExecutor, SqlParams, SqlStatement } from './database/sql-executor.js';

@@ -5,6 +5,7 @@ import { DataSource, type ObjectLiteral } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { type FleetConfig, StartRefusal } from '@rmm/service-kit';
 import { DatabaseConnectionLost, fromDriver } from '../database/database.errors.js';
+import { DatabaseSession } from '../database/database-session.js';
 import { poolOptions, type Timeouts } from '../database/pool-options.js';
 import { roleOf } from '../migrations/login-roles.js';
 import { type MigrationClass, missingMigrations, runMigrations } from '../migrations/migrations-runner.service.js';
@@ -41,7 +42,17 @@ export class Databases {
     readonly dataSource: DataSource,
     readonly servicePool: Pool,
     readonly workerPool: Pool,
+    private readonly options: PersistenceOptions,
   ) {}
+
+  /** Opens a connection of the worker login outside the pool. @throws DatabaseConnectionLost */
+  openSession(purpose: string): Promise<DatabaseSession> {
+    const { config } = this.options;
+    return DatabaseSession.open({
+      ...runtimePool(this.options, 'worker'),
+      application_name: `${config.service}-${purpose}`,
+    });
+  }
 
   /**
    * Connects, checks both logins, migrates (or checks that the schema is up to date).
@@ -53,7 +64,7 @@ export class Databases {
     const dataSource = serviceDataSource(options);
     try {
       await dataSource.initialize();
-      const databases = new Databases(dataSource, (dataSource.driver as PostgresDriver).master as Pool, workerPool);
+      const databases = new Databases(dataSource, (dataSource.driver as PostgresDriver).master as Pool, workerPool, options);
       await databases.assertLogins(options);
       await databases.bringUpToDate(options);
       return databases;

@@ -1,0 +1,153 @@
+import { Injectable } from '@nestjs/common';
+import type { JsMsg } from 'nats';
+import type { Envelope, StreamKind } from '@rmm/contracts';
+import { NatsLink } from '../connection/nats-link.js';
+import { decodeEnvelope } from '../envelope/decode-envelope.js';
+import { MessageRejected } from '../messaging.errors.js';
+import { MessagingMetrics } from '../messaging.metrics.js';
+import { ACK_WAIT_MS } from '../streams/durables.js';
+import { DeadLettersService } from './dead-letters.service.js';
+import { DurableConsumer } from './durable-consumer.js';
+import { MessageSettler, type RedeliveryPolicy } from './message-settler.js';
+
+export interface EventStreamOptions {
+  stream: StreamKind;
+  durable: string;
+  subjects: readonly string[];
+  /** Messages fetched ahead of the handler; with the largest messages they must stay below the server's 64 MB. */
+  prefetch: number;
+  /** No further message is passed on while this many messages or bytes are not settled. */
+  maxUnsettled: { messages: number; bytes: number };
+  policy?: RedeliveryPolicy;
+}
+
+/** A message that its handler settles once, at any time. It is kept from being redelivered until then. */
+export interface StreamMessage {
+  readonly envelope: Envelope;
+  /** The message as it was published. */
+  readonly text: string;
+  /** 1 at the first delivery. */
+  readonly deliveries: number;
+  ack(): void;
+  /** Redelivers the message after its backoff; dead-letters it once its failed deliveries are used up. */
+  nak(error: unknown): void;
+  /** Redelivers the message, to this or another replica, without counting a failure. */
+  release(): void;
+  /** Ends the message: it is not delivered again. */
+  term(reason: string): void;
+}
+
+export interface EventStreamSubscription {
+  /** Passes on no more messages; those not settled stay with their handler. */
+  stop(): Promise<void>;
+}
+
+/** Delivers messages of a stream one by one to a handler that settles each when it likes, within bounds. */
+@Injectable()
+export class EventStreams {
+  private readonly subscriptions = new Set<EventStreamSubscription>();
+
+  constructor(
+    private readonly link: NatsLink,
+    private readonly deadLetters: DeadLettersService,
+    private readonly metrics: MessagingMetrics,
+  ) {}
+
+  subscribe(options: EventStreamOptions, handler: (message: StreamMessage) => void): EventStreamSubscription {
+    const settler = new MessageSettler(options.durable, this.deadLetters, this.metrics, options.policy);
+    const reader = new StreamReader(this.link, options, settler, handler);
+    this.deadLetters.register(options.durable, (subject, payload) => reader.replay(subject, payload));
+    this.subscriptions.add(reader);
+    reader.start();
+    return reader;
+  }
+
+  async stopAll(): Promise<void> {
+    await Promise.all([...this.subscriptions].map((subscription) => subscription.stop()));
+  }
+}
+
+/** Reads one durable consumer, counts what is not settled and keeps it alive. */
+class StreamReader implements EventStreamSubscription {
+  private readonly consumer: DurableConsumer;
+  private readonly unsettled = new Set<JsMsg>();
+  private readonly keepAliveTimer: NodeJS.Timeout;
+  private bytes = 0;
+  private onSettled: () => void = () => undefined;
+  private stopped = false;
+
+  constructor(
+    link: NatsLink,
+    private readonly options: EventStreamOptions,
+    private readonly settler: MessageSettler,
+    private readonly handler: (message: StreamMessage) => void,
+  ) {
+    this.consumer = new DurableConsumer(link, options, (message) => this.accept(message));
+    this.keepAliveTimer = setInterval(() => this.keepAlive(), ACK_WAIT_MS / 3).unref();
+  }
+
+  start(): void {
+    this.consumer.start();
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true;
+    this.onSettled();
+    await this.consumer.stop();
+    if (this.unsettled.size === 0) clearInterval(this.keepAliveTimer);
+  }
+
+  /** Handles a dead letter as a message of its own. */
+  replay(subject: string, payload: string): Promise<void> {
+    const decoded = decodeEnvelope(subject, payload);
+    if (!decoded.ok) throw new MessageRejected(decoded.reason);
+    return new Promise((resolve, reject) => {
+      const fail = (reason: unknown) => reject(reason instanceof Error ? reason : new Error(String(reason)));
+      const release = () => fail('the message was released');
+      this.handler({
+        envelope: decoded.envelope,
+        text: payload,
+        deliveries: 2,
+        ack: resolve,
+        nak: fail,
+        release,
+        term: fail,
+      });
+    });
+  }
+
+  /** Waits while too much is not settled, which gives the consumer back-pressure. */
+  private async accept(message: JsMsg): Promise<void> {
+    const envelope = await this.settler.open(message);
+    if (!envelope) return;
+    const text = message.string();
+    this.unsettled.add(message);
+    this.bytes += message.data.length;
+    const settle = (how: () => Promise<void> | void) => this.settle(message, how);
+    this.handler({
+      envelope,
+      text,
+      deliveries: message.info.deliveryCount,
+      ack: () => settle(() => this.settler.settleHandled(message)),
+      nak: (error) => settle(() => this.settler.settleFailed(message, envelope, error)),
+      release: () => settle(() => message.nak()),
+      term: (reason) => settle(() => this.settler.terminate(message, reason, envelope.id)),
+    });
+    const { messages, bytes } = this.options.maxUnsettled;
+    while (!this.stopped && (this.unsettled.size >= messages || this.bytes >= bytes)) {
+      await new Promise<void>((resolve) => (this.onSettled = resolve));
+    }
+  }
+
+  private settle(message: JsMsg, how: () => Promise<void> | void): void {
+    if (!this.unsettled.delete(message)) return;
+    this.bytes -= message.data.length;
+    void how();
+    this.onSettled();
+  }
+
+  private keepAlive(): void {
+    for (const message of this.unsettled) message.working();
+    if (this.stopped && this.unsettled.size === 0) clearInterval(this.keepAliveTimer);
+  }
+}
