@@ -72,25 +72,20 @@ export class WebhooksRepository extends TenantRepository<Webhook> {
     await tx.repository(WebhookCounter).update({ webhookId }, { failingSince: null });
   }
 
-  /**
-   * Deletes a locked webhook and its history; the webhook last, since no delivery is inserted while its row is locked.
-   * In SQL because it deletes from six tables, of which the attempts by a join.
-   * @returns ids of the deliveries whose dead letters were deleted
-   */
-  async deleteWithHistory(tx: TenantTransaction, id: string): Promise<string[]> {
-    await tx.query(
-      `DELETE FROM attempt a USING delivery d
-       WHERE d.webhook_id = :id AND a.delivery_id = d.id AND a.created_at = d.created_at`,
-      { id },
-    );
-    await tx.query('DELETE FROM request_shape WHERE webhook_id = :id', { id });
-    await tx.query('DELETE FROM delivery WHERE webhook_id = :id', { id });
-    const deadLetters = await tx.query<{ id: string }>(
-      'DELETE FROM dead_letter WHERE webhook_id = :id RETURNING delivery_id AS id',
-      { id },
-    );
-    await tx.query('DELETE FROM webhook_counter WHERE webhook_id = :id', { id });
+  /** Counts the webhooks of an organization; other creations in it wait until the transaction ends. */
+  async countForLimit(tx: TenantTransaction, orgId: string): Promise<number> {
+    await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended('webhooks:' || :orgId, 0))`, { orgId });
+    return tx.repository(Webhook).countBy({ orgId });
+  }
+
+  /** Deletes a locked webhook, and lists it as one whose history has to be purged. */
+  async deleteWebhook(tx: TenantTransaction, { id, partnerId, orgId }: Webhook): Promise<void> {
+    await tx.query('INSERT INTO deleted_webhook (webhook_id, partner_id, org_id) VALUES (:id, :partnerId, :orgId)', {
+      id,
+      partnerId,
+      orgId,
+    });
+    await tx.repository(WebhookCounter).delete({ webhookId: id });
     await this.delete(tx, { id });
-    return deadLetters.map((deadLetter) => deadLetter.id);
   }
 }

@@ -26,6 +26,8 @@ export interface StreamMessage {
   readonly envelope: Envelope;
   /** The message as it was published. */
   readonly text: string;
+  /** When the stream stored it; the same at each delivery. */
+  readonly storedAt: Date;
   /** 1 at the first delivery. */
   readonly deliveries: number;
   ack(): void;
@@ -107,6 +109,7 @@ class StreamReader implements EventStreamSubscription {
       this.handler({
         envelope: decoded.envelope,
         text: payload,
+        storedAt: new Date(decoded.envelope.timestamp),
         deliveries: 2,
         ack: resolve,
         nak: fail,
@@ -127,6 +130,7 @@ class StreamReader implements EventStreamSubscription {
     this.handler({
       envelope,
       text,
+      storedAt: new Date(message.info.timestampNanos / 1_000_000),
       deliveries: message.info.deliveryCount,
       ack: () => settle(() => this.settler.settleHandled(message)),
       nak: (error) => settle(() => this.settler.settleFailed(message, envelope, error)),
