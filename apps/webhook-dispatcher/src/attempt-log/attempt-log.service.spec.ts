@@ -160,7 +160,7 @@ describe('GET /webhooks/:id/deliveries/:deliveryId/attempts', () => {
     const deliveryId = await eventually(async () => {
       const [row] = await cluster.rows<{ id: string }>(
         `update delivery set due_at = now() + interval '1 hour'
-          where webhook_id = $1 and status = 'retrying' and lease_owner is null returning id`,
+          where webhook_id = $1 and status = 'retrying' returning id`,
         [webhook.id],
       );
       return row?.id ?? Promise.reject(new Error('no attempt was made'));

@@ -45,7 +45,8 @@ export class FanOutWriterService {
   private unstored = 0;
   private unstoredBytes = 0;
   private readonly started = new ArrayQueue<{ startedMs: number; deliveries: QueuedDelivery[] }>();
-  private readonly recent = new Set<string>();
+  /** The creation times of recent events. */
+  private readonly recent = new Map<string, Date>();
   private timer: NodeJS.Timeout | undefined;
   private isStopped = false;
 
@@ -138,12 +139,15 @@ export class FanOutWriterService {
 
   /** Never rejects. */
   private async startEvent(
-    event: IncomingEvent,
+    incoming: IncomingEvent,
     isToTable: boolean,
     settle: (result: EventResult) => void,
   ): Promise<void> {
+    const firstCreatedAt = this.recordRecent(incoming);
+    // An event that was published twice has the ids of its first deliveries, also with another time.
+    const event = firstCreatedAt ? { ...incoming, createdAt: firstCreatedAt } : incoming;
     const subscribers = this.index.match(event.orgId, event.eventType);
-    const isKnown = event.isRepeated || this.wasRecent(event);
+    const isKnown = event.isRepeated || firstCreatedAt !== null;
     try {
       const deliveries = this.createDeliveries(event, subscribers, settle);
       const missing = isKnown ? await this.withoutStored(deliveries) : deliveries;
@@ -192,6 +196,7 @@ export class FanOutWriterService {
       event: pending,
       isStored: false,
       hasOutcome: false,
+      hasEnded: false,
     }));
   }
 
@@ -208,12 +213,14 @@ export class FanOutWriterService {
     return unknown.filter(({ id }) => !stored.has(id));
   }
 
-  private wasRecent({ eventId, orgId }: IncomingEvent): boolean {
+  /** Records an event. @returns the creation time of its deliveries when it was recorded before; null otherwise */
+  private recordRecent({ eventId, orgId, createdAt }: IncomingEvent): Date | null {
     const key = `${orgId}/${eventId}`;
-    if (this.recent.has(key)) return true;
-    this.recent.add(key);
-    if (this.recent.size > RECENT_EVENTS) this.recent.delete(this.recent.values().next().value as string);
-    return false;
+    const known = this.recent.get(key);
+    if (known) return known;
+    this.recent.set(key, createdAt);
+    if (this.recent.size > RECENT_EVENTS) this.recent.delete(this.recent.keys().next().value as string);
+    return null;
   }
 
   /** Stores what has not ended in time. */

@@ -1,26 +1,26 @@
 import { OutboundFailed, OutboundTimeout, UnsafeAddress } from '@rmm/outbound';
-import type { DispatcherConfig } from '../../config.js';
+import type { DispatcherConfig } from '../config.js';
 import { BreakersService } from './breakers.service.js';
 
 const TIMEOUT = new OutboundTimeout(30_000);
 
 function setUp() {
-  const breakers = new BreakersService({ originConcurrency: 10 } as DispatcherConfig);
+  const breakers = new BreakersService({ webhookConcurrency: 10 } as DispatcherConfig);
   const changes: [string, number][] = [];
-  breakers.subscribe((origin, limit) => changes.push([origin, limit]));
-  const timeOut = (times: number, origin = 'x') => {
-    for (let i = 0; i < times; i += 1) breakers.recordFailure(origin, TIMEOUT, 30_000);
+  breakers.subscribe((webhookId, limit) => changes.push([webhookId, limit]));
+  const timeOut = (times: number, webhookId = 'x') => {
+    for (let i = 0; i < times; i += 1) breakers.recordFailure(webhookId, TIMEOUT, 30_000);
   };
   return { breakers, changes, timeOut };
 }
 
 describe('BreakersService', () => {
-  it('allow one attempt at a time after ten timeouts, for that origin only', () => {
+  it('allow one attempt at a time after ten timeouts, for that webhook only', () => {
     const { breakers, changes, timeOut } = setUp();
     timeOut(9);
-    expect([breakers.limitOf('x'), breakers.openBreakers]).toEqual([10, 0]);
+    expect([breakers.isOpen('x'), breakers.openBreakers]).toEqual([false, 0]);
     timeOut(1);
-    expect([breakers.limitOf('x'), breakers.limitOf('y'), breakers.openBreakers]).toEqual([1, 10, 1]);
+    expect([breakers.isOpen('x'), breakers.isOpen('y'), breakers.openBreakers]).toEqual([true, false, 1]);
     timeOut(5);
     expect(changes).toEqual([['x', 1]]);
   });
@@ -29,13 +29,13 @@ describe('BreakersService', () => {
     const { breakers, changes, timeOut } = setUp();
     timeOut(12);
     breakers.recordResponse('x', 10_000);
-    expect([breakers.limitOf('x'), breakers.openBreakers]).toEqual([10, 0]);
+    expect([breakers.isOpen('x'), breakers.openBreakers]).toEqual([false, 0]);
     expect(changes).toEqual([
       ['x', 1],
       ['x', 10],
     ]);
     timeOut(9);
-    expect(breakers.limitOf('x')).toBe(10);
+    expect(breakers.isOpen('x')).toBe(false);
   });
 
   it('count only slow attempts in a row', () => {
@@ -43,7 +43,7 @@ describe('BreakersService', () => {
     timeOut(9);
     breakers.recordResponse('x', 5);
     timeOut(9);
-    expect(breakers.limitOf('x')).toBe(10);
+    expect(breakers.isOpen('x')).toBe(false);
   });
 
   it.each([
@@ -65,7 +65,7 @@ describe('BreakersService', () => {
   ])('open for %s', (_, slow) => {
     const { breakers } = setUp();
     for (let i = 0; i < 10; i += 1) slow(breakers);
-    expect(breakers.limitOf('x')).toBe(1);
+    expect(breakers.isOpen('x')).toBe(true);
   });
 
   it.each([
@@ -79,28 +79,28 @@ describe('BreakersService', () => {
     const { breakers, timeOut } = setUp();
     timeOut(10);
     quick(breakers);
-    expect(breakers.limitOf('x')).toBe(10);
+    expect(breakers.isOpen('x')).toBe(false);
   });
 
   it('ignore an address that is not allowed', () => {
     const { breakers, timeOut } = setUp();
     timeOut(9);
     for (let i = 0; i < 9; i += 1) breakers.recordFailure('x', new UnsafeAddress(['private']), 1);
-    expect(breakers.limitOf('x')).toBe(10);
+    expect(breakers.isOpen('x')).toBe(false);
     timeOut(1);
     breakers.recordFailure('x', new UnsafeAddress(['private']), 1);
-    expect(breakers.limitOf('x')).toBe(1);
+    expect(breakers.isOpen('x')).toBe(true);
   });
 
-  it('are removed for origins of other replicas', () => {
+  it('are removed for webhooks of other replicas', () => {
     const { breakers, timeOut } = setUp();
     timeOut(10, 'x');
     timeOut(10, 'y');
-    breakers.removeBreakers((origin) => origin === 'x');
-    expect([breakers.limitOf('x'), breakers.limitOf('y'), breakers.openBreakers]).toEqual([10, 1, 1]);
+    breakers.remove('x');
+    expect([breakers.isOpen('x'), breakers.isOpen('y'), breakers.openBreakers]).toEqual([false, true, 1]);
   });
 
-  it('pause between attempts at an origin with an open breaker only', () => {
+  it('pause between attempts of a webhook with an open breaker only', () => {
     const { breakers, timeOut } = setUp();
     timeOut(9);
     expect(breakers.pauseMs('x')).toBe(0);

@@ -40,4 +40,6 @@ export interface QueuedDelivery {
   isStored: boolean;
   /** Whether an outcome, which includes `pending`, is about to be written. */
   hasOutcome: boolean;
+  /** Whether its attempt has ended: the outcome is about to be written, and the row must not be read before. */
+  hasEnded: boolean;
 }

@@ -122,4 +122,5 @@ const toDelivery = (row: DueRow, id: string): QueuedDelivery => ({
   event: null,
   isStored: true,
   hasOutcome: false,
+  hasEnded: false,
 });

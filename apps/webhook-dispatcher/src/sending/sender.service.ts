@@ -214,6 +214,7 @@ export class SenderService {
   }
 
   private end(subscription: Subscription, outcome: Outcome): void {
+    outcome.delivery.hasEnded = true;
     this.release(outcome.delivery, true);
     this.outcomes.add(outcome);
     if (outcome.pauseMs > 0) this.pause(subscription.webhookId, outcome.pauseMs);
@@ -222,6 +223,7 @@ export class SenderService {
   /** Fails a delivery whose webhook is not active, and leaves one in the table whose webhook must wait. */
   private endWithoutAttempt(delivery: QueuedDelivery): void {
     if (this.index.mustWait(delivery.webhookId)) return this.leaveMemory(delivery);
+    delivery.hasEnded = true;
     this.release(delivery, false);
     this.outcomes.add(createInactiveOutcome(delivery));
   }
@@ -237,7 +239,7 @@ export class SenderService {
   private onStored({ delivery, status, attempted, delayMs, responseStatus }: Outcome): void {
     const { webhookId, orgId } = delivery;
     if (status === 'pending' || !attempted) {
-      if (status !== 'failed' && this.budgeted.has(delivery)) return;
+      if (status !== 'failed' && (this.budgeted.has(delivery) || delivery.hasEnded)) return;
       this.forget(delivery);
       if (status !== 'failed') this.onWaiting(webhookId, orgId, delayMs);
       return;
@@ -250,7 +252,7 @@ export class SenderService {
   private retryLater(delivery: QueuedDelivery, delayMs: number): void {
     const { webhookId, orgId, partition, attempt } = delivery;
     if (!this.leases.owns(partition)) return this.signals.publishDeliveriesDue(webhookId);
-    const next = { ...delivery, attempt: attempt + 1, event: null, isStored: true, hasOutcome: false };
+    const next = { ...delivery, attempt: attempt + 1, event: null, isStored: true, hasOutcome: false, hasEnded: false };
     if (this.isStopped || delayMs > MAX_TIMER_MS || !this.budget.fits(webhookId, sizeOf(next))) {
       return this.onWaiting(webhookId, orgId, delayMs);
     }

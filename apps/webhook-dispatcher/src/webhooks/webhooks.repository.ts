@@ -28,6 +28,13 @@ const WITH_COUNTS: QueryShape<Webhook> = {
   },
 };
 
+/** Deletes what the list of dead letters shows first; the rest is purged with the history. */
+const DELETE_DEAD_LETTERS = `
+  WITH newest AS MATERIALIZED (
+    SELECT delivery_id, failed_at FROM dead_letter WHERE webhook_id = :id ORDER BY failed_at DESC LIMIT 1000
+  )
+  DELETE FROM dead_letter l USING newest n WHERE l.delivery_id = n.delivery_id AND l.failed_at = n.failed_at`;
+
 @Injectable()
 export class WebhooksRepository extends TenantRepository<Webhook> {
   constructor(tenants: TenantDatabase) {
@@ -85,6 +92,7 @@ export class WebhooksRepository extends TenantRepository<Webhook> {
       partnerId,
       orgId,
     });
+    await tx.query(DELETE_DEAD_LETTERS, { id });
     await tx.repository(WebhookCounter).delete({ webhookId: id });
     await this.delete(tx, { id });
   }
