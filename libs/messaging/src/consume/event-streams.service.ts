@@ -5,7 +5,6 @@ import { NatsLink } from '../connection/nats-link.js';
 import { decodeEnvelope } from '../envelope/decode-envelope.js';
 import { MessageRejected } from '../messaging.errors.js';
 import { MessagingMetrics } from '../messaging.metrics.js';
-import { ACK_WAIT_MS } from '../streams/durables.js';
 import { DeadLettersService } from './dead-letters.service.js';
 import { DurableConsumer } from './durable-consumer.js';
 import { MessageSettler, type RedeliveryPolicy } from './message-settler.js';
@@ -69,6 +68,9 @@ export class EventStreams {
   }
 }
 
+/** A third of the shortest time after which a message is delivered again. */
+const KEEP_ALIVE_MS = 3_000;
+
 /** Reads one durable consumer, counts what is not settled and keeps it alive. */
 class StreamReader implements EventStreamSubscription {
   private readonly consumer: DurableConsumer;
@@ -85,7 +87,7 @@ class StreamReader implements EventStreamSubscription {
     private readonly handler: (message: StreamMessage) => void,
   ) {
     this.consumer = new DurableConsumer(link, options, (message) => this.accept(message));
-    this.keepAliveTimer = setInterval(() => this.keepAlive(), ACK_WAIT_MS / 3).unref();
+    this.keepAliveTimer = setInterval(() => this.keepAlive(), KEEP_ALIVE_MS).unref();
   }
 
   start(): void {
