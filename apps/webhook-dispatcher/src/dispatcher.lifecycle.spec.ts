@@ -77,9 +77,7 @@ describe('an attempt in flight', () => {
     // The next delivery of the organization shows that the outcome before it has been dealt with.
     const other = await createWebhook(app, organization, receiver.url);
     await cluster.emit(organization);
-    await eventually(async () =>
-      expect(await cluster.deliveries(other.id)).toMatchObject([{ status: 'delivered' }]),
-    );
+    await eventually(async () => expect(await cluster.deliveries(other.id)).toMatchObject([{ status: 'delivered' }]));
     await eventually(async () => {
       for (const table of ['delivery', 'dead_letter', 'deleted_webhook']) {
         expect(await cluster.rows(`select 1 from ${table} where webhook_id = $1`, [webhook.id])).toEqual([]);

@@ -64,6 +64,7 @@ export class DispatcherLifecycle implements OnApplicationBootstrap, OnModuleDest
       handOver: (partitions) => this.handOver(partitions),
       onLost: (partitions) => this.drop(partitions),
       onResumed: () => this.sender.resume(),
+      onReplicasChanged: (count) => this.sender.shareLimits(count),
     });
     this.intake.start();
     this.isRunning = true;
@@ -84,7 +85,10 @@ export class DispatcherLifecycle implements OnApplicationBootstrap, OnModuleDest
     await this.retries.stop();
     await this.leases.leave().catch(() => undefined); // without a database the others wait until the session ends
     await this.sender.stop(Math.max(0, deadlineMs - performance.now()));
-    await Promise.all([intakeStopped, Promise.race([this.outcomes.flush(), sleep(CLOSING_MS, undefined, { ref: false })])]);
+    await Promise.all([
+      intakeStopped,
+      Promise.race([this.outcomes.flush(), sleep(CLOSING_MS, undefined, { ref: false })]),
+    ]);
     await this.leases.stop();
     await this.jobs.stop();
     await Promise.race([this.outbound.close(), sleep(CLOSE_MS, undefined, { ref: false })]);

@@ -55,7 +55,11 @@ export class DispatcherMetrics {
           this.set(getValue());
         },
       });
-    gauge('rmm_webhook_in_memory', 'Deliveries in memory: queued, in flight, or waiting for a short retry', read.queued);
+    gauge(
+      'rmm_webhook_in_memory',
+      'Deliveries in memory: queued, in flight, or waiting for a short retry',
+      read.queued,
+    );
     gauge('rmm_webhook_in_memory_bytes', 'Bodies of the deliveries in memory', read.queuedBytes);
     gauge('rmm_webhook_in_flight', 'Attempts in flight', read.inFlight);
     gauge('rmm_webhook_subscriptions', 'Active webhooks in the index', read.subscriptions);

@@ -66,7 +66,10 @@ export class DeliveriesService {
         webhook,
         eventType,
         eventId,
-        body: createWebhookBody({ id: eventId, type: eventType, timestamp, orgId: webhook.orgId }, JSON.stringify(data)),
+        body: createWebhookBody(
+          { id: eventId, type: eventType, timestamp, orgId: webhook.orgId },
+          JSON.stringify(data),
+        ),
         maxAttempts: maxAttemptsOf(webhook),
         repeatOf: null,
       });

@@ -22,7 +22,6 @@ interface Queued {
 export class EventForwarderService {
   private readonly queues = new Map<string, Queued[]>();
   private subscription: NatsSubscription | undefined;
-  private subscribedId = '';
 
   constructor(
     private readonly link: NatsLink,
@@ -40,17 +39,12 @@ export class EventForwarderService {
     this.subscription?.unsubscribe();
   }
 
-  /** Subscribes to the events of this replica, whose identity changes when it was declared dead. */
-  subscribe(): void {
-    const { replicaId } = this.leases;
-    if (this.subscribedId === replicaId) return;
-    this.subscription?.unsubscribe();
-    this.subscribedId = replicaId;
+  private subscribe(): void {
     const callback = (error: Error | null, message: Msg) => {
       if (error) this.logger.error({ err: error }, 'events of other replicas cannot be received; they are sent again');
       else void this.reply(message);
     };
-    this.subscription = this.link.connection.subscribe(`${SUBJECT}.${replicaId}`, { callback });
+    this.subscription = this.link.connection.subscribe(`${SUBJECT}.${this.leases.replicaId}`, { callback });
   }
 
   /** @returns what the owner did with the event; `lost` when it did not reply, so that the event may be stored or not */
@@ -93,7 +87,10 @@ export class EventForwarderService {
       const reply = await this.link.connection.request(`${SUBJECT}.${owner}`, payload, { timeout: REPLY_MS });
       results = reply.json<EventResult[]>();
     } catch (err) {
-      this.logger.warn({ err, owner, events: batch.length }, 'the owner of events did not reply; they are routed again');
+      this.logger.warn(
+        { err, owner, events: batch.length },
+        'the owner of events did not reply; they are routed again',
+      );
     }
     for (const [i, { settle }] of batch.entries()) settle(results[i] ?? 'lost');
   }

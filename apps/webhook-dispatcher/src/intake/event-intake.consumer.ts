@@ -132,7 +132,8 @@ export class EventIntakeConsumer {
   ): Promise<EventResult | 'lost' | 'unowned'> {
     const owner = this.leases.ownerOf(partition);
     if (owner === null) return Promise.resolve('unowned');
-    if (owner === this.leases.replicaId) return this.writer.accept(toIncomingEvent(envelope, text, storedAt, isRepeated));
+    if (owner === this.leases.replicaId)
+      return this.writer.accept(toIncomingEvent(envelope, text, storedAt, isRepeated));
     return this.forwarder.forward(owner, [text, storedAt.getTime(), isRepeated]);
   }
 

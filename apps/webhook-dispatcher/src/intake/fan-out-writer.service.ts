@@ -154,7 +154,8 @@ export class FanOutWriterService {
       if (missing.length === 0) return settle('stored');
       this.startDeliveries(missing, isToTable);
     } catch (err) {
-      if (!(err instanceof UnavailableError)) this.logger.error({ err, eventId: event.eventId }, 'event cannot be handled; it is delivered again');
+      if (!(err instanceof UnavailableError))
+        this.logger.error({ err, eventId: event.eventId }, 'event cannot be handled; it is delivered again');
       settle(err instanceof UnavailableError ? 'refused' : 'failed');
     }
   }

@@ -26,6 +26,8 @@ export interface PartitionListener {
   onLost(partitions: ReadonlySet<number>): void;
   /** Attempts may start again. */
   onResumed(): void;
+  /** So many replicas share the partitions. */
+  onReplicasChanged(count: number): void;
 }
 
 /**
@@ -36,7 +38,7 @@ export interface PartitionListener {
  */
 @Injectable()
 export class PartitionLeaseManagerService {
-  private id: string = randomUUID();
+  readonly replicaId: string = randomUUID();
   private session: DatabaseSession | null = null;
   private isSessionLocked = false;
   private connectedMs = 0;
@@ -46,6 +48,7 @@ export class PartitionLeaseManagerService {
   private owners: (string | null)[] = Array<string | null>(PARTITIONS).fill(null);
   private readonly missingSince = new Map<string, number>();
   private listener: PartitionListener | null = null;
+  private replicaCount = 1;
   private isLeaving = false;
   private isStopped = false;
   private wake: () => void = () => undefined;
@@ -57,10 +60,6 @@ export class PartitionLeaseManagerService {
     private readonly signals: ReplicaSignalsService,
     private readonly logger: Logger,
   ) {}
-
-  get replicaId(): string {
-    return this.id;
-  }
 
   /** The number of partitions this replica owns. */
   get count(): number {
@@ -84,7 +83,7 @@ export class PartitionLeaseManagerService {
 
   /** Returns the replica that owns a partition, as far as this one knows. */
   ownerOf(partition: number): string | null {
-    return this.owns(partition) ? this.id : (this.owners[partition] ?? null);
+    return this.owns(partition) ? this.replicaId : (this.owners[partition] ?? null);
   }
 
   /** Resolves after the first claim. @throws DatabaseConnectionLost */
@@ -105,7 +104,7 @@ export class PartitionLeaseManagerService {
   /** Hands all partitions over; others own them when it resolves, or may claim them. */
   async leave(): Promise<void> {
     this.isLeaving = true;
-    if (this.session) await this.repository.setLeaving(this.session, this.id).catch(() => undefined);
+    if (this.session) await this.repository.setLeaving(this.session, this.replicaId).catch(() => undefined);
     await this.handOvers;
     await this.giveAway([...this.epochs.keys()]);
   }
@@ -113,7 +112,7 @@ export class PartitionLeaseManagerService {
   /** Ends the session; others take over what is left. */
   async stop(): Promise<void> {
     if (this.session && !this.isStopped) {
-      await this.repository.unregister(this.session, this.id).catch(() => undefined);
+      await this.repository.unregister(this.session, this.replicaId).catch(() => undefined);
       this.signals.publishPartitionsChanged();
     }
     await this.abandon();
@@ -149,8 +148,8 @@ export class PartitionLeaseManagerService {
     const session = await this.connect();
     const wasSending = this.canSend;
     const askedMs = performance.now();
-    if (!(await this.repository.heartbeat(session, this.id))) await this.startAnew(session);
-    if (!this.isSessionLocked) this.isSessionLocked = await this.repository.lockSession(session, this.id);
+    if (!(await this.repository.heartbeat(session, this.replicaId))) await this.startAnew(session);
+    if (!this.isSessionLocked) this.isSessionLocked = await this.repository.lockSession(session, this.replicaId);
     this.heartbeatMs = askedMs;
     const replicas = await this.repository.listReplicas(session);
     await this.removeDead(session, replicas);
@@ -166,22 +165,21 @@ export class PartitionLeaseManagerService {
     this.isSessionLocked = false;
     this.connectedMs = performance.now();
     this.missingSince.clear();
-    await this.repository.register(this.session, this.id);
+    await this.repository.register(this.session, this.replicaId);
     return this.session;
   }
 
-  /** Continues under a new identity, since the others have declared this replica dead. */
+  /** Registers again, since the others have declared this replica dead; its partitions get new epochs. */
   private async startAnew(session: DatabaseSession): Promise<void> {
-    this.logger.warn({ replicaId: this.id }, 'replica was declared dead; it continues under a new identity');
+    this.logger.warn({ replicaId: this.replicaId }, 'replica was declared dead; it claims partitions again');
     this.lose([...this.epochs.keys()]);
-    this.id = randomUUID();
     this.isSessionLocked = false;
-    await this.repository.register(session, this.id);
+    await this.repository.register(session, this.replicaId);
   }
 
   private async removeDead(session: DatabaseSession, replicas: ReplicaState[]): Promise<void> {
     const now = performance.now();
-    const dead = replicas.filter((replica) => replica.id !== this.id && this.isDead(replica, now));
+    const dead = replicas.filter((replica) => replica.id !== this.replicaId && this.isDead(replica, now));
     if (dead.length === 0) return;
     const ids = dead.map(({ id }) => id);
     this.logger.warn({ replicas: ids }, 'replicas died; their partitions get new owners');
@@ -201,10 +199,12 @@ export class PartitionLeaseManagerService {
   /** Claims what is free up to a fair share, and gives away what exceeds it. */
   private async balance(session: DatabaseSession, replicas: readonly ReplicaState[]): Promise<void> {
     const running = replicas.filter(({ isLeaving }) => !isLeaving).length;
-    const share = Math.ceil(PARTITIONS / Math.max(1, running));
+    const count = Math.max(1, running);
+    if (count !== this.replicaCount) this.listener?.onReplicasChanged((this.replicaCount = count));
+    const share = Math.ceil(PARTITIONS / count);
     const excess = this.epochs.size - share;
     if (excess < 0) {
-      const claimed = await this.repository.claim(session, this.id, -excess);
+      const claimed = await this.repository.claim(session, this.replicaId, -excess);
       if (claimed > 0) this.signals.publishPartitionsChanged();
     } else if (excess > 0 && this.handingOver.size === 0) {
       const given = [...this.epochs.keys()].slice(-excess);
@@ -220,7 +220,7 @@ export class PartitionLeaseManagerService {
     try {
       await this.listener?.handOver(new Set(partitions));
       if (!this.session) return;
-      await this.repository.release(this.session, this.id, partitions);
+      await this.repository.release(this.session, this.replicaId, partitions);
       for (const partition of partitions) {
         this.epochs.delete(partition);
         this.owners[partition] = null;
@@ -237,9 +237,9 @@ export class PartitionLeaseManagerService {
     const acquired = new Set<number>();
     const lost: number[] = [];
     for (const { partition, owner, epoch } of rows) {
-      this.owners[partition] = owner === this.id ? null : owner;
+      this.owners[partition] = owner === this.replicaId ? null : owner;
       const known = this.epochs.get(partition);
-      if (owner !== this.id) {
+      if (owner !== this.replicaId) {
         if (known !== undefined) lost.push(partition);
       } else if (known !== epoch && !this.handingOver.has(partition)) {
         if (known !== undefined) lost.push(partition);

@@ -96,7 +96,7 @@ describe('BreakersService', () => {
     const { breakers, timeOut } = setUp();
     timeOut(10, 'x');
     timeOut(10, 'y');
-    breakers.remove('x');
+    breakers.remove((webhookId) => webhookId === 'x');
     expect([breakers.isOpen('x'), breakers.isOpen('y'), breakers.openBreakers]).toEqual([false, true, 1]);
   });
 

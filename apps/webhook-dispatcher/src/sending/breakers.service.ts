@@ -67,10 +67,9 @@ export class BreakersService {
     else if (isSlow === false) this.recordResponse(webhookId, durationMs);
   }
 
-  /** Forgets the breaker of a webhook that another replica owns now. */
-  remove(webhookId: string): void {
-    if (this.isOpen(webhookId)) this.openCount -= 1;
-    this.slow.delete(webhookId);
+  /** Forgets the breakers of webhooks that were deleted or that another replica owns now. */
+  remove(isIncluded: (webhookId: string) => boolean): void {
+    for (const webhookId of [...this.slow.keys()]) if (isIncluded(webhookId)) this.recordQuick(webhookId);
   }
 
   private recordSlow(webhookId: string): void {

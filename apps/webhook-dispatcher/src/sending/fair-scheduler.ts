@@ -97,7 +97,7 @@ export class FairScheduler<T extends Schedulable> {
    * @param canStart  false stops everything until `resume`
    */
   constructor(
-    private readonly limits: SchedulerLimits,
+    private limits: SchedulerLimits,
     private readonly start: (item: T, done: () => void) => void,
     private readonly canStart: () => boolean = () => true,
   ) {
@@ -123,6 +123,16 @@ export class FairScheduler<T extends Schedulable> {
 
   /** Starts what may start, after the result of `canStart` has changed. */
   resume(): void {
+    this.pump();
+  }
+
+  /** Changes how many items may run at an origin and of a partner at a time. */
+  limitShared(perOrigin: number, perPartner: number): void {
+    this.limits = { ...this.limits, perOrigin, perPartner };
+    const partners = [...this.partners.values()].map(({ limiter }) => limiter);
+    for (const limiter of this.origins.values()) limiter.limit = perOrigin;
+    for (const limiter of partners) limiter.limit = perPartner;
+    for (const limiter of [...this.origins.values(), ...partners]) this.wakeAll(limiter);
     this.pump();
   }
 

@@ -97,7 +97,9 @@ export class OpenDeliveriesRepository {
 
   /** Lists the webhooks with open deliveries, of all that are included. */
   async listOpen(isIncluded: (orgId: string) => boolean): Promise<OpenWebhook[]> {
-    const webhooks = await this.worker.query<{ id: string; orgId: string }>('SELECT id, org_id AS "orgId" FROM webhook');
+    const webhooks = await this.worker.query<{ id: string; orgId: string }>(
+      'SELECT id, org_id AS "orgId" FROM webhook',
+    );
     const ids = webhooks.flatMap(({ id, orgId }) => (isIncluded(orgId) ? [id] : []));
     const open: OpenWebhook[] = [];
     for (let i = 0; i < ids.length; i += CHUNK) {

@@ -157,7 +157,10 @@ export class OutcomeBatcherService {
     this.listener?.onDiscarded(first);
   }
 
-  private report(set: readonly Outcome[], { written, lost }: { written: ReadonlySet<string> | null; lost: readonly number[] }): void {
+  private report(
+    set: readonly Outcome[],
+    { written, lost }: { written: ReadonlySet<string> | null; lost: readonly number[] },
+  ): void {
     if (lost.length > 0) this.leases.drop(lost);
     const isLost = new Set(lost);
     const stored: Outcome[] = [];

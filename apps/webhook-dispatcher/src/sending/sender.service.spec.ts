@@ -188,9 +188,7 @@ describe('sending deliveries', () => {
     const eventId = await cluster.emit(organization);
     const [failed] = await eventually(async () => {
       const rows = await cluster.deliveries(webhook.id);
-      expect(rows).toMatchObject([
-        { status: 'failed', attempt: 2, error_message: 'HTTP 500: nope' },
-      ]);
+      expect(rows).toMatchObject([{ status: 'failed', attempt: 2, error_message: 'HTTP 500: nope' }]);
       return rows;
     });
     expect(

@@ -21,6 +21,8 @@ const MAX_TIMER_MS = 60_000;
 /** The organizations' share of one origin, and the limit of a partner, over all their webhooks. */
 const ROUTE_CONCURRENCY = 20;
 const PARTNER_CONCURRENCY = 500;
+/** What a replica may always use of the limits that all replicas share. */
+const MIN_PARTNER_CONCURRENCY = 100;
 /** How many attempts may take longer than a second, as a multiple of those that may start. */
 const SLOW_FACTOR = 4;
 /** How long a hand-over waits for attempts in flight. */
@@ -141,6 +143,14 @@ export class SenderService {
     for (const delivery of this.retries.take((one) => one.webhookId === webhookId)) this.forget(delivery);
   }
 
+  /** Divides the limits that apply to organizations of several replicas. */
+  shareLimits(replicas: number): void {
+    this.scheduler.limitShared(
+      Math.max(ROUTE_CONCURRENCY, Math.ceil(this.config.originConcurrency / replicas)),
+      Math.max(MIN_PARTNER_CONCURRENCY, Math.ceil(PARTNER_CONCURRENCY / replicas)),
+    );
+  }
+
   /** Starts attempts again after the leases were renewed. */
   resume(): void {
     this.scheduler.resume();
@@ -149,6 +159,7 @@ export class SenderService {
   /** Drops what is queued of partitions that another replica owns. */
   drop(partitions: ReadonlySet<number>): void {
     const isDropped = ({ partition }: QueuedDelivery) => partitions.has(partition);
+    this.breakers.remove((webhookId) => partitions.has(this.index.find(webhookId)?.partition ?? -1));
     const queued = this.scheduler.take((webhookId) => this.someKnown(webhookId, isDropped));
     for (const delivery of [...queued, ...this.retries.take(isDropped)]) {
       this.release(delivery, false);

@@ -64,7 +64,12 @@ export class Databases {
     const dataSource = serviceDataSource(options);
     try {
       await dataSource.initialize();
-      const databases = new Databases(dataSource, (dataSource.driver as PostgresDriver).master as Pool, workerPool, options);
+      const databases = new Databases(
+        dataSource,
+        (dataSource.driver as PostgresDriver).master as Pool,
+        workerPool,
+        options,
+      );
       await databases.assertLogins(options);
       await databases.bringUpToDate(options);
       return databases;

@@ -16,7 +16,9 @@ export class WorkerTransaction extends Transaction {
 /** Runs statements under the worker login: work that crosses tenants and has no signed-in caller. */
 @Injectable()
 export class WorkerDatabase implements BatchExecutor {
-  constructor(@Inject(Databases) private readonly databases: Pick<Databases, 'workerPool' | 'dataSource' | 'openSession'>) {}
+  constructor(
+    @Inject(Databases) private readonly databases: Pick<Databases, 'workerPool' | 'dataSource' | 'openSession'>,
+  ) {}
 
   /** Opens a connection outside the pool, which the caller closes. @throws DatabaseConnectionLost */
   openSession(purpose: string): Promise<DatabaseSession> {
