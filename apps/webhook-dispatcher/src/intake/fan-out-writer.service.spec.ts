@@ -106,7 +106,7 @@ describe('FanOutWriterService', () => {
     accept('quiet');
     await settled();
     expect(sent.some(({ orgId }) => orgId === 'quiet')).toBe(false);
-    await end(sent.slice(0, 20));
+    await end(sent.slice(0, 40));
     expect(sent.some(({ orgId }) => orgId === 'quiet')).toBe(true);
   });
 

@@ -196,7 +196,8 @@ export class FairScheduler<T extends Schedulable> {
     if (this.isPumping) return;
     this.isPumping = true;
     let started = 0;
-    while (this.ready.size > 0 && this.canStart()) {
+    // While all may not start, webhooks keep their place in the order of partners.
+    while (this.ready.size > 0 && this.total.hasRoom && this.canStart()) {
       if (started === STARTS_PER_TURN) {
         this.continueLater();
         break;
@@ -235,7 +236,7 @@ export class FairScheduler<T extends Schedulable> {
   }
 
   private limitersOf({ limiter, route, originLimiter, organization }: WebhookQueue<T>): Limiter<T>[] {
-    return [limiter, route, originLimiter, organization.limiter, organization.partner.limiter, this.total];
+    return [limiter, route, originLimiter, organization.limiter, organization.partner.limiter];
   }
 
   private startNext(webhook: WebhookQueue<T>): void {
@@ -244,6 +245,7 @@ export class FairScheduler<T extends Schedulable> {
     this.activeCount += 1;
     const limiters = this.limitersOf(webhook);
     for (const limiter of limiters) limiter.active += 1;
+    this.total.active += 1;
     const running: RunningItem<T> = { webhook, limiters, startedMs: performance.now(), isSlow: false, isDone: false };
     this.recent.push(running);
     this.enqueue(webhook);
@@ -255,11 +257,9 @@ export class FairScheduler<T extends Schedulable> {
     running.isDone = true;
     this.activeCount -= 1;
     const { webhook, limiters, isSlow } = running;
-    for (const limiter of limiters) if (limiter !== this.total || !isSlow) this.release(limiter);
-    if (isSlow) {
-      webhook.slow -= 1;
-      this.release(this.slow);
-    }
+    for (const limiter of limiters) this.release(limiter);
+    if (isSlow) webhook.slow -= 1;
+    this.release(isSlow ? this.slow : this.total);
     this.enqueue(webhook);
     this.pump();
   }

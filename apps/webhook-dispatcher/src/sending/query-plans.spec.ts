@@ -29,7 +29,7 @@ describe('the statements of the sender', () => {
   const reads = async () => {
     const [row] = await cluster.rows<{ scanned: number; lookUps: number }>(
       `select sum(seq_tup_read)::int as scanned, sum(idx_scan)::int as "lookUps"
-         from pg_stat_user_tables where relname like 'delivery\\_p%'`,
+         from pg_stat_user_tables where relname like 'delivery\\_p2%'`,
     );
     return row ?? { scanned: 0, lookUps: 0 };
   };
