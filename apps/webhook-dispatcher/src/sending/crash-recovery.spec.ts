@@ -1,3 +1,4 @@
+import { HealthRegistry } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
 import {
   createWebhook,
@@ -133,6 +134,43 @@ describe('recovery from failures', () => {
     }
     expect(receiver.received).toHaveLength(20);
     await Promise.all(replicas.map((app) => cluster.stop(app)));
+  }, 60_000);
+
+  it('goes on without a restart after a failover to a read-only server and back', async () => {
+    const app = await cluster.start();
+    organization = await cluster.organization();
+    const webhook = await createWebhook(app, organization, receiver.url);
+    await cluster.emit(organization);
+    await delivered(webhook.id, 1);
+    const { service, worker } = cluster.database.urls.webhook_dispatcher;
+    const roles = [service, worker].map((url) => new URL(url).username);
+    const setReadOnly = async (value: 'on' | 'off') => {
+      const [database] = await cluster.rows<{ name: string }>('select current_database() as name');
+      for (const role of roles) {
+        await cluster.rows(
+          `alter role ${role} in database ${database?.name} set default_transaction_read_only = ${value}`,
+        );
+      }
+    };
+    const isHealthy = () =>
+      app
+        .get(HealthRegistry)
+        .checks.get('database')?.()
+        .then(() => true)
+        .catch(() => false);
+    await setReadOnly('on');
+    try {
+      await cluster.rows('select pg_terminate_backend(pid) from pg_stat_activity where usename = any($1)', [roles]);
+      await eventually(async () => expect(await isHealthy()).toBe(false));
+      await cluster.emit(organization);
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+    } finally {
+      // Connections that were opened meanwhile stay read-only: they have to be dropped.
+      await setReadOnly('off');
+    }
+    await delivered(webhook.id, 2);
+    await eventually(async () => expect(await isHealthy()).toBe(true));
+    await cluster.stop(app);
   }, 60_000);
 
   it('keeps outcomes while the database is unavailable and sends nothing twice', async () => {
