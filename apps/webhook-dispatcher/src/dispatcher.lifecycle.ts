@@ -83,7 +83,7 @@ export class DispatcherLifecycle implements OnApplicationBootstrap, OnModuleDest
     const intakeStopped = this.intake.stop();
     this.writer.stop();
     await this.retries.stop();
-    await this.leases.leave().catch(() => undefined); // without a database the others wait until the session ends
+    await this.leases.handOverAll().catch(() => undefined); // without a database the others wait until the session ends
     await this.sender.stop(Math.max(0, deadlineMs - performance.now()));
     await Promise.all([
       intakeStopped,

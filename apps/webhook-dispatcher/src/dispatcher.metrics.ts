@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { MetricsRegistry } from '@rmm/service-kit';
 import type { Outcome } from './sending/outcome.js';
+import type { WaitingReason } from './sending/sender.service.js';
 
 /** Metrics for operators and autoscalers. */
 @Injectable()
@@ -65,6 +66,39 @@ export class DispatcherMetrics {
     gauge('rmm_webhook_subscriptions', 'Active webhooks in the index', read.subscriptions);
     gauge('rmm_webhook_breakers_open', 'Webhooks with an open circuit breaker', read.openBreakers);
     gauge('rmm_webhook_partitions_owned', 'Partitions this replica owns, of 1,024', read.partitions);
+  }
+
+  /** Registers the gauges of what waits in the table; `read` is called at each scrape. */
+  observeWaiting(read: () => { webhooks: Record<WaitingReason, number>; oldestSeconds: number }): void {
+    this.registry.gauge({
+      name: 'rmm_webhook_waiting_webhooks',
+      help: 'Webhooks of this replica with due deliveries that wait in the table, by reason',
+      labelNames: ['reason'],
+      collect() {
+        for (const [reason, count] of Object.entries(read().webhooks)) this.set({ reason }, count);
+      },
+    });
+    this.registry.gauge({
+      name: 'rmm_webhook_oldest_sendable_seconds',
+      help: 'How long the oldest delivery in the table that no breaker, pause or tenant keeps back has been due',
+      collect() {
+        this.set(read().oldestSeconds);
+      },
+    });
+  }
+
+  /** Registers the gauge of events in the stream that no replica has taken. */
+  observeLag(read: () => Promise<number>): void {
+    this.registry.gauge({
+      name: 'rmm_webhook_events_lag',
+      help: 'Events in the stream that no replica has taken yet; the same on each replica',
+      async collect() {
+        await read().then(
+          (lag) => this.set(lag),
+          () => this.reset(),
+        );
+      },
+    });
   }
 
   countEvents(matched: number, unmatched: number, refused: number): void {

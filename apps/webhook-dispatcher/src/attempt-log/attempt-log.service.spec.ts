@@ -4,11 +4,11 @@ import type { ApiClient } from '../../test/api-client.js';
 import { DispatcherTestApp } from '../../test/dispatcher-test-app.js';
 import { createWebhook, type DispatcherTestCluster, type Organization } from '../../test/dispatcher-test-cluster.js';
 import type { FakeReceiver } from '../../test/fake-receiver.js';
+import { RetrySchedulerService } from '../sending/retry-scheduler.service.js';
 import type { WebhookHeader } from '../webhooks/webhook-headers.policy.js';
 import { MASK } from '../webhooks/webhook-masking.policy.js';
-import type { AttemptDto } from './dto/attempt.dto.js';
-import { RetrySchedulerService } from '../sending/retry-scheduler.service.js';
 import { WebhookSealingService } from '../webhooks/webhook-sealing.service.js';
+import type { AttemptDto } from './dto/attempt.dto.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
 jest.setTimeout(60_000);

@@ -4,10 +4,10 @@ import { jobContext, type JobContext, runJob } from '@rmm/messaging';
 import { Logger, RedisConnections } from '@rmm/service-kit';
 import { BACKGROUND_QUEUE, producerOptions, QUEUE_PREFIX, withinQueueTimeout } from './background-queue.config.js';
 
-export type BackgroundJobName = 'purge-webhook' | 'auto-fail-mail';
+export type BackgroundJobName = 'purge-webhook' | 'auto-fail-mails';
 
 interface BackgroundJob extends JobContext {
-  /** What the job is about. */
+  /** The id of what the job is about. */
   key: string;
 }
 

@@ -18,7 +18,7 @@ export class Delivery {
   @Column('integer', { default: 0 }) attempt!: number;
   @Column('integer', { name: 'max_attempts' }) maxAttempts!: number;
   @Column('timestamptz', { name: 'due_at' }) dueAt!: Date;
-  /** How often the row was updated; 0 for a delivery that was stored with its final state. */
+  /** Counts the updates of the row; 0 for a delivery that was stored with its final state. */
   @Column('smallint', { default: 0 }) revision!: number;
   /** The delivery that a manual retry or a recovery sends again. */
   @Column('uuid', { name: 'repeat_of', nullable: true }) repeatOf!: string | null;

@@ -59,6 +59,8 @@ export class EventIntakeConsumer {
       },
       (message) => this.handle(message),
     );
+    const { subscription } = this;
+    this.metrics.observeLag(() => subscription.countPending());
   }
 
   /** Takes no more events; those not stored are released to other replicas. */
@@ -142,7 +144,7 @@ export class EventIntakeConsumer {
     return Promise.all(
       events.map((forwarded) => {
         const event = fromForwarded(forwarded);
-        return event ? this.writer.accept(event) : 'failed';
+        return event ? this.writer.accept(event) : Promise.resolve<EventResult>('failed');
       }),
     );
   }

@@ -13,7 +13,7 @@ import { deliveryIdOf } from './delivery-id.js';
 import type { EventResult, IncomingEvent } from './incoming-event.js';
 import { KnownDeliveriesRepository } from './known-deliveries.repository.js';
 
-/** What has not ended this long after its event arrived is stored as an open row. */
+/** Time after the arrival of an event after which its deliveries that have not ended become open rows. */
 const STORE_AFTER_MS = 200;
 const TICK_MS = 25;
 /** Deliveries and bytes that may be on their way without a row: about what is sent within `STORE_AFTER_MS`. */

@@ -12,14 +12,14 @@ export interface IncomingEvent {
   readonly orgId: string;
   readonly partition: number;
   readonly body: string;
-  /** Whether deliveries of it may be stored already, which is checked before they are sent. */
+  /** True when deliveries of it may be stored already, which is checked before they are sent. */
   readonly isRepeated: boolean;
 }
 
 /** An event as replicas pass it to each other: the published text, when the stream stored it, whether it is repeated. */
 export type ForwardedEvent = [text: string, storedAtMs: number, isRepeated: boolean];
 
-/** What became of an event: stored, refused by a replica that does not own it, or failed for good. */
+/** The result of an event: stored, refused by a replica that does not own it, or failed for good. */
 export type EventResult = 'stored' | 'refused' | 'failed';
 
 /** @param envelope  of an event with an organization */

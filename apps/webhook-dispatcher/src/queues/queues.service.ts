@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { BACKGROUND_QUEUE } from '../background/background-queue.config.js';
 import { BackgroundJobsService } from '../background/background-jobs.service.js';
+import { BACKGROUND_QUEUE } from '../background/background-queue.config.js';
 import type { QueuesDto } from './dto/queues.dto.js';
 import { QueuesRepository } from './queues.repository.js';
 

@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DatabaseSession } from '@rmm/persistence';
 import { Logger } from '@rmm/service-kit';
-import { PARTITIONS } from './partition-of.js';
 import { type PartitionOwner, PartitionLeasesRepository, type ReplicaState } from './partition-leases.repository.js';
+import { PARTITIONS } from './partition-of.js';
 import { ReplicaSignalsService } from './replica-signals.service.js';
 
 const TICK_MS = 1_000;
@@ -26,7 +26,7 @@ export interface PartitionListener {
   onLost(partitions: ReadonlySet<number>): void;
   /** Attempts may start again. */
   onResumed(): void;
-  /** So many replicas share the partitions. */
+  /** Called with the number of replicas that share the partitions. */
   onReplicasChanged(count: number): void;
 }
 
@@ -102,7 +102,7 @@ export class PartitionLeaseManagerService {
   }
 
   /** Hands all partitions over; others own them when it resolves, or may claim them. */
-  async leave(): Promise<void> {
+  async handOverAll(): Promise<void> {
     this.isLeaving = true;
     if (this.session) await this.repository.setLeaving(this.session, this.replicaId).catch(() => undefined);
     await this.handOvers;
@@ -148,7 +148,7 @@ export class PartitionLeaseManagerService {
     const session = await this.connect();
     const wasSending = this.canSend;
     const askedMs = performance.now();
-    if (!(await this.repository.heartbeat(session, this.replicaId))) await this.startAnew(session);
+    if (!(await this.repository.heartbeat(session, this.replicaId))) await this.registerAgain(session);
     if (!this.isSessionLocked) this.isSessionLocked = await this.repository.lockSession(session, this.replicaId);
     this.heartbeatMs = askedMs;
     const replicas = await this.repository.listReplicas(session);
@@ -170,7 +170,7 @@ export class PartitionLeaseManagerService {
   }
 
   /** Registers again, since the others have declared this replica dead; its partitions get new epochs. */
-  private async startAnew(session: DatabaseSession): Promise<void> {
+  private async registerAgain(session: DatabaseSession): Promise<void> {
     this.logger.warn({ replicaId: this.replicaId }, 'replica was declared dead; it claims partitions again');
     this.lose([...this.epochs.keys()]);
     this.isSessionLocked = false;

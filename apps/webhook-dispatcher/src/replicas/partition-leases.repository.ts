@@ -7,7 +7,7 @@ const LOCK_CLASS = 0x726d6d;
 export interface ReplicaState {
   id: string;
   isLeaving: boolean;
-  /** Whether its session exists: false within milliseconds of the death of its process. */
+  /** True while its session exists: false within milliseconds of the death of its process. */
   hasSession: boolean;
   /** Seconds since its last heartbeat, by the clock of the database. */
   heartbeatAge: number;

@@ -4,7 +4,7 @@ import { ArrayQueue } from './array-queue.js';
 export class ConcurrencyLimiter<Waiter> {
   readonly waiting = new ArrayQueue<Waiter>();
   active = 0;
-  /** How many webhooks refer to it; unused limiters are removed. */
+  /** Number of webhooks that refer to it; unused limiters are removed. */
   users = 0;
 
   constructor(public limit: number) {}

@@ -36,7 +36,7 @@ describe('DelayQueue', () => {
   it('returns the items that are taken and releases the others', () => {
     queue.add('a', 100);
     queue.add('b', 100);
-    expect(queue.take((item) => item === 'a')).toEqual(['a']);
+    expect(queue.takeItems((item) => item === 'a')).toEqual(['a']);
     jest.advanceTimersByTime(200);
     expect([due, queue.size]).toEqual([['b'], 0]);
   });

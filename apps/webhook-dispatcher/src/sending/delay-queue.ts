@@ -31,7 +31,7 @@ export class DelayQueue<T> {
   }
 
   /** Removes and returns the items that are included. */
-  take(isIncluded: (item: T) => boolean): T[] {
+  takeItems(isIncluded: (item: T) => boolean): T[] {
     const taken: T[] = [];
     for (const [tick, bucket] of this.buckets) {
       const kept = bucket.filter((item) => !isIncluded(item) || (taken.push(item), false));

@@ -36,10 +36,10 @@ export interface QueuedDelivery {
   readonly attempt: number;
   /** Null for deliveries that were read from the table. */
   readonly event: EventInProgress | null;
-  /** Whether its row is in the table; a delivery that ends quickly is stored with its final state only. */
+  /** True once its row is in the table; a delivery that ends quickly is stored with its final state only. */
   isStored: boolean;
-  /** Whether an outcome, which includes `pending`, is about to be written. */
+  /** True once an outcome, which includes `pending`, is about to be written. */
   hasOutcome: boolean;
-  /** Whether its attempt has ended: the outcome is about to be written, and the row must not be read before. */
+  /** True once its attempt has ended: the outcome is about to be written, and the row must not be read before. */
   hasEnded: boolean;
 }

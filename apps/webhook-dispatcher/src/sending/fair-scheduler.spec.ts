@@ -50,7 +50,7 @@ function setUp(changes: Partial<SchedulerLimits> = {}) {
 }
 
 /** Lets what continues after input and output run. */
-const turn = () => new Promise((resolve) => setImmediate(resolve));
+const nextPass = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('FairScheduler', () => {
   it('starts the items of a webhook in order, up to its limit', () => {
@@ -125,7 +125,7 @@ describe('FairScheduler', () => {
     add('healthy', 'quiet');
     expect(countOf('healthy')).toBe(0);
     scheduler.age(performance.now() + 1_001);
-    await turn();
+    await nextPass();
     expect(countOf('healthy')).toBe(1);
   });
 
@@ -184,17 +184,17 @@ describe('FairScheduler', () => {
     const { add, scheduler, finish, started } = setUp();
     add('w', 'o', 20);
     add('v', 'o', 11);
-    const taken = scheduler.take((id) => id === 'w', 2);
+    const taken = scheduler.takeQueued((id) => id === 'w', 2);
     expect(taken.map(({ n }) => n)).toEqual([13, 14, 15, 16, 17, 18, 19, 20]);
     expect(scheduler.queued).toBe(3);
     finish(20);
     expect(started).toHaveLength(23);
   });
 
-  it('starts a burst in several turns', async () => {
+  it('starts a burst in several passes', async () => {
     const { scheduler, started } = setUp({ total: 1_000 });
     for (let i = 0; i < 200; i += 1) scheduler.add({ webhookId: `w${i}`, orgId: `o${i}`, partnerId: 'p', n: i }, 'x');
-    for (let i = 0; i < 10; i += 1) await turn();
+    for (let i = 0; i < 10; i += 1) await nextPass();
     expect(started).toHaveLength(200);
   });
 });

@@ -7,7 +7,7 @@ export interface SchedulerLimits {
   /** Attempts that take longer than a second, of all. */
   slow: number;
   perWebhook: number;
-  /** Of one organization at one origin. */
+  /** Attempts of one organization at one origin. */
   perRoute: number;
   perOrigin: number;
   perOrganization: number;
@@ -26,29 +26,29 @@ const SLOW_MS = 1_000;
 const AGE_EVERY_MS = 100;
 const REMOVE_IDLE_EVERY = 300;
 /** Starts in one go; input and output of the process are handled before the next. */
-const STARTS_PER_TURN = 50;
+const STARTS_PER_PASS = 50;
 
 type Limiter<T> = ConcurrencyLimiter<WebhookQueue<T>>;
 
 /** A level of the round-robin order whose children have items that may start. */
-interface Turn<Child> {
+interface RoundRobinNode<Child> {
   readonly ready: ArrayQueue<Child>;
   isReady: boolean;
 }
-interface PartnerTurn<T> extends Turn<OrganizationTurn<T>> {
+interface PartnerNode<T> extends RoundRobinNode<OrganizationNode<T>> {
   readonly id: string;
   readonly limiter: Limiter<T>;
 }
-interface OrganizationTurn<T> extends Turn<WebhookQueue<T>> {
+interface OrganizationNode<T> extends RoundRobinNode<WebhookQueue<T>> {
   readonly id: string;
   readonly limiter: Limiter<T>;
-  readonly partner: PartnerTurn<T>;
+  readonly partner: PartnerNode<T>;
 }
 
 /** The queue of a webhook. It waits for one limiter at a time, or is in the queue of its organization, or is idle. */
 interface WebhookQueue<T> {
   readonly id: string;
-  readonly organization: OrganizationTurn<T>;
+  readonly organization: OrganizationNode<T>;
   readonly items: ArrayQueue<T>;
   readonly limiter: Limiter<T>;
   origin: string;
@@ -77,13 +77,13 @@ interface RunningItem<T> {
  */
 export class FairScheduler<T extends Schedulable> {
   private readonly webhooks = new Map<string, WebhookQueue<T>>();
-  private readonly organizations = new Map<string, OrganizationTurn<T>>();
-  private readonly partners = new Map<string, PartnerTurn<T>>();
+  private readonly organizations = new Map<string, OrganizationNode<T>>();
+  private readonly partners = new Map<string, PartnerNode<T>>();
   private readonly origins = new Map<string, Limiter<T>>();
   private readonly routes = new Map<string, Limiter<T>>();
   private readonly total: Limiter<T>;
   private readonly slow: Limiter<T>;
-  private readonly ready = new ArrayQueue<PartnerTurn<T>>();
+  private readonly ready = new ArrayQueue<PartnerNode<T>>();
   private readonly recent = new ArrayQueue<RunningItem<T>>();
   private timer: NodeJS.Timeout | undefined;
   private ticks = 0;
@@ -160,7 +160,7 @@ export class FairScheduler<T extends Schedulable> {
   }
 
   /** Removes and returns queued items of the webhooks that are included, so that `keep` of each stay. */
-  take(isIncluded: (webhookId: string, orgId: string) => boolean, keep = 0): T[] {
+  takeQueued(isIncluded: (webhookId: string, orgId: string) => boolean, keep = 0): T[] {
     const taken: T[] = [];
     for (const { id, items, organization } of this.webhooks.values()) {
       if (items.size > keep && isIncluded(id, organization.id)) taken.push(...items.takeAfter(keep));
@@ -198,7 +198,7 @@ export class FairScheduler<T extends Schedulable> {
     let started = 0;
     // While all may not start, webhooks keep their place in the order of partners.
     while (this.ready.size > 0 && this.total.hasRoom && this.canStart()) {
-      if (started === STARTS_PER_TURN) {
+      if (started === STARTS_PER_PASS) {
         this.continueLater();
         break;
       }
@@ -293,7 +293,7 @@ export class FairScheduler<T extends Schedulable> {
     this.enqueuePartner(organization.partner);
   }
 
-  private enqueuePartner(partner: PartnerTurn<T>): void {
+  private enqueuePartner(partner: PartnerNode<T>): void {
     if (partner.isReady) return;
     partner.isReady = true;
     this.ready.push(partner);
@@ -301,8 +301,8 @@ export class FairScheduler<T extends Schedulable> {
 
   /** Takes the next webhook; its partner and organization go to the end of their queues. */
   private nextWebhook(): WebhookQueue<T> {
-    const partner = this.ready.shift() as PartnerTurn<T>;
-    const organization = partner.ready.shift() as OrganizationTurn<T>;
+    const partner = this.ready.shift() as PartnerNode<T>;
+    const organization = partner.ready.shift() as OrganizationNode<T>;
     const webhook = organization.ready.shift() as WebhookQueue<T>;
     webhook.state = 'idle';
     if (organization.ready.size > 0) partner.ready.push(organization);
@@ -345,16 +345,16 @@ export class FairScheduler<T extends Schedulable> {
     webhook.originLimiter = use(this.origins, origin, this.limits.perOrigin);
   }
 
-  private organizationOf(orgId: string, partnerId: string): OrganizationTurn<T> {
+  private organizationOf(orgId: string, partnerId: string): OrganizationNode<T> {
     const known = this.organizations.get(orgId);
     if (known) return known;
     let partner = this.partners.get(partnerId);
     if (!partner) {
-      partner = { id: partnerId, ...createTurn(this.limits.perPartner) };
+      partner = { id: partnerId, ...createNode(this.limits.perPartner) };
       this.partners.set(partnerId, partner);
     }
     partner.limiter.users += 1;
-    const organization = { id: orgId, partner, ...createTurn<WebhookQueue<T>, T>(this.limits.perOrganization) };
+    const organization = { id: orgId, partner, ...createNode<WebhookQueue<T>, T>(this.limits.perOrganization) };
     this.organizations.set(orgId, organization);
     return organization;
   }
@@ -379,7 +379,7 @@ export class FairScheduler<T extends Schedulable> {
   }
 }
 
-const createTurn = <Child, T>(limit: number) => ({
+const createNode = <Child, T>(limit: number) => ({
   ready: new ArrayQueue<Child>(),
   isReady: false,
   limiter: new ConcurrencyLimiter<WebhookQueue<T>>(limit),

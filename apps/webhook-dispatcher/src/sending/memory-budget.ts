@@ -4,7 +4,7 @@ const SECONDS = 2;
 const MIN_ROWS = 50;
 const CLOSED_ROWS = 5;
 const MAX_ROWS = 4_000;
-/** What a webhook may keep in bytes; more when a single delivery is larger. */
+/** Bytes that a webhook may keep; more when a single delivery is larger. */
 const MAX_BYTES = 1_048_576;
 /** The sums beyond which the minimum of each webhook shrinks, so that many webhooks together stay bounded. */
 const SUM_ROWS = 40_000;

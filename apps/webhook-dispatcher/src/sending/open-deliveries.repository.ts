@@ -5,7 +5,7 @@ import type { QueuedDelivery } from './delivery.types.js';
 
 export interface WantedRows {
   webhookId: string;
-  /** How many due rows to read, with those already in memory. */
+  /** Number of due rows to read, with those already in memory. */
   rows: number;
   bytes: number;
 }

@@ -25,7 +25,7 @@ export interface Outcome extends AttemptResult {
   /** When the next attempt is due, in milliseconds from now. */
   readonly delayMs: number;
   readonly isDeadLetter: boolean;
-  /** How long the webhook asked to be left alone. */
+  /** Time for which the receiver asked to be left alone, in milliseconds. */
   readonly pauseMs: number;
 }
 

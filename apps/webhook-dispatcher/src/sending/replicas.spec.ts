@@ -54,7 +54,7 @@ describe('replicas', () => {
   const subscribe = async () => {
     const app = await cluster.start();
     organizations = await Promise.all(receivers.map(() => cluster.organization()));
-    await Promise.all(receivers.map(({ url }, i) => createWebhook(app, organizations[i] as Organization, url)));
+    await Promise.all(receivers.map(({ url }, i) => createWebhook(app, organizations[i], url)));
     await cluster.stop(app);
   };
   const emit = () =>

@@ -1,5 +1,6 @@
 import type { Logger } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
+import type { DispatcherMetrics } from '../dispatcher.metrics.js';
 import type { PartitionLeaseManagerService } from '../replicas/partition-lease-manager.service.js';
 import type { ReplicaSignalsService } from '../replicas/replica-signals.service.js';
 import type { SubscriptionIndexService } from '../subscriptions/subscription-index.service.js';
@@ -62,6 +63,7 @@ describe('RetrySchedulerService', () => {
       { publishDeliveriesDue: (id: string) => published.push(id) } as unknown as ReplicaSignalsService,
       { refresh: () => Promise.resolve() } as unknown as SubscriptionIndexService,
       { warn: () => undefined } as unknown as Logger,
+      { observeWaiting: () => undefined } as unknown as DispatcherMetrics,
     );
     scheduler.start();
   });

@@ -1,12 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { Logger } from '@rmm/service-kit';
+import { DispatcherMetrics } from '../dispatcher.metrics.js';
 import { PartitionLeaseManagerService } from '../replicas/partition-lease-manager.service.js';
 import { partitionOf } from '../replicas/partition-of.js';
 import { ReplicaSignalsService } from '../replicas/replica-signals.service.js';
 import { SubscriptionIndexService } from '../subscriptions/subscription-index.service.js';
 import type { Webhook } from '../webhooks/webhook.entity.js';
 import { type DueRows, OpenDeliveriesRepository, type WantedRows } from './open-deliveries.repository.js';
-import { SenderService } from './sender.service.js';
+import { SenderService, type WaitingReason } from './sender.service.js';
 
 const TICK_MS = 50;
 /** Time between two searches for deliveries whose signal was lost. */
@@ -52,7 +53,10 @@ export class RetrySchedulerService {
     private readonly signals: ReplicaSignalsService,
     private readonly index: SubscriptionIndexService,
     private readonly logger: Logger,
-  ) {}
+    metrics: DispatcherMetrics,
+  ) {
+    metrics.observeWaiting(() => this.countWaiting());
+  }
 
   /** The webhooks with deliveries in the table. */
   get size(): number {
@@ -69,6 +73,20 @@ export class RetrySchedulerService {
     await this.running;
   }
 
+  /** Counts the webhooks with due deliveries in the table by reason, and how long the oldest that may be sent is due. */
+  private countWaiting(): { webhooks: Record<WaitingReason, number>; oldestSeconds: number } {
+    const webhooks = { breaker: 0, limit: 0, paused: 0, tenant: 0 };
+    const now = performance.now();
+    let oldestMs = now;
+    for (const [webhookId, { dueMs }] of this.waiting) {
+      if (dueMs > now) continue;
+      const reason = this.sender.waitingReason(webhookId);
+      webhooks[reason] += 1;
+      if (reason === 'limit') oldestMs = Math.min(oldestMs, dueMs);
+    }
+    return { webhooks, oldestSeconds: (now - oldestMs) / 1_000 };
+  }
+
   /** Returns whether due deliveries of a webhook wait in the table, behind which new ones wait as well. */
   hasDue(webhookId: string): boolean {
     const waiting = this.waiting.get(webhookId);
@@ -78,7 +96,7 @@ export class RetrySchedulerService {
   /** Records that a delivery of a webhook waits in the table. */
   addWaiting(webhookId: string, orgId: string, dueInMs: number): void {
     if (!this.leases.owns(partitionOf(orgId))) return;
-    const dueMs = performance.now() + Math.max(0, dueInMs);
+    const dueMs = performance.now() + dueInMs;
     const known = this.waiting.get(webhookId);
     if (!known) this.waiting.set(webhookId, { orgId, dueMs, changes: 1 });
     else {

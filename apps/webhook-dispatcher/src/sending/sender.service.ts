@@ -21,17 +21,20 @@ const MAX_TIMER_MS = 60_000;
 /** The organizations' share of one origin, and the limit of a partner, over all their webhooks. */
 const ROUTE_CONCURRENCY = 20;
 const PARTNER_CONCURRENCY = 500;
-/** What a replica may always use of the limits that all replicas share. */
+/** The part that a replica may always use of the limits that all replicas share. */
 const MIN_PARTNER_CONCURRENCY = 100;
-/** How many attempts may take longer than a second, as a multiple of those that may start. */
+/** Limit of attempts that take longer than a second, as a multiple of those that may start. */
 const SLOW_FACTOR = 4;
-/** How long a hand-over waits for attempts in flight. */
+/** Time for which a hand-over waits for attempts in flight. */
 const HAND_OVER_MS = 600;
 const POLL_MS = 20;
-/** What the next owner adds to the time limit of an attempt before it sends a delivery whose attempt is in flight here. */
+/** Time that the next owner adds to the time limit of an attempt before it sends a delivery whose attempt is in flight here. */
 const RESERVE_MARGIN_MS = 5_000;
 const MEASURE_MS = 1_000;
 const GONE = 410;
+
+/** `tenant`: the organization is not active, or the webhook cannot be opened; `paused`: its receiver asked for a pause. */
+export type WaitingReason = 'breaker' | 'limit' | 'paused' | 'tenant';
 
 /** Receives the webhooks whose deliveries wait in the table. */
 export type WaitingListener = (webhookId: string, orgId: string, dueInMs: number) => void;
@@ -123,6 +126,13 @@ export class SenderService {
     return this.budget.room(webhookId);
   }
 
+  /** Returns why due deliveries of a webhook wait in the table. */
+  waitingReason(webhookId: string): WaitingReason {
+    if (this.index.mustWait(webhookId)) return 'tenant';
+    if ((this.pausedUntilMs.get(webhookId) ?? 0) > performance.now()) return 'paused';
+    return this.breakers.isOpen(webhookId) ? 'breaker' : 'limit';
+  }
+
   /** Queues a delivery. @returns false when it has to wait in the table */
   add(delivery: QueuedDelivery): boolean {
     const { webhookId } = delivery;
@@ -140,7 +150,7 @@ export class SenderService {
 
   /** Leaves the retries of a webhook that wait in memory to the table, where they may be due earlier. */
   dropRetries(webhookId: string): void {
-    for (const delivery of this.retries.take((one) => one.webhookId === webhookId)) this.forget(delivery);
+    for (const delivery of this.retries.takeItems((one) => one.webhookId === webhookId)) this.forget(delivery);
   }
 
   /** Divides the limits that apply to organizations of several replicas. */
@@ -160,8 +170,8 @@ export class SenderService {
   drop(partitions: ReadonlySet<number>): void {
     const isDropped = ({ partition }: QueuedDelivery) => partitions.has(partition);
     this.breakers.remove((webhookId) => partitions.has(this.index.find(webhookId)?.partition ?? -1));
-    const queued = this.scheduler.take((webhookId) => this.someKnown(webhookId, isDropped));
-    for (const delivery of [...queued, ...this.retries.take(isDropped)]) {
+    const queued = this.scheduler.takeQueued((webhookId) => this.someKnown(webhookId, isDropped));
+    for (const delivery of [...queued, ...this.retries.takeItems(isDropped)]) {
       this.release(delivery, false);
       this.forget(delivery);
       if (!delivery.isStored && !delivery.hasOutcome) delivery.event?.onRefused();
@@ -288,13 +298,13 @@ export class SenderService {
   /** Leaves what is queued of a webhook in the table but for a handful, since it cannot be sent soon. */
   private shrink(webhookId: string): void {
     const keep = this.breakers.isOpen(webhookId) ? 2 : 0;
-    for (const delivery of this.scheduler.take((id) => id === webhookId, keep)) this.leaveMemory(delivery);
+    for (const delivery of this.scheduler.takeQueued((id) => id === webhookId, keep)) this.leaveMemory(delivery);
   }
 
   private remember(delivery: QueuedDelivery): void {
     const { webhookId, id } = delivery;
     let ofWebhook = this.known.get(webhookId);
-    if (!ofWebhook) this.known.set(webhookId, (ofWebhook = new Map()));
+    if (!ofWebhook) this.known.set(webhookId, (ofWebhook = new Map<string, QueuedDelivery>()));
     ofWebhook.set(id, delivery);
     this.budget.add(webhookId, sizeOf(delivery));
     this.budgeted.add(delivery);

@@ -1,5 +1,5 @@
-import { readRetryPolicy, type RetryPolicy } from '../sending/retry-delay.js';
 import { partitionOf } from '../replicas/partition-of.js';
+import { readRetryPolicy, type RetryPolicy } from '../sending/retry-delay.js';
 import { type SigningKeys, signingKeys } from '../sending/sign-body.js';
 import { coveredTypes } from '../webhooks/event-catalog.constants.js';
 import { sendableHeaders, type WebhookHeader } from '../webhooks/webhook-headers.policy.js';

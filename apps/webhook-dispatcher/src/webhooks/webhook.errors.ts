@@ -39,7 +39,7 @@ export class WebhookNotActive extends ConflictError {
   override error = 'Webhook is not active';
 }
 
-export class WebhookLimitReached extends ConflictError {
+export class TooManyWebhooks extends ConflictError {
   override code = 'webhook_limit_reached';
   override error = 'The organization has the largest number of webhooks';
 }

@@ -15,7 +15,7 @@ import type { ListWebhooksDto } from './dto/list-webhooks.dto.js';
 import type { UpdateWebhookDto } from './dto/update-webhook.dto.js';
 import type { WebhookDto, WebhookWithStatsDto } from './dto/webhook.dto.js';
 import { WebhookSettingsService } from './webhook-settings.service.js';
-import { OrganizationContextRequired, WebhookLimitReached } from './webhook.errors.js';
+import { OrganizationContextRequired, TooManyWebhooks } from './webhook.errors.js';
 import { toStoredStatus, webhookChanged, WebhookMapper, webhookResource } from './webhook.mapper.js';
 import { WebhooksRepository } from './webhooks.repository.js';
 
@@ -53,7 +53,7 @@ export class WebhooksService {
   }
 
   /**
-   * @throws OrganizationContextRequired, OrganizationAccessDenied, WebhookLimitReached, and what
+   * @throws OrganizationContextRequired, OrganizationAccessDenied, TooManyWebhooks, and what
    *   `WebhookSettingsService.create` throws
    */
   async create(caller: UserCaller, dto: CreateWebhookDto): Promise<WebhookDto> {
@@ -61,7 +61,7 @@ export class WebhooksService {
     const id = randomUUID();
     const settings = await this.settings.create(id, dto);
     return this.tenants.transaction(caller, async (tx) => {
-      if ((await this.repository.countForLimit(tx, orgId)) >= MAX_WEBHOOKS) throw new WebhookLimitReached();
+      if ((await this.repository.countForLimit(tx, orgId)) >= MAX_WEBHOOKS) throw new TooManyWebhooks();
       const row = await this.repository.create(tx, { ...settings, id, orgId, partnerId, createdBy: caller.userId });
       await this.audit.record(tx, caller, 'webhook.create', webhookResource(row), { events: row.events });
       await this.outbox.publish(tx, webhookChanged(row));

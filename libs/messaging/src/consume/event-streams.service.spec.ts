@@ -54,6 +54,7 @@ describe('EventStreams', () => {
     });
     await eventually(() => expect(received).toHaveLength(10));
     expect(await unsettled('streams-a')).toBe(30);
+    expect(await subscription.countPending()).toBeLessThanOrEqual(20);
     for (const message of received.slice(5, 8)) message.ack();
     await eventually(() => expect(received).toHaveLength(13));
     for (let settled = 0; settled < 30; settled = received.length) {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { JsMsg } from 'nats';
-import type { Envelope, StreamKind } from '@rmm/contracts';
+import { STREAMS, type Envelope, type StreamKind } from '@rmm/contracts';
 import { NatsLink } from '../connection/nats-link.js';
 import { decodeEnvelope } from '../envelope/decode-envelope.js';
 import { MessageRejected } from '../messaging.errors.js';
@@ -39,6 +39,8 @@ export interface StreamMessage {
 }
 
 export interface EventStreamSubscription {
+  /** Returns how many messages of the consumer wait in the stream. @throws NatsError */
+  countPending(): Promise<number>;
   /** Passes on no more messages; those not settled stay with their handler. */
   stop(): Promise<void>;
 }
@@ -81,7 +83,7 @@ class StreamReader implements EventStreamSubscription {
   private stopped = false;
 
   constructor(
-    link: NatsLink,
+    private readonly link: NatsLink,
     private readonly options: EventStreamOptions,
     private readonly settler: MessageSettler,
     private readonly handler: (message: StreamMessage) => void,
@@ -92,6 +94,12 @@ class StreamReader implements EventStreamSubscription {
 
   start(): void {
     this.consumer.start();
+  }
+
+  async countPending(): Promise<number> {
+    const { stream, durable } = this.options;
+    const manager = await this.link.connection.jetstreamManager({ checkAPI: false });
+    return (await manager.consumers.info(STREAMS[stream].name, durable)).num_pending;
   }
 
   async stop(): Promise<void> {

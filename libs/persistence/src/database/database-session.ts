@@ -1,6 +1,6 @@
 import pg, { type ClientConfig } from 'pg';
-import { bindParameters } from './named-parameters.js';
 import { DatabaseConnectionLost } from './database.errors.js';
+import { bindParameters } from './named-parameters.js';
 import { fromPrepared } from './prepared-statements.js';
 import type { SqlExecutor, SqlParams } from './sql-executor.js';
 
@@ -36,7 +36,7 @@ export class DatabaseSession implements SqlExecutor {
   async query<Row = Record<string, unknown>>(sql: string, params?: SqlParams): Promise<Row[]> {
     const { text, values } = bindParameters(sql, params);
     try {
-      return (await this.client.query(text, values as unknown[])).rows as Row[];
+      return (await this.client.query(text, values)).rows as Row[];
     } catch (error) {
       const mapped = fromPrepared(error);
       if (mapped instanceof DatabaseConnectionLost) this.lost = true;

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { PoolClient } from 'pg';
-import { bindParameters, type BoundStatement } from '../database/named-parameters.js';
 import type { DatabaseSession } from '../database/database-session.js';
+import { bindParameters, type BoundStatement } from '../database/named-parameters.js';
 import { acquire, inOnePacket, releaseAfter } from '../database/pooled-client.js';
 import { fromPrepared, prepared } from '../database/prepared-statements.js';
 import type { BatchExecutor, SqlParams, SqlStatement } from '../database/sql-executor.js';
