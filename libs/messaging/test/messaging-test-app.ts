@@ -57,6 +57,7 @@ export const SPEC_DURABLES: readonly Durable[] = [
   specDurable('streams-a', 'device.online'),
   specDurable('streams-b', 'device.offline'),
   specDurable('streams-c', 'device.updated'),
+  specDurable('streams-d', 'device.moved'),
 ];
 
 function specDurable(name: string, type: string): Durable {

@@ -18,8 +18,10 @@ export const EVENTS_DURABLE = 'webhook-dispatcher-events';
 const PREFETCH = 128;
 /** Events in hand: read ahead, so that a burst of one tenant does not delay the events of others. */
 const MAX_UNSETTLED = { messages: 10_000, bytes: 48 * 1_048_576 };
-/** An event that stopped so many processes, or was released so often, needs a look. */
-const POLICY = { maxDeliveries: 7, backoffMs: [500, 2_000, 5_000, 15_000, 30_000, 60_000], maxWithoutResult: 200 };
+/** Large bursts wait in the stream, so that the events of others behind them do not wait. */
+const DEFERRAL = { freeBytes: 4 * 1_048_576, bytesPerOrganization: 1_048_576, bytesPerSecond: 16 * 1_048_576 };
+/** An event that stopped so many processes, or was deferred so often, needs a look. */
+const POLICY = { maxDeliveries: 7, backoffMs: [500, 2_000, 5_000, 15_000, 30_000, 60_000], maxWithoutResult: 1_000 };
 /** The time a batch waits for more events. */
 const LINGER_MS = 1;
 /** The pause before an event without an owner is routed again. */
@@ -56,6 +58,7 @@ export class EventIntakeConsumer {
         prefetch: PREFETCH,
         maxUnsettled: MAX_UNSETTLED,
         policy: POLICY,
+        deferral: DEFERRAL,
       },
       (message) => this.handle(message),
     );

@@ -106,7 +106,7 @@ describe('OutcomeBatcherService', () => {
     for (let i = 0; i < 100; i += 1) batcher.add(delivered(delivery(`large-${i}`, 'x'.repeat(240_000))));
     await batcher.flush();
     expect(sets.flat()).toHaveLength(100);
-    expect(Math.max(...sets.map(({ length }) => length))).toBeLessThanOrEqual(18);
+    expect(Math.max(...sets.map(({ length }) => length))).toBeLessThanOrEqual(5);
   });
 
   it('is full by bytes as well as by rows', () => {

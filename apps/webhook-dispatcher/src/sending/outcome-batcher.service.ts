@@ -11,7 +11,7 @@ import { bytesOf, OutcomesRepository } from './outcomes.repository.js';
 import { retryForever } from './retry-forever.js';
 
 const SET_ROWS = 500;
-const SET_BYTES = 4 * 1_048_576;
+const SET_BYTES = 1_048_576;
 const FLUSH_MS = 20;
 /** With this much unwritten the database is too slow, and no new attempt starts. */
 const FULL_ROWS = 5_000;

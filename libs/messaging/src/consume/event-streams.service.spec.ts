@@ -69,6 +69,41 @@ describe('EventStreams', () => {
     await subscription.stop();
   });
 
+  it('defers the large messages of one organization, so that those of others behind them do not wait', async () => {
+    const other = randomUUID();
+    const large = Array.from({ length: 30 }, () => ({ id: randomUUID(), orgId, data: { text: 'x'.repeat(50_000) } }));
+    const small = { id: randomUUID(), orgId: other, data: {} };
+    for (const event of [...large, small]) {
+      const body = { ...event, type: 'device.moved', timestamp: new Date().toISOString(), partnerId: null };
+      await testApp.connection.jetstream().publish(`rmm.events.${event.orgId}.device.moved`, JSON.stringify(body));
+    }
+    const received: StreamMessage[] = [];
+    const subscription = app.get(EventStreams).subscribe(
+      {
+        stream: 'events',
+        durable: 'streams-d',
+        subjects: ['rmm.events.*.device.moved'],
+        prefetch: 20,
+        maxUnsettled: WIDE,
+        deferral: { freeBytes: 60_000, bytesPerOrganization: 110_000, bytesPerSecond: 2_000_000 },
+      },
+      (message) => received.push(message),
+    );
+    const idsOf = (orgOf: string) =>
+      received.filter(({ envelope }) => envelope.orgId === orgOf).map(({ envelope }) => envelope.id);
+    await eventually(() => expect(idsOf(other)).toEqual([small.id]));
+    expect(idsOf(orgId).length).toBeLessThanOrEqual(2);
+    await eventually(
+      () => {
+        for (const message of received) message.ack();
+        expect(new Set(idsOf(orgId))).toEqual(new Set(large.map(({ id }) => id)));
+      },
+      { timeoutMs: 20_000 },
+    );
+    await eventually(async () => expect(await unsettled('streams-d')).toBe(0));
+    await subscription.stop();
+  }, 30_000);
+
   it('redelivers what is released without counting it as failed, and terminates what is unwanted', async () => {
     const [released, unwanted] = await publish(2, 'device.offline');
     const deliveries: Record<string, number> = {};

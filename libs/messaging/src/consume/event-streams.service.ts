@@ -18,6 +18,16 @@ export interface EventStreamOptions {
   /** No further message is passed on while this many messages or bytes are not settled. */
   maxUnsettled: { messages: number; bytes: number };
   policy?: RedeliveryPolicy;
+  /** Defers messages of organizations that send many bytes at once, so that those behind them do not wait. */
+  deferral?: Deferral;
+}
+
+/** Says when messages are deferred: while all unsettled ones exceed `freeBytes`, and those of their organization its share. */
+export interface Deferral {
+  freeBytes: number;
+  bytesPerOrganization: number;
+  /** The rate at which deferred messages are delivered again. */
+  bytesPerSecond: number;
 }
 
 /** A message that its handler settles once, at any time. It is kept from being redelivered until then. */
@@ -72,12 +82,18 @@ export class EventStreams {
 
 /** A third of the shortest time after which a message is delivered again. */
 const KEEP_ALIVE_MS = 3_000;
+/** The shortest delay of a deferred message for each of its deliveries, and its limit. */
+const LEAST_DELAY_MS = 250;
+const MAX_LEAST_DELAY_MS = 30_000;
 
 /** Reads one durable consumer, counts what is not settled and keeps it alive. */
 class StreamReader implements EventStreamSubscription {
   private readonly consumer: DurableConsumer;
   private readonly unsettled = new Set<JsMsg>();
   private readonly keepAliveTimer: NodeJS.Timeout;
+  private readonly bytesByOrganization = new Map<string, number>();
+  /** When the last deferred message is delivered again. */
+  private deferredUntilMs = 0;
   private bytes = 0;
   private onSettled: () => void = () => undefined;
   private stopped = false;
@@ -131,11 +147,12 @@ class StreamReader implements EventStreamSubscription {
 
   /** Waits while too much is not settled, which gives the consumer back-pressure. */
   private async accept(message: JsMsg): Promise<void> {
+    if (this.defer(message)) return;
     const envelope = await this.settler.open(message);
     if (!envelope) return;
     const text = message.string();
     this.unsettled.add(message);
-    this.bytes += message.data.length;
+    this.countBytes(message, message.data.length);
     const settle = (how: () => Promise<void> | void) => this.settle(message, how);
     this.handler({
       envelope,
@@ -153,9 +170,32 @@ class StreamReader implements EventStreamSubscription {
     }
   }
 
+  /** Defers a message of an organization with much in hand, before it is parsed: the stream delivers it again. */
+  private defer(message: JsMsg): boolean {
+    const { deferral } = this.options;
+    if (!deferral) return false;
+    const size = message.data.length;
+    const ofOrganization = this.bytesByOrganization.get(organizationOf(message.subject)) ?? 0;
+    const isOverShare = ofOrganization > 0 && ofOrganization + size > deferral.bytesPerOrganization;
+    if (!isOverShare || this.bytes + size <= deferral.freeBytes) return false;
+    const now = performance.now();
+    this.deferredUntilMs = Math.max(this.deferredUntilMs, now) + (size / deferral.bytesPerSecond) * 1_000;
+    const leastMs = Math.min(MAX_LEAST_DELAY_MS, message.info.deliveryCount * LEAST_DELAY_MS);
+    message.nak(Math.ceil(Math.max(this.deferredUntilMs - now, leastMs)));
+    return true;
+  }
+
+  private countBytes({ subject }: JsMsg, bytes: number): void {
+    this.bytes += bytes;
+    const orgId = organizationOf(subject);
+    const ofOrganization = (this.bytesByOrganization.get(orgId) ?? 0) + bytes;
+    if (ofOrganization > 0) this.bytesByOrganization.set(orgId, ofOrganization);
+    else this.bytesByOrganization.delete(orgId);
+  }
+
   private settle(message: JsMsg, how: () => Promise<void> | void): void {
     if (!this.unsettled.delete(message)) return;
-    this.bytes -= message.data.length;
+    this.countBytes(message, -message.data.length);
     void how();
     this.onSettled();
   }
@@ -165,3 +205,6 @@ class StreamReader implements EventStreamSubscription {
     if (this.stopped && this.unsettled.size === 0) clearInterval(this.keepAliveTimer);
   }
 }
+
+/** Returns the organization in the subject of an event: `rmm.events.<orgId>.<type>`. */
+const organizationOf = (subject: string): string => subject.split('.', 3)[2] ?? '';
