@@ -35,8 +35,10 @@ async function armsOf(service) {
   const own = await seedOwn(admin, service);
   const callers = callersOf(own);
   const arms = [];
-  for (const [name, run] of Object.entries(lists)) {
+  for (const [name, list] of Object.entries(lists)) {
+    const { run = list, kinds = Object.keys(callers) } = list;
     for (const [kind, caller] of Object.entries(callers)) {
+      if (!kinds.includes(kind)) continue;
       arms.push({ service, list: name, kind, run: () => run(caller, own), small: [], large: [] });
     }
   }
@@ -120,6 +122,7 @@ function print(arms) {
   );
   for (const all of arms.filter((arm) => arm.kind === 'partner, all')) {
     const selected = arms.find((arm) => arm.list === all.list && arm.kind.startsWith('partner, selected'));
+    if (!selected) continue;
     targets.push(target(`${all.list}: selected against all`, median(selected.large) / median(all.large), '<=', 2));
   }
   const changed = arms.filter((arm) => arm.smallStatements !== arm.largeStatements).length;

@@ -23,7 +23,7 @@ const READY_MS = 30_000;
 const WINDOW = 256; // messages in flight, as the relay's
 const { startStores } = await lib('testing-services');
 const { NatsLink, ensureStreams } = await lib('messaging');
-const { JetStreamPublisher } = await lib('messaging', 'outbox/jetstream-publisher.js');
+const { JetStreamPublisher } = await lib('messaging', 'outbox/jetstream.publisher.js');
 const { FakeIdentity } = await lib('testing', 'fake-identity.js');
 const { FakeOrganizations } = await lib('testing', 'fake-tenants.js');
 

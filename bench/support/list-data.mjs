@@ -1,9 +1,15 @@
 // The rows and the lists of `bench lists`, by service.
 import { randomUUID } from 'node:crypto';
-import { built } from './built-code.mjs';
+import { built, lib } from './built-code.mjs';
 
-const OWN_ORGANIZATIONS = 1_000;
+/** Of which the callers with selected organizations have 1,000. */
+const OWN_ORGANIZATIONS = 2_000;
+const SELECTED_ORGANIZATIONS = 1_000;
 const ROWS_PER_ORGANIZATION = 20;
+/** Deliveries of the webhook whose history is listed. */
+const DELIVERIES = 20_000;
+
+const { narrowToOrganization } = await lib('persistence');
 
 /** Values of columns that have no default, by name; any other column of a table keeps its default. */
 const VALUES = {
@@ -33,7 +39,13 @@ const VALUES = {
   version: '1',
 };
 
-/** Inserts a row of `owner` rows (n, partner_id, org_id, site_id) into each table of a service, without its triggers. */
+const md5 = (kind, id) => `md5('${kind}' || (${id})::text)::uuid`;
+const FIRST = 'owner o WHERE o.is_first';
+const USER = md5('user', 'o.org_id::text || o.n');
+const ROLE = md5('role', 'o.partner_id');
+const WEBHOOK = md5('webhook', 'o.org_id');
+
+/** Inserts the `owner` rows (n, partner_id, org_id, site_id, is_first) into each table of a service, without its triggers. */
 async function insertRows(admin, tables) {
   await admin.query('SET session_replication_role = replica');
   for (const { table, values = {}, from = 'owner o' } of tables) {
@@ -56,43 +68,65 @@ async function insertRows(admin, tables) {
   await admin.query('SET session_replication_role = DEFAULT');
 }
 
-/** Inserts the tenant of the callers: a partner with 1,000 organizations. */
+/** Inserts the tenant of the callers: a partner with 2,000 organizations. */
 export async function seedOwn(admin, service) {
-  const [partnerId, siteId, parentId] = [randomUUID(), randomUUID(), randomUUID()];
-  const orgIds = Array.from({ length: OWN_ORGANIZATIONS }, () => randomUUID());
+  const [partnerId, orgId] = [randomUUID(), randomUUID()];
+  const orgIds = [orgId, ...Array.from({ length: OWN_ORGANIZATIONS - 1 }, () => randomUUID())];
   await admin.query(
     `CREATE TEMP TABLE owner AS
-     SELECT row_number() OVER () AS n, $1::uuid AS partner_id, org_id, $3::uuid AS site_id, $4::uuid AS parent_id,
-       row_number() OVER (PARTITION BY org_id) = 1 AS is_first
-     FROM unnest($2::uuid[]) org_id, generate_series(1, ${ROWS_PER_ORGANIZATION})`,
-    [partnerId, orgIds, siteId, parentId],
+     SELECT (o.nth - 1) * ${ROWS_PER_ORGANIZATION} + i AS n, $1::uuid AS partner_id, o.id AS org_id,
+       ${md5('site', 'o.id')} AS site_id, i = 1 AS is_first
+     FROM unnest($2::uuid[]) WITH ORDINALITY o(id, nth), generate_series(1, ${ROWS_PER_ORGANIZATION}) i`,
+    [partnerId, orgIds],
   );
-  await insertRows(admin, TABLES[service].tables);
-  return { partnerId, orgId: orgIds[0], orgIds, siteId, parentId };
+  const { tables, ownTables = [] } = TABLES[service];
+  await insertRows(admin, [...tables, ...ownTables]);
+  const { rows } = await admin.query(
+    `SELECT site_id AS "siteId", ${md5('webhook', 'org_id')} AS "webhookId" FROM owner WHERE n = 1`,
+  );
+  return { partnerId, orgId, orgIds: orgIds.slice(0, SELECTED_ORGANIZATIONS), ...rows[0] };
 }
 
-/** Inserts rows of other tenants: partners of 100 organizations with 20 rows each. */
+/** Inserts rows of other tenants: partners of 100 organizations with 20 rows each. Many rows are indexed afterwards. */
 export async function seedForeign(admin, service, rows) {
   await admin.query('DROP TABLE owner');
   await admin.query(
     `CREATE TEMP TABLE owner AS
-     SELECT n, md5('partner' || n / 2000)::uuid AS partner_id, md5('org' || n / 20)::uuid AS org_id,
-       md5('site' || n / 20)::uuid AS site_id, md5('parent' || n / 2000)::uuid AS parent_id, n % 20 = 0 AS is_first
-     FROM generate_series(1, $1::integer) n`,
+     SELECT n, ${md5('partner', 'n / 2000')} AS partner_id, ${md5('org', 'n / 20')} AS org_id,
+       ${md5('site', md5('org', 'n / 20'))} AS site_id, n % 20 = 0 AS is_first
+     FROM generate_series(0, $1::integer - 1) n`,
     [rows],
   );
-  await insertRows(admin, TABLES[service].tables);
+  const { tables } = TABLES[service];
+  const createIndexes = await dropIndexes(
+    admin,
+    tables.map(({ table }) => table),
+  );
+  await insertRows(admin, tables);
+  for (const statement of createIndexes) await admin.query(statement);
+}
+
+/** Drops the indexes that no constraint needs. @returns the statements that create them */
+async function dropIndexes(admin, tables) {
+  const { rows } = await admin.query(
+    `SELECT c.relname AS name, replace(pg_get_indexdef(c.oid), ' ON ONLY ', ' ON ') AS statement
+     FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_class t ON t.oid = i.indrelid
+     WHERE t.relnamespace = current_schema()::regnamespace AND t.relname = ANY ($1) AND NOT i.indisunique`,
+    [tables],
+  );
+  for (const { name } of rows) await admin.query(`DROP INDEX ${name}`);
+  await admin.query(`SET maintenance_work_mem = '512MB'`);
+  return rows.map(({ statement }) => statement);
 }
 
 const repository = async (service, file, name, ...args) => new (await built(service, file))[name](...args);
-const FIRST = 'owner o WHERE o.is_first';
 
 /** Per service: the tables to fill, and its lists by name. */
 export const TABLES = {
   provisioning: {
     tables: [
       { table: 'organization', values: { id: 'o.org_id' }, from: FIRST },
-      { table: 'site' },
+      { table: 'site', values: { id: 'CASE WHEN o.is_first THEN o.site_id ELSE gen_random_uuid() END' } },
       { table: 'device', values: { site_id: 'o.site_id' } },
       {
         table: 'device_state',
@@ -118,7 +152,11 @@ export const TABLES = {
     },
   },
   credentials: {
-    tables: [{ table: 'api_key' }, { table: 'enrollment_key' }, { table: 'service_principal' }],
+    tables: [
+      { table: 'organization_directory', from: FIRST },
+      { table: 'api_key' },
+      { table: 'enrollment_key', values: { site_id: 'o.site_id' } },
+    ],
     lists: async (tenants, worker, page) => {
       const keys = await repository(
         'credentials',
@@ -143,34 +181,65 @@ export const TABLES = {
   identity: {
     tables: [
       { table: 'partner', values: { id: 'o.partner_id' }, from: FIRST },
-      { table: 'role', values: { id: 'o.parent_id', scope: `'partner'` }, from: FIRST },
-      { table: 'user_account', values: { id: `md5(o.org_id::text || o.n)::uuid` } },
+      { table: 'role', values: { id: ROLE, scope: `'partner'` }, from: FIRST },
+      { table: 'user_account', values: { id: USER } },
+      { table: 'partner_membership', values: { user_id: USER, role_id: ROLE } },
       {
-        table: 'partner_membership',
-        values: { user_id: `md5(o.org_id::text || o.n)::uuid`, role_id: 'o.parent_id' },
+        table: 'organization_membership',
+        values: { user_id: USER, role_id: ROLE, site_ids: 'ARRAY[o.site_id]' },
+      },
+      {
+        table: 'member_count',
+        values: { owner_id: 'o.partner_id', org_id: 'NULL', members: 'count(*)' },
+        from: 'owner o GROUP BY o.partner_id',
+      },
+      {
+        table: 'member_count',
+        values: { owner_id: 'o.org_id', members: 'count(*)' },
+        from: 'owner o GROUP BY o.partner_id, o.org_id',
       },
     ],
     lists: async (tenants, worker, page) => {
-      const members = await repository('identity', 'members/members.repository.js', 'MembersRepository', tenants);
+      const members = await repository(
+        'identity',
+        'members/members.repository.js',
+        'MembersRepository',
+        tenants,
+        worker,
+      );
       return {
-        users: (caller, { partnerId, orgId }) => {
-          const isOrganization = caller.tenant.scope === 'organization';
-          const scope = isOrganization ? { kind: 'organization', partnerId, orgId } : { kind: 'partner', partnerId };
-          return members.list(caller, scope, page);
+        'users of a partner': {
+          kinds: ['system', 'partner, all'],
+          run: (caller, { partnerId }) => members.list(caller, { kind: 'partner', partnerId }, page),
         },
+        'users of an organization': (caller, { partnerId, orgId }) =>
+          members.list(caller, { kind: 'organization', partnerId, orgId }, page),
       };
     },
   },
   'webhook-dispatcher': {
     tables: [
-      { table: 'webhook', values: { id: 'o.parent_id' }, from: 'owner o WHERE o.n <= 1' },
-      { table: 'webhook', values: { status: `'disabled'` } },
+      {
+        table: 'webhook',
+        values: { id: `CASE WHEN o.is_first THEN ${WEBHOOK} ELSE gen_random_uuid() END`, status: `'disabled'` },
+      },
       {
         table: 'webhook_counter',
         values: { webhook_id: 'w.id', partner_id: 'w.partner_id', org_id: 'w.org_id' },
         from: 'webhook w',
       },
-      { table: 'delivery', values: { webhook_id: 'o.parent_id', status: `'delivered'` } },
+      { table: 'delivery', values: { webhook_id: WEBHOOK, status: `'delivered'` } },
+    ],
+    ownTables: [
+      {
+        table: 'delivery',
+        values: {
+          webhook_id: WEBHOOK,
+          status: `'delivered'`,
+          created_at: `now() - i * interval '1 second'`,
+        },
+        from: `owner o, generate_series(1, ${DELIVERIES}) i WHERE o.n = 1`,
+      },
     ],
     lists: async (tenants, worker, page) => {
       const file = (name) => `${name}/${name}.repository.js`;
@@ -178,7 +247,10 @@ export const TABLES = {
       const deliveries = await repository('webhook-dispatcher', file('deliveries'), 'DeliveriesRepository', tenants);
       return {
         webhooks: (caller, { orgId }) => webhooks.list(caller, { orgId, page }),
-        deliveries: (caller, { parentId }) => deliveries.list(caller, { webhookId: parentId }, page),
+        deliveries: async (caller, { webhookId }) => {
+          const { orgId } = await webhooks.get(caller, webhookId);
+          return deliveries.list(narrowToOrganization(caller, orgId), { webhookId }, page);
+        },
       };
     },
   },

@@ -16,7 +16,7 @@ export async function measureTenantRead({ url, adminUrl, rowId, partnerId }) {
   const { TenantDatabase } = await lib('persistence');
   await copyWithoutRowSecurity(adminUrl, new URL(url).username);
   const pool = new pg.Pool({ connectionString: url, max: CALLERS, options: '-c search_path=identity' });
-  const tenants = new TenantDatabase({ servicePool: pool });
+  const tenants = new TenantDatabase({ servicePool: pool, platformPool: pool });
   const tenant = { scope: 'partner', partnerId, orgId: null, orgAccess: 'all', orgIds: [], userId: null };
   const plain = { name: 'plain', text: 'select id, name, status from bench_plain where id = $1', values: [rowId] };
   const readPlain = async () => (await pool.query(plain)).rows;

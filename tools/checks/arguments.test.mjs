@@ -5,6 +5,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
+import { withWorkers } from '../dist/commands/test.js';
 import { ROOT } from '../dist/paths.js';
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'fleet-arguments-'));
@@ -18,7 +19,7 @@ const fleet = (args, env = {}) =>
   });
 
 const BENCHES =
-  /Benchmarks: api-key, heartbeats, http, lists, login, outbox, revoke, users, webhooks, webhooks-fairness, webhooks-retry-burst/;
+  /'load' is invalid for argument 'name'\. Allowed choices are api-key, heartbeats, http, lists, login, outbox, revoke, users, webhooks, webhooks-fairness, webhooks-retry-burst/;
 const ID = '00000000-0000-4000-8000-000000000000';
 const REFUSED = [
   [['nope'], /unknown command 'nope'/],
@@ -28,7 +29,7 @@ const REFUSED = [
   [['status', '--jsn'], /unknown option '--jsn'.*--json/],
   [['env', 'more'], /too many arguments/],
   [['restart'], /missing required argument 'service'/],
-  [['restart', 'nope'], /There is no service "nope"\. Services: identity,/],
+  [['restart', 'nope'], /'nope' is invalid for argument 'service'\. Allowed choices are identity,/],
   [['restart', 'identity', 'credentials'], /too many arguments/],
   [['restart', 'identity'], /not running\. Start it with: \.\/fleet up/],
   [['logs', '-n', 'x'], /whole number from 1/],
@@ -39,7 +40,7 @@ const REFUSED = [
   [['emit', 'alert.triggered'], /--org <id>' not specified/],
   [['emit', 'alert.triggered', '--org', 'nope'], /--org must be the id of an organization, got "nope"/],
   [['emit', 'alert.triggered', '--org', ID], /not running/],
-  [['replay', 'nope'], /There is no service "nope"/],
+  [['replay', 'nope'], /'nope' is invalid for argument 'service'/],
   [['receiver', '--port', '99999'], /whole number from 1 to 65535/],
   [['totp'], /missing required argument 'secret'/],
   [['totp', 'not base32'], /must be base32/],
@@ -94,4 +95,9 @@ test('damaged files of the data folder are reported and kept, and reset removes 
     assert.equal(fleet(['reset', '--yes']).status, 0);
     assert.equal(fs.existsSync(file), false);
   }
+});
+
+test('Jest is given one number of workers, the last one', () => {
+  assert.deepEqual(withWorkers(['-t', 'x']), ['-t', 'x', '--maxWorkers=2']);
+  assert.deepEqual(withWorkers(['--maxWorkers=4', '-t', 'x', '--maxWorkers=1']), ['-t', 'x', '--maxWorkers=1']);
 });

@@ -14,10 +14,15 @@ const ROLES = new Set(
   (
     'module controller rpc consumer service repository entity mapper errors error guard interceptor filter pipe decorator ' +
     'job policy config dto strategy middleware authenticator publisher metrics health lifecycle limits contract contracts ' +
-    'events event types type constants factory client adapter transport'
+    'events event types type constants factory client adapter transport processor transformer options tokens schema'
   ).split(' '),
 );
-const WHOLE_NAMES = new Set(['config.ts', 'main.ts', 'index.ts', 'limits.ts', 'errors.ts']);
+/** Names that have the same meaning in each project. */
+const WHOLE_NAMES = new Set(
+  'config.ts main.ts index.ts limits.ts errors.ts entities.ts migrate.ts service-options.ts openapi-examples.ts'.split(
+    ' ',
+  ),
+);
 
 /** Files that "create an API key" passes: the controller, and those of its imports that match a pattern. */
 const CREATE_API_KEY = {
@@ -130,6 +135,11 @@ const hasRole = ({ file }) => {
   const name = path.posix.basename(file);
   return WHOLE_NAMES.has(name) || ROLES.has(/\.([a-z-]+)\.ts$/.exec(name)?.[1]);
 };
+/**
+ * A role says what a class is to Nest or TypeORM. A file of pure functions, types or constants has none and is named for
+ * its noun (`retry-delay.ts`, docs/style.md), so the share is also shown among files that declare a class.
+ */
+const declaresClass = ({ classes }) => classes > 0;
 const percent = (part, whole) => (whole.length ? `${Math.round((100 * part.length) / whole.length)} %` : '-');
 
 function createApiKeyPath() {
@@ -207,8 +217,16 @@ const rows = [
   ],
   ['Constructor dependencies, median / p90 / max', spread(dependencies)],
   ['Constructors with more than 8 dependencies', dependencies.filter((count) => count > 8).length],
-  ['Files with a role suffix, apps', percent(within('apps/').filter(hasRole), within('apps/'))],
-  ['Files with a role suffix, apps and libs', percent(product.filter(hasRole), product)],
+  ...[
+    ['apps', within('apps/')],
+    ['apps and libs', product],
+  ].flatMap(([where, files]) => {
+    const classes = files.filter(declaresClass);
+    return [
+      [`Files with a role suffix, ${where}`, percent(files.filter(hasRole), files)],
+      [`Files with a role suffix, ${where}, of those with a class`, percent(classes.filter(hasRole), classes)],
+    ];
+  }),
   ['Path "create an API key"', shown({ files: apiKey.size, lines: sum([...apiKey.values()]) })],
   ...SAMPLE_FIELDS.map((field) => {
     const { files, lines } = fieldEdits(field);

@@ -86,7 +86,7 @@ export const NAMES = {
   restAfter: 'yieldAfter',
   Cap: 'ConcurrencyLimit',
   keptText: 'truncateText',
-  PartnerMaker: 'PartnerProvisioningService',
+  PartnerMaker: 'PartnersService',
   SessionOpener: 'SessionsService',
   SessionStarter: 'SessionsService',
   SessionEnder: 'SessionsService',

@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import { ExecaError } from 'execa';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -43,6 +43,7 @@ function createProgram(argumentsAfterDashes: readonly string[]): Command {
     .configureOutput({ outputError: (text, write) => write(oneLine(text)) });
   const command = (usage: string, description: string) =>
     program.command(usage).description(description).allowExcessArguments(false).copyInheritedSettings(program);
+  const service = new Argument('<service>').choices(SERVICE_NAMES);
 
   command('up', 'install, build, start the stores and all services')
     .option('-d, --detach', 'return when the fleet is ready and leave it running')
@@ -57,7 +58,7 @@ function createProgram(argumentsAfterDashes: readonly string[]): Command {
     .option('-f, --follow', 'go on with new lines')
     .addOption(new Option('-n, --lines <n>', 'lines of each log').argParser(parseInteger(1)).default(40))
     .action(exitCodeOf(logs));
-  command('restart <service>', 'build what changed and restart a service').action(exitCodeOf(restart));
+  command('restart', 'build what changed and restart a service').addArgument(service).action(exitCodeOf(restart));
   command('reset', 'remove all data of the fleet').option('-y, --yes', 'do not ask').action(exitCodeOf(reset));
   command('env', 'print the addresses as shell variables').action(exitCodeOf(env));
   command('seed', 'fill the running fleet with a demo').action(exitCodeOf(seed));
@@ -76,7 +77,8 @@ function createProgram(argumentsAfterDashes: readonly string[]): Command {
     .requiredOption('--org <id>', 'the organization')
     .option('--data <json>', 'the data of the event', parseObject, {})
     .action(exitCodeOf(emit));
-  command('replay <service>', 'process the dead-lettered messages of a service again')
+  command('replay', 'process the dead-lettered messages of a service again')
+    .addArgument(service)
     .option('--consumer <name>', 'only those of one consumer')
     .action(exitCodeOf(replay));
   const rotation = 'sign access tokens with a new key; sessions stay valid';
@@ -86,7 +88,8 @@ function createProgram(argumentsAfterDashes: readonly string[]): Command {
   command('test [part-or-project...]', `run ${PART_NAMES.join(' ')}, or the specs of an app or lib`)
     .usage('[part-or-project...] [-- jest arguments]')
     .action(exitCodeOf((names: string[]) => test(names, argumentsAfterDashes)));
-  command('bench <name>', `run a benchmark: ${benchmarkNames().join(', ')}`)
+  command('bench', 'run a benchmark')
+    .addArgument(new Argument('<name>').choices(benchmarkNames()))
     .option('--quick', 'measure for a few seconds only')
     .option('--json', 'print JSON')
     .action(exitCodeOf(bench));

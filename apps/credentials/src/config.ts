@@ -1,5 +1,5 @@
-import { enrollmentPeppers, type EnrollmentPeppers } from '@rmm/secrets';
-import { readConfig, readFleetConfig, type ConfigReader, type FleetConfig } from '@rmm/service-kit';
+import { readEnrollmentPeppers, type EnrollmentPeppers } from '@rmm/secrets';
+import { readConfig, readFleetConfig, type FleetConfig } from '@rmm/service-kit';
 
 export interface CredentialsConfig extends FleetConfig {
   enrollmentPeppers: EnrollmentPeppers;
@@ -13,7 +13,7 @@ export const readCredentialsConfig = (env: NodeJS.ProcessEnv): Readonly<Credenti
     const fleet = readFleetConfig(v, 'credentials');
     return {
       ...fleet,
-      enrollmentPeppers: readPeppers(env, v),
+      enrollmentPeppers: readEnrollmentPeppers(v),
       jwksUrl: v.url('JWKS_URL', { protocols: ['http', 'https'], required: true }) ?? '',
       enrollmentKeyDefaultTtlMinutes: v.integer('ENROLLMENT_KEY_DEFAULT_TTL_MINUTES', {
         min: 1,
@@ -22,15 +22,6 @@ export const readCredentialsConfig = (env: NodeJS.ProcessEnv): Readonly<Credenti
       }),
     };
   });
-
-function readPeppers(env: NodeJS.ProcessEnv, v: ConfigReader): EnrollmentPeppers {
-  try {
-    return enrollmentPeppers(env);
-  } catch (error) {
-    v.problem((error as Error).message);
-    return { current: '', legacy: [] };
-  }
-}
 
 /** Injection token of the service's own configuration. */
 export const CREDENTIALS_CONFIG = Symbol('CREDENTIALS_CONFIG');

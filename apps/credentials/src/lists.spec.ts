@@ -45,7 +45,12 @@ describe('lists of credentials', () => {
     callers = {
       system: { scope: 'system' },
       'partner, all organizations': { partnerId },
-      'partner, selected organizations': { partnerId, orgAccess: 'selected', orgIds: [orgId] },
+      'partner, one selected organization': { partnerId, orgAccess: 'selected', orgIds: [orgId] },
+      'partner, 1,000 selected organizations': {
+        partnerId,
+        orgAccess: 'selected',
+        orgIds: [orgId, ...Array.from({ length: 999 }, () => randomUUID())],
+      },
       organization: { scope: 'organization', partnerId, orgId },
       'organization, one site': { scope: 'organization', partnerId, orgId, siteIds: [SITE] },
     };
@@ -75,7 +80,8 @@ describe('lists of credentials', () => {
   it.each([
     'system',
     'partner, all organizations',
-    'partner, selected organizations',
+    'partner, one selected organization',
+    'partner, 1,000 selected organizations',
     'organization',
     'organization, one site',
   ])('reads each list through an index: %s', async (name) => {

@@ -29,3 +29,11 @@ export const deliveriesOf = (
     if (!page.data.length) throw new Error(`no delivery is ${status} yet`);
     return page.data as Record<string, unknown>[];
   });
+
+/** Reads a metric without labels of its own of one process. @throws Error when the process has none of that name */
+export async function readMetric(port: number | undefined, name: string): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  const value = new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'm').exec(text)?.[1];
+  if (value === undefined) throw new Error(`no metric ${name} on port ${port}`);
+  return Number(value);
+}

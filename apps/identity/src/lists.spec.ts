@@ -3,12 +3,13 @@ import supertest from 'supertest';
 import { TenantDatabase } from '@rmm/persistence';
 import { StatementPlans } from '@rmm/persistence/testing';
 import { ignoredParameters, listOperations, listProblems, type ListOperation } from '@rmm/testing/openapi';
+import { FakeProvisioning } from '../test/fake-provisioning.js';
 import { IdentityTestApp, type IdentityReplica } from '../test/identity-test-app.js';
-import { enrollTotp, registerPartner, roleId, signInAdmin } from '../test/users.js';
+import { enrollTotp, inviteAndAccept, registerPartner, roleId, signInAdmin } from '../test/users.js';
 
 jest.setTimeout(180_000);
 
-const ORGANIZATION = randomUUID();
+const [ORGANIZATION, SITE] = [randomUUID(), randomUUID()];
 
 /** Partners with members, roles, sessions and audit entries, besides those that exist. */
 const SEED = `
@@ -35,28 +36,46 @@ describe('lists of identity', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
   let plans: StatementPlans;
+  let provisioning: FakeProvisioning;
   let operations: ListOperation[];
+  /** The lists with the role of an organization. */
+  let ofOrganization: ListOperation[];
   let callers: Record<string, string>;
 
   beforeAll(async () => {
     testApp = await IdentityTestApp.start();
     identity = await testApp.startReplica();
     const { bearer, partnerId } = await registerPartner(identity);
-    callers = {
-      system: (await enrollTotp(identity, await signInAdmin(identity))).bearer,
-      partner: (await enrollTotp(identity, bearer)).bearer,
-    };
-    await testApp.query(SEED);
     await testApp.query(
       `INSERT INTO organization_directory (org_id, partner_id, name, slug, status, version)
        VALUES ($1, $2, 'Org', 'org', 'active', 1)`,
       [ORGANIZATION, partnerId],
     );
+    provisioning = await FakeProvisioning.start(testApp, new Set([SITE]));
+    const partner = await enrollTotp(identity, bearer);
+    const technician = await roleId(identity, partner.bearer, 'Partner Technician');
+    const orgAdmin = await roleId(identity, partner.bearer, 'Org Admin', `&orgId=${ORGANIZATION}`);
+    const signIn = async (invite: Record<string, unknown>) =>
+      (await enrollTotp(identity, (await inviteAndAccept(identity, partner.bearer, invite)).bearer)).bearer;
+    callers = {
+      system: (await enrollTotp(identity, await signInAdmin(identity))).bearer,
+      'partner, all organizations': partner.bearer,
+      'partner, selected organizations': await signIn({
+        roleId: technician,
+        orgAccess: 'selected',
+        orgIds: [ORGANIZATION],
+      }),
+      organization: await signIn({ roleId: orgAdmin, orgId: ORGANIZATION }),
+      'organization, one site': await signIn({ roleId: orgAdmin, orgId: ORGANIZATION, siteIds: [SITE] }),
+    };
+    await testApp.query(SEED);
     const { body } = await supertest(identity.app.getHttpServer() as never).get('/openapi.json');
+    const values = { orgId: ORGANIZATION };
     operations = listOperations(body as never, {
-      id: await roleId(identity, callers['partner'], 'Partner Admin'),
-      orgId: ORGANIZATION,
+      ...values,
+      id: await roleId(identity, partner.bearer, 'Partner Admin'),
     });
+    ofOrganization = listOperations(body as never, { ...values, id: orgAdmin });
     const { service: url } = testApp.database.urls.identity;
     plans = await StatementPlans.record(identity.app.get(TenantDatabase, { strict: false }), {
       url,
@@ -66,13 +85,21 @@ describe('lists of identity', () => {
 
   afterAll(async () => {
     await plans?.stop();
+    await provisioning?.stop();
     await testApp.stop();
   });
 
-  it.each(['system', 'partner'])('reads each list through an index: %s', async (scope) => {
-    const get = (path: string) => identity.get(path, { bearer: callers[scope] });
-    expect(operations.length).toBeGreaterThan(5);
-    expect(await listProblems(operations, plans, get, { isSystem: scope === 'system' })).toEqual([]);
+  it.each([
+    'system',
+    'partner, all organizations',
+    'partner, selected organizations',
+    'organization',
+    'organization, one site',
+  ])('reads each list through an index: %s', async (name) => {
+    const get = (path: string) => identity.get(path, { bearer: callers[name] });
+    const lists = name.startsWith('organization') ? ofOrganization : operations;
+    expect(lists.length).toBeGreaterThan(5);
+    expect(await listProblems(lists, plans, get, { isSystem: name === 'system' })).toEqual([]);
   });
 
   it('refuses filters, orders and cursors that a list does not serve', async () => {

@@ -1,6 +1,6 @@
 import {
-  enrollmentPeppers,
   hashKey,
+  readEnrollmentPeppers,
   readSecretsConfig,
   type EnrollmentPeppers,
   type SecretsConfig,
@@ -34,29 +34,20 @@ export const readProvisioningConfig = (env: NodeJS.ProcessEnv): Readonly<Provisi
   readConfig(env, (v) => ({
     ...readFleetConfig(v, 'provisioning'),
     jwksUrl: v.url('JWKS_URL', { protocols: ['http', 'https'], required: true }),
-    enrollment: readEnrollmentConfig(v, env),
+    enrollment: readEnrollmentConfig(v),
     secrets: readSecretsConfig(v),
     deviceOfflineAfterSeconds: v.integer('DEVICE_OFFLINE_AFTER_SECONDS', { min: 60, max: 86_400, default: 300 }),
     idempotencyTtlHours: v.integer('IDEMPOTENCY_TTL_HOURS', { min: 1, max: 168, default: 24 }),
   }));
 
-function readEnrollmentConfig(v: ConfigReader, env: NodeJS.ProcessEnv): EnrollmentConfig {
+function readEnrollmentConfig(v: ConfigReader): EnrollmentConfig {
   const fleetSecret = v.string('AGENT_ENROLLMENT_SECRET', { secret: true });
   return {
-    peppers: readPeppers(v, env),
+    peppers: readEnrollmentPeppers(v),
     fleetSecretHash: fleetSecret === undefined ? null : hashKey(fleetSecret),
     secretEnforcement: v.enum('ENROLLMENT_SECRET_ENFORCEMENT_MODE', ['enforce', 'warn'], {
       default: 'enforce',
       ignoreCase: true,
     }),
   };
-}
-
-function readPeppers(v: ConfigReader, env: NodeJS.ProcessEnv): EnrollmentPeppers {
-  try {
-    return enrollmentPeppers(env);
-  } catch (error) {
-    v.problem((error as Error).message);
-    return { current: '', legacy: [] };
-  }
 }

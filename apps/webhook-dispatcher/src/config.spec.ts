@@ -29,11 +29,13 @@ describe('readWebhookDispatcherConfig', () => {
       originConcurrency: 200,
       workerConcurrency: 1_000,
       organizationConcurrency: 100,
+      maxOrigins: 1_000,
       retryAfterCapSeconds: 3_600,
       autoFailAfterHours: 120,
       deliveryRetentionDays: 30,
     });
     expect(config.outboundExtraAllowedCidrs).toEqual([]);
+    expect(config.outboundBlockedCidrs).toEqual([]);
     expect(config.port).toBe(4005);
   });
 
@@ -51,6 +53,15 @@ describe('readWebhookDispatcherConfig', () => {
         'WEBHOOK_ORIGIN_CONCURRENCY must be 1 to 1000, got "0"',
       ]),
     );
+  });
+
+  it('reads blocked ranges in every deployment', () => {
+    const blocked = { ...MINIMAL, OUTBOUND_BLOCKED_CIDRS: '10.42.0.0/16, 2600:1f00::/24' };
+    const texts = readWebhookDispatcherConfig(blocked).outboundBlockedCidrs.map(({ text }) => text);
+    expect(texts).toEqual(['10.42.0.0/16', '2600:1f00::/24']);
+    expect(problemsOf({ ...MINIMAL, OUTBOUND_BLOCKED_CIDRS: '10.42.0.0/33' })).toEqual([
+      'OUTBOUND_BLOCKED_CIDRS must list CIDR ranges, got "10.42.0.0/33"',
+    ]);
   });
 
   it('lets extra ranges through on self-hosted fleets only', () => {

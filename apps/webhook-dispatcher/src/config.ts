@@ -1,5 +1,11 @@
 import { readSecretsConfig, type SecretsConfig } from '@rmm/secrets';
-import { type FleetConfig, readConfig, readFleetConfig, readOutboundExtraAllowedCidrs } from '@rmm/service-kit';
+import {
+  type FleetConfig,
+  readConfig,
+  readFleetConfig,
+  readOutboundBlockedCidrs,
+  readOutboundExtraAllowedCidrs,
+} from '@rmm/service-kit';
 import { type Cidr } from '@rmm/validation';
 
 /** The settings of sending webhooks; the class is also the injection token. @see docs/reference/configuration.md */
@@ -11,6 +17,8 @@ export abstract class DispatcherConfig {
   abstract readonly originConcurrency: number;
   abstract readonly workerConcurrency: number;
   abstract readonly organizationConcurrency: number;
+  /** Origins with open connections; those of the least recently used one are closed first. */
+  abstract readonly maxOrigins: number;
   /** The longest `Retry-After` that is respected. */
   abstract readonly retryAfterCapSeconds: number;
   /** After how many hours without a success a webhook is set to `failed`. */
@@ -21,6 +29,7 @@ export abstract class DispatcherConfig {
 export interface WebhookDispatcherConfig extends FleetConfig, SecretsConfig {
   jwksUrl: string;
   outboundExtraAllowedCidrs: Cidr[];
+  outboundBlockedCidrs: Cidr[];
   dispatcher: DispatcherConfig;
 }
 
@@ -35,12 +44,14 @@ export const readWebhookDispatcherConfig = (env: NodeJS.ProcessEnv): Readonly<We
       ...readSecretsConfig(v),
       jwksUrl: v.url('JWKS_URL', { protocols: ['http', 'https'], required: true }) ?? '',
       outboundExtraAllowedCidrs: readOutboundExtraAllowedCidrs(v, fleet),
+      outboundBlockedCidrs: readOutboundBlockedCidrs(v),
       dispatcher: {
         timeoutMs: integer('WEBHOOK_TIMEOUT_MS', 1_000, 30_000, 30_000),
         webhookConcurrency: integer('WEBHOOK_CONCURRENCY', 1, 100, 10),
         originConcurrency: integer('WEBHOOK_ORIGIN_CONCURRENCY', 1, 1_000, 200),
         workerConcurrency: integer('WEBHOOK_WORKER_CONCURRENCY', 1, 10_000, 1_000),
         organizationConcurrency: integer('WEBHOOK_ORGANIZATION_CONCURRENCY', 1, 1_000, 100),
+        maxOrigins: integer('WEBHOOK_MAX_ORIGINS', 10, 100_000, 1_000),
         retryAfterCapSeconds: integer('WEBHOOK_RETRY_AFTER_CAP_SECONDS', 0, 86_400, 3_600),
         autoFailAfterHours: integer('WEBHOOK_AUTO_FAIL_AFTER_HOURS', 1, 720, 120),
         deliveryRetentionDays: integer('WEBHOOK_DELIVERY_RETENTION_DAYS', 1, 365, 30),

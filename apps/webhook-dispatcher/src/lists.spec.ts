@@ -61,16 +61,28 @@ describe('lists of webhook-dispatcher', () => {
   const get = (token: string) => (path: string) =>
     supertest(service.app.getHttpServer()).get(`/api/v1${path}`).set('Authorization', token);
 
-  it.each(['system', 'partner', 'organization'])('reads each list through an index: %s', async (scope) => {
+  const tokenOf = (caller: string): string => {
     const { identity } = service;
-    const token =
-      scope === 'system'
-        ? identity.operator()
-        : scope === 'partner'
-          ? identity.partner(organization.partnerId)
-          : identity.member(organization);
+    const { orgId, partnerId } = organization;
+    const others = Array.from({ length: 999 }, () => randomUUID());
+    if (caller === 'system') return identity.operator();
+    if (caller === 'partner, all organizations') return identity.partner(partnerId);
+    if (caller === 'partner, one selected organization') return identity.partnerOf([orgId], partnerId);
+    if (caller === 'partner, 1,000 selected organizations') return identity.partnerOf([orgId, ...others], partnerId);
+    return identity.member(organization, undefined, caller === 'organization' ? undefined : [randomUUID()]);
+  };
+
+  it.each([
+    'system',
+    'partner, all organizations',
+    'partner, one selected organization',
+    'partner, 1,000 selected organizations',
+    'organization',
+    'organization, one site',
+  ])('reads each list through an index: %s', async (caller) => {
     expect(operations.length).toBeGreaterThan(3);
-    expect(await listProblems(operations, plans, get(token), { isSystem: scope === 'system' })).toEqual([]);
+    const isSystem = caller === 'system';
+    expect(await listProblems(operations, plans, get(tokenOf(caller)), { isSystem })).toEqual([]);
   });
 
   it('refuses filters, orders and cursors that a list does not serve', async () => {

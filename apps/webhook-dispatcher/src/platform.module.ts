@@ -22,10 +22,13 @@ export class PlatformModule {
   }
 }
 
-function createOutbound({ isHosted, outboundExtraAllowedCidrs, dispatcher }: WebhookDispatcherConfig): Outbound {
+function createOutbound(config: WebhookDispatcherConfig): Outbound {
+  const { originConcurrency, maxOrigins } = config.dispatcher;
   return new Outbound({
-    isHosted,
-    extraAllowedCidrs: outboundExtraAllowedCidrs.map(({ text }) => text),
-    pools: { connectionsPerOrigin: dispatcher.originConcurrency },
+    isHosted: config.isHosted,
+    extraAllowedCidrs: config.outboundExtraAllowedCidrs.map(({ text }) => text),
+    blockedCidrs: config.outboundBlockedCidrs.map(({ text }) => text),
+    ownUrl: config.publicApiUrl,
+    pools: { connectionsPerOrigin: originConcurrency, maxOrigins },
   });
 }

@@ -16,6 +16,10 @@ interface TestUser {
   partnerId: string | null;
   orgId: string | null;
   permissions: string[];
+  /** The organizations of a partner user with access to selected ones. */
+  orgIds?: string[];
+  /** The sites that a user is restricted to. */
+  siteIds?: string[];
 }
 
 const KID = 'spec';
@@ -36,9 +40,14 @@ export class FakeIdentity implements AccessSource, VerificationKeys {
     return this.signIn({ scope: 'partner', partnerId, orgId: null, permissions });
   }
 
-  /** Signs in a user of one organization. @returns the `Authorization` header */
-  member({ orgId, partnerId }: Organization, permissions = READ_AND_WRITE): string {
-    return this.signIn({ scope: 'organization', partnerId, orgId, permissions });
+  /** Signs in a partner user with access to selected organizations. @returns the `Authorization` header */
+  partnerOf(orgIds: string[], partnerId: string, permissions = READ_AND_WRITE): string {
+    return this.signIn({ scope: 'partner', partnerId, orgId: null, permissions, orgIds });
+  }
+
+  /** Signs in a user of one organization, or of some of its sites. @returns the `Authorization` header */
+  member({ orgId, partnerId }: Organization, permissions = READ_AND_WRITE, siteIds?: string[]): string {
+    return this.signIn({ scope: 'organization', partnerId, orgId, permissions, siteIds });
   }
 
   /** Signs in an operator of the platform. @returns the `Authorization` header */
@@ -83,9 +92,9 @@ export class FakeIdentity implements AccessSource, VerificationKeys {
       membershipExists: true,
       partnerStatus: 'active',
       roleId: userId,
-      orgAccess: user.scope === 'partner' ? 'all' : 'none',
-      orgIds: [],
-      siteIds: null,
+      orgAccess: user.scope !== 'partner' ? 'none' : user.orgIds ? 'selected' : 'all',
+      orgIds: user.orgIds ?? [],
+      siteIds: user.siteIds ?? null,
       deviceGroupIds: null,
       hasFactor: true,
       mfaEnrollmentRequired: false,

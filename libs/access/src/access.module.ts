@@ -1,6 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
-import { BroadcastOutboxRepository, Broadcasts } from '@rmm/messaging';
+import { BroadcastOutboxRepository, Broadcasts, NatsLink } from '@rmm/messaging';
 import { AccessSources } from './access-sources.service.js';
 import { ACCESS_CONFIG, type AccessConfig, type AccessModuleOptions, toAccessConfig } from './access.config.js';
 import { AccessGuard } from './access.guard.js';
@@ -89,7 +89,7 @@ export class AccessModule {
         { provide: ACCESS_CONFIG, useValue: config },
         {
           provide: HeartbeatPublisher,
-          inject: [Broadcasts, BroadcastOutboxRepository],
+          inject: [Broadcasts, BroadcastOutboxRepository, NatsLink],
           useFactory: heartbeatOf(config),
         },
         { provide: APP_GUARD, useExisting: AccessGuard },
@@ -110,7 +110,10 @@ export class AccessModule {
   }
 }
 
-/** Creates the publisher in the services that own what others cache, and null in the others. */
+/**
+ * Creates the publisher in the services that own what others cache, and null in the others. An invalidation may have
+ * been lost while NATS was away, so a reconnect skips a number.
+ */
 function heartbeatOf({ service }: AccessConfig) {
   const topics: Partial<Record<string, HeartbeatTopic>> = {
     identity: 'access.heartbeat',
@@ -118,6 +121,10 @@ function heartbeatOf({ service }: AccessConfig) {
     provisioning: 'organization.heartbeat',
   };
   const topic = topics[service];
-  return (broadcasts: Broadcasts, outbox: BroadcastOutboxRepository): HeartbeatPublisher | null =>
-    topic === undefined ? null : new HeartbeatPublisher(broadcasts, topic, () => outbox.oldestMs());
+  return (broadcasts: Broadcasts, outbox: BroadcastOutboxRepository, link: NatsLink): HeartbeatPublisher | null => {
+    if (topic === undefined) return null;
+    const publisher = new HeartbeatPublisher(broadcasts, topic, () => outbox.oldestMs());
+    link.onReconnect(() => publisher.skipNumber());
+    return publisher;
+  };
 }

@@ -11,6 +11,7 @@ export * from './events/device.events.js';
 export * from './events/event-map.js';
 export * from './events/event.types.js';
 export * from './events/user-session.js';
+export * from './http/api-prefix.js';
 export * from './http/error-body.js';
 export * from './http/page.js';
 export * from './integration-events/integration-event-map.js';

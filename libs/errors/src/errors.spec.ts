@@ -17,6 +17,7 @@ describe('errors', () => {
     expect(new SlugTaken()).toMatchObject({ status: 409, code: 'slug_taken', error: 'Slug taken', name: 'SlugTaken' });
     expect(new errors.UnavailableError().retryAfterSeconds).toBe(1);
     expect(errors.ValidationError.forField('a.0', 'must be odd').error).toBe('a.0: must be odd');
+    expect(errors.ValidationError.nothingToChange().fieldErrors).toEqual({ body: ['names no field to change'] });
   });
 
   it('cross NATS with all a caller may read, and nothing of the cause', () => {

@@ -46,6 +46,11 @@ export class ValidationError extends errorOf('validation', 'validation_failed', 
     return new ValidationError(undefined, { fieldErrors: { [path]: [text] } });
   }
 
+  /** The body of an update names no field. */
+  static nothingToChange(): ValidationError {
+    return ValidationError.forField('body', 'names no field to change');
+  }
+
   private firstFieldError(): string | undefined {
     const [first] = Object.entries(this.fieldErrors ?? {});
     return first && `${first[0]}: ${first[1][0]}`;

@@ -1,7 +1,7 @@
-export { AuditTrail, type AuditedCaller, type AuditedResource } from './audit/audit-trail.service.js';
+export { AuditTrail, type AuditedCaller, type AuditedResource, resourceOf } from './audit/audit-trail.service.js';
 export { oneLine, redactDetails } from './audit/redact-details.js';
 export { Broadcasts, type BroadcastSubscription } from './broadcasts/broadcasts.service.js';
-export { NatsLink, type NatsLinkOptions } from './connection/nats-link.js';
+export { NatsLink, type NatsLinkOptions } from './connection/nats-link.service.js';
 export { natsOptions, parseNatsUrl, type NatsAddress } from './connection/nats-options.js';
 export { DeadLettersRepository, type DeadLetterMessage } from './consume/dead-letters.repository.js';
 export { DeadLettersService } from './consume/dead-letters.service.js';
@@ -29,7 +29,7 @@ export {
 } from './context/execution-context.js';
 export { childTraceparent, parseTraceparent, type TraceParent } from './context/traceparent.js';
 export { decodeEnvelope, type Decoded } from './envelope/decode-envelope.js';
-export { OnDomainEvent, OnIntegrationEvent } from './handlers/event-handler.decorators.js';
+export { OnDomainEvent, OnIntegrationEvent } from './handlers/event-handler.decorator.js';
 export { MessagingMetrics } from './messaging.metrics.js';
 export { MessageRejected, UnsuitableNatsServer } from './messaging.errors.js';
 export { MessagingModule } from './messaging.module.js';

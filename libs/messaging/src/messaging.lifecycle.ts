@@ -1,5 +1,5 @@
 import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
-import { NatsLink } from './connection/nats-link.js';
+import { NatsLink } from './connection/nats-link.service.js';
 import { EventBatches } from './consume/event-batches.service.js';
 import { EventStreams } from './consume/event-streams.service.js';
 import { JetStreamServer } from './consume/jetstream.transport.js';

@@ -3,7 +3,7 @@ import { durablesOf } from '@rmm/contracts';
 import { HealthRegistry } from '@rmm/service-kit';
 import { AuditTrail } from './audit/audit-trail.service.js';
 import { Broadcasts } from './broadcasts/broadcasts.service.js';
-import { NatsLink } from './connection/nats-link.js';
+import { NatsLink } from './connection/nats-link.service.js';
 import { DeadLettersRepository } from './consume/dead-letters.repository.js';
 import { DeadLettersService } from './consume/dead-letters.service.js';
 import { EventBatches } from './consume/event-batches.service.js';

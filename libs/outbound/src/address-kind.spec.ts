@@ -74,10 +74,35 @@ describe('addressKind', () => {
   ])('%s is classified by its embedded public address (%s)', (address) => expect(addressKind(address)).toBe('public'));
 
   it('allows configured ranges, also in mapped form, and nothing else', () => {
-    const extra = [ipaddr.parseCIDR('127.0.0.0/8')];
+    const extra = { extraAllowed: [ipaddr.parseCIDR('127.0.0.0/8')] };
     expect(addressKind('127.0.0.1', extra)).toBe('extra');
     expect(addressKind('::ffff:127.0.0.1', extra)).toBe('extra');
     expect(addressKind('::1', extra)).toBe('blocked');
     expect(addressKind('169.254.169.254', extra)).toBe('blocked');
+  });
+
+  it('blocks configured ranges in every form, also where they are allowed', () => {
+    const range = (cidr: string) => ipaddr.parseCIDR(cidr);
+    const ranges = {
+      extraAllowed: [range('127.0.0.0/8')],
+      blocked: [range('127.0.0.9/32'), range('8.8.8.0/24'), range('10.1.0.0/16'), range('2600:1f00::/24')],
+    };
+    for (const address of [
+      '127.0.0.9',
+      '8.8.8.8',
+      '::ffff:8.8.8.8',
+      '64:ff9b::8.8.8.8',
+      '2002:808:808::1',
+      '10.1.2.3',
+      '2600:1f00::5',
+      '2606:4700::5efe:808:808',
+    ]) {
+      expect([address, addressKind(address, ranges)]).toEqual([address, 'blocked']);
+    }
+    expect(['127.0.0.1', '8.8.4.4', '10.2.0.1'].map((address) => addressKind(address, ranges))).toEqual([
+      'extra',
+      'public',
+      'private',
+    ]);
   });
 });

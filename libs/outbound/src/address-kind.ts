@@ -15,27 +15,35 @@ const PLATFORM_ADDRESSES = new Set(['168.63.129.16', '100.100.100.200', 'fd00:ec
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
 const TRANSLATED = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
 
+/** Ranges that the configuration adds to the rules. */
+export interface ConfiguredRanges {
+  extraAllowed?: readonly AddressRange[];
+  /** Wins over `extraAllowed`. */
+  blocked?: readonly AddressRange[];
+}
+
 /**
  * Classifies an address.
  * @param text  one IPv4 or IPv6 address, without brackets
  * @returns `blocked` also for a text that is no address
  */
-export function addressKind(text: string, extraAllowed: readonly AddressRange[] = []): AddressKind {
+export function addressKind(text: string, ranges: ConfiguredRanges = {}): AddressKind {
   // A zone names an interface of this machine. Other notations of IPv4 are normalized by the URL parser before.
   if (text.includes('%')) return 'blocked';
-  if (isIPv4(text)) return kindOf(ipaddr.IPv4.parse(text), extraAllowed);
-  if (isIPv6(text)) return kindOf(ipaddr.IPv6.parse(text), extraAllowed);
+  if (isIPv4(text)) return kindOf(ipaddr.IPv4.parse(text), ranges);
+  if (isIPv6(text)) return kindOf(ipaddr.IPv6.parse(text), ranges);
   return 'blocked';
 }
 
-function kindOf(address: Address, extraAllowed: readonly AddressRange[]): AddressKind {
-  if (extraAllowed.some((range) => isWithin(address, range))) return 'extra';
+function kindOf(address: Address, ranges: ConfiguredRanges): AddressKind {
+  if (ranges.blocked?.some((range) => isWithin(address, range))) return 'blocked';
+  if (ranges.extraAllowed?.some((range) => isWithin(address, range))) return 'extra';
   if (PLATFORM_ADDRESSES.has(address.toString())) return 'blocked';
   if (address instanceof ipaddr.IPv4) return kindOfIPv4(address);
   const inner = innerAddresses(address);
-  if (inner.embeddedOnly) return mergeKinds(inner.addresses.map((one) => kindOf(one, extraAllowed)));
+  if (inner.embeddedOnly) return mergeKinds(inner.addresses.map((one) => kindOf(one, ranges)));
   const own = kindOfIPv6(address);
-  return mergeKinds([own, ...inner.addresses.map((one) => kindOf(one, extraAllowed))]);
+  return mergeKinds([own, ...inner.addresses.map((one) => kindOf(one, ranges))]);
 }
 
 function kindOfIPv4(address: ipaddr.IPv4): AddressKind {

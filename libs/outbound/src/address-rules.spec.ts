@@ -131,3 +131,51 @@ describe('checkAddresses', () => {
     expect(JSON.stringify(hosted.checkAddresses(HTTP, ['10.11.12.13', '127.0.0.1']))).not.toMatch(/10\.11|127\.0/);
   });
 });
+
+describe('the host of our API', () => {
+  const ownRules = (ownUrl: string, isHosted = true) =>
+    new AddressRules({ isHosted, ownUrl, extraAllowedCidrs: ['127.0.0.0/8'] });
+
+  it.each(['https://api.fleet.example/hooks', 'https://API.fleet.example.:8443/', 'https://ＡＰＩ.fleet.example/'])(
+    'is refused in %s',
+    (url) => expect(reasons(ownRules('https://api.fleet.example').checkUrl(url))).toEqual(['the host is this service']),
+  );
+
+  it('does not refuse its neighbors', () => {
+    for (const host of ['fleet.example', 'hooks.fleet.example', 'x.api.fleet.example', 'api.fleet.example.org']) {
+      expect(ownRules('https://api.fleet.example').checkUrl(`https://${host}/`).allowed).toBe(true);
+    }
+  });
+
+  it('is refused on its port when it is an address, also behind a name', () => {
+    const rules = ownRules('http://127.0.0.1:8080', false);
+    expect(reasons(rules.checkUrl('http://127.0.0.1:8080/'))).toEqual(['the host is this service']);
+    expect(reasons(rules.checkUrl('http://2130706433:8080/'))).toEqual(['the host is this service']);
+    expect(reasons(rules.checkAddresses(new URL('http://a.example:8080/'), ['127.0.0.1']))).toContain(
+      'the host is this service',
+    );
+    expect(rules.checkUrl('http://127.0.0.1:9000/').allowed).toBe(true);
+    const onDefaultPort = ownRules('https://8.8.8.8');
+    expect(onDefaultPort.checkUrl('https://8.8.8.8:443/').allowed).toBe(false);
+    expect(onDefaultPort.checkAddresses(HTTPS, ['::ffff:8.8.8.8']).allowed).toBe(false);
+    expect(onDefaultPort.checkUrl('https://8.8.8.8:444/').allowed).toBe(true);
+  });
+});
+
+describe('blocked ranges of the configuration', () => {
+  const rules = new AddressRules({
+    isHosted: false,
+    blockedCidrs: ['10.42.0.0/16', '2600:1f00::/24', '203.0.114.7'],
+    extraAllowedCidrs: ['10.42.0.0/16'],
+  });
+
+  it.each(['https://10.42.1.1/', 'https://[2600:1f00::1]/', 'https://203.0.114.7/', 'https://[::ffff:10.42.0.1]/'])(
+    'are refused in %s',
+    (url) => expect(reasons(rules.checkUrl(url))).toEqual(['the host is in a blocked address range']),
+  );
+
+  it('are refused behind a name', () => {
+    expect(rules.checkAddresses(HTTPS, ['8.8.8.8', '10.42.0.1']).allowed).toBe(false);
+    expect(rules.checkAddresses(HTTPS, ['8.8.8.8', '10.43.0.1']).allowed).toBe(true);
+  });
+});

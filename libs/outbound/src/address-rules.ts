@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { isIPv4 } from 'node:net';
-import { addressKind, type AddressRange } from './address-kind.js';
+import { addressKind, type AddressRange, type ConfiguredRanges } from './address-kind.js';
 
 /** Result of a check. The reasons may be shown to the tenant; they contain no address of our network. */
 export type AddressCheck = { allowed: true } | { allowed: false; reasons: string[] };
@@ -21,8 +21,13 @@ export interface AddressRulesOptions {
   isHosted: boolean;
   /** CIDRs or addresses to allow in tests and local trials, also over http (`OUTBOUND_EXTRA_ALLOWED_CIDRS`). */
   extraAllowedCidrs?: readonly string[];
+  /** CIDRs or addresses of the operator that no URL of a tenant may name (`OUTBOUND_BLOCKED_CIDRS`). */
+  blockedCidrs?: readonly string[];
+  /** URL of our own API (`PUBLIC_API_URL`): its host is refused, on every port when it is a name. */
+  ownUrl?: string;
 }
 
+const OWN_HOST = 'the host is this service';
 const MAX_HOST_LENGTH = 253;
 const LABEL = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
 /** Suffixes of local networks and clusters (`.cluster.local` is under `.local`): in a hosted deployment, our own. */
@@ -35,11 +40,15 @@ const LOCAL_SUFFIXES = ['.internal', '.home.arpa', '.lan', '.localdomain', '.svc
 export class AddressRules {
   readonly isHosted: boolean;
   private readonly extraAllowed: readonly AddressRange[];
+  private readonly ranges: ConfiguredRanges;
+  private readonly own: OwnHost | null;
 
-  /** @throws Error  when a CIDR does not parse */
-  constructor({ isHosted, extraAllowedCidrs = [] }: AddressRulesOptions) {
+  /** @throws Error  when a CIDR or `ownUrl` does not parse */
+  constructor({ isHosted, extraAllowedCidrs = [], blockedCidrs = [], ownUrl }: AddressRulesOptions) {
     this.isHosted = isHosted;
     this.extraAllowed = extraAllowedCidrs.map(rangeOf);
+    this.ranges = { extraAllowed: this.extraAllowed, blocked: blockedCidrs.map(rangeOf) };
+    this.own = ownUrl === undefined ? null : ownHostOf(new URL(ownUrl));
   }
 
   /** Checks scheme, port and name and, when the host is an address, that address. */
@@ -73,8 +82,9 @@ export class AddressRules {
    */
   checkAddresses(url: URL, addresses: readonly string[]): AddressCheck {
     if (addresses.length === 0) return refused('the host has no address');
-    const kinds = addresses.map((address) => addressKind(address, this.extraAllowed));
+    const kinds = addresses.map((address) => addressKind(address, this.ranges));
     const reasons = new Set<string>();
+    if (this.isOwnAddress(url, addresses)) reasons.add(OWN_HOST);
     if (kinds.includes('blocked')) reasons.add('the host is in a blocked address range');
     if (this.isHosted && kinds.includes('private')) reasons.add('the host is in a private address range');
     const isPlain = url.protocol === 'http:';
@@ -85,7 +95,15 @@ export class AddressRules {
     return reasons.size === 0 ? { allowed: true } : { allowed: false, reasons: [...reasons] };
   }
 
+  private isOwnAddress(url: URL, addresses: readonly string[]): boolean {
+    const { own } = this;
+    if (own === null || own.literal === null || own.port !== portOf(url)) return false;
+    const literal = own.literal.toString();
+    return addresses.some((address) => ipaddr.isValid(address) && ipaddr.process(address).toString() === literal);
+  }
+
   private refuseName(host: string): string | null {
+    if (host === this.own?.name) return OWN_HOST;
     if (host === 'localhost' || host.endsWith('.localhost')) return 'localhost is not allowed';
     if (host === 'local' || host.endsWith('.local')) return 'names under .local are not allowed';
     if (host.length > MAX_HOST_LENGTH || !host.split('.').every((label) => LABEL.test(label))) {
@@ -96,6 +114,21 @@ export class AddressRules {
     return LOCAL_SUFFIXES.some((suffix) => host.endsWith(suffix)) ? 'names of local networks are not allowed' : null;
   }
 }
+
+/** Host of our own API. A name is refused on every port; an address on its port, since other services may share it. */
+interface OwnHost {
+  name: string;
+  literal: ipaddr.IPv4 | ipaddr.IPv6 | null;
+  port: string;
+}
+
+function ownHostOf(url: URL): OwnHost {
+  const literal = literalOf(url.hostname);
+  const name = url.hostname.replace(/\.$/, '');
+  return { name, literal: literal === null ? null : ipaddr.process(literal), port: portOf(url) };
+}
+
+const portOf = (url: URL): string => url.port || (url.protocol === 'https:' ? '443' : '80');
 
 function parsed(text: string): URL | null {
   try {

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { Authority, daysFromNow, type Identity, selfSigned } from '../test/certificates.js';
 import { Receivers } from '../test/receivers.js';
 import { OutboundFailed } from './outbound.errors.js';
-import { Outbound } from './outbound.js';
+import { Outbound } from './outbound.service.js';
 
 const PROJECT = path.join(__dirname, '..');
 const HOST = 'hooks.example.com';
@@ -85,35 +85,47 @@ describe('a receiver with', () => {
   const receivers = new Receivers();
   const folder = mkdtempSync(path.join(tmpdir(), 'outbound-'));
   const received: string[] = [];
+  let connections = 0;
+  let authority: Authority;
   let outcomes: string[] = [];
 
   /** Writes down, under the row of the case, every byte that came through TLS. */
-  const listen = async (identity: Identity, row: number) => {
+  const listen = async (identity: Identity, row: number, { keepAlive = false } = {}) => {
     received[row] = '';
-    return receivers.tls(identity, (socket) =>
+    connections = 0;
+    return receivers.tls(identity, (socket) => {
+      connections += 1;
       socket.on('data', (chunk) => {
         received[row] += chunk.toString();
-        socket.end('HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n');
-      }),
+        if (!received[row].endsWith('a secret')) return;
+        if (keepAlive) socket.write('HTTP/1.1 204 No Content\r\n\r\n');
+        else socket.end('HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n');
+      });
+    });
+  };
+
+  /** Posts to the URLs from a process that trusts the authority. @returns what came of each */
+  const send = async (urls: string[], env: NodeJS.ProcessEnv = {}) => {
+    const trustedFile = path.join(folder, 'authority.pem');
+    writeFileSync(trustedFile, authority.cert);
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [path.join(PROJECT, 'test', 'sender-child.mjs'), ...urls],
+      { env: { ...process.env, NODE_EXTRA_CA_CERTS: trustedFile, NODE_TLS_REJECT_UNAUTHORIZED: '0', ...env } },
     );
+    return JSON.parse(stdout) as string[];
   };
 
   beforeAll(async () => {
     const tsc = require.resolve('typescript/bin/tsc');
     execFileSync(process.execPath, [tsc, '-b', path.join(PROJECT, 'tsconfig.lib.json')], { stdio: 'inherit' });
-    const [trusted, unknown] = [await Authority.create('Ours'), await Authority.create('Theirs')];
-    const trustedFile = path.join(folder, 'authority.pem');
-    writeFileSync(trustedFile, trusted.cert);
+    const unknown = await Authority.create('Theirs');
+    authority = await Authority.create('Ours');
     const urls: string[] = [];
     for (const [row, { host = HOST, identity }] of CASES.entries()) {
-      urls.push(`https://${host}:${await listen(await identity(trusted, unknown), row)}/hook`);
+      urls.push(`https://${host}:${await listen(await identity(authority, unknown), row)}/hook`);
     }
-    const { stdout } = await promisify(execFile)(
-      process.execPath,
-      [path.join(PROJECT, 'test', 'sender-child.mjs'), ...urls],
-      { env: { ...process.env, NODE_EXTRA_CA_CERTS: trustedFile, NODE_TLS_REJECT_UNAUTHORIZED: '0' } },
-    );
-    outcomes = JSON.parse(stdout) as string[];
+    outcomes = await send(urls);
     await receivers.drain();
   }, 120_000);
 
@@ -135,6 +147,15 @@ describe('a receiver with', () => {
     },
   );
 
+  it('rotating addresses gets all requests on one connection', async () => {
+    const port = await listen(await authority.issue({ host: HOST }), CASES.length, { keepAlive: true });
+    const url = `https://${HOST}:${port}/hook`;
+    const statuses = await send([url, url, url], { ADDRESSES: '127.0.0.1,127.0.0.2,127.0.0.3' });
+    expect(statuses).toEqual(['204', '204', '204']);
+    expect(connections).toBe(1);
+    receivers.stop();
+  });
+
   it('no certificate fails the request as TLS error', async () => {
     const port = await receivers.http((_request, response) => response.end());
     const outbound = new Outbound({ isHosted: true, extraAllowedCidrs: ['127.0.0.1'] });
@@ -145,8 +166,8 @@ describe('a receiver with', () => {
   });
 
   it('a valid certificate fails in a process that does not know its authority', async () => {
-    const authority = await Authority.create('Ours');
-    const port = await listen(await authority.issue({ host: HOST }), 0);
+    const own = await Authority.create('Ours');
+    const port = await listen(await own.issue({ host: HOST }), 0);
     const resolver = { resolve: () => Promise.resolve(['127.0.0.1']) };
     const outbound = new Outbound({ isHosted: true, extraAllowedCidrs: ['127.0.0.1'], resolver });
     const attempt = outbound.post({ url: `https://${HOST}:${port}/`, timeoutMs: 10_000, maxResponseBytes: 100 });

@@ -1,11 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { redirectConnections, recordDials } from '../test/dials.js';
 import { Receivers } from '../test/receivers.js';
 import { ConnectionPools, DEFAULT_POOL_LIMITS } from './connection-pools.js';
 import { exchange } from './exchange.js';
 import { OutboundFailed, UnsafeAddress } from './outbound.errors.js';
-import { Outbound, type OutboundOptions } from './outbound.js';
+import { Outbound, type OutboundOptions } from './outbound.service.js';
 
 const LOOPBACK = { isHosted: false, extraAllowedCidrs: ['127.0.0.0/8'] };
 const LIMITS = { timeoutMs: 5_000, maxResponseBytes: 1_000 };
@@ -163,18 +164,47 @@ describe('connecting', () => {
     const startAddressServer = () =>
       receivers.http((request, response) => response.end(request.socket.localAddress), '0.0.0.0');
 
-    it('are not used when the name no longer has their address', async () => {
+    it('are reused when the name resolves to other allowed addresses', async () => {
       const port = await startAddressServer();
-      const resolver = resolverOf(['127.0.0.1', '127.0.0.2'], ['127.0.0.2'], ['127.0.0.2', '127.0.0.3'], ['127.0.0.3']);
+      const resolver = resolverOf(['127.0.0.1', '127.0.0.9'], ['127.0.0.2'], ['127.0.0.3'], ['127.0.0.1']);
       const outbound = outboundWith({ resolver });
-      const post = async () =>
-        (await outbound.post({ url: `http://hooks.example.com:${port}/`, ...LIMITS })).body.toString();
-      expect([await post(), await post(), await post(), await post()]).toEqual([
-        '127.0.0.1',
-        '127.0.0.2',
-        '127.0.0.2',
-        '127.0.0.3',
-      ]);
+      const post = async () => {
+        const response = await outbound.post({ url: `http://hooks.example.com:${port}/`, ...LIMITS });
+        await sleep(30);
+        return response.body.toString();
+      };
+      expect([await post(), await post(), await post(), await post()]).toEqual(Array(4).fill('127.0.0.1'));
+    });
+
+    it('are replaced at the newest address after their lifetime', async () => {
+      let nowMs = 0;
+      const port = await startAddressServer();
+      const resolver = resolverOf(['127.0.0.1'], ['127.0.0.2'], ['127.0.0.2']);
+      const outbound = outboundWith({ resolver, nowMs: () => nowMs, pools: { maxLifetimeMs: 1_000 } });
+      const post = async () => {
+        const response = await outbound.post({ url: `http://hooks.example.com:${port}/`, ...LIMITS });
+        await sleep(30);
+        return response.body.toString();
+      };
+      expect([await post(), await post()]).toEqual(['127.0.0.1', '127.0.0.1']);
+      nowMs = 1_000;
+      expect(await post()).toBe('127.0.0.2');
+    });
+
+    it('are opened to the newest addresses only', async () => {
+      const waiting: (() => void)[] = [];
+      const port = await receivers.http((request, response) => {
+        const respond = () => response.end(request.socket.localAddress);
+        if (request.url === '/slow') waiting.push(respond);
+        else respond();
+      }, '0.0.0.0');
+      const outbound = outboundWith({ resolver: resolverOf(['127.0.0.1'], ['127.0.0.2']) });
+      const post = (path: string) => outbound.post({ url: `http://hooks.example.com:${port}${path}`, ...LIMITS });
+      const slow = post('/slow');
+      while (waiting.length === 0) await new Promise((resolve) => setImmediate(resolve));
+      expect((await post('/')).body.toString()).toBe('127.0.0.2');
+      waiting[0]();
+      expect((await slow).body.toString()).toBe('127.0.0.1');
     });
 
     it.each([[['169.254.169.254']], [['127.0.0.1', '169.254.169.254']], [['8.8.8.8']], [[]]])(
@@ -194,20 +224,36 @@ describe('connecting', () => {
       },
     );
 
-    it('complete running requests when the name changes meanwhile', async () => {
+    it('complete their running request, and are closed, when the name resolves to a refused address', async () => {
       const waiting: (() => void)[] = [];
+      const closed: Promise<unknown>[] = [];
       const port = await receivers.http((request, response) => {
-        const reply = () => response.end(request.socket.localAddress);
-        if (request.url === '/slow') waiting.push(reply);
-        else reply();
-      }, '0.0.0.0');
-      const outbound = outboundWith({ resolver: resolverOf(['127.0.0.1'], ['127.0.0.2']) });
-      const post = (path: string) => outbound.post({ url: `http://hooks.example.com:${port}${path}`, ...LIMITS });
-      const slow = post('/slow');
+        closed.push(new Promise((resolve) => request.socket.once('close', resolve)));
+        waiting.push(() => response.end('late'));
+      });
+      const outbound = outboundWith({ resolver: resolverOf(['127.0.0.1'], ['169.254.169.254']) });
+      const post = () => outbound.post({ url: `http://hooks.example.com:${port}/`, ...LIMITS });
+      const slow = post();
       while (waiting.length === 0) await new Promise((resolve) => setImmediate(resolve));
-      expect((await post('/')).body.toString()).toBe('127.0.0.2');
+      await expect(post()).rejects.toThrow(UnsafeAddress);
       waiting[0]();
-      expect((await slow).body.toString()).toBe('127.0.0.1');
+      expect((await slow).body.toString()).toBe('late');
+      await Promise.all(closed);
+    });
+
+    it('stay open while the name cannot be resolved', async () => {
+      const port = await startAddressServer();
+      const responses = [['127.0.0.1'], null, ['127.0.0.2']];
+      const resolve = () => {
+        const addresses = responses.shift();
+        return addresses ? Promise.resolve(addresses) : Promise.reject(new Error('SERVFAIL'));
+      };
+      const outbound = outboundWith({ resolver: { resolve } });
+      const post = () => outbound.post({ url: `http://hooks.example.com:${port}/`, ...LIMITS });
+      await post();
+      await sleep(30);
+      await expect(post()).rejects.toThrow('the host could not be resolved');
+      expect((await post()).body.toString()).toBe('127.0.0.1');
     });
 
     it('are not shared by origins with the same address', async () => {

@@ -4,7 +4,7 @@ import { corpus } from '../test/vectors.js';
 import { addressKind } from './address-kind.js';
 import { AddressRules } from './address-rules.js';
 import { OutboundFailed, UnsafeAddress } from './outbound.errors.js';
-import { Outbound } from './outbound.js';
+import { Outbound } from './outbound.service.js';
 
 const hosted = new AddressRules({ isHosted: true });
 const selfHosted = new AddressRules({ isHosted: false });

@@ -2,7 +2,7 @@ import dns from 'node:dns';
 import { recordDials } from '../test/dials.js';
 import { SingleFlightResolver } from './host-resolver.js';
 import { OutboundFailed, OutboundTimeout, UnsafeAddress } from './outbound.errors.js';
-import { Outbound, type OutboundOptions } from './outbound.js';
+import { Outbound, type OutboundOptions } from './outbound.service.js';
 
 const LIMITS = { timeoutMs: 2_000, maxResponseBytes: 1_000 };
 const HTTPS = 'https://hooks.example.com/';

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Dispatcher } from 'undici';
+import { Client, type Dispatcher } from 'undici';
 import { asOutboundError, OutboundFailed, OutboundTimeout } from './outbound.errors.js';
 
 export interface OutboundResponse {
@@ -21,20 +21,43 @@ export interface ExchangeLimits {
 }
 
 const NOTHING = Buffer.alloc(0);
+/** Statuses without a body, so that a `Content-Length` says nothing about the response. */
+const BODILESS = new Set([204, 304]);
 
 /** A request that fails within this time without any response data most likely used a connection that was being closed. */
 const STALE_MS = 1_000;
 const CONNECTION_LOST = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
+interface ExchangeRequest extends Dispatcher.DispatchOptions {
+  /** The connection that sends the request; set by that connection. */
+  connection?: CountingClient;
+}
+
+/** A connection of a pool that counts the responses it has received since it was opened. */
+export class CountingClient extends Client {
+  responses = 0;
+
+  constructor(origin: URL, options: Client.Options) {
+    super(origin, options);
+    this.on('connect', () => (this.responses = 0));
+  }
+
+  override dispatch(request: ExchangeRequest, handler: Dispatcher.DispatchHandler): boolean {
+    request.connection = this;
+    return super.dispatch(request, handler);
+  }
+}
+
 /**
  * Sends one request and reads its response within one time limit. When the other side closed a kept-alive connection at
- * the moment it was used, the request is sent once more on another connection.
+ * the moment it was reused, the request is sent once more on another connection; after a failure on a new connection it
+ * is not, because then the receiver may have handled it.
  * Uses `dispatch` instead of `request`, which would create a stream for a body of a kilobyte.
  * @throws OutboundTimeout, OutboundFailed
  */
 export function exchange(
   dispatcher: Dispatcher,
-  request: Dispatcher.DispatchOptions,
+  request: ExchangeRequest,
   limits: ExchangeLimits,
 ): Promise<OutboundResponse> {
   return new Promise((resolve, reject) => {
@@ -48,9 +71,9 @@ export function exchange(
     };
     const retry = () => {
       const remainingMs = limits.remainingMs - (performance.now() - startedMs);
-      send(new ExchangeHandler({ ...limits, remainingMs }, resolve, reject, null));
+      send(new ExchangeHandler(request, { ...limits, remainingMs }, resolve, reject, null));
     };
-    send(new ExchangeHandler(limits, resolve, reject, retry));
+    send(new ExchangeHandler(request, limits, resolve, reject, retry));
   });
 }
 
@@ -63,8 +86,10 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   private headers: IncomingHttpHeaders = {};
   private bytes = 0;
   private isSettled = false;
+  private isReused = false;
 
   constructor(
+    private readonly request: ExchangeRequest,
     private readonly limits: ExchangeLimits,
     private readonly resolve: (response: OutboundResponse) => void,
     private readonly reject: (error: Error) => void,
@@ -78,6 +103,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller;
     this.sentMs = performance.now();
+    this.isReused = (this.request.connection?.responses ?? 0) > 0;
     // The time limit passed while the request waited for a connection.
     if (this.isSettled) controller.abort(new OutboundTimeout(this.limits.timeoutMs));
   }
@@ -98,6 +124,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
+    if (this.request.connection) this.request.connection.responses += 1;
     this.complete(false);
   }
 
@@ -107,16 +134,24 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
   fail(error: unknown): void {
     const failure = asOutboundError(error);
-    if (this.retry && this.isStaleConnection(failure)) {
+    if (this.isComplete(failure)) {
+      this.complete(false);
+    } else if (this.retry && this.isStaleConnection(failure)) {
       if (this.settle()) this.retry();
     } else {
       this.abandon(failure);
     }
   }
 
+  /** undici refuses a status without a body that has a `Content-Length`, although its response was complete. */
+  private isComplete(failure: Error): boolean {
+    if (!BODILESS.has(this.status)) return false;
+    return failure instanceof OutboundFailed && failure.code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH';
+  }
+
   private isStaleConnection(failure: Error): boolean {
     const isLost = failure instanceof OutboundFailed && failure.code !== null && CONNECTION_LOST.has(failure.code);
-    return isLost && this.status === 0 && this.sentMs > 0 && performance.now() - this.sentMs < STALE_MS;
+    return isLost && this.isReused && this.status === 0 && performance.now() - this.sentMs < STALE_MS;
   }
 
   private complete(truncated: boolean): void {

@@ -1,3 +1,4 @@
+import type { RecordWithTtl } from 'node:dns';
 import { lookup, Resolver as DnsClient } from 'node:dns/promises';
 import pTimeout from 'p-timeout';
 import { OutboundFailed } from './outbound.errors.js';
@@ -10,28 +11,85 @@ export interface HostResolver {
 /** Error codes of both resolvers for a name without addresses. */
 const NO_ADDRESS = new Set(['ENOTFOUND', 'ENODATA', 'EAI_NONAME', 'EAI_NODATA']);
 
+const MAX_TTL_MS = 5_000;
+/** getaddrinfo reports no TTL. */
+const SYSTEM_TTL_MS = 1_000;
+const MAX_CACHED = 10_000;
+
+/** Caches the addresses of names for the time that their name server allows, at most 5 seconds. */
+class AddressCache {
+  private readonly entries = new Map<string, { addresses: string[]; expiresAtMs: number }>();
+
+  constructor(private readonly nowMs: () => number) {}
+
+  find(host: string): string[] | null {
+    const entry = this.entries.get(host);
+    return entry && entry.expiresAtMs > this.nowMs() ? entry.addresses : null;
+  }
+
+  store(host: string, addresses: string[], ttlMs: number): void {
+    this.entries.delete(host);
+    if (addresses.length === 0 || ttlMs <= 0) return;
+    this.entries.set(host, { addresses, expiresAtMs: this.nowMs() + Math.min(ttlMs, MAX_TTL_MS) });
+    const [oldest] = this.entries.keys();
+    if (this.entries.size > MAX_CACHED && oldest !== undefined) this.entries.delete(oldest);
+  }
+}
+
+const nowMsByDefault = () => performance.now();
+
 /**
  * Resolves names by the operating system, which also knows the names of the local network. It runs on the four threads
  * of libuv, where one slow name delays others; therefore for self-hosted deployments only.
  */
 export class SystemResolver implements HostResolver {
-  async resolve(host: string): Promise<string[]> {
-    const records = await lookup(host, { all: true, order: 'verbatim' }).catch(emptyOrThrow);
-    return records.map(({ address }) => address);
+  private readonly cache: AddressCache;
+
+  constructor(nowMs = nowMsByDefault) {
+    this.cache = new AddressCache(nowMs);
   }
+
+  async resolve(host: string): Promise<string[]> {
+    const cached = this.cache.find(host);
+    if (cached) return cached;
+    const records = await lookup(host, { all: true, order: 'verbatim' }).catch(emptyOrThrow);
+    const addresses = records.map(({ address }) => address);
+    this.cache.store(host, addresses, SYSTEM_TTL_MS);
+    return addresses;
+  }
+}
+
+/** The queries that `NameServerResolver` sends. */
+export interface AddressQueries {
+  resolve4(host: string, options: { ttl: true }): Promise<RecordWithTtl[]>;
+  resolve6(host: string, options: { ttl: true }): Promise<RecordWithTtl[]>;
 }
 
 /** Queries the name servers directly: no hosts file, no search domains, and a slow name does not delay others. */
 export class NameServerResolver implements HostResolver {
-  private readonly client = new DnsClient({ timeout: 2_000, tries: 2 });
+  private readonly cache: AddressCache;
+
+  constructor(
+    private readonly queries: AddressQueries = new DnsClient({ timeout: 2_000, tries: 2 }),
+    nowMs = nowMsByDefault,
+  ) {
+    this.cache = new AddressCache(nowMs);
+  }
 
   async resolve(host: string): Promise<string[]> {
-    const records = await Promise.allSettled([this.client.resolve4(host), this.client.resolve6(host)]);
-    const found = records.flatMap((record) => (record.status === 'fulfilled' ? record.value : []));
-    if (found.length > 0) return found;
-    const failed = records.find((record) => record.status === 'rejected' && !isNoAddress(record.reason));
-    if (failed?.status === 'rejected') throw failed.reason;
-    return [];
+    const cached = this.cache.find(host);
+    if (cached) return cached;
+    const responses = await Promise.allSettled([
+      this.queries.resolve4(host, { ttl: true }),
+      this.queries.resolve6(host, { ttl: true }),
+    ]);
+    const records = responses.flatMap((response) => (response.status === 'fulfilled' ? response.value : []));
+    const failed = responses.find((response) => response.status === 'rejected' && !isNoAddress(response.reason));
+    if (records.length === 0 && failed?.status === 'rejected') throw failed.reason;
+    const addresses = records.map(({ address }) => address);
+    // The addresses of a family that failed are missing: the next request queries again.
+    this.cache.store(host, addresses, failed ? 0 : Math.min(...records.map(({ ttl }) => ttl)) * 1_000);
+    return addresses;
   }
 }
 

@@ -4,4 +4,4 @@ export * from './connection-pools.js';
 export * from './exchange.js';
 export * from './host-resolver.js';
 export * from './outbound.errors.js';
-export * from './outbound.js';
+export * from './outbound.service.js';

@@ -1,5 +1,5 @@
 import { recordDials } from '../test/dials.js';
-import { Outbound } from './outbound.js';
+import { Outbound } from './outbound.service.js';
 
 const SEED = 20_240_601;
 const ROUNDS = 4_000;

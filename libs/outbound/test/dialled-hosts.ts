@@ -1,5 +1,5 @@
 import { OutboundFailed, UnsafeAddress } from '../src/outbound.errors.js';
-import { Outbound } from '../src/outbound.js';
+import { Outbound } from '../src/outbound.service.js';
 import { recordDials } from './dials.js';
 
 export interface DialledHosts {

@@ -1,3 +1,4 @@
+export { tryLock, tryLockSql } from './database/advisory-lock.js';
 export * from './database/database.errors.js';
 export { DatabaseSession } from './database/database-session.js';
 export { bindParameters } from './database/named-parameters.js';
@@ -6,13 +7,18 @@ export type { BatchExecutor, SqlExecutor, SqlParams, SqlStatement } from './data
 export * from './idempotency/idempotency.errors.js';
 export { IdempotencyModule } from './idempotency/idempotency.module.js';
 export type { IdempotencyOptions } from './idempotency/idempotency.options.js';
-export { type ResponseSeal, Idempotency } from './idempotency/idempotency.service.js';
+export { type ResponseSeal, Idempotency, IDEMPOTENCY_LIMITS } from './idempotency/idempotency.service.js';
 export { PurgeIdempotencyRecordsJob } from './idempotency/purge-idempotency-records.job.js';
 export { migrateFromEnvironment } from './migrations/migrate-from-environment.js';
 export * from './migrations/migrations-runner.service.js';
-export { Databases, type PersistenceConfig, type PersistenceOptions, StartRefused } from './module/databases.js';
+export {
+  Databases,
+  type PersistenceConfig,
+  type PersistenceOptions,
+  StartRefused,
+} from './module/databases.service.js';
 export { PersistenceModule } from './module/persistence.module.js';
-export { PAGE_BYTES, type ByteBudget } from './paging/byte-budget.js';
+export { limitBytes, PAGE_BYTES, takeBudgetColumns, type ByteBudget } from './paging/byte-budget.js';
 export * from './paging/cursors.js';
 export * from './paging/keyset-page.js';
 export {
@@ -25,7 +31,7 @@ export {
   type PageRows,
 } from './paging/list-page.js';
 export { PartitionMaintenanceJob } from './partitions/partition-maintenance.job.js';
-export type { HasTenant, TenantContext } from './tenants/tenant-context.js';
+export { narrowToOrganization, type HasTenant, type TenantContext } from './tenants/tenant-context.js';
 export { tenantCondition, type Ownership as RowOwnership } from './tenants/tenant-condition.js';
 export { TenantDatabase, TenantTransaction } from './tenants/tenant-database.service.js';
 export * from './tenants/tenant.repository.js';

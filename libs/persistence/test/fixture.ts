@@ -3,7 +3,7 @@ import pg from 'pg';
 import { Column, CreateDateColumn, Entity, type MigrationInterface, PrimaryColumn, type QueryRunner } from 'typeorm';
 import { type TcpProxy, startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import type { MigrationTarget } from '../src/migrations/migrations-runner.service.js';
-import { Databases, type PersistenceOptions } from '../src/module/databases.js';
+import { Databases, type PersistenceOptions } from '../src/module/databases.service.js';
 import { tenantTable } from '../src/rls/tenant-table.js';
 import type { HasTenant, TenantContext } from '../src/tenants/tenant-context.js';
 import { TenantDatabase } from '../src/tenants/tenant-database.service.js';

@@ -1,11 +1,4 @@
-/** Environment variables of the peppers; an empty text counts as unset. */
-export interface PepperEnvironment {
-  NODE_ENV?: string | undefined;
-  ENROLLMENT_KEY_PEPPER?: string | undefined;
-  APP_ENCRYPTION_KEY?: string | undefined;
-  SECRET_ENCRYPTION_KEY?: string | undefined;
-  JWT_SECRET?: string | undefined;
-}
+import type { ConfigReader } from '@rmm/service-kit';
 
 export interface EnrollmentPeppers {
   /** Hashes new keys. */
@@ -14,19 +7,16 @@ export interface EnrollmentPeppers {
   legacy: string[];
 }
 
+/** `ENROLLMENT_KEY_PEPPER`, then the secrets that older versions used in its place. */
+const VARIABLES = ['ENROLLMENT_KEY_PEPPER', 'APP_ENCRYPTION_KEY', 'SECRET_ENCRYPTION_KEY', 'JWT_SECRET'];
 /** Never used in production. Constant, so that development services agree on it without configuration. */
 const DEVELOPMENT_PEPPER = 'development-enrollment-pepper';
 
-/**
- * Returns the peppers of enrollment keys: `ENROLLMENT_KEY_PEPPER`, else the first legacy secret that is set.
- * @throws Error 'No enrollment key pepper configured'  in production, when none of the four is set
- */
-export function enrollmentPeppers(env: PepperEnvironment): EnrollmentPeppers {
-  const set = [env.ENROLLMENT_KEY_PEPPER, env.APP_ENCRYPTION_KEY, env.SECRET_ENCRYPTION_KEY, env.JWT_SECRET].filter(
-    (value): value is string => value !== undefined && value !== '',
-  );
-  const [current, ...legacy] = [...new Set(set)];
+/** Reads the peppers of enrollment keys; the first variable that is set is the current one. Production needs one. */
+export function readEnrollmentPeppers(v: ConfigReader): EnrollmentPeppers {
+  const secrets = VARIABLES.flatMap((name) => v.string(name, { secret: true }) ?? []);
+  const [current, ...legacy] = [...new Set(secrets)];
   if (current !== undefined) return { current, legacy };
-  if (env.NODE_ENV === 'production') throw new Error('No enrollment key pepper configured');
+  if (v.string('NODE_ENV') === 'production') v.problem('No enrollment key pepper configured');
   return { current: DEVELOPMENT_PEPPER, legacy: [] };
 }

@@ -70,7 +70,11 @@ async function createRoles(admin: pg.Client, schemas: readonly string[]): Promis
   ]);
   const known = new Set(rows.map((row) => row.rolname));
   for (const role of roles) {
-    if (!known.has(role)) await admin.query(`create role ${role} login password '${passwordOf(role)}'`);
+    if (!known.has(role)) await admin.query(`create role ${role} login noinherit password '${passwordOf(role)}'`);
+  }
+  // The worker login acts in the role of the service login for platform administrators.
+  for (const schema of schemas) {
+    await admin.query(`grant ${roleName(schema, 'service')} to ${roleName(schema, 'worker')}`);
   }
   await admin.query(`select pg_advisory_unlock(hashtextextended($1, 0))`, [ROLE_LOCK]);
 }

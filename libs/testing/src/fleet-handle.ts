@@ -10,7 +10,6 @@ export interface FleetHandle {
   databaseUrl: string;
   redisUrl: string;
   natsUrl: string;
-  natsAdminUrl: string;
   /** The folder of the log files, relative to the checkout. */
   logs: string;
   admin: { email: string; password: string };

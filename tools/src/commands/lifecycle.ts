@@ -5,7 +5,6 @@ import readline from 'node:readline/promises';
 import { bold, dim, FleetError, green, ignore, red, say, secondsSinceStart } from '../console.js';
 import { allowLocalReceivers, Launcher } from '../fleet/launcher.js';
 import {
-  assertServiceName,
   hasReplacedApps,
   type InstanceStatus,
   isReady,
@@ -103,16 +102,21 @@ async function startDetached({ localReceivers, replicas }: UpOptions): Promise<n
 }
 
 function printSummary(summary: FleetSummary, seconds: string, stop = './fleet down'): void {
-  const { baseUrl, docsUrl, mailboxUrl, admin, localReceivers, logs } = summary;
-  const row = (label: string, value: string) => console.log(`    ${dim(label.padEnd(12))} ${value}`);
   console.log(`\n  ${green('●')} ${bold(`The fleet is ready${seconds && ` (${seconds} s)`}`)}\n`);
-  row('API', bold(baseUrl));
-  row('docs', docsUrl);
-  row('mailbox', mailboxUrl);
-  row('admin', `${admin.email}   ${admin.password}`);
-  if (localReceivers) row('receivers', 'webhooks may be sent to this machine (--local-receivers)');
-  row('logs', `./fleet logs <service>   ${dim(logs)}`);
-  row('stop', `${stop}\n`);
+  console.log([...describeAccess(summary), row('stop', `${stop}\n`)].join('\n'));
+}
+
+const row = (label: string, value: string): string => `    ${dim(label.padEnd(12))} ${value}`;
+
+function describeAccess({ baseUrl, docsUrl, mailboxUrl, admin, localReceivers, logs }: FleetSummary): string[] {
+  return [
+    row('API', bold(baseUrl)),
+    row('docs', docsUrl),
+    row('mailbox', mailboxUrl),
+    row('admin', `${admin.email}   ${admin.password}`),
+    ...(localReceivers ? [row('receivers', 'webhooks may be sent to this machine (--local-receivers)')] : []),
+    row('logs', `./fleet logs <service>   ${dim(logs)}`),
+  ];
 }
 
 /** Stops the fleet of this data folder, and the processes of a launcher that was killed. */
@@ -127,8 +131,7 @@ export async function down(): Promise<void> {
   say(wasRunning || hadOrphans ? 'stopped' : 'the fleet is not running');
 }
 
-export async function restart(service: string): Promise<void> {
-  assertServiceName(service);
+export async function restart(service: ServiceName): Promise<void> {
   getRunningFleet();
   if (!hasReplacedApps) await build();
   say(`restarting ${service}`);
@@ -210,12 +213,7 @@ function textOf({ services, summary }: FleetState, phase: string): string {
       return `  ${light} ${(i ? '' : name).padEnd(20)} ${state.padEnd(10)} ${dim(`pid ${pid}  port ${port}`)}`;
     }),
   );
-  if (summary) {
-    const { baseUrl, docsUrl, mailboxUrl, admin } = summary;
-    lines.push('', `  API ${bold(baseUrl)}   docs ${docsUrl}   mailbox ${mailboxUrl}`);
-    lines.push(`  admin ${admin.email}   ${admin.password}`);
-  }
-  return [`The fleet is ${bold(phase)}`, ...lines].join('\n');
+  return [`The fleet is ${bold(phase)}`, ...lines, ...(summary ? ['', ...describeAccess(summary)] : [])].join('\n');
 }
 
 export function logs(service: string | undefined, { follow, lines }: { follow?: boolean; lines: number }): number {

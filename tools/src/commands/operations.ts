@@ -3,7 +3,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { generate } from 'otplib';
 import { dim, FleetError, say } from '../console.js';
-import { assertServiceName } from '../fleet/services.js';
+import type { ServiceName } from '../fleet/services.js';
 import { type FleetSummary, getRunningFleet } from '../fleet/state.js';
 import type { Message } from '../mailbox/mailbox.js';
 import { FLEET_DIR, readJson, ROOT, writeAtomically } from '../paths.js';
@@ -62,7 +62,7 @@ export async function seed(): Promise<void> {
 
 export async function emit(type: string, { org, data }: { org: string; data: object }): Promise<void> {
   if (!UUID.test(org)) throw new FleetError(`--org must be the id of an organization, got "${org}"`);
-  const { databaseUrl, natsAdminUrl } = getRunningFleet().summary;
+  const { databaseUrl, natsUrl } = getRunningFleet().summary;
   // The running fleet has compiled the list of types.
   const { EVENT_TYPES } = await load<{ EVENT_TYPES: string[] }>('libs/contracts/dist/index.js');
   if (!EVENT_TYPES.includes(type)) {
@@ -73,15 +73,14 @@ export async function emit(type: string, { org, data }: { org: string; data: obj
   const { rows } = await withPostgres(databaseUrl, (client) => client.query<{ partnerId: string }>(query, [orgId]));
   if (!rows[0]) throw new FleetError(`There is no organization ${orgId}.`);
   const message = { id: randomUUID(), type, timestamp: new Date().toISOString(), orgId, ...rows[0], data };
-  await withNats(natsAdminUrl, (connection) =>
+  await withNats(natsUrl, (connection) =>
     connection.jetstream().publish(`rmm.events.${orgId}.${type}`, JSON.stringify(message), { msgID: message.id }),
   );
   say(`${type} ${message.id}`);
 }
 
 /** Has a service process its dead-lettered messages again, oldest first. @returns 1 when some failed again */
-export async function replay(service: string, { consumer }: { consumer?: string }): Promise<number> {
-  assertServiceName(service);
+export async function replay(service: ServiceName, { consumer }: { consumer?: string }): Promise<number> {
   const consumers = consumer ? await consumersOf(service) : [];
   if (consumer && !consumers.includes(consumer)) {
     throw new FleetError(`${service} has no consumer "${consumer}". Consumers: ${consumers.join(', ') || 'none'}`);
@@ -93,7 +92,7 @@ export async function replay(service: string, { consumer }: { consumer?: string 
 }
 
 function consumersOf(service: string): Promise<string[]> {
-  return withNats(getRunningFleet().summary.natsAdminUrl, async (connection) => {
+  return withNats(getRunningFleet().summary.natsUrl, async (connection) => {
     const { streams, consumers } = await connection.jetstreamManager();
     const names: string[] = [];
     for await (const stream of streams.names()) for await (const { name } of consumers.list(stream)) names.push(name);
@@ -109,8 +108,8 @@ export async function rotateSigningKey(): Promise<void> {
 
 /** Asks a running service on a subject that services may not use. @throws FleetError when it reports an error */
 async function askService<T>(subject: string, request: object, timeout: number): Promise<T> {
-  const { natsAdminUrl } = getRunningFleet().summary;
-  const reply = await withNats(natsAdminUrl, (connection) =>
+  const { natsUrl } = getRunningFleet().summary;
+  const reply = await withNats(natsUrl, (connection) =>
     connection.request(subject, JSON.stringify(request), { timeout }).catch((error: Error) => {
       throw new FleetError(`The service did not reply: ${error.message}`);
     }),

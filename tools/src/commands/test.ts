@@ -55,6 +55,14 @@ const unit: Part = async (context) => {
 /** Each spec file leaves 200 MB of modules as garbage, which Node collects late on a machine with much memory. */
 const WORKER_HEAP_MB = 1_024;
 
+const WORKERS = '--maxWorkers=';
+
+/** Returns the options with one number of workers, the last one given: of an option that is given twice Jest reads the first. */
+export function withWorkers(args: readonly string[]): string[] {
+  const last = args.findLast((arg) => arg.startsWith(WORKERS)) ?? `${WORKERS}2`;
+  return [...args.filter((arg) => !arg.startsWith(WORKERS)), last];
+}
+
 /** Runs Jest and reads its counts; a run that breaks down counts as one failure. */
 async function runJest(
   { dir, group }: TestContext,
@@ -63,20 +71,10 @@ async function runJest(
   env: NodeJS.ProcessEnv,
 ): Promise<PartResult> {
   const report = path.join(dir, `${name}.json`);
-  const jest = path.join(ROOT, 'node_modules/jest/bin/jest.js');
-  const all = [
-    `--max-old-space-size=${WORKER_HEAP_MB}`,
-    jest,
-    '--maxWorkers=2',
-    ...args,
-    '--json',
-    `--outputFile=${report}`,
-  ];
-  const exitCode = await group.run(process.execPath, all, {
-    cwd: ROOT,
-    env: { ...env, NODE_ENV: 'test' },
-    quiet: true,
-  });
+  const program = [`--max-old-space-size=${WORKER_HEAP_MB}`, path.join(ROOT, 'node_modules/jest/bin/jest.js')];
+  const all = [...program, ...withWorkers(args), '--json', `--outputFile=${report}`];
+  const options = { cwd: ROOT, env: { ...env, NODE_ENV: 'test' }, quiet: true };
+  const exitCode = await group.run(process.execPath, all, options);
   const { numPassedTests: passed = 0, numFailedTests: failed = 0 } = readJson<Record<string, number>>(report) ?? {};
   return { passed, failed: failed || Number(exitCode !== 0) };
 }
@@ -174,8 +172,7 @@ function select(names: readonly string[]): { parts: string[]; projects: string[]
   const known = ['apps', 'libs'].flatMap((kind) => fs.readdirSync(path.join(ROOT, kind)));
   const unknown = names.find((name) => !PARTS[name] && !known.includes(name));
   if (unknown) {
-    const choice = `Parts: ${PART_NAMES.join(', ')}, or the name of an app or lib.`;
-    throw new FleetError(`There is no part "${unknown}". ${choice}`);
+    throw new FleetError(`There is no part "${unknown}". Parts: ${PART_NAMES.join(', ')}, or an app or lib.`);
   }
   const projects = names.filter((name) => !PARTS[name] && name !== 'fleet-e2e');
   const selected = new Set([...names, ...(projects.length ? ['unit'] : []), names.includes('fleet-e2e') ? 'e2e' : '']);

@@ -20,7 +20,7 @@ export async function prepareDatabase(adminUrl: string, passwords: Record<string
     const { rows } = await client.query<{ rolname: string }>('SELECT rolname FROM pg_roles');
     const statements = LOGINS.map(({ login, schema, role }) => {
       const verb = rows.some(({ rolname }) => rolname === login) ? 'ALTER' : 'CREATE';
-      const rights = 'LOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE';
+      const rights = 'LOGIN NOINHERIT NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE';
       return `${verb} ROLE ${login} WITH ${rights} PASSWORD '${passwords[`${schema}.${role}`]}'`;
     });
     await client.query(statements.join(';\n'));
@@ -34,6 +34,7 @@ export async function prepareDatabase(adminUrl: string, passwords: Record<string
     `REVOKE CONNECT ON DATABASE ${DATABASE} FROM public`,
     ...LOGINS.map(({ login }) => `GRANT CONNECT ON DATABASE ${DATABASE} TO ${login}`),
     ...SERVICES.flatMap(({ schema }) => [
+      `GRANT rmm_${schema} TO rmm_${schema}_worker`, // in whose sessions platform administrators are served
       `GRANT rmm_${schema}_owner TO current_user`, // only a superuser may transfer a schema to a role it is not in
       `CREATE SCHEMA IF NOT EXISTS ${schema} AUTHORIZATION rmm_${schema}_owner`,
       `GRANT USAGE ON SCHEMA ${schema} TO rmm_${schema}, rmm_${schema}_worker`,

@@ -89,7 +89,6 @@ export class Launcher {
       databaseUrl: database.url,
       redisUrl: stores.redis.url,
       natsUrl: stores.nats.url,
-      natsAdminUrl: stores.nats.url,
       admin: { email: secrets.adminEmail, password: secrets.adminPassword },
       localReceivers: this.options.localReceivers,
       logs: path.relative(process.cwd(), LOG_DIR),
@@ -99,8 +98,7 @@ export class Launcher {
   }
 
   close(): Promise<void> {
-    this.closing ??= this.stopEverything();
-    return this.closing;
+    return (this.closing ??= this.stopEverything());
   }
 
   private save(): void {
@@ -132,9 +130,8 @@ export function allowLocalReceivers(isAllowed: boolean): void {
 function startLogRotation(): void {
   ensureDir(LOG_DIR, 0o700);
   const rotate = () => {
-    for (const file of logNames()
-      .map(logFileOf)
-      .filter((name) => fs.statSync(name).size > MAX_LOG_BYTES)) {
+    for (const file of logNames().map(logFileOf)) {
+      if (fs.statSync(file).size <= MAX_LOG_BYTES) continue;
       fs.copyFileSync(file, `${file}.old`);
       fs.truncateSync(file);
     }

@@ -1,6 +1,5 @@
 import getPort from 'get-port';
 import path from 'node:path';
-import { FleetError } from '../console.js';
 import { logFileOf, ROOT } from '../paths.js';
 import { type ProcessState, SupervisedProcess, type Supervision } from '../processes/supervised-process.js';
 
@@ -16,11 +15,6 @@ export const SERVICES = [
 export type ServiceName = (typeof SERVICES)[number]['name'];
 
 export const SERVICE_NAMES: readonly ServiceName[] = SERVICES.map(({ name }) => name);
-
-export function assertServiceName(name: string): asserts name is ServiceName {
-  if ((SERVICE_NAMES as readonly string[]).includes(name)) return;
-  throw new FleetError(`There is no service "${name}". Services: ${SERVICE_NAMES.join(', ')}`);
-}
 
 /** Limits memory. The dispatcher creates about 50 MB of short-lived objects a second at full speed. */
 export const nodeFlagsOf = (service: ServiceName): string[] => [

@@ -4,7 +4,7 @@ import { ensureDir, FLEET_DIR, LOCK_FILE, readJson, STATE_FILE, writeAtomically 
 import { isAlive, type ProcessRecord, startTimeOf, stopAll } from '../processes/process-record.js';
 import type { ServiceStatus } from './services.js';
 
-type Url = 'baseUrl' | 'docsUrl' | 'mailboxUrl' | 'databaseUrl' | 'redisUrl' | 'natsUrl' | 'natsAdminUrl';
+type Url = 'baseUrl' | 'docsUrl' | 'mailboxUrl' | 'databaseUrl' | 'redisUrl' | 'natsUrl';
 
 export interface FleetSummary extends Record<Url, string> {
   admin: { email: string; password: string };

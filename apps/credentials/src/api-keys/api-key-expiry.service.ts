@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { IDENTITY_ACCESS_IN_ORGANIZATION, IDENTITY_MAIL_SEND } from '@rmm/contracts';
-import { AuditTrail, Outbox, RpcClient, type AuditedCaller } from '@rmm/messaging';
+import { AuditTrail, Outbox, RpcClient, type AuditedCaller, resourceOf } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
 import { Logger, UnavailableError } from '@rmm/service-kit';
 import { ApiKeyExpiryRepository, type ExpiringKey } from './api-key-expiry.repository.js';
-import { apiKeyResource, apiKeysChanged } from './api-key.mapper.js';
+import { apiKeysChanged } from './api-key.mapper.js';
 
 const EXPIRE_BATCH = 500;
 const REMIND_BATCH = 200;
@@ -36,7 +36,7 @@ export class ApiKeyExpiryService {
       const keys = await this.repository.markExpired(tx, keyIds, EXPIRE_BATCH);
       const entries = keys.map((key) => {
         const { keyPrefix, expiresAt } = key;
-        return this.audit.toMessage(SYSTEM, 'api_key.expire', apiKeyResource(key), { keyPrefix, expiresAt });
+        return this.audit.toMessage(SYSTEM, 'api_key.expire', resourceOf('api_key', key), { keyPrefix, expiresAt });
       });
       await this.outbox.publish(tx, [...entries, ...apiKeysChanged(keys, 'expired')]);
       return keys.length;

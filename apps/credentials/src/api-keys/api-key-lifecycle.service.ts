@@ -6,7 +6,7 @@ import {
   PermissionNotDelegable,
   type UserCaller,
 } from '@rmm/access';
-import { AuditTrail, Outbox } from '@rmm/messaging';
+import { AuditTrail, Outbox, resourceOf } from '@rmm/messaging';
 import { API_KEY_SCOPES } from '@rmm/permissions';
 import { TenantDatabase } from '@rmm/persistence';
 import { mintApiKey } from '@rmm/secrets';
@@ -15,7 +15,7 @@ import { SiteRestricted } from '../service-principals/service-principal.errors.j
 import { addedScopes, grantedScopes } from './api-key-changes.policy.js';
 import type { ApiKey } from './api-key.entity.js';
 import { ApiKeyAlreadyRevoked, ApiKeyNotActive, KeyOwnedByServicePrincipal } from './api-key.errors.js';
-import { apiKeyResource, apiKeysChanged, currentStatus, toApiKeyDto } from './api-key.mapper.js';
+import { apiKeysChanged, currentStatus, toApiKeyDto } from './api-key.mapper.js';
 import { ApiKeysRepository } from './api-keys.repository.js';
 import { STORE_KEY_WARNING, type ApiKeyDto } from './dto/api-key.dto.js';
 import type { RevokedApiKeyDto } from './dto/revoked-api-key.dto.js';
@@ -42,7 +42,7 @@ export class ApiKeyLifecycleService {
    *   UnavailableError 503
    */
   async update(caller: UserCaller, id: string, dto: UpdateApiKeyDto): Promise<ApiKeyDto> {
-    if (Object.keys(dto).length === 0) throw ValidationError.forField('body', 'names no field to change');
+    if (Object.keys(dto).length === 0) throw ValidationError.nothingToChange();
     if (dto.scopes) assertKnownScopes(dto.scopes, API_KEY_SCOPES);
     if (dto.expiresAt && dto.expiresAt <= this.clock.now()) {
       throw ValidationError.forField('expiresAt', 'lies in the past');
@@ -59,7 +59,7 @@ export class ApiKeyLifecycleService {
       if (lacking.length > 0 && addedScopes(row, dto).length > 0) throw creatorLacks(lacking);
       const updated = await this.repository.change(tx, id, dto);
       const details = { ...dto, ...(dto.scopes && { previousScopes: row.scopes }) };
-      await this.audit.record(tx, caller, 'api_key.update', apiKeyResource(updated), details);
+      await this.audit.record(tx, caller, 'api_key.update', resourceOf('api_key', updated), details);
       await this.outbox.publish(tx, apiKeysChanged([row], 'updated'));
       return toApiKeyDto(updated, this.clock.now());
     });
@@ -75,7 +75,7 @@ export class ApiKeyLifecycleService {
       const [revoked] = await this.repository.revoke(tx, [id]);
       if (!revoked) throw new ApiKeyAlreadyRevoked();
       const { name, keyPrefix, updatedAt } = revoked;
-      await this.audit.record(tx, caller, 'api_key.revoke', apiKeyResource(revoked), { keyPrefix });
+      await this.audit.record(tx, caller, 'api_key.revoke', resourceOf('api_key', revoked), { keyPrefix });
       await this.outbox.publish(tx, apiKeysChanged([row], 'revoked'));
       return {
         success: true,
@@ -100,7 +100,7 @@ export class ApiKeyLifecycleService {
       assertCanGrant(caller, row.scopes, API_KEY_SCOPES);
       const rotated = await this.repository.rotate(tx, id, { keyPrefix, keyHash, overlapSeconds });
       const details = { keyPrefix, previousKeyPrefix: row.keyPrefix, overlapSeconds };
-      await this.audit.record(tx, caller, 'api_key.rotate', apiKeyResource(rotated), details);
+      await this.audit.record(tx, caller, 'api_key.rotate', resourceOf('api_key', rotated), details);
       await this.outbox.publish(tx, apiKeysChanged([row], 'rotated'));
       return { ...toApiKeyDto(rotated, this.clock.now()), key, warning: STORE_KEY_WARNING };
     });

@@ -1,7 +1,8 @@
 import type { CredentialChanged } from '@rmm/contracts';
 import type { OutgoingMessage } from '@rmm/messaging';
+import { credentialChanged } from '../key-lookup/credential-changed.events.js';
 import type { ApiKey, ApiKeyStatus } from './api-key.entity.js';
-import { NOT_IN_CREATED, STORE_KEY_WARNING, type ApiKeyDto, type CreatedApiKeyDto } from './dto/api-key.dto.js';
+import { STORE_KEY_WARNING, type ApiKeyDto, type CreatedApiKeyDto } from './dto/api-key.dto.js';
 
 const toIso = (time: Date | null): string | null => time?.toISOString() ?? null;
 
@@ -11,7 +12,6 @@ export function currentStatus({ status, expiresAt }: Pick<ApiKey, 'status' | 'ex
 }
 
 export function toApiKeyDto(row: ApiKey, now: Date): ApiKeyDto {
-  const { previousValidUntil } = row;
   return {
     id: row.id,
     orgId: row.orgId,
@@ -31,19 +31,16 @@ export function toApiKeyDto(row: ApiKey, now: Date): ApiKeyDto {
     principalId: row.principalId,
     sourceCidrs: row.sourceCidrs,
     expiryReminders: row.expiryReminders,
-    previousKeyValidUntil: toIso(previousValidUntil && previousValidUntil > now ? previousValidUntil : null),
+    previousKeyValidUntil:
+      row.previousValidUntil && row.previousValidUntil > now ? toIso(row.previousValidUntil) : null,
   };
 }
 
+/** Leaves out the fields that say nothing about a key that was just created. */
 export function toCreatedApiKeyDto(row: ApiKey, key: string): CreatedApiKeyDto {
-  const dto: Partial<ApiKeyDto> = toApiKeyDto(row, row.createdAt);
-  for (const field of NOT_IN_CREATED) delete dto[field];
-  return { ...(dto as Omit<ApiKeyDto, (typeof NOT_IN_CREATED)[number]>), key, warning: STORE_KEY_WARNING };
-}
-
-/** Returns the resource of an audit entry. */
-export function apiKeyResource({ id, name, orgId, partnerId }: ApiKey) {
-  return { type: 'api_key', id, name, orgId, partnerId };
+  const dto = toApiKeyDto(row, row.createdAt);
+  const { lastUsedAt, usageCount, updatedAt, source, principalId, previousKeyValidUntil, ...created } = dto;
+  return { ...created, key, warning: STORE_KEY_WARNING };
 }
 
 /** Returns the broadcasts on which every key cache drops the records of these keys. */
@@ -51,17 +48,8 @@ export function apiKeysChanged(
   keys: readonly Pick<ApiKey, 'id' | 'partnerId' | 'orgId' | 'keyHash' | 'previousKeyHash'>[],
   reason: CredentialChanged['reason'],
 ): OutgoingMessage[] {
-  return keys.map(({ id, partnerId, orgId, keyHash, previousKeyHash }) => ({
-    stream: 'broadcast',
-    type: 'credential.changed',
-    aggregateId: id,
-    partnerId,
-    orgId,
-    data: {
-      kind: 'api_key',
-      keyIds: [id],
-      keyHashes: [keyHash, previousKeyHash].flatMap((hash) => (hash ? [hash.toString('hex')] : [])),
-      reason,
-    },
-  }));
+  return keys.map(({ keyHash, previousKeyHash, ...key }) => {
+    const keyHashes = previousKeyHash ? [keyHash, previousKeyHash] : [keyHash];
+    return credentialChanged(key, { kind: 'api_key', keyIds: [key.id], keyHashes, reason });
+  });
 }

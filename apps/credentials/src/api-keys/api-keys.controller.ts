@@ -16,13 +16,7 @@ const ApiKeyId = () => UuidParam('id', 'API key');
 /** @see docs/reference/keys.md */
 @ApiTags('API keys')
 @ErrorCodes({
-  400: [
-    'api_key_already_revoked',
-    'api_key_not_active',
-    'invalid_expiry',
-    'unsupported_scope',
-    'wildcard_scope_unsupported',
-  ],
+  400: ['api_key_already_revoked', 'api_key_not_active', 'unsupported_scope', 'wildcard_scope_unsupported'],
   403: ['site_restricted'],
   409: ['key_limit_reached', 'service_principal_key'],
 })

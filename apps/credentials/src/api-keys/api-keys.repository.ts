@@ -13,11 +13,8 @@ export const KEY_HASHES = ['keyHash', 'previousKeyHash'] as const;
 /** The stored status, or `expired` once `expires_at` has passed. */
 const CURRENT_STATUS = `CASE WHEN apiKey.status = 'active' AND apiKey.expiresAt <= now() THEN 'expired' ELSE apiKey.status END`;
 
-export type NewApiKey = Pick<
-  ApiKey,
-  'partnerId' | 'orgId' | 'name' | 'keyPrefix' | 'keyHash' | 'scopes' | 'rateLimit'
-> &
-  Partial<ApiKey>;
+export type NewApiKey = Partial<ApiKey> &
+  Pick<ApiKey, 'partnerId' | 'orgId' | 'name' | 'keyPrefix' | 'keyHash' | 'scopes' | 'rateLimit'>;
 
 @Injectable()
 export class ApiKeysRepository extends TenantRepository<ApiKey> {
@@ -27,11 +24,8 @@ export class ApiKeysRepository extends TenantRepository<ApiKey> {
 
   /** Lists a page of the keys of live organizations, newest first. */
   list(caller: UserCaller, { orgId, status, ...page }: ListApiKeysDto): Promise<PageRows<ApiKey>> {
-    const conditions = [
-      inLiveOrganization('apiKey'),
-      status && { sql: `${CURRENT_STATUS} = :status`, params: { status } },
-    ];
-    return this.listPage(caller, { where: { orgId }, conditions, page });
+    const isInStatus = status && { sql: `${CURRENT_STATUS} = :status`, params: { status } };
+    return this.listPage(caller, { where: { orgId }, conditions: [inLiveOrganization('apiKey'), isInStatus], page });
   }
 
   /** @throws ApiKeyNotFound */

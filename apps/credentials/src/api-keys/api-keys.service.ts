@@ -1,19 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { assertCanGrant, assertKnownScopes, OrganizationDirectory, type UserCaller } from '@rmm/access';
-import { AuditTrail, Outbox } from '@rmm/messaging';
+import { AuditTrail, Outbox, resourceOf } from '@rmm/messaging';
 import { API_KEY_SCOPES } from '@rmm/permissions';
 import { TenantDatabase } from '@rmm/persistence';
 import { mintApiKey } from '@rmm/secrets';
 import { Clock, ValidationError } from '@rmm/service-kit';
 import { toPage, type Paged } from '@rmm/validation';
 import { KeyLimitsRepository } from '../key-limits/key-limits.repository.js';
-import { apiKeyResource, apiKeysChanged, toApiKeyDto, toCreatedApiKeyDto } from './api-key.mapper.js';
+import { apiKeysChanged, toApiKeyDto, toCreatedApiKeyDto } from './api-key.mapper.js';
 import { ApiKeysRepository } from './api-keys.repository.js';
 import type { ApiKeyDto, CreateApiKeyDto, CreatedApiKeyDto } from './dto/api-key.dto.js';
 import type { ListApiKeysDto } from './dto/list-api-keys.dto.js';
 
-/** Requests per hour. */
-export const DEFAULT_RATE_LIMIT = 1_000;
+export const DEFAULT_RATE_LIMIT = 1_000; // requests per hour
 
 /** Creates and reads API keys; `ApiKeyLifecycleService` changes existing ones. */
 @Injectable()
@@ -31,8 +30,7 @@ export class ApiKeysService {
   async list(caller: UserCaller, query: ListApiKeysDto): Promise<Paged<ApiKeyDto>> {
     if (query.orgId) await this.directory.assertOrganizationAccess(caller, query.orgId);
     const { rows, ...counted } = await this.repository.list(caller, query);
-    const now = this.clock.now();
-    const items = rows.map((row) => toApiKeyDto(row, now));
+    const items = rows.map((row) => toApiKeyDto(row, this.clock.now()));
     return toPage(query, counted, items);
   }
 
@@ -53,7 +51,7 @@ export class ApiKeysService {
       const owner = { partnerId, createdBy: caller.userId };
       const row = await this.repository.create(tx, { ...dto, ...owner, scopes, rateLimit, keyPrefix, keyHash });
       const details = { keyPrefix, scopes, expiresAt, rateLimit };
-      await this.audit.record(tx, caller, 'api_key.create', apiKeyResource(row), details);
+      await this.audit.record(tx, caller, 'api_key.create', resourceOf('api_key', row), details);
       await this.outbox.publish(tx, apiKeysChanged([row], 'created'));
       return toCreatedApiKeyDto(row, key);
     });

@@ -24,8 +24,3 @@ export function toEnrollmentKeyDto(row: EnrollmentKey, now: Date): EnrollmentKey
 export function toCreatedEnrollmentKeyDto(row: EnrollmentKey, now: Date, key: string): CreatedEnrollmentKeyDto {
   return { ...toEnrollmentKeyDto(row, now), key };
 }
-
-/** Returns the resource of an audit entry. */
-export function enrollmentKeyResource({ id, name, orgId, partnerId }: EnrollmentKey) {
-  return { type: 'enrollment_key', id, name, orgId, partnerId };
-}

@@ -8,9 +8,9 @@ import {
   type DirectoryOrganization,
   type UserCaller,
 } from '@rmm/access';
-import { PROVISIONING_SITES_GET } from '@rmm/contracts';
-import { AuditTrail, RpcClient } from '@rmm/messaging';
-import { TenantDatabase } from '@rmm/persistence';
+import { PROVISIONING_SITES_GET, type Actor, type SiteState } from '@rmm/contracts';
+import { AuditTrail, RpcClient, resourceOf } from '@rmm/messaging';
+import { TenantDatabase, type WorkerTransaction } from '@rmm/persistence';
 import { mintEnrollmentKey } from '@rmm/secrets';
 import { Clock, ValidationError } from '@rmm/service-kit';
 import { toPage, type Paged } from '@rmm/validation';
@@ -22,10 +22,14 @@ import type { ListEnrollmentKeysDto } from './dto/list-enrollment-keys.dto.js';
 import type { PurgedKeysDto } from './dto/purge-expired-keys.dto.js';
 import type { RotateEnrollmentKeyDto } from './dto/rotate-enrollment-key.dto.js';
 import type { EnrollmentKey } from './enrollment-key.entity.js';
-import { enrollmentKeyResource, toCreatedEnrollmentKeyDto, toEnrollmentKeyDto } from './enrollment-key.mapper.js';
+import { toCreatedEnrollmentKeyDto, toEnrollmentKeyDto } from './enrollment-key.mapper.js';
 import { EnrollmentKeysRepository } from './enrollment-keys.repository.js';
 import { checkedExpiry, initialExpiry, keptExpiry, type LifetimeRules } from './key-lifetime.policy.js';
 
+/**
+ * Creates, reads, rotates and deletes enrollment keys. Nine dependencies: a key may belong to a site, which provisioning
+ * knows, and lives no longer than its partner allows.
+ */
 @Injectable()
 export class EnrollmentKeysService {
   constructor(
@@ -70,7 +74,7 @@ export class EnrollmentKeysService {
       await this.limits.assertBelowLimit(tx, 'enrollmentKey', orgId);
       const given = { partnerId, orgId, siteId, name, keyHash, maxUsage, expiresAt, createdBy: caller.userId };
       const row = await this.repository.create(tx, given);
-      await this.audit.record(tx, caller, 'enrollment_key.create', enrollmentKeyResource(row), {
+      await this.audit.record(tx, caller, 'enrollment_key.create', resourceOf('enrollment_key', row), {
         siteId,
         maxUsage,
         expiresAt,
@@ -91,7 +95,7 @@ export class EnrollmentKeysService {
       const maxUsage = dto.maxUsage === undefined ? before.maxUsage : dto.maxUsage;
       const after = await this.repository.rotate(tx, id, { keyHash, maxUsage, expiresAt });
       const details = { before: allowance(before), after: allowance(after) };
-      await this.audit.record(tx, caller, 'enrollment_key.rotate', enrollmentKeyResource(after), details);
+      await this.audit.record(tx, caller, 'enrollment_key.rotate', resourceOf('enrollment_key', after), details);
       return toCreatedEnrollmentKeyDto(after, this.clock.now(), key);
     });
   }
@@ -101,9 +105,18 @@ export class EnrollmentKeysService {
       const row = await this.repository.lock(tx, id);
       assertManagesSite(caller, row.siteId);
       await this.repository.remove(tx, id);
-      await this.audit.record(tx, caller, 'enrollment_key.delete', enrollmentKeyResource(row), allowance(row));
+      await this.audit.record(tx, caller, 'enrollment_key.delete', resourceOf('enrollment_key', row), allowance(row));
       return { success: true, message: 'Enrollment key deleted' };
     });
+  }
+
+  /** Deletes the keys that are pinned to a deleted site; the entries name who deleted the site. */
+  async deleteOfSite(tx: WorkerTransaction, { siteId, orgId, partnerId }: SiteState, actor: Actor): Promise<void> {
+    const caller = { actor, tenant: { partnerId, orgId } };
+    for (const key of await this.repository.removeOfSite(tx, { siteId, orgId, partnerId })) {
+      const details = { ...allowance(key), siteId, reason: 'site_deleted' };
+      await this.audit.record(tx, caller, 'enrollment_key.delete', resourceOf('enrollment_key', key), details);
+    }
   }
 
   async purgeExpired(caller: UserCaller, requestedOrgId: string | undefined): Promise<PurgedKeysDto> {
@@ -138,6 +151,6 @@ export class EnrollmentKeysService {
   }
 }
 
-function allowance({ usageCount, maxUsage, expiresAt }: EnrollmentKey) {
+function allowance({ usageCount, maxUsage, expiresAt }: Pick<EnrollmentKey, 'usageCount' | 'maxUsage' | 'expiresAt'>) {
   return { usageCount, maxUsage, expiresAt };
 }

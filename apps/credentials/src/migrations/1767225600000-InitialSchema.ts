@@ -1,22 +1,25 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
+/** True for the platform login alone, which acts as the service login: no setting makes a service login see all tenants. */
+const IS_PLATFORM_LOGIN = '(SELECT session_user <> current_user)';
+
 const ORGANIZATION = `
   CASE (SELECT current_setting('rmm.scope', true))
     WHEN 'partner' THEN partner_id = (SELECT nullif(current_setting('rmm.partner_id', true), '')::uuid) AND (
       CASE (SELECT current_setting('rmm.org_access', true))
         WHEN 'all' THEN true
-        WHEN 'selected' THEN org_id IN (SELECT unnest(nullif(current_setting('rmm.org_ids', true), '')::uuid[]))
+        WHEN 'selected' THEN org_id::text IN (SELECT unnest(string_to_array(current_setting('rmm.org_ids', true), ',')))
         ELSE false
       END)
     WHEN 'organization' THEN org_id = (SELECT nullif(current_setting('rmm.org_id', true), '')::uuid)
-    WHEN 'system' THEN true
+    WHEN 'system' THEN ${IS_PLATFORM_LOGIN}
     ELSE false
   END`;
 const PARTNER = `
   CASE (SELECT current_setting('rmm.scope', true))
     WHEN 'partner' THEN partner_id = (SELECT nullif(current_setting('rmm.partner_id', true), '')::uuid)
     WHEN 'organization' THEN false
-    WHEN 'system' THEN true
+    WHEN 'system' THEN ${IS_PLATFORM_LOGIN}
     ELSE false
   END`;
 
@@ -164,7 +167,8 @@ async function createApiKeys(q: QueryRunner): Promise<void> {
         org_id uuid NOT NULL,
         day date NOT NULL,
         count bigint NOT NULL,
-        PRIMARY KEY (key_id, day)
+        PRIMARY KEY (key_id, day),
+        FOREIGN KEY (org_id, partner_id) REFERENCES organization_directory (org_id, partner_id)
       )`);
   await q.query('CREATE INDEX api_key_usage_day ON api_key_usage (day)');
   await secureTable(q, 'api_key_usage', {
@@ -205,10 +209,11 @@ async function createEnrollmentKeys(q: QueryRunner): Promise<void> {
   await q.query('CREATE INDEX enrollment_key_newest ON enrollment_key (org_id, created_at DESC, id DESC)');
   await q.query('CREATE INDEX enrollment_key_partner ON enrollment_key (partner_id, created_at DESC, id DESC)');
   await q.query('CREATE INDEX enrollment_key_of_all ON enrollment_key (created_at DESC, id DESC)');
+  await q.query('CREATE INDEX enrollment_key_site ON enrollment_key (site_id) WHERE site_id IS NOT NULL');
   await secureTable(q, 'enrollment_key', {
     rows: ORGANIZATION,
     service: 'SELECT, INSERT, UPDATE, DELETE',
-    worker: 'SELECT, UPDATE',
+    worker: 'SELECT, UPDATE, DELETE',
   });
   await q.query(`
       CREATE TABLE enrollment_reservation (

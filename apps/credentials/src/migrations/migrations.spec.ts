@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { revertMigrations, runMigrations } from '@rmm/persistence';
-import { rowSecurityProblems } from '@rmm/persistence/testing';
+import { countVisibleRows, rowSecurityProblems, untiedTenantTables } from '@rmm/persistence/testing';
 import { buildPartnerCaller } from '../../test/callers.js';
 import { openCredentialsDatabase, type CredentialsDatabase } from '../../test/credentials-database.js';
 import { MIGRATIONS } from './index.js';
@@ -25,6 +25,19 @@ describe('migrations of credentials', () => {
 
   it('create row-level security, policies and grants on every table', async () => {
     expect(await rowSecurityProblems(opened.worker, 'credentials')).toEqual([]);
+  });
+
+  it('show the service login no tenant in system scope, which is of the platform login', async () => {
+    await opened.createOrganization(randomUUID());
+    const { service, worker } = opened.database.urls.credentials;
+    const system = { 'rmm.scope': 'system', 'rmm.org_access': 'all' } as const;
+    expect(await countVisibleRows(service, 'credentials', 'organization_directory', system)).toBe(0);
+    const platform = { ...system, role: new URL(service).username };
+    expect(await countVisibleRows(worker, 'credentials', 'organization_directory', platform)).toBeGreaterThan(0);
+  });
+
+  it('tie the organization of every row to its partner by a key', async () => {
+    expect(await untiedTenantTables(opened.worker, 'credentials')).toEqual([]);
   });
 
   it.each([

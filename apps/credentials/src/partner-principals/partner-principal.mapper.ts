@@ -1,5 +1,6 @@
 import type { CredentialChanged } from '@rmm/contracts';
 import type { OutgoingMessage } from '@rmm/messaging';
+import { credentialChanged } from '../key-lookup/credential-changed.events.js';
 import type { PartnerKeyDto, PartnerPrincipalDto } from './dto/partner-principal.dto.js';
 import type { PartnerKey } from './partner-key.entity.js';
 import type { PartnerPrincipal } from './partner-principal.entity.js';
@@ -53,20 +54,10 @@ export function partnerKeysChanged(
   for (let from = 0; from < keys.length; from += KEYS_PER_MESSAGE) {
     const some = keys.slice(from, from + KEYS_PER_MESSAGE);
     const [{ principalId, partnerId }] = some;
-    const data: CredentialChanged = {
-      kind: 'partner_key',
-      keyIds: some.map(({ id }) => id),
-      keyHashes: some.map(({ keyHash }) => keyHash.toString('hex')),
-      reason,
-    };
-    messages.push({
-      stream: 'broadcast',
-      type: 'credential.changed',
-      aggregateId: principalId,
-      partnerId,
-      orgId: null,
-      data,
-    });
+    const keyIds = some.map(({ id }) => id);
+    const keyHashes = some.map(({ keyHash }) => keyHash);
+    const owner = { id: principalId, partnerId, orgId: null };
+    messages.push(credentialChanged(owner, { kind: 'partner_key', keyIds, keyHashes, reason }));
   }
   return messages;
 }

@@ -93,7 +93,7 @@ export class PartnerPrincipalsService {
    *   KeyLimitExceeded
    */
   async update(caller: UserCaller, id: string, dto: UpdatePartnerPrincipalDto): Promise<PartnerPrincipalDto> {
-    if (isEmptyUpdate(dto)) throw ValidationError.forField('body', 'names no field to change');
+    if (isEmptyUpdate(dto)) throw ValidationError.nothingToChange();
     this.assertValid(dto);
     return this.tenants.transaction(caller, async (tx) => {
       const before = await this.repository.lock(tx, id);

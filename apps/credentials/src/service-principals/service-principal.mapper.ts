@@ -1,3 +1,4 @@
+import { resourceOf } from '@rmm/messaging';
 import { STORE_KEY_WARNING } from '../api-keys/dto/api-key.dto.js';
 import type { PrincipalKeyDto, ServicePrincipalDto } from './dto/service-principal.dto.js';
 import type { ServicePrincipal } from './service-principal.entity.js';
@@ -21,6 +22,4 @@ export function toPrincipalKeyDto(record: { id: string; keyPrefix: string }, key
 }
 
 /** Returns the resource of an audit entry. */
-export function servicePrincipalResource({ id, name, orgId, partnerId }: ServicePrincipal) {
-  return { type: 'service_principal', id, name, orgId, partnerId };
-}
+export const servicePrincipalResource = (row: ServicePrincipal) => resourceOf('service_principal', row);

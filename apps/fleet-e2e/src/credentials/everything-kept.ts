@@ -65,7 +65,7 @@ async function valueOf(redis: Redis, name: string): Promise<unknown> {
 
 /** Dumps every message of every stream. */
 export async function* allOfStreams(fleet: FleetHandle): AsyncGenerator<string> {
-  const connection = await connect(serverOf(fleet.natsAdminUrl));
+  const connection = await connect(serverOf(fleet.natsUrl));
   try {
     const manager = await connection.jetstreamManager();
     for await (const { config, state } of manager.streams.list()) {

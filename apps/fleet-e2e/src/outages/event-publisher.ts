@@ -18,11 +18,11 @@ const PATIENCE_MS = 60_000;
  * @see docs/reference/events.md#streams
  */
 export class EventPublisher {
-  constructor(private readonly fleet: Pick<FleetHandle, 'natsAdminUrl'>) {}
+  constructor(private readonly fleet: Pick<FleetHandle, 'natsUrl'>) {}
 
   /** Publishes in batches, so that some events are in flight while a fault is injected. */
   async publishAll(events: readonly PublishedEvent[]): Promise<void> {
-    const { host, username, password } = new URL(this.fleet.natsAdminUrl);
+    const { host, username, password } = new URL(this.fleet.natsUrl);
     const connection = await connect({ servers: host, user: username, pass: password, maxReconnectAttempts: -1 });
     try {
       for (let from = 0; from < events.length; from += WINDOW) {

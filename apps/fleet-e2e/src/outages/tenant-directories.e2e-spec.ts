@@ -122,7 +122,7 @@ describe('tenant directories during outages', () => {
 
   /** Makes the streams refuse messages while core NATS goes on. @returns a function that ends it */
   async function refuseStreamMessages(): Promise<() => Promise<void>> {
-    const { host, username, password } = new URL(fleet.natsAdminUrl);
+    const { host, username, password } = new URL(fleet.natsUrl);
     const connection = await connect({ servers: host, user: username, pass: password });
     const manager = await connection.jetstreamManager();
     const before = await Promise.all(STREAMS.map((name) => manager.streams.info(name)));

@@ -61,7 +61,7 @@ export function callsOf(fleet: FleetHandle, tenant: Tenant): TenantCall[] {
 }
 
 /** Returns a client for one replica, with an address of its own, so that polling meets no limit per address. */
-const withBaseUrl = (client: ApiClient, baseUrl: string): ApiClient => {
+export const withBaseUrl = (client: ApiClient, baseUrl: string): ApiClient => {
   const changes = { baseUrl, address: freshAddress() };
   return Object.assign(Object.create(Object.getPrototypeOf(client) as object) as ApiClient, client, changes);
 };
@@ -94,7 +94,7 @@ export async function listAcceptedAfter(calls: readonly TenantCall[], withinMs: 
 
 /** Publishes an integration event as identity does, whatever its data. */
 export async function publishPartnerEvent(fleet: FleetHandle, partnerId: string, data: object): Promise<void> {
-  const { host, username, password } = new URL(fleet.natsAdminUrl);
+  const { host, username, password } = new URL(fleet.natsUrl);
   const connection = await connect({ servers: host, user: username, pass: password });
   try {
     const id = randomUUID();

@@ -5,18 +5,12 @@ import { UsersModule } from '../users/users.module.js';
 import { AccessSourceService } from './access-source.service.js';
 import { AccessRepository } from './access.repository.js';
 import { AccessRpc } from './access.rpc.js';
-import { ActingUsersService } from './acting-users.service.js';
 
 /** Resolves what users may do, for every service. */
 @Module({
   imports: [MfaPolicyModule, UsersModule],
   controllers: [AccessRpc],
-  providers: [
-    AccessRepository,
-    AccessSourceService,
-    ActingUsersService,
-    { provide: ACCESS_SOURCE, useExisting: AccessSourceService },
-  ],
-  exports: [ActingUsersService],
+  providers: [AccessRepository, AccessSourceService, { provide: ACCESS_SOURCE, useExisting: AccessSourceService }],
+  exports: [AccessRepository, AccessSourceService],
 })
 export class AccessSourceModule {}

@@ -1,18 +1,36 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { AccessSource } from '@rmm/access';
+import {
+  AccessEntry,
+  canAccessOrganization,
+  InvalidAccessToken,
+  OrganizationDirectory,
+  PermissionDenied,
+  type AccessSource,
+  type UserCaller,
+} from '@rmm/access';
 import type {
   AccessInOrganization,
   AccessInOrganizationRequest,
   AccessResolveRequest,
   AccessSnapshot,
+  ActingUser,
 } from '@rmm/contracts';
+import { hasPermission } from '@rmm/permissions';
 import { WorkerDatabase } from '@rmm/persistence';
+import { NotFoundError } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { sameMembership } from '../members/membership.js';
 import { MfaGraceService } from '../mfa/mfa-grace.service.js';
 import { evaluateMfa } from '../mfa/mfa-policy.js';
 import { UsersRepository } from '../users/users.repository.js';
 import { AccessRepository, type SessionAccess } from './access.repository.js';
+
+const WRITE = 'organizations:write';
+
+interface OrganizationKey {
+  orgId: string;
+  partnerId: string;
+}
 
 /** Resolves what users may do, for identity itself and, by RPC, for the other services. */
 @Injectable()
@@ -22,6 +40,7 @@ export class AccessSourceService implements AccessSource {
     private readonly access: AccessRepository,
     private readonly users: UsersRepository,
     private readonly grace: MfaGraceService,
+    private readonly organizations: OrganizationDirectory,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 
@@ -45,6 +64,42 @@ export class AccessSourceService implements AccessSource {
       .map(({ scope, permissions, siteIds, deviceGroupIds }) => ({ scope, permissions, siteIds, deviceGroupIds }));
     const { email, name, status } = user;
     return { userId: request.userId, email, name, active: status === 'active', grants };
+  }
+
+  /**
+   * Returns the user when it may write the organization. The calling service has checked it already; a mistake there must
+   * not affect another tenant.
+   * @throws InvalidAccessToken; NotFoundError  for an organization of another tenant; PermissionDenied
+   */
+  async getOrganizationEditor(acting: ActingUser, { orgId, partnerId }: OrganizationKey): Promise<UserCaller> {
+    const caller = await this.getActingUser(acting);
+    const organization = await this.organizations.find(orgId);
+    const isOwn = organization?.partnerId === partnerId && canAccessOrganization(caller, organization);
+    if (!isOwn) throw new NotFoundError('Organization');
+    if (!hasPermission(caller.permissions, WRITE)) throw new PermissionDenied([WRITE]);
+    return caller;
+  }
+
+  /**
+   * Returns the user of a session as this service knows it: scope, membership, permissions and second factor are read
+   * here, so that another service cannot claim them.
+   * @throws InvalidAccessToken  when the session is not one of this user in this membership, or ended
+   */
+  private async getActingUser({ userId, sessionId, tenant }: ActingUser): Promise<UserCaller> {
+    const { scope, partnerId, orgId } = tenant;
+    const request = { userId, sessionId, scope, partnerId, orgId };
+    const [session, snapshot] = await Promise.all([this.access.findLiveSession(request), this.resolve(request)]);
+    const isValid =
+      snapshot !== null &&
+      session !== null &&
+      snapshot.userStatus === 'active' &&
+      !snapshot.sessionRevoked &&
+      snapshot.membershipExists &&
+      (snapshot.partnerStatus === null || snapshot.partnerStatus === 'active') &&
+      session.authEpoch === snapshot.authEpoch &&
+      session.mfaEpoch === snapshot.mfaEpoch;
+    if (!isValid) throw new InvalidAccessToken();
+    return new AccessEntry(snapshot).caller(session.mfa);
   }
 
   private async openGrace(request: AccessResolveRequest): Promise<void> {

@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
+import type { UserCaller } from '@rmm/access';
 import type { AccessGrant, AccessInOrganizationRequest, AccessResolveRequest, AccessSnapshot } from '@rmm/contracts';
-import { WorkerDatabase } from '@rmm/persistence';
+import type { Permission } from '@rmm/permissions';
+import { WorkerDatabase, type SqlExecutor } from '@rmm/persistence';
 import type { SecuritySettings } from '../mfa/mfa-policy.js';
 import { permissionsOfRole } from '../roles/roles.repository.js';
 
@@ -45,6 +47,17 @@ export interface OrganizationGrant extends AccessGrant {
   name: string;
   status: string;
   roleId: string | null;
+}
+
+/** The membership of a session, and its user. */
+export type MembershipOfUser = Pick<UserCaller, 'userId' | 'scope' | 'partnerId' | 'orgId'>;
+
+/** Permissions and restrictions of a membership. */
+export interface StoredAccess {
+  permissions: Permission[];
+  orgAccess: 'all' | 'selected' | 'none';
+  siteIds: string[] | null;
+  deviceGroupIds: string[] | null;
 }
 
 /**
@@ -112,7 +125,10 @@ const ORGANIZATION_GRANTS = `
   ) m ON TRUE
   WHERE u.id = :userId`;
 
-/** Reads what users may do, for every service; under the worker login, because the result decides about the tenant. */
+/**
+ * Reads what users may do, for every service; under the worker login, because the result decides about the tenant. A
+ * change that has begun reads it in its own transaction.
+ */
 @Injectable()
 export class AccessRepository {
   constructor(private readonly worker: WorkerDatabase) {}
@@ -136,6 +152,30 @@ export class AccessRepository {
     const params = { userId, sessionId, scope, partnerId, orgId };
     const [session] = await this.worker.query<LiveSession>(LIVE_SESSION, params);
     return session ?? null;
+  }
+
+  /**
+   * Returns what a user may do in the membership of its session, as stored now; null when it has ended. One statement,
+   * since every change of roles and members asks it.
+   */
+  async findAccess(
+    tx: SqlExecutor,
+    { userId, scope, partnerId, orgId }: MembershipOfUser,
+  ): Promise<StoredAccess | null> {
+    const [access] = await tx.query<StoredAccess>(
+      `SELECT m.org_access AS "orgAccess", m.site_ids AS "siteIds", m.device_group_ids AS "deviceGroupIds",
+         ${permissionsOfRole('m.role_id')} AS permissions
+       FROM (
+         SELECT role_id, org_access, NULL::uuid[] AS site_ids, NULL::uuid[] AS device_group_ids
+           FROM partner_membership
+           WHERE :scope = 'partner' AND user_id = :userId AND partner_id = :partnerId
+         UNION ALL
+         SELECT role_id, 'none', site_ids, device_group_ids FROM organization_membership
+           WHERE :scope = 'organization' AND user_id = :userId AND org_id = :orgId AND partner_id = :partnerId
+       ) m`,
+      { userId, scope, partnerId, orgId },
+    );
+    return access ?? null;
   }
 
   /** Lists one row per membership with access to the organization, at least one; none for an unknown user. */

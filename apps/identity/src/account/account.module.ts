@@ -1,13 +1,13 @@
 import { Module } from '@nestjs/common';
 import { InvitationsRepositoryModule } from '../invitations/invitations-repository.module.js';
 import { MailModule } from '../mail/mail.module.js';
+import { MfaPolicyModule } from '../mfa/mfa-policy.module.js';
 import { MfaModule } from '../mfa/mfa.module.js';
 import { PasswordsModule } from '../passwords/passwords.module.js';
 import { RegistrationModule } from '../registration/registration.module.js';
 import { SessionsModule } from '../sessions/sessions.module.js';
 import { UsersModule } from '../users/users.module.js';
 import { AccountController } from './account.controller.js';
-import { AccountRepository } from './account.repository.js';
 import { AuthProfileController } from './auth-profile.controller.js';
 import { AvatarsController } from './avatars.controller.js';
 import { AvatarsService } from './avatars.service.js';
@@ -20,12 +20,13 @@ import { ProfileService } from './profile.service.js';
     InvitationsRepositoryModule,
     MailModule,
     MfaModule,
+    MfaPolicyModule,
     PasswordsModule,
     RegistrationModule,
     SessionsModule,
     UsersModule,
   ],
   controllers: [AccountController, AuthProfileController, AvatarsController],
-  providers: [AccountRepository, AvatarsService, EmailChangeService, ProfileService],
+  providers: [AvatarsService, EmailChangeService, ProfileService],
 })
 export class AccountModule {}

@@ -11,7 +11,7 @@ import {
   UnsupportedMediaTypeError,
 } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { AccountRepository, type StoredAvatar } from './account.repository.js';
+import { UsersRepository, type StoredAvatar } from '../users/users.repository.js';
 import { AVATAR_MIME, convertToAvatar, isSupportedImage } from './avatar-image.js';
 import type { AvatarDto } from './dto/avatar.dto.js';
 
@@ -26,7 +26,7 @@ export class AvatarsService {
 
   constructor(
     private readonly tenants: TenantDatabase,
-    private readonly accounts: AccountRepository,
+    private readonly users: UsersRepository,
     private readonly limits: RateLimits,
     private readonly audit: AuditTrail,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
@@ -44,7 +44,7 @@ export class AvatarsService {
     const avatarUrl = `/api/v1/users/${caller.userId}/avatar?v=${etag.slice(0, 12)}`;
     return this.tenants.transaction(caller, async (tx) => {
       const name = await this.setUrl(tx, caller, avatarUrl);
-      const updatedAt = await this.accounts.replaceAvatar(tx, caller.userId, { mime: AVATAR_MIME, bytes, etag });
+      const updatedAt = await this.users.replaceAvatar(tx, caller.userId, { mime: AVATAR_MIME, bytes, etag });
       const size = bytes.length;
       const resource = { type: 'user', id: caller.userId, name };
       await this.audit.record(tx, caller, 'user.avatar.upload', resource, { size, uploadedBytes: upload.length });
@@ -56,7 +56,7 @@ export class AvatarsService {
   async remove(caller: UserCaller): Promise<void> {
     await this.tenants.transaction(caller, async (tx) => {
       const name = await this.setUrl(tx, caller, null);
-      await this.accounts.deleteAvatar(tx, caller.userId);
+      await this.users.deleteAvatar(tx, caller.userId);
       await this.audit.record(tx, caller, 'user.avatar.delete', { type: 'user', id: caller.userId, name });
     });
   }
@@ -66,7 +66,7 @@ export class AvatarsService {
    * @throws NotFoundError without an avatar, and for a user the caller cannot see
    */
   async get(caller: UserCaller, userId: string, known: string[]): Promise<StoredAvatar> {
-    const avatar = await this.accounts.findAvatar(caller, userId, known);
+    const avatar = await this.users.findAvatar(caller, userId, known);
     if (!avatar) throw new NotFoundError('Avatar');
     return avatar;
   }
@@ -82,7 +82,7 @@ export class AvatarsService {
   }
 
   private async setUrl(tx: TenantTransaction, { userId }: UserCaller, avatarUrl: string | null): Promise<string> {
-    const name = await this.accounts.setAvatarUrl(tx, userId, avatarUrl);
+    const name = await this.users.setAvatarUrl(tx, userId, avatarUrl);
     if (name === null) throw new UnauthenticatedError();
     return name;
   }

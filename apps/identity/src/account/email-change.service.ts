@@ -10,7 +10,7 @@ import { ExistingFactorStepUpRequired } from '../mfa/mfa.errors.js';
 import { StepUpService } from '../mfa/step-up.service.js';
 import { PasswordVerificationService } from '../passwords/password-verification.service.js';
 import { CurrentPasswordWrong } from '../passwords/password.errors.js';
-import { EmailLinksRepository } from '../registration/email-links.repository.js';
+import { RegistrationsRepository } from '../registration/registrations.repository.js';
 import { isFresh, SessionsService } from '../sessions/sessions.service.js';
 import type { User } from '../users/user.js';
 import { ReauthenticationRequired } from './account.errors.js';
@@ -38,7 +38,7 @@ export class EmailChangeService {
     private readonly session: SessionsService,
     private readonly passwords: PasswordVerificationService,
     private readonly grants: StepUpService,
-    private readonly links: EmailLinksRepository,
+    private readonly links: RegistrationsRepository,
     private readonly limits: RateLimits,
     private readonly audit: AuditTrail,
     private readonly mail: MailService,
@@ -71,7 +71,7 @@ export class EmailChangeService {
     const requested = await this.links.requestChange(tx, change);
     if (!requested) throw new UnauthenticatedError();
     const { key, keyHash } = mintLinkToken();
-    await this.links.replace(tx, {
+    await this.links.replaceEmailLink(tx, {
       userId: user.id,
       purpose: 'email_change',
       tokenHash: keyHash,

@@ -4,9 +4,9 @@ import { AuditTrail, type OutboxTransaction } from '@rmm/messaging';
 import { TenantDatabase, WorkerDatabase } from '@rmm/persistence';
 import { UnauthenticatedError, ValidationError } from '@rmm/service-kit';
 import { InvitationsRepository } from '../invitations/invitations.repository.js';
+import { MfaRepository } from '../mfa/mfa.repository.js';
 import type { User } from '../users/user.js';
 import { UsersRepository } from '../users/users.repository.js';
-import { AccountRepository } from './account.repository.js';
 import type { AccountDto, ProfileDto, UpdatedProfileDto } from './dto/profile.dto.js';
 import type { UpdateProfileDto } from './dto/update-profile.dto.js';
 import { EmailChangeService, type PendingAddress } from './email-change.service.js';
@@ -22,7 +22,7 @@ export class ProfileService {
     private readonly tenants: TenantDatabase,
     private readonly worker: WorkerDatabase,
     private readonly users: UsersRepository,
-    private readonly accounts: AccountRepository,
+    private readonly factors: MfaRepository,
     private readonly invitations: InvitationsRepository,
     private readonly addresses: EmailChangeService,
     private readonly audit: AuditTrail,
@@ -32,7 +32,7 @@ export class ProfileService {
   async getAccount(caller: UserCaller): Promise<AccountDto> {
     const user = await this.getUser(caller);
     const [recoveryCodesLeft, invitations] = await Promise.all([
-      this.accounts.countRecoveryCodes(caller, user.id),
+      this.factors.countRecoveryCodes(this.tenants.reader(caller), user.id),
       this.invitations.listOfUser(this.worker, user.id),
     ]);
     return toAccountDto(user, caller, { recoveryCodesLeft, invitations });
@@ -65,11 +65,11 @@ export class ProfileService {
   private async apply(tx: OutboxTransaction, caller: UserCaller, changes: Changes): Promise<void> {
     const fields = Object.entries(changes).flatMap(([field, value]) => (value === undefined ? [] : [field]));
     if (fields.length === 0) return;
-    const stored = await this.accounts.lockProfile(tx, caller.userId);
+    const stored = await this.users.lockProfile(tx, caller.userId);
     if (!stored) throw new UnauthenticatedError();
     const { name = stored.name, preferences = {} } = changes;
     const merged = mergePreferences(stored.preferences, preferences);
-    await this.accounts.updateProfile(tx, caller.userId, { name, preferences: merged });
+    await this.users.updateProfile(tx, caller.userId, { name, preferences: merged });
     await this.audit.record(tx, caller, 'user.profile.update', { type: 'user', id: caller.userId, name }, { fields });
   }
 

@@ -12,9 +12,9 @@ import { hasPermission } from '@rmm/permissions';
 import type { KeysetRows } from '@rmm/persistence';
 import { Clock, RateLimits } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
+import { AuditEntriesRepository } from './audit-entries.repository.js';
 import { AUDIT_FILES, type AuditFile } from './audit-file.js';
 import { toAuditLogDto, type AuditLogRow } from './audit-log.mapper.js';
-import { AuditLogsRepository } from './audit-logs.repository.js';
 import type { AuditFiltersDto, ExportAuditLogsDto, ListAuditLogsDto } from './dto/audit-filters.dto.js';
 import type { AuditLogDto, AuditLogPageDto } from './dto/audit-log.dto.js';
 
@@ -25,7 +25,7 @@ const EXPORT_PAGE = 500; // entries: about 400 KB of text
 @Injectable()
 export class AuditLogsService {
   constructor(
-    private readonly repository: AuditLogsRepository,
+    private readonly repository: AuditEntriesRepository,
     private readonly directory: OrganizationDirectory,
     private readonly snapshots: AccessSnapshots,
     private readonly limits: RateLimits,

@@ -6,7 +6,7 @@ import { runInContext } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
 import { expectStatus, freshEmail, IdentityTestApp, type IdentityReplica } from '../../test/identity-test-app.js';
 import { registerPartner, signInAdmin } from '../../test/users.js';
-import { AuditChainRepository } from './audit-chain.repository.js';
+import { AuditEntriesRepository } from './audit-entries.repository.js';
 
 interface Row {
   id: string;
@@ -152,7 +152,7 @@ describe('AuditSealer', () => {
 
   it('seals the other entries of a batch when the database refuses one', async () => {
     const partnerId = randomUUID();
-    const repository = identity.app.get(AuditChainRepository);
+    const repository = identity.app.get(AuditEntriesRepository);
     const insert = repository.insert.bind(repository);
     jest.spyOn(repository, 'insert').mockImplementation((tx, rows) => {
       if (rows.some(({ action }) => action === 'refused')) throw new Error('refused by the database');

@@ -4,7 +4,7 @@ import { EventBatches, type BatchMessage } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
 import { UnavailableError } from '@rmm/service-kit';
 import { EMPTY_CHAIN, sealRows, type AuditRow, type SealedAuditRow } from './audit-chain.js';
-import { AuditChainRepository, PLATFORM_CHAIN } from './audit-chain.repository.js';
+import { AuditEntriesRepository, PLATFORM_CHAIN } from './audit-entries.repository.js';
 import { toAuditRow } from './audit-row.mapper.js';
 
 type UnsealedRow = Omit<AuditRow, 'sequence'>;
@@ -18,7 +18,7 @@ export class AuditSealer implements OnApplicationBootstrap {
   constructor(
     private readonly batches: EventBatches,
     private readonly worker: WorkerDatabase,
-    private readonly repository: AuditChainRepository,
+    private readonly repository: AuditEntriesRepository,
   ) {}
 
   onApplicationBootstrap(): void {

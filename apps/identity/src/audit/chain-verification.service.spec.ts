@@ -6,7 +6,7 @@ import { auditRow, minuteOf } from '../../test/audit-rows.js';
 import { expectStatus, IdentityTestApp, type IdentityReplica } from '../../test/identity-test-app.js';
 import { inviteAndAccept, registerPartner, roleId, signInAdmin } from '../../test/users.js';
 import { checksumOf, sealRows } from './audit-chain.js';
-import { AuditChainRepository } from './audit-chain.repository.js';
+import { AuditEntriesRepository } from './audit-entries.repository.js';
 import { AuditSealer } from './audit-sealer.consumer.js';
 import { ChainVerificationService } from './chain-verification.service.js';
 
@@ -116,7 +116,7 @@ describe('ChainVerificationService', () => {
         return testApp.query<object>(text, values) as Promise<Row[]>;
       },
     };
-    await identity.app.get(AuditChainRepository).insert(owner, sealed);
+    await identity.app.get(AuditEntriesRepository).insert(owner, sealed);
     expect((await verify(partnerId)).firstBreak).toEqual({ sequence: 3, id: sealed[0].id, kind: 'reordered' });
   });
 
@@ -178,7 +178,7 @@ describe('ChainVerificationService', () => {
 
   it('stays correct while entries are sealed concurrently', async () => {
     const { partnerId } = await parentChain(0, 1, 2);
-    const repository = identity.app.get(AuditChainRepository);
+    const repository = identity.app.get(AuditEntriesRepository);
     const listChain = repository.listChain.bind(repository);
     jest.spyOn(repository, 'listChain').mockImplementation(async (...args) => {
       await seal([auditRow(partnerId, 5), auditRow(partnerId, 6)]);
@@ -198,7 +198,7 @@ describe('ChainVerificationService', () => {
     for (let start = 0; start < ROWS; start += 10_000) {
       await seal(Array.from({ length: 10_000 }, (_, i) => auditRow(partnerId, start + i)));
     }
-    const repository = identity.app.get(AuditChainRepository);
+    const repository = identity.app.get(AuditEntriesRepository);
     const pages = jest.spyOn(repository, 'listChain');
     expect(await verify(partnerId)).toMatchObject({ verified: true, checkedRows: ROWS });
     const sizes = await Promise.all(pages.mock.results.map(async ({ value }) => ((await value) as unknown[]).length));
@@ -208,7 +208,7 @@ describe('ChainVerificationService', () => {
   it('stops reading when the client disconnects', async () => {
     const { partnerId } = await parentChain(...Array.from({ length: 350 }, (_, n) => n));
     const leaving = new AbortController();
-    const repository = identity.app.get(AuditChainRepository);
+    const repository = identity.app.get(AuditEntriesRepository);
     const listChain = repository.listChain.bind(repository);
     const pages = jest.spyOn(repository, 'listChain').mockImplementation((...args) => {
       leaving.abort();

@@ -7,12 +7,12 @@ import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { ContextRequired } from '../members/member.errors.js';
 import { EMPTY_CHAIN, findFirstBreak, type AuditHead } from './audit-chain.js';
 import {
-  AuditChainRepository,
+  AuditEntriesRepository,
   PLATFORM_CHAIN,
   type ChainEnds,
   type ChainPosition,
   type TimeRange,
-} from './audit-chain.repository.js';
+} from './audit-entries.repository.js';
 import type { VerifyAuditLogsDto } from './dto/audit-filters.dto.js';
 import type { ChainBreakDto, ChainVerificationDto } from './dto/chain-verification.dto.js';
 
@@ -42,7 +42,7 @@ interface CheckResult {
 export class ChainVerificationService {
   constructor(
     private readonly worker: WorkerDatabase,
-    private readonly repository: AuditChainRepository,
+    private readonly repository: AuditEntriesRepository,
     private readonly audit: AuditTrail,
     private readonly limits: RateLimits,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,

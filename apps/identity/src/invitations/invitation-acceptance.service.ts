@@ -4,6 +4,7 @@ import { WorkerDatabase } from '@rmm/persistence';
 import { hashKey } from '@rmm/secrets';
 import { ValidationError } from '@rmm/service-kit';
 import { LoginFailed } from '../login/login.errors.js';
+import { MembershipsService } from '../members/memberships.service.js';
 import { MfaLoginService, type LoginResult } from '../mfa/mfa-login.service.js';
 import { PasswordHasher } from '../passwords/password-hasher.service.js';
 import { assertStrongPassword } from '../passwords/password-rules.js';
@@ -15,7 +16,6 @@ import type { InvitePreviewDto } from './dto/invitation.dto.js';
 import { InvitationLinksService } from './invitation-links.service.js';
 import { InviteAlreadyAccepted, InviteInvalid, InviteNotFound } from './invitation.errors.js';
 import { InvitationsRepository, type InvitationOffer } from './invitations.repository.js';
-import { MembershipAcceptanceService } from './membership-acceptance.service.js';
 
 const LINK_TOKEN = /^[A-Za-z0-9_-]{48}$/;
 
@@ -29,7 +29,7 @@ export class InvitationAcceptanceService {
     private readonly worker: WorkerDatabase,
     private readonly invitations: InvitationsRepository,
     private readonly links: InvitationLinksService,
-    private readonly acceptance: MembershipAcceptanceService,
+    private readonly memberships: MembershipsService,
     private readonly hasher: PasswordHasher,
     private readonly passwords: PasswordVerificationService,
     private readonly logins: LoginSessionsService,
@@ -68,7 +68,7 @@ export class InvitationAcceptanceService {
     const offer = await this.getOffer(token, client);
     if (offer.userId !== caller.userId) throw new InviteInvalid();
     const started = await this.worker.transaction(async (tx) => {
-      const { user, membership } = await this.acceptance.accept(tx, hashKey(token), caller.userId);
+      const { user, membership } = await this.memberships.accept(tx, hashKey(token), caller.userId);
       return this.logins.reenter(tx, caller, user, membership);
     });
     return this.logins.finish(started);
@@ -88,7 +88,7 @@ export class InvitationAcceptanceService {
       const account = await this.invitations.findUser(tx, offer.userId);
       // An account that had a factor before keeps it: the membership is accepted with the code.
       if (account && this.mfaLogins.isRequired(account)) return null;
-      const { user, membership } = await this.acceptance.accept(tx, tokenHash, offer.userId);
+      const { user, membership } = await this.memberships.accept(tx, tokenHash, offer.userId);
       return this.logins.start(tx, user, membership, { method: 'invite', mfa: false, passwordProven: true });
     });
     return started ? this.logins.finish(started) : this.challenge(tokenHash, offer);
@@ -99,12 +99,12 @@ export class InvitationAcceptanceService {
     const user = await this.invitations.findUser(this.worker, offer.userId);
     const refusal = await this.passwords.verifyLogin(user, password);
     if (!user || refusal) {
-      await this.acceptance.recordFailure(user, refusal ?? 'unknown_address');
+      await this.memberships.recordRefusedAcceptance(user, refusal ?? 'unknown_address');
       throw new LoginFailed();
     }
     if (this.mfaLogins.isRequired(user)) return this.challenge(tokenHash, offer);
     const started = await this.worker.transaction(async (tx) => {
-      const accepted = await this.acceptance.accept(tx, tokenHash, user.id);
+      const accepted = await this.memberships.accept(tx, tokenHash, user.id);
       const options = { method: 'password', mfa: false, passwordProven: true } as const;
       return this.logins.start(tx, accepted.user, accepted.membership, options);
     });

@@ -11,7 +11,6 @@ import { InviteUserDto } from './dto/invite-user.dto.js';
 import { ListInvitationsDto } from './dto/list-invitations.dto.js';
 import { ResendInviteDto } from './dto/resend-invitation.dto.js';
 import { InvitationsService } from './invitations.service.js';
-import { OpenInvitationsService } from './open-invitations.service.js';
 
 @ApiTags('Users')
 @ErrorCodes({
@@ -22,10 +21,7 @@ import { OpenInvitationsService } from './open-invitations.service.js';
 })
 @Controller('users')
 export class InvitationsController {
-  constructor(
-    private readonly invitations: InvitationsService,
-    private readonly open: OpenInvitationsService,
-  ) {}
+  constructor(private readonly invitations: InvitationsService) {}
 
   @Post('invite')
   @RequirePermission('users:invite')
@@ -62,7 +58,7 @@ export class InvitationsController {
   @ApiOperation({ summary: 'List the invitations that are not accepted yet' })
   @ApiOkResponse({ type: pagedOf(InvitationDto) })
   list(@CurrentCaller() caller: UserCaller, @Query() query: ListInvitationsDto): Promise<Paged<InvitationDto>> {
-    return this.open.list(caller, query);
+    return this.invitations.list(caller, query);
   }
 
   @Delete('invitations/:userId')
@@ -75,7 +71,7 @@ export class InvitationsController {
     @UuidParam('userId', 'Invitation') userId: string,
     @Query() query: MemberScopeQueryDto,
   ): Promise<DoneDto> {
-    await this.open.withdraw(caller, userId, query);
+    await this.invitations.withdraw(caller, userId, query);
     return { success: true };
   }
 }

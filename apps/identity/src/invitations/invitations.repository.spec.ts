@@ -8,6 +8,7 @@ import {
 import { mintLinkToken } from '@rmm/secrets';
 import { freshEmail, IdentityTestApp, type IdentityReplica } from '../../test/identity-test-app.js';
 import { registerPartner, roleId, type TestUser } from '../../test/users.js';
+import { InvitationLinksService } from './invitation-links.service.js';
 import { InvitationsRepository, type NewInvitation } from './invitations.repository.js';
 
 describe('InvitationsRepository', () => {
@@ -45,9 +46,11 @@ describe('InvitationsRepository', () => {
     deviceGroupIds: null,
   });
   const invite = (admin: TestUser, email: string, tokenHash = mintLinkToken().keyHash) =>
-    invitations.withAccount(email, (existing) =>
-      run(admin, (tx) => invitations.open(tx, existing, invited(admin, email), { tokenHash, mailed: true })),
-    );
+    identity.app
+      .get(InvitationLinksService)
+      .withAccount(email, (existing) =>
+        run(admin, (tx) => invitations.open(tx, existing, invited(admin, email), { tokenHash, mailed: true })),
+      );
   const scopeOf = ({ partnerId }: TestUser) => ({ kind: 'partner', partnerId }) as const;
   const work = <T>(statements: (tx: WorkerTransaction) => Promise<T>) =>
     identity.app.get(WorkerDatabase).transaction(statements);

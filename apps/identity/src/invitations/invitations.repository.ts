@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import {
-  isUniqueViolation,
   listPage,
   TenantDatabase,
   WorkerDatabase,
@@ -124,17 +123,9 @@ export class InvitationsRepository {
     private readonly members: MembersRepository,
   ) {}
 
-  /**
-   * Finds the account of an e-mail address and runs `work`, once more when another invitation creates the account
-   * meanwhile. The lookup runs under the worker login, because the address may belong to a user of other tenants only.
-   */
-  async withAccount<T>(email: string, work: (account: AccountSummary | null) => Promise<T>): Promise<T> {
-    try {
-      return await work(await this.users.findAccountByEmail(this.worker, email));
-    } catch (error) {
-      if (!isUniqueViolation(error, 'user_account_email_key')) throw error;
-      return work(await this.users.findAccountByEmail(this.worker, email));
-    }
+  /** Finds the account of an e-mail address; under the worker login, because its tenants may be others. */
+  findAccount(email: string): Promise<AccountSummary | null> {
+    return this.users.findAccountByEmail(this.worker, email);
   }
 
   /**

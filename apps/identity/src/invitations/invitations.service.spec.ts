@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { eventually } from '@rmm/testing-services';
 import { FakeProvisioning } from '../../test/fake-provisioning.js';
 import {
   expectStatus,
@@ -269,5 +270,58 @@ describe('invitations', () => {
       [identity, await testApp.startReplica()].map((replica) => replica.post('/users/invite', body, acme)),
     );
     expect(responses.map(({ status }) => status).sort()).toEqual([201, 409]);
+  });
+
+  describe('that are open', () => {
+    const listed = async (user: TestUser, query = '') =>
+      expectStatus(await identity.get(`/users/invitations?limit=100${query}`, user), 200).body;
+    const withdraw = (userId: string, user: { bearer: string } = acme) =>
+      identity.delete(`/users/invitations/${userId}`, user);
+    const open = async () => {
+      const email = freshEmail();
+      const invited = expectStatus(await invite(acme.bearer, { email, name: 'Robin Vale', roleId: viewer }), 201);
+      return { email, userId: invited.body.id as string, token: await identity.mailedToken(email) };
+    };
+
+    it('are listed page by page, newest first, to their own tenant until they are accepted', async () => {
+      const [older, newer] = [await open(), await open()];
+      const page = await listed(acme, '&page=1');
+      expect((page.data as { id: string }[]).slice(0, 2)).toMatchObject([
+        { id: newer.userId, email: newer.email, name: 'Robin Vale', roleId: viewer, invitedBy: acme.userId },
+        { id: older.userId },
+      ]);
+      expect(page.pagination).toMatchObject({ page: 1, limit: 100, total: (page.data as unknown[]).length });
+      expectStatus(await identity.post('/auth/accept-invite', { token: newer.token, password: PASSWORD }), 200);
+      const ids = ((await listed(acme)).data as { id: string }[]).map(({ id }) => id);
+      expect(ids).toContain(older.userId);
+      expect(ids).not.toContain(newer.userId);
+      expect(((await listed(other)).data as { id: string }[]).map(({ id }) => id)).not.toContain(older.userId);
+    }, 40_000);
+
+    it('are withdrawn once, with their link, and recorded', async () => {
+      const { email, userId, token } = await open();
+      const responses = await Promise.all([withdraw(userId), withdraw(userId)]);
+      expect(responses.map(codeOf).sort()).toEqual([200, 'not_found']);
+      expect(codeOf(await identity.post('/auth/accept-invite', { token, password: PASSWORD }))).toBe('invite_invalid');
+      await eventually(async () => {
+        const entries = await testApp.query(
+          `SELECT resource_name AS name, details FROM audit_entry
+           WHERE action = 'user.invite.withdrawn' AND resource_id = $1`,
+          [userId],
+        );
+        expect(entries).toEqual([{ name: email, details: { roleId: viewer } }]);
+      });
+    }, 30_000);
+
+    it('are not withdrawn by another tenant, nor by a caller with fewer permissions than they grant', async () => {
+      const { userId } = await open();
+      const permissions = [{ resource: 'users', action: 'invite' }];
+      const role = expectStatus(await identity.post('/roles', { name: 'Helper', permissions }, acme), 201).body.id;
+      const helper = await inviteAndAccept(identity, acme.bearer, { roleId: role as string, orgAccess: 'all' });
+      expect(codeOf(await withdraw(userId, other))).toBe('not_found');
+      expect(codeOf(await withdraw(userId, helper))).toBe('permission_not_delegable');
+      expect(codeOf(await withdraw(UNKNOWN))).toBe('not_found');
+      expect(codeOf(await withdraw(userId))).toBe(200);
+    }, 40_000);
   });
 });

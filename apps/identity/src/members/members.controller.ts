@@ -14,7 +14,6 @@ import { UserDto } from './dto/member.dto.js';
 import { PlatformUserDto } from './dto/platform-user.dto.js';
 import { UpdateMembershipDto } from './dto/update-membership.dto.js';
 import { UpdateUserDto } from './dto/update-user.dto.js';
-import { MemberChangesService } from './member-changes.service.js';
 import { MembersService } from './members.service.js';
 import { PlatformUsersService } from './platform-users.service.js';
 
@@ -28,7 +27,6 @@ import { PlatformUsersService } from './platform-users.service.js';
 export class MembersController {
   constructor(
     private readonly members: MembersService,
-    private readonly changes: MemberChangesService,
     private readonly roles: RolesService,
     private readonly platformUsers: PlatformUsersService,
   ) {}
@@ -82,13 +80,12 @@ export class MembersController {
   @FullPartnerAccess()
   @ApiOperation({ summary: 'Change the organizations, sites or device groups a member has access to' })
   @ApiOkResponse({ type: UserDto })
-  async updateMembership(
+  updateMembership(
     @CurrentCaller() caller: UserCaller,
     @UuidParam('id', 'User') id: string,
     @Body() dto: UpdateMembershipDto,
   ): Promise<UserDto> {
-    const scope = await this.changes.updateAccess(caller, id, dto);
-    return this.members.getIn(caller, scope, id);
+    return this.members.updateAccess(caller, id, dto);
   }
 
   @Delete(':id')
@@ -101,7 +98,7 @@ export class MembersController {
     @UuidParam('id', 'User') id: string,
     @Query() query: MemberScopeQueryDto,
   ): Promise<DoneDto> {
-    await this.changes.remove(caller, id, query);
+    await this.members.remove(caller, id, query);
     return { success: true };
   }
 
@@ -116,7 +113,7 @@ export class MembersController {
     @UuidParam('id', 'User') id: string,
     @Body() dto: AssignRoleDto,
   ): Promise<DoneDto> {
-    await this.changes.assignRole(caller, id, dto);
+    await this.members.assignRole(caller, id, dto);
     return { success: true };
   }
 }

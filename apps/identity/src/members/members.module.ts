@@ -4,14 +4,12 @@ import { InvitationsRepositoryModule } from '../invitations/invitations-reposito
 import { RolesModule } from '../roles/roles.module.js';
 import { SessionsModule } from '../sessions/sessions.module.js';
 import { UsersModule } from '../users/users.module.js';
-import { LastAdminPolicy } from './last-admin.policy.js';
-import { LeaveTenantController } from './leave-tenant.controller.js';
-import { LeaveTenantService } from './leave-tenant.service.js';
-import { MemberChangesService } from './member-changes.service.js';
 import { MemberScopeModule } from './member-scope.module.js';
 import { MembersRepositoryModule } from './members-repository.module.js';
 import { MembersController } from './members.controller.js';
 import { MembersService } from './members.service.js';
+import { MembershipsController } from './memberships.controller.js';
+import { MembershipsService } from './memberships.service.js';
 import { PlatformUsersService } from './platform-users.service.js';
 
 /** Members of a partner or an organization. */
@@ -25,7 +23,8 @@ import { PlatformUsersService } from './platform-users.service.js';
     SessionsModule,
     UsersModule,
   ],
-  controllers: [LeaveTenantController, MembersController],
-  providers: [LastAdminPolicy, LeaveTenantService, MemberChangesService, MembersService, PlatformUsersService],
+  controllers: [MembersController, MembershipsController],
+  providers: [MembersService, MembershipsService, PlatformUsersService],
+  exports: [MembershipsService],
 })
 export class MembersModule {}

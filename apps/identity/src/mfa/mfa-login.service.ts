@@ -4,9 +4,9 @@ import { WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
 import { RateLimitedError } from '@rmm/service-kit';
 import { selfCaller } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { MembershipAcceptanceService } from '../invitations/membership-acceptance.service.js';
 import type { MfaChallengeDto } from '../login/dto/mfa-challenge.dto.js';
 import { sameMembership, type MembershipKey } from '../members/membership.js';
+import { MembershipsService } from '../members/memberships.service.js';
 import { LoginSessionsService, type FinishedLogin } from '../sessions/login-sessions.service.js';
 import { RefusedAttemptsService } from '../sessions/refused-attempts.service.js';
 import type { SessionUser } from '../sessions/sessions.service.js';
@@ -31,7 +31,7 @@ export class MfaLoginService {
     private readonly state: MfaStateRepository,
     private readonly codes: MfaCodesService,
     private readonly logins: LoginSessionsService,
-    private readonly acceptance: MembershipAcceptanceService,
+    private readonly memberships: MembershipsService,
     private readonly audit: AuditTrail,
     private readonly refusals: RefusedAttemptsService,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
@@ -108,7 +108,7 @@ export class MfaLoginService {
   /** Returns the membership that the password was proven for, or makes the user a member of the one it is invited to. */
   private async enterMembership(tx: WorkerTransaction, pending: PendingLogin): Promise<SessionUser> {
     const { userId, invitation } = pending;
-    if (invitation !== null) return this.acceptance.accept(tx, Buffer.from(invitation, 'hex'), userId);
+    if (invitation !== null) return this.memberships.accept(tx, Buffer.from(invitation, 'hex'), userId);
     const user = await this.users.findById(tx, userId);
     const membership = user && findMembership(pending, user);
     if (!user || !membership) throw new MfaSessionInvalid();

@@ -1,8 +1,8 @@
 import { type MiddlewareConsumer, Module, type NestModule } from '@nestjs/common';
-import { InvitationsRepositoryModule } from '../invitations/invitations-repository.module.js';
 import { MailModule } from '../mail/mail.module.js';
 import { MemberScopeModule } from '../members/member-scope.module.js';
 import { MembersRepositoryModule } from '../members/members-repository.module.js';
+import { MembersModule } from '../members/members.module.js';
 import { PasswordsModule } from '../passwords/passwords.module.js';
 import { RolesModule } from '../roles/roles.module.js';
 import { SecurityPolicyModule } from '../security-policy/security-policy.module.js';
@@ -26,8 +26,8 @@ import { StepUpService } from './step-up.service.js';
 /** Second factors: setup, second step of a login, step-up, disable, reset. */
 @Module({
   imports: [
-    InvitationsRepositoryModule,
     MailModule,
+    MembersModule,
     MembersRepositoryModule,
     MemberScopeModule,
     MfaPolicyModule,

@@ -60,10 +60,12 @@ describe('MfaRepository', () => {
     await runAs(user, (tx) => repository.replaceRecoveryCodes(tx, userId, codes));
     expect(await repository.hasRecoveryCode(worker, userId, old[0])).toBe(false);
     expect(await repository.hasRecoveryCode(worker, userId, codes[0])).toBe(true);
+    expect(await repository.countRecoveryCodes(worker, userId)).toBe(codes.length);
     expect(await run((tx) => repository.useRecoveryCode(tx, other.userId, codes[0]))).toBe(false);
     const used = await Promise.all([1, 2].map(() => run((tx) => repository.useRecoveryCode(tx, userId, codes[0]))));
     expect(used.sort()).toEqual([false, true]);
     expect(await repository.hasRecoveryCode(worker, userId, codes[1])).toBe(true);
+    expect(await repository.countRecoveryCodes(worker, userId)).toBe(codes.length - 1);
   }, 30_000);
 
   it('enables the factor of an active account and increments its epoch', async () => {

@@ -62,6 +62,15 @@ export class MfaRepository {
     await codes.insert(hashes.map((codeHash) => ({ userId, codeHash })));
   }
 
+  /** Counts the unused recovery codes of a user. */
+  async countRecoveryCodes(db: SqlExecutor, userId: string): Promise<number> {
+    const [codes] = await db.query<{ left: number }>(
+      'SELECT count(*)::integer AS left FROM recovery_code WHERE user_id = :userId',
+      { userId },
+    );
+    return codes?.left ?? 0;
+  }
+
   async hasRecoveryCode(db: SqlExecutor, userId: string, hash: Buffer): Promise<boolean> {
     const rows = await db.query('SELECT 1 AS one FROM recovery_code WHERE user_id = :userId AND code_hash = :hash', {
       userId,

@@ -1,17 +1,19 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
+/** True for the platform login alone, which acts as the service login: no setting makes a service login see all tenants. */
+const IS_PLATFORM_LOGIN = '(SELECT session_user <> current_user)';
+
 /** The caller's tenant, from the transaction-local settings. An unset or empty setting matches no row. */
 const OWN_PARTNER = `(SELECT nullif(current_setting('rmm.partner_id', true), '')::uuid)`;
 const OWN_ORGANIZATION = `(SELECT nullif(current_setting('rmm.org_id', true), '')::uuid)`;
 const OWN_USER = `(SELECT nullif(current_setting('rmm.user_id', true), '')::uuid)`;
-const SELECTED_ORGANIZATIONS = `nullif(current_setting('rmm.org_ids', true), '')::uuid[]`;
 
 /** Conditions by the caller's scope; any other scope matches no row. */
 const byScope = (partner: string, organization: string): string => `
   CASE (SELECT current_setting('rmm.scope', true))
     WHEN 'partner' THEN ${partner}
     WHEN 'organization' THEN ${organization}
-    WHEN 'system' THEN true
+    WHEN 'system' THEN ${IS_PLATFORM_LOGIN}
     ELSE false
   END`;
 
@@ -19,7 +21,7 @@ const byScope = (partner: string, organization: string): string => `
 const ACCESSIBLE_ORGANIZATION = `
   CASE (SELECT current_setting('rmm.org_access', true))
     WHEN 'all' THEN true
-    WHEN 'selected' THEN org_id IN (SELECT unnest(${SELECTED_ORGANIZATIONS}))
+    WHEN 'selected' THEN org_id::text IN (SELECT unnest(string_to_array(current_setting('rmm.org_ids', true), ',')))
     ELSE false
   END`;
 
@@ -41,7 +43,7 @@ const DUAL_WRITE = byScope(DUAL_OF_PARTNER, `org_id = ${OWN_ORGANIZATION}`);
 
 /** A user is visible to itself, and to callers who see one of its memberships: the subqueries run under their policies. */
 const VISIBLE_ACCOUNT = `
-  CASE (SELECT current_setting('rmm.scope', true)) WHEN 'system' THEN true ELSE
+  CASE (SELECT current_setting('rmm.scope', true)) WHEN 'system' THEN ${IS_PLATFORM_LOGIN} ELSE
     id = ${OWN_USER}
     OR EXISTS (SELECT FROM partner_membership m WHERE m.user_id = user_account.id)
     OR EXISTS (SELECT FROM organization_membership m WHERE m.user_id = user_account.id)
@@ -67,12 +69,26 @@ const WRITABLE_ROLE = `partner_id IS NOT NULL AND NOT is_system AND ${OWNED}`;
 const ofRole = (condition: string): string =>
   `EXISTS (SELECT FROM role r WHERE r.id = role_permission.role_id${condition})`;
 
-/** Rows of an organization for callers with access to it; rows of the partner for members with access to all of it. */
+/**
+ * Rows of an organization for callers with access to it; rows of the partner for members with access to all of it. As a
+ * CASE, whose rows the planner expects to be half of the table: a list then follows the order of an index.
+ */
 const READABLE_AUDIT_ENTRY = `
-  (org_id IS NOT NULL AND (${ORGANIZATION}))
-  OR (SELECT current_setting('rmm.scope', true)) = 'system'
-  OR (org_id IS NULL AND (SELECT current_setting('rmm.scope', true)) = 'partner'
-      AND (SELECT current_setting('rmm.org_access', true)) = 'all' AND partner_id = ${OWN_PARTNER})`;
+  CASE (SELECT current_setting('rmm.scope', true)) WHEN 'system' THEN ${IS_PLATFORM_LOGIN} ELSE
+    (org_id IS NOT NULL AND (${ORGANIZATION}))
+    OR (org_id IS NULL AND (SELECT current_setting('rmm.scope', true)) = 'partner'
+        AND (SELECT current_setting('rmm.org_access', true)) = 'all' AND partner_id = ${OWN_PARTNER})
+  END`;
+
+/** Tables whose rows name an organization: a key ties it to its partner. */
+const TABLES_OF_ORGANIZATIONS = [
+  'organization_security_policy',
+  'role',
+  'organization_membership',
+  'member_count',
+  'invitation',
+  'session_family',
+];
 
 /** Creates every table of the service. */
 export class InitialSchema1767225600000 implements MigrationInterface {
@@ -689,7 +705,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
         updated_at timestamptz NOT NULL DEFAULT now()
       )`);
     await q.query(`CREATE UNIQUE INDEX organization_directory_partner ON organization_directory (partner_id, org_id)`);
-    for (const table of ['organization_security_policy', 'role', 'organization_membership']) {
+    for (const table of TABLES_OF_ORGANIZATIONS) {
       await q.query(`ALTER TABLE ${table} ADD CONSTRAINT ${table}_organization_fkey
         FOREIGN KEY (partner_id, org_id) REFERENCES organization_directory (partner_id, org_id)`);
     }

@@ -1,9 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AccessChangesModule } from '../access/access-changes.module.js';
-import { InvitationsModule } from '../invitations/invitations.module.js';
+import { InvitationsRepositoryModule } from '../invitations/invitations-repository.module.js';
 import { SecurityPolicyModule } from '../security-policy/security-policy.module.js';
-import { PartnerDirectoryRepository } from './partner-directory.repository.js';
-import { PartnerProvisioningService } from './partner-provisioning.service.js';
 import { PartnersRepositoryModule } from './partners-repository.module.js';
 import { PartnersController } from './partners.controller.js';
 import { PartnersRpc } from './partners.rpc.js';
@@ -11,9 +9,9 @@ import { PartnersService } from './partners.service.js';
 
 /** Partner records. */
 @Module({
-  imports: [AccessChangesModule, InvitationsModule, PartnersRepositoryModule, SecurityPolicyModule],
+  imports: [AccessChangesModule, InvitationsRepositoryModule, PartnersRepositoryModule, SecurityPolicyModule],
   controllers: [PartnersController, PartnersRpc],
-  providers: [PartnerDirectoryRepository, PartnerProvisioningService, PartnersService],
-  exports: [PartnerProvisioningService],
+  providers: [PartnersService],
+  exports: [PartnersService],
 })
 export class PartnersModule {}

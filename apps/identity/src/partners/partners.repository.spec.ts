@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { TenantDatabase, WorkerDatabase, type HasTenant } from '@rmm/persistence';
 import { NotFoundError } from '@rmm/service-kit';
 import { IdentityTestApp, type IdentityReplica } from '../../test/identity-test-app.js';
@@ -67,5 +68,45 @@ describe('PartnersRepository', () => {
     const [role] = await testApp.query('SELECT is_system, system_key FROM role WHERE id = $1', [created.roleId]);
     expect(role).toEqual({ is_system: true, system_key: 'partner_admin' });
     expect(await partners.listTakenSlugs(worker, 'delta')).toEqual(['delta']);
+  });
+
+  describe('for the directories of all services', () => {
+    const ids: string[] = [];
+
+    beforeAll(async () => {
+      for (const name of ['Acme', 'Beta', 'Gamma']) ids.push((await registerPartner(identity, name)).partnerId);
+    }, 60_000);
+
+    it('returns the state of partners with the settings that other services need, and omits unknown ones', async () => {
+      const settings = { enrollment: { maxTtlMinutes: 60 }, theme: 'dark', security: { requireMfa: true } };
+      await testApp.query('UPDATE partner SET settings = $2, max_devices = 5 WHERE id = $1', [
+        ids[0],
+        JSON.stringify(settings),
+      ]);
+      expect(await partners.listStates([ids[0], randomUUID()])).toEqual([
+        expect.objectContaining({
+          partnerId: ids[0],
+          name: 'Acme',
+          status: 'active',
+          maxOrganizations: null,
+          maxDevices: 5,
+          settings: { enrollment: { maxTtlMinutes: 60 } },
+          version: expect.any(Number),
+        }),
+      ]);
+    });
+
+    it('lists all partners page by page, ordered by id', async () => {
+      const listed: string[] = [];
+      let after: string | null = null;
+      do {
+        const page: Awaited<ReturnType<typeof partners.listSince>> = await partners.listSince({ after, limit: 2 });
+        listed.push(...page.partners.map(({ partnerId }) => partnerId));
+        after = page.next;
+      } while (after !== null);
+      const rows = await testApp.query<{ id: string }>('SELECT id FROM partner ORDER BY id');
+      expect(listed).toEqual(rows.map(({ id }) => id));
+      expect(listed).toEqual(expect.arrayContaining(ids));
+    });
   });
 });

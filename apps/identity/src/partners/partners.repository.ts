@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import type { PartnerSecurity } from '@rmm/contracts';
+import type { PartnerSecurity, PartnersSince, PartnersSinceRequest, PartnerState } from '@rmm/contracts';
 import {
   TenantDatabase,
   TenantRepository,
+  WorkerDatabase,
   type PageRows,
   type QueryShape,
   type Source,
@@ -12,6 +13,7 @@ import {
 import { NotFoundError } from '@rmm/service-kit';
 import type { ListPartnersDto } from './dto/list-partners.dto.js';
 import { Partner } from './partner.entity.js';
+import { toPartnerState, type PartnerStateRow } from './partner.mapper.js';
 
 export type NewPartner = Pick<Partner, 'name' | 'slug'> &
   Partial<Pick<Partner, 'type' | 'plan' | 'maxOrganizations' | 'maxDevices' | 'timezone' | 'signupIp'>>;
@@ -27,10 +29,17 @@ const SECURITY: QueryShape<Partner> = {
   build: (query) => query.addSelect(`partner.settings -> 'security'`, 'security'),
 };
 
-/** Partners, as far as the caller can see them. */
+/** Columns of the state; of the settings only what other services need. */
+const STATE = `id, name, slug, status, max_organizations AS "maxOrganizations", max_devices AS "maxDevices", timezone,
+  jsonb_build_object('enrollment', settings -> 'enrollment') AS settings, version`;
+
+/** Partners, as far as the caller can see them; and their states, for the directories of all services. */
 @Injectable()
 export class PartnersRepository extends TenantRepository<Partner> {
-  constructor(tenants: TenantDatabase) {
+  constructor(
+    tenants: TenantDatabase,
+    private readonly worker: WorkerDatabase,
+  ) {
     super(tenants, Partner, () => new NotFoundError('Partner'), {
       ownership: 'partner',
       ownerColumns: { partnerId: 'id' },
@@ -74,6 +83,25 @@ export class PartnersRepository extends TenantRepository<Partner> {
       shape: SECURITY,
     });
     return partner && (partner.security ?? {});
+  }
+
+  /** Lists the states of the partners that exist. Under the worker login: there is no caller. */
+  async listStates(partnerIds: readonly string[]): Promise<PartnerState[]> {
+    const rows = await this.worker.query<PartnerStateRow>(
+      `SELECT ${STATE} FROM partner WHERE id = ANY (:partnerIds::uuid[])`,
+      { partnerIds },
+    );
+    return rows.map(toPartnerState);
+  }
+
+  /** Lists a page of all partners, ordered by id, after the last one of the page before. Under the worker login. */
+  async listSince({ after, limit }: PartnersSinceRequest): Promise<PartnersSince> {
+    const rows = await this.worker.query<PartnerStateRow>(
+      `SELECT ${STATE} FROM partner WHERE :after::uuid IS NULL OR id > :after::uuid ORDER BY id LIMIT :limit`,
+      { after, limit: limit + 1 },
+    );
+    const page = rows.slice(0, limit);
+    return { partners: page.map(toPartnerState), next: rows.length > limit ? (page.at(-1)?.id ?? null) : null };
   }
 
   /** Stores every field but the times. @returns the partner as stored */

@@ -8,20 +8,20 @@ import {
   type RpcRequest,
 } from '@rmm/contracts';
 import { RpcHandler } from '@rmm/messaging';
-import { PartnerDirectoryRepository } from './partner-directory.repository.js';
+import { PartnersRepository } from './partners.repository.js';
 
 /** Serves the directories of the other services. */
 @Controller()
 export class PartnersRpc {
-  constructor(private readonly directory: PartnerDirectoryRepository) {}
+  constructor(private readonly partners: PartnersRepository) {}
 
   @RpcHandler(IDENTITY_PARTNERS_GET)
   async get({ partnerIds }: RpcRequest<typeof IDENTITY_PARTNERS_GET>): Promise<RpcReply<typeof IDENTITY_PARTNERS_GET>> {
-    return { partners: await this.directory.get(partnerIds) };
+    return { partners: await this.partners.listStates(partnerIds) };
   }
 
   @RpcHandler(IDENTITY_PARTNERS_LIST_SINCE)
   listSince(request: PartnersSinceRequest): Promise<PartnersSince> {
-    return this.directory.listSince(request);
+    return this.partners.listSince(request);
   }
 }

@@ -1,9 +1,16 @@
 import { randomUUID } from 'node:crypto';
+import type { UserCaller } from '@rmm/access';
 import { subjects, type Envelope, type PartnerState } from '@rmm/contracts';
-import { NatsLink } from '@rmm/messaging';
+import { NatsLink, type AuditTrail, type Outbox } from '@rmm/messaging';
+import type { TenantDatabase, WorkerDatabase, WorkerTransaction } from '@rmm/persistence';
 import { eventually } from '@rmm/testing-services';
 import { expectStatus, IdentityTestApp, PASSWORD, type IdentityReplica } from '../../test/identity-test-app.js';
 import { enrollTotp, inviteAndAccept, registerPartner, roleId, signInAdmin } from '../../test/users.js';
+import type { AccessChangesService } from '../access/access-changes.service.js';
+import type { InvitationLinksService } from '../invitations/invitation-links.service.js';
+import type { SecurityPoliciesService } from '../security-policy/security-policies.service.js';
+import type { NewPartner, PartnersRepository } from './partners.repository.js';
+import { PartnersService } from './partners.service.js';
 
 describe('an update of a partner', () => {
   let testApp: IdentityTestApp;
@@ -125,10 +132,10 @@ describe('an update of a partner', () => {
     );
   });
 
-  it('by a platform administrator follows the same policy rules: a factor, and no user locked out', async () => {
+  it('by a platform administrator follows the same policy rules: a factor, and a method that is left', async () => {
     const { bearer, partnerId } = await registerPartner(identity);
     await enrollTotp(identity, bearer);
-    const security = { allowedMfaMethods: { totp: false, sms: false } };
+    const security = { allowedMfaMethods: { totp: false } };
     expect(await patch(partnerId, { settings: { security } })).toMatchObject({
       status: 403,
       body: { code: 'mfa_required' },
@@ -136,8 +143,8 @@ describe('an update of a partner', () => {
     const { bearer: proven } = await enrollTotp(identity, root);
     root = proven;
     expect(await patch(partnerId, { plan: 'gold', settings: { security } })).toMatchObject({
-      status: 409,
-      body: { code: 'mfa_policy_would_lock_out_users', count: 1, countCapped: false },
+      status: 400,
+      body: { code: 'mfa_no_method_available' },
     });
     expect((await identity.get(`/orgs/partners/${partnerId}`, { bearer: root })).body).toMatchObject({
       plan: 'standard',
@@ -160,5 +167,56 @@ describe('an update of a partner', () => {
     await Promise.all(keys.map((key) => patchOwn({ settings: { [key]: true } }, bearer)));
     const { settings } = (await identity.get('/orgs/partners/me', { bearer })).body;
     expect(Object.keys(settings as object).sort()).toEqual(keys);
+  });
+});
+
+describe('PartnersService', () => {
+  const actor = { type: 'user', id: 'u1', email: 'admin@users.test' } as UserCaller['actor'];
+  const tx = {} as WorkerTransaction;
+  const repository = {
+    lockSlugs: async () => undefined,
+    listTakenSlugs: async () => taken,
+    insertUnlessTaken: async (_: unknown, { name, slug }: NewPartner) => ({ id: 'p1', name, slug, status: 'active' }),
+    copyAdminRole: async () => 'r1',
+  } as unknown as PartnersRepository;
+  let taken: string[];
+  let published: Record<string, unknown>[];
+  const outbox = {
+    publish: async (_: unknown, message: Record<string, unknown>) => void published.push(message),
+  } as unknown as Outbox;
+
+  const partners = () =>
+    new PartnersService(
+      {} as TenantDatabase,
+      {} as WorkerDatabase,
+      repository,
+      {} as InvitationLinksService,
+      {} as SecurityPoliciesService,
+      {} as AuditTrail,
+      outbox,
+      {} as AccessChangesService,
+    );
+
+  beforeEach(() => {
+    taken = [];
+    published = [];
+  });
+
+  it('provisions a partner with its admin role and publishes partner.created', async () => {
+    const partner = await partners().provision(tx, { name: 'Acme MSP', createsFirstOrganization: true, actor });
+    expect(partner).toEqual({ id: 'p1', name: 'Acme MSP', slug: 'acme-msp', status: 'active', adminRoleId: 'r1' });
+    expect(published).toEqual([
+      expect.objectContaining({
+        type: 'partner.created',
+        aggregateId: 'p1',
+        data: expect.objectContaining({ slug: 'acme-msp', createFirstOrganization: true, timezone: 'UTC' }),
+      }),
+    ]);
+  });
+
+  it('numbers a slug that is taken', async () => {
+    taken = ['acme', 'acme-2'];
+    const partner = await partners().provision(tx, { name: 'Acme', createsFirstOrganization: false, actor });
+    expect(partner.slug).toBe('acme-3');
   });
 });

@@ -1,23 +1,37 @@
 import { Injectable } from '@nestjs/common';
 import { isDeepStrictEqual } from 'node:util';
 import type { UserCaller } from '@rmm/access';
+import type { Actor } from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
-import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
+import { TenantDatabase, WorkerDatabase, type TenantTransaction, type WorkerTransaction } from '@rmm/persistence';
 import { ValidationError } from '@rmm/service-kit';
-import { isTimeZone, toPage, type Paged } from '@rmm/validation';
+import { isTimeZone, toPage, toSlug, uniqueSlug, type Paged } from '@rmm/validation';
 import { AccessChangesService } from '../access/access-changes.service.js';
+import { InvitationLinksService } from '../invitations/invitation-links.service.js';
 import type { SecuritySettings } from '../mfa/mfa-policy.js';
 import { SecurityPoliciesService } from '../security-policy/security-policies.service.js';
 import type { PolicyChange } from '../security-policy/security-policy.js';
 import type { CreatePartnerDto } from './dto/create-partner.dto.js';
 import type { ListPartnersDto } from './dto/list-partners.dto.js';
-import type { CreatedPartnerDto, PartnerDto } from './dto/partner.dto.js';
+import type { CreatedPartnerDto, PartnerDto, PartnerInviteDto } from './dto/partner.dto.js';
 import type { UpdatePartnerDto } from './dto/update-partner.dto.js';
-import { PartnerProvisioningService } from './partner-provisioning.service.js';
 import { assertPartnerSettings, maxEnrollmentTtl, mergePartnerSettings } from './partner-settings.js';
 import type { Partner } from './partner.entity.js';
 import { toPartnerDto, toPartnerState } from './partner.mapper.js';
-import { PartnersRepository } from './partners.repository.js';
+import { PartnersRepository, type CreatedPartner, type NewPartner } from './partners.repository.js';
+
+export interface PartnerToProvision extends Omit<NewPartner, 'slug'> {
+  /** Derived from the name when absent. */
+  slug?: string;
+  /** True for a registration: provisioning creates the first organization and site. */
+  createsFirstOrganization: boolean;
+  actor: Actor;
+}
+
+export interface ProvisionedPartner extends CreatedPartner {
+  /** The partner's own copy of the Partner Admin role. */
+  adminRoleId: string;
+}
 
 /** A partner before and after a change. */
 interface Change {
@@ -25,13 +39,17 @@ interface Change {
   after: Partner;
 }
 
+const SLUG_ATTEMPTS = 5;
+const SLUG = { maxLength: 60, fallback: 'partner' };
+
 /** Partners: all of them for system scope, its own for a partner. */
 @Injectable()
 export class PartnersService {
   constructor(
     private readonly tenants: TenantDatabase,
+    private readonly worker: WorkerDatabase,
     private readonly partners: PartnersRepository,
-    private readonly provisioning: PartnerProvisioningService,
+    private readonly links: InvitationLinksService,
     private readonly policies: SecurityPoliciesService,
     private readonly audit: AuditTrail,
     private readonly outbox: Outbox,
@@ -51,14 +69,15 @@ export class PartnersService {
   /** Creates a partner and invites its first administrator. */
   async create(caller: UserCaller, dto: CreatePartnerDto): Promise<CreatedPartnerDto> {
     assertTimeZone(dto.timezone);
-    const { id, invite } = await this.provisioning.provisionWithAdmin(caller, dto);
+    const { id, invite } = await this.provisionWithAdmin(caller, dto);
     return { ...(await this.get(caller, id)), invite };
   }
 
   /**
    * Updates a partner, all fields or none. `settings` merges per key, null removes a key. `settings.security` needs a
    * session with a factor and may lock no user out. @see docs/reference/mfa-and-policies.md
-   * @throws NotFoundError, ValidationError, MfaRequired, MfaPolicyWouldLockOutUsers, IpAllowlistWouldLockOutCaller
+   * @throws NotFoundError, ValidationError, MfaRequired, MfaNoMethodAvailable, MfaPolicyWouldLockOutUsers,
+   *   IpAllowlistWouldLockOutCaller
    */
   async update(caller: UserCaller, id: string, dto: UpdatePartnerDto): Promise<PartnerDto> {
     if (Object.keys(dto).length === 0) throw ValidationError.forField('body', 'names no field to change');
@@ -72,6 +91,84 @@ export class PartnersService {
             this.updateIn(tx, caller, id, dto, policy),
           );
     return toPartnerDto(saved);
+  }
+
+  /** Creates a partner with its own Partner Admin role, and publishes `partner.created`. */
+  async provision(tx: WorkerTransaction, partner: PartnerToProvision): Promise<ProvisionedPartner> {
+    const created = await this.insertWithSlug(tx, partner);
+    const adminRoleId = await this.partners.copyAdminRole(tx, created.id);
+    await this.outbox.publish(tx, {
+      stream: 'internal',
+      type: 'partner.created',
+      aggregateId: created.id,
+      aggregateVersion: 1,
+      partnerId: created.id,
+      orgId: null,
+      actor: partner.actor,
+      data: {
+        partnerId: created.id,
+        name: created.name,
+        slug: created.slug,
+        status: created.status,
+        maxOrganizations: partner.maxOrganizations ?? null,
+        maxDevices: partner.maxDevices ?? null,
+        timezone: partner.timezone ?? 'UTC',
+        settings: {},
+        version: 1,
+        createFirstOrganization: partner.createsFirstOrganization,
+      },
+    });
+    return { ...created, adminRoleId };
+  }
+
+  /**
+   * Creates a partner and invites its first administrator, in one transaction. Under the worker login: the partner is
+   * no caller's tenant yet, and its copy of the Partner Admin role is a system role.
+   */
+  private async provisionWithAdmin(
+    caller: UserCaller,
+    { admin, ...partner }: CreatePartnerDto,
+  ): Promise<{ id: string; invite: PartnerInviteDto }> {
+    const mayMail = await this.links.mayMail(admin.email);
+    const created = await this.links.withAccount(admin.email, (existing) =>
+      this.worker.transaction(async (tx) => {
+        const { id, name, slug, adminRoleId } = await this.provision(tx, {
+          ...partner,
+          createsFirstOrganization: false,
+          actor: caller.actor,
+        });
+        await this.audit.record(tx, caller, 'partner.create', { type: 'partner', id, name, partnerId: id }, { slug });
+        const invitation = {
+          scope: { kind: 'partner', partnerId: id },
+          email: admin.email,
+          name: admin.name,
+          roleId: adminRoleId,
+          tenantName: name,
+          invitedBy: caller.userId,
+          orgAccess: 'all',
+          siteIds: null,
+          deviceGroupIds: null,
+        } as const;
+        return {
+          id,
+          sent: await this.links.invite(tx, caller, existing, { ...invitation, orgIds: [] }, mayMail),
+        };
+      }),
+    );
+    const { id, sent } = created;
+    return { id, invite: { userId: sent.userId, ...(await this.links.toDelivery(caller, sent)) } };
+  }
+
+  private async insertWithSlug(tx: WorkerTransaction, partner: PartnerToProvision): Promise<CreatedPartner> {
+    await this.partners.lockSlugs(tx);
+    const wanted = partner.slug ?? toSlug(partner.name, SLUG);
+    for (let attempt = 0; attempt < SLUG_ATTEMPTS; attempt += 1) {
+      const taken = new Set(await this.partners.listTakenSlugs(tx, wanted));
+      const slug = uniqueSlug(wanted, (candidate) => taken.has(candidate));
+      const created = await this.partners.insertUnlessTaken(tx, { ...partner, slug });
+      if (created) return created;
+    }
+    throw new Error(`No free slug was found for the partner in ${SLUG_ATTEMPTS} attempts`);
   }
 
   private async updateIn(
@@ -94,9 +191,7 @@ export class PartnersService {
   private async checkPolicy(tx: TenantTransaction, caller: UserCaller, { before, after }: Change): Promise<void> {
     const policies = { before: securityOf(before), after: securityOf(after) };
     if (isDeepStrictEqual(policies.before, policies.after)) return;
-    const affected = { partnerId: after.id, partnerPolicy: policies.after };
-    await this.policies.assertNoUserLockedOut(tx, policies, affected);
-    await this.policies.record(tx, caller, resourceOf(after), policies);
+    await this.policies.acceptPartnerPolicy(tx, caller, resourceOf(after), policies);
   }
 
   private async publish(tx: TenantTransaction, caller: UserCaller, { before, after }: Change): Promise<void> {

@@ -13,6 +13,17 @@ describe('PasswordHasher', () => {
     expect(await hasher().verify(hash, 'correct horse battery ')).toBe(false);
   });
 
+  it('reports every hash, that of an unknown address and a comparison alike', async () => {
+    let hashes = 0;
+    const counted = new PasswordHasher(cheap, { concurrency: 2, queue: 2 }, () => (hashes += 1));
+    const hash = await counted.hash('correct horse');
+    await counted.verifyDecoy('warm up'); // the first one also computes the decoy
+    const before = hashes;
+    await counted.verifyDecoy('correct horse');
+    await counted.verify(hash, 'correct horse');
+    expect([before, hashes]).toEqual([3, 5]);
+  });
+
   it('does not truncate long passwords', async () => {
     const long = 'x'.repeat(100);
     const hash = await hasher().hash(long);

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import argon2 from 'argon2';
+import type { MetricsRegistry } from '@rmm/service-kit';
 import type { IdentityConfig } from '../config.js';
 import { HashingOverloaded } from './password.errors.js';
 
@@ -29,10 +30,15 @@ export class PasswordHasher {
   constructor(
     private readonly cost: Argon2Cost,
     private readonly budget: HashingBudget,
+    private readonly onHash: () => void = () => undefined,
   ) {}
 
-  static fromConfig(config: IdentityConfig): PasswordHasher {
-    return new PasswordHasher(config.argon2, config.hashing);
+  static fromConfig(config: IdentityConfig, metrics: MetricsRegistry): PasswordHasher {
+    const hashes = metrics.counter({
+      name: 'rmm_password_hashes_total',
+      help: 'Argon2id hashes computed, those for addresses without an account included',
+    });
+    return new PasswordHasher(config.argon2, config.hashing, () => hashes.inc());
   }
 
   /** Hashes a password. @returns the PHC string to store. @throws HashingOverloaded when the queue is full */
@@ -69,6 +75,7 @@ export class PasswordHasher {
     if (this.running < this.budget.concurrency) this.running += 1;
     else await this.waitForSlot();
     try {
+      this.onHash();
       return await work();
     } finally {
       const next = this.waiting.shift();

@@ -103,6 +103,11 @@ export class PasswordVerificationService {
     await this.limits.hit(this.config.limits.changePassword, userId);
   }
 
+  /** Counts an attempt to set a password by a link. @param client  key of the rate limit @throws RateLimitedError */
+  async countReset(client: string): Promise<void> {
+    await this.limits.hit(this.config.limits.resetPassword, client);
+  }
+
   /** Hashes a correct password again when the cost parameters were raised; null when they were not. */
   async rehash(user: User, password: string): Promise<Rehash | null> {
     const oldHash = user.passwordHash ?? '';

@@ -8,9 +8,8 @@ import { SessionCookies } from '../sessions/session-cookies.service.js';
 import { ChangePasswordDto } from './dto/change-password.dto.js';
 import { ForgotPasswordDto } from './dto/forgot-password.dto.js';
 import { ResetPasswordDto } from './dto/reset-password.dto.js';
-import { ForgotPasswordService } from './forgot-password.service.js';
-import { PasswordResetService } from './password-reset.service.js';
 import { PasswordsService } from './passwords.service.js';
+import { ResetLinksService } from './reset-links.service.js';
 
 @ApiTags('Authentication')
 @ErrorCodes({ 400: ['invalid_credentials', 'password_not_set', 'reset_token_invalid', 'weak_password'] })
@@ -18,8 +17,7 @@ import { PasswordsService } from './passwords.service.js';
 export class PasswordsController {
   constructor(
     private readonly passwords: PasswordsService,
-    private readonly forgotPassword: ForgotPasswordService,
-    private readonly resets: PasswordResetService,
+    private readonly links: ResetLinksService,
     private readonly cookies: SessionCookies,
   ) {}
 
@@ -54,7 +52,7 @@ export class PasswordsController {
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<DoneWithMessageDto> {
     setNoStore(response);
-    await this.forgotPassword.request(email, clientKey(request));
+    await this.links.request(email, clientKey(request));
     return { success: true, message: 'If the address has an account, a mail with a link is on its way.' };
   }
 
@@ -69,7 +67,7 @@ export class PasswordsController {
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<DoneWithMessageDto> {
     setNoStore(response);
-    await this.resets.reset(dto.token, newPasswordOf(dto), clientKey(request));
+    await this.passwords.reset(dto.token, newPasswordOf(dto), clientKey(request));
     return { success: true, message: 'Password changed. Please sign in.' };
   }
 }

@@ -1,20 +1,18 @@
 import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
-import { RedisConnections } from '@rmm/service-kit';
+import { MetricsRegistry, RedisConnections } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { InvitationsRepositoryModule } from '../invitations/invitations-repository.module.js';
 import { MailModule } from '../mail/mail.module.js';
 import { SessionsModule } from '../sessions/sessions.module.js';
 import { UsersModule } from '../users/users.module.js';
 import { ForgotPasswordProcessor } from './forgot-password.processor.js';
-import { FORGOT_PASSWORD_QUEUE, ForgotPasswordService } from './forgot-password.service.js';
 import { PasswordHasher } from './password-hasher.service.js';
-import { PasswordResetService } from './password-reset.service.js';
 import { PasswordVerificationService } from './password-verification.service.js';
 import { PasswordsController } from './passwords.controller.js';
 import { PasswordsRepository } from './passwords.repository.js';
 import { PasswordsService } from './passwords.service.js';
-import { ResetLinksService } from './reset-links.service.js';
+import { FORGOT_PASSWORD_QUEUE, ResetLinksService } from './reset-links.service.js';
 
 /** Password hashing, verification, lockout, change, and forgotten passwords. */
 @Module({
@@ -36,16 +34,14 @@ import { ResetLinksService } from './reset-links.service.js';
   controllers: [PasswordsController],
   providers: [
     ForgotPasswordProcessor,
-    ForgotPasswordService,
-    PasswordResetService,
     PasswordsRepository,
     PasswordsService,
     PasswordVerificationService,
     ResetLinksService,
     {
       provide: PasswordHasher,
-      inject: [IDENTITY_CONFIG],
-      useFactory: (config: IdentityConfig) => PasswordHasher.fromConfig(config),
+      inject: [IDENTITY_CONFIG, MetricsRegistry],
+      useFactory: (config: IdentityConfig, metrics: MetricsRegistry) => PasswordHasher.fromConfig(config, metrics),
     },
   ],
   exports: [PasswordHasher, PasswordVerificationService],

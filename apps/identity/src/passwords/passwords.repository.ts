@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { SqlExecutor } from '@rmm/persistence';
+import type { User } from '../users/user.js';
+import { UsersRepository } from '../users/users.repository.js';
 
 /** A link is valid once, for an hour, while it is the newest of an active account with a password. */
 const VALID_LINK = `t.purpose = 'password_reset' AND t.used_at IS NULL AND t.expires_at > now()
@@ -11,6 +13,18 @@ const VALID_LINK = `t.purpose = 'password_reset' AND t.used_at IS NULL AND t.exp
  */
 @Injectable()
 export class PasswordsRepository {
+  constructor(private readonly users: UsersRepository) {}
+
+  /** Reads a user with its memberships; under the worker login. */
+  findUser(worker: SqlExecutor, userId: string): Promise<User | null> {
+    return this.users.findById(worker, userId);
+  }
+
+  /** Reads a user with its memberships; under the worker login. @param email lower case */
+  findUserByEmail(worker: SqlExecutor, email: string): Promise<User | null> {
+    return this.users.findByEmail(worker, email);
+  }
+
   /**
    * Stores a new password, completes the setup of the account, and invalidates its sessions and reset links.
    * @param expectedHash  the hash it replaces; any when null

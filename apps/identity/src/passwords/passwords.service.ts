@@ -1,18 +1,24 @@
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail, type AuditedCaller, type OutboxTransaction } from '@rmm/messaging';
-import { TenantDatabase } from '@rmm/persistence';
+import { TenantDatabase, WorkerDatabase, type SqlExecutor } from '@rmm/persistence';
+import { hashKey } from '@rmm/secrets';
+import { UnauthenticatedError } from '@rmm/service-kit';
+import { selfCaller, unknownCaller } from '../audit/actors.js';
 import { MailService } from '../mail/mail.service.js';
+import { sameMembership } from '../members/membership.js';
 import { SessionRevocationsService } from '../sessions/session-revocations.service.js';
-import { SessionsService } from '../sessions/sessions.service.js';
 import type { User } from '../users/user.js';
 import { PasswordHasher } from './password-hasher.service.js';
+import { canResetPassword } from './password-reset.policy.js';
 import { assertStrongPassword } from './password-rules.js';
 import { PasswordVerificationService } from './password-verification.service.js';
-import { CurrentPasswordWrong } from './password.errors.js';
+import { CurrentPasswordWrong, ResetTokenInvalid } from './password.errors.js';
 import { PasswordsRepository } from './passwords.repository.js';
 
-export interface NewPassword {
+const LINK_TOKEN = /^[A-Za-z0-9_-]{48}$/;
+
+interface NewPassword {
   passwordHash: string;
   /** The hash it replaces; any when null. */
   expectedHash: string | null;
@@ -21,15 +27,18 @@ export interface NewPassword {
 
 const ACTIONS = { password_change: 'user.password.change', password_reset: 'user.password.reset' } as const;
 
-/** Changes passwords of accounts. @see docs/reference/authentication.md */
+/**
+ * Changes passwords: with the current one, or by a mailed link. Either ends every session and creates none: the user
+ * signs in, with the factor, afterwards. @see docs/reference/authentication.md
+ */
 @Injectable()
 export class PasswordsService {
   constructor(
     private readonly tenants: TenantDatabase,
-    private readonly sessions: SessionsService,
+    private readonly worker: WorkerDatabase,
+    private readonly repository: PasswordsRepository,
     private readonly verification: PasswordVerificationService,
     private readonly hasher: PasswordHasher,
-    private readonly repository: PasswordsRepository,
     private readonly revocations: SessionRevocationsService,
     private readonly audit: AuditTrail,
     private readonly mail: MailService,
@@ -42,7 +51,7 @@ export class PasswordsService {
    */
   async change(caller: UserCaller, currentPassword: string, newPassword: string): Promise<void> {
     await this.verification.countChange(caller);
-    const { user } = await this.sessions.getUser(caller);
+    const user = await this.getUser(caller);
     await this.verifyCurrent(caller, user, currentPassword);
     await assertStrongPassword(newPassword, user);
     const passwordHash = await this.hasher.hash(newPassword);
@@ -52,20 +61,26 @@ export class PasswordsService {
   }
 
   /**
-   * Stores a new password with everything that follows from it: sessions end, and audit entry and mail are written.
-   * @returns false when the account has another password by now
+   * Uses a mailed link, replaces the password and ends every session, in one transaction. A password that is refused
+   * leaves the link valid.
+   * @param client  key of the rate limit
+   * @throws WeakPassword, ResetTokenInvalid, RateLimitedError
    */
-  async replace(
-    tx: OutboxTransaction,
-    caller: AuditedCaller,
-    { id, name, email }: User,
-    { passwordHash, expectedHash, reason }: NewPassword,
-  ): Promise<boolean> {
-    if (!(await this.repository.replace(tx, id, passwordHash, expectedHash))) return false;
-    await this.revocations.revokeAll(tx, id, reason);
-    await this.audit.record(tx, caller, ACTIONS[reason], { type: 'user', id, name });
-    await this.mail.add(tx, { to: email, template: 'password-changed', values: { name } });
-    return true;
+  async reset(token: string, password: string, client: string): Promise<void> {
+    await this.verification.countReset(client);
+    const owner = LINK_TOKEN.test(token) ? await this.findLinkOwner(hashKey(token)) : null;
+    await assertStrongPassword(password, owner ?? { email: '' });
+    if (!owner) return this.refuseReset(null);
+    const passwordHash = await this.hasher.hash(password);
+    if (!(await this.replaceByLink(hashKey(token), passwordHash))) return this.refuseReset(owner);
+    await this.verification.tryClearLock(owner.id);
+  }
+
+  /** @throws UnauthenticatedError when the user or the membership no longer exists */
+  private async getUser(caller: UserCaller): Promise<User> {
+    const user = await this.repository.findUser(this.worker, caller.userId);
+    if (!user?.memberships.some((membership) => sameMembership(membership, caller))) throw new UnauthenticatedError();
+    return user;
   }
 
   private async verifyCurrent(caller: UserCaller, user: User, currentPassword: string): Promise<void> {
@@ -77,5 +92,49 @@ export class PasswordsService {
       await this.audit.recordDirect(caller, 'user.password.change', self, { reason: 'wrong_password' }, 'failure');
       throw error;
     }
+  }
+
+  private async findLinkOwner(tokenHash: Buffer): Promise<User | null> {
+    return this.findResettable(this.worker, await this.repository.findLinkUserId(this.worker, tokenHash));
+  }
+
+  /** Succeeds for exactly one of concurrent callers. @returns false when the link is invalid by now */
+  private replaceByLink(tokenHash: Buffer, passwordHash: string): Promise<boolean> {
+    return this.worker.transaction(async (tx) => {
+      const user = await this.findResettable(tx, await this.repository.useLink(tx, tokenHash));
+      if (!user) return false;
+      const caller = selfCaller(user, user.memberships[0] ?? null);
+      return this.replace(tx, caller, user, { passwordHash, expectedHash: null, reason: 'password_reset' });
+    });
+  }
+
+  private async findResettable(db: SqlExecutor, userId: string | null): Promise<User | null> {
+    const user = userId === null ? null : await this.repository.findUser(db, userId);
+    return user && canResetPassword(user) ? user : null;
+  }
+
+  /** @param user  the user of the link, or null when it is unknown */
+  private async refuseReset(user: User | null): Promise<never> {
+    const caller = user ? selfCaller(user, user.memberships[0] ?? null) : unknownCaller();
+    const resource = { type: 'user', id: user?.id ?? null, name: user?.name ?? null };
+    await this.audit.recordDirect(caller, 'user.password.reset', resource, { reason: 'token_invalid' }, 'failure');
+    throw new ResetTokenInvalid();
+  }
+
+  /**
+   * Stores a new password with everything that follows from it: sessions end, and audit entry and mail are written.
+   * @returns false when the account has another password by now
+   */
+  private async replace(
+    tx: OutboxTransaction,
+    caller: AuditedCaller,
+    { id, name, email }: User,
+    { passwordHash, expectedHash, reason }: NewPassword,
+  ): Promise<boolean> {
+    if (!(await this.repository.replace(tx, id, passwordHash, expectedHash))) return false;
+    await this.revocations.revokeAll(tx, id, reason);
+    await this.audit.record(tx, caller, ACTIONS[reason], { type: 'user', id, name });
+    await this.mail.add(tx, { to: email, template: 'password-changed', values: { name } });
+    return true;
   }
 }

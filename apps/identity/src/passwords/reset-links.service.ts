@@ -1,34 +1,67 @@
+import { InjectQueue } from '@nestjs/bullmq';
 import { Inject, Injectable } from '@nestjs/common';
-import { AuditTrail } from '@rmm/messaging';
+import type { Queue } from 'bullmq';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AuditTrail, jobContext, type JobContext } from '@rmm/messaging';
 import { WorkerDatabase, type SqlExecutor } from '@rmm/persistence';
-import { hashKey, mintLinkToken } from '@rmm/secrets';
+import { KeyRing, mintLinkToken } from '@rmm/secrets';
+import { RateLimitedError, RateLimits, UnavailableError } from '@rmm/service-kit';
 import { selfCaller } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { MailService } from '../mail/mail.service.js';
-import { tenantIsActive, type User } from '../users/user.js';
-import { UsersRepository } from '../users/users.repository.js';
+import type { User } from '../users/user.js';
+import { canResetPassword } from './password-reset.policy.js';
 import { PasswordsRepository } from './passwords.repository.js';
 
-const LINK_TOKEN = /^[A-Za-z0-9_-]{48}$/;
+export const FORGOT_PASSWORD_QUEUE = 'identity-forgot-password';
+/** The context that queued requests are sealed for. */
+export const FORGOT_PASSWORD_CONTEXT = 'forgot-password.job';
+const JOB = 'forgot';
+const WAIT_MS = 2_000;
+/** Retries for about two minutes, so that a short outage of a store loses no request; after that users request again. */
+const RETRIES = { attempts: 8, backoff: { type: 'exponential', delay: 1_000 } };
 
-/** Mails and accepts links that set a new password, under the worker login. @see docs/reference/authentication.md */
+/** The job as stored in Redis: the address is sealed. */
+export interface ForgotPasswordJob {
+  sealed: string;
+}
+
+/** The unsealed content of a job. */
+export type ForgotPasswordRequest = JobContext & { email: string };
+
+/**
+ * Takes requests for links that set a new password, and mails them. A request is public, so ForgotPasswordProcessor
+ * handles it in the background: the response time does not depend on the account.
+ * @see docs/reference/authentication.md
+ */
 @Injectable()
 export class ResetLinksService {
   constructor(
+    @InjectQueue(FORGOT_PASSWORD_QUEUE) private readonly queue: Queue<ForgotPasswordJob>,
+    private readonly keyRing: KeyRing,
     private readonly worker: WorkerDatabase,
     private readonly repository: PasswordsRepository,
-    private readonly users: UsersRepository,
+    private readonly limits: RateLimits,
     private readonly audit: AuditTrail,
     private readonly mail: MailService,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
-  ) {}
+  ) {
+    queue.on('error', () => undefined); // logged by RedisConnections
+  }
 
   /**
-   * Returns true when the user could sign in with a password. An account without one signs in by other means: access to
-   * the mailbox alone must not add a second way.
+   * Queues a request without reading accounts. A request over the limit is dropped silently.
+   * @param client  key of the rate limit
+   * @throws UnavailableError when Redis is down
    */
-  canReset({ status, passwordHash, memberships }: User): boolean {
-    return status === 'active' && passwordHash !== null && memberships.some(tenantIsActive);
+  async request(email: string, client: string): Promise<void> {
+    try {
+      await this.limits.hit(this.config.limits.forgotPassword, client);
+    } catch (error) {
+      if (error instanceof RateLimitedError) return;
+      throw error;
+    }
+    await this.enqueue(email);
   }
 
   /** Mails a link to a user who forgot the password. */
@@ -53,15 +86,15 @@ export class ResetLinksService {
     });
   }
 
-  /** Returns the user of a valid link, without using it. */
-  async findUser(token: string): Promise<User | null> {
-    if (!LINK_TOKEN.test(token)) return null;
-    return this.findById(this.worker, await this.repository.findLinkUserId(this.worker, hashKey(token)));
-  }
-
-  /** Uses a link: returns its user to exactly one of concurrent callers, null when the link is invalid by now. */
-  async use(tx: SqlExecutor, token: string): Promise<User | null> {
-    return this.findById(tx, await this.repository.useLink(tx, hashKey(token)));
+  private async enqueue(email: string): Promise<void> {
+    const request: ForgotPasswordRequest = { email, ...jobContext() };
+    const sealed = this.keyRing.seal(JSON.stringify(request), FORGOT_PASSWORD_CONTEXT);
+    const options = { ...RETRIES, removeOnComplete: true, removeOnFail: true };
+    const added = this.queue.add(JOB, { sealed }, options).then(
+      () => true,
+      () => false,
+    );
+    if (!(await Promise.race([added, sleep(WAIT_MS, false, { ref: false })]))) throw new UnavailableError();
   }
 
   /**
@@ -69,14 +102,9 @@ export class ResetLinksService {
    * @returns the URL to mail, based on PUBLIC_APP_URL alone; null for a user who could not sign in with a password
    */
   private async issue(tx: SqlExecutor, user: User): Promise<string | null> {
-    if (!this.canReset(user)) return null;
+    if (!canResetPassword(user)) return null;
     const { key, keyHash } = mintLinkToken();
     const stored = await this.repository.replaceLink(tx, user.id, user.email, keyHash);
     return stored ? `${this.config.publicAppUrl}/reset-password?token=${key}` : null;
-  }
-
-  private async findById(db: SqlExecutor, userId: string | null): Promise<User | null> {
-    const user = userId === null ? null : await this.users.findById(db, userId);
-    return user && this.canReset(user) ? user : null;
   }
 }

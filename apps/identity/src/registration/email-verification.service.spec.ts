@@ -8,10 +8,10 @@ import { registerPartner, signInAdmin, type TestUser } from '../../test/users.js
 import type { IdentityConfig } from '../config.js';
 import type { MailService } from '../mail/mail.service.js';
 import type { SessionRevocationsService } from '../sessions/session-revocations.service.js';
-import type { EmailLinksRepository } from './email-links.repository.js';
 import { EmailVerificationService } from './email-verification.service.js';
 import type { CompletedRegistration, RegistrationCompletionService } from './registration-completion.service.js';
 import { VerificationInvalid } from './registration.errors.js';
+import type { RegistrationsRepository } from './registrations.repository.js';
 
 const { key } = mintLinkToken();
 const completed = { verified: true } as CompletedRegistration;
@@ -30,10 +30,10 @@ describe('EmailVerificationService', () => {
         { complete: async () => registration } as unknown as RegistrationCompletionService,
         { transaction: (work: (tx: object) => Promise<unknown>) => work({}) } as unknown as WorkerDatabase,
         {
-          use: async () => link,
+          useEmailLink: async () => link,
           findUser: async () => user,
           markVerified: async () => undefined,
-        } as unknown as EmailLinksRepository,
+        } as unknown as RegistrationsRepository,
         {} as SessionRevocationsService,
         { hit: async () => undefined } as unknown as RateLimits,
         {
@@ -122,7 +122,6 @@ describe('EmailVerificationService', () => {
       const silent = await testApp.startReplica({ MAILBOX_DIR: '' });
       const refused = await silent.post('/auth/resend-verification', undefined, member);
       expect(refused).toMatchObject({ status: 503, body: { code: 'service_unavailable' } });
-      await silent.stop(); // it would take mails of the next test from the queue and could not send them
     }, 60_000);
 
     it('invalidates the link after an hour and with a change of the address', async () => {

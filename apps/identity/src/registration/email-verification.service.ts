@@ -12,9 +12,9 @@ import { sameMembership } from '../members/membership.js';
 import { SessionRevocationsService } from '../sessions/session-revocations.service.js';
 import type { User } from '../users/user.js';
 import type { ConfirmedAddressDto, SignInInsteadDto } from './dto/verification.dto.js';
-import { EmailLinksRepository } from './email-links.repository.js';
 import { RegistrationCompletionService, type CompletedRegistration } from './registration-completion.service.js';
 import { AlreadyVerified, VerificationInvalid } from './registration.errors.js';
+import { RegistrationsRepository } from './registrations.repository.js';
 
 const LINK_TOKEN = /^[A-Za-z0-9_-]{48}$/;
 
@@ -24,9 +24,9 @@ export type Verification = SignInInsteadDto | ConfirmedAddressDto | CompletedReg
 @Injectable()
 export class EmailVerificationService {
   constructor(
-    private readonly registrations: RegistrationCompletionService,
+    private readonly completion: RegistrationCompletionService,
     private readonly worker: WorkerDatabase,
-    private readonly links: EmailLinksRepository,
+    private readonly repository: RegistrationsRepository,
     private readonly sessions: SessionRevocationsService,
     private readonly limits: RateLimits,
     private readonly audit: AuditTrail,
@@ -48,7 +48,7 @@ export class EmailVerificationService {
    * @throws UnauthenticatedError; AlreadyVerified; UnavailableError when no mail can be sent; RateLimitedError
    */
   async resend(caller: UserCaller): Promise<void> {
-    const user = await this.links.findUser(this.worker, caller.userId);
+    const user = await this.repository.findUser(this.worker, caller.userId);
     if (!user?.memberships.some((membership) => sameMembership(membership, caller))) throw new UnauthenticatedError();
     if (user.emailVerifiedAt !== null) throw new AlreadyVerified();
     if (!this.mail.canSend) throw new UnavailableError(undefined, { logDetails: { reason: 'mail is not configured' } });
@@ -57,10 +57,15 @@ export class EmailVerificationService {
     await this.limits.hit(resendVerificationHour, caller.userId);
     const { key, keyHash } = mintLinkToken();
     await this.worker.transaction(async (tx) => {
-      const account = await this.links.lockUnverified(tx, user.id);
+      const account = await this.repository.lockUnverified(tx, user.id);
       if (!account) throw new AlreadyVerified();
       const { email, epoch } = account;
-      await this.links.replace(tx, { userId: user.id, purpose: 'email_verification', tokenHash: keyHash, epoch });
+      await this.repository.replaceEmailLink(tx, {
+        userId: user.id,
+        purpose: 'email_verification',
+        tokenHash: keyHash,
+        epoch,
+      });
       const url = `${this.config.publicAppUrl}/verify-email?token=${key}`;
       await this.mail.add(tx, { to: email, template: 'verify-address', values: { name: user.name, url } });
       const resource = { type: 'user', id: user.id, name: user.name };
@@ -69,7 +74,7 @@ export class EmailVerificationService {
   }
 
   private async verifyHash(tokenHash: Buffer): Promise<Verification | null> {
-    const registration = await this.registrations.complete(tokenHash);
+    const registration = await this.completion.complete(tokenHash);
     if (registration === 'taken') return { verified: false, status: 'sign_in' };
     return registration ?? this.confirm(tokenHash);
   }
@@ -81,8 +86,8 @@ export class EmailVerificationService {
   private async confirm(tokenHash: Buffer): Promise<ConfirmedAddressDto | null> {
     try {
       return await this.worker.transaction(async (tx) => {
-        const link = await this.links.use(tx, tokenHash);
-        const user = link && (await this.links.findUser(tx, link.userId));
+        const link = await this.repository.useEmailLink(tx, tokenHash);
+        const user = link && (await this.repository.findUser(tx, link.userId));
         if (!user) return null;
         return link.purpose === 'email_change' ? await this.commitChange(tx, user) : await this.markVerified(tx, user);
       });
@@ -95,7 +100,7 @@ export class EmailVerificationService {
   private async commitChange(tx: WorkerTransaction, user: User): Promise<ConfirmedAddressDto | null> {
     const { id, name, pendingEmail: email, email: oldEmail } = user;
     if (email === null) return null;
-    await this.links.commitChange(tx, id, email);
+    await this.repository.commitChange(tx, id, email);
     await this.sessions.revokeAll(tx, id, 'email_change');
     const resource = { type: 'user', id, name };
     await this.audit.record(tx, callerOf(user), 'auth.email.change.committed', resource, { oldEmail, newEmail: email });
@@ -106,7 +111,7 @@ export class EmailVerificationService {
 
   private async markVerified(tx: WorkerTransaction, user: User): Promise<ConfirmedAddressDto> {
     const { id, name, email } = user;
-    await this.links.markVerified(tx, id);
+    await this.repository.markVerified(tx, id);
     await this.audit.record(tx, callerOf(user), 'auth.email_verified', { type: 'user', id, name });
     return { verified: true, purpose: 'email_verification', email };
   }

@@ -4,9 +4,8 @@ import { AuditTrail, RpcClient } from '@rmm/messaging';
 import { WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
 import { Logger } from '@rmm/service-kit';
 import { actorOf, selfCaller, unknownCaller } from '../audit/actors.js';
-import { PartnerProvisioningService, type ProvisionedPartner } from '../partners/partner-provisioning.service.js';
+import { PartnersService, type ProvisionedPartner } from '../partners/partners.service.js';
 import { LoginSessionsService, type FinishedLogin, type StartedLogin } from '../sessions/login-sessions.service.js';
-import { UsersRepository } from '../users/users.repository.js';
 import { RegistrationsRepository, type RegistrationForm } from './registrations.repository.js';
 
 /** Time the response waits for the first organization. */
@@ -24,8 +23,7 @@ export class RegistrationCompletionService {
   constructor(
     private readonly worker: WorkerDatabase,
     private readonly registrations: RegistrationsRepository,
-    private readonly partners: PartnerProvisioningService,
-    private readonly users: UsersRepository,
+    private readonly partners: PartnersService,
     private readonly logins: LoginSessionsService,
     private readonly rpc: RpcClient,
     private readonly audit: AuditTrail,
@@ -66,7 +64,7 @@ export class RegistrationCompletionService {
       actor: actorOf(self),
     });
     await this.registrations.insertAdmin(tx, { partnerId: partner.id, userId, roleId: partner.adminRoleId });
-    const user = await this.users.findById(tx, userId);
+    const user = await this.registrations.findUser(tx, userId);
     const membership = user?.memberships.find(({ partnerId }) => partnerId === partner.id);
     if (!user || !membership) throw new Error(`The user ${userId}, created in this transaction, cannot be read`);
     const caller = selfCaller(self, membership);

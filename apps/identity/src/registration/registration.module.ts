@@ -5,7 +5,6 @@ import { PartnersModule } from '../partners/partners.module.js';
 import { PasswordsModule } from '../passwords/passwords.module.js';
 import { SessionsModule } from '../sessions/sessions.module.js';
 import { UsersModule } from '../users/users.module.js';
-import { EmailLinksRepository } from './email-links.repository.js';
 import { EmailVerificationService } from './email-verification.service.js';
 import { RegistrationCleanupJob } from './registration-cleanup.job.js';
 import { RegistrationCompletionService } from './registration-completion.service.js';
@@ -18,13 +17,12 @@ import { RegistrationsService } from './registrations.service.js';
   imports: [MailModule, MembersRepositoryModule, PartnersModule, PasswordsModule, SessionsModule, UsersModule],
   controllers: [RegistrationController],
   providers: [
-    EmailLinksRepository,
     EmailVerificationService,
     RegistrationCleanupJob,
     RegistrationCompletionService,
     RegistrationsRepository,
     RegistrationsService,
   ],
-  exports: [EmailLinksRepository],
+  exports: [RegistrationsRepository],
 })
 export class RegistrationModule {}

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AccessChangesModule } from '../access/access-changes.module.js';
+import { AccessSourceModule } from '../access/access-source.module.js';
 import { MemberScopeModule } from '../members/member-scope.module.js';
 import { PermissionsController } from './permissions.controller.js';
 import { RoleGrantPolicy } from './role-grant.policy.js';
@@ -9,7 +10,7 @@ import { RolesService } from './roles.service.js';
 
 /** Roles and the permissions they grant. */
 @Module({
-  imports: [AccessChangesModule, MemberScopeModule],
+  imports: [AccessChangesModule, AccessSourceModule, MemberScopeModule],
   controllers: [PermissionsController, RolesController],
   providers: [RoleGrantPolicy, RolesRepository, RolesService],
   exports: [RoleGrantPolicy, RolesRepository, RolesService],

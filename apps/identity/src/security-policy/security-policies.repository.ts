@@ -2,6 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { OrganizationSecurity, PartnerSecurity } from '@rmm/contracts';
 import { TenantDatabase, TenantRepository, type SqlExecutor, type TenantTransaction } from '@rmm/persistence';
 import { NotFoundError } from '@rmm/service-kit';
+import type { UserMembership } from '../users/user.js';
+import { UsersRepository } from '../users/users.repository.js';
 import { OrganizationSecurityPolicy } from './organization-security-policy.entity.js';
 import { allows } from './security-policy.js';
 
@@ -54,8 +56,16 @@ const LOCKED_OUT = `
 /** Security policies of organizations, and the users a policy would lock out. */
 @Injectable()
 export class SecurityPoliciesRepository extends TenantRepository<OrganizationSecurityPolicy> {
-  constructor(tenants: TenantDatabase) {
+  constructor(
+    tenants: TenantDatabase,
+    private readonly users: UsersRepository,
+  ) {
     super(tenants, OrganizationSecurityPolicy, () => new NotFoundError('Organization'));
+  }
+
+  /** Lists the memberships of a user, in whatever tenants; under the worker login. */
+  async listMemberships(worker: SqlExecutor, userId: string): Promise<UserMembership[]> {
+    return (await this.users.findById(worker, userId))?.memberships ?? [];
   }
 
   /** Returns the policy of an organization; version 0 when none was ever set. */
@@ -102,6 +112,22 @@ export class SecurityPoliciesRepository extends TenantRepository<OrganizationSec
     });
     const found = row?.count ?? 0;
     return { count: Math.min(found, MAX_COUNT), countCapped: found > MAX_COUNT };
+  }
+
+  /** Returns true when an organization of the partner, whatever the partner allows, excludes each of these methods. */
+  async excludesAll(tx: TenantTransaction, partnerId: string, methods: readonly string[]): Promise<boolean> {
+    const [row] = await tx.query<{ found: boolean }>(
+      `SELECT EXISTS (
+         SELECT FROM organization_security_policy o
+         LEFT JOIN organization_directory d ON d.org_id = o.org_id
+         WHERE o.partner_id = :partnerId AND d.deleted IS NOT TRUE
+           AND NOT EXISTS (
+             SELECT FROM unnest(:methods::text[]) AS m(method)
+             WHERE coalesce((o.settings #>> ARRAY['security', 'allowedMfaMethods', m.method])::boolean, TRUE))
+       ) AS found`,
+      { partnerId, methods: [...methods] },
+    );
+    return row?.found ?? false;
   }
 
   /** Locks the policies of a partner and its organizations for a change, until the transaction ends. */

@@ -1,23 +1,23 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { isDeepStrictEqual } from 'node:util';
 import { MfaRequired, type UserCaller } from '@rmm/access';
-import {
-  type AccessScope,
-  type ApplySecurityPolicyRequest,
-  type OrganizationSecurity,
-  type PartnerSecurity,
-} from '@rmm/contracts';
+import type { AccessScope, ApplySecurityPolicyRequest, OrganizationSecurity, PartnerSecurity } from '@rmm/contracts';
 import { AuditTrail, Outbox, type AuditedCaller, type AuditedResource } from '@rmm/messaging';
 import { TenantDatabase, WorkerDatabase, type HasTenant, type TenantTransaction } from '@rmm/persistence';
 import { currentContext, NotFoundError } from '@rmm/service-kit';
 import { cidrsContain, parseCidr } from '@rmm/validation';
 import { AccessChangesService } from '../access/access-changes.service.js';
+import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
+import { allowedMfaMethods } from '../mfa/mfa-policy.js';
 import { PartnersRepository } from '../partners/partners.repository.js';
 import type { UserMembership } from '../users/user.js';
-import { UsersRepository } from '../users/users.repository.js';
 import { readOrganizationChange, readPartnerChange } from './dto/security-policy.dto.js';
 import { SecurityPoliciesRepository, type AffectedMembers } from './security-policies.repository.js';
-import { IpAllowlistWouldLockOutCaller, MfaPolicyWouldLockOutUsers } from './security-policy.errors.js';
+import {
+  IpAllowlistWouldLockOutCaller,
+  MfaNoMethodAvailable,
+  MfaPolicyWouldLockOutUsers,
+} from './security-policy.errors.js';
 import { changePolicy, tightensMfa, type PolicyChange } from './security-policy.js';
 
 /** The caller of a policy change. */
@@ -26,7 +26,7 @@ export interface PolicyEditor extends AuditedCaller {
   mfa: boolean;
 }
 
-export interface PolicyVersions {
+interface PolicyVersions {
   before: PartnerSecurity;
   after: PartnerSecurity;
 }
@@ -38,7 +38,10 @@ export interface AppliedPolicy {
 
 const ACTION = 'security_policy.update';
 
-/** Security policies of partners and organizations. @see docs/reference/mfa-and-policies.md */
+/**
+ * Security policies of partners and organizations. Keeps policies and factors compatible: no change of one leaves users
+ * without a factor that they can use. @see docs/reference/mfa-and-policies.md
+ */
 @Injectable()
 export class SecurityPoliciesService {
   constructor(
@@ -46,16 +49,16 @@ export class SecurityPoliciesService {
     private readonly worker: WorkerDatabase,
     private readonly repository: SecurityPoliciesRepository,
     private readonly partners: PartnersRepository,
-    private readonly users: UsersRepository,
     private readonly audit: AuditTrail,
     private readonly outbox: Outbox,
     private readonly accessChanges: AccessChangesService,
+    @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 
   /**
    * Applies a change of an organization's policy that provisioning asks for: checks, stores and publishes it.
    * @param editor  resolved by the session, with access to the organization
-   * @throws MfaRequired, ValidationError, NotFoundError, MfaPolicyWouldLockOutUsers
+   * @throws MfaRequired, ValidationError, NotFoundError, MfaNoMethodAvailable, MfaPolicyWouldLockOutUsers
    */
   async apply(editor: UserCaller, request: ApplySecurityPolicyRequest): Promise<AppliedPolicy> {
     const resource = resourceOf(request);
@@ -69,7 +72,8 @@ export class SecurityPoliciesService {
   /**
    * Runs a change of a partner's policy, while no other policy of the partner changes.
    * @param raw the new `settings.security`
-   * @throws MfaRequired, ValidationError, IpAllowlistWouldLockOutCaller, MfaPolicyWouldLockOutUsers
+   * @throws MfaRequired, ValidationError, IpAllowlistWouldLockOutCaller, MfaNoMethodAvailable,
+   *   MfaPolicyWouldLockOutUsers
    */
   async changePartnerPolicy<T>(
     caller: UserCaller,
@@ -89,24 +93,18 @@ export class SecurityPoliciesService {
     );
   }
 
-  /** @throws MfaPolicyWouldLockOutUsers, unless the change is no stricter than before */
-  async assertNoUserLockedOut(
-    tx: TenantTransaction,
-    { before, after }: PolicyVersions,
-    affected: AffectedMembers,
-  ): Promise<void> {
-    if (!tightensMfa(before, after)) return;
-    const lockedOut = await this.repository.countLockedOut(tx, affected);
-    if (lockedOut.count > 0) throw new MfaPolicyWouldLockOutUsers(lockedOut);
-  }
-
-  /** Records the audit entry of a change, in its transaction. */
-  async record(
+  /**
+   * Checks the new policy of a partner and records its audit entry, within `changePartnerPolicy`.
+   * @throws MfaNoMethodAvailable, MfaPolicyWouldLockOutUsers
+   */
+  async acceptPartnerPolicy(
     tx: TenantTransaction,
     editor: PolicyEditor,
-    resource: AuditedResource,
+    resource: AuditedResource & { partnerId: string },
     { before, after }: PolicyVersions,
   ): Promise<void> {
+    const affected = { partnerId: resource.partnerId, partnerPolicy: after };
+    await this.assertNoLockOut(tx, { before, after }, affected);
     await this.audit.record(tx, editor, ACTION, resource, { before, after });
   }
 
@@ -118,8 +116,7 @@ export class SecurityPoliciesService {
   async withStablePolicies<T>(userId: string, change: (memberships: UserMembership[]) => Promise<T>): Promise<T> {
     return this.worker.transaction(async (tx) => {
       await this.repository.lockPoliciesOf(tx, userId);
-      const user = await this.users.findById(tx, userId);
-      return change(user?.memberships ?? []);
+      return change(await this.repository.listMemberships(tx, userId));
     });
   }
 
@@ -138,7 +135,7 @@ export class SecurityPoliciesService {
     if (isDeepStrictEqual(before, after)) return { security: before, version: storedVersion };
 
     const affected = { partnerId, partnerPolicy, organization: { orgId, policy: after } };
-    await this.assertNoUserLockedOut(tx, { before, after }, affected);
+    await this.assertNoLockOut(tx, { before, after }, affected);
     const version = await this.repository.save(tx, { orgId, partnerId, security: after });
     if (version === null) throw new NotFoundError('Organization');
     await this.accessChanges.publish(tx, { orgIds: [orgId], reason: 'security_policy' });
@@ -152,8 +149,30 @@ export class SecurityPoliciesService {
       actor: editor.actor,
       data: { orgId, partnerId, security: after, version },
     });
-    await this.record(tx, editor, resourceOf(request), { before, after });
+    await this.audit.record(tx, editor, ACTION, resourceOf(request), { before, after });
     return { security: after, version };
+  }
+
+  /** @throws MfaNoMethodAvailable, MfaPolicyWouldLockOutUsers; neither when the change is no stricter than before */
+  private async assertNoLockOut(
+    tx: TenantTransaction,
+    { before, after }: PolicyVersions,
+    affected: AffectedMembers,
+  ): Promise<void> {
+    if (!tightensMfa(before, after)) return;
+    await this.assertMethodAvailable(tx, affected);
+    const lockedOut = await this.repository.countLockedOut(tx, affected);
+    if (lockedOut.count > 0) throw new MfaPolicyWouldLockOutUsers(lockedOut);
+  }
+
+  /** Counts only methods that can be enrolled here; users who need a factor could not get in otherwise. */
+  private async assertMethodAvailable(tx: TenantTransaction, affected: AffectedMembers): Promise<void> {
+    const { partnerId, partnerPolicy, organization } = affected;
+    const allowed = allowedMfaMethods(partnerPolicy, organization?.policy ?? null);
+    const methods = this.config.mfa.offeredMethods.filter((method) => allowed.includes(method));
+    if (methods.length === 0) throw new MfaNoMethodAvailable();
+    if (organization || methods.includes('passkey')) return; // no policy excludes passkeys
+    if (await this.repository.excludesAll(tx, partnerId, methods)) throw new MfaNoMethodAvailable();
   }
 
   private async assertMfa(editor: PolicyEditor, resource: AuditedResource): Promise<void> {
@@ -181,7 +200,9 @@ export class SecurityPoliciesService {
     try {
       return await change();
     } catch (error) {
-      if (error instanceof MfaPolicyWouldLockOutUsers) await this.refuse(editor, resource, error);
+      if (error instanceof MfaNoMethodAvailable || error instanceof MfaPolicyWouldLockOutUsers) {
+        await this.refuse(editor, resource, error);
+      }
       throw error;
     }
   }
@@ -190,7 +211,7 @@ export class SecurityPoliciesService {
   private async refuse(
     editor: PolicyEditor,
     resource: AuditedResource,
-    error: MfaRequired | IpAllowlistWouldLockOutCaller | MfaPolicyWouldLockOutUsers,
+    error: MfaRequired | IpAllowlistWouldLockOutCaller | MfaNoMethodAvailable | MfaPolicyWouldLockOutUsers,
   ): Promise<never> {
     const details = { reason: error.code, ...error.extras };
     await this.audit.recordDirect(editor, ACTION, resource, details, 'denied');

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { IDENTITY_SECURITY_POLICY_APPLY, type ApplySecurityPolicyRequest } from '@rmm/contracts';
 import { RpcHandler } from '@rmm/messaging';
 import { currentContext, runInContext } from '@rmm/service-kit';
-import { ActingUsersService } from '../access/acting-users.service.js';
+import { AccessSourceService } from '../access/access-source.service.js';
 import { SecurityPoliciesService, type AppliedPolicy } from './security-policies.service.js';
 
 /** Handles changes of `settings.security` of organizations, which provisioning receives. */
@@ -11,7 +11,7 @@ import { SecurityPoliciesService, type AppliedPolicy } from './security-policies
 export class SecurityPolicyRpc {
   constructor(
     private readonly policies: SecurityPoliciesService,
-    private readonly actingUsers: ActingUsersService,
+    private readonly access: AccessSourceService,
   ) {}
 
   /** Runs with the IP address and user agent of the user, so that the audit entry has them. */
@@ -21,7 +21,7 @@ export class SecurityPolicyRpc {
     const context = { requestId: randomUUID(), ...currentContext() };
     return runInContext(
       { ...context, ipAddress: ipAddress ?? undefined, userAgent: userAgent ?? undefined },
-      async () => this.policies.apply(await this.actingUsers.getOrganizationEditor(request.caller, request), request),
+      async () => this.policies.apply(await this.access.getOrganizationEditor(request.caller, request), request),
     );
   }
 }

@@ -17,10 +17,10 @@ import { RefreshSessionDto } from './dto/refresh-session.dto.js';
 import { RefreshedSessionDto, SessionDto, SwitchedSessionDto } from './dto/session.dto.js';
 import { SwitchSessionDto } from './dto/switch-session.dto.js';
 import { getHeader, setNoStore, type HttpRequest, type HttpResponse } from './http-request.js';
+import { LoginSessionsService } from './login-sessions.service.js';
 import { RefusedAttemptsService } from './refused-attempts.service.js';
 import { CSRF_COOKIE, REFRESH_COOKIE, SessionCookies } from './session-cookies.service.js';
 import { SessionRevocationsService, type SessionOwner } from './session-revocations.service.js';
-import { SessionSwitchService } from './session-switch.service.js';
 import { CsrfRejected, RefreshInvalid } from './session.errors.js';
 import { SessionsService } from './sessions.service.js';
 
@@ -35,7 +35,7 @@ import { SessionsService } from './sessions.service.js';
 export class AuthController {
   constructor(
     private readonly sessions: SessionsService,
-    private readonly switches: SessionSwitchService,
+    private readonly logins: LoginSessionsService,
     private readonly revocations: SessionRevocationsService,
     private readonly cookies: SessionCookies,
     private readonly users: UserAuthenticator,
@@ -100,7 +100,7 @@ export class AuthController {
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<SwitchedSessionDto> {
     setNoStore(response);
-    const { user, session } = await this.switches.switchMembership(caller, dto);
+    const { user, session } = await this.logins.switchMembership(caller, dto);
     return { user, ...this.cookies.set(request, response, session) };
   }
 

@@ -3,17 +3,21 @@ import { createHash } from 'node:crypto';
 import type { UserCaller } from '@rmm/access';
 import type { UserLogin } from '@rmm/contracts';
 import { AuditTrail, Outbox, type OutboxTransaction } from '@rmm/messaging';
-import { addressBucket, currentContext } from '@rmm/service-kit';
+import { WorkerDatabase } from '@rmm/persistence';
+import { addressBucket, currentContext, NotFoundError, ValidationError } from '@rmm/service-kit';
 import { actorOf, selfCaller } from '../audit/actors.js';
 import type { LoginBodyDto } from '../login/dto/login-body.dto.js';
 import { MailService } from '../mail/mail.service.js';
 import { MfaGraceService } from '../mfa/mfa-grace.service.js';
 import type { MfaDecision } from '../mfa/mfa-policy.js';
+import type { LoginUserDto } from '../users/dto/login-user.dto.js';
 import { toLoginUser, type User, type UserMembership } from '../users/user.js';
-import { AddressListPolicy, type EnteredTenant } from './address-list.policy.js';
+import { isAddressAllowed, type EnteredTenant } from './address-list.policy.js';
 import { deviceName } from './device-name.js';
+import type { SwitchSessionDto } from './dto/switch-session.dto.js';
 import type { SessionMethod } from './session-family.entity.js';
 import { SessionRevocationsService } from './session-revocations.service.js';
+import { IpNotAllowed } from './session.errors.js';
 import { SessionsRepository } from './sessions.repository.js';
 import { SessionsService, type IssuedSession, type SessionOptions, type StoredSession } from './sessions.service.js';
 
@@ -36,25 +40,28 @@ const ENROLL_URL = '/auth/mfa/setup';
 const WITHOUT_WARNING: readonly SessionMethod[] = ['invite', 'registration'];
 
 /**
- * Completes every way of signing in: opens the enrollment window when due, stores session and device, and publishes
- * audit entry and event.
+ * Completes every way of signing in, and moves sessions to other memberships: opens the enrollment window when due,
+ * stores session and device, and publishes audit entry and event.
  */
 @Injectable()
 export class LoginSessionsService {
   constructor(
+    private readonly worker: WorkerDatabase,
     private readonly sessions: SessionsService,
     private readonly repository: SessionsRepository,
     private readonly grace: MfaGraceService,
     private readonly mail: MailService,
     private readonly audit: AuditTrail,
     private readonly outbox: Outbox,
-    private readonly addresses: AddressListPolicy,
     private readonly revocations: SessionRevocationsService,
   ) {}
 
   /** Checks the address of the request before a session enters the membership; outside of transactions. @throws IpNotAllowed */
-  assertAddressAllowed(user: Pick<User, 'id' | 'email'>, membership: EnteredTenant): Promise<void> {
-    return this.addresses.assertAllowed(user, membership);
+  async assertAddressAllowed(user: Pick<User, 'id' | 'email'>, membership: EnteredTenant): Promise<void> {
+    if (isAddressAllowed(membership, currentContext()?.ipAddress)) return;
+    const [caller, self] = [selfCaller(user, membership), { type: 'user', id: user.id }];
+    await this.audit.recordDirect(caller, 'ip_allowlist.denied', self, { during: 'login' }, 'denied');
+    throw new IpNotAllowed();
   }
 
   /** Stores the login, in the transaction that decided it. */
@@ -78,6 +85,26 @@ export class LoginSessionsService {
       this.publishLogin(tx, user, membership, options, mfa),
     ]);
     return { user, session, mfa: decision };
+  }
+
+  /**
+   * Ends the caller's session and issues one in another membership of the same user, with the same verified factor.
+   * @throws NotFoundError when the caller has no such membership; ValidationError unless exactly one is named;
+   *   IpNotAllowed; UnauthenticatedError when the caller's membership or session has ended
+   */
+  async switchMembership(
+    caller: UserCaller,
+    dto: SwitchSessionDto,
+  ): Promise<{ user: LoginUserDto; session: IssuedSession }> {
+    if (Object.values(dto).filter((value) => value !== undefined).length !== 1) {
+      throw ValidationError.forField('orgId', 'name orgId, partnerId or scope, one of them');
+    }
+    const { user } = await this.sessions.getUser(caller);
+    const membership = user.memberships.find((candidate) => isNamed(candidate, dto));
+    if (!membership) throw new NotFoundError('Membership');
+    await this.assertAddressAllowed(user, membership);
+    const started = await this.worker.transaction((tx) => this.reenter(tx, caller, user, membership));
+    return { user: toLoginUser(user), session: (await this.finish(started)).session };
   }
 
   /**
@@ -148,6 +175,13 @@ export class LoginSessionsService {
       data,
     });
   }
+}
+
+function isNamed({ scope, orgId, partnerId }: UserMembership, named: SwitchSessionDto): boolean {
+  if (named.scope !== undefined) return scope === 'system';
+  return named.orgId === undefined
+    ? scope === 'partner' && partnerId === named.partnerId
+    : scope === 'organization' && orgId === named.orgId;
 }
 
 /**

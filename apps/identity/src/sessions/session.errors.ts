@@ -19,3 +19,9 @@ export class CsrfRejected extends ForbiddenError {
   override code = 'csrf_rejected';
   override error = 'CSRF check failed';
 }
+
+/** The partner does not list the address of the request. */
+export class IpNotAllowed extends ForbiddenError {
+  override code = 'ip_not_allowed';
+  override error = 'Address not allowed';
+}

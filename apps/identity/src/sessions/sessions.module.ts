@@ -4,14 +4,12 @@ import { MailModule } from '../mail/mail.module.js';
 import { MfaPolicyModule } from '../mfa/mfa-policy.module.js';
 import { SigningKeysModule } from '../signing-keys/signing-keys.module.js';
 import { UsersModule } from '../users/users.module.js';
-import { AddressListPolicy } from './address-list.policy.js';
 import { AuthController } from './auth.controller.js';
 import { LoginSessionsService } from './login-sessions.service.js';
 import { PurgeEndedSessionsJob } from './purge-ended-sessions.job.js';
 import { RefusedAttemptsService } from './refused-attempts.service.js';
 import { SessionCookies } from './session-cookies.service.js';
 import { SessionRevocationsService } from './session-revocations.service.js';
-import { SessionSwitchService } from './session-switch.service.js';
 import { SessionsController } from './sessions.controller.js';
 import { SessionsRepository } from './sessions.repository.js';
 import { SessionsService } from './sessions.service.js';
@@ -21,23 +19,14 @@ import { SessionsService } from './sessions.service.js';
   imports: [AccessChangesModule, MailModule, MfaPolicyModule, SigningKeysModule, UsersModule],
   controllers: [AuthController, SessionsController],
   providers: [
-    AddressListPolicy,
     LoginSessionsService,
     PurgeEndedSessionsJob,
     RefusedAttemptsService,
     SessionCookies,
     SessionRevocationsService,
-    SessionSwitchService,
     SessionsRepository,
     SessionsService,
   ],
-  exports: [
-    AddressListPolicy,
-    LoginSessionsService,
-    RefusedAttemptsService,
-    SessionCookies,
-    SessionRevocationsService,
-    SessionsService,
-  ],
+  exports: [LoginSessionsService, RefusedAttemptsService, SessionCookies, SessionRevocationsService, SessionsService],
 })
 export class SessionsModule {}

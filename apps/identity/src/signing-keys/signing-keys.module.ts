@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { VERIFICATION_KEYS } from '@rmm/access';
 import { JwksController } from './jwks.controller.js';
-import { ReloadSigningKeysJob } from './reload-signing-keys.job.js';
 import { SigningKeysRepository } from './signing-keys.repository.js';
 import { SigningKeysRpc } from './signing-keys.rpc.js';
 import { SigningKeysService } from './signing-keys.service.js';
@@ -10,7 +9,6 @@ import { SigningKeysService } from './signing-keys.service.js';
 @Module({
   controllers: [JwksController, SigningKeysRpc],
   providers: [
-    ReloadSigningKeysJob,
     SigningKeysService,
     SigningKeysRepository,
     { provide: VERIFICATION_KEYS, useExisting: SigningKeysService },

@@ -7,7 +7,7 @@ import type { AccessScope, RotateSigningKeyReply, WithdrawSigningKeyReply } from
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
 import { KeyRing } from '@rmm/secrets';
-import { Clock, NotFoundError, UnavailableError } from '@rmm/service-kit';
+import { Clock, Job, NotFoundError, UnavailableError } from '@rmm/service-kit';
 import { SYSTEM_CALLER } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import type { TokensDto } from '../sessions/dto/session.dto.js';
@@ -156,7 +156,11 @@ export class SigningKeysService implements VerificationKeys, OnModuleInit {
     return this.verification.get(kid) ?? null;
   }
 
-  /** Reads the keys of the fleet again. Reads run one after the other, so that an older result never replaces a newer one. */
+  /**
+   * Reads the keys of the fleet again, so that every replica knows a rotation within seconds. Reads run one after the
+   * other, so that an older result never replaces a newer one.
+   */
+  @Job({ name: 'reload-signing-keys', everyMs: 5_000 })
   reload(): Promise<void> {
     return (this.reading = this.reading.catch(() => undefined).then(() => this.read()));
   }

@@ -1,9 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { isUniqueViolation, TenantDatabase, WorkerDatabase, type HasTenant } from '@rmm/persistence';
+import {
+  isUniqueViolation,
+  TenantDatabase,
+  WorkerDatabase,
+  type HasTenant,
+  type TenantTransaction,
+} from '@rmm/persistence';
 import { NotFoundError } from '@rmm/service-kit';
 import { ADMIN, freshEmail, IdentityTestApp, type IdentityReplica } from '../../test/identity-test-app.js';
 import { registerPartner, type TestUser } from '../../test/users.js';
 import { UsersRepository } from './users.repository.js';
+
+const avatar = { mime: 'image/webp', etag: 'first', bytes: Buffer.from('picture') };
 
 describe('UsersRepository', () => {
   let testApp: IdentityTestApp;
@@ -65,5 +73,48 @@ describe('UsersRepository', () => {
     const changes = { name: 'Renamed', status: 'active', disabledReason: null } as const;
     const changed = await tenants.transaction(caller, (tx) => users.change(tx, owner.userId, changes));
     expect(changed).toMatchObject({ id: owner.userId, name: 'Renamed' });
+  });
+
+  describe('profile and avatar', () => {
+    const run = <T>(work: (tx: TenantTransaction) => Promise<T>) => tenants.transaction(caller, work);
+
+    it('stores name and preferences of a locked profile', async () => {
+      const stored = await run(async (tx) => {
+        const before = await users.lockProfile(tx, owner.userId);
+        await users.updateProfile(tx, owner.userId, { name: 'Renamed', preferences: { theme: 'dark' } });
+        return { before, after: await users.lockProfile(tx, owner.userId) };
+      });
+      expect(stored).toEqual({
+        before: { name: expect.any(String), preferences: {} },
+        after: { name: 'Renamed', preferences: { theme: 'dark' } },
+      });
+    });
+
+    it('replaces an avatar, and leaves out its bytes when the ETag is known', async () => {
+      await run((tx) => users.replaceAvatar(tx, owner.userId, avatar));
+      const changedAt = await run((tx) => users.replaceAvatar(tx, owner.userId, { ...avatar, etag: 'second' }));
+      expect(changedAt).toBeInstanceOf(Date);
+      expect(await users.findAvatar(caller, owner.userId, ['first'])).toEqual({ ...avatar, etag: 'second' });
+      for (const known of ['second', '*']) {
+        expect(await users.findAvatar(caller, owner.userId, [known])).toMatchObject({ etag: 'second', bytes: null });
+      }
+    });
+
+    it('hides avatars from other tenants, and deletes them', async () => {
+      await run((tx) => users.replaceAvatar(tx, owner.userId, avatar));
+      const { partnerId, userId } = await registerPartner(identity, 'Other MSP');
+      const stranger: HasTenant = { tenant: { ...caller.tenant, partnerId, userId } };
+      expect(await users.findAvatar(stranger, owner.userId, [])).toBeNull();
+      await run((tx) => users.deleteAvatar(tx, owner.userId));
+      expect(await users.findAvatar(caller, owner.userId, [])).toBeNull();
+    });
+
+    it('sets the URL of the avatar and returns the name of the user', async () => {
+      const name = await run((tx) => users.setAvatarUrl(tx, owner.userId, '/picture'));
+      const [row] = await testApp.query('SELECT name, avatar_url FROM user_account WHERE id = $1', [owner.userId]);
+      expect(row).toEqual({ name, avatar_url: '/picture' });
+      const unknown = '7d9f2c1e-0000-4000-8000-000000000000';
+      expect(await run((tx) => users.setAvatarUrl(tx, unknown, null))).toBeNull();
+    });
   });
 });

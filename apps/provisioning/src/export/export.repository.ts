@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { tenantOf } from '@rmm/access';
 import type { ExportRequest } from '@rmm/contracts';
-import { type HasTenant, TenantDatabase } from '@rmm/persistence';
+import { type HasTenant, TenantDatabase, tryLockSql } from '@rmm/persistence';
 
 /** The columns with which every exported record starts. */
 export interface ExportRow {
@@ -37,7 +37,7 @@ export const SITES: ExportResource = {
 
 /** Takes the lock before it reads the clock: CASE evaluates its condition first, and both are volatile. */
 const TAKE_SNAPSHOT = `
-  SELECT CASE WHEN pg_try_advisory_xact_lock(hashtextextended('rmm.provisioning.export.' || :partnerId, 0))
+  SELECT CASE WHEN ${tryLockSql(`'rmm.provisioning.export.' || :partnerId`)}
               THEN date_trunc('milliseconds', clock_timestamp()) - interval '1 millisecond' END AS at`;
 
 /** Queries of exports, run as the partner that partner-gateway acts for. */

@@ -1,6 +1,6 @@
 import { nameKey } from '../organizations/name-key.js';
 import { mergeDetails, sameDetails, type SiteAddress, type SiteContact } from '../sites/site-details.mapper.js';
-import type { PlannedGroup } from './import-plan.js';
+import type { PlannedGroup } from './import-plan.policy.js';
 import type { ImportRow } from './import-rows.js';
 import type { KnownOrganization } from './import-state.types.js';
 import { defaultSite, namedSites, type RequestedSite } from './requested-sites.js';

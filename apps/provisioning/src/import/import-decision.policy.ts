@@ -1,5 +1,5 @@
+import { mapYielding } from '@rmm/service-kit';
 import { uniqueSlug } from '@rmm/validation';
-import { organizationSlug } from '../organizations/organization-slug.js';
 import type {
   ImportedItemDto,
   ImportErrorCode,
@@ -8,7 +8,7 @@ import type {
   UpdatedItemDto,
 } from './dto/import-results.dto.js';
 import { ImportChanges, type GroupWrites } from './import-changes.js';
-import type { PlannedGroup } from './import-plan.js';
+import type { PlannedGroup } from './import-plan.policy.js';
 import type { ImportState, KnownOrganization } from './import-state.types.js';
 
 export type ImportMode = 'skip' | 'update';
@@ -33,9 +33,9 @@ export function decideImport(
   state: ImportState,
   mode: ImportMode,
   newId: () => string,
-): GroupDecision[] {
+): Promise<GroupDecision[]> {
   const decider = new Decider(state, mode, newId);
-  return groups.map((group) => decider.decide(group));
+  return mapYielding(groups, (group) => decider.decide(group));
 }
 
 /** Refuses all rows of a group with the same error: a group is imported as a whole or not at all. */
@@ -79,7 +79,7 @@ class Decider {
 
   private create(group: PlannedGroup): GroupDecision {
     if (!this.useCap()) return refuseOverCap(group);
-    const slug = this.claimSlug(organizationSlug(group.name));
+    const slug = this.claimSlug(group.rows[0].slug);
     const { writes, organizationId, siteOfRow } = this.changes.create(group, slug);
     const imported = group.rows.map((row) => ({
       index: row.index,

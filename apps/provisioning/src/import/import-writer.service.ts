@@ -3,7 +3,7 @@ import { AuditTrail, Outbox } from '@rmm/messaging';
 import { isUniqueViolation, type TenantTransaction } from '@rmm/persistence';
 import { DomainError, Logger } from '@rmm/service-kit';
 import { refuseGroup, type GroupDecision } from './import-decision.policy.js';
-import type { PlannedGroup } from './import-plan.js';
+import type { PlannedGroup } from './import-plan.policy.js';
 import { importMessages, type ImportScope } from './import.events.js';
 import { ImportRepository } from './import.repository.js';
 

@@ -1,6 +1,6 @@
 import type { ImportResultDto, PreviewedRowDto } from './dto/import-results.dto.js';
 import type { GroupDecision } from './import-decision.policy.js';
-import type { PlannedGroup } from './import-plan.js';
+import type { PlannedGroup } from './import-plan.policy.js';
 
 /** Maps a plan to the rows as sent, in their order, each with the effect on it. */
 export function toPreviewedRows(given: readonly unknown[], groups: readonly PlannedGroup[]): PreviewedRowDto[] {

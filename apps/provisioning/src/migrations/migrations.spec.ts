@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { revertMigrations, runMigrations, type SqlExecutor } from '@rmm/persistence';
-import { rowSecurityProblems } from '@rmm/persistence/testing';
+import { countVisibleRows, rowSecurityProblems, untiedTenantTables } from '@rmm/persistence/testing';
 import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import { MIGRATIONS } from './index.js';
 
@@ -38,6 +38,21 @@ describe('InitialSchema', () => {
 
   it('has row-level security, policies and grants on every table', async () => {
     expect(await rowSecurityProblems(executor, 'provisioning')).toEqual([]);
+  });
+
+  it('shows the service login no organization in system scope, which is of the platform login', async () => {
+    await admin.query(
+      `insert into organization (partner_id, name, name_key, slug) values (gen_random_uuid(), 'H', 'h', 'h')`,
+    );
+    const { service, worker } = database.urls.provisioning;
+    const system = { 'rmm.scope': 'system', 'rmm.org_access': 'all' } as const;
+    expect(await countVisibleRows(service, 'provisioning', 'organization', system)).toBe(0);
+    const platform = { ...system, role: new URL(service).username };
+    expect(await countVisibleRows(worker, 'provisioning', 'organization', platform)).toBeGreaterThan(0);
+  });
+
+  it('ties the organization of every row to its partner by a key', async () => {
+    expect(await untiedTenantTables(executor, 'provisioning')).toEqual([]);
   });
 
   it('rejects a site, link or device whose partner is not the partner of its organization', async () => {

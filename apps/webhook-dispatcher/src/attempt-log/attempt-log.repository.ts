@@ -52,6 +52,7 @@ export class AttemptLogRepository extends TenantRepository<Delivery> {
       params: { id, createdAt: createdAt.toISOString() },
       orderBy: 'a.attempt',
       page,
+      budget: { columns: ['responseHeaders', 'responseBody'] },
     });
   }
 }

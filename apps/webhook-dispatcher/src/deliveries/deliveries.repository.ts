@@ -2,8 +2,10 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '@rmm/access';
 import {
   countMatching,
+  limitBytes,
   type PageRequest,
   type PageRows,
+  takeBudgetColumns,
   TenantDatabase,
   tenantCondition,
   type TenantTransaction,
@@ -55,6 +57,9 @@ const FILTERS = {
 
 const FILTER_NAMES = Object.keys(FILTERS) as (keyof typeof FILTERS)[];
 
+/** A body has up to 1 MB, the response to it up to 64 KB. */
+const BUDGET = { columns: ['body', 'responseBody'] };
+
 /** The page is cut on the keys of the index before rows and bodies are read. */
 const listOf = (where: string) => `
   SELECT ${COLUMNS} FROM (
@@ -98,8 +103,9 @@ export class DeliveriesRepository {
     const offset = (page - 1) * limit;
     // A page after the last one would read the whole index to find no row.
     if (offset >= counted.total && !counted.totalCapped) return { rows: [], ...counted };
-    const rows = await this.tenants.read<DeliveryWithBody>(caller, listOf(where), { ...params, limit, offset });
-    return { rows, ...counted };
+    const sql = limitBytes(listOf(where), BUDGET);
+    const rows = await this.tenants.read<DeliveryWithBody>(caller, sql, { ...params, limit, offset });
+    return { rows, ...counted, ...(takeBudgetColumns(rows) && { truncated: true as const }) };
   }
 
   /** @throws DeliveryNotFound */

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { UserCaller } from '@rmm/access';
 import { type AuditAction, EVENT_TYPES, isEventType, WEBHOOK_TEST_EVENT } from '@rmm/contracts';
 import { AuditTrail } from '@rmm/messaging';
-import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
+import { narrowToOrganization, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { RateLimits } from '@rmm/service-kit';
 import { type Paged, toPage } from '@rmm/validation';
 import { DeadLettersRepository } from '../dead-letters/dead-letters.repository.js';
@@ -36,9 +36,9 @@ export class DeliveriesService {
 
   /** Lists a page, newest first. @throws WebhookNotFound */
   async list(caller: UserCaller, webhookId: string, query: ListDeliveriesDto): Promise<Paged<DeliveryDto>> {
-    await this.webhooks.get(caller, webhookId);
+    const { orgId } = await this.webhooks.get(caller, webhookId);
     const filter = { webhookId, status: query.status, eventType: query.event };
-    const { rows, ...counted } = await this.repository.list(caller, filter, query);
+    const { rows, ...counted } = await this.repository.list(narrowToOrganization(caller, orgId), filter, query);
     return toPage(query, counted, rows.map(toDeliveryDto));
   }
 

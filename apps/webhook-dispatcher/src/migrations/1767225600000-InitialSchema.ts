@@ -1,15 +1,18 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
+/** True for the platform login alone, which acts as the service login: no setting makes a service login see all tenants. */
+const IS_PLATFORM_LOGIN = '(SELECT session_user <> current_user)';
+
 const ORGANIZATION = `
   CASE (SELECT current_setting('rmm.scope', true))
     WHEN 'partner' THEN partner_id = (SELECT nullif(current_setting('rmm.partner_id', true), '')::uuid) AND (
       CASE (SELECT current_setting('rmm.org_access', true))
         WHEN 'all' THEN true
-        WHEN 'selected' THEN org_id IN (SELECT unnest(nullif(current_setting('rmm.org_ids', true), '')::uuid[]))
+        WHEN 'selected' THEN org_id::text IN (SELECT unnest(string_to_array(current_setting('rmm.org_ids', true), ',')))
         ELSE false
       END)
     WHEN 'organization' THEN org_id = (SELECT nullif(current_setting('rmm.org_id', true), '')::uuid)
-    WHEN 'system' THEN true
+    WHEN 'system' THEN ${IS_PLATFORM_LOGIN}
     ELSE false
   END`;
 
@@ -127,7 +130,8 @@ async function createWebhooks(q: QueryRunner): Promise<void> {
       last_delivery_at timestamptz,
       last_success_at  timestamptz,
       failing_since    timestamptz,
-      mail_due_for     timestamptz
+      mail_due_for     timestamptz,
+      FOREIGN KEY (partner_id, org_id) REFERENCES organization_directory (partner_id, org_id)
     ) WITH (fillfactor = 50)`);
   await q.query(`
     CREATE INDEX webhook_counter_failing ON webhook_counter (failing_since) WHERE failing_since IS NOT NULL`);

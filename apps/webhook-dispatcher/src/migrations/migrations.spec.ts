@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { revertMigrations, runMigrations } from '@rmm/persistence';
-import { rowSecurityProblems } from '@rmm/persistence/testing';
+import { countVisibleRows, rowSecurityProblems, untiedTenantTables } from '@rmm/persistence/testing';
 import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import { MIGRATIONS } from './index.js';
 
@@ -87,6 +87,12 @@ describe('the schema', () => {
     expect(await rowSecurityProblems(executor(), SCHEMA)).toEqual([]);
   });
 
+  it('ties the organization of webhooks to its partner by a key', async () => {
+    // written in sets by the dispatcher alone, which copies both ids from the webhook
+    const ofDeliveries = ['attempt', 'dead_letter', 'delivery', 'event_body', 'request_shape'];
+    expect(await untiedTenantTables(executor(), SCHEMA, ofDeliveries)).toEqual([]);
+  });
+
   it('rejects a webhook whose partner is not the partner of its organization', async () => {
     const { rows } = await admin.query<{ org_id: string }>(NEW_ORGANIZATION);
     const foreign = admin.query(
@@ -109,6 +115,17 @@ describe('the schema', () => {
       ),
     ).rejects.toThrow('row-level security');
     expect((await as('worker', 'select * from webhook')).length).toBeGreaterThan(0);
+  });
+
+  it('shows the service login no webhook in system scope, which is of the platform login', async () => {
+    await admin.query(`with o as (${NEW_ORGANIZATION})
+                       insert into webhook (partner_id, org_id, name, url_sealed, events)
+                       select partner_id, org_id, 'b', 'x', '{*}' from o`);
+    const { service, worker } = database.urls[SCHEMA];
+    const system = { 'rmm.scope': 'system', 'rmm.org_access': 'all' } as const;
+    expect(await countVisibleRows(service, SCHEMA, 'webhook', system)).toBe(0);
+    const platform = { ...system, role: new URL(service).username };
+    expect(await countVisibleRows(worker, SCHEMA, 'webhook', platform)).toBeGreaterThan(0);
   });
 
   it('lets the worker change deliveries, not webhooks', async () => {

@@ -6,6 +6,9 @@ describe('headerErrors', () => {
       headerErrors([
         { key: 'X-Environment', value: 'prod' },
         { key: 'Authorization', value: 'Bearer abc' },
+        { key: 'X-Forward', value: 'no' },
+        { key: 'X-Original-Ticket', value: '7' },
+        { key: 'X-Realm', value: 'emea' },
       ]),
     ).toEqual({});
   });
@@ -37,6 +40,18 @@ describe('headerErrors', () => {
     'x-amz-security-token',
     'X-Azure-Anything',
     'x-aliyun-ecs-metadata-token',
+    'Forwarded',
+    'X-Forwarded-For',
+    'x-forwarded-host',
+    'X-Forwarded',
+    'X-Real-IP',
+    'X-Client-IP',
+    'X-Original-URL',
+    'x-original-host',
+    'X-Rewrite-URL',
+    'X-HTTP-Method-Override',
+    'x-http-method',
+    'X-Method-Override',
   ])('refuses the reserved name %s', (key) => {
     expect(isReservedHeader(key)).toBe(true);
     expect(headerErrors([{ key, value: 'v' }])).toEqual({ 'headers.0.key': ['is a reserved header'] });
@@ -71,6 +86,8 @@ describe('sendableHeaders', () => {
       { key: 'X-Service-Signature', value: 'sha256=forged' },
       { key: 'WEBHOOK-SIGNATURE', value: 'v1,forged' },
       { key: 'hOST', value: 'internal' },
+      { key: 'X-HTTP-Method-Override', value: 'DELETE' },
+      { key: 'forwarded', value: 'for=10.0.0.1' },
       { key: 'X-B\r\nX-Service-Signature', value: 'forged' },
       { key: 'X-C', value: 'a\r\nX-Service-Signature: forged' },
       { key: '\u212aeep-alive', value: 'the Kelvin sign is no k' },

@@ -23,6 +23,17 @@ const RESERVED = new Set([
   'upgrade',
   'keep-alive',
   'expect',
+  // By these a service behind the receiver, which may trust its callers, takes another client, host, path or method.
+  'forwarded',
+  'x-forwarded',
+  'x-real-ip',
+  'x-client-ip',
+  'x-original-host',
+  'x-original-url',
+  'x-rewrite-url',
+  'x-http-method',
+  'x-http-method-override',
+  'x-method-override',
   'metadata',
   // Cannot be a property of an object literal.
   '__proto__',
@@ -33,6 +44,7 @@ const RESERVED_PREFIXES = [
   // The headers of this service and of Standard Webhooks, whether the webhook enables those or not.
   'x-service-',
   'webhook-',
+  'x-forwarded-',
   // These unlock the instance metadata endpoints of clouds.
   'metadata-flavor',
   'x-aws-ec2-metadata-token',

@@ -30,6 +30,7 @@ const ADDRESSES: [RegExp, string[]][] = [
   [/nip\.io|localtest|apple|burpcollaborator|rebind/, ['127.0.0.1']],
   [/^mixed\./, ['8.8.8.8', '10.0.0.1']],
   [/^nowhere\./, []],
+  [/^egress\./, ['8.8.4.4']],
   [/^lan\./, ['192.168.1.20', 'fd12::20']],
   [/./, ['8.8.8.8', '2606:4700::1111']],
 ];
@@ -45,11 +46,12 @@ describe('URLs of webhooks', () => {
     jest.spyOn(NameServerResolver.prototype, 'resolve').mockImplementation(resolve);
     jest.spyOn(SystemResolver.prototype, 'resolve').mockImplementation(resolve);
     cluster = await DispatcherTestCluster.open();
-    const env = { OUTBOUND_EXTRA_ALLOWED_CIDRS: '', GLOBAL_RATE_LIMIT_PER_MINUTE: '100000' };
+    const own = { PUBLIC_API_URL: 'https://api.fleet.example', OUTBOUND_BLOCKED_CIDRS: '8.8.4.0/24' };
+    const env = { ...own, OUTBOUND_EXTRA_ALLOWED_CIDRS: '', GLOBAL_RATE_LIMIT_PER_MINUTE: '100000' };
     const cloud = await cluster.start({ ...env, IS_HOSTED: 'true' }, [identity.module()]);
-    const own = await cluster.start({ ...env, IS_HOSTED: 'false' }, [identity.module()]);
+    const local = await cluster.start({ ...env, IS_HOSTED: 'false' }, [identity.module()]);
     const member = identity.member(await cluster.organization());
-    [hosted, selfHosted] = [createApiClient(cloud, member), createApiClient(own, member)];
+    [hosted, selfHosted] = [createApiClient(cloud, member), createApiClient(local, member)];
     await Promise.all([hosted, selfHosted].map((client) => client.get('').expect(200)));
   });
 
@@ -70,6 +72,9 @@ describe('URLs of webhooks', () => {
   it.each([
     ['https://mixed.example.com/', 'the host is in a private address range'],
     ['https://nowhere.example.com/', 'the host has no address'],
+    ['https://api.fleet.example/api/v1/webhooks', 'the host is this service'],
+    ['https://egress.example.com/', 'the host is in a blocked address range'],
+    ['https://8.8.4.4/', 'the host is in a blocked address range'],
     ['https://lan.example.com/', 'the host is in a private address range'],
     ['http://hooks.example.com/', 'only https is allowed'],
     ['https://10.0.0.1/', 'the host is in a private address range'],

@@ -52,7 +52,7 @@ export class WebhookSettingsService {
    * @throws UnsupportedEventType, ValidationError, InvalidWebhookUrl
    */
   async checkPatch(stored: Webhook, dto: UpdateWebhookDto): Promise<UpdateWebhookDto> {
-    if (Object.values(dto).every((value) => value === undefined)) throw new ValidationError('Nothing to change');
+    if (Object.values(dto).every((value) => value === undefined)) throw ValidationError.nothingToChange();
     if (dto.events) assertSupportedEvents(dto.events);
     if (dto.headers) assertValidHeaders(dto.headers);
     if (dto.url === undefined) return dto;

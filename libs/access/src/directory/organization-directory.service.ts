@@ -10,7 +10,7 @@ import { InvalidationFeeds } from '../invalidation/invalidation-feeds.service.js
 import { type DirectoryOrganization, isLive, readOrganization } from './directory-organization.js';
 import { DirectoryTools } from './directory-tools.service.js';
 import { OrganizationDirectoryRepository } from './organization-directory.repository.js';
-import { TenantDirectory } from './tenant-directory.js';
+import { TenantDirectory } from './tenant-directory.service.js';
 
 /** Looks up the partner and the status of organizations, which provisioning owns. @see TenantDirectory */
 @Injectable()

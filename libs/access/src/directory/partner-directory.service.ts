@@ -8,7 +8,7 @@ import { InvalidationFeeds } from '../invalidation/invalidation-feeds.service.js
 import { type DirectoryPartner, readPartner, STRICTEST } from './directory-partner.js';
 import { DirectoryTools } from './directory-tools.service.js';
 import { PartnerDirectoryRepository } from './partner-directory.repository.js';
-import { TenantDirectory } from './tenant-directory.js';
+import { TenantDirectory } from './tenant-directory.service.js';
 
 /** Looks up the status and the caps of partners, which identity owns. @see TenantDirectory */
 @Injectable()

@@ -16,9 +16,11 @@ export function readIdempotentRequest(request: AccessRequest): IdempotentRequest
   const { caller, method, pathname, rawBody } = request;
   if (!caller) throw new Error('An idempotent route needs an authenticated caller');
   const { partnerId, orgId } = caller;
-  const identity = [callerOf(caller), partnerId, orgId, method, pathname, key];
+  const callerId = callerOf(caller);
+  const identity = [callerId, partnerId, orgId, method, pathname, key];
   return {
     id: sha256(JSON.stringify(identity)),
+    callerId,
     bodyHash: sha256(rawBody ?? ''),
     partnerId,
     orgId,

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { BroadcastMap } from '@rmm/contracts';
-import { Broadcasts, type BroadcastSubscription, type NatsLink } from '@rmm/messaging';
+import { Broadcasts, type BroadcastSubscription, NatsLink } from '@rmm/messaging';
 import { Clock } from '@rmm/service-kit';
 import { InvalidationFeed } from './invalidation-feed.js';
 
@@ -32,6 +32,7 @@ export class InvalidationFeeds {
 
   constructor(
     private readonly broadcasts: Broadcasts,
+    private readonly link: NatsLink,
     clock: Clock,
   ) {
     const feed = (name: FeedName) =>
@@ -47,9 +48,9 @@ export class InvalidationFeeds {
   }
 
   /** Subscribes to the heartbeats of all feeds. A reconnect counts as a gap of each. */
-  start(link: Pick<NatsLink, 'onReconnect'>): void {
+  start(): void {
     for (const name of FEEDS) this.subscribe(HEARTBEATS[name], (heartbeat) => this[name].onHeartbeat(heartbeat));
-    link.onReconnect(() => FEEDS.forEach((name) => this.notifyGap(name)));
+    this.link.onReconnect(() => FEEDS.forEach((name) => this.notifyGap(name)));
   }
 
   /** Calls the handler with the data of each broadcast of a topic, until `stop`. */

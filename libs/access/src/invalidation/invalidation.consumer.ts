@@ -1,26 +1,17 @@
-import {
-  type BeforeApplicationShutdown,
-  Inject,
-  Injectable,
-  type OnApplicationBootstrap,
-  Optional,
-} from '@nestjs/common';
+import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import type { AccessChanged } from '@rmm/contracts';
-import { NatsLink } from '@rmm/messaging';
 import { AccessSources } from '../access-sources.service.js';
 import { OrganizationDirectory } from '../directory/organization-directory.service.js';
 import { PartnerDirectory } from '../directory/partner-directory.service.js';
 import { KeyRecords } from '../keys/key-records.service.js';
 import { AccessSnapshots } from '../snapshots/access-snapshots.service.js';
 import { VerificationKeysService } from '../tokens/verification-keys.service.js';
-import { HeartbeatPublisher } from './heartbeat-publisher.service.js';
 import { type FeedName, InvalidationFeeds } from './invalidation-feeds.service.js';
 
 /** Drops cached users, keys, organizations and tokens of withdrawn signing keys when their changes are broadcast, or when a broadcast may be lost. */
 @Injectable()
 export class InvalidationConsumer implements OnApplicationBootstrap, BeforeApplicationShutdown {
   constructor(
-    private readonly link: NatsLink,
     private readonly feeds: InvalidationFeeds,
     private readonly snapshots: AccessSnapshots,
     private readonly records: KeyRecords,
@@ -28,7 +19,6 @@ export class InvalidationConsumer implements OnApplicationBootstrap, BeforeAppli
     private readonly partners: PartnerDirectory,
     private readonly sources: AccessSources,
     private readonly keys: VerificationKeysService,
-    @Optional() @Inject(HeartbeatPublisher) private readonly heartbeat?: HeartbeatPublisher | null,
   ) {}
 
   onApplicationBootstrap(): void {
@@ -36,8 +26,7 @@ export class InvalidationConsumer implements OnApplicationBootstrap, BeforeAppli
     this.feeds.subscribe('access.keys-withdrawn', ({ kids }) => this.keys.withdraw(kids));
     this.feeds.subscribe('access.changed', (change) => this.onAccessChanged(change));
     this.feeds.subscribe('credential.changed', (change) => this.records.onCredentialsChanged(change));
-    this.feeds.start(this.link);
-    this.link.onReconnect(() => this.heartbeat?.skipNumber());
+    this.feeds.start();
   }
 
   beforeApplicationShutdown(): void {

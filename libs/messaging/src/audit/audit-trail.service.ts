@@ -26,6 +26,12 @@ export interface AuditedResource {
   partnerId?: string | null;
 }
 
+/** Returns the resource of a row of an organization. */
+export function resourceOf(type: string, row: Required<Omit<AuditedResource, 'type'>>): AuditedResource {
+  const { id, name, orgId, partnerId } = row;
+  return { type, id, name, orgId, partnerId };
+}
+
 type AuditedChange = [
   caller: AuditedCaller,
   action: AuditAction,

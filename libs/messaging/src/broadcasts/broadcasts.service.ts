@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import type { Msg } from 'nats';
 import { randomUUID } from 'node:crypto';
 import { subjects, type BroadcastMap, type BroadcastTopic, type Envelope } from '@rmm/contracts';
-import { NatsLink } from '../connection/nats-link.js';
+import { NatsLink } from '../connection/nats-link.service.js';
 import { withMessageContext } from '../context/execution-context.js';
 import { decodeEnvelope } from '../envelope/decode-envelope.js';
 

@@ -5,7 +5,7 @@ import { eventually, startStores, type Stores, type TestNats } from '@rmm/testin
 import { DurableConsumer } from '../consume/durable-consumer.js';
 import { ensureStreams, NatsLink, natsOptions } from '../index.js';
 import { PublishRefused } from '../messaging.errors.js';
-import { JetStreamPublisher } from '../outbox/jetstream-publisher.js';
+import { JetStreamPublisher } from '../outbox/jetstream.publisher.js';
 import { assertDurable } from '../streams/durables.js';
 
 type Attempt = [login: ServiceName, what: string];
@@ -20,7 +20,12 @@ const sorted = (...names: string[]): string[] => names.sort();
 const DIRECTORY = ['provisioning.organizations.get', 'provisioning.organizations.list-since'];
 /** The contracts that each service calls. */
 const CALLS: Record<ServiceName, string[]> = {
-  identity: sorted('provisioning.organizations.ensure-first', 'provisioning.sites.existing', ...DIRECTORY),
+  identity: sorted(
+    'provisioning.device-groups.existing',
+    'provisioning.organizations.ensure-first',
+    'provisioning.sites.existing',
+    ...DIRECTORY,
+  ),
   credentials: sorted(
     'identity.access.in-organization',
     'identity.access.resolve',

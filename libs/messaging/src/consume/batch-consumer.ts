@@ -1,6 +1,6 @@
 import type { JsMsg } from 'nats';
 import type { Envelope } from '@rmm/contracts';
-import type { NatsLink } from '../connection/nats-link.js';
+import type { NatsLink } from '../connection/nats-link.service.js';
 import { withMessageContext } from '../context/execution-context.js';
 import { decodeEnvelope } from '../envelope/decode-envelope.js';
 import { MessageRejected } from '../messaging.errors.js';

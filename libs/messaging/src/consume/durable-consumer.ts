@@ -3,7 +3,7 @@ import type { ConsumerMessages, JsMsg } from 'nats';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pTimeout from 'p-timeout';
 import { STREAMS, type StreamKind } from '@rmm/contracts';
-import type { NatsLink } from '../connection/nats-link.js';
+import type { NatsLink } from '../connection/nats-link.service.js';
 import { assertDurable } from '../streams/durables.js';
 
 export interface DurableOptions {

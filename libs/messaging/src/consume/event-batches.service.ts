@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Envelope, StreamKind } from '@rmm/contracts';
-import { NatsLink } from '../connection/nats-link.js';
+import { NatsLink } from '../connection/nats-link.service.js';
 import { MessagingMetrics } from '../messaging.metrics.js';
 import { BatchConsumer } from './batch-consumer.js';
 import { DeadLettersService } from './dead-letters.service.js';

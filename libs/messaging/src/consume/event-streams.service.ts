@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { JsMsg } from 'nats';
 import { STREAMS, type Envelope, type StreamKind } from '@rmm/contracts';
-import { NatsLink } from '../connection/nats-link.js';
+import { NatsLink } from '../connection/nats-link.service.js';
 import { decodeEnvelope } from '../envelope/decode-envelope.js';
 import { MessageRejected } from '../messaging.errors.js';
 import { MessagingMetrics } from '../messaging.metrics.js';

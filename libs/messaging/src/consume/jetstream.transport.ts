@@ -11,7 +11,7 @@ import {
   type ReplayDeadLettersRequest,
   type StreamKind,
 } from '@rmm/contracts';
-import { NatsLink } from '../connection/nats-link.js';
+import { NatsLink } from '../connection/nats-link.service.js';
 import { withMessageContext } from '../context/execution-context.js';
 import { decodeEnvelope } from '../envelope/decode-envelope.js';
 import { MessageRejected, UnlistedSubjects } from '../messaging.errors.js';

@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import pTimeout from 'p-timeout';
-import { NatsLink } from '../connection/nats-link.js';
+import { NatsLink } from '../connection/nats-link.service.js';
 import { MessagingMetrics } from '../messaging.metrics.js';
 import { BroadcastOutboxRepository, type BroadcastRow } from './broadcast-outbox.repository.js';
 import { WakeUpSignal } from './wake-up-signal.js';

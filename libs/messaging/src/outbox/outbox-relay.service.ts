@@ -1,8 +1,8 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { NatsLink } from '../connection/nats-link.js';
+import { NatsLink } from '../connection/nats-link.service.js';
 import { MessagingMetrics } from '../messaging.metrics.js';
 import { MESSAGING_OPTIONS, type MessagingModuleOptions } from '../messaging.options.js';
-import { JetStreamPublisher } from './jetstream-publisher.js';
+import { JetStreamPublisher } from './jetstream.publisher.js';
 import { OutboxRepository, type AggregateDelay, type LeasedBatch } from './outbox.repository.js';
 import { publishBatch, type PublishedBatch } from './publish-batch.js';
 import { WakeUpSignal } from './wake-up-signal.js';

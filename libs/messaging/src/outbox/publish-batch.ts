@@ -1,5 +1,5 @@
 import { NatsUnavailable } from '../messaging.errors.js';
-import type { JetStreamPublisher } from './jetstream-publisher.js';
+import type { JetStreamPublisher } from './jetstream.publisher.js';
 import type { LeasedBatch, OutboxRow } from './outbox.repository.js';
 
 /** The result of publishing a leased batch. */

@@ -14,7 +14,7 @@ import {
   ValidationError,
   type FieldErrors,
 } from '@rmm/service-kit';
-import type { NatsLink } from '../connection/nats-link.js';
+import type { NatsLink } from '../connection/nats-link.service.js';
 import type { MessagingMetrics } from '../messaging.metrics.js';
 import { REQUEST_ID_HEADER, TIMEOUT_HEADER, TRACEPARENT_HEADER, type RpcReplyBody } from './rpc-wire.js';
 

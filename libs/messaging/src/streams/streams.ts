@@ -12,7 +12,7 @@ import {
 } from 'nats';
 import pRetry from 'p-retry';
 import { DUPLICATE_WINDOW_MS, DURABLES, MAX_MESSAGE_BYTES, STREAMS, type Durable } from '@rmm/contracts';
-import type { NatsLink } from '../connection/nats-link.js';
+import type { NatsLink } from '../connection/nats-link.service.js';
 import { UnsuitableNatsServer } from '../messaging.errors.js';
 import { assertDurable, ensureDurables } from './durables.js';
 

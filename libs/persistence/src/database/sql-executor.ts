@@ -7,6 +7,8 @@ export type SqlParams = readonly unknown[] | object;
 export interface SqlStatement {
   sql: string;
   params?: SqlParams;
+  /** Plans the statement for its values in each call of `readAll`; otherwise one plan may serve all values. */
+  planForValues?: boolean;
 }
 
 /** Runs SQL statements with bound parameters: a transaction, the worker login, or `tenants.reader(caller)`. */

@@ -1,4 +1,4 @@
-import { BadRequestError, ConflictError } from '@rmm/service-kit';
+import { BadRequestError, ConflictError, RateLimitedError } from '@rmm/service-kit';
 
 /** 400: the key has an invalid form, or the two headers have different values. */
 export class InvalidIdempotencyKey extends BadRequestError {
@@ -19,5 +19,21 @@ export class IdempotencyKeyInUse extends ConflictError {
 
   constructor() {
     super(undefined, { retryAfterSeconds: 1 });
+  }
+}
+
+/** 409: the request was carried out, and its response was too large to be stored. */
+export class IdempotentResponseNotStored extends ConflictError {
+  override code = 'idempotent_response_not_stored';
+  override error = 'The request was carried out before; its response was too large to be stored';
+}
+
+/** 429: the responses that are stored for the caller have reached a limit; `Retry-After` is when the oldest one expires. */
+export class TooManyIdempotencyKeys extends RateLimitedError {
+  override code = 'too_many_idempotency_keys';
+  override error = 'Too many responses are stored for idempotency keys of this caller';
+
+  constructor(retryAfterSeconds: number) {
+    super(undefined, { retryAfterSeconds });
   }
 }

@@ -1,22 +1,35 @@
 import { Injectable } from '@nestjs/common';
 import type { IdempotentRequest } from '@rmm/service-kit';
+import { tryLock } from '../database/advisory-lock.js';
 import type { SqlExecutor } from '../database/sql-executor.js';
 
 export interface StoredResponse {
   bodyHash: string;
-  response: string;
+  /** Null when the response was too large. */
+  response: string | null;
 }
 
-/** SQL for the advisory lock and the upsert. */
-const TRY_LOCK = `SELECT pg_try_advisory_xact_lock(hashtextextended('rmm.idempotency.' || :id, 0)) AS locked`;
+/** What is stored for a caller. */
+export interface StoredUsage {
+  responses: number;
+  bytes: number;
+  /** Seconds until the oldest response expires, at least 1. */
+  freeAfterSeconds: number;
+}
 
 const FIND = `
   SELECT body_hash AS "bodyHash", response FROM idempotency_record
    WHERE id = :id AND expires_at > statement_timestamp()`;
 
+/** The size of a text is known without decompressing it. */
+const USAGE = `
+  SELECT count(*)::int AS responses, coalesce(sum(octet_length(response)), 0)::int AS bytes,
+    greatest(1, ceil(extract(epoch FROM min(expires_at) - statement_timestamp())))::int AS "freeAfterSeconds"
+  FROM idempotency_record WHERE caller_id = :callerId AND expires_at > statement_timestamp()`;
+
 const SAVE = `
-  INSERT INTO idempotency_record (id, partner_id, org_id, body_hash, response, expires_at)
-  VALUES (:id, :partnerId, :orgId, :bodyHash, :response, now() + make_interval(secs => :ttlSeconds))
+  INSERT INTO idempotency_record (id, partner_id, org_id, caller_id, body_hash, response, expires_at)
+  VALUES (:id, :partnerId, :orgId, :callerId, :bodyHash, :response, now() + make_interval(secs => :ttlSeconds))
   ON CONFLICT (id) DO UPDATE SET body_hash = excluded.body_hash, response = excluded.response,
     created_at = now(), expires_at = excluded.expires_at`;
 
@@ -30,9 +43,8 @@ const PURGE = `
 @Injectable()
 export class IdempotencyRepository {
   /** Locks the key until the transaction ends. @returns false when another transaction has it */
-  async tryLock(tx: SqlExecutor, { id }: IdempotentRequest): Promise<boolean> {
-    const [row] = await tx.query<{ locked: boolean }>(TRY_LOCK, { id });
-    return row?.locked === true;
+  tryLock(tx: SqlExecutor, { id }: IdempotentRequest): Promise<boolean> {
+    return tryLock(tx, `rmm.idempotency.${id}`);
   }
 
   async find(tx: SqlExecutor, { id }: IdempotentRequest): Promise<StoredResponse | null> {
@@ -40,13 +52,19 @@ export class IdempotencyRepository {
     return row ?? null;
   }
 
+  /** Measures what is stored for the caller in the tenant of the transaction. */
+  async usage(tx: SqlExecutor, { callerId }: IdempotentRequest): Promise<StoredUsage> {
+    const [row] = await tx.query<StoredUsage>(USAGE, { callerId });
+    return row ?? { responses: 0, bytes: 0, freeAfterSeconds: 1 };
+  }
+
   /** An expired response of the same key is replaced. */
   async save(
     tx: SqlExecutor,
-    { id, partnerId, orgId, bodyHash }: IdempotentRequest,
-    { response, ttlSeconds }: { response: string; ttlSeconds: number },
+    { id, partnerId, orgId, callerId, bodyHash }: IdempotentRequest,
+    { response, ttlSeconds }: { response: string | null; ttlSeconds: number },
   ): Promise<void> {
-    await tx.query(SAVE, { id, partnerId, orgId, bodyHash, response, ttlSeconds });
+    await tx.query(SAVE, { id, partnerId, orgId, callerId, bodyHash, response, ttlSeconds });
   }
 
   /** Deletes up to `limit` expired responses. @returns how many */

@@ -1,9 +1,21 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { currentContext, type IdempotentRequest } from '@rmm/service-kit';
 import type { TenantTransaction } from '../tenants/tenant-database.service.js';
-import { IdempotencyKeyInUse, IdempotencyKeyReused } from './idempotency.errors.js';
+import {
+  IdempotencyKeyInUse,
+  IdempotencyKeyReused,
+  IdempotentResponseNotStored,
+  TooManyIdempotencyKeys,
+} from './idempotency.errors.js';
 import { IDEMPOTENCY_OPTIONS, type IdempotencyOptions } from './idempotency.options.js';
 import { IdempotencyRepository } from './idempotency.repository.js';
+
+/** What is stored at most; requests that run at the same time may exceed the limits of a caller by their own responses. */
+export const IDEMPOTENCY_LIMITS = {
+  responseBytes: 1_000_000,
+  responsesPerCaller: 1_000,
+  bytesPerCaller: 20_000_000,
+} as const;
 
 /** Turns a response into the text that is stored, and back; for responses that contain a key. */
 export interface ResponseSeal {
@@ -39,7 +51,7 @@ export class Idempotency {
    * Runs `work` once per idempotency key of the current request, in the transaction of its effect; returns the stored
    * response when it has run before. Without a key it only runs `work`.
    * @param seal  for responses that contain a key or token
-   * @throws IdempotencyKeyReused, IdempotencyKeyInUse
+   * @throws IdempotencyKeyReused, IdempotencyKeyInUse, IdempotentResponseNotStored, TooManyIdempotencyKeys
    */
   async once<T>(tx: TenantTransaction, work: () => Promise<T>, seal?: ResponseSeal): Promise<T> {
     const request = currentContext()?.idempotency;
@@ -48,13 +60,23 @@ export class Idempotency {
     const stored = await this.repository.find(tx, request);
     if (stored) {
       if (stored.bodyHash !== request.bodyHash) throw new IdempotencyKeyReused();
+      if (stored.response === null) throw new IdempotentResponseNotStored();
       request.replayed = true;
       return JSON.parse(seal ? seal.open(stored.response) : stored.response) as T;
     }
+    await this.assertRoom(tx, request);
     const result = await work();
-    const response = JSON.stringify(result ?? null);
+    const text = JSON.stringify(result ?? null);
+    const response = seal ? seal.seal(text) : text;
+    const isStored = Buffer.byteLength(response) <= IDEMPOTENCY_LIMITS.responseBytes;
     const ttlSeconds = this.options.ttlHours * 3_600;
-    await this.repository.save(tx, request, { response: seal ? seal.seal(response) : response, ttlSeconds });
+    await this.repository.save(tx, request, { response: isStored ? response : null, ttlSeconds });
     return result;
+  }
+
+  private async assertRoom(tx: TenantTransaction, request: IdempotentRequest): Promise<void> {
+    const { responses, bytes, freeAfterSeconds } = await this.repository.usage(tx, request);
+    const { responsesPerCaller, bytesPerCaller } = IDEMPOTENCY_LIMITS;
+    if (responses >= responsesPerCaller || bytes >= bytesPerCaller) throw new TooManyIdempotencyKeys(freeAfterSeconds);
   }
 }

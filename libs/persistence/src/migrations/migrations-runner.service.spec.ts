@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import { AddFleet1700000000000, optionsFor, query, SCHEMA, targetFor } from '../../test/fixture.js';
-import { Databases, StartRefused } from '../module/databases.js';
+import { Databases, StartRefused } from '../module/databases.service.js';
 import { withoutForcedRowSecurity } from '../rls/tenant-table.js';
 import { loginRoles } from './login-roles.js';
 import { migrateFromEnvironment } from './migrate-from-environment.js';

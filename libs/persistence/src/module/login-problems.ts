@@ -11,19 +11,31 @@ interface LoginRow {
   becomes_exempt: boolean;
   becomes_server: boolean;
   becomes_other: boolean;
+  acts_as: boolean;
+  inherits: boolean;
   schema_found: boolean;
   owns_schema: boolean | null;
   owns_table: boolean;
   may_create: boolean | null;
 }
 
+export interface LoginRules {
+  schema: string;
+  /** The worker login, in whose sessions a service login would see all tenants. */
+  mustNotBecome?: string;
+  /** The service login, in whose role the worker login serves platform administrators, and whose rights it has then only. */
+  mustActAs?: string;
+}
+
 /**
  * Lists why a runtime login must not be used: row-level security does not apply to it, or it could bypass it.
- * @param other the second runtime login, which this one must not be able to become
  * @returns sentences; empty when the login may be used
  */
-export async function loginProblems(pool: Pick<Pool, 'query'>, schema: string, other: string): Promise<string[]> {
-  const { rows } = await pool.query<LoginRow>(LOGIN, [schema, SERVER_ROLES, other]);
+export async function loginProblems(
+  pool: Pick<Pool, 'query'>,
+  { schema, mustNotBecome = '', mustActAs }: LoginRules,
+): Promise<string[]> {
+  const { rows } = await pool.query<LoginRow>(LOGIN, [schema, SERVER_ROLES, mustNotBecome, mustActAs ?? '']);
   const login = rows[0];
   if (login === undefined) return ['it cannot see its own role'];
   if (login.rolsuper) return [`${login.name} is a superuser`];
@@ -32,7 +44,13 @@ export async function loginProblems(pool: Pick<Pool, 'query'>, schema: string, o
     [login.rolcreaterole, 'has CREATEROLE'],
     [login.becomes_exempt, 'is a member of a superuser or BYPASSRLS role'],
     [login.becomes_server, `is a member of ${SERVER_ROLES.join(' or ')}`],
-    [login.becomes_other, `is, or is a member of, the other login ${other}`],
+    [login.becomes_other, `is, or is a member of, the other login ${mustNotBecome}`],
+    [mustActAs === login.name, `is the other login ${login.name}`],
+    [mustActAs !== undefined && !login.acts_as, `may not act as ${mustActAs}: GRANT ${mustActAs} TO ${login.name}`],
+    [
+      login.inherits,
+      `has the rights of ${mustActAs} at all times: ALTER ROLE ${login.name} NOINHERIT, and grant again`,
+    ],
     [!login.schema_found, `finds no schema ${schema}`],
     [login.owns_schema, `owns the schema ${schema}, or is a member of its owner`],
     [login.owns_table, `owns a table in ${schema}, or is a member of its owner`],
@@ -47,6 +65,8 @@ const LOGIN = `
                   and pg_has_role(r.oid, p.oid, 'MEMBER')) as becomes_exempt,
          exists (select from pg_roles p where p.rolname = any ($2) and pg_has_role(r.oid, p.oid, 'MEMBER')) as becomes_server,
          exists (select from pg_roles p where p.rolname = $3 and pg_has_role(r.oid, p.oid, 'MEMBER')) as becomes_other,
+         exists (select from pg_roles p where p.rolname = $4 and pg_has_role(r.oid, p.oid, 'MEMBER')) as acts_as,
+         exists (select from pg_roles p where p.rolname = $4 and p.oid <> r.oid and pg_has_role(r.oid, p.oid, 'USAGE')) as inherits,
          n.oid is not null as schema_found,
          pg_has_role(r.oid, n.nspowner, 'MEMBER') as owns_schema,
          exists (select from pg_class c where c.relnamespace = n.oid and pg_has_role(r.oid, c.relowner, 'MEMBER')) as owns_table,

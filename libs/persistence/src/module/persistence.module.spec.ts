@@ -5,7 +5,7 @@ import { eventually, startStores, type Stores, type TestDatabase } from '@rmm/te
 import { optionsFor, partner, partnerA, query, SCHEMA } from '../../test/fixture.js';
 import { TenantDatabase } from '../tenants/tenant-database.service.js';
 import { WorkerDatabase } from '../worker/worker-database.service.js';
-import { Databases, openDatabases, type PersistenceConfig, StartRefused } from './databases.js';
+import { Databases, openDatabases, type PersistenceConfig, StartRefused } from './databases.service.js';
 import { PersistenceModule } from './persistence.module.js';
 
 jest.setTimeout(60_000);
@@ -111,6 +111,16 @@ describe('PersistenceModule', () => {
       } finally {
         await query(database.adminUrl, `drop role ${superuser}`);
       }
+    });
+
+    it('a worker login that may not act as the service login, or has its rights at all times', async () => {
+      const { service } = database.urls[SCHEMA];
+      const serviceRole = new URL(service).username;
+      await query(database.adminUrl, `create role ${role} login noinherit password 'odd'`);
+      await query(database.adminUrl, `grant usage on schema ${SCHEMA} to ${role}`);
+      expect(await refusal({ workerDatabaseUrl: loginAs(role) })).toContain(`may not act as ${serviceRole}`);
+      await query(database.adminUrl, `alter role ${role} inherit; grant ${serviceRole} to ${role}`);
+      expect(await refusal({ workerDatabaseUrl: loginAs(role) })).toContain(`has the rights of ${serviceRole}`);
     });
 
     it('listing every problem of both logins', async () => {

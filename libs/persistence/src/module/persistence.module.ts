@@ -4,7 +4,7 @@ import { HealthRegistry } from '@rmm/service-kit';
 import { PartitionMaintenanceJob } from '../partitions/partition-maintenance.job.js';
 import { TenantDatabase } from '../tenants/tenant-database.service.js';
 import { WorkerDatabase } from '../worker/worker-database.service.js';
-import { Databases, openDatabases, type PersistenceOptions } from './databases.js';
+import { Databases, openDatabases, type PersistenceOptions } from './databases.service.js';
 
 const HEALTH_TIMEOUT_MS = 2_000;
 

@@ -49,7 +49,7 @@ export async function listPage<Row>(
     { rows: `SELECT ${select} ${matching} ORDER BY ${orderBy}`, matching: `SELECT 1 ${matching}` },
     params ?? {},
     page,
-    budget,
+    { budget },
   );
 }
 
@@ -59,7 +59,7 @@ export async function runPageStatements<Row>(
   { rows, matching }: { rows: string; matching: string },
   params: object,
   { page, limit }: PageRequest,
-  budget?: ByteBudget,
+  { budget, planForValues }: { budget?: ByteBudget; planForValues?: boolean } = {},
 ): Promise<PageRows<Row>> {
   const count = countText(matching);
   const limited = `${rows} LIMIT :limit OFFSET :offset`;
@@ -67,8 +67,9 @@ export async function runPageStatements<Row>(
     {
       sql: budget ? limitBytes(limited, budget) : limited,
       params: { ...params, limit, offset: (page - 1) * limit },
+      planForValues,
     },
-    { sql: count, params: usedBy(count, params) },
+    { sql: count, params: usedBy(count, params), planForValues },
   ]);
   const truncated = budget !== undefined && takeBudgetColumns(found);
   return {

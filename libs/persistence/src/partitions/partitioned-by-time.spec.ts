@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import { optionsFor, partner, partnerA, query, SCHEMA } from '../../test/fixture.js';
-import { Databases } from '../module/databases.js';
+import { Databases } from '../module/databases.service.js';
 import { tenantTable } from '../rls/tenant-table.js';
 import { TenantDatabase } from '../tenants/tenant-database.service.js';
 import { rowSecurityProblems } from '../testing/row-security-problems.js';

@@ -20,7 +20,13 @@ const idOf = (name: string) => `(select nullif(${setting(name)}, '')::uuid)`;
 export const OWN_PARTNER = idOf('partner_id');
 export const OWN_ORGANIZATION = idOf('org_id');
 export const OWN_USER = idOf('user_id');
-const SELECTED_ORGANIZATIONS = `select unnest(nullif(${setting('org_ids')}, '')::uuid[])`;
+/** Compared as text: converting a thousand ids to uuid costs five times as much as splitting them. */
+const SELECTED_ORGANIZATIONS = `select unnest(string_to_array(${setting('org_ids')}, ','))`;
+/**
+ * True in the sessions of the platform pool alone, whose login (the worker's) acts in the role of the service login. A
+ * service login is no member of another role that may act as it, so no setting makes it see all tenants.
+ */
+const IS_PLATFORM_LOGIN = '(select session_user <> current_user)';
 
 export interface TenantColumns {
   partnerId: string;
@@ -68,14 +74,14 @@ export function userRule(columns: TenantColumns = DEFAULT_COLUMNS): Rule {
 function byScope(asPartner: string, asOrganization: string): string {
   return (
     `case (select ${setting('scope')}) when 'partner' then ${asPartner} ` +
-    `when 'organization' then ${asOrganization} when 'system' then true else false end`
+    `when 'organization' then ${asOrganization} when 'system' then ${IS_PLATFORM_LOGIN} else false end`
   );
 }
 
 function isAccessible(orgId: string): string {
   return (
     `case (select ${setting('org_access')}) when 'all' then true ` +
-    `when 'selected' then ${orgId} in (${SELECTED_ORGANIZATIONS}) else false end`
+    `when 'selected' then ${orgId}::text in (${SELECTED_ORGANIZATIONS}) else false end`
   );
 }
 

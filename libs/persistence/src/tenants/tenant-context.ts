@@ -12,6 +12,8 @@ export interface TenantContext {
   userId: string | null;
 }
 
+const UUID_LENGTH = 36;
+
 /** The caller of a tenant-scoped query; every Caller has a tenant. */
 export interface HasTenant {
   tenant: TenantContext;
@@ -35,19 +37,30 @@ export function setTenantSettings(firstParameter: number): string {
   return TENANT_SETTINGS.map((name, i) => `set_config('${name}', $${firstParameter + i}, true)`).join(' || ');
 }
 
-/** Returns the six values to bind. The policy's cast refuses an id that is not a UUID; it is never read as SQL. */
+/** Returns the six values to bind. @throws Error for a selected organization whose id is not a UUID */
 export function tenantSettingValues(tenant: TenantContext): string[] {
   return [
     tenant.scope,
     tenant.partnerId ?? '',
     tenant.orgId ?? '',
     tenant.orgAccess,
-    tenant.orgIds.length === 0 ? '' : arrayLiteral(tenant.orgIds),
+    joinIds(tenant.orgIds),
     tenant.userId ?? '',
   ];
 }
 
-/** Returns PostgreSQL's text form of an array, each element quoted. */
-function arrayLiteral(values: readonly string[]): string {
-  return `{${values.map((value) => `"${value.replace(/["\\]/g, '\\$&')}"`).join(',')}}`;
+/**
+ * Returns the caller with access to one of its selected organizations, or to none when that one is not selected; any other
+ * caller as it is. For statements about one organization: they then cost the same for a thousand selected ones.
+ */
+export function narrowToOrganization<C extends HasTenant>(caller: C, orgId: string): C {
+  const { scope, orgAccess, orgIds } = caller.tenant;
+  if (scope !== 'partner' || orgAccess !== 'selected') return caller;
+  return { ...caller, tenant: { ...caller.tenant, orgIds: orgIds.includes(orgId) ? [orgId] : [] } };
+}
+
+/** Returns ids as a text that PostgreSQL splits at the commas and compares with the text of an id. */
+function joinIds(ids: readonly string[]): string {
+  if (ids.some((id) => id.length !== UUID_LENGTH)) throw new Error('The id of a selected organization is not a UUID');
+  return ids.join(',').toLowerCase();
 }

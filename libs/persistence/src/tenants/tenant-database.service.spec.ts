@@ -66,14 +66,14 @@ describe('TenantDatabase', () => {
 
     it('refuses an id that contains SQL', async () => {
       const hostile = `${orgA1}","x'}'; drop table device; --`;
-      await expect(devicesOf(selected(partnerA, [hostile]))).rejects.toMatchObject({ code: '22P02' });
+      await expect(devicesOf(selected(partnerA, [hostile]))).rejects.toThrow('is not a UUID');
       await expect(devicesOf(partner(`' or true --`))).rejects.toMatchObject({ code: '22P02' });
       expect(await devicesOf(platform)).toHaveLength(3);
     });
   });
 
-  it('works with 50 selected organizations', async () => {
-    const many = [...Array.from({ length: 49 }, () => randomUUID()), orgA1];
+  it('works with 1,000 selected organizations, whatever the case of their ids', async () => {
+    const many = [...Array.from({ length: 999 }, () => randomUUID()), orgA1.toUpperCase()];
     expect(await throughRead(selected(partnerA, many))).toEqual(['a1']);
   });
 
@@ -226,6 +226,49 @@ describe('TenantDatabase', () => {
       await fleet.worker.query(`insert into vendor values ('acme')`);
       expect(await fleet.tenants.read(noTenant, 'select name from vendor')).toEqual([{ name: 'acme' }]);
       await expect(add('vendor', platform, { name: 'other' })).rejects.toMatchObject({ code: '42501' });
+    });
+  });
+
+  describe('the service login', () => {
+    const SETTINGS = ['scope', 'partner_id', 'org_id', 'org_access', 'org_ids', 'user_id'];
+    /** Sets every setting by hand, as an injected statement could, and reads. */
+    const devicesWith = async (settings: Record<string, string>) => {
+      const client = await fleet.databases.servicePool.connect();
+      try {
+        await client.query('begin');
+        for (const name of SETTINGS)
+          await client.query('select set_config($1, $2, true)', [`rmm.${name}`, settings[name] ?? '']);
+        return nameList((await client.query(names)).rows);
+      } finally {
+        await client.query('rollback');
+        client.release();
+      }
+    };
+
+    it('sees no row beyond the tenant of the settings, whatever they are, and none in system scope', async () => {
+      const all = { org_access: 'all', org_ids: `{${orgA1},${orgA2},${orgB1}}`, user_id: randomUUID() };
+      expect(await devicesWith({ ...all, scope: 'system' })).toEqual([]);
+      expect(await devicesWith({ ...all, scope: 'system', partner_id: partnerA, org_id: orgA1 })).toEqual([]);
+      expect(await devicesWith({ ...all, scope: 'SYSTEM', partner_id: partnerA })).toEqual([]);
+      expect(await devicesWith({ ...all, scope: 'organization', partner_id: partnerB, org_id: orgA1 })).toEqual(['a1']);
+      const selection = { ...all, scope: 'partner', org_access: 'selected', partner_id: partnerA };
+      expect(await devicesWith(selection)).toEqual(['a1', 'a2']);
+    });
+
+    it.each([
+      'set role rmm_test_provisioning_worker',
+      'set session authorization rmm_test_provisioning_worker',
+      'set role rmm_test_provisioning_owner',
+    ])('may not %s', async (sql) => {
+      await expect(fleet.databases.servicePool.query(sql)).rejects.toMatchObject({ code: '42501' });
+    });
+
+    it('has the platform login act in its role for platform administrators', async () => {
+      const [row] = await fleet.tenants.read(
+        platform,
+        'select session_user::text as login, current_user::text as role',
+      );
+      expect(row).toEqual({ login: 'rmm_test_provisioning_worker', role: 'rmm_test_provisioning_service' });
     });
   });
 

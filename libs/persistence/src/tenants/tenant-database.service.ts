@@ -1,8 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { PoolClient, QueryConfig, QueryResult } from 'pg';
+import type { Pool, PoolClient, QueryConfig, QueryResult } from 'pg';
 import type { DataSource, EntityTarget, ObjectLiteral, Repository } from 'typeorm';
 import { currentContext } from '@rmm/service-kit';
+import { tryLock } from '../database/advisory-lock.js';
 import { fromDriver } from '../database/database.errors.js';
 import { LockQueue, lockTimeout } from '../database/lock-queue.js';
 import { bindParameters } from '../database/named-parameters.js';
@@ -11,7 +12,7 @@ import { acquire, inOnePacket, releaseAfter } from '../database/pooled-client.js
 import { isOutdatedPlan, type PreparedStatement } from '../database/prepared-statements.js';
 import type { BatchExecutor, SqlParams, SqlStatement } from '../database/sql-executor.js';
 import { assertNoOpenTransaction, runTransaction, Transaction } from '../database/transaction.js';
-import { Databases } from '../module/databases.js';
+import { Databases } from '../module/databases.service.js';
 import { type HasTenant, setTenantSettings, type TenantContext, tenantSettingValues } from './tenant-context.js';
 
 const SET_CONTEXT = { name: 'rmm_context', text: `select ${setTenantSettings(1)}` };
@@ -24,11 +25,12 @@ const SET_CONTEXT_AND_TIMEOUT = {
 /** Limits how many texts one connection prepares, so that generated variants cannot fill the server's memory. */
 const MAX_PREPARED = 500;
 
-const TRY_LOCK = 'SELECT pg_try_advisory_xact_lock(hashtextextended(:name, 0)) AS locked';
 const LOCK_TAKEN = Symbol('LOCK_TAKEN');
 const LOCK_RETRY_MS = 25;
 /** The same as the `lock_timeout` of the pools. */
 const LOCK_WAIT_MS = DEFAULT_TIMEOUTS.lockMs;
+
+type TenantPools = Pick<Databases, 'servicePool' | 'platformPool' | 'dataSource'>;
 
 /** A transaction that sees and writes the rows of one caller. */
 export class TenantTransaction extends Transaction {
@@ -50,7 +52,7 @@ export class TenantDatabase {
   private readonly statements = new Map<string, PreparedStatement>();
   private readonly lockQueue = new LockQueue();
 
-  constructor(@Inject(Databases) private readonly databases: Pick<Databases, 'servicePool' | 'dataSource'>) {}
+  constructor(@Inject(Databases) private readonly databases: TenantPools) {}
 
   /**
    * Runs one SELECT in one round trip, with the caller's context set inside the statement.
@@ -65,20 +67,24 @@ export class TenantDatabase {
 
   /** Runs several SELECTs on one connection in one round trip. @returns the rows of each, in order */
   async readAll(caller: HasTenant, selects: readonly SqlStatement[]): Promise<Record<string, unknown>[][]> {
-    assertNoOpenTransaction(this.databases.servicePool);
+    const pool = this.poolFor(caller);
+    assertNoOpenTransaction(pool);
     const context = tenantSettingValues(caller.tenant);
-    const queries = selects.map(({ sql, params }) => {
+    const queries = selects.map(({ sql, params, planForValues = false }) => {
       const { text, values } = bindParameters(sql, params);
       const statement = this.scopedStatement(text, values.length);
       // A prepared statement may get one plan for lists of any length; without a name each list gets a plan of its own.
-      const planned = values.some(Array.isArray) ? { text: statement.text } : statement;
+      const planned = planForValues || values.some(Array.isArray) ? { text: statement.text } : statement;
       return { ...planned, values: [...values, ...context] };
     });
     try {
-      return await this.send(queries);
+      return await this.send(pool, queries);
     } catch (error) {
       if (!isOutdatedPlan(error)) throw error;
-      return this.send(queries.map(({ text, values }) => ({ text, values })));
+      return this.send(
+        pool,
+        queries.map(({ text, values }) => ({ text, values })),
+      );
     }
   }
 
@@ -95,9 +101,9 @@ export class TenantDatabase {
    * Keep it short, with no network I/O inside. Use `tx` in it: opening another transaction is refused.
    */
   transaction<T>(caller: HasTenant, work: (tx: TenantTransaction) => Promise<T>): Promise<T> {
-    const { servicePool, dataSource } = this.databases;
+    const { dataSource } = this.databases;
     return runTransaction(
-      servicePool,
+      this.poolFor(caller),
       (client) =>
         inOnePacket<QueryResult>(client, () => [client.query('BEGIN'), client.query(contextStatement(caller.tenant))]),
       (client) => new TenantTransaction(client, dataSource, caller),
@@ -136,8 +142,7 @@ export class TenantDatabase {
     const taken = new Error(`The lock ${name} is taken`);
     try {
       return await this.transaction(caller, async (tx) => {
-        const [row] = await tx.query<{ locked: boolean }>(TRY_LOCK, { name });
-        if (row?.locked !== true) throw taken; // rolls back: an empty COMMIT would count as a write of the request
+        if (!(await tryLock(tx, name))) throw taken; // rolls back: an empty COMMIT would count as a write of the request
         return work(tx);
       });
     } catch (error) {
@@ -146,8 +151,16 @@ export class TenantDatabase {
     }
   }
 
-  private async send(queries: (PreparedStatement & { values: unknown[] })[]): Promise<Record<string, unknown>[][]> {
-    const client = await acquire(this.databases.servicePool);
+  /** The platform login alone sees the rows of all tenants; the context of a service login cannot. */
+  private poolFor({ tenant }: HasTenant): Pool {
+    return tenant.scope === 'system' ? this.databases.platformPool : this.databases.servicePool;
+  }
+
+  private async send(
+    pool: Pool,
+    queries: (PreparedStatement & { values: unknown[] })[],
+  ): Promise<Record<string, unknown>[][]> {
+    const client = await acquire(pool);
     let results: QueryResult<Record<string, unknown>>[];
     try {
       const first = queries[0];

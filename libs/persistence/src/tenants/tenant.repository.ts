@@ -13,7 +13,7 @@ import type { CursorBinding, Cursors } from '../paging/cursors.js';
 import { keysetPage, type KeysetRows, type SortKey } from '../paging/keyset-page.js';
 import { countMatching, type PageRequest, type PageRows, runPageStatements } from '../paging/list-page.js';
 import { type OwnerColumns, type Ownership, ownerCondition } from './tenant-condition.js';
-import type { HasTenant } from './tenant-context.js';
+import { narrowToOrganization, type HasTenant } from './tenant-context.js';
 import { TenantDatabase, TenantTransaction } from './tenant-database.service.js';
 
 /** The name of a property of the entity. */
@@ -129,16 +129,16 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
 
   /** Counts the rows. Joins of a shape must not multiply them. */
   protected async count(source: Source, selection: Selection<E>): Promise<number> {
-    const { statement, params } = this.prepare(source, selection, {});
+    const { statement, params, executor } = this.prepare(source, selection, {});
     const sql = `SELECT count(*)::int AS total FROM (${statement.matching}) matching`;
-    const [row] = await this.executor(source).query<{ total: number }>(sql, params);
+    const [row] = await executor.query<{ total: number }>(sql, params);
     return row?.total ?? 0;
   }
 
   /** Counts the rows of a list as `listPage` does. */
   protected async countListed(source: Source, selection: Selection<E>): Promise<Omit<PageRows<never>, 'rows'>> {
-    const { statement, params } = this.prepare(source, selection, {});
-    return countMatching(this.executor(source), statement.matching, params);
+    const { statement, params, executor } = this.prepare(source, selection, {});
+    return countMatching(executor, statement.matching, params);
   }
 
   /** Lists one page and the total of all pages, in one round trip; newest first unless sorted otherwise. */
@@ -147,8 +147,11 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
     { page, budget, ...selection }: ListSelection<E> & { page: PageRequest },
   ): Promise<PageRows<Row>> {
     const sort = selection.sort ?? this.mapping.newestFirst;
-    const { statement, params } = this.prepare(source, { ...selection, sort }, {});
-    const found = await runPageStatements<Row & ObjectLiteral>(this.executor(source), statement, params, page, budget);
+    const { statement, params, executor } = this.prepare(source, { ...selection, sort }, {});
+    const found = await runPageStatements<Row & ObjectLiteral>(executor, statement, params, page, {
+      budget,
+      planForValues: this.isPartnerWide(source, selection.where),
+    });
     return { ...found, rows: this.mapping.hydrate(found.rows) };
   }
 
@@ -163,10 +166,10 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
     binding: CursorBinding,
     { sort, limit, cursor, budget, ...selection }: ListSelection<E> & { limit: number; cursor?: string | null },
   ): Promise<KeysetRows<Row>> {
-    const { statement, params } = this.prepare(source, selection, {});
+    const { statement, params, executor } = this.prepare(source, selection, {});
     const { keys, direction } = this.mapping.keysetSort(sort ?? this.mapping.newestFirst, selection.shape?.sortable);
     // The statement is a subquery, whose columns are the properties; PostgreSQL flattens it.
-    const page = await keysetPage<Row & ObjectLiteral>(this.executor(source), cursors, binding, {
+    const page = await keysetPage<Row & ObjectLiteral>(executor, cursors, binding, {
       select: 'q.*',
       from: `(${statement.rows}) q`,
       params,
@@ -248,24 +251,40 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
   }
 
   private async run<Row>(source: Source, selection: LockedSelection<E>, { limit }: { limit?: number }): Promise<Row[]> {
-    const { statement, params } = this.prepare(source, selection, { limit: limit !== undefined, lock: selection.lock });
-    const rows = await this.executor(source).query<Row & ObjectLiteral>(
+    const end = { limit: limit !== undefined, lock: selection.lock };
+    const { statement, params, executor } = this.prepare(source, selection, end);
+    const rows = await executor.query<Row & ObjectLiteral>(
       statement.rows,
       limit === undefined ? params : { ...params, limit },
     );
     return this.mapping.hydrate(rows);
   }
 
-  private executor(source: Source): BatchExecutor {
-    return 'query' in source ? source : this.tenants.reader(source);
+  /**
+   * Returns whether a list spans the organizations of a partner. Partners differ a thousandfold in size: the plan for an
+   * average one may read the rows of a large one once for each of its organizations.
+   */
+  private isPartnerWide(source: Source, where: Where<E> = {}): boolean {
+    const named = (where as Record<string, unknown>)[this.options.ownerColumns?.orgId ?? 'orgId'];
+    return callerOf(source)?.tenant.scope === 'partner' && typeof named !== 'string';
+  }
+
+  /** Narrows a caller to the organization that the statement names. */
+  private narrow(caller: HasTenant, where: Where<E> = {}): HasTenant {
+    const { ownership, ownerColumns } = this.options;
+    const named = (where as Record<string, unknown>)[ownerColumns?.orgId ?? 'orgId'];
+    const isOfOrganization = ownership === 'organization' || ownership === 'dual';
+    return isOfOrganization && typeof named === 'string' ? narrowToOrganization(caller, named) : caller;
   }
 
   private prepare(
     source: Source,
     selection: ListSelection<E>,
     end: { limit?: boolean; lock?: string },
-  ): { statement: Statement; params: Record<string, unknown> } {
-    const caller = callerOf(source);
+  ): { statement: Statement; params: Record<string, unknown>; executor: BatchExecutor } {
+    const given = callerOf(source);
+    const caller = given && this.narrow(given, selection.where);
+    const executor = 'query' in source ? source : this.tenants.reader(caller ?? source);
     const owner =
       this.options.ownership && caller
         ? ownerCondition(this.options.ownership, caller.tenant, this.mapping.ownerColumns(this.options.ownerColumns))
@@ -285,10 +304,10 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
       ...conditions.map((condition) => condition.sql),
     ].join('\n');
     const known = this.statements.get(key);
-    if (known) return { statement: known, params };
+    if (known) return { statement: known, params, executor };
     const statement = this.build(selection, conditions, end);
     if (this.statements.size < MAX_STATEMENTS) this.statements.set(key, statement);
-    return { statement, params };
+    return { statement, params, executor };
   }
 
   private build(

@@ -57,6 +57,12 @@ describe('rowSecurityProblems', () => {
       `device: policy oops gives ${SERVICE} the rows of every tenant`,
     ],
     [
+      'a policy that a setting opens',
+      `create policy oops on $S.device for select to $V using (current_setting('rmm.scope', true) = 'system')`,
+      'drop policy oops on $S.device',
+      `device: policy oops gives ${SERVICE} system scope by a setting`,
+    ],
+    [
       'a policy for every role',
       `create policy oops on $S.device for select using (name = 'x')`,
       'drop policy oops on $S.device',

@@ -5,7 +5,7 @@ import { type Catalog, type CatalogPolicy, type CatalogRelation, readCatalog } f
 
 /**
  * Checks a schema for anything that gives a tenant access to another tenant's rows: a table without row-level security
- * (or not forced), a command without a policy, a policy that is always true, a grant beyond the four commands or to
+ * (or not forced), a command without a policy, a policy that is always true or opened by a setting alone, a grant beyond the four commands or to
  * PUBLIC, a grant on a partition, a view or function with the rights of its owner, a login that owns something or is
  * exempt. Tables marked worker-only or global are checked against their marker.
  *
@@ -67,6 +67,8 @@ function tenantTableProblems(
     }
     const open = policies.filter((policy) => policy.roles.includes(role) && isAlwaysTrue(policy));
     for (const policy of open) problems.push(`policy ${policy.name} gives ${role} the rows of every tenant`);
+    const bySetting = policies.filter((policy) => policy.roles.includes(role) && isOpenedBySetting(policy));
+    for (const policy of bySetting) problems.push(`policy ${policy.name} gives ${role} system scope by a setting`);
   }
   return [...problems, ...uncoveredGrants(policies, granted, workers)];
 }
@@ -141,6 +143,11 @@ function covered(policies: CatalogPolicy[], role: string, command: Privilege): b
 
 function isAlwaysTrue({ permissive, using, check }: CatalogPolicy): boolean {
   return permissive && (using === 'true' || check === 'true');
+}
+
+/** True for a policy that asks for system scope and not for the platform login. */
+function isOpenedBySetting({ using, check }: CatalogPolicy): boolean {
+  return [using, check].some((condition) => condition?.includes(`'system'`) && !/session_user/i.test(condition));
 }
 
 function isMarked({ comment }: CatalogRelation): boolean {

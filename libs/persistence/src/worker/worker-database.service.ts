@@ -6,7 +6,7 @@ import { acquire, inOnePacket, releaseAfter } from '../database/pooled-client.js
 import { fromPrepared, prepared } from '../database/prepared-statements.js';
 import type { BatchExecutor, SqlParams, SqlStatement } from '../database/sql-executor.js';
 import { assertNoOpenTransaction, runTransaction, Transaction } from '../database/transaction.js';
-import { Databases } from '../module/databases.js';
+import { Databases } from '../module/databases.service.js';
 
 /** A transaction of the worker login, across tenants. It may use only the tables granted to that login. */
 export class WorkerTransaction extends Transaction {

@@ -2,16 +2,16 @@ import { RequestMethod } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Response } from 'express';
 import type { Server } from 'node:http';
+import { API_PREFIX } from '@rmm/contracts';
 import { BadRequestError } from '@rmm/errors';
+import { OpenApiDocuments, type OpenApiInfo } from '@rmm/openapi';
 import { DtoValidationPipe } from '@rmm/validation';
 import type { FleetConfig } from '../config/fleet.config.js';
 import { ErrorFilter, toErrorBody } from '../errors/error.filter.js';
-import { API_PREFIX } from '../http/path-rules.js';
 import { type PipelineOptions, RequestPipeline } from '../http/request-pipeline.middleware.js';
 import { ServiceEndpoints } from '../http/service-endpoints.middleware.js';
 import { Logger } from '../logging/logger.service.js';
 import { NestLogger } from '../logging/nest-logger.adapter.js';
-import { OpenApiDocuments, type OpenApiInfo } from '../openapi/openapi-documents.service.js';
 
 export interface AppOptions extends PipelineOptions {
   config: FleetConfig;

@@ -38,7 +38,8 @@ export async function startService(options: StartOptions): Promise<INestApplicat
   const logger = app.get(Logger);
   const shutdown = new Shutdown(app, config);
   try {
-    await listen(app.getHttpServer(), config.port, config.bindAddress);
+    const server: Server = app.getHttpServer();
+    await once(server.listen({ port: config.port, host: config.bindAddress }), 'listening');
     app.get(MetricsRegistry).collectProcessMetrics();
     await options.microservices?.(app);
     await app.init();
@@ -90,9 +91,4 @@ export async function bootstrap<C extends FleetConfig>(
     console.error(error instanceof StartRefusal ? error.message : error);
     process.exit(1);
   }
-}
-
-async function listen(server: Server, port: number, host?: string): Promise<void> {
-  server.listen({ port, host });
-  await once(server, 'listening');
 }

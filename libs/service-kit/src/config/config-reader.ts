@@ -121,8 +121,7 @@ export class ConfigReader {
   list(name: string, options?: { default?: readonly string[]; check?: (item: string) => string | null }): string[] {
     const raw = this.raw(name);
     if (raw === undefined) return [...(options?.default ?? [])];
-    const items = raw.split(',').map((item) => item.trim());
-    const words = items.filter((item) => item !== '');
+    const words = raw.split(',').flatMap((item) => item.trim() || []);
     for (const item of words) {
       const problem = options?.check?.(item);
       if (problem) this.problem(`${name} ${problem}, got ${shown(item)}`);

@@ -145,3 +145,6 @@ export function readOutboundExtraAllowedCidrs(v: ConfigReader, config: FleetConf
   }
   return v.cidrs('OUTBOUND_EXTRA_ALLOWED_CIDRS');
 }
+
+/** Reads the address ranges of the operator that tenants' URLs may not use. */
+export const readOutboundBlockedCidrs = (v: ConfigReader): Cidr[] => v.cidrs('OUTBOUND_BLOCKED_CIDRS');

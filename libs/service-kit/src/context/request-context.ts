@@ -5,6 +5,8 @@ import type { RequestDeadline } from './request-deadline.js';
 export interface IdempotentRequest {
   /** Hash of caller, tenant, method, path and key. */
   readonly id: string;
+  /** The principal of a key, else the user, for whom the responses that are stored are limited. */
+  readonly callerId: string;
   /** SHA-256 of the bytes of the body, in hex. */
   readonly bodyHash: string;
   /** The tenant of the caller, to which the stored answer belongs. */

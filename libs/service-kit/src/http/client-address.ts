@@ -19,7 +19,8 @@ export function clientAddress(
   request: Pick<Request, 'headers' | 'ips' | 'socket'>,
   isPeerTrusted: boolean,
 ): string | undefined {
-  const peer = withoutMapping(request.socket.remoteAddress);
+  const { remoteAddress } = request.socket;
+  const peer = remoteAddress && (addressOf(remoteAddress) ?? remoteAddress);
   if (!isPeerTrusted) return peer;
   const { 'x-forwarded-for': forwarded, 'x-real-ip': real } = request.headers;
   if (forwarded === undefined) return (typeof real === 'string' ? addressOf(real) : undefined) ?? peer;
@@ -30,12 +31,7 @@ export function clientAddress(
   return peer;
 }
 
-/** Sockets have `::ffff:127.0.0.1` where IPv4 comes in over a dual-stack listener. */
-function withoutMapping(address: string | undefined): string | undefined {
-  return address?.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
-}
-
-/** Reads `1.2.3.4`, `1.2.3.4:5678`, `::1`, `[::1]:5678`; IPv4 inside IPv6 is read as IPv4. */
+/** Reads `1.2.3.4`, `1.2.3.4:5678`, `::1`, `[::1]:5678`; IPv4 inside IPv6, as dual-stack sockets have it, is read as IPv4. */
 function addressOf(hop: string): string | undefined {
   const text = hop.trim();
   if (isIPv4(text)) return text;

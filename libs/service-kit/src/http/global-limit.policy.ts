@@ -1,11 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { API_PREFIX } from '@rmm/contracts';
 import type { FleetConfig } from '../config/fleet.config.js';
 import { clientBucket } from '../limits/client-bucket.js';
 import type { RateLimitWindow } from '../limits/rate-limits.config.js';
 import { RateLimits } from '../limits/rate-limits.service.js';
 import { FLEET_CONFIG } from '../tokens.js';
 import type { KitRequest } from './kit-request.types.js';
-import { API_PREFIX } from './path-rules.js';
 
 const EXEMPT = new RegExp(`^${API_PREFIX}/(?:agents|partner-api|mcp|dev/push)(?:/|$)`);
 const CUSTOM_FIELDS = new RegExp(`^${API_PREFIX}/devices/[^/]+/custom-fields/?$`, 'i');

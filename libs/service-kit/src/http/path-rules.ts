@@ -1,5 +1,4 @@
-/** Every route of the services lives under this, except documents and health. */
-export const API_PREFIX = '/api/v1';
+import { API_PREFIX } from '@rmm/contracts';
 
 /** A rule for the routes that begin with `path`, relative to /api/v1; `:name` matches one segment. */
 export interface PathRule {

@@ -154,7 +154,6 @@ function contextOf(request: Req): RequestContext {
     traceparent: typeof traceparent === 'string' && TRACEPARENT.test(traceparent) ? traceparent : undefined,
     ipAddress: request.clientAddress,
     userAgent,
-    audited: false,
   };
 }
 

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
+import { OpenApiDocuments } from '@rmm/openapi';
 import { ReadinessService } from '../health/readiness.service.js';
 import { Logger } from '../logging/logger.service.js';
 import { MetricsRegistry } from '../metrics/metrics-registry.service.js';
-import { OpenApiDocuments } from '../openapi/openapi-documents.service.js';
 
 /**
  * The endpoints on the service's own port: health, metrics and its OpenAPI document. They work before the service has

@@ -8,7 +8,6 @@ import { Job, type JobOptions } from './job.decorator.js';
 @Injectable()
 export class JobScheduler implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly running = new Map<string, Promise<void>>();
-  private readonly scheduled: string[] = [];
 
   constructor(
     private readonly discovery: DiscoveryService,
@@ -31,8 +30,7 @@ export class JobScheduler implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   async onModuleDestroy(): Promise<void> {
-    for (const name of this.scheduled) this.registry.deleteInterval(name);
-    this.scheduled.length = 0;
+    for (const name of this.registry.getIntervals()) this.registry.deleteInterval(name);
     await Promise.all(this.running.values());
   }
 
@@ -41,7 +39,6 @@ export class JobScheduler implements OnApplicationBootstrap, OnModuleDestroy {
       if (!this.running.has(name)) this.running.set(name, this.runOnce(name, run));
     }, everyMs).unref();
     this.registry.addInterval(name, timer);
-    this.scheduled.push(name);
   }
 
   private async runOnce(job: string, run: () => Promise<unknown>): Promise<void> {

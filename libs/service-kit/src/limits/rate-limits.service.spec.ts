@@ -154,6 +154,18 @@ describe('RateLimits', () => {
       now += 30_000;
       expect(await attempt(memory)).toBe('admitted');
     }, 20_000);
+
+    it('does not wait for Redis in each of the calls that follow a failure', async () => {
+      const startedAt = performance.now();
+      await attempt(limitOf({ onRedisDown: 'allow' }));
+      // The clock of the pause is stopped: without the pause each call would wait for the time limit of Redis.
+      jest.spyOn(performance, 'now').mockReturnValue(startedAt);
+      const from = Date.now();
+      for (let call = 0; call < 20; call += 1) {
+        expect(await attempt(limitOf({ onRedisDown: 'memory' }))).toBe('admitted');
+      }
+      expect(Date.now() - from).toBeLessThan(2_000);
+    }, 20_000);
   });
 });
 

@@ -19,7 +19,6 @@ interface Limiters {
 @Injectable()
 export class RateLimits {
   private readonly limiters = new Map<string, Limiters>();
-  private readonly limitersOfWindow = new WeakMap<RateLimitWindow, Limiters>();
   private readonly configured: ReadonlyMap<string, RateLimitWindow>;
   private redisPausedUntil = 0;
 
@@ -77,12 +76,9 @@ export class RateLimits {
 
   /** Windows with the same name and numbers share their limiters, also when each call declares a new object. */
   private limitersFor(limit: RateLimitWindow): Limiters {
-    const known = this.limitersOfWindow.get(limit);
-    if (known) return known;
     const id = `${limit.name}:${limit.limit}/${limit.windowSeconds}`;
     const limiters = this.limiters.get(id) ?? this.createLimiters(limit);
     this.limiters.set(id, limiters);
-    this.limitersOfWindow.set(limit, limiters);
     return limiters;
   }
 

@@ -63,24 +63,19 @@ export class Logger {
   }
 
   trace(fields: LogFields | string, message?: string): void {
-    this.write('trace', fields, message);
+    this.pino.trace(fields, message);
   }
   debug(fields: LogFields | string, message?: string): void {
-    this.write('debug', fields, message);
+    this.pino.debug(fields, message);
   }
   info(fields: LogFields | string, message?: string): void {
-    this.write('info', fields, message);
+    this.pino.info(fields, message);
   }
   warn(fields: LogFields | string, message?: string): void {
-    this.write('warn', fields, message);
+    this.pino.warn(fields, message);
   }
   error(fields: LogFields | string, message?: string): void {
-    this.write('error', fields, message);
-  }
-
-  private write(level: LogLevel, fields: LogFields | string, message?: string): void {
-    if (typeof fields === 'string') this.pino[level](fields);
-    else this.pino[level](fields, message);
+    this.pino.error(fields, message);
   }
 }
 

@@ -4,7 +4,7 @@ import { IsInteger } from './value-fields.decorator.js';
 
 /** `page` and `limit` of a list, 50 a page and at most 100. Extend it with the filters of the list. */
 export class PageQueryDto {
-  @IsInteger({ min: 1, max: 1_000_000, optional: true, description: 'The page, counted from 1' })
+  @IsInteger({ min: 1, optional: true, description: 'The page, counted from 1' })
   page = 1;
 
   @IsInteger({ min: 1, max: 100, optional: true, description: 'Records a page' })

@@ -23,7 +23,7 @@ const FIELDS = Symbol('FIELDS');
 const OPEN = Symbol('OPEN');
 /** Words of the parameters that choose records, in the API and in others. */
 const SELECTING =
-  /^(q|query|search|filters?|where|cursor|after|before|offset|page|limit|perPage|sort(By|Dir)?|order(By|Dir)?|dir|include|fields|from|to|since|until|action|status|type|role|expired|name|email|eventType|result|created(After|Before|At)|updated(After|Before|Since|At)|[a-z]+Ids?|osType|resourceType)$/;
+  /^(q|query|search|filters?|where|cursor|after|before|offset|skip|take|page|limit|perPage|pageSize|sort(By|Dir)?|order(By|Dir)?|dir|include|fields|from|to|since|until|action|status|type|role|expired|name|email|eventType|result|created(After|Before|At)|updated(After|Before|Since|At)|[a-zA-Z]+Ids?|osType|resourceType)$/;
 const MAX_DEPTH = 32;
 /** Takes the place of a nested value that is no object, so that validation reports it and goes no deeper. */
 const NOT_AN_OBJECT = Symbol('NOT_AN_OBJECT');

@@ -159,7 +159,7 @@ describe('readDto of a body', () => {
       settings: { constructor: 1 },
     });
     await expect(pipe.transform({ page: '2', color: 'x' }, query)).resolves.toEqual({ page: 2, limit: 50 });
-    for (const name of ['cursor', 'sort', 'status', 'orgId', 'siteIds', 'createdAfter']) {
+    for (const name of ['cursor', 'sort', 'status', 'orgId', 'siteIds', 'deviceGroupId', 'pageSize', 'createdAfter']) {
       const refused = { fieldErrors: { [name]: ['is not supported here'] } };
       await expect(pipe.transform({ [name]: 'x' }, query)).rejects.toMatchObject(refused);
     }

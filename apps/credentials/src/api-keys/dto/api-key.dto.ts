@@ -72,17 +72,9 @@ export class ApiKeyDto {
   previousKeyValidUntil: string | null;
 }
 
-/** Fields that say nothing about a key that was just created. */
-export const NOT_IN_CREATED = [
-  'lastUsedAt',
-  'usageCount',
-  'updatedAt',
-  'source',
-  'principalId',
-  'previousKeyValidUntil',
-] as const satisfies (keyof ApiKeyDto)[];
+const OMITTED = ['lastUsedAt', 'usageCount', 'updatedAt', 'source', 'principalId', 'previousKeyValidUntil'] as const;
 
-export class CreatedApiKeyDto extends OmitType(ApiKeyDto, NOT_IN_CREATED) {
+export class CreatedApiKeyDto extends OmitType(ApiKeyDto, OMITTED) {
   @ApiProperty({ description: '`svc_` and 32 characters; shown only once' })
   key: string;
   @ApiProperty({ description: 'A reminder to store the key' })

@@ -1,5 +1,5 @@
 import { Column, Entity } from 'typeorm';
-import { DeviceReport } from './device-report.js';
+import { DeviceReport } from './device-report.entity.js';
 
 /** The disks of a device, at most 500. */
 @Entity('device_disk')

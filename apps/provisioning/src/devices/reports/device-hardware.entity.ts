@@ -1,5 +1,5 @@
 import { Column, Entity } from 'typeorm';
-import { DeviceReport } from './device-report.js';
+import { DeviceReport } from './device-report.entity.js';
 
 /** The hardware of a device, as its agent reported it. */
 @Entity('device_hardware')

@@ -1,5 +1,5 @@
 import { Column, Entity } from 'typeorm';
-import { DeviceReport } from './device-report.js';
+import { DeviceReport } from './device-report.entity.js';
 
 /** The network adapters of a device and their addresses, at most 500. */
 @Entity('device_network')

@@ -1,5 +1,5 @@
 import { Column, Entity } from 'typeorm';
-import { DeviceReport } from './device-report.js';
+import { DeviceReport } from './device-report.entity.js';
 
 /** The latest scan of a device for other management tools. */
 @Entity('device_posture')

@@ -1,5 +1,5 @@
 import { Column, Entity } from 'typeorm';
-import { DeviceReport } from './device-report.js';
+import { DeviceReport } from './device-report.entity.js';
 
 /** The installed software of a device: at most 1,000 items, and how many there are. */
 @Entity('device_software')

@@ -31,7 +31,7 @@ export function readCustomFieldPatch(body: unknown): CustomFieldPatch {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw ValidationError.forField('body', 'must be an object');
   const entries = Object.entries(body as Record<string, unknown>);
-  if (entries.length === 0) throw new ValidationError('No field to change');
+  if (entries.length === 0) throw ValidationError.nothingToChange();
   if (entries.length > MAX_KEYS_AT_ONCE)
     throw ValidationError.forField('body', `must have at most ${MAX_KEYS_AT_ONCE} fields`);
   const problems = entries.flatMap(([key, value]): [string, string[]][] => {

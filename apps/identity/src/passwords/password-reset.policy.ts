@@ -1,0 +1,8 @@
+import { tenantIsActive, type User } from '../users/user.js';
+
+/**
+ * Returns true when the user could sign in with a password. An account without one signs in by other means: access to
+ * the mailbox alone must not add a second way.
+ */
+export const canResetPassword = ({ status, passwordHash, memberships }: User): boolean =>
+  status === 'active' && passwordHash !== null && memberships.some(tenantIsActive);

@@ -1,0 +1,108 @@
+import pg from 'pg';
+import type { AuditTrail, Outbox } from '@rmm/messaging';
+import type { TenantTransaction } from '@rmm/persistence';
+import { ConflictError, type Logger } from '@rmm/service-kit';
+import type { GroupWrites } from './import-changes.js';
+import type { GroupDecision } from './import-decision.policy.js';
+import type { PlannedGroup } from './import-plan.policy.js';
+import { ImportWriterService } from './import-writer.service.js';
+import type { ImportScope } from './import.events.js';
+import type { ImportRepository } from './import.repository.js';
+
+const SCOPE = { partnerId: 'p-1', caller: { actor: { type: 'user', id: 'u-1' } } } as unknown as ImportScope;
+const NOTHING_WRITTEN = { organizations: [], reactivated: [], newSites: [], patchedSites: [], links: [] };
+
+describe('ImportWriterService', () => {
+  let attempts: string[][];
+  let published: number;
+  let failures: Map<string, Error>;
+  let linkedId: string | null;
+  let writer: ImportWriterService;
+
+  const tx = { savepoint: (work: () => Promise<unknown>) => work() } as unknown as TenantTransaction;
+  const namesOf = (writes: readonly GroupWrites[]) => writes.map(({ organizations }) => organizations[0]?.name ?? '');
+
+  beforeEach(() => {
+    [attempts, published, failures, linkedId] = [[], 0, new Map(), null];
+    const repository = {
+      write: (_: unknown, __: string, writes: GroupWrites[]) => {
+        const names = namesOf(writes);
+        attempts.push(names);
+        const failed = names.find((name) => failures.has(name));
+        if (failed) return Promise.reject(failures.get(failed));
+        return Promise.resolve(NOTHING_WRITTEN);
+      },
+      findLinkedId: () => Promise.resolve(linkedId),
+    } as unknown as ImportRepository;
+    const outbox = { publish: () => Promise.resolve((published += 1)) } as unknown as Outbox;
+    const logger = { debug: () => undefined, error: () => undefined } as unknown as Logger;
+    writer = new ImportWriterService(repository, outbox, {} as AuditTrail, logger);
+  });
+
+  function decisionOf(name: string, index = 0): GroupDecision {
+    const link = { system: 'csv', externalId: name };
+    const group = { rows: [{ index, organization: name }], name, link } as unknown as PlannedGroup;
+    const writes = { organizations: [{ name }] } as unknown as GroupWrites;
+    return { group, writes, imported: [], updated: [], skipped: [], errors: [] };
+  }
+  const uniqueViolation = () =>
+    Object.assign(new pg.DatabaseError('duplicate key', 0, 'error'), {
+      code: '23505',
+      constraint: 'external_link_key',
+    });
+
+  it('writes all groups and their messages at once', async () => {
+    const decisions = ['a', 'b', 'c'].map(decisionOf);
+    expect(await writer.apply(tx, SCOPE, decisions)).toBe(decisions);
+    expect(attempts).toEqual([['a', 'b', 'c']]);
+    expect(published).toBe(1);
+  });
+
+  it('writes nothing when no decision has writes', async () => {
+    const decisions = [{ ...decisionOf('a'), writes: null }];
+    expect(await writer.apply(tx, SCOPE, decisions)).toBe(decisions);
+    expect(attempts).toEqual([]);
+  });
+
+  it('halves the groups until the one that cannot be written is alone, and writes the others', async () => {
+    failures.set('c', new Error('broken'));
+    const names = ['a', 'b', 'c', 'd'];
+    const result = await writer.apply(tx, SCOPE, names.map(decisionOf));
+    expect(attempts).toEqual([names, ['a', 'b'], ['c', 'd'], ['c'], ['d']]);
+    expect(result.map(({ group }) => group.name)).toEqual(names);
+    expect(result.flatMap(({ errors }) => errors)).toEqual([
+      { index: 2, organization: 'c', code: 'write-failed', error: 'The row could not be written' },
+    ]);
+    expect(published).toBe(2);
+  });
+
+  it('needs about twenty attempts for one bad group of a thousand', async () => {
+    failures.set('617', new Error('broken'));
+    const names = Array.from({ length: 1_000 }, (_, i) => String(i));
+    const result = await writer.apply(tx, SCOPE, names.map(decisionOf));
+    expect(attempts.length).toBeLessThanOrEqual(21);
+    expect(result.flatMap(({ errors }) => errors)).toMatchObject([{ index: 617 }]);
+  });
+
+  it('skips a group whose link was stored concurrently', async () => {
+    failures.set('a', uniqueViolation());
+    linkedId = 'o-1';
+    const [{ skipped, errors }] = await writer.apply(tx, SCOPE, [decisionOf('a')]);
+    expect(errors).toEqual([]);
+    expect(skipped).toEqual([
+      { index: 0, organization: 'a', organizationId: 'o-1', reason: 'created_concurrently', createdLink: false },
+    ]);
+  });
+
+  it('reports a conflict when the link belongs to an organization that is not visible', async () => {
+    failures.set('a', uniqueViolation());
+    const [{ errors }] = await writer.apply(tx, SCOPE, [decisionOf('a')]);
+    expect(errors).toMatchObject([{ index: 0, code: 'external-id-conflict' }]);
+  });
+
+  it('rejects with errors that concern the whole import', async () => {
+    failures.set('b', new ConflictError());
+    await expect(writer.apply(tx, SCOPE, ['a', 'b'].map(decisionOf))).rejects.toBeInstanceOf(ConflictError);
+    expect(attempts).toHaveLength(1);
+  });
+});

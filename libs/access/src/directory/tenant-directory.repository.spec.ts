@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto';
+import { Databases, WorkerDatabase } from '@rmm/persistence';
+import { startStores, type Stores } from '@rmm/testing-services';
+import { AddAccess1767225600000 } from '../../test/access-test-fleet.js';
+import type { DirectoryPartner } from './directory-partner.js';
+import { PartnerDirectoryRepository } from './partner-directory.repository.js';
+
+describe('TenantDirectoryRepository', () => {
+  const repository = new PartnerDirectoryRepository();
+  let stores: Stores;
+  let databases: Databases;
+  let db: WorkerDatabase;
+
+  beforeAll(async () => {
+    stores = await startStores();
+    const database = await stores.createDatabase(['credentials']);
+    const { owner, service, worker } = database.urls.credentials;
+    databases = await Databases.open({
+      schema: 'credentials',
+      entities: [],
+      migrations: [AddAccess1767225600000],
+      config: {
+        service: 'credentials',
+        databaseUrl: service,
+        migrationsDatabaseUrl: owner,
+        workerDatabaseUrl: worker,
+        pools: { serviceMax: 1, workerMax: 2 },
+      },
+    });
+    db = new WorkerDatabase(databases);
+  }, 60_000);
+  afterAll(async () => {
+    await databases?.close();
+    await stores?.stop();
+  });
+
+  const upsert = async (
+    partnerId: string,
+    { readSeconds = null, ...changes }: Partial<DirectoryPartner> & { readSeconds?: number | null } = {},
+  ) => {
+    const partner = { partnerId, status: 'active', version: 5, ...changes } as DirectoryPartner;
+    return (await repository.upsertStatus(db, [partner], readSeconds)).length > 0;
+  };
+  const create = async (changes: Partial<DirectoryPartner> = {}) => {
+    const partnerId = randomUUID();
+    await upsert(partnerId, changes);
+    return partnerId;
+  };
+  const statusOf = async (partnerId: string) => (await repository.find(db, partnerId))?.status;
+  const setUpdatedLongAgo = (ids: readonly string[]) =>
+    db.query(`UPDATE partner_directory SET updated_at = now() - interval '1 hour' WHERE partner_id = ANY (:ids)`, {
+      ids,
+    });
+
+  describe('replacing a stored row', () => {
+    it('accepts a newer version and refuses an older one or the same', async () => {
+      const id = await create();
+      expect(await upsert(id, { version: 4, status: 'suspended' })).toBe(false);
+      expect(await upsert(id, { version: 5, status: 'suspended' })).toBe(false);
+      expect(await upsert(id, { version: 6, status: 'suspended' })).toBe(true);
+      expect(await statusOf(id)).toBe('suspended');
+    });
+
+    it('accepts the same version after a change that could not be read', async () => {
+      const id = await create();
+      await repository.markUnknown(db, { id, version: null });
+      expect(await upsert(id, { version: 4 })).toBe(false);
+      expect(await upsert(id, { version: 5 })).toBe(true);
+      expect(await statusOf(id)).toBe('active');
+    });
+
+    it('accepts an older version that was read from the owner, unless the row was written meanwhile', async () => {
+      const id = await create();
+      expect(await upsert(id, { version: 3, status: 'suspended', readSeconds: 1 })).toBe(false);
+      await setUpdatedLongAgo([id]);
+      expect(await upsert(id, { version: 3, status: 'suspended', readSeconds: 1 })).toBe(true);
+      expect(await repository.find(db, id)).toMatchObject({ version: 3, status: 'suspended' });
+    });
+  });
+
+  describe('markUnknown', () => {
+    it('marks a row that is older than the unreadable change', async () => {
+      const id = await create();
+      expect(await repository.markUnknown(db, { id, version: 6 })).toBe(true);
+      expect(await statusOf(id)).toBe('unknown');
+    });
+
+    it('leaves a row that has the version of the change or a newer one', async () => {
+      const id = await create();
+      expect(await repository.markUnknown(db, { id, version: 5 })).toBe(false);
+      expect(await statusOf(id)).toBe('active');
+    });
+
+    it('returns false for a row that is not stored', async () => {
+      expect(await repository.markUnknown(db, { id: randomUUID(), version: null })).toBe(false);
+    });
+  });
+
+  describe('markMissing', () => {
+    it('marks the rows of the range that the owner does not have, and no others', async () => {
+      const [before, kept, missing, beyond] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()].sort();
+      for (const id of [before, kept, missing, beyond]) await upsert(id);
+      await setUpdatedLongAgo([before, kept, missing, beyond]);
+      const range = { after: before, upTo: missing, ids: [kept], readSeconds: 1 };
+      expect(await repository.markMissing(db, range)).toEqual([missing]);
+      expect(await Promise.all([before, kept, missing, beyond].map(statusOf))).toEqual([
+        'active',
+        'active',
+        'unknown',
+        'active',
+      ]);
+    });
+
+    it('leaves rows that were written while the owner was read', async () => {
+      const id = await create();
+      const all = { after: null, upTo: null, ids: [], readSeconds: 1 };
+      expect(await repository.markMissing(db, all)).not.toContain(id);
+      expect(await statusOf(id)).toBe('active');
+    });
+  });
+});

@@ -1,0 +1,5 @@
+export default {
+  displayName: 'openapi',
+  preset: '../../jest.preset.js',
+  coverageDirectory: '<rootDir>/coverage',
+};

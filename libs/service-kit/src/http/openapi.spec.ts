@@ -1,0 +1,49 @@
+import request from 'supertest';
+import { OpenApiDocuments } from '@rmm/openapi';
+import { startTinyApp, type TinyApp } from '../../test/tiny-app.js';
+
+describe('the OpenAPI document of a service', () => {
+  let tiny: TinyApp;
+  beforeAll(async () => {
+    tiny = await startTinyApp({ RATE_LIMITS_ENABLED: 'false' });
+    tiny.app.get(OpenApiDocuments).describeOperations((operation, { controller, handler }) => {
+      operation['x-required-access'] = `${controller.name}.${handler.name}`;
+      operation.security = [{ bearer: [] }];
+    });
+  });
+  afterAll(() => tiny.close());
+
+  it('is served on its own port with required access, errors and security schemes', async () => {
+    const { body, status } = await request(tiny.server).get('/openapi.json');
+    expect(status).toBe(200);
+    expect(body.openapi).toMatch(/^3\.1/);
+    expect(body.servers).toEqual([{ url: 'https://api.fleet.example' }]);
+    expect(Object.keys(body.components.securitySchemes).sort()).toEqual(['apiKey', 'bearer']);
+    const create = body.paths['/api/v1/things'].post;
+    expect(create).toMatchObject({
+      operationId: 'Things_create',
+      'x-required-access': 'ThingsController.create',
+      security: [{ bearer: [] }],
+    });
+    expect(create.responses.default.content['application/json'].schema).toEqual({
+      $ref: '#/components/schemas/ErrorBody',
+    });
+    expect(body.components.schemas.ErrorBody.required).toContain('requestId');
+  });
+
+  it('describes fields by the decorators that check them', async () => {
+    const { body } = await request(tiny.server).get('/openapi.json');
+    expect(body.components.schemas.ThingDto).toMatchObject({
+      required: ['name'],
+      properties: {
+        name: { type: 'string', minLength: 1, maxLength: 255 },
+        size: { type: 'integer', minimum: 1, maximum: 10 },
+        rows: { type: 'array', items: { $ref: '#/components/schemas/RowDto' } },
+        scopes: { type: 'array', items: { enum: ['read', 'write'] } },
+      },
+    });
+    const { parameters } = body.paths['/api/v1/things'].get;
+    expect(parameters.map(({ name }: { name: string }) => name).sort()).toEqual(['limit', 'orgId', 'page']);
+    expect(body.paths['/api/v1/things/{id}'].get.parameters[0].schema).toEqual({ type: 'string', format: 'uuid' });
+  });
+});
