@@ -29,7 +29,7 @@ const REROUTE_MS = 100;
 
 /**
  * Consumes domain events and passes each to the owner of its organization, which is this or another replica. An event is
- * acknowledged when its owner has stored its deliveries; whoever the owner is, a repeated event creates no second one.
+ * acknowledged when its owner has stored its deliveries; a repeated event creates no second delivery, also when the owner has changed.
  */
 @Injectable()
 export class EventIntakeConsumer {

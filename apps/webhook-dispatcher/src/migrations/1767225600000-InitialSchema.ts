@@ -150,7 +150,8 @@ async function createDeletedWebhooks(q: QueryRunner): Promise<void> {
       webhook_id uuid PRIMARY KEY,
       partner_id uuid NOT NULL,
       org_id     uuid NOT NULL,
-      deleted_at timestamptz NOT NULL DEFAULT now()
+      deleted_at timestamptz NOT NULL DEFAULT now(),
+      FOREIGN KEY (partner_id, org_id) REFERENCES organization_directory (partner_id, org_id)
     )`);
   await secureTable(q, 'deleted_webhook', { rows: ORGANIZATION, service: 'SELECT, INSERT', worker: 'SELECT, DELETE' });
 }
@@ -158,7 +159,7 @@ async function createDeletedWebhooks(q: QueryRunner): Promise<void> {
 /**
  * Creates deliveries, which are history and queue in one, and the texts that are sent. `delivery_open` stays small, since
  * a delivery leaves it when it ends; deliveries that end at once are never in it. `revision` is 0 until the row is
- * updated, which tells an inserted row from an updated one.
+ * updated, so that inserted and updated rows can be distinguished.
  */
 async function createDeliveries(q: QueryRunner): Promise<void> {
   const { service } = await loginRoles(q);

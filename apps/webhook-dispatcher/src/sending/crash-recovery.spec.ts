@@ -160,7 +160,10 @@ describe('recovery from failures', () => {
         .catch(() => false);
     await setReadOnly('on');
     try {
-      await cluster.rows('select pg_terminate_backend(pid) from pg_stat_activity where usename = any($1)', [roles]);
+      await cluster.rows(
+        'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and usename = any($1)',
+        [roles],
+      );
       await eventually(async () => expect(await isHealthy()).toBe(false));
       await cluster.emit(organization);
       await new Promise((resolve) => setTimeout(resolve, 1_000));

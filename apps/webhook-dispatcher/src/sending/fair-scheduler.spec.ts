@@ -79,7 +79,7 @@ describe('FairScheduler', () => {
     ).toBeLessThanOrEqual(1);
   });
 
-  it('lets a healthy webhook start beside one of its organization that holds all its attempts', () => {
+  it('lets a healthy webhook start although another of its organization that uses all its attempts', () => {
     const { add, finish, countOf } = setUp();
     add('hung', 'o', 500);
     add('healthy', 'o', 50);

@@ -8,7 +8,7 @@ import type { Outcome } from './outcome.js';
  * its final state when it ended quickly, and updated later otherwise. Every outcome of an attempt has a start.
  *
  * - An outcome is accepted by the epoch of its partition, since a new owner may send what a former one would schedule.
- *   What was delivered is true whoever writes it, and so is the outcome of a row that its new owner leaves alone.
+ *   What was delivered is true also when a former owner writes it, and so is the outcome of a row that its new owner leaves alone.
  * - A row is updated only while it is open and has the attempts from which the outcome was made.
  * - One statement keeps deliveries, attempts, dead letters and counters consistent; each counter is updated once.
  * - Deliveries of deleted webhooks are skipped.

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Job } from '@rmm/service-kit';
 import { SubscriptionIndexService } from './subscription-index.service.js';
 
-/** Keeps the index in step with what no event and no changed row tells. */
+/** Keeps the index up to date with changes for which there is no event and no changed row. */
 @Injectable()
 export class MaintainIndexJob {
   constructor(private readonly index: SubscriptionIndexService) {}

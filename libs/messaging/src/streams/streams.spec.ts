@@ -36,7 +36,7 @@ describe('ensureStreams', () => {
     expect(config.max_msg_size).toBeGreaterThanOrEqual(256 * 1024);
   });
 
-  it('keeps the copies that a stream was given when it is not told how many', async () => {
+  it('keeps the copies that a stream was given without a number of copies', async () => {
     const update = jest.fn();
     const stored = { name: 'RMM_EVENTS', num_replicas: 3, subjects: ['other'] };
     const manager = {
