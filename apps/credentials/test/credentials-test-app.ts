@@ -10,6 +10,7 @@ import {
   type OrganizationState,
   type PartnerState,
   type RpcContract,
+  type SiteState,
   subjects,
 } from '@rmm/contracts';
 import { ensureStreams } from '@rmm/messaging';
@@ -140,6 +141,13 @@ export class CredentialsTestApp {
     const data: OrganizationState = { name: 'Acme', slug: orgId, status: 'active', deleted: false, ...given };
     this.provisioning.addOrganization(data);
     return this.publish('provisioning', { type, partnerId, orgId, version, data });
+  }
+
+  /** Publishes that a site was deleted. */
+  deleteSite(owner: { siteId: string; orgId: string; partnerId: string }): Promise<void> {
+    const { partnerId, orgId } = owner;
+    const data: SiteState = { ...owner, name: 'Site', deleted: true, version: 2 };
+    return this.publish('provisioning', { type: 'site.deleted', partnerId, orgId, version: 2, data });
   }
 
   /** Sends an RPC request as another service does. */

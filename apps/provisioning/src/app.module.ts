@@ -8,6 +8,7 @@ import { PROVISIONING_CONFIG, type ProvisioningConfig } from './config.js';
 import { DevPushModule } from './dev-push/dev-push.module.js';
 import { CustomFieldsModule } from './devices/custom-fields/custom-fields.module.js';
 import { DevicesModule } from './devices/devices.module.js';
+import { DeviceGroupsModule } from './devices/groups/device-groups.module.js';
 import { EnrollmentModule } from './enrollment/enrollment.module.js';
 import { ENTITIES } from './entities.js';
 import { ExportModule } from './export/export.module.js';
@@ -31,6 +32,7 @@ export class AppModule {
         OrganizationsModule,
         SitesModule,
         ImportModule,
+        DeviceGroupsModule,
         DevicesModule,
         CustomFieldsModule,
         DevPushModule,

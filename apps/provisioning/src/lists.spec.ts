@@ -32,6 +32,9 @@ const SEED = `
     ON CONFLICT DO NOTHING;
   INSERT INTO site_count (site_id, partner_id, org_id, devices) SELECT id, partner_id, org_id, 5 FROM site
     ON CONFLICT DO NOTHING;
+  INSERT INTO device_group (partner_id, org_id, site_id, name, name_key, created_at, updated_at)
+  SELECT partner_id, org_id, id, 'Group ' || n, 'group ' || n || id, now() - random() * interval '90 days', now()
+  FROM site, generate_series(1, 2) n;
   INSERT INTO device_group_member (group_id, device_id, partner_id, org_id)
   SELECT CASE WHEN org_id = '${ORGANIZATION}' THEN '${GROUP}' ELSE gen_random_uuid() END, id, partner_id, org_id
   FROM device;
@@ -76,7 +79,12 @@ describe('lists of provisioning', () => {
   });
 
   it('has lists in its OpenAPI document', () => {
-    expect(operations.map(({ path }) => path).sort()).toEqual(['/devices', '/orgs/organizations', '/orgs/sites']);
+    expect(operations.map(({ path }) => path).sort()).toEqual([
+      '/devices',
+      '/orgs/device-groups',
+      '/orgs/organizations',
+      '/orgs/sites',
+    ]);
   });
 
   it.each(Object.keys(CALLERS))('reads each list through an index: %s', async (name) => {

@@ -94,14 +94,16 @@ export class ProvisioningTestApp {
 
   /** Returns an HTTP client with an address of its own, so that specs do not share rate limits. */
   client(token?: string, address = randomAddress()) {
-    const send = (method: 'get' | 'post' | 'patch', path: string) => {
+    const send = (method: 'get' | 'post' | 'put' | 'patch' | 'delete', path: string) => {
       const call = request(this.url)[method](path).set('X-Forwarded-For', address);
       return token === undefined ? call : call.set('Authorization', `Bearer ${token}`);
     };
     return {
       get: (path: string) => send('get', path),
       post: (path: string, body: string | object = {}) => send('post', path).type('json').send(body),
+      put: (path: string, body: object) => send('put', path).send(body),
       patch: (path: string, body: object) => send('patch', path).send(body),
+      delete: (path: string) => send('delete', path),
     };
   }
 

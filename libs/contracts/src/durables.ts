@@ -44,7 +44,7 @@ export const DURABLES: readonly Durable[] = [
     name: 'credentials-internal',
     service: 'credentials',
     stream: 'internal',
-    subjects: [...ORGANIZATION_DIRECTORY, ...internal('partner.created', 'partner.updated')],
+    subjects: [...ORGANIZATION_DIRECTORY, ...internal('partner.created', 'partner.updated', 'site.deleted')],
     maxAckPending: 512,
   },
   {

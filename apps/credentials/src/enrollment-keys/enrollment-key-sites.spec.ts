@@ -26,6 +26,28 @@ describe('enrollment keys of an organization with sites', () => {
   };
   const purge = (client: Client, body: object | string = {}) => client.post(`${PATH}/purge-expired`, body);
 
+  it('deletes the keys of a deleted site alone, with an audit entry', async () => {
+    const own = await buildCustomer(service);
+    const [siteId, other] = own.siteIds;
+    const [pinned, elsewhere, free] = [
+      await create(siteId, own),
+      await create(other, own),
+      await create(undefined, own),
+    ];
+    await service.deleteSite({ ...own, siteId });
+    expect(await remaining([pinned, elsewhere, free])).toEqual(new Set([elsewhere, free]));
+    const entry = await service.findAuditEntry('enrollment_key.delete', pinned);
+    expect(entry).toMatchObject({ details: { reason: 'site_deleted', siteId, usageCount: 0 } });
+  });
+
+  it('keeps the keys of a site that another tenant claims to have deleted', async () => {
+    const [own, other] = [await buildCustomer(service), await buildCustomer(service)];
+    const [siteId] = own.siteIds;
+    const id = await create(siteId, own);
+    await service.deleteSite({ siteId, orgId: other.orgId, partnerId: other.partnerId });
+    expect(await remaining([id])).toEqual(new Set([id]));
+  });
+
   describe('for a member restricted to one site', () => {
     it('allows to create, read, rotate and delete keys of that site', async () => {
       const own = await restricted.post(PATH, { name: 'Mine', siteId: ours.siteIds[0] });

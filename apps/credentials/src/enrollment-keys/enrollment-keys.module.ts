@@ -7,10 +7,11 @@ import { EnrollmentReservationsRepository } from './enrollment-reservations.repo
 import { EnrollmentReservationsRpc } from './enrollment-reservations.rpc.js';
 import { EnrollmentReservationsService } from './enrollment-reservations.service.js';
 import { SettleReservationsJob } from './settle-reservations.job.js';
+import { SiteDeletionsConsumer } from './site-deletions.consumer.js';
 
 @Module({
   imports: [KeyLimitsModule],
-  controllers: [EnrollmentKeysController, EnrollmentReservationsRpc],
+  controllers: [EnrollmentKeysController, EnrollmentReservationsRpc, SiteDeletionsConsumer],
   providers: [
     EnrollmentKeysService,
     EnrollmentKeysRepository,

@@ -1,6 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { managedSiteFilter, type UserCaller } from '@rmm/access';
-import { TenantDatabase, TenantRepository, type PageRows, type TenantTransaction } from '@rmm/persistence';
+import {
+  TenantDatabase,
+  TenantRepository,
+  type PageRows,
+  type TenantTransaction,
+  type WorkerTransaction,
+} from '@rmm/persistence';
 import { inLiveOrganization } from '../tenant-changes/live-organizations.repository.js';
 import type { ListEnrollmentKeysDto } from './dto/list-enrollment-keys.dto.js';
 import { EnrollmentKey } from './enrollment-key.entity.js';
@@ -9,6 +15,12 @@ import { EnrollmentKeyNotFound } from './enrollment-key.errors.js';
 export type NewEnrollmentKey = Pick<
   EnrollmentKey,
   'partnerId' | 'orgId' | 'siteId' | 'name' | 'keyHash' | 'maxUsage' | 'expiresAt' | 'createdBy'
+>;
+
+/** The properties of a deleted key that its audit entry names. */
+export type RemovedEnrollmentKey = Pick<
+  EnrollmentKey,
+  'id' | 'name' | 'orgId' | 'partnerId' | 'usageCount' | 'maxUsage' | 'expiresAt'
 >;
 
 @Injectable()
@@ -66,5 +78,18 @@ export class EnrollmentKeysRepository extends TenantRepository<EnrollmentKey> {
       { orgId, siteIds: managedSiteFilter(caller) },
     );
     return rows.map((row) => row.id);
+  }
+
+  /** Deletes the keys that are pinned to a site, without a caller. @returns them */
+  async removeOfSite(
+    tx: WorkerTransaction,
+    { siteId, orgId, partnerId }: Record<'siteId' | 'orgId' | 'partnerId', string>,
+  ): Promise<RemovedEnrollmentKey[]> {
+    return tx.query<RemovedEnrollmentKey>(
+      `DELETE FROM enrollment_key WHERE site_id = :siteId AND org_id = :orgId AND partner_id = :partnerId
+       RETURNING id, name, org_id AS "orgId", partner_id AS "partnerId", usage_count AS "usageCount",
+         max_usage AS "maxUsage", expires_at AS "expiresAt"`,
+      { siteId, orgId, partnerId },
+    );
   }
 }

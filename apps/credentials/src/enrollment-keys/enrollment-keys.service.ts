@@ -8,9 +8,9 @@ import {
   type DirectoryOrganization,
   type UserCaller,
 } from '@rmm/access';
-import { PROVISIONING_SITES_GET } from '@rmm/contracts';
+import { PROVISIONING_SITES_GET, type Actor, type SiteState } from '@rmm/contracts';
 import { AuditTrail, RpcClient, resourceOf } from '@rmm/messaging';
-import { TenantDatabase } from '@rmm/persistence';
+import { TenantDatabase, type WorkerTransaction } from '@rmm/persistence';
 import { mintEnrollmentKey } from '@rmm/secrets';
 import { Clock, ValidationError } from '@rmm/service-kit';
 import { toPage, type Paged } from '@rmm/validation';
@@ -110,6 +110,15 @@ export class EnrollmentKeysService {
     });
   }
 
+  /** Deletes the keys that are pinned to a deleted site; the entries name who deleted the site. */
+  async deleteOfSite(tx: WorkerTransaction, { siteId, orgId, partnerId }: SiteState, actor: Actor): Promise<void> {
+    const caller = { actor, tenant: { partnerId, orgId } };
+    for (const key of await this.repository.removeOfSite(tx, { siteId, orgId, partnerId })) {
+      const details = { ...allowance(key), siteId, reason: 'site_deleted' };
+      await this.audit.record(tx, caller, 'enrollment_key.delete', resourceOf('enrollment_key', key), details);
+    }
+  }
+
   async purgeExpired(caller: UserCaller, requestedOrgId: string | undefined): Promise<PurgedKeysDto> {
     const { orgId, partnerId } = await this.resolveOrganization(caller, requestedOrgId);
     return this.tenants.transaction(caller, async (tx) => {
@@ -142,6 +151,6 @@ export class EnrollmentKeysService {
   }
 }
 
-function allowance({ usageCount, maxUsage, expiresAt }: EnrollmentKey) {
+function allowance({ usageCount, maxUsage, expiresAt }: Pick<EnrollmentKey, 'usageCount' | 'maxUsage' | 'expiresAt'>) {
   return { usageCount, maxUsage, expiresAt };
 }

@@ -209,10 +209,11 @@ async function createEnrollmentKeys(q: QueryRunner): Promise<void> {
   await q.query('CREATE INDEX enrollment_key_newest ON enrollment_key (org_id, created_at DESC, id DESC)');
   await q.query('CREATE INDEX enrollment_key_partner ON enrollment_key (partner_id, created_at DESC, id DESC)');
   await q.query('CREATE INDEX enrollment_key_of_all ON enrollment_key (created_at DESC, id DESC)');
+  await q.query('CREATE INDEX enrollment_key_site ON enrollment_key (site_id) WHERE site_id IS NOT NULL');
   await secureTable(q, 'enrollment_key', {
     rows: ORGANIZATION,
     service: 'SELECT, INSERT, UPDATE, DELETE',
-    worker: 'SELECT, UPDATE',
+    worker: 'SELECT, UPDATE, DELETE',
   });
   await q.query(`
       CREATE TABLE enrollment_reservation (

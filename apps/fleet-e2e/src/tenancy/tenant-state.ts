@@ -61,7 +61,7 @@ export function callsOf(fleet: FleetHandle, tenant: Tenant): TenantCall[] {
 }
 
 /** Returns a client for one replica, with an address of its own, so that polling meets no limit per address. */
-const withBaseUrl = (client: ApiClient, baseUrl: string): ApiClient => {
+export const withBaseUrl = (client: ApiClient, baseUrl: string): ApiClient => {
   const changes = { baseUrl, address: freshAddress() };
   return Object.assign(Object.create(Object.getPrototypeOf(client) as object) as ApiClient, client, changes);
 };

@@ -173,6 +173,7 @@ describe('changes of members', () => {
   describe('a caller restricted to sites', () => {
     let orgId: string;
     let site: string;
+    let group: string;
     let provisioning: FakeProvisioning;
     let restricted: TestUser;
     let free: TestUser;
@@ -183,7 +184,8 @@ describe('changes of members', () => {
     beforeAll(async () => {
       orgId = await organization(owner.partnerId);
       site = randomUUID();
-      provisioning = await FakeProvisioning.start(testApp, new Set([site]));
+      group = randomUUID();
+      provisioning = await FakeProvisioning.start(testApp, new Set([site]), new Set([group]));
       orgAdmin = await roleId(identity, owner.bearer, 'Org Admin', `&orgId=${orgId}`);
       orgViewer = await roleId(identity, owner.bearer, 'Org Viewer', `&orgId=${orgId}`);
       restricted = await inviteAndAccept(identity, owner.bearer, { roleId: orgAdmin, orgId, siteIds: [site] });
@@ -230,10 +232,23 @@ describe('changes of members', () => {
     }, 40_000);
 
     it('and every other caller name no unknown device group', async () => {
-      const group = randomUUID();
-      const body = { email: 'group@users.test', name: 'R', roleId: orgViewer, orgId, deviceGroupIds: [group] };
+      const unknown = randomUUID();
+      const body = { email: 'group@users.test', name: 'R', roleId: orgViewer, orgId, deviceGroupIds: [group, unknown] };
       const refused = await identity.post('/users/invite', body, owner);
-      expect(Object.keys(refused.body.details.fieldErrors as object)).toEqual(['deviceGroupIds.0']);
+      expect(Object.keys(refused.body.details.fieldErrors as object)).toEqual(['deviceGroupIds.1']);
+      const changed = await change(owner.bearer, free.userId, { orgId, deviceGroupIds: [unknown] });
+      expect(Object.keys(changed.body.details.fieldErrors as object)).toEqual(['deviceGroupIds.0']);
+    });
+
+    it('restricts a member to device groups of the organization', async () => {
+      const invited = { email: 'grouped@users.test', name: 'R', roleId: orgViewer, orgId, deviceGroupIds: [group] };
+      expectStatus(await identity.post('/users/invite', invited, owner), 201);
+      const member = expectStatus(
+        await change(owner.bearer, free.userId, { orgId, deviceGroupIds: [group] }),
+        200,
+      ).body;
+      expect(member.deviceGroupIds).toEqual([group]);
+      expectStatus(await change(owner.bearer, free.userId, { orgId, deviceGroupIds: null }), 200);
     });
   });
 

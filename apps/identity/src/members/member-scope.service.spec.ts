@@ -33,7 +33,9 @@ describe('MemberScopeService', () => {
   const partners = {
     findName: async (_: UserCaller, id: string) => names.get(id) ?? null,
   } as unknown as PartnersRepository;
-  const rpc = { call: async () => ({ siteIds: ['s1', 's2'] }) } as unknown as RpcClient;
+  const rpc = {
+    call: async () => ({ siteIds: ['s1', 's2'], deviceGroupIds: ['g1', 'g2'] }),
+  } as unknown as RpcClient;
   const scopes = new MemberScopeService(directory, partners, rpc);
 
   it.each([
@@ -99,6 +101,11 @@ describe('MemberScopeService', () => {
       expect(checked).toEqual({ orgAccess: 'none', orgIds: [], siteIds: ['s1'], deviceGroupIds: null });
     });
 
+    it('restricts an organization member to device groups of the organization', async () => {
+      const checked = await scopes.checkRestrictions(unrestricted, organization, { deviceGroupIds: ['g1', 'g2'] });
+      expect(checked).toEqual({ orgAccess: 'none', orgIds: [], siteIds: null, deviceGroupIds: ['g1', 'g2'] });
+    });
+
     it.each([
       ['sites of a partner member', partner, { siteIds: ['s1'] }, 'siteIds'],
       ['device groups of a partner member', partner, { deviceGroupIds: ['g1'] }, 'deviceGroupIds'],
@@ -108,6 +115,7 @@ describe('MemberScopeService', () => {
       ['orgAccess of an organization member', organization, { orgAccess: 'all' as const }, 'orgAccess'],
       ['organizations of an organization member', organization, { orgIds: ['o1'] }, 'orgIds'],
       ['sites that do not exist', organization, { siteIds: ['s1', 's3'] }, 'siteIds.1'],
+      ['device groups that do not exist', organization, { deviceGroupIds: ['g3', 'g1'] }, 'deviceGroupIds.0'],
     ])('refuses %s', async (_, scope, fields, path) => {
       const refused: unknown = await scopes
         .checkRestrictions(unrestricted, scope, fields)

@@ -6,7 +6,7 @@ import {
   toActingCaller,
   type UserCaller,
 } from '@rmm/access';
-import { PROVISIONING_SITES_EXISTING } from '@rmm/contracts';
+import { PROVISIONING_DEVICE_GROUPS_EXISTING, PROVISIONING_SITES_EXISTING } from '@rmm/contracts';
 import { RpcClient } from '@rmm/messaging';
 import { ValidationError } from '@rmm/service-kit';
 import { PartnersRepository } from '../partners/partners.repository.js';
@@ -107,7 +107,7 @@ export class MemberScopeService {
     const { siteIds = current?.siteIds ?? null, deviceGroupIds = current?.deviceGroupIds ?? null } = dto;
     assertWithinSites(caller, { siteIds, deviceGroupIds });
     if (dto.siteIds) await this.assertSitesExist(caller, orgId, dto.siteIds);
-    if (dto.deviceGroupIds) assertDeviceGroupsExist(dto.deviceGroupIds);
+    if (dto.deviceGroupIds) await this.assertDeviceGroupsExist(caller, orgId, dto.deviceGroupIds);
     return { orgAccess: 'none', orgIds: [], siteIds, deviceGroupIds };
   }
 
@@ -146,14 +146,19 @@ export class MemberScopeService {
     const known = new Set(found.siteIds);
     assertAllKnown('siteIds', siteIds, known, 'is not a site of the organization');
   }
-}
 
-/**
- * Checks device groups. Provisioning does not answer questions about them yet, so none is known.
- * @throws ValidationError naming each group
- */
-const assertDeviceGroupsExist = (ids: readonly string[]): void =>
-  assertAllKnown('deviceGroupIds', ids, new Set(), 'is not a device group of the organization');
+  /** Asks provisioning. @throws ValidationError naming each group that is not of the organization; UnavailableError */
+  private async assertDeviceGroupsExist(caller: UserCaller, orgId: string, ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    const found = await this.rpc.call(PROVISIONING_DEVICE_GROUPS_EXISTING, {
+      caller: toActingCaller(caller),
+      orgId,
+      deviceGroupIds: [...ids],
+    });
+    const known = new Set(found.deviceGroupIds);
+    assertAllKnown('deviceGroupIds', ids, known, 'is not a device group of the organization');
+  }
+}
 
 function assertAllKnown(field: string, ids: readonly string[], known: ReadonlySet<string>, text: string): void {
   const unknown = ids.flatMap((id, index) => (known.has(id) ? [] : [[`${field}.${index}`, [text]]]));

@@ -1,8 +1,10 @@
-import { Controller, Get, Query } from '@nestjs/common';
+import { Controller, Delete, Get, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type Caller } from '@rmm/access';
 import { ErrorCodes } from '@rmm/service-kit';
 import { UuidParam } from '@rmm/validation';
+import { DoneDto } from '../dto/done.dto.js';
+import { DecommissioningService } from './decommissioning/decommissioning.service.js';
 import { DevicesService } from './devices.service.js';
 import { DeviceListDto } from './dto/device-list.dto.js';
 import { DeviceDto } from './dto/device.dto.js';
@@ -12,7 +14,10 @@ import { ListDevicesDto } from './dto/list-devices.dto.js';
 @ErrorCodes({ 400: ['invalid_cursor'] })
 @Controller('devices')
 export class DevicesController {
-  constructor(private readonly devices: DevicesService) {}
+  constructor(
+    private readonly devices: DevicesService,
+    private readonly decommissioning: DecommissioningService,
+  ) {}
 
   @Get()
   @RequirePermission('devices:read')
@@ -32,5 +37,17 @@ export class DevicesController {
   @ApiOkResponse({ type: DeviceDto })
   get(@CurrentCaller() caller: Caller, @UuidParam('id', 'Device') id: string): Promise<DeviceDto> {
     return this.devices.get(caller, id);
+  }
+
+  @Delete(':id')
+  @RequirePermission('devices:delete')
+  @ApiOperation({
+    summary: 'Decommission a device',
+    description:
+      'Its agent token stops working at once and it no longer counts for the device limit. The record stays; a device that is already decommissioned stays as it is.',
+  })
+  @ApiOkResponse({ type: DoneDto })
+  decommission(@CurrentCaller() caller: Caller, @UuidParam('id', 'Device') id: string): Promise<DoneDto> {
+    return this.decommissioning.decommission(caller, id);
   }
 }

@@ -195,7 +195,7 @@ function selectionOf(caller: Caller, { filter, order, include }: DeviceListing):
     shape: viewOf(include),
     countShape: countShapeOf(isByStatus),
     sort: { [property ?? 'createdAt']: direction, id: direction },
-    budget: { columns: ['tags', ...include] },
+    budget: { columns: ['tags', 'groupIds', ...include] },
   };
 }
 

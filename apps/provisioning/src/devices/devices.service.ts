@@ -52,6 +52,9 @@ export class DevicesService {
     const siteIds = [...(query.siteIds ?? []), ...(siteId === undefined ? [] : [siteId])];
     const allowed = siteFilter(caller);
     if (allowed !== null && siteIds.some((id) => !allowed.includes(id))) throw new SiteAccessDenied();
+    const allowedGroups = deviceGroupFilter(caller);
+    if (allowedGroups !== null && query.groupIds?.some((id) => !allowedGroups.includes(id)))
+      throw new SiteAccessDenied();
     if (query.sortDir && query.order && query.sortDir !== query.order) {
       throw ValidationError.forField('order', 'contradicts sortDir');
     }

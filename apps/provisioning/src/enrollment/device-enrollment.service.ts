@@ -2,10 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import { PartnerDirectory, TenantInactive, type DirectoryPartner } from '@rmm/access';
 import type { Actor, DeviceEnrolled } from '@rmm/contracts';
-import { AuditTrail, Outbox, type OutgoingMessage } from '@rmm/messaging';
+import { AuditTrail, Outbox } from '@rmm/messaging';
 import { TenantDatabase, type TenantContext, type TenantTransaction } from '@rmm/persistence';
 import { hashKey, mintAgentToken } from '@rmm/secrets';
 import { Clock, UnavailableError, ValidationError } from '@rmm/service-kit';
+import { agentsChanged } from '../devices/device.events.js';
 import { PartnersRepository } from '../partners/partners.repository.js';
 import type { EnrollDto } from './dto/enroll.dto.js';
 import { DeviceLimitExceeded } from './enrollment.errors.js';
@@ -129,7 +130,7 @@ export class DeviceEnrollmentService {
     const resource = { type: 'device', id: device.id, name: hostname };
     const details = { siteId: device.siteId, enrollmentKeyId, osType, reissued: true };
     await this.audit.record(tx, caller, 'device.enroll', resource, details);
-    await this.outbox.publish(tx, agentChanged(device.id, partnerId, orgId));
+    await this.outbox.publish(tx, agentsChanged({ deviceIds: [device.id] }, { partnerId, orgId }));
     return device;
   }
 
@@ -137,7 +138,7 @@ export class DeviceEnrollmentService {
     const stored = await this.devices.reenroll(tx, id, device);
     await this.publish(tx, stored, device);
     const { partnerId, orgId } = device.reservation;
-    await this.outbox.publish(tx, agentChanged(id, partnerId, orgId));
+    await this.outbox.publish(tx, agentsChanged({ deviceIds: [id] }, { partnerId, orgId }));
     return stored;
   }
 
@@ -187,12 +188,6 @@ export class DeviceEnrollmentService {
 
 function toEnrolled({ agentId, id, siteId }: StoredDevice, orgId: string, authToken: string) {
   return { agentId, deviceId: id, authToken, orgId, siteId };
-}
-
-/** Returns the broadcast on which every replica drops the old token of a device. */
-function agentChanged(deviceId: string, partnerId: string, orgId: string): OutgoingMessage {
-  const data = { deviceIds: [deviceId] };
-  return { stream: 'broadcast', type: 'agent.changed', aggregateId: deviceId, partnerId, orgId, data };
 }
 
 /** Returns the context of a whole partner: the key names the partner, and an enrollment has no caller. */

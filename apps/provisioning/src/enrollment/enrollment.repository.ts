@@ -74,18 +74,19 @@ export class EnrollmentRepository extends TenantRepository<Device> {
     return rows.length > 0;
   }
 
+  /** Checks a site, which is then not deleted before the transaction ends. */
   async hasSite(tx: TenantTransaction, orgId: string, siteId: string): Promise<boolean> {
     const rows = await tx.query(
-      'SELECT 1 AS one FROM site WHERE id = :siteId AND org_id = :orgId AND deleted_at IS NULL',
+      'SELECT 1 AS one FROM site WHERE id = :siteId AND org_id = :orgId AND deleted_at IS NULL FOR KEY SHARE',
       { orgId, siteId },
     );
     return rows.length > 0;
   }
 
-  /** Returns null when the organization has no site or several. */
+  /** Returns null when the organization has no site or several. The site is not deleted before the transaction ends. */
   async findOnlySiteId(tx: TenantTransaction, orgId: string): Promise<string | null> {
     const rows = await tx.query<{ id: string }>(
-      'SELECT id FROM site WHERE org_id = :orgId AND deleted_at IS NULL LIMIT 2',
+      'SELECT id FROM site WHERE org_id = :orgId AND deleted_at IS NULL LIMIT 2 FOR KEY SHARE',
       { orgId },
     );
     return rows.length === 1 ? rows[0].id : null;

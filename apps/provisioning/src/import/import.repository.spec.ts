@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { partnerCaller, ProvisioningTestDatabase } from '../../test/provisioning-test-database.js';
+import { partnerCaller, ProvisioningTestDatabase, TEST_SECRETS } from '../../test/provisioning-test-database.js';
 import { OrganizationsRepository } from '../organizations/organizations.repository.js';
 import type { GroupWrites } from './import-changes.js';
 import { parseImportRows } from './import-rows.js';
@@ -12,7 +12,7 @@ describe('ImportRepository', () => {
 
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
-    repository = new ImportRepository(new OrganizationsRepository(database.tenants));
+    repository = new ImportRepository(new OrganizationsRepository(database.tenants, TEST_SECRETS));
   }, 60_000);
   afterAll(() => database?.stop());
   beforeEach(() => (partnerId = randomUUID()));
@@ -52,6 +52,17 @@ describe('ImportRepository', () => {
       repository.findLinkedId(tx, partnerId, { system: 'csv', externalId: '7' }),
     );
     expect(linked).toBe(id);
+  });
+
+  it('neither finds nor reactivates an erased organization', async () => {
+    const id = await database.createOrganization(partnerId, { name: 'Erased organization' });
+    await database.admin.query('UPDATE organization SET deleted_at = now(), erased_at = now() WHERE id = $1', [id]);
+    const { rows } = await parseImportRows([{ organization: 'Erased organization' }]);
+    const state = await database.tenants.transaction(partnerCaller(partnerId), (tx) =>
+      repository.loadState(tx, partnerId, rows, null),
+    );
+    expect(state.organizations).toEqual([]);
+    expect((await write([buildWrites({ reactivated: [{ id, slug: 'again' }] })])).reactivated).toEqual([]);
   });
 
   it('reactivates an organization, and applies the last of several patches of a site', async () => {

@@ -41,7 +41,7 @@ const MATCHING_ORGANIZATIONS = `
                             ORDER BY s.created_at, s.id)
                      FROM site s WHERE s.org_id = o.id AND s.deleted_at IS NULL), '[]') AS sites
     FROM organization o JOIN matching m ON m.id = o.id
-   WHERE o.partner_id = :partnerId
+   WHERE o.partner_id = :partnerId AND o.erased_at IS NULL
    ORDER BY o.deleted_at DESC NULLS FIRST, o.created_at, o.id`;
 
 const ORGANIZATION_STATE = `id, partner_id AS "partnerId", name, slug, status, deleted_at AS "deletedAt", version`;
@@ -57,7 +57,7 @@ const REACTIVATE_ORGANIZATIONS = `
   UPDATE organization o SET deleted_at = NULL, slug = r."newSlug", version = version + 1,
          status = CASE WHEN status IN ('active', 'trial') THEN status ELSE 'active' END
     FROM jsonb_to_recordset(:rows::jsonb) AS r("orgId" uuid, "newSlug" text)
-   WHERE o.partner_id = :partnerId AND o.id = r."orgId"
+   WHERE o.partner_id = :partnerId AND o.id = r."orgId" AND o.erased_at IS NULL
   RETURNING ${ORGANIZATION_STATE}`;
 
 const INSERT_LINKS = `

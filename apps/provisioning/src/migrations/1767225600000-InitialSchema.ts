@@ -61,7 +61,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
 
   async down(q: QueryRunner): Promise<void> {
     await q.query(`
-      DROP TABLE idempotency_record, export_restamp, site_count, organization_count, partner_count, device_group_member,
+      DROP TABLE idempotency_record, export_restamp, organization_erasure, site_count, organization_count, partner_count, device_group_member,
         device_group, device_posture_product, device_posture, device_software, device_network, device_disk, device_hardware,
         device_state, organization_security, device, site, external_link, organization, partner_directory,
         dead_letter_message, inbox, rmm_partition_rule, outbox_lease, outbox_broadcast, outbox`);
@@ -345,7 +345,9 @@ export class InitialSchema1767225600000 implements MigrationInterface {
       created_at timestamptz(3) NOT NULL,
       updated_at timestamptz(3) NOT NULL,
       deleted_at timestamptz(3),
-      CONSTRAINT organization_partner_key UNIQUE (id, partner_id)
+      erased_at timestamptz(3),
+      CONSTRAINT organization_partner_key UNIQUE (id, partner_id),
+      CONSTRAINT organization_erased_check CHECK (erased_at IS NULL OR deleted_at IS NOT NULL)
     )`);
     await q.query(
       `CREATE TRIGGER stamp_change BEFORE INSERT OR UPDATE ON organization FOR EACH ROW EXECUTE FUNCTION stamp_change()`,
@@ -354,16 +356,31 @@ export class InitialSchema1767225600000 implements MigrationInterface {
       `CREATE UNIQUE INDEX organization_slug_key ON organization (partner_id, slug) WHERE deleted_at IS NULL`,
     );
     await q.query(`CREATE UNIQUE INDEX organization_first_key ON organization (partner_id) WHERE is_first`);
-    await q.query(`CREATE INDEX organization_name_idx ON organization (partner_id, name_key)`);
+    await q.query(`CREATE INDEX organization_name_idx ON organization (partner_id, name_key, id)`);
     await q.query(`CREATE INDEX organization_slug_base_idx ON organization (partner_id, slug_base)`);
     await q.query(`CREATE INDEX organization_newest_idx ON organization (partner_id, created_at DESC, id DESC)`);
     await q.query(`CREATE INDEX organization_oldest_idx ON organization (created_at, id)`);
     await q.query(`CREATE INDEX organization_export_idx ON organization (partner_id, id)`);
     await q.query(`CREATE INDEX organization_changes_idx ON organization (partner_id, updated_at, id)`);
+    await q.query(
+      `CREATE INDEX organization_deleted_idx ON organization (deleted_at) WHERE deleted_at IS NOT NULL AND erased_at IS NULL`,
+    );
     await secureTable(q, 'organization', {
       rows: ORGANIZATION_ITSELF,
       service: 'SELECT, INSERT, UPDATE',
-      worker: 'SELECT, INSERT',
+      worker: 'SELECT, INSERT, UPDATE',
+    });
+    await q.query(`CREATE TABLE organization_erasure (
+      org_id uuid PRIMARY KEY,
+      partner_id uuid NOT NULL,
+      erased jsonb NOT NULL DEFAULT '{}',
+      started_at timestamptz(3) NOT NULL DEFAULT now(),
+      CONSTRAINT organization_erasure_organization_fkey
+        FOREIGN KEY (org_id, partner_id) REFERENCES organization (id, partner_id)
+    )`);
+    await secureTable(q, 'organization_erasure', {
+      comment: 'rmm:worker-only',
+      worker: 'SELECT, INSERT, UPDATE, DELETE',
     });
     await q.query(`CREATE TABLE external_link (
       id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
@@ -377,7 +394,11 @@ export class InitialSchema1767225600000 implements MigrationInterface {
         FOREIGN KEY (org_id, partner_id) REFERENCES organization (id, partner_id)
     )`);
     await q.query(`CREATE INDEX external_link_org_idx ON external_link (org_id)`);
-    await secureTable(q, 'external_link', { rows: ORGANIZATION, service: 'SELECT, INSERT, UPDATE' });
+    await secureTable(q, 'external_link', {
+      rows: ORGANIZATION,
+      service: 'SELECT, INSERT, UPDATE',
+      worker: 'SELECT, DELETE',
+    });
     await q.query(`CREATE TABLE organization_security (
         org_id uuid PRIMARY KEY,
         partner_id uuid NOT NULL,
@@ -390,7 +411,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     await secureTable(q, 'organization_security', {
       rows: ORGANIZATION,
       service: 'SELECT, INSERT, UPDATE',
-      worker: 'SELECT, INSERT, UPDATE',
+      worker: 'SELECT, INSERT, UPDATE, DELETE',
     });
   }
 
@@ -416,6 +437,9 @@ export class InitialSchema1767225600000 implements MigrationInterface {
       `CREATE TRIGGER stamp_change BEFORE INSERT OR UPDATE ON site FOR EACH ROW EXECUTE FUNCTION stamp_change()`,
     );
     await q.query(`CREATE UNIQUE INDEX site_name_key ON site (org_id, name_key) WHERE deleted_at IS NULL`);
+    for (const owner of ['org', 'partner']) {
+      await q.query(`CREATE INDEX site_${owner}_name_idx ON site (${owner}_id, name_key, id)`);
+    }
     await q.query(`CREATE INDEX site_newest_idx ON site (org_id, created_at DESC, id DESC)`);
     await q.query(`CREATE INDEX site_partner_newest_idx ON site (partner_id, created_at DESC, id DESC)`);
     await q.query(`CREATE INDEX site_all_newest_idx ON site (created_at DESC, id DESC)`);
@@ -425,7 +449,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     await secureTable(q, 'site', {
       rows: ORGANIZATION,
       service: 'SELECT, INSERT, UPDATE',
-      worker: 'SELECT, INSERT, UPDATE',
+      worker: 'SELECT, INSERT, UPDATE, DELETE',
     });
   }
 
@@ -484,7 +508,11 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     await q.query(`CREATE INDEX device_export_idx ON device (partner_id, id)`);
     await q.query(`CREATE INDEX device_count_idx ON device (partner_id, org_id) WHERE decommissioned_at IS NULL`);
     await q.query(`CREATE INDEX device_changes_idx ON device (partner_id, updated_at, id)`);
-    await secureTable(q, 'device', { rows: ORGANIZATION, service: 'SELECT, INSERT, UPDATE', worker: 'SELECT, UPDATE' });
+    await secureTable(q, 'device', {
+      rows: ORGANIZATION,
+      service: 'SELECT, INSERT, UPDATE',
+      worker: 'SELECT, UPDATE, DELETE',
+    });
     await this.createDeviceState(q);
   }
 
@@ -625,12 +653,15 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     );
     for (const owner of ['org', 'partner']) {
       await q.query(`CREATE INDEX device_group_${owner}_idx ON device_group (${owner}_id, created_at DESC, id DESC)`);
+      await q.query(`CREATE INDEX device_group_${owner}_name_idx ON device_group (${owner}_id, name_key, id)`);
     }
+    await q.query(`CREATE INDEX device_group_all_newest_idx ON device_group (created_at DESC, id DESC)`);
+    await q.query(`CREATE INDEX device_group_site_idx ON device_group (site_id)`);
     await q.query(`CREATE INDEX device_group_changes_idx ON device_group (partner_id, updated_at, id)`);
     await secureTable(q, 'device_group', {
       rows: ORGANIZATION,
       service: 'SELECT, INSERT, UPDATE',
-      worker: 'SELECT, UPDATE',
+      worker: 'SELECT, UPDATE, DELETE',
     });
     await q.query(`CREATE TABLE device_group_member (
       group_id uuid NOT NULL,

@@ -66,4 +66,8 @@ export class Organization {
 
   @Column('timestamptz', { name: 'deleted_at', nullable: true })
   deletedAt: Date | null;
+
+  /** When erasure began; the row remains as a tombstone without data of the customer. */
+  @Column('timestamptz', { name: 'erased_at', nullable: true })
+  erasedAt: Date | null;
 }

@@ -18,7 +18,7 @@ export const toOrganizationState = (row: OrganizationStateRow): OrganizationStat
 
 /** Returns the integration event for every service that stores a directory of organizations. */
 export function organizationEvent(
-  type: 'organization.created' | 'organization.updated',
+  type: 'organization.created' | 'organization.updated' | 'organization.deleted',
   row: OrganizationStateRow,
   actor?: Actor,
 ): OutgoingMessage {
@@ -27,12 +27,17 @@ export function organizationEvent(
   return { stream: 'internal', type, aggregateId: orgId, aggregateVersion: version, partnerId, orgId, actor, data };
 }
 
-/** Returns the broadcast that drops cached access of members and keys after a change of status. */
-export const organizationAccessChanged = ({ id, partnerId, status }: OrganizationStateRow): OutgoingMessage => ({
+/** Returns the broadcast that drops cached access of members and keys after a change of status, deletion or restoration. */
+export const organizationAccessChanged = ({
+  id,
+  partnerId,
+  status,
+  deletedAt,
+}: OrganizationStateRow): OutgoingMessage => ({
   stream: 'broadcast',
   type: 'access.changed',
   aggregateId: id,
   partnerId,
   orgId: id,
-  data: { orgIds: [id], reason: `organization is ${status}` },
+  data: { orgIds: [id], reason: `organization is ${deletedAt === null ? status : 'deleted'}` },
 });

@@ -22,5 +22,6 @@ export function toOrganizationDto(caller: Caller, row: OrganizationView): Organi
     deviceCount: row.deviceCount,
     createdAt: row.createdAt.toISOString(),
     updatedAt: row.updatedAt.toISOString(),
+    deletedAt: row.deletedAt?.toISOString() ?? null,
   };
 }

@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { OrganizationAccessDenied } from '@rmm/access';
 import { NotFoundError } from '@rmm/service-kit';
-import { organizationCaller, partnerCaller, ProvisioningTestDatabase } from '../../test/provisioning-test-database.js';
+import {
+  organizationCaller,
+  partnerCaller,
+  ProvisioningTestDatabase,
+  TEST_SECRETS,
+} from '../../test/provisioning-test-database.js';
 import { OrganizationsRepository } from './organizations.repository.js';
 
 describe('OrganizationsRepository', () => {
@@ -11,7 +16,7 @@ describe('OrganizationsRepository', () => {
 
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
-    organizations = new OrganizationsRepository(database.tenants);
+    organizations = new OrganizationsRepository(database.tenants, TEST_SECRETS);
   }, 60_000);
   afterAll(() => database?.stop());
   beforeEach(() => (partnerId = randomUUID()));
@@ -47,7 +52,7 @@ describe('OrganizationsRepository', () => {
     expect(await ids({ search: '0% d' })).toEqual(['100% Dental']);
     expect(await ids({ status: 'suspended' })).toEqual(['Bakery']);
     expect(await ids({}, organizationCaller(partnerId, first))).toEqual(['100% Dental']);
-    expect((await organizations.list(partnerCaller(partnerId), {}, { page: 2, limit: 1 })).total).toBe(2);
+    expect((await organizations.list(partnerCaller(partnerId), {}, { page: 2, limit: 1 })).pagination.total).toBe(2);
   });
 
   it('throws NotFoundError for a deleted and a foreign organization', async () => {

@@ -1,16 +1,11 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
+import { IsNull, Not } from 'typeorm';
 import { OrganizationAccessDenied, type Caller } from '@rmm/access';
 import type { OrganizationSecurity } from '@rmm/contracts';
-import {
-  TenantDatabase,
-  TenantRepository,
-  type PageRequest,
-  type PageRows,
-  type QueryShape,
-  type TenantTransaction,
-  type WorkerTransaction,
-} from '@rmm/persistence';
+import { TenantDatabase, type QueryShape, type TenantTransaction, type WorkerTransaction } from '@rmm/persistence';
 import { NotFoundError } from '@rmm/service-kit';
+import { PROVISIONING_CONFIG, type ProvisioningConfig } from '../config.js';
+import { SortedListRepository, type SortedPageRequest, type SortedRows } from '../lists/sorted-list.repository.js';
 import { nameKey } from './name-key.js';
 import { slugBases } from './organization-slug.js';
 import { Organization, type BillingContact, type OrganizationType } from './organization.entity.js';
@@ -20,6 +15,9 @@ import { Organization, type BillingContact, type OrganizationType } from './orga
  * same, and limits what a hash join reads of the organizations.
  */
 export const ACTIVE_ORGANIZATION = `o.deleted_at IS NULL AND o.status IN ('active', 'trial')`;
+
+/** The days during which a deleted organization can be restored; then it is erased. */
+export const RESTORE_DAYS = 30;
 
 /** An organization with the values of other tables that its DTO shows. */
 export interface OrganizationView extends Organization {
@@ -34,6 +32,8 @@ export interface OrganizationFilter {
   search?: string;
   status?: Organization['status'];
   partnerId?: string;
+  /** True for the deleted organizations that can still be restored instead of the live ones. */
+  deleted?: boolean;
 }
 
 /** Absent fields stay as they are. */
@@ -71,26 +71,27 @@ const VIEW: QueryShape<Organization> = {
       .addSelect(DEVICE_COUNT, 'deviceCount'),
 };
 
+const RESTORABLE = {
+  sql: `organization.deletedAt > now() - interval '${RESTORE_DAYS} days' AND organization.erasedAt IS NULL`,
+};
+
 const containing = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`;
 
 @Injectable()
-export class OrganizationsRepository extends TenantRepository<Organization> {
-  constructor(tenants: TenantDatabase) {
-    super(tenants, Organization, () => new NotFoundError('Organization'), {
-      ownership: 'organization',
-      ownerColumns: { orgId: 'id' },
-    });
+export class OrganizationsRepository extends SortedListRepository<Organization> {
+  constructor(tenants: TenantDatabase, @Inject(PROVISIONING_CONFIG) config: Pick<ProvisioningConfig, 'secrets'>) {
+    const options = { ownership: 'organization' as const, ownerColumns: { orgId: 'id' }, list: 'organizations' };
+    super(tenants, config, Organization, () => new NotFoundError('Organization'), options);
   }
 
-  /** Lists one page, newest first. */
-  list(caller: Caller, filter: OrganizationFilter, page: PageRequest): Promise<PageRows<OrganizationView>> {
-    const { search, status, partnerId } = filter;
+  /** Lists one page; newest first unless sorted otherwise. @throws InvalidCursor */
+  list(caller: Caller, filter: OrganizationFilter, page: SortedPageRequest): Promise<SortedRows<OrganizationView>> {
+    const { search, status, partnerId, deleted = false } = filter;
     const sql = '(organization.name ILIKE :search OR organization.slug ILIKE :search)';
-    return this.listPage<OrganizationView>(caller, {
-      where: { status, partnerId, deletedAt: null },
-      conditions: [search !== undefined && { sql, params: { search: containing(search) } }],
+    return this.listSorted<OrganizationView>(caller, page, filter, {
+      where: { status, partnerId, ...(!deleted && { deletedAt: null }) },
+      conditions: [deleted && RESTORABLE, search !== undefined && { sql, params: { search: containing(search) } }],
       shape: VIEW,
-      page,
       budget: { columns: ['settings', 'security', 'externalLinks'] },
     });
   }
@@ -126,6 +127,23 @@ export class OrganizationsRepository extends TenantRepository<Organization> {
   /** Locks the organization until the transaction ends. @throws NotFoundError */
   lock(tx: TenantTransaction, id: string): Promise<Organization> {
     return this.getOne(tx, { where: { id, deletedAt: null }, lock: 'FOR UPDATE' });
+  }
+
+  /** Returns a deleted organization that can still be restored. @throws NotFoundError */
+  getDeleted(source: Caller | TenantTransaction, id: string): Promise<Organization> {
+    return this.getOne(source, { where: { id }, conditions: [RESTORABLE] });
+  }
+
+  /** Deletes the organization softly, once. @throws NotFoundError */
+  markDeleted(tx: TenantTransaction, id: string): Promise<Organization> {
+    const changes = { deletedAt: () => 'now()', version: () => 'version + 1' };
+    return this.updateOne(tx, { id, deletedAt: IsNull() }, changes);
+  }
+
+  /** Makes a deleted organization live again; erasure may have begun in the meantime. @throws NotFoundError */
+  restore(tx: TenantTransaction, id: string, slug: string): Promise<Organization> {
+    const where = { id, deletedAt: Not(IsNull()), erasedAt: IsNull() };
+    return this.updateOne(tx, where, { deletedAt: () => 'NULL', slug, version: () => 'version + 1' });
   }
 
   /** Returns whether another live organization that the caller sees has the slug; the unique index decides. */

@@ -215,7 +215,26 @@ describe('/orgs/organizations', () => {
     ).toBeGreaterThan(1);
   });
 
-  it.each(['orgIds', 'type', 'sort', 'cursor'])('returns 400 for %s, which the list does not serve', async (name) => {
+  it('lists by name and by cursor', async () => {
+    const client = await testApp.clientFor({ partnerId: await testApp.createPartner() });
+    for (const name of ['beta', 'Alpha', 'gamma']) await client.post('/orgs/organizations', { name });
+    const names = async (query: string) => {
+      const { body } = await client.get(`/orgs/organizations?${query}`);
+      return body.data.map(({ name }: { name: string }) => name);
+    };
+    expect(await names('sort=name')).toEqual(['Alpha', 'beta', 'gamma']);
+    expect(await names('sort=created&order=asc')).toEqual(['beta', 'Alpha', 'gamma']);
+    const { pagination } = (await client.get('/orgs/organizations?limit=2&cursor=')).body;
+    expect(pagination).toMatchObject({ limit: 2, sort: { by: 'created', dir: 'desc' } });
+    const next = encodeURIComponent(pagination.nextCursor);
+    expect(await names(`limit=2&cursor=${next}`)).toEqual(['beta']);
+    const misused = await client.get(`/orgs/organizations?status=active&cursor=${next}`);
+    expect([misused.status, misused.body.code]).toEqual([400, 'invalid_cursor']);
+    const admin = await testApp.clientFor({ scope: 'system' });
+    expect(Object.keys((await admin.get('/orgs/organizations?sort=name')).body.details.fieldErrors)).toEqual(['sort']);
+  });
+
+  it.each(['orgIds', 'type'])('returns 400 for %s, which the list does not serve', async (name) => {
     const client = await testApp.clientFor({ partnerId: await testApp.createPartner() });
     const { status, body } = await client.get(`/orgs/organizations?${name}=x`);
     expect([status, Object.keys(body.details.fieldErrors)]).toEqual([400, [name]]);

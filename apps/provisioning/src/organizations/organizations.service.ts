@@ -11,7 +11,8 @@ import type { OrganizationSecurityState } from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { isUniqueViolation, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { ValidationError } from '@rmm/service-kit';
-import { toPage, uniqueSlug, type Paged } from '@rmm/validation';
+import { uniqueSlug } from '@rmm/validation';
+import type { SortedPage } from '../lists/dto/sorted-page.dto.js';
 import { resolvePartnerId } from '../partners/partner-scope.policy.js';
 import { organizationsLock, PartnersRepository } from '../partners/partners.repository.js';
 import type { CreateOrganizationDto } from './dto/create-organization.dto.js';
@@ -44,13 +45,16 @@ export class OrganizationsService {
     private readonly audit: AuditTrail,
   ) {}
 
-  /** @throws PartnerAccessDenied  for another partner's `partnerId` */
-  async list(caller: Caller, query: ListOrganizationsDto): Promise<Paged<VisibleOrganization>> {
-    const { search, status, partnerId } = query;
+  /** @throws PartnerAccessDenied  for another partner's `partnerId`; InvalidCursor; ValidationError  for an order without index */
+  async list(caller: Caller, query: ListOrganizationsDto): Promise<SortedPage<VisibleOrganization>> {
+    const { search, status, partnerId, deleted } = query;
     if (partnerId !== undefined) resolvePartnerId(caller, partnerId);
-    const { rows, ...counted } = await this.organizations.list(caller, { search, status, partnerId }, query);
-    const data = rows.map((row) => toOrganizationDto(caller, row));
-    return toPage(query, counted, data);
+    if (query.sort === 'name' && caller.tenant.scope === 'system' && partnerId === undefined) {
+      throw ValidationError.forField('sort', 'needs partnerId in system scope');
+    }
+    const filter = { search, status, partnerId, deleted };
+    const { rows, pagination } = await this.organizations.list(caller, filter, query);
+    return { data: rows.map((row) => toOrganizationDto(caller, row)), pagination };
   }
 
   /** @throws NotFoundError */

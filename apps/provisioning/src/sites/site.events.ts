@@ -15,7 +15,11 @@ export const toSiteState = (row: SiteStateRow): SiteState => ({
 });
 
 /** Returns the integration event for the services that store sites. */
-export function siteEvent(type: 'site.created' | 'site.updated', row: SiteStateRow, actor?: Actor): OutgoingMessage {
+export function siteEvent(
+  type: 'site.created' | 'site.updated' | 'site.deleted',
+  row: SiteStateRow,
+  actor?: Actor,
+): OutgoingMessage {
   const data = toSiteState(row);
   const { siteId, orgId, partnerId, version } = data;
   return { stream: 'internal', type, aggregateId: siteId, aggregateVersion: version, partnerId, orgId, actor, data };

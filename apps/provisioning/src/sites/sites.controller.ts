@@ -1,24 +1,27 @@
-import { Body, Controller, Get, Post, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type Caller } from '@rmm/access';
 import { ErrorCodes } from '@rmm/service-kit';
-import { pagedOf, UuidParam, type Paged } from '@rmm/validation';
+import { UuidParam } from '@rmm/validation';
+import { DoneDto } from '../dto/done.dto.js';
+import { sortedPageOf, type SortedPage } from '../lists/dto/sorted-page.dto.js';
 import { CreateSiteDto } from './dto/create-site.dto.js';
 import { ListSitesDto } from './dto/list-sites.dto.js';
 import { SiteDto } from './dto/site.dto.js';
+import { UpdateSiteDto } from './dto/update-site.dto.js';
 import { SitesService } from './sites.service.js';
 
 @ApiTags('Sites')
-@ErrorCodes({ 409: ['site_name_conflict'] })
 @Controller('orgs/sites')
 export class SitesController {
   constructor(private readonly sites: SitesService) {}
 
   @Get()
   @RequirePermission('sites:read')
-  @ApiOperation({ summary: 'List sites', description: 'Newest first.' })
-  @ApiOkResponse({ type: pagedOf(SiteDto) })
-  list(@CurrentCaller() caller: Caller, @Query() query: ListSitesDto): Promise<Paged<SiteDto>> {
+  @ErrorCodes({ 400: ['invalid_cursor'] })
+  @ApiOperation({ summary: 'List sites', description: 'Newest first by default.' })
+  @ApiOkResponse({ type: sortedPageOf(SiteDto) })
+  list(@CurrentCaller() caller: Caller, @Query() query: ListSitesDto): Promise<SortedPage<SiteDto>> {
     return this.sites.list(caller, query);
   }
 
@@ -32,9 +35,35 @@ export class SitesController {
 
   @Post()
   @RequirePermission('sites:write')
+  @ErrorCodes({ 409: ['site_name_conflict'] })
   @ApiOperation({ summary: 'Create a site' })
   @ApiCreatedResponse({ type: SiteDto })
   create(@CurrentCaller() caller: Caller, @Body() dto: CreateSiteDto): Promise<SiteDto> {
     return this.sites.create(caller, dto);
+  }
+
+  @Patch(':id')
+  @RequirePermission('sites:write')
+  @ErrorCodes({ 409: ['site_name_conflict'] })
+  @ApiOperation({ summary: 'Update a site', description: 'Absent fields stay as they are; null clears them.' })
+  @ApiOkResponse({ type: SiteDto })
+  update(
+    @CurrentCaller() caller: Caller,
+    @UuidParam('id', 'Site') id: string,
+    @Body() dto: UpdateSiteDto,
+  ): Promise<SiteDto> {
+    return this.sites.update(caller, id, dto);
+  }
+
+  @Delete(':id')
+  @RequirePermission('sites:delete')
+  @ErrorCodes({ 409: ['site_not_empty'] })
+  @ApiOperation({
+    summary: 'Delete a site',
+    description: 'Possible without devices in it. Its enrollment keys and device groups are deleted too.',
+  })
+  @ApiOkResponse({ type: DoneDto })
+  delete(@CurrentCaller() caller: Caller, @UuidParam('id', 'Site') id: string): Promise<DoneDto> {
+    return this.sites.delete(caller, id);
   }
 }

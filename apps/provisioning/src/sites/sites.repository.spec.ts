@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { NotFoundError } from '@rmm/service-kit';
-import { organizationCaller, partnerCaller, ProvisioningTestDatabase } from '../../test/provisioning-test-database.js';
+import {
+  organizationCaller,
+  partnerCaller,
+  ProvisioningTestDatabase,
+  TEST_SECRETS,
+} from '../../test/provisioning-test-database.js';
 import { SitesRepository } from './sites.repository.js';
 
 describe('SitesRepository', () => {
@@ -11,7 +16,7 @@ describe('SitesRepository', () => {
 
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
-    sites = new SitesRepository(database.tenants);
+    sites = new SitesRepository(database.tenants, TEST_SECRETS);
   }, 60_000);
   afterAll(() => database?.stop());
   beforeEach(async () => {

@@ -1,16 +1,15 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '@rmm/access';
 import {
   type HasTenant,
   TenantDatabase,
-  TenantRepository,
-  type PageRequest,
-  type PageRows,
   type QueryShape,
   type TenantTransaction,
   type WorkerTransaction,
 } from '@rmm/persistence';
 import { NotFoundError } from '@rmm/service-kit';
+import { PROVISIONING_CONFIG, type ProvisioningConfig } from '../config.js';
+import { SortedListRepository, type SortedPageRequest, type SortedRows } from '../lists/sorted-list.repository.js';
 import { nameKey } from '../organizations/name-key.js';
 import { ACTIVE_ORGANIZATION } from '../organizations/organizations.repository.js';
 import type { SiteAddress, SiteContact } from './site-details.mapper.js';
@@ -39,29 +38,44 @@ export interface NewSite {
   settings?: Record<string, unknown>;
 }
 
+/** Absent fields stay as they are. */
+export type SiteChanges = Partial<Pick<NewSite, 'name' | 'timezone' | 'address' | 'contact' | 'settings'>>;
+
 /** The sites of an inactive organization cannot be accessed. */
+const OF_ACTIVE_ORGANIZATION: QueryShape<Site> = {
+  key: 'active',
+  build: (query) =>
+    query.innerJoin(
+      'organization',
+      'o',
+      `o.id = site.orgId AND o.partner_id = site.partnerId AND ${ACTIVE_ORGANIZATION}`,
+    ),
+};
+
 const VIEW: QueryShape<Site> = {
   key: 'view',
   build: (query) =>
-    query
-      .innerJoin('organization', 'o', `o.id = site.orgId AND o.partner_id = site.partnerId AND ${ACTIVE_ORGANIZATION}`)
-      .addSelect('coalesce((SELECT c.devices FROM site_count c WHERE c.site_id = site.id), 0)', 'deviceCount'),
+    OF_ACTIVE_ORGANIZATION.build(query).addSelect(
+      'coalesce((SELECT c.devices FROM site_count c WHERE c.site_id = site.id), 0)',
+      'deviceCount',
+    ),
 };
 
 @Injectable()
-export class SitesRepository extends TenantRepository<Site> {
-  constructor(tenants: TenantDatabase) {
-    super(tenants, Site, () => new NotFoundError('Site'), { ownership: 'organization' });
+export class SitesRepository extends SortedListRepository<Site> {
+  constructor(tenants: TenantDatabase, @Inject(PROVISIONING_CONFIG) config: Pick<ProvisioningConfig, 'secrets'>) {
+    const options = { ownership: 'organization' as const, list: 'sites' };
+    super(tenants, config, Site, () => new NotFoundError('Site'), options);
   }
 
-  /** Lists one page, newest first. */
-  list(caller: Caller, { orgId, search, siteIds }: SiteFilter, page: PageRequest): Promise<PageRows<SiteView>> {
+  /** Lists one page; newest first unless sorted otherwise. @throws InvalidCursor */
+  list(caller: Caller, filter: SiteFilter, page: SortedPageRequest): Promise<SortedRows<SiteView>> {
+    const { orgId, search, siteIds } = filter;
     const pattern = search && `%${search.replace(/[\\%_]/g, '\\$&')}%`;
-    return this.listPage<SiteView>(caller, {
+    return this.listSorted<SiteView>(caller, page, filter, {
       where: { orgId, id: siteIds ?? undefined, deletedAt: null },
       conditions: [pattern !== undefined && { sql: 'site.name ILIKE :pattern', params: { pattern } }],
       shape: VIEW,
-      page,
       budget: { columns: ['settings', 'address', 'contact'] },
     });
   }
@@ -84,6 +98,34 @@ export class SitesRepository extends TenantRepository<Site> {
 
   create(tx: TenantTransaction | WorkerTransaction, site: NewSite): Promise<Site> {
     return this.insert(tx, { ...site, nameKey: nameKey(site.name) });
+  }
+
+  /** Locks a site until the transaction ends; for its deletion also against new devices and groups. @throws NotFoundError */
+  lock(tx: TenantTransaction, id: string, lock: 'FOR NO KEY UPDATE' | 'FOR UPDATE'): Promise<Site> {
+    return this.getOne(tx, { where: { id, deletedAt: null }, shape: OF_ACTIVE_ORGANIZATION, lock });
+  }
+
+  /** Returns whether the organization has the site, which is then not deleted before the transaction ends. */
+  async keep(tx: TenantTransaction, orgId: string, id: string): Promise<boolean> {
+    const where = { id, orgId, deletedAt: null };
+    return (await this.findOne(tx, { where, columns: ['id'], lock: 'FOR SHARE' })) !== null;
+  }
+
+  /** Returns the number of devices of a site without decommissioned ones, from its counter. */
+  async countDevices(tx: TenantTransaction, id: string): Promise<number> {
+    const [row] = await tx.query<{ devices: number }>('SELECT devices FROM site_count WHERE site_id = :id', { id });
+    return row?.devices ?? 0;
+  }
+
+  /** Applies the changes and raises the version. */
+  change(tx: TenantTransaction, id: string, changes: SiteChanges): Promise<Site> {
+    const key = changes.name === undefined ? undefined : nameKey(changes.name);
+    return this.updateOne(tx, { id }, { ...changes, nameKey: key, version: () => 'version + 1' });
+  }
+
+  /** Deletes the site, which must be locked. */
+  remove(tx: TenantTransaction, id: string): Promise<Site> {
+    return this.updateOne(tx, { id }, { deletedAt: () => 'now()', version: () => 'version + 1' });
   }
 
   /** Returns a live site of an organization for another service, or null. */

@@ -1,20 +1,32 @@
 import { Injectable } from '@nestjs/common';
-import { assertSite, isSiteRestricted, SiteAccessDenied, siteFilter, type Caller } from '@rmm/access';
+import {
+  assertManagesSite,
+  assertSite,
+  isSiteRestricted,
+  SiteAccessDenied,
+  siteFilter,
+  type Caller,
+} from '@rmm/access';
+import type { AuditAction } from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
-import { isUniqueViolation, TenantDatabase } from '@rmm/persistence';
+import { isUniqueViolation, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { ValidationError } from '@rmm/service-kit';
-import { toPage, type Paged } from '@rmm/validation';
+import { DeviceGroupsRepository } from '../devices/groups/device-groups.repository.js';
+import type { DoneDto } from '../dto/done.dto.js';
+import type { SortedPage } from '../lists/dto/sorted-page.dto.js';
 import { trimName } from '../organizations/name-key.js';
 import { OrganizationsRepository } from '../organizations/organizations.repository.js';
 import type { CreateSiteDto } from './dto/create-site.dto.js';
 import type { ListSitesDto } from './dto/list-sites.dto.js';
 import type { SiteDto } from './dto/site.dto.js';
+import type { UpdateSiteDto } from './dto/update-site.dto.js';
 import { toSiteAddress, toSiteContact } from './site-details.mapper.js';
+import { mergeSiteSettings } from './site-settings.policy.js';
 import type { Site } from './site.entity.js';
-import { SiteNameConflict } from './site.errors.js';
+import { SiteNameConflict, SiteNotEmpty } from './site.errors.js';
 import { siteEvent } from './site.events.js';
 import { toSiteDto } from './site.mapper.js';
-import { SitesRepository } from './sites.repository.js';
+import { SitesRepository, type SiteChanges } from './sites.repository.js';
 
 @Injectable()
 export class SitesService {
@@ -22,17 +34,24 @@ export class SitesService {
     private readonly tenants: TenantDatabase,
     private readonly sites: SitesRepository,
     private readonly organizations: OrganizationsRepository,
+    private readonly groups: DeviceGroupsRepository,
     private readonly outbox: Outbox,
     private readonly audit: AuditTrail,
   ) {}
 
-  /** @throws OrganizationAccessDenied  for a foreign or unknown `orgId` */
-  async list(caller: Caller, query: ListSitesDto): Promise<Paged<SiteDto>> {
+  /**
+   * @throws OrganizationAccessDenied  for a foreign or unknown `orgId`; InvalidCursor; ValidationError  for an order that
+   *   no index serves
+   */
+  async list(caller: Caller, query: ListSitesDto): Promise<SortedPage<SiteDto>> {
     const { orgId, search } = query;
+    if (query.sort === 'name' && caller.tenant.scope === 'system' && orgId === undefined) {
+      throw ValidationError.forField('sort', 'needs orgId in system scope');
+    }
     if (orgId !== undefined) await this.organizations.getAccessible(caller, orgId);
     const filter = { orgId, search, siteIds: siteFilter(caller) };
-    const { rows, ...counted } = await this.sites.list(caller, filter, query);
-    return toPage(query, counted, rows.map(toSiteDto));
+    const { rows, pagination } = await this.sites.list(caller, filter, query);
+    return { data: rows.map(toSiteDto), pagination };
   }
 
   /** @throws NotFoundError; SiteAccessDenied  for a member restricted to other sites */
@@ -47,6 +66,7 @@ export class SitesService {
     if (isSiteRestricted(caller)) throw new SiteAccessDenied();
     const orgId = dto.organizationId ?? dto.orgId ?? caller.tenant.orgId;
     if (orgId === null) throw ValidationError.forField('orgId', 'is required');
+    const settings = mergeSiteSettings({}, dto.settings, dto);
     return this.tenants.transaction(caller, async (tx) => {
       const { partnerId } = await this.organizations.getAccessible(tx, orgId);
       const site = await rejectTakenName(
@@ -57,16 +77,76 @@ export class SitesService {
           timezone: dto.timezone ?? 'UTC',
           address: dto.address ? toSiteAddress(dto.address) : null,
           contact: dto.contact ? toSiteContact(dto.contact) : null,
-          settings: dto.settings ?? {},
+          settings,
         }),
       );
-      await this.outbox.publish(tx, siteEvent('site.created', site, caller.actor));
-      const resource = { type: 'site', id: site.id, name: site.name, orgId, partnerId };
-      await this.audit.record(tx, caller, 'site.create', resource);
+      await this.publish(tx, caller, 'created', site);
       return toSiteDto(await this.sites.get(tx, site.id));
     });
   }
+
+  /** @throws NotFoundError, SiteNameConflict, ValidationError; SiteAccessDenied  for a member restricted to other sites */
+  update(caller: Caller, id: string, dto: UpdateSiteDto): Promise<SiteDto> {
+    const fields = Object.entries(dto)
+      .filter(([, value]) => value !== undefined)
+      .map(([field]) => field);
+    if (fields.length === 0) throw new ValidationError('No field to change');
+    return this.tenants.transaction(caller, async (tx) => {
+      const before = await this.sites.lock(tx, id, 'FOR NO KEY UPDATE');
+      assertManagesSite(caller, id);
+      const site = await rejectTakenName(this.sites.change(tx, id, toChanges(dto, before)));
+      await this.publish(tx, caller, 'updated', site, { fields });
+      return toSiteDto(await this.sites.get(tx, id));
+    });
+  }
+
+  /**
+   * Deletes a site without devices, and its device groups; credentials ends the enrollment keys of the site by the event.
+   * @throws NotFoundError, SiteNotEmpty; SiteAccessDenied  for a member restricted to sites
+   */
+  delete(caller: Caller, id: string): Promise<DoneDto> {
+    return this.tenants.transaction(caller, async (tx) => {
+      const { orgId } = await this.sites.lock(tx, id, 'FOR UPDATE');
+      if (isSiteRestricted(caller)) throw new SiteAccessDenied();
+      if ((await this.sites.countDevices(tx, id)) > 0) throw new SiteNotEmpty();
+      const groups = await this.groups.deleteOfSite(tx, orgId, id);
+      const site = await this.sites.remove(tx, id);
+      await this.publish(tx, caller, 'deleted', site, { deviceGroups: groups.length });
+      return { success: true };
+    });
+  }
+
+  private async publish(
+    tx: TenantTransaction,
+    caller: Caller,
+    change: keyof typeof AUDIT_ACTIONS,
+    site: Site,
+    details: Record<string, unknown> = {},
+  ): Promise<void> {
+    const { id, name, orgId, partnerId } = site;
+    await this.outbox.publish(tx, siteEvent(`site.${change}`, site, caller.actor));
+    await this.audit.record(tx, caller, AUDIT_ACTIONS[change], { type: 'site', id, name, orgId, partnerId }, details);
+  }
 }
+
+const AUDIT_ACTIONS = {
+  created: 'site.create',
+  updated: 'site.update',
+  deleted: 'site.delete',
+} as const satisfies Record<string, AuditAction>;
+
+function toChanges({ name, timezone, address, contact, ...dto }: UpdateSiteDto, before: Site): SiteChanges {
+  return {
+    name: name === undefined ? undefined : trimName(name),
+    timezone,
+    address: address && toSiteAddress({ ...before.address, ...withoutUndefined(address) }),
+    contact: contact && toSiteContact({ ...before.contact, ...withoutUndefined(contact) }),
+    settings: mergeSiteSettings(before.settings, dto.settings, dto),
+  };
+}
+
+const withoutUndefined = <T extends object>(given: T): T =>
+  Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as T;
 
 async function rejectTakenName(write: Promise<Site>): Promise<Site> {
   try {

@@ -113,7 +113,7 @@ describe('/webhooks', () => {
     });
 
     it('returns the documented error texts', async () => {
-      const bad = await member.post('', input({ url: 'http://localhost/' })).expect(400);
+      const bad = await member.post('', input({ url: 'http://printer.localhost/' })).expect(400);
       expect(bad.body).toMatchObject({ error: 'Invalid webhook URL', message: expect.stringContaining('localhost') });
       const unknown = await member.post('', input({ events: ['x'] })).expect(400);
       expect(unknown.body.supportedEvents).toEqual(

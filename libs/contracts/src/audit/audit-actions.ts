@@ -99,6 +99,7 @@ export const AUDIT_ACTIONS = [
   'organization.create',
   'organization.update',
   'organization.delete',
+  'organization.erase',
   'organization.reactivate',
   'organization.external_link.create',
   'site.create',

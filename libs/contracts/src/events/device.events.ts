@@ -25,6 +25,14 @@ export interface DeviceOffline {
   lastSeenAt: string | null;
 }
 
+/** `data` of `device.decommissioned`: a user removed the device; its agent token is revoked. */
+export interface DeviceDecommissioned {
+  deviceId: string;
+  hostname: string;
+  /** The id of the user. */
+  decommissionedBy: string | null;
+}
+
 /** `data` of `device.updated`: the names of the changed fields and the new value of each. */
 export interface DeviceUpdated {
   deviceId: string;

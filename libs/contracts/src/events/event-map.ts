@@ -1,5 +1,11 @@
 import type { Envelope } from '../envelope.js';
-import type { DeviceEnrolled, DeviceOffline, DeviceOnline, DeviceUpdated } from './device.events.js';
+import type {
+  DeviceDecommissioned,
+  DeviceEnrolled,
+  DeviceOffline,
+  DeviceOnline,
+  DeviceUpdated,
+} from './device.events.js';
 import type { EventType } from './event.types.js';
 import type { UserLogin, UserLogout } from './user-session.js';
 
@@ -9,6 +15,7 @@ export interface EventMap {
   'device.online': DeviceOnline;
   'device.offline': DeviceOffline;
   'device.updated': DeviceUpdated;
+  'device.decommissioned': DeviceDecommissioned;
   'user.login': UserLogin;
   'user.logout': UserLogout;
 }

@@ -40,3 +40,9 @@ export const PROVISIONING_SITES_EXISTING = rpc('provisioning.sites.existing', {
   reply: replyOf<{ siteIds: string[] }>(),
   idempotent: true,
 });
+
+/** Returns which of these are live device groups of the organization that the caller may see. */
+export const PROVISIONING_DEVICE_GROUPS_EXISTING = rpc('provisioning.device-groups.existing', {
+  request: z.object({ caller: actingCallerSchema, orgId: uuid, deviceGroupIds: z.array(uuid).max(1_000) }),
+  reply: replyOf<{ deviceGroupIds: string[] }>(),
+});

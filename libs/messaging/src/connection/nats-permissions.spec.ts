@@ -20,7 +20,12 @@ const sorted = (...names: string[]): string[] => names.sort();
 const DIRECTORY = ['provisioning.organizations.get', 'provisioning.organizations.list-since'];
 /** The contracts that each service calls. */
 const CALLS: Record<ServiceName, string[]> = {
-  identity: sorted('provisioning.organizations.ensure-first', 'provisioning.sites.existing', ...DIRECTORY),
+  identity: sorted(
+    'provisioning.device-groups.existing',
+    'provisioning.organizations.ensure-first',
+    'provisioning.sites.existing',
+    ...DIRECTORY,
+  ),
   credentials: sorted(
     'identity.access.in-organization',
     'identity.access.resolve',

@@ -11,7 +11,7 @@ export class CreateOrganizationDto {
   @IsName({ example: 'Acme Dental' })
   name!: string;
 
-  @IsName({ max: 90, pattern: SLUG_PATTERN, optional: true, description: 'Derived from the name when absent' })
+  @IsName({ max: 100, pattern: SLUG_PATTERN, optional: true, description: 'Derived from the name when absent' })
   slug?: string;
 
   @IsOneOf(ORGANIZATION_TYPES, { optional: true })

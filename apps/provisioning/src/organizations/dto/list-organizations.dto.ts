@@ -1,8 +1,9 @@
 import type { OrganizationStatus } from '@rmm/contracts';
-import { IsName, IsOneOf, IsUuid, PageQueryDto } from '@rmm/validation';
+import { IsFlag, IsName, IsOneOf, IsUuid } from '@rmm/validation';
+import { SortedPageQueryDto } from '../../lists/dto/sorted-page-query.dto.js';
 import { ORGANIZATION_STATUSES } from '../organization.entity.js';
 
-export class ListOrganizationsDto extends PageQueryDto {
+export class ListOrganizationsDto extends SortedPageQueryDto {
   @IsName({ optional: true, description: 'Part of the name or slug' })
   search?: string;
 
@@ -11,4 +12,10 @@ export class ListOrganizationsDto extends PageQueryDto {
 
   @IsUuid({ optional: true, description: 'System scope' })
   partnerId?: string;
+
+  @IsFlag({
+    optional: true,
+    description: 'Lists deleted organizations that can still be restored instead of live ones',
+  })
+  deleted = false;
 }

@@ -1,6 +1,6 @@
 import { ApiProperty, getSchemaPath, PickType, refs } from '@nestjs/swagger';
 import type { OrganizationStatus } from '@rmm/contracts';
-import { PaginationDto } from '@rmm/validation';
+import { SortedPaginationDto } from '../../lists/dto/sorted-page.dto.js';
 import {
   ORGANIZATION_STATUSES,
   ORGANIZATION_TYPES,
@@ -59,6 +59,9 @@ export class OrganizationDto {
 
   @ApiProperty({ format: 'date-time' })
   updatedAt: string;
+
+  @ApiProperty({ type: String, format: 'date-time', nullable: true, description: 'Null for a live organization' })
+  deletedAt: string | null;
 }
 
 /** The fields of their own organization that organization callers see. */
@@ -77,6 +80,6 @@ export const VISIBLE_ORGANIZATIONS = {
   required: ['data', 'pagination'],
   properties: {
     data: { type: 'array', items: VISIBLE_ORGANIZATION },
-    pagination: { $ref: getSchemaPath(PaginationDto) },
+    pagination: { $ref: getSchemaPath(SortedPaginationDto) },
   },
 };

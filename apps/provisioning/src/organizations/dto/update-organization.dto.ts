@@ -9,7 +9,7 @@ export class UpdateOrganizationDto {
   @IsName({ optional: true })
   name?: string;
 
-  @IsName({ max: 90, pattern: SLUG_PATTERN, optional: true })
+  @IsName({ max: 100, pattern: SLUG_PATTERN, optional: true })
   slug?: string;
 
   @IsOneOf(ORGANIZATION_TYPES, { optional: true })

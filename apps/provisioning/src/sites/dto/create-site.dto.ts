@@ -1,16 +1,8 @@
-import { fieldOf, IsName, IsNested, IsOpenObject, isTimeZone, IsUuid } from '@rmm/validation';
+import { IsName, IsNested, IsOpenObject, IsUuid } from '@rmm/validation';
+import { BillingContactDto } from '../../organizations/dto/billing-contact.dto.js';
+import { IsDayOrInstant } from '../../organizations/dto/day-or-instant.decorator.js';
 import { SiteAddressDto, SiteContactDto } from './site-details.dto.js';
-
-const IsTimeZone = (): PropertyDecorator =>
-  fieldOf({
-    optional: true,
-    description: 'IANA name; UTC when absent',
-    example: 'Europe/Berlin',
-    name: 'isTimezone',
-    check: (value) => typeof value === 'string' && isTimeZone(value),
-    text: 'must be an IANA time zone',
-    api: { type: String },
-  });
+import { IsTimeZone } from './time-zone.decorator.js';
 
 export class CreateSiteDto {
   @IsUuid({ optional: true, description: 'Optional for organization callers' })
@@ -33,4 +25,13 @@ export class CreateSiteDto {
 
   @IsOpenObject({ optional: true })
   settings?: Record<string, unknown>;
+
+  @IsDayOrInstant({ optional: true, nullable: true, description: 'Kept in `settings.contract`' })
+  contractStart?: Date | null;
+
+  @IsDayOrInstant({ optional: true, nullable: true, description: 'Kept in `settings.contract`' })
+  contractEnd?: Date | null;
+
+  @IsNested(() => BillingContactDto, { optional: true, nullable: true, description: 'Kept in `settings.contract`' })
+  billingContact?: BillingContactDto | null;
 }

@@ -1,6 +1,7 @@
-import { IsName, IsUuid, PageQueryDto } from '@rmm/validation';
+import { IsName, IsUuid } from '@rmm/validation';
+import { SortedPageQueryDto } from '../../lists/dto/sorted-page-query.dto.js';
 
-export class ListSitesDto extends PageQueryDto {
+export class ListSitesDto extends SortedPageQueryDto {
   @IsUuid({ optional: true })
   orgId?: string;
 

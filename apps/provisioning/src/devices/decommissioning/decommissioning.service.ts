@@ -1,0 +1,56 @@
+import { Injectable } from '@nestjs/common';
+import { assertDevice, type Caller } from '@rmm/access';
+import { AuditTrail, Outbox, type OutgoingMessage } from '@rmm/messaging';
+import { TenantDatabase } from '@rmm/persistence';
+import type { DoneDto } from '../../dto/done.dto.js';
+import { agentsChanged } from '../device.events.js';
+import { DecommissioningRepository, type LockedDevice } from './decommissioning.repository.js';
+
+/** Takes devices out of use: their agents are refused at once and they no longer count for caps. */
+@Injectable()
+export class DecommissioningService {
+  constructor(
+    private readonly tenants: TenantDatabase,
+    private readonly devices: DecommissioningRepository,
+    private readonly outbox: Outbox,
+    private readonly audit: AuditTrail,
+  ) {}
+
+  /**
+   * Decommissions a device; one that is decommissioned already stays as it is. Messages come before the change, so that
+   * the counter of the partner is locked for the last statements only.
+   * @throws NotFoundError; SiteAccessDenied  for a restricted caller
+   */
+  decommission(caller: Caller, id: string): Promise<DoneDto> {
+    return this.tenants.transaction(caller, async (tx) => {
+      const device = await this.devices.lock(tx, caller, id);
+      assertDevice(caller, device);
+      if (device.isDecommissioned) return { success: true };
+      const { hostname, orgId, partnerId } = device;
+      await this.outbox.publish(tx, [decommissioned(caller, device), agentsChanged({ deviceIds: [id] }, device)]);
+      await this.audit.record(tx, caller, 'device.decommission', {
+        type: 'device',
+        id,
+        name: hostname,
+        orgId,
+        partnerId,
+      });
+      await this.devices.decommission(tx, device);
+      return { success: true };
+    });
+  }
+}
+
+const decommissioned = (
+  { actor }: Caller,
+  { id: deviceId, hostname, version, orgId, partnerId }: LockedDevice,
+): OutgoingMessage => ({
+  stream: 'events',
+  type: 'device.decommissioned',
+  aggregateId: deviceId,
+  aggregateVersion: Number(version) + 1,
+  partnerId,
+  orgId,
+  actor,
+  data: { deviceId, hostname, decommissionedBy: actor.id },
+});

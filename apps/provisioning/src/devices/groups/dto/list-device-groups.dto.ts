@@ -1,0 +1,13 @@
+import { IsName, IsUuid } from '@rmm/validation';
+import { SortedPageQueryDto } from '../../../lists/dto/sorted-page-query.dto.js';
+
+export class ListDeviceGroupsDto extends SortedPageQueryDto {
+  @IsUuid({ optional: true })
+  orgId?: string;
+
+  @IsUuid({ optional: true })
+  siteId?: string;
+
+  @IsName({ optional: true, description: 'Part of the name' })
+  search?: string;
+}
