@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { as, noTenant, organization, partner, platform, selected } from '../../test/fixture.js';
-import { narrowToOrganization, tenantSettingValues } from './tenant-context.js';
+import { restrictToOrganization, tenantSettingValues } from './tenant-context.js';
 
 const [partnerId, orgId, otherId] = [randomUUID(), randomUUID(), randomUUID()];
-const orgIdsOf = (ids: string[], named: string) => narrowToOrganization(selected(partnerId, ids), named).tenant.orgIds;
+const orgIdsOf = (ids: string[], named: string) =>
+  restrictToOrganization(selected(partnerId, ids), named).tenant.orgIds;
 
-describe('narrowToOrganization', () => {
+describe('restrictToOrganization', () => {
   it('leaves the named organization of a selection, whatever the case of the ids', () => {
     expect(orgIdsOf([otherId, orgId], orgId)).toEqual([orgId]);
     expect(orgIdsOf([otherId, orgId], orgId.toUpperCase())).toEqual([orgId]);
@@ -19,8 +20,8 @@ describe('narrowToOrganization', () => {
 
   it('keeps the rest of the caller and does not change the one it was given', () => {
     const caller = { ...selected(partnerId, [otherId, orgId]), siteIds: ['s'] };
-    const narrowed = narrowToOrganization(caller, orgId);
-    expect(narrowed).toEqual({ ...caller, tenant: { ...caller.tenant, orgIds: [orgId] } });
+    const restricted = restrictToOrganization(caller, orgId);
+    expect(restricted).toEqual({ ...caller, tenant: { ...caller.tenant, orgIds: [orgId] } });
     expect(caller.tenant.orgIds).toEqual([otherId, orgId]);
   });
 
@@ -31,7 +32,7 @@ describe('narrowToOrganization', () => {
     ['of another organization', organization(partnerId, otherId)],
     ['without a tenant', noTenant],
   ])('gives a caller %s no other access', (_who, caller) => {
-    expect(narrowToOrganization(caller, orgId)).toBe(caller);
+    expect(restrictToOrganization(caller, orgId)).toBe(caller);
   });
 });
 

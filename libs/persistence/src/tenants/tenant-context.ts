@@ -54,7 +54,7 @@ export function tenantSettingValues(tenant: TenantContext): string[] {
  * Returns the caller with access to one of its selected organizations, or to none when that one is not selected; any other
  * caller as it is. For statements about one organization: they then cost the same for a thousand selected ones.
  */
-export function narrowToOrganization<C extends HasTenant>(caller: C, orgId: string): C {
+export function restrictToOrganization<C extends HasTenant>(caller: C, orgId: string): C {
   const { scope, orgAccess, orgIds } = caller.tenant;
   if (scope !== 'partner' || orgAccess !== 'selected') return caller;
   const named = orgId.toLowerCase();
