@@ -4,6 +4,8 @@ import { MessagingModule } from '@rmm/messaging';
 import { PersistenceModule } from '@rmm/persistence';
 import { ServiceKitModule } from '@rmm/service-kit';
 import { AttemptLogModule } from './attempt-log/attempt-log.module.js';
+import { AutoFailModule } from './auto-fail/auto-fail.module.js';
+import { BackgroundModule } from './background/background.module.js';
 import type { WebhookDispatcherConfig } from './config.js';
 import { DeliveriesModule } from './deliveries/deliveries.module.js';
 import { DispatcherLifecycle } from './dispatcher.lifecycle.js';
@@ -13,6 +15,7 @@ import { MIGRATIONS } from './migrations/index.js';
 import { PlatformModule } from './platform.module.js';
 import { QueuesModule } from './queues/queues.module.js';
 import { RecoveryModule } from './recovery/recovery.module.js';
+import { ReplicasModule } from './replicas/replicas.module.js';
 import { SendingModule } from './sending/sending.module.js';
 import { SubscriptionsModule } from './subscriptions/subscriptions.module.js';
 import { WebhooksModule } from './webhooks/webhooks.module.js';
@@ -48,6 +51,9 @@ export class AppModule {
         WebhooksModule,
         AttemptLogModule,
         RecoveryModule,
+        AutoFailModule,
+        BackgroundModule,
+        ReplicasModule,
         SubscriptionsModule,
         SendingModule,
         IntakeModule,

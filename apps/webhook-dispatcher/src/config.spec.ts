@@ -25,7 +25,8 @@ describe('readWebhookDispatcherConfig', () => {
     const config = readWebhookDispatcherConfig(MINIMAL);
     expect(config.dispatcher).toEqual({
       timeoutMs: 30_000,
-      originConcurrency: 10,
+      webhookConcurrency: 10,
+      originConcurrency: 200,
       workerConcurrency: 1_000,
       organizationConcurrency: 100,
       maxOrigins: 1_000,
@@ -49,7 +50,7 @@ describe('readWebhookDispatcherConfig', () => {
       expect.arrayContaining([
         'JWKS_URL is required',
         'WEBHOOK_TIMEOUT_MS must be 1000 to 30000, got "15s"',
-        'WEBHOOK_ORIGIN_CONCURRENCY must be 1 to 100, got "0"',
+        'WEBHOOK_ORIGIN_CONCURRENCY must be 1 to 1000, got "0"',
       ]),
     );
   });

@@ -12,7 +12,8 @@ import { type Cidr } from '@rmm/validation';
 export abstract class DispatcherConfig {
   /** Time limit of an attempt, in milliseconds. */
   abstract readonly timeoutMs: number;
-  /** Concurrent attempts: to one origin, of one replica, of one organization. */
+  /** Concurrent attempts: of one webhook, to one origin, of one replica, of one organization. */
+  abstract readonly webhookConcurrency: number;
   abstract readonly originConcurrency: number;
   abstract readonly workerConcurrency: number;
   abstract readonly organizationConcurrency: number;
@@ -46,7 +47,8 @@ export const readWebhookDispatcherConfig = (env: NodeJS.ProcessEnv): Readonly<We
       outboundBlockedCidrs: readOutboundBlockedCidrs(v),
       dispatcher: {
         timeoutMs: integer('WEBHOOK_TIMEOUT_MS', 1_000, 30_000, 30_000),
-        originConcurrency: integer('WEBHOOK_ORIGIN_CONCURRENCY', 1, 100, 10),
+        webhookConcurrency: integer('WEBHOOK_CONCURRENCY', 1, 100, 10),
+        originConcurrency: integer('WEBHOOK_ORIGIN_CONCURRENCY', 1, 1_000, 200),
         workerConcurrency: integer('WEBHOOK_WORKER_CONCURRENCY', 1, 10_000, 1_000),
         organizationConcurrency: integer('WEBHOOK_ORGANIZATION_CONCURRENCY', 1, 1_000, 100),
         maxOrigins: integer('WEBHOOK_MAX_ORIGINS', 10, 100_000, 1_000),

@@ -2,22 +2,23 @@ import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy }
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Outbound } from '@rmm/outbound';
 import { FLEET_CONFIG, type FleetConfig } from '@rmm/service-kit';
+import { FailDeadWebhooksJob } from './auto-fail/fail-dead-webhooks.job.js';
+import { BackgroundJobsService } from './background/background-jobs.service.js';
 import { DeliveryRetentionService } from './deliveries/delivery-retention.service.js';
 import { EventIntakeConsumer } from './intake/event-intake.consumer.js';
-import { BacklogService } from './sending/backlog.service.js';
-import { InstanceLeaseService } from './sending/instance-lease.service.js';
-import { LeaseReleaseService } from './sending/lease-release.service.js';
-import { OutcomeWriterService } from './sending/outcome-writer.service.js';
-import { RetryPacingService } from './sending/retry-pacing.service.js';
-import { RetrySchedulingService } from './sending/retry-scheduling.service.js';
+import { FanOutWriterService } from './intake/fan-out-writer.service.js';
+import { PartitionLeaseManagerService } from './replicas/partition-lease-manager.service.js';
+import { partitionOf } from './replicas/partition-of.js';
+import { ReplicaSignalsService } from './replicas/replica-signals.service.js';
+import { OutcomeBatcherService } from './sending/outcome-batcher.service.js';
+import { RetrySchedulerService } from './sending/retry-scheduler.service.js';
 import { SenderService } from './sending/sender.service.js';
-import { ReplicaSignalsService } from './sending/shards/replica-signals.service.js';
-import { ShardOwnershipService } from './sending/shards/shard-ownership.service.js';
-import { SweeperService } from './sending/sweeper.service.js';
 import { SubscriptionFeedConsumer } from './subscriptions/subscription-feed.consumer.js';
+import { SubscriptionIndexService } from './subscriptions/subscription-index.service.js';
 
-/** The share of the grace period that attempts in flight may use; the rest is for outcomes and lease releases. */
-const DRAIN_SHARE = 0.6;
+/** The part of the grace period that is left for outcomes when attempts in flight are cut, at most 40 % of it. */
+const CLOSING_MS = 5_000;
+const CLOSING_SHARE = 0.4;
 const CLOSE_MS = 1_000;
 
 /** Starts and stops the parts in the order that loses nothing; it depends on every part that is started. */
@@ -29,72 +30,79 @@ export class DispatcherLifecycle implements OnApplicationBootstrap, OnModuleDest
     @Inject(FLEET_CONFIG) private readonly fleet: FleetConfig,
     private readonly retention: DeliveryRetentionService,
     private readonly feed: SubscriptionFeedConsumer,
-    private readonly lease: InstanceLeaseService,
-    private readonly retries: RetrySchedulingService,
-    private readonly pace: RetryPacingService,
-    private readonly sweeper: SweeperService,
-    private readonly intake: EventIntakeConsumer,
+    private readonly index: SubscriptionIndexService,
+    private readonly leases: PartitionLeaseManagerService,
+    private readonly signals: ReplicaSignalsService,
     private readonly sender: SenderService,
-    private readonly outcomes: OutcomeWriterService,
+    private readonly retries: RetrySchedulerService,
+    private readonly outcomes: OutcomeBatcherService,
+    private readonly writer: FanOutWriterService,
+    private readonly intake: EventIntakeConsumer,
+    private readonly jobs: BackgroundJobsService,
+    private readonly autoFail: FailDeadWebhooksJob,
     private readonly outbound: Outbound,
-    private readonly shards: ShardOwnershipService,
-    private readonly replicas: ReplicaSignalsService,
-    private readonly backlog: BacklogService,
-    private readonly leaseReleases: LeaseReleaseService,
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {
     await this.retention.apply();
     await this.feed.start();
-    await this.lease.start({
-      onExpired: () => {
-        this.shards.dropAll();
-        this.sender.dropQueued();
-      },
-      onRenewed: () => {
-        this.shards.refresh();
-        this.sender.resume();
-      },
+    await this.index.refreshOrganizations();
+    this.jobs.start();
+    this.sender.start(
+      (webhookId, orgId, dueInMs) => this.retries.addWaiting(webhookId, orgId, dueInMs),
+      () => this.autoFail.scheduleCheck(),
+    );
+    this.signals.onDeliveriesDue((webhookId) => {
+      const orgId = this.index.find(webhookId)?.orgId;
+      if (orgId === undefined) this.retries.search();
+      else if (this.leases.owns(partitionOf(orgId))) this.retries.wake(webhookId, orgId);
     });
     this.retries.start();
-    this.replicas.subscribe({
-      onShardsChanged: () => this.shards.refresh(),
-      onDeliveriesDue: () => this.sweeper.wakeForAll(),
+    this.writer.start();
+    await this.leases.start({
+      onAcquired: () => this.retries.search(),
+      handOver: (partitions) => this.handOver(partitions),
+      onLost: (partitions) => this.drop(partitions),
+      onResumed: () => this.sender.resume(),
+      onReplicasChanged: (count) => this.sender.shareLimits(count),
     });
-    await this.shards.start({
-      onAcquired: () => this.sweeper.wakeForAll(),
-      releaseDeliveries: (shards) => this.sender.releaseShards(shards),
-      countInFlight: (shard) => this.sender.countInFlight(shard),
-    });
-    this.pace.start();
-    this.sweeper.start();
-    this.backlog.start();
     this.intake.start();
     this.isRunning = true;
   }
 
-  /** Runs while database, Redis and NATS are connected: stops intake, drains attempts in flight, releases the rest. */
+  /**
+   * Runs while database, Redis and NATS are connected: other replicas get the partitions at once, attempts in flight end,
+   * and their outcomes are stored.
+   */
   async onModuleDestroy(): Promise<void> {
     if (!this.isRunning) return;
     this.isRunning = false;
-    this.pace.stop();
-    const drainMs = this.fleet.shutdownGraceSeconds * 1_000 * DRAIN_SHARE;
-    await this.lease.announceShutdown().catch(() => undefined); // without it the others wait for the release
-    const drained = this.sender.stop(drainMs);
-    // Concurrently, since a batch that waits for room in the sender resolves only when the sender stops.
+    const graceMs = this.fleet.shutdownGraceSeconds * 1_000;
+    const drainMs = graceMs - Math.min(CLOSING_MS, graceMs * CLOSING_SHARE);
+    const deadlineMs = performance.now() + drainMs;
+    const intakeStopped = this.intake.stop();
+    this.writer.stop();
+    await this.retries.stop();
+    await this.leases.handOverAll().catch(() => undefined); // without a database the others wait until the session ends
+    await this.sender.stop(Math.max(0, deadlineMs - performance.now()));
     await Promise.all([
-      drained,
-      this.shards.stop(drained),
-      this.intake.stop(),
-      this.retries.stopProcessing(),
-      this.sweeper.stop(),
-      this.backlog.stop(),
+      intakeStopped,
+      Promise.race([this.outcomes.flush(), sleep(CLOSING_MS, undefined, { ref: false })]),
     ]);
-    await this.outcomes.flush();
-    await this.leaseReleases.flush();
-    await this.lease.release(this.shards.listBusy());
-    this.replicas.publishShardsChanged();
-    await this.retries.close();
+    await this.leases.stop();
+    await this.jobs.stop();
     await Promise.race([this.outbound.close(), sleep(CLOSE_MS, undefined, { ref: false })]);
+  }
+
+  private async handOver(partitions: ReadonlySet<number>): Promise<void> {
+    this.writer.drop(partitions);
+    this.retries.drop(partitions);
+    await this.sender.handOver(partitions);
+  }
+
+  private drop(partitions: ReadonlySet<number>): void {
+    this.writer.drop(partitions);
+    this.retries.drop(partitions);
+    this.sender.drop(partitions);
   }
 }

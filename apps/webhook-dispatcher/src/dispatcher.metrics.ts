@@ -1,16 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { MetricsRegistry } from '@rmm/service-kit';
 import type { Outcome } from './sending/outcome.js';
+import type { WaitingReason } from './sending/sender.service.js';
 
 /** Metrics for operators and autoscalers. */
 @Injectable()
 export class DispatcherMetrics {
   private readonly events;
   private readonly outcomes;
-  private readonly expired;
+  private readonly discarded;
+  private readonly delay;
   private readonly duration;
-  private readonly freed;
-  private readonly waiting;
 
   constructor(private readonly registry: MetricsRegistry) {
     this.events = registry.counter({
@@ -23,17 +23,14 @@ export class DispatcherMetrics {
       help: 'Outcomes written',
       labelNames: ['status'],
     });
-    this.expired = registry.counter({
-      name: 'rmm_webhook_outcomes_lost_total',
-      help: 'Outcomes dropped because the lease of their delivery had expired',
+    this.discarded = registry.counter({
+      name: 'rmm_webhook_outcomes_discarded_total',
+      help: 'Outcomes not stored: another replica owns the partition, the webhook is deleted, or the delivery has ended',
     });
-    this.freed = registry.counter({
-      name: 'rmm_webhook_leases_freed_total',
-      help: 'Deliveries whose lease expired or was orphaned',
-    });
-    this.waiting = registry.gauge({
-      name: 'rmm_webhook_waiting',
-      help: 'Deliveries that are due and not leased, or in a backlog; up to 100,000 each',
+    this.delay = registry.histogram({
+      name: 'rmm_webhook_first_attempt_delay_seconds',
+      help: 'Time from the event to its first attempt',
+      buckets: [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
     });
     this.duration = registry.histogram({
       name: 'rmm_webhook_attempt_seconds',
@@ -45,10 +42,11 @@ export class DispatcherMetrics {
   /** Registers gauges whose functions are called at each scrape. */
   observeQueue(read: {
     queued: () => number;
+    queuedBytes: () => number;
     inFlight: () => number;
     subscriptions: () => number;
     openBreakers: () => number;
-    shards: () => number;
+    partitions: () => number;
   }): void {
     const gauge = (name: string, help: string, getValue: () => number) =>
       this.registry.gauge({
@@ -58,11 +56,49 @@ export class DispatcherMetrics {
           this.set(getValue());
         },
       });
-    gauge('rmm_webhook_queue_depth', 'Deliveries leased by this replica that have not started', read.queued);
+    gauge(
+      'rmm_webhook_in_memory',
+      'Deliveries in memory: queued, in flight, or waiting for a short retry',
+      read.queued,
+    );
+    gauge('rmm_webhook_in_memory_bytes', 'Bodies of the deliveries in memory', read.queuedBytes);
     gauge('rmm_webhook_in_flight', 'Attempts in flight', read.inFlight);
     gauge('rmm_webhook_subscriptions', 'Active webhooks in the index', read.subscriptions);
-    gauge('rmm_webhook_breakers_open', 'Origins with an open circuit breaker', read.openBreakers);
-    gauge('rmm_webhook_shards_owned', 'Shards this replica owns, of 64', read.shards);
+    gauge('rmm_webhook_breakers_open', 'Webhooks with an open circuit breaker', read.openBreakers);
+    gauge('rmm_webhook_partitions_owned', 'Partitions this replica owns, of 1,024', read.partitions);
+  }
+
+  /** Registers the gauges of what waits in the table; `read` is called at each scrape. */
+  observeWaiting(read: () => { webhooks: Record<WaitingReason, number>; oldestSeconds: number }): void {
+    this.registry.gauge({
+      name: 'rmm_webhook_waiting_webhooks',
+      help: 'Webhooks of this replica with due deliveries that wait in the table, by reason',
+      labelNames: ['reason'],
+      collect() {
+        for (const [reason, count] of Object.entries(read().webhooks)) this.set({ reason }, count);
+      },
+    });
+    this.registry.gauge({
+      name: 'rmm_webhook_oldest_sendable_seconds',
+      help: 'How long the oldest delivery in the table that no breaker, pause or tenant keeps back has been due',
+      collect() {
+        this.set(read().oldestSeconds);
+      },
+    });
+  }
+
+  /** Registers the gauge of events in the stream that no replica has taken. */
+  observeLag(read: () => Promise<number>): void {
+    this.registry.gauge({
+      name: 'rmm_webhook_events_lag',
+      help: 'Events in the stream that no replica has taken yet; the same on each replica',
+      async collect() {
+        await read().then(
+          (lag) => this.set(lag),
+          () => this.reset(),
+        );
+      },
+    });
   }
 
   countEvents(matched: number, unmatched: number, refused: number): void {
@@ -71,19 +107,14 @@ export class DispatcherMetrics {
     this.events.inc({ result: 'refused' }, refused);
   }
 
-  countOutcomes(outcomes: readonly Outcome[], expired: number): void {
-    for (const { status, responseTimeMs } of outcomes) {
+  countOutcomes(outcomes: readonly Outcome[], discarded: number): void {
+    for (const { status, responseTimeMs, attempted, startedMs, delivery } of outcomes) {
+      if (status === 'pending') continue;
       this.outcomes.inc({ status });
       if (responseTimeMs !== null) this.duration.observe(responseTimeMs / 1_000);
+      if (!attempted || delivery.attempt > 0 || startedMs === null) continue;
+      this.delay.observe(Math.max(0, startedMs - delivery.createdAt.getTime()) / 1_000);
     }
-    if (expired > 0) this.expired.inc(expired);
-  }
-
-  setWaiting(deliveries: number): void {
-    this.waiting.set(deliveries);
-  }
-
-  countFreed(deliveries: number): void {
-    if (deliveries > 0) this.freed.inc(deliveries);
+    if (discarded > 0) this.discarded.inc(discarded);
   }
 }

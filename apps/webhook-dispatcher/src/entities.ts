@@ -3,8 +3,8 @@ import { StoredRequestShape } from './attempt-log/stored-request-shape.entity.js
 import { DeadLetter } from './dead-letters/dead-letter.entity.js';
 import { Delivery } from './deliveries/delivery.entity.js';
 import { EventBody } from './deliveries/event-body.entity.js';
-import { DispatcherInstance } from './sending/dispatcher-instance.entity.js';
-import { DeliveryShard } from './sending/shards/delivery-shard.entity.js';
+import { DeliveryPartition } from './replicas/delivery-partition.entity.js';
+import { DispatcherReplica } from './replicas/dispatcher-replica.entity.js';
 import { WebhookCounter } from './webhooks/webhook-counter.entity.js';
 import { Webhook } from './webhooks/webhook.entity.js';
 
@@ -12,8 +12,8 @@ export const ENTITIES = [
   Attempt,
   DeadLetter,
   Delivery,
-  DeliveryShard,
-  DispatcherInstance,
+  DeliveryPartition,
+  DispatcherReplica,
   EventBody,
   StoredRequestShape,
   Webhook,

@@ -165,7 +165,7 @@ export class DispatcherTestCluster {
     webhookId: string,
   ): Promise<{ id: string; status: string; attempt: number; error_message: string | null }[]> {
     return this.rows(
-      'select id, status, attempt, error_message, lease_owner from delivery where webhook_id = $1 order by created_at, id',
+      'select id, status, attempt, error_message from delivery where webhook_id = $1 order by created_at, id',
       [webhookId],
     );
   }

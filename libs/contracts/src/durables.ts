@@ -17,6 +17,8 @@ export interface Durable {
   subjects: readonly string[];
   /** Messages delivered and not acknowledged; a multiple of what the consumer reads ahead. */
   maxAckPending: number;
+  /** Time after which a message in the hands of a process that died is delivered again, in milliseconds; 30 s by default. */
+  ackWaitMs?: number;
 }
 
 const internal = (...types: IntegrationEventType[]) =>
@@ -67,6 +69,7 @@ export const DURABLES: readonly Durable[] = [
     stream: 'events',
     subjects: ['rmm.events.>'],
     maxAckPending: 44_000,
+    ackWaitMs: 10_000,
   },
 ];
 

@@ -11,6 +11,12 @@ export {
   type BatchOptions,
   type BatchSubscription,
 } from './consume/event-batches.service.js';
+export {
+  EventStreams,
+  type EventStreamOptions,
+  type EventStreamSubscription,
+  type StreamMessage,
+} from './consume/event-streams.service.js';
 export { Inbox } from './consume/inbox.repository.js';
 export { JetStreamServer, MessageContext, type ConsumerOptions } from './consume/jetstream.transport.js';
 export { DEFAULT_REDELIVERY_POLICY, type RedeliveryPolicy } from './consume/message-settler.js';

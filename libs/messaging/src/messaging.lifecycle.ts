@@ -1,6 +1,7 @@
 import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { NatsLink } from './connection/nats-link.service.js';
 import { EventBatches } from './consume/event-batches.service.js';
+import { EventStreams } from './consume/event-streams.service.js';
 import { JetStreamServer } from './consume/jetstream.transport.js';
 import { BroadcastRelay } from './outbox/broadcast-relay.service.js';
 import { OutboxRelay } from './outbox/outbox-relay.service.js';
@@ -13,6 +14,7 @@ export class MessagingLifecycle implements OnApplicationBootstrap, BeforeApplica
     private readonly relay: OutboxRelay,
     private readonly broadcastRelay: BroadcastRelay,
     private readonly batches: EventBatches,
+    private readonly streams: EventStreams,
     private readonly server: JetStreamServer,
   ) {}
 
@@ -23,7 +25,7 @@ export class MessagingLifecycle implements OnApplicationBootstrap, BeforeApplica
 
   /** Consumers finish, the outbox is published as far as possible, the connection is drained. The database is still open. */
   async beforeApplicationShutdown(): Promise<void> {
-    await Promise.all([this.server.close(), this.batches.stopAll()]);
+    await Promise.all([this.server.close(), this.batches.stopAll(), this.streams.stopAll()]);
     await Promise.all([this.relay.stop(), this.broadcastRelay.stop()]);
     await this.link.close();
   }

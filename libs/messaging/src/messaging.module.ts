@@ -7,6 +7,7 @@ import { NatsLink } from './connection/nats-link.service.js';
 import { DeadLettersRepository } from './consume/dead-letters.repository.js';
 import { DeadLettersService } from './consume/dead-letters.service.js';
 import { EventBatches } from './consume/event-batches.service.js';
+import { EventStreams } from './consume/event-streams.service.js';
 import { Inbox } from './consume/inbox.repository.js';
 import { JetStreamServer } from './consume/jetstream.transport.js';
 import { MessagingLifecycle } from './messaging.lifecycle.js';
@@ -40,6 +41,7 @@ export class MessagingModule {
       DeadLettersRepository,
       DeadLettersService,
       EventBatches,
+      EventStreams,
       Inbox,
       JetStreamServer,
       MessagingLifecycle,

@@ -5,14 +5,15 @@ import { ensureStreams } from './streams/streams.js';
 /**
  * `node libs/messaging/dist/setup-streams.js`: creates or updates the streams and durable consumers, which the logins
  * of the services may not.
- * Environment: NATS_ADMIN_URL, else NATS_URL; NATS_STREAM_REPLICAS (1).
+ * Environment: NATS_ADMIN_URL, else NATS_URL; NATS_STREAM_REPLICAS (existing streams keep theirs, new ones get 1).
  */
 async function setupStreams(env: NodeJS.ProcessEnv): Promise<void> {
   const url = env.NATS_ADMIN_URL ?? env.NATS_URL;
   if (!url) throw new Error('NATS_ADMIN_URL is not set');
   const connection = await connect({ ...natsOptions(url, 'setup-streams'), reconnect: false, timeout: 10_000 });
   try {
-    await ensureStreams(connection, { replicas: Number(env.NATS_STREAM_REPLICAS ?? 1) });
+    const replicas = env.NATS_STREAM_REPLICAS;
+    await ensureStreams(connection, { replicas: replicas === undefined ? undefined : Number(replicas) });
   } finally {
     await connection.close();
   }

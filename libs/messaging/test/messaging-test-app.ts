@@ -54,6 +54,10 @@ export const SPEC_DURABLES: readonly Durable[] = [
   specDurable('batches-c', 'device.updated'),
   specDurable('batches-d', 'device.renamed'),
   specDurable('batches-e', 'device.moved'),
+  specDurable('streams-a', 'device.online'),
+  specDurable('streams-b', 'device.offline'),
+  specDurable('streams-c', 'device.updated'),
+  specDurable('streams-d', 'device.moved'),
 ];
 
 function specDurable(name: string, type: string): Durable {

@@ -1,5 +1,6 @@
 export { tryLock, tryLockSql } from './database/advisory-lock.js';
 export * from './database/database.errors.js';
+export { DatabaseSession } from './database/database-session.js';
 export { bindParameters } from './database/named-parameters.js';
 export { DEFAULT_TIMEOUTS, type Timeouts } from './database/pool-options.js';
 export type { BatchExecutor, SqlExecutor, SqlParams, SqlStatement } from './database/sql-executor.js';

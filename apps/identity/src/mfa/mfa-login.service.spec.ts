@@ -107,11 +107,12 @@ describe('MfaLoginService', () => {
     for (let n = 0; n < 6; n += 1) await verify(tempToken, '000000');
     const from = freshAddress();
     await identity.post('/auth/mfa/verify', { tempToken: 'A'.repeat(32), code: '000000' }, { from });
+    /** In any order: entries are sealed in the order in which they arrive. */
     const reasonsOf = async (where: string, value: string) =>
       (
         await testApp.query<{ reason: string }>(
           `select details ->> 'reason' as reason from audit_entry
-           where action = 'user.login.failed' and ${where} = $1 order by sequence`,
+           where action = 'user.login.failed' and ${where} = $1 order by reason`,
           [value],
         )
       ).map(({ reason }) => reason);

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { NotFoundError } from '@rmm/service-kit';
+import { UnauthenticatedError } from '@rmm/service-kit';
 import { partnerCaller, ProvisioningTestDatabase } from '../../test/provisioning-test-database.js';
 import { AgentsRepository, type AgentHeartbeat, type ReportedHeartbeat } from './agents.repository.js';
 
@@ -48,9 +48,9 @@ describe('AgentsRepository', () => {
     expect(state.offline_check_at.getTime() - startedMs).toBeGreaterThan(290_000);
   });
 
-  it('throws NotFoundError for a decommissioned device', async () => {
+  it('throws UnauthenticatedError for a decommissioned device', async () => {
     const id = await database.createDevice(partnerId, orgId, { status: 'decommissioned' });
-    await expect(store(id)).rejects.toThrow(NotFoundError);
+    await expect(store(id)).rejects.toThrow(UnauthenticatedError);
   });
 
   it('stores a set of heartbeats that change neither status nor versions, and leaves the others alone', async () => {

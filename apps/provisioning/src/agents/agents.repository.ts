@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { AgentRecord, AgentSource } from '@rmm/access';
 import { WorkerDatabase, type TenantTransaction } from '@rmm/persistence';
-import { NotFoundError } from '@rmm/service-kit';
+import { UnauthenticatedError } from '@rmm/service-kit';
 
 export interface ReportedHeartbeat {
   agentVersion: string | null;
@@ -103,7 +103,7 @@ export class AgentsRepository implements AgentSource {
     return new Set(rows.map(({ deviceId }) => deviceId));
   }
 
-  /** Stores any heartbeat. @throws NotFoundError  for a decommissioned device */
+  /** Stores any heartbeat. @throws UnauthenticatedError  for a decommissioned device: its token has ended */
   async storeChanged(
     tx: TenantTransaction,
     deviceId: string,
@@ -112,7 +112,7 @@ export class AgentsRepository implements AgentSource {
   ): Promise<StoredHeartbeat> {
     const params = { deviceId, ...heartbeat, offlineAfterSeconds };
     const [stored] = await tx.query<StoredHeartbeat>(STORE_CHANGED, params);
-    if (!stored) throw new NotFoundError('Agent');
+    if (!stored) throw new UnauthenticatedError();
     return stored;
   }
 }

@@ -4,8 +4,10 @@ import type { ApiClient } from '../../test/api-client.js';
 import { DispatcherTestApp } from '../../test/dispatcher-test-app.js';
 import { createWebhook, type DispatcherTestCluster, type Organization } from '../../test/dispatcher-test-cluster.js';
 import type { FakeReceiver } from '../../test/fake-receiver.js';
+import { RetrySchedulerService } from '../sending/retry-scheduler.service.js';
 import type { WebhookHeader } from '../webhooks/webhook-headers.policy.js';
 import { MASK } from '../webhooks/webhook-masking.policy.js';
+import { WebhookSealingService } from '../webhooks/webhook-sealing.service.js';
 import type { AttemptDto } from './dto/attempt.dto.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
@@ -56,8 +58,10 @@ describe('GET /webhooks/:id/deliveries/:deliveryId/attempts', () => {
   const hurried = (maxRetries: number) => ({ maxRetries, initialDelayMs: 1 });
   /** Delays retries until `setDue` is called, however slow the machine is. */
   const patient = { initialDelayMs: 3_600_000, maxDelayMs: 3_600_000 };
-  const setDue = (webhookId: string) =>
-    cluster.rows(`update delivery set due_at = now() - interval '1 minute' where webhook_id = $1`, [webhookId]);
+  const setDue = async (webhookId: string) => {
+    await cluster.rows(`update delivery set due_at = now() - interval '1 minute' where webhook_id = $1`, [webhookId]);
+    service.app.get(RetrySchedulerService).wake(webhookId, mine.orgId);
+  };
   const sentTo = (i: number): WebhookHeader[] => {
     const raw = receiver.received[i]?.rawHeaders ?? [];
     const pairs = raw.flatMap((key, at) => (at % 2 === 0 ? [{ key, value: raw[at + 1] ?? '' }] : []));
@@ -170,18 +174,11 @@ describe('GET /webhooks/:id/deliveries/:deliveryId/attempts', () => {
   });
 
   it('shows an attempt that sent nothing, and that a delivery which ended without one has none more', async () => {
-    const webhook = await service.webhook(mine);
-    await cluster.rows(`update webhook set url_sealed = 'v1.gone.AAAA' where id = $1`, [webhook.id]);
+    const webhook = await service.webhook(mine, {}, patient);
+    const unsafe = service.app.get(WebhookSealingService).sealUrl(webhook.id, 'http://169.254.169.254/');
+    await cluster.rows('update webhook set url_sealed = $2 where id = $1', [webhook.id, unsafe]);
     await writer.post(`/${webhook.id}/test`).expect(202);
-    // Its settings cannot be read, the retry policy among them: by default the next attempt comes after a second.
-    const deliveryId = await eventually(async () => {
-      const [row] = await cluster.rows<{ id: string }>(
-        `update delivery set due_at = now() + interval '1 hour'
-          where webhook_id = $1 and status = 'retrying' and lease_owner is null returning id`,
-        [webhook.id],
-      );
-      return row?.id ?? Promise.reject(new Error('no attempt was made'));
-    });
+    const deliveryId = await ended(webhook.id, 'retrying');
     const expected = {
       attempt: 1,
       outcome: 'retrying',
@@ -191,7 +188,7 @@ describe('GET /webhooks/:id/deliveries/:deliveryId/attempts', () => {
       requestHeaders: [],
       responseHeaders: [],
       responseBody: null,
-      errorMessage: 'Webhook settings cannot be read',
+      errorMessage: expect.stringContaining('Unsafe webhook URL'),
     };
     expect(await attemptsOf(webhook.id, deliveryId)).toEqual([expected]);
     await cluster.rows(`update webhook set status = 'disabled' where id = $1`, [webhook.id]);
@@ -218,8 +215,10 @@ describe('GET /webhooks/:id/deliveries/:deliveryId/attempts', () => {
     );
     expect(await attemptsOf(webhook.id, open[0]?.id ?? '')).toEqual([]);
     await writer.delete(`/${webhook.id}`).expect(200);
-    expect(await cluster.rows('select 1 from attempt where delivery_id = $1', [deliveryId])).toEqual([]);
-    expect(await cluster.rows('select 1 from request_shape where webhook_id = $1', [webhook.id])).toEqual([]);
+    await eventually(async () => {
+      expect(await cluster.rows('select 1 from attempt where delivery_id = $1', [deliveryId])).toEqual([]);
+      expect(await cluster.rows('select 1 from request_shape where webhook_id = $1', [webhook.id])).toEqual([]);
+    });
   });
 
   it('is closed to others, and 400 where the page is none', async () => {

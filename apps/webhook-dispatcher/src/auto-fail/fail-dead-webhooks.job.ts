@@ -3,6 +3,7 @@ import { IDENTITY_MAIL_SEND } from '@rmm/contracts';
 import { type AuditedCaller, AuditTrail, Outbox, RpcClient } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
 import { Job, Logger } from '@rmm/service-kit';
+import { BackgroundJobsService } from '../background/background-jobs.service.js';
 import { DispatcherConfig } from '../config.js';
 import { webhookChanged, webhookResource } from '../webhooks/webhook.mapper.js';
 import { AutoFailRepository, type DueMail } from './auto-fail.repository.js';
@@ -30,8 +31,11 @@ export class FailDeadWebhooksJob implements OnModuleDestroy {
     private readonly outbox: Outbox,
     private readonly rpc: RpcClient,
     private readonly config: DispatcherConfig,
+    private readonly jobs: BackgroundJobsService,
     private readonly logger: Logger,
-  ) {}
+  ) {
+    jobs.register('auto-fail-mails', () => this.sendMails());
+  }
 
   async onModuleDestroy(): Promise<void> {
     await this.scheduled;
@@ -40,7 +44,10 @@ export class FailDeadWebhooksJob implements OnModuleDestroy {
   @Job(JOB)
   async run(): Promise<void> {
     await this.failWebhooks();
-    for (const mail of await this.repository.listDueMails()) await this.sendMail(mail);
+    const due = await this.repository.listDueMails();
+    if (due.length === 0) return;
+    // Without Redis this replica sends them itself: identity sends each once.
+    if (!(await this.jobs.add('auto-fail-mails', 'due'))) await this.sendMails();
   }
 
   /** Schedules a run before the next interval, since a delivery ended with a 410. */
@@ -64,6 +71,10 @@ export class FailDeadWebhooksJob implements OnModuleDestroy {
         await this.outbox.publish(tx, webhookChanged(webhook));
       }
     });
+  }
+
+  private async sendMails(): Promise<void> {
+    for (const mail of await this.repository.listDueMails()) await this.sendMail(mail);
   }
 
   /** Identity sends a mail once per idempotency key, so a repeated request does no harm. */

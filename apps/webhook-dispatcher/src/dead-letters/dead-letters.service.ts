@@ -3,7 +3,6 @@ import { OrganizationDirectory, type UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
 import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { type Paged, toPage } from '@rmm/validation';
-import { DeadLetterQueueService } from '../background-queues/dead-letter-queue.service.js';
 import { DeliveriesService } from '../deliveries/deliveries.service.js';
 import type { AcceptedDeliveryDto } from '../deliveries/dto/delivery.dto.js';
 import type { Webhook } from '../webhooks/webhook.entity.js';
@@ -26,7 +25,6 @@ export class DeadLettersService {
     private readonly webhooks: WebhooksRepository,
     private readonly deliveries: DeliveriesService,
     private readonly repository: DeadLettersRepository,
-    private readonly queue: DeadLetterQueueService,
     private readonly audit: AuditTrail,
   ) {}
 
@@ -52,7 +50,6 @@ export class DeadLettersService {
       const { deliveryId, eventType, eventId } = deadLetter;
       const details = { deliveryId, event: eventType, eventId };
       await this.audit.record(tx, caller, 'webhook.dead_letter.delete', webhookResource(webhook), details);
-      tx.afterCommit(() => void this.queue.remove([jobId]));
     });
     return { success: true };
   }

@@ -1,5 +1,4 @@
 import { Module } from '@nestjs/common';
-import { BackgroundQueuesModule } from '../background-queues/background-queues.module.js';
 import { DeadLettersController } from '../dead-letters/dead-letters.controller.js';
 import { DeadLettersRepository } from '../dead-letters/dead-letters.repository.js';
 import { DeadLettersService } from '../dead-letters/dead-letters.service.js';
@@ -13,7 +12,7 @@ import { DeliveryRetentionService } from './delivery-retention.service.js';
 
 /** Deliveries and dead letters, since a retry reads and writes both. */
 @Module({
-  imports: [BackgroundQueuesModule, SendingModule, WebhooksModule],
+  imports: [SendingModule, WebhooksModule],
   controllers: [DeadLettersController, DeliveriesController],
   providers: [
     DeadLettersRepository,

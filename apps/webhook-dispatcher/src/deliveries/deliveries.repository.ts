@@ -69,7 +69,7 @@ const listOf = (where: string) => `
   ORDER BY d.created_at DESC, d.id DESC`;
 const GET = `SELECT ${COLUMNS} FROM delivery d ${WITH_BODY} WHERE d.webhook_id = :webhookId AND d.id = :id`;
 
-/** Inserts a delivery that is due at once and not leased, so that the next sweep of any replica sends it. */
+/** Inserts a delivery that is due at once; its owner is notified. */
 const INSERT = `
   WITH inserted AS (
     INSERT INTO delivery (id, created_at, partner_id, org_id, webhook_id, event_type, event_id, max_attempts, repeat_of)

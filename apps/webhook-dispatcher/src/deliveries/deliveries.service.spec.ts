@@ -81,7 +81,7 @@ describe('the history of deliveries', () => {
     expect(new Set(seen.map(({ id }) => id)).size).toBe(57);
     const times = seen.map(({ createdAt }) => String(createdAt));
     expect(times).toEqual([...times].sort().reverse());
-    for (const page of [7, 1_000_001, Number.MAX_SAFE_INTEGER]) {
+    for (const page of [7, 1_000_001, 999_999_999_999_999]) {
       expect(await listed(webhook.id, `?limit=10&page=${page}`)).toEqual({
         data: [],
         pagination: { page, limit: 10, total: 57 },

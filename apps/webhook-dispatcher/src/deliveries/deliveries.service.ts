@@ -6,12 +6,11 @@ import { AuditTrail } from '@rmm/messaging';
 import { restrictToOrganization, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { RateLimits } from '@rmm/service-kit';
 import { type Paged, toPage } from '@rmm/validation';
-import { DeadLetterQueueService } from '../background-queues/dead-letter-queue.service.js';
 import { DeadLettersRepository } from '../dead-letters/dead-letters.repository.js';
 import { createWebhookBody } from '../intake/webhook-event.mapper.js';
 import { LIMITS } from '../limits.js';
 import { maxAttemptsOf } from '../sending/retry-delay.js';
-import { SweeperService } from '../sending/sweeper.service.js';
+import { RetrySchedulerService } from '../sending/retry-scheduler.service.js';
 import type { Webhook } from '../webhooks/webhook.entity.js';
 import { UnsupportedEventType, WebhookNotActive } from '../webhooks/webhook.errors.js';
 import { webhookResource } from '../webhooks/webhook.mapper.js';
@@ -31,8 +30,7 @@ export class DeliveriesService {
     private readonly repository: DeliveriesRepository,
     private readonly audit: AuditTrail,
     private readonly deadLetters: DeadLettersRepository,
-    private readonly deadLetterQueue: DeadLetterQueueService,
-    private readonly sweeper: SweeperService,
+    private readonly scheduler: RetrySchedulerService,
     private readonly limits: RateLimits,
   ) {}
 
@@ -68,7 +66,10 @@ export class DeliveriesService {
         webhook,
         eventType,
         eventId,
-        body: createWebhookBody({ id: eventId, type: eventType, timestamp, orgId: webhook.orgId, data }),
+        body: createWebhookBody(
+          { id: eventId, type: eventType, timestamp, orgId: webhook.orgId },
+          JSON.stringify(data),
+        ),
         maxAttempts: maxAttemptsOf(webhook),
         repeatOf: null,
       });
@@ -99,7 +100,6 @@ export class DeliveriesService {
     if (failed.status !== 'failed' || failed.body === null) throw new DeliveryNotFailed();
     if (webhook.status !== 'active') throw new WebhookNotActive();
     await this.deadLetters.remove(tx, deliveryId);
-    tx.afterCommit(() => void this.deadLetterQueue.remove([deliveryId]));
     return this.accept(tx, caller, action, 'Delivery queued for retry', {
       id: randomUUID(),
       webhook,
@@ -122,7 +122,7 @@ export class DeliveriesService {
     const details = { deliveryId: id, event: eventType, eventId };
     await this.repository.insert(tx, delivery);
     await this.audit.record(tx, caller, action, webhookResource(webhook), details);
-    tx.afterCommit(() => this.sweeper.wake());
+    tx.afterCommit(() => this.scheduler.notifyDue(webhook));
     return { message, delivery: { id, webhookId: webhook.id, status: 'pending', event: eventType, attempt: 0 } };
   }
 }

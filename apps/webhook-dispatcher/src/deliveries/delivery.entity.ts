@@ -18,10 +18,8 @@ export class Delivery {
   @Column('integer', { default: 0 }) attempt!: number;
   @Column('integer', { name: 'max_attempts' }) maxAttempts!: number;
   @Column('timestamptz', { name: 'due_at' }) dueAt!: Date;
-  /** The instance that sends it; the organization while it waits in the backlog; null when it may be claimed. */
-  @Column('uuid', { name: 'lease_owner', nullable: true }) leaseOwner!: string | null;
-  /** The shard of the origin it is sent to, as far as its writer knew. */
-  @Column('smallint', { default: 0 }) shard!: number;
+  /** Counts the updates of the row; 0 for a delivery that was stored with its final state. */
+  @Column('smallint', { default: 0 }) revision!: number;
   /** The delivery that a manual retry or a recovery sends again. */
   @Column('uuid', { name: 'repeat_of', nullable: true }) repeatOf!: string | null;
   /** When the last attempt began; null when there was none. */

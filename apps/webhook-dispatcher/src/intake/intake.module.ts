@@ -1,13 +1,15 @@
 import { Module } from '@nestjs/common';
+import { ReplicasModule } from '../replicas/replicas.module.js';
 import { SendingModule } from '../sending/sending.module.js';
 import { SubscriptionsModule } from '../subscriptions/subscriptions.module.js';
+import { EventForwarderService } from './event-forwarder.service.js';
 import { EventIntakeConsumer } from './event-intake.consumer.js';
-import { IntakeWriterService } from './intake-writer.service.js';
-import { IntakeRepository } from './intake.repository.js';
+import { FanOutWriterService } from './fan-out-writer.service.js';
+import { KnownDeliveriesRepository } from './known-deliveries.repository.js';
 
 @Module({
-  imports: [SendingModule, SubscriptionsModule],
-  providers: [EventIntakeConsumer, IntakeRepository, IntakeWriterService],
-  exports: [EventIntakeConsumer],
+  imports: [ReplicasModule, SendingModule, SubscriptionsModule],
+  providers: [EventForwarderService, EventIntakeConsumer, FanOutWriterService, KnownDeliveriesRepository],
+  exports: [EventIntakeConsumer, FanOutWriterService],
 })
 export class IntakeModule {}

@@ -42,8 +42,9 @@ describe('deliveryTime', () => {
 });
 
 describe('createWebhookBody', () => {
-  it('contains exactly the five fields in this order', () => {
-    expect(createWebhookBody(envelope({ actor: { type: 'agent', id: 'x' }, correlationId: 'c' }))).toBe(
+  it('contains exactly the five fields in this order, data as it was published', () => {
+    const event = envelope({ actor: { type: 'agent', id: 'x' }, correlationId: 'c' });
+    expect(createWebhookBody(event, '{"deviceId":"d"}')).toBe(
       '{"id":"0b5ff8a5-4b1b-4d3e-9b0e-0d5e6f3b8a11","type":"device.enrolled","timestamp":"2026-03-01T12:00:00.000Z",' +
         '"orgId":"7d0d7f5e-9f1c-4a0c-8f11-222222222222","data":{"deviceId":"d"}}',
     );

@@ -17,21 +17,22 @@ const OLDEST_MS = 7 * 86_400_000;
 const NEWEST_MS = 300_000;
 
 /**
- * Returns the creation time of an event's deliveries: the time of the event, so that a redelivered event has the same
- * keys; the current time when that is older than the stream or in the future.
+ * Returns the creation time of an event's deliveries, the same for each delivery of its message: the time of the event;
+ * the time at which the stream stored it when that is older than the stream keeps events or in the future.
  */
-export function deliveryTime(timestamp: string, now: Date): Date {
+export function deliveryTime(timestamp: string, storedAt: Date): Date {
   const ms = Date.parse(timestamp);
-  const ageMs = now.getTime() - ms;
-  return ageMs <= OLDEST_MS && ageMs >= -NEWEST_MS ? new Date(ms) : now;
+  const ageMs = storedAt.getTime() - ms;
+  return ageMs <= OLDEST_MS && ageMs >= -NEWEST_MS ? new Date(ms) : storedAt;
 }
 
-/** Returns the body of a delivery: exactly these fields, all from the event. @see docs/reference/webhooks.md */
-export const createWebhookBody = ({
-  id,
-  type,
-  timestamp,
-  orgId,
-  data,
-}: Pick<Envelope, 'id' | 'type' | 'timestamp' | 'orgId' | 'data'>): string =>
-  JSON.stringify({ id, type, timestamp, orgId, data });
+/**
+ * Returns the body of a delivery: exactly these fields, all from the event.
+ * @param data  the text of `data` as it was published
+ * @see docs/reference/webhooks.md
+ */
+export const createWebhookBody = (
+  { id, type, timestamp, orgId }: Pick<Envelope, 'id' | 'type' | 'timestamp' | 'orgId'>,
+  data: string,
+): string =>
+  `{"id":${JSON.stringify(id)},"type":${JSON.stringify(type)},"timestamp":${JSON.stringify(timestamp)},"orgId":${JSON.stringify(orgId)},"data":${data}}`;

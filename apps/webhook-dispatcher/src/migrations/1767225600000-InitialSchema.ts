@@ -18,7 +18,7 @@ const ORGANIZATION = `
 
 /** Days of deliveries that are kept; `set_delivery_retention` changes it at start to the configured number. */
 const KEEP_DAYS = 30;
-const SHARDS = 64;
+const PARTITIONS = 1_024;
 
 /** Creates every table of the service. */
 export class InitialSchema1767225600000 implements MigrationInterface {
@@ -29,6 +29,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     await createMessagingTables(q);
     await createOrganizationDirectory(q);
     await createWebhooks(q);
+    await createDeletedWebhooks(q);
     await createDeliveries(q);
     await createAttempts(q);
     await createDeadLetters(q);
@@ -38,7 +39,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
 
   async down(q: QueryRunner): Promise<void> {
     await q.query(`
-      DROP TABLE delivery_shard, dispatcher_instance, request_shape, attempt, dead_letter, event_body, delivery,
+      DROP TABLE delivery_partition, dispatcher_replica, deleted_webhook, request_shape, attempt, dead_letter, event_body, delivery,
         webhook_counter, webhook, organization_directory, dead_letter_message, inbox, outbox_lease, outbox_broadcast, outbox,
         rmm_partition_rule`);
     await q.query(`
@@ -142,10 +143,23 @@ async function createWebhooks(q: QueryRunner): Promise<void> {
   });
 }
 
+/** Creates the list of deleted webhooks whose history is not purged yet. */
+async function createDeletedWebhooks(q: QueryRunner): Promise<void> {
+  await q.query(`
+    CREATE TABLE deleted_webhook (
+      webhook_id uuid PRIMARY KEY,
+      partner_id uuid NOT NULL,
+      org_id     uuid NOT NULL,
+      deleted_at timestamptz NOT NULL DEFAULT now(),
+      FOREIGN KEY (partner_id, org_id) REFERENCES organization_directory (partner_id, org_id)
+    )`);
+  await secureTable(q, 'deleted_webhook', { rows: ORGANIZATION, service: 'SELECT, INSERT', worker: 'SELECT, DELETE' });
+}
+
 /**
- * Creates deliveries, which are history and queue in one, and the texts that are sent. `lease_owner` is the instance that
- * sends a delivery, its organization while it waits in the backlog, or null when any replica may claim it once `due_at`
- * has passed. The indexes over open deliveries stay small, since a delivery leaves them when it ends.
+ * Creates deliveries, which are history and queue in one, and the texts that are sent. `delivery_open` stays small, since
+ * a delivery leaves it when it ends; deliveries that end at once are never in it. `revision` is 0 until the row is
+ * updated, so that inserted and updated rows can be distinguished.
  */
 async function createDeliveries(q: QueryRunner): Promise<void> {
   const { service } = await loginRoles(q);
@@ -162,8 +176,7 @@ async function createDeliveries(q: QueryRunner): Promise<void> {
       attempt          integer NOT NULL DEFAULT 0,
       max_attempts     integer NOT NULL,
       due_at           timestamptz NOT NULL DEFAULT now(),
-      lease_owner      uuid,
-      shard            smallint NOT NULL DEFAULT 0,
+      revision         smallint NOT NULL DEFAULT 0,
       repeat_of        uuid,
       started_at       timestamptz,
       request_shape    uuid,
@@ -177,18 +190,13 @@ async function createDeliveries(q: QueryRunner): Promise<void> {
     ) PARTITION BY RANGE (created_at)`);
   await q.query('CREATE INDEX delivery_by_webhook ON delivery (webhook_id, created_at DESC, id DESC)');
   await q.query(`
-    CREATE INDEX delivery_due ON delivery (due_at) WHERE lease_owner IS NULL AND status IN ('pending', 'retrying')`);
-  await q.query(`
-    CREATE INDEX delivery_pending ON delivery (due_at) WHERE lease_owner IS NULL AND status = 'pending'`);
-  await q.query(`
-    CREATE INDEX delivery_leased ON delivery (lease_owner) WHERE lease_owner IS NOT NULL AND lease_owner <> org_id`);
-  await q.query('CREATE INDEX delivery_backlog ON delivery (org_id, due_at) WHERE lease_owner = org_id');
+    CREATE INDEX delivery_open ON delivery (webhook_id, due_at, id) WHERE status IN ('pending', 'retrying')`);
   // A recovery reads these two instead of the history; deliveries that succeed are in neither.
   await q.query(`CREATE INDEX delivery_failed ON delivery (webhook_id, created_at, id) WHERE status = 'failed'`);
   await q.query('CREATE INDEX delivery_repeats ON delivery (webhook_id, event_id) WHERE repeat_of IS NOT NULL');
   await secureTable(q, 'delivery', {
     rows: ORGANIZATION,
-    service: 'SELECT, INSERT, DELETE',
+    service: 'SELECT, INSERT',
     worker: 'SELECT, INSERT, UPDATE, DELETE',
   });
   // A recovery brings retries forward.
@@ -228,7 +236,7 @@ async function createAttempts(q: QueryRunner): Promise<void> {
       error_message    text,
       PRIMARY KEY (delivery_id, created_at, attempt)
     ) PARTITION BY RANGE (created_at)`);
-  await secureTable(q, 'attempt', { rows: ORGANIZATION, service: 'SELECT, DELETE', worker: 'SELECT, INSERT' });
+  await secureTable(q, 'attempt', { rows: ORGANIZATION, service: 'SELECT', worker: 'SELECT, INSERT, DELETE' });
   await partitionByDay(q, 'attempt', 'created_at');
   await q.query(`
     CREATE TABLE request_shape (
@@ -241,7 +249,7 @@ async function createAttempts(q: QueryRunner): Promise<void> {
       first_used_at timestamptz NOT NULL DEFAULT now()
     )`);
   await q.query('CREATE INDEX request_shape_by_webhook ON request_shape (webhook_id)');
-  await secureTable(q, 'request_shape', { rows: ORGANIZATION, service: 'SELECT, DELETE', worker: 'SELECT, INSERT' });
+  await secureTable(q, 'request_shape', { rows: ORGANIZATION, service: 'SELECT', worker: 'SELECT, INSERT, DELETE' });
 }
 
 /** Creates the deliveries whose retries are used up. */
@@ -265,31 +273,39 @@ async function createDeadLetters(q: QueryRunner): Promise<void> {
   await q.query('CREATE INDEX dead_letter_by_org ON dead_letter (org_id, failed_at DESC)');
   await q.query('CREATE INDEX dead_letter_by_partner ON dead_letter (partner_id, failed_at DESC, delivery_id DESC)');
   await q.query('CREATE INDEX dead_letter_by_time ON dead_letter (failed_at DESC, delivery_id DESC)');
-  await secureTable(q, 'dead_letter', { rows: ORGANIZATION, service: 'SELECT, DELETE', worker: 'SELECT, INSERT' });
+  await secureTable(q, 'dead_letter', {
+    rows: ORGANIZATION,
+    service: 'SELECT, DELETE',
+    worker: 'SELECT, INSERT, DELETE',
+  });
   await partitionByDay(q, 'dead_letter', 'failed_at');
 }
 
-/** Creates the replicas with their leases, and the shards of which each has one owner. */
+/**
+ * Creates the running replicas and the partitions of organizations, each of which one replica owns. `epoch` changes with
+ * the owner, so that a former owner is recognized.
+ */
 async function createReplicas(q: QueryRunner): Promise<void> {
   await q.query(`
-    CREATE TABLE dispatcher_instance (
-      id          uuid PRIMARY KEY,
-      started_at  timestamptz NOT NULL DEFAULT now(),
-      lease_until timestamptz NOT NULL,
-      is_leaving  boolean NOT NULL DEFAULT false
+    CREATE TABLE dispatcher_replica (
+      id           uuid PRIMARY KEY,
+      session_key  integer GENERATED ALWAYS AS IDENTITY,
+      started_at   timestamptz NOT NULL DEFAULT now(),
+      heartbeat_at timestamptz NOT NULL DEFAULT now(),
+      is_leaving   boolean NOT NULL DEFAULT false
     )`);
-  await secureTable(q, 'dispatcher_instance', {
+  await secureTable(q, 'dispatcher_replica', {
     comment: 'rmm:worker-only',
     worker: 'SELECT, INSERT, UPDATE, DELETE',
   });
   await q.query(`
-    CREATE TABLE delivery_shard (
-      shard   smallint PRIMARY KEY CHECK (shard BETWEEN 0 AND ${SHARDS - 1}),
-      owner   uuid,
-      free_at timestamptz NOT NULL DEFAULT '-infinity'
+    CREATE TABLE delivery_partition (
+      partition smallint PRIMARY KEY CHECK (partition BETWEEN 0 AND ${PARTITIONS - 1}),
+      owner     uuid,
+      epoch     integer NOT NULL DEFAULT 0
     )`);
-  await q.query(`INSERT INTO delivery_shard (shard) SELECT generate_series(0, ${SHARDS - 1})`);
-  await secureTable(q, 'delivery_shard', { comment: 'rmm:worker-only', worker: 'SELECT, UPDATE' });
+  await q.query(`INSERT INTO delivery_partition (partition) SELECT generate_series(0, ${PARTITIONS - 1})`);
+  await secureTable(q, 'delivery_partition', { comment: 'rmm:worker-only', worker: 'SELECT, UPDATE' });
 }
 
 /** Creates the function with which the worker sets the retention, since only the owner may change partition rules. */

@@ -132,7 +132,7 @@ describe('the schema', () => {
     await expect(as('worker', `update webhook set name = 'x'`)).rejects.toThrow('permission denied');
     await expect(as('worker', 'delete from webhook')).rejects.toThrow('permission denied');
     await expect(as('service', 'update delivery set attempt = 1')).rejects.toThrow('permission denied');
-    await expect(as('service', 'select * from dispatcher_instance')).rejects.toThrow('permission denied');
+    await expect(as('service', 'select * from dispatcher_replica')).rejects.toThrow('permission denied');
   });
 
   it('takes the retention from the configuration', async () => {

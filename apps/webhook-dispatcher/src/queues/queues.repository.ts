@@ -1,29 +1,30 @@
 import { Injectable } from '@nestjs/common';
 import { WorkerDatabase } from '@rmm/persistence';
-import { OPEN_DAYS } from '../sending/claims.repository.js';
-import type { DispatcherInstance } from '../sending/dispatcher-instance.entity.js';
+import type { DispatcherReplica } from '../replicas/dispatcher-replica.entity.js';
 
-export interface WaitingCounts {
+export interface OpenCounts {
   due: number;
   scheduled: number;
   oldestDueSeconds: number | null;
 }
 
-export type Replica = Pick<DispatcherInstance, 'id' | 'startedAt' | 'leaseUntil'> & { leased: number };
+export type Replica = Pick<DispatcherReplica, 'id' | 'startedAt' | 'heartbeatAt'> & { partitions: number };
 
-const OPEN = `status IN ('pending', 'retrying') AND created_at > now() - interval '${OPEN_DAYS} days'`;
+/** Bounds the cost of a count. */
+const MAX_COUNTED = 100_000;
 
-/** Counts across tenants; in SQL because the partial indexes over open deliveries serve only these conditions. */
+/** Counts across tenants; in SQL because the partial index over open deliveries serves only these conditions. */
 @Injectable()
 export class QueuesRepository {
   constructor(private readonly worker: WorkerDatabase) {}
 
-  async countWaiting(): Promise<WaitingCounts> {
-    const [counts] = await this.worker.query<WaitingCounts>(
+  /** Counts open deliveries, up to 100,000; the oldest is exact. */
+  async countOpen(): Promise<OpenCounts> {
+    const [counts] = await this.worker.query<OpenCounts>(
       `SELECT (count(*) FILTER (WHERE due_at <= now()))::int AS due,
               (count(*) FILTER (WHERE due_at > now()))::int AS scheduled,
               extract(epoch FROM now() - min(due_at) FILTER (WHERE due_at <= now()))::int AS "oldestDueSeconds"
-       FROM delivery WHERE lease_owner IS NULL AND ${OPEN}`,
+       FROM (SELECT due_at FROM delivery WHERE status IN ('pending', 'retrying') LIMIT ${MAX_COUNTED}) open`,
     );
     return counts ?? { due: 0, scheduled: 0, oldestDueSeconds: null };
   }
@@ -31,18 +32,17 @@ export class QueuesRepository {
   /** Lists the running replicas, oldest first. */
   listReplicas(): Promise<Replica[]> {
     return this.worker.query<Replica>(
-      `SELECT i.id, i.started_at AS "startedAt", i.lease_until AS "leaseUntil", coalesce(l.leased, 0)::int AS leased
-       FROM dispatcher_instance i
-       LEFT JOIN (
-         SELECT lease_owner, count(*) AS leased FROM delivery
-         WHERE lease_owner IS NOT NULL AND created_at > now() - interval '${OPEN_DAYS} days' GROUP BY lease_owner
-       ) l ON l.lease_owner = i.id
-       ORDER BY i.started_at, i.id`,
+      `SELECT r.id, r.started_at AS "startedAt", r.heartbeat_at AS "heartbeatAt",
+              (SELECT count(*)::int FROM delivery_partition p WHERE p.owner = r.id) AS partitions
+       FROM dispatcher_replica r
+       ORDER BY r.started_at, r.id`,
     );
   }
 
   async countDeadLetters(): Promise<number> {
-    const [row] = await this.worker.query<{ count: number }>('SELECT count(*)::int AS count FROM dead_letter');
+    const [row] = await this.worker.query<{ count: number }>(
+      `SELECT count(*)::int AS count FROM (SELECT FROM dead_letter LIMIT ${MAX_COUNTED}) letters`,
+    );
     return row?.count ?? 0;
   }
 }

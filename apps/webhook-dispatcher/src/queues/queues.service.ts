@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { DEAD_LETTER_QUEUE, DeadLetterQueueService } from '../background-queues/dead-letter-queue.service.js';
-import { RETRY_QUEUE, RetryQueueService } from '../background-queues/retry-queue.service.js';
+import { BackgroundJobsService } from '../background/background-jobs.service.js';
+import { BACKGROUND_QUEUE } from '../background/background-queue.config.js';
 import type { QueuesDto } from './dto/queues.dto.js';
 import { QueuesRepository } from './queues.repository.js';
 
@@ -8,31 +8,26 @@ import { QueuesRepository } from './queues.repository.js';
 export class QueuesService {
   constructor(
     private readonly repository: QueuesRepository,
-    private readonly retries: RetryQueueService,
-    private readonly deadLetters: DeadLetterQueueService,
+    private readonly background: BackgroundJobsService,
   ) {}
 
-  /** Returns counts of queues, open deliveries and dead letters of all tenants, and the running replicas. */
+  /** Returns counts of background jobs, open deliveries and dead letters of all tenants, and the running replicas. */
   async get(): Promise<QueuesDto> {
-    const [retryJobs, deadLetterJobs, { due, scheduled, oldestDueSeconds }, replicas, deadLetters] = await Promise.all([
-      this.retries.countJobs(),
-      this.deadLetters.countJobs(),
-      this.repository.countWaiting(),
+    const [jobs, deliveries, replicas, deadLetters] = await Promise.all([
+      this.background.countJobs(),
+      this.repository.countOpen(),
       this.repository.listReplicas(),
       this.repository.countDeadLetters(),
     ]);
     return {
-      queues: [
-        { name: RETRY_QUEUE, jobs: retryJobs },
-        { name: DEAD_LETTER_QUEUE, jobs: deadLetterJobs },
-      ],
-      deliveries: { due, scheduled, held: replicas.reduce((sum, { leased }) => sum + leased, 0), oldestDueSeconds },
+      queues: [{ name: BACKGROUND_QUEUE, jobs }],
+      deliveries,
       deadLetters,
-      replicas: replicas.map(({ id, startedAt, leaseUntil, leased }) => ({
+      replicas: replicas.map(({ id, startedAt, heartbeatAt, partitions }) => ({
         id,
         startedAt: startedAt.toISOString(),
-        leaseUntil: leaseUntil.toISOString(),
-        held: leased,
+        heartbeatAt: heartbeatAt.toISOString(),
+        partitions,
       })),
     };
   }

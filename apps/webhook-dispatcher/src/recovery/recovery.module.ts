@@ -1,5 +1,4 @@
 import { Module } from '@nestjs/common';
-import { BackgroundQueuesModule } from '../background-queues/background-queues.module.js';
 import { SendingModule } from '../sending/sending.module.js';
 import { WebhooksModule } from '../webhooks/webhooks.module.js';
 import { RecoveryController } from './recovery.controller.js';
@@ -7,7 +6,7 @@ import { RecoveryRepository } from './recovery.repository.js';
 import { RecoveryService } from './recovery.service.js';
 
 @Module({
-  imports: [BackgroundQueuesModule, SendingModule, WebhooksModule],
+  imports: [SendingModule, WebhooksModule],
   controllers: [RecoveryController],
   providers: [RecoveryRepository, RecoveryService],
 })

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import type { TenantTransaction } from '@rmm/persistence';
-import type { DeliveryKey } from '../sending/claims.repository.js';
 
 /** A position in the history; the time is PostgreSQL's text, which is more precise than a `Date`. */
 export interface HistoryCursor {
@@ -29,10 +28,8 @@ export interface RepeatRequest {
 }
 
 export interface RepeatedChunk {
-  /** The new deliveries. */
-  keys: DeliveryKey[];
-  /** Deliveries whose dead letters were deleted. */
-  deadLetters: string[];
+  /** The number of new deliveries. */
+  accepted: number;
   /** Null at the end of the history. */
   next: HistoryCursor | null;
 }
@@ -68,7 +65,7 @@ const REPEAT_FAILED = `
     SELECT gen_random_uuid(), inserted_at, partner_id, org_id, :webhookId, event_type, event_id, :maxAttempts,
            inserted_at + row_no * interval '1 microsecond', id
     FROM wanted
-    RETURNING id, created_at
+    RETURNING id
   ), bodies AS (
     INSERT INTO event_body (event_id, created_at, partner_id, org_id, body)
     SELECT event_id, inserted_at, partner_id, org_id, body FROM wanted
@@ -76,34 +73,31 @@ const REPEAT_FAILED = `
   ), deleted_letter AS (
     DELETE FROM dead_letter
     WHERE webhook_id = :webhookId AND event_id IN (SELECT event_id FROM wanted)
-    RETURNING delivery_id
   ), counted AS (
     UPDATE webhook_counter SET total = total + (SELECT count(*) FROM inserted)
     WHERE webhook_id = :webhookId AND EXISTS (SELECT FROM inserted)
   )
-  SELECT (SELECT json_agg(json_build_array(id, created_at)) FROM inserted) AS inserted,
-         (SELECT array_agg(delivery_id) FROM deleted_letter) AS "deadLetters",
+  SELECT (SELECT count(*)::int FROM inserted) AS accepted,
          (SELECT count(*)::int FROM candidate) AS "readCount",
          last.created_at::text AS "lastCreatedAt", last.id AS "lastId"
   FROM (SELECT) AS always
   LEFT JOIN (SELECT created_at, id FROM candidate ORDER BY created_at DESC, id DESC LIMIT 1) AS last ON true`;
 
-/** Leased deliveries are skipped, since their attempt is under way. */
+/** Deliveries whose attempt is under way are due already. */
 const BRING_FORWARD = `
   WITH picked AS (
     SELECT id, created_at FROM delivery
-    WHERE webhook_id = :webhookId AND status = 'retrying' AND lease_owner IS NULL AND due_at > now()
+    WHERE webhook_id = :webhookId AND status = 'retrying' AND due_at > now()
       AND created_at >= :since AND created_at < :until
     ORDER BY created_at, id LIMIT :limit
     FOR UPDATE SKIP LOCKED
   )
   UPDATE delivery d SET due_at = now() FROM picked p
   WHERE d.id = p.id AND d.created_at = p.created_at
-  RETURNING d.id, d.created_at AS "createdAt"`;
+  RETURNING 1`;
 
 interface RepeatedRow {
-  inserted: [id: string, createdAt: string][] | null;
-  deadLetters: string[] | null;
+  accepted: number;
   readCount: number;
   lastCreatedAt: string | null;
   lastId: string | null;
@@ -124,21 +118,17 @@ export class RecoveryRepository {
       startedAt: startedAt.toISOString(),
     });
     if (!row) throw new Error('A left join of one row returned none');
-    const { inserted, deadLetters, readCount, lastCreatedAt, lastId } = row;
+    const { accepted, readCount, lastCreatedAt, lastId } = row;
     const isEnd = readCount < request.readLimit || lastCreatedAt === null || lastId === null;
-    return {
-      keys: (inserted ?? []).map(([id, createdAt]) => ({ id, createdAt: new Date(createdAt) })),
-      deadLetters: deadLetters ?? [],
-      next: isEnd ? null : { createdAt: lastCreatedAt, id: lastId },
-    };
+    return { accepted, next: isEnd ? null : { createdAt: lastCreatedAt, id: lastId } };
   }
 
-  /** Sets retries due that wait for the time of their next attempt. @returns their keys */
-  bringForward(
+  /** Sets retries due that wait for the time of their next attempt. @returns how many */
+  async bringForward(
     tx: TenantTransaction,
     { webhookId, since, until, limit }: { webhookId: string; since: Date; until: Date; limit: number },
-  ): Promise<DeliveryKey[]> {
+  ): Promise<number> {
     const period = { since: since.toISOString(), until: until.toISOString() };
-    return tx.query<DeliveryKey>(BRING_FORWARD, { webhookId, ...period, limit });
+    return (await tx.query(BRING_FORWARD, { webhookId, ...period, limit })).length;
   }
 }

@@ -3,12 +3,9 @@ import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
 import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { Clock, RateLimits, ValidationError } from '@rmm/service-kit';
-import { DeadLetterQueueService } from '../background-queues/dead-letter-queue.service.js';
-import { RetryQueueService } from '../background-queues/retry-queue.service.js';
 import { LIMITS } from '../limits.js';
-import type { DeliveryKey } from '../sending/claims.repository.js';
 import { maxAttemptsOf } from '../sending/retry-delay.js';
-import { SweeperService } from '../sending/sweeper.service.js';
+import { RetrySchedulerService } from '../sending/retry-scheduler.service.js';
 import type { Webhook } from '../webhooks/webhook.entity.js';
 import { WebhookNotActive, WebhookNotFound } from '../webhooks/webhook.errors.js';
 import { webhookResource } from '../webhooks/webhook.mapper.js';
@@ -32,8 +29,7 @@ interface Period {
 }
 
 interface Chunk {
-  keys: DeliveryKey[];
-  deadLetters: string[];
+  accepted: number;
   next: HistoryCursor | null;
 }
 
@@ -48,7 +44,6 @@ type RecoverChunk = (
 /**
  * Recovers what a receiver missed, in short transactions of up to a thousand deliveries. What a transaction created is
  * skipped by later requests, so a request may be repeated after an error and may run concurrently with another.
- * Nine dependencies: two queues, the database and the sweeper meet here alone.
  */
 @Injectable()
 export class RecoveryService {
@@ -56,9 +51,7 @@ export class RecoveryService {
     private readonly tenants: TenantDatabase,
     private readonly webhooks: WebhooksRepository,
     private readonly repository: RecoveryRepository,
-    private readonly retries: RetryQueueService,
-    private readonly deadLetters: DeadLetterQueueService,
-    private readonly sweeper: SweeperService,
+    private readonly scheduler: RetrySchedulerService,
     private readonly limits: RateLimits,
     private readonly audit: AuditTrail,
     private readonly clock: Clock,
@@ -95,13 +88,13 @@ export class RecoveryService {
       const chunk: Chunk | null = await this.tenants.transaction(caller, async (tx) => {
         const webhook = await this.lockActive(tx, webhookId, isFirst);
         if (!webhook) return null;
+        tx.afterCommit(() => this.scheduler.notifyDue(webhook));
         if (isFirst) await this.audit.record(tx, caller, 'webhook.recover', webhookResource(webhook), details);
         return recoverChunk(tx, webhook, period, after, Math.min(CHUNK, MAX_ACCEPTED - accepted));
       });
       if (!chunk) break;
-      accepted += chunk.keys.length;
+      accepted += chunk.accepted;
       next = chunk.next;
-      await this.schedule(chunk);
     }
     return accepted;
   }
@@ -132,8 +125,8 @@ export class RecoveryService {
     after: HistoryCursor,
     limit: number,
   ): Promise<Chunk> {
-    const keys = await this.repository.bringForward(tx, { webhookId, since, until, limit });
-    return { keys, deadLetters: [], next: keys.length === limit ? after : null };
+    const accepted = await this.repository.bringForward(tx, { webhookId, since, until, limit });
+    return { accepted, next: accepted === limit ? after : null };
   }
 
   /** Returns null when the webhook was paused or deleted after the first chunk, whose deliveries remain. */
@@ -146,14 +139,6 @@ export class RecoveryService {
       if (!isFirst && (error instanceof WebhookNotActive || error instanceof WebhookNotFound)) return null;
       throw error;
     }
-  }
-
-  /** Schedules the deliveries for all replicas by the queue; without it their sweepers find what is due. */
-  private async schedule({ keys, deadLetters }: Chunk): Promise<void> {
-    if (deadLetters.length > 0) void this.deadLetters.remove(deadLetters);
-    if (keys.length === 0) return;
-    const isQueued = await this.retries.add(keys.map((key) => ({ ...key, delayMs: 0 })));
-    if (!isQueued) this.sweeper.wake();
   }
 
   private hasTime({ startedAt }: Period): boolean {

@@ -7,14 +7,13 @@ export class ArrayQueue<T> {
     return this.items.length - this.head;
   }
 
-  push(item: T): void {
-    this.items.push(item);
+  /** Returns the first item without removing it. */
+  peek(): T | undefined {
+    return this.items[this.head];
   }
 
-  /** Returns an item to the front. */
-  unshift(item: T): void {
-    if (this.head === 0) this.items.unshift(item);
-    else this.items[--this.head] = item;
+  push(item: T): void {
+    this.items.push(item);
   }
 
   shift(): T | undefined {

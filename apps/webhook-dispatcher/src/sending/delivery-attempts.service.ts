@@ -4,18 +4,18 @@ import { Clock } from '@rmm/service-kit';
 import { type RequestShape, requestShapeOf } from '../attempt-log/request-shape.mapper.js';
 import { formatResponseHeaders } from '../attempt-log/response-headers.mapper.js';
 import { DispatcherConfig } from '../config.js';
-import { SubscriptionIndexService } from '../subscriptions/subscription-index.service.js';
 import type { Subscription } from '../subscriptions/subscription.mapper.js';
-import { BreakersService } from './breaker/breakers.service.js';
+import { BreakersService } from './breakers.service.js';
 import { deliveryHeaders } from './delivery-request.js';
-import type { LeasedDelivery } from './leased-delivery.types.js';
-import { type AttemptResult, createInactiveOutcome, NO_RESULT, type Outcome } from './outcome.js';
+import type { QueuedDelivery } from './delivery.types.js';
+import { type AttemptResult, NO_RESULT, type Outcome } from './outcome.js';
 import { retryAfterMs } from './retry-after.js';
-import { DEFAULT_RETRY_POLICY, retryDelayMs, type RetryPolicy } from './retry-delay.js';
+import { retryDelayMs, type RetryPolicy } from './retry-delay.js';
 import { ERROR_BODY_CHARACTERS, truncateText, RESPONSE_BODY_CHARACTERS } from './truncate-text.js';
 
 /** Limit of the response bytes that are read. @see docs/reference/webhooks.md */
 const MAX_RESPONSE_BYTES = 64 * 1024;
+const TOO_MANY_REQUESTS = 429;
 
 interface CompletedAttempt {
   result: AttemptResult;
@@ -28,25 +28,17 @@ interface CompletedAttempt {
 export class DeliveryAttemptsService {
   constructor(
     private readonly outbound: Outbound,
-    private readonly index: SubscriptionIndexService,
     private readonly breakers: BreakersService,
     private readonly clock: Clock,
     private readonly config: DispatcherConfig,
   ) {}
 
-  /** Sends a delivery with the current settings of its webhook and returns the outcome. */
-  async attempt(delivery: LeasedDelivery): Promise<Outcome> {
-    const subscription = this.index.find(delivery.webhookId);
-    if (subscription) {
-      const completed = await this.send(subscription, delivery);
-      return toOutcome(delivery, completed, subscription.retryPolicy);
-    }
-    if (!this.index.isBroken(delivery.webhookId)) return createInactiveOutcome(delivery);
-    const startedMs = this.clock.nowMs();
-    return toOutcome(delivery, createFailure(startedMs, 'Webhook settings cannot be read'), DEFAULT_RETRY_POLICY);
+  /** Sends a delivery with the settings of its webhook and returns the outcome. */
+  async attempt(subscription: Subscription, delivery: QueuedDelivery): Promise<Outcome> {
+    return toOutcome(delivery, await this.send(subscription, delivery), subscription.retryPolicy);
   }
 
-  private async send(subscription: Subscription, delivery: LeasedDelivery): Promise<CompletedAttempt> {
+  private async send(subscription: Subscription, delivery: QueuedDelivery): Promise<CompletedAttempt> {
     const { body } = delivery;
     const startedMs = this.clock.nowMs();
     if (body === null) return createFailure(startedMs, 'The payload is no longer stored');
@@ -62,10 +54,10 @@ export class DeliveryAttemptsService {
         maxResponseBytes: MAX_RESPONSE_BYTES,
       });
       const responseTimeMs = this.clock.nowMs() - startedMs;
-      this.breakers.recordResponse(subscription.origin, responseTimeMs);
+      this.breakers.recordResponse(subscription.webhookId, responseTimeMs);
       return this.evaluate(response, startedMs, responseTimeMs, shape);
     } catch (error) {
-      this.breakers.recordFailure(subscription.origin, error, this.clock.nowMs() - startedMs);
+      this.breakers.recordFailure(subscription.webhookId, error, this.clock.nowMs() - startedMs);
       const failed = createFailure(startedMs, messageOf(error));
       // Nothing is sent to an unsafe URL, so there is no response time.
       if (!(error instanceof UnsafeAddress)) {
@@ -102,23 +94,34 @@ export class DeliveryAttemptsService {
   }
 }
 
-function toOutcome(delivery: LeasedDelivery, completed: CompletedAttempt, policy: RetryPolicy): Outcome {
-  const { isSuccess, retryAfterMs: requestedMs, result } = completed;
-  if (isSuccess) return createDeliveredOutcome(delivery, result);
-  const base = { ...result, delivery, attempted: true };
+function toOutcome(delivery: QueuedDelivery, completed: CompletedAttempt, policy: RetryPolicy): Outcome {
+  const { isSuccess, result } = completed;
+  if (isSuccess) return createOutcome(delivery, result, 'delivered', 0, 0);
   const delayMs = retryDelayMs(policy, delivery.attempt);
-  if (delayMs === null) return { ...base, status: 'failed', isDeadLetter: true };
-  return { ...base, status: 'retrying', delayMs: Math.max(delayMs, requestedMs ?? 0) };
+  const pauseMs = pauseOf(completed, delayMs ?? policy.maxDelayMs);
+  if (delayMs === null) return createOutcome(delivery, result, 'failed', 0, pauseMs);
+  return createOutcome(delivery, result, 'retrying', Math.max(delayMs, pauseMs), pauseMs);
 }
 
-/** Copies field by field, since most outcomes are of this kind and spreading an object costs ten times as much. */
-const createDeliveredOutcome = (
-  delivery: LeasedDelivery,
+/** Returns how long the whole webhook pauses: as long as the receiver asks, else after a 429 as long as the retry waits. */
+function pauseOf({ retryAfterMs: requestedMs, result }: CompletedAttempt, retryMs: number): number {
+  return requestedMs ?? (result.responseStatus === TOO_MANY_REQUESTS ? retryMs : 0);
+}
+
+/** Copies field by field, since there is one for each attempt and spreading an object costs ten times as much. */
+const createOutcome = (
+  delivery: QueuedDelivery,
   { startedMs, shape, responseStatus, responseHeaders, responseBody, responseTimeMs, errorMessage }: AttemptResult,
+  status: Outcome['status'],
+  delayMs: number,
+  pauseMs: number,
 ): Outcome => ({
-  status: 'delivered',
   delivery,
+  status,
   attempted: true,
+  delayMs,
+  pauseMs,
+  isDeadLetter: status === 'failed',
   startedMs,
   shape,
   responseStatus,

@@ -1,5 +1,5 @@
 import type { Subscription } from '../subscriptions/subscription.mapper.js';
-import type { LeasedDelivery } from './leased-delivery.types.js';
+import type { QueuedDelivery } from './delivery.types.js';
 import { signBody, type SigningKeys, signStandard } from './sign-body.js';
 
 export const USER_AGENT = 'Service-Webhooks/1.0';
@@ -17,7 +17,7 @@ export function deliveryHeaders(
     standardWebhooks,
     headers,
   }: Pick<Subscription, 'secret' | 'previousSecret' | 'standardWebhooks' | 'headers'>,
-  { id, eventId, eventType }: Pick<LeasedDelivery, 'id' | 'eventId' | 'eventType'>,
+  { id, eventId, eventType }: Pick<QueuedDelivery, 'id' | 'eventId' | 'eventType'>,
   body: string,
   attemptMs: number,
 ): Record<string, string> {

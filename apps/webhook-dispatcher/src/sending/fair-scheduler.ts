@@ -1,312 +1,393 @@
 import { ArrayQueue } from './array-queue.js';
-import { ConcurrencyLimit, FIRST_ATTEMPT, type Kind, KINDS, otherKind, RETRY } from './concurrency-limit.js';
-import { type NodeLimits, SchedulerGraph } from './scheduler-graph.js';
-import type { OrganizationNode, OriginNode, RouteNode, WebhookNode } from './scheduler-nodes.js';
+import { ConcurrencyLimiter } from './concurrency-limiter.js';
 
-export interface SchedulerLimits extends NodeLimits {
+export interface SchedulerLimits {
+  /** Attempts that started within the last second, of all. */
   total: number;
+  /** Attempts that take longer than a second, of all. */
+  slow: number;
+  perWebhook: number;
+  /** Attempts of one organization at one origin. */
+  perRoute: number;
   perOrigin: number;
+  perOrganization: number;
+  perPartner: number;
 }
 
 /** The properties of an item that decide when it starts. */
 export interface Schedulable {
   webhookId: string;
   orgId: string;
+  partnerId: string;
 }
 
-export interface SchedulerOptions {
-  /** Checked before each start; false stops everything until `resume`. */
-  canStart?: () => boolean;
-  /** Returns the limit of an origin that has no items yet; `perOrigin` by default. */
-  limitOf?: (origin: string) => number;
+/** After this time an attempt counts as slow and its webhook competes with slow webhooks only. */
+const SLOW_MS = 1_000;
+const AGE_EVERY_MS = 100;
+const REMOVE_IDLE_EVERY = 300;
+/** Starts in one go; input and output of the process are handled before the next. */
+const STARTS_PER_PASS = 50;
+
+type Limiter<T> = ConcurrencyLimiter<WebhookQueue<T>>;
+
+/** A level of the round-robin order whose children have items that may start. */
+interface RoundRobinNode<Child> {
+  readonly ready: ArrayQueue<Child>;
+  isReady: boolean;
+}
+interface PartnerNode<T> extends RoundRobinNode<OrganizationNode<T>> {
+  readonly id: string;
+  readonly limiter: Limiter<T>;
+}
+interface OrganizationNode<T> extends RoundRobinNode<WebhookQueue<T>> {
+  readonly id: string;
+  readonly limiter: Limiter<T>;
+  readonly partner: PartnerNode<T>;
+}
+
+/** The queue of a webhook. It waits for one limiter at a time, or is in the queue of its organization, or is idle. */
+interface WebhookQueue<T> {
+  readonly id: string;
+  readonly organization: OrganizationNode<T>;
+  readonly items: ArrayQueue<T>;
+  readonly limiter: Limiter<T>;
+  origin: string;
+  route: Limiter<T>;
+  originLimiter: Limiter<T>;
+  state: 'idle' | 'ready' | 'waiting';
+  slow: number;
+  pausedUntilMs: number;
+}
+
+interface RunningItem<T> {
+  readonly webhook: WebhookQueue<T>;
+  readonly limiters: Limiter<T>[];
+  readonly startedMs: number;
+  isSlow: boolean;
+  isDone: boolean;
 }
 
 /**
- * Starts items in round-robin order of organizations, then of the origins of one organization, then of its webhooks at
- * that origin. More webhooks do not mean a larger share, and the thousands of one organization do not delay another.
+ * Starts items in round-robin order of partners, then of their organizations, then of their webhooks, within the limits
+ * of each webhook, organization at an origin, origin, organization and partner.
  *
- * Nodes at their limit are blocked and not checked again until capacity is released: organizations and webhooks leave
- * their queues, a route (an organization at an origin) waits in the queue of the origin. Released capacity wakes one
- * route; if that cannot use it, the next one. So an item costs the same however many are queued.
- *
- * Retries alternate with first attempts and use at most three quarters of any limit, so first attempts always find
- * capacity that retries do not use.
+ * A webhook that meets a full limiter waits in the queue of that limiter; released capacity wakes one webhook, and what
+ * that one cannot use wakes the next. Attempts that take longer than a second leave the limit of all attempts, so no
+ * number of receivers that hang keeps others from starting.
  */
 export class FairScheduler<T extends Schedulable> {
-  private readonly graph: SchedulerGraph<T>;
-  private readonly total: ConcurrencyLimit;
-  private readonly readyOrganizations = new ArrayQueue<OrganizationNode<T>>();
-  /** Organizations that could start a retry but for the limit of all retries. */
-  private readonly organizationsAwaitingRetries = new ArrayQueue<OrganizationNode<T>>();
-  private readonly canStart: () => boolean;
+  private readonly webhooks = new Map<string, WebhookQueue<T>>();
+  private readonly organizations = new Map<string, OrganizationNode<T>>();
+  private readonly partners = new Map<string, PartnerNode<T>>();
+  private readonly origins = new Map<string, Limiter<T>>();
+  private readonly routes = new Map<string, Limiter<T>>();
+  private readonly total: Limiter<T>;
+  private readonly slow: Limiter<T>;
+  private readonly ready = new ArrayQueue<PartnerNode<T>>();
+  private readonly recent = new ArrayQueue<RunningItem<T>>();
+  private timer: NodeJS.Timeout | undefined;
+  private ticks = 0;
+  private isPumping = false;
+  private isPumpScheduled = false;
   private queuedCount = 0;
-  private queuedRetryCount = 0;
-  private startedRetryCount = 0;
-  private retriesAllowed = Infinity;
+  private activeCount = 0;
 
-  /** @param start  starts the item and calls `done` when it has ended */
+  /**
+   * @param start  starts the item and calls `done` when it has ended
+   * @param canStart  false stops everything until `resume`
+   */
   constructor(
-    limits: SchedulerLimits,
-    private readonly start: (item: T, origin: string, done: () => void) => void,
-    { canStart = () => true, limitOf = () => limits.perOrigin }: SchedulerOptions = {},
+    private limits: SchedulerLimits,
+    private readonly start: (item: T, done: () => void) => void,
+    private readonly canStart: () => boolean = () => true,
   ) {
-    this.graph = new SchedulerGraph(limits, limitOf);
-    this.total = new ConcurrencyLimit(limits.total);
-    this.canStart = canStart;
+    this.total = new ConcurrencyLimiter(limits.total);
+    this.slow = new ConcurrencyLimiter(limits.slow);
   }
 
   get active(): number {
-    return this.total.active;
+    return this.activeCount;
   }
 
   get queued(): number {
     return this.queuedCount;
   }
 
-  /** The retries among `queued`. */
-  get queuedRetries(): number {
-    return this.queuedRetryCount;
-  }
-
-  /** Retries started since the process started. */
-  get startedRetries(): number {
-    return this.startedRetryCount;
-  }
-
-  /** Sets how many more retries may start until the next call. */
-  allowRetries(count: number): void {
-    this.retriesAllowed = count;
-    this.wakeForRetries();
-    this.pump();
-  }
-
-  /** Returns the organizations with items, and how many of their items ended since the last call. */
-  *organizations(): Iterable<{ orgId: string; queued: number; ended: number }> {
-    for (const organization of this.graph.organizations.values()) {
-      const { orgId, queued, ended } = organization;
-      organization.ended = 0;
-      yield { orgId, queued, ended };
-    }
-  }
-
-  countQueued(orgId: string): number {
-    return this.graph.organizations.get(orgId)?.queued ?? 0;
-  }
-
-  add(item: T, origin: string, isRetry: boolean): void {
-    const kind = isRetry ? RETRY : FIRST_ATTEMPT;
-    const webhook = this.graph.webhook(item.webhookId, item.orgId, origin);
-    webhook.queues[kind].push(item);
-    webhook.route.organization.queued += 1;
+  add(item: T, origin: string): void {
+    const webhook = this.webhookOf(item, origin);
+    webhook.items.push(item);
     this.queuedCount += 1;
-    this.queuedRetryCount += kind;
-    this.enqueueWebhook(webhook, kind);
+    this.enqueue(webhook);
     this.pump();
   }
 
-  /** Starts what may start, after the result of `canStart` or a limit has changed. */
+  /** Starts what may start, after the result of `canStart` has changed. */
   resume(): void {
     this.pump();
   }
 
-  /** Changes the limit of an origin. Items that have started continue. */
-  limitOrigin(origin: string, limit: number): void {
-    const node = this.graph.origins.get(origin);
-    if (!node) return;
-    node.concurrency.limit = limit;
-    for (const kind of KINDS) this.wakeRoute(node, kind);
+  /** Changes how many items may run at an origin and of a partner at a time. */
+  limitShared(perOrigin: number, perPartner: number): void {
+    this.limits = { ...this.limits, perOrigin, perPartner };
+    const partners = [...this.partners.values()].map(({ limiter }) => limiter);
+    for (const limiter of this.origins.values()) limiter.limit = perOrigin;
+    for (const limiter of partners) limiter.limit = perPartner;
+    for (const limiter of [...this.origins.values(), ...partners]) this.wakeAll(limiter);
     this.pump();
   }
 
-  /** Removes and returns the items that have not started, of all origins or of those given. */
-  clear(isIncluded: (origin: string) => boolean = () => true): T[] {
-    const origins = [...this.graph.origins.values()].filter(({ origin }) => isIncluded(origin));
-    return origins.flatMap(({ routes }) => [...routes].flatMap((route) => this.takeFrom(route, 0)));
+  /** Changes how many items of a webhook may run at a time. Items that have started continue. */
+  limitWebhook(webhookId: string, limit: number): void {
+    const webhook = this.webhooks.get(webhookId);
+    if (!webhook) return;
+    webhook.limiter.limit = limit;
+    this.wakeAll(webhook.limiter);
+    this.pump();
   }
 
-  /** Removes and returns the newest items of an organization, so that about `keep` items stay queued. */
-  takeNewest(orgId: string, keep: number): T[] {
-    const organization = this.graph.organizations.get(orgId);
-    if (!organization || organization.queued <= keep) return [];
-    const routes = [...organization.routes.values()];
-    const queues = routes.reduce((sum, { webhooks }) => sum + webhooks.size * KINDS.length, 0);
-    return routes.flatMap((route) => this.takeFrom(route, Math.ceil(keep / queues)));
+  /** Starts no item of a webhook before a time of `performance.now()`. */
+  pauseWebhook(webhookId: string, untilMs: number): void {
+    const webhook = this.webhooks.get(webhookId);
+    if (!webhook || webhook.pausedUntilMs >= untilMs) return;
+    webhook.pausedUntilMs = untilMs;
+    setTimeout(
+      () => {
+        this.enqueue(webhook);
+        this.pump();
+      },
+      untilMs - performance.now() + 1,
+    ).unref();
   }
 
-  private takeFrom({ webhooks, organization }: RouteNode<T>, keepPerQueue: number): T[] {
-    return [...webhooks].flatMap((webhook) => {
-      const taken = KINDS.flatMap((kind) => {
-        const ofKind = webhook.queues[kind].takeAfter(keepPerQueue);
-        this.queuedRetryCount -= kind * ofKind.length;
-        return ofKind;
-      });
-      organization.queued -= taken.length;
-      this.queuedCount -= taken.length;
-      this.graph.removeIfUnused(webhook);
-      return taken;
-    });
+  /** Removes and returns queued items of the webhooks that are included, so that `keep` of each stay. */
+  takeQueued(isIncluded: (webhookId: string, orgId: string) => boolean, keep = 0): T[] {
+    const taken: T[] = [];
+    for (const { id, items, organization } of this.webhooks.values()) {
+      if (items.size > keep && isIncluded(id, organization.id)) taken.push(...items.takeAfter(keep));
+    }
+    this.queuedCount -= taken.length;
+    return taken;
   }
 
-  private get canRetry(): boolean {
-    return this.retriesAllowed >= 1 && this.total.allows(RETRY);
+  startTimer(): void {
+    this.timer = setInterval(() => this.age(performance.now()), AGE_EVERY_MS).unref();
+  }
+
+  stopTimer(): void {
+    clearInterval(this.timer);
+  }
+
+  /** Moves attempts that have become slow out of the limit of all attempts. */
+  age(nowMs: number): void {
+    for (let item = this.recent.peek(); item && nowMs - item.startedMs >= SLOW_MS; item = this.recent.peek()) {
+      this.recent.shift();
+      if (item.isDone) continue;
+      item.isSlow = true;
+      item.webhook.slow += 1;
+      this.slow.active += 1;
+      this.release(this.total);
+    }
+    this.ticks += 1;
+    if (this.ticks % REMOVE_IDLE_EVERY === 0) this.removeIdle(nowMs);
+    this.pump();
   }
 
   private pump(): void {
-    while (this.total.allows(FIRST_ATTEMPT) && this.readyOrganizations.size > 0 && this.canStart()) {
-      const organization = this.readyOrganizations.shift();
-      if (!organization) return;
-      organization.isEnqueued = false;
-      const { nextKind } = organization;
-      if (this.startOne(organization, nextKind)) organization.nextKind = otherKind(nextKind);
-      else this.startOne(organization, otherKind(nextKind));
-      this.enqueueOrganization(organization);
-      this.wakeForRetries();
-    }
-  }
-
-  private startOne(organization: OrganizationNode<T>, kind: Kind): boolean {
-    if (
-      !organization.concurrency.allows(kind) ||
-      !(kind === FIRST_ATTEMPT ? this.total.allows(FIRST_ATTEMPT) : this.canRetry)
-    )
-      return false;
-    const routes = organization.readyRoutes[kind];
-    for (let route = routes.shift(); route; route = routes.shift()) {
-      const { origin } = route;
-      const wasWoken = organization.wokenRoutes[kind].delete(route);
-      route.state[kind] = 'idle';
-      if (!origin.concurrency.allows(kind)) {
-        this.block(route, kind, wasWoken);
+    if (this.isPumping) return;
+    this.isPumping = true;
+    let started = 0;
+    // While all may not start, webhooks keep their place in the order of partners.
+    while (this.ready.size > 0 && this.total.hasRoom && this.canStart()) {
+      if (started === STARTS_PER_PASS) {
+        this.continueLater();
+        break;
+      }
+      const webhook = this.nextWebhook();
+      const full = this.findFull(webhook);
+      if (webhook.items.size > 0 && full === null) {
+        this.startNext(webhook);
+        started += 1;
         continue;
       }
-      const webhook = shiftWebhook(route, kind);
-      if (!webhook) {
-        this.wakeRoute(origin, kind);
-        continue;
+      if (full !== null && full !== 'paused' && webhook.items.size > 0) {
+        webhook.state = 'waiting';
+        full.waiting.push(webhook);
       }
-      this.startNext(webhook, kind);
-      return true;
+      // Capacity that this webhook was woken for and cannot use goes to the next one.
+      for (const limiter of this.limitersOf(webhook)) this.wake(limiter);
     }
-    return false;
+    this.isPumping = false;
   }
 
-  private startNext(webhook: WebhookNode<T>, kind: Kind): void {
-    const { organization, origin } = webhook.route;
-    const item = webhook.queues[kind].shift() as T;
-    this.queuedCount -= 1;
-    this.queuedRetryCount -= kind;
-    organization.queued -= 1;
-    if (kind === RETRY) {
-      this.startedRetryCount += 1;
-      this.retriesAllowed -= 1;
-    }
-    this.total.acquire(kind);
-    organization.concurrency.acquire(kind);
-    origin.concurrency.acquire(kind);
-    webhook.concurrency.acquire(kind);
-    this.enqueueWebhook(webhook, kind);
-    this.enqueueRoute(webhook.route, kind);
-    this.wakeRoute(origin, kind);
-    this.wakeOtherOrganizations(organization);
-    let isDone = false;
-    this.start(item, origin.origin, () => {
-      if (isDone) return;
-      isDone = true;
-      this.finish(webhook, kind);
+  private continueLater(): void {
+    if (this.isPumpScheduled) return;
+    this.isPumpScheduled = true;
+    setImmediate(() => {
+      this.isPumpScheduled = false;
+      this.pump();
     });
   }
 
-  private finish(webhook: WebhookNode<T>, kind: Kind): void {
-    const { organization, origin } = webhook.route;
-    this.total.release(kind);
-    organization.concurrency.release(kind);
-    origin.concurrency.release(kind);
-    webhook.concurrency.release(kind);
-    organization.ended += 1;
-    for (const either of KINDS) this.enqueueWebhook(webhook, either);
-    const { nextKind } = origin;
-    origin.nextKind = otherKind(nextKind);
-    this.wakeRoute(origin, nextKind);
-    this.wakeRoute(origin, otherKind(nextKind));
-    this.enqueueOrganization(organization);
-    this.wakeForRetries();
-    this.graph.removeIfUnused(webhook);
+  private findFull(webhook: WebhookQueue<T>): Limiter<T> | 'paused' | null {
+    if (webhook.pausedUntilMs > 0 && webhook.pausedUntilMs > performance.now()) return 'paused';
+    for (const limiter of this.limitersOf(webhook)) if (!limiter.hasRoom) return limiter;
+    const isSlow = webhook.slow > 0 || webhook.limiter.limit < this.limits.perWebhook;
+    return isSlow && !this.slow.hasRoom ? this.slow : null;
+  }
+
+  private limitersOf({ limiter, route, originLimiter, organization }: WebhookQueue<T>): Limiter<T>[] {
+    return [limiter, route, originLimiter, organization.limiter, organization.partner.limiter];
+  }
+
+  private startNext(webhook: WebhookQueue<T>): void {
+    const item = webhook.items.shift() as T;
+    this.queuedCount -= 1;
+    this.activeCount += 1;
+    const limiters = this.limitersOf(webhook);
+    for (const limiter of limiters) limiter.active += 1;
+    this.total.active += 1;
+    const running: RunningItem<T> = { webhook, limiters, startedMs: performance.now(), isSlow: false, isDone: false };
+    this.recent.push(running);
+    this.enqueue(webhook);
+    this.start(item, () => this.finish(running));
+  }
+
+  private finish(running: RunningItem<T>): void {
+    if (running.isDone) return;
+    running.isDone = true;
+    this.activeCount -= 1;
+    const { webhook, limiters, isSlow } = running;
+    for (const limiter of limiters) this.release(limiter);
+    if (isSlow) webhook.slow -= 1;
+    this.release(isSlow ? this.slow : this.total);
+    this.enqueue(webhook);
     this.pump();
   }
 
-  /** Appends a webhook to the queue of its route, if one of its items could start. */
-  private enqueueWebhook(webhook: WebhookNode<T>, kind: Kind): void {
-    if (webhook.isEnqueued[kind] || !webhook.hasStartable(kind)) return;
-    webhook.isEnqueued[kind] = true;
-    webhook.route.readyWebhooks[kind].push(webhook);
-    this.enqueueRoute(webhook.route, kind);
+  private release(limiter: Limiter<T>): void {
+    limiter.active -= 1;
+    this.wake(limiter);
   }
 
-  /** Appends a route to the queue of its organization, or to that of its origin when others are blocked there. */
-  private enqueueRoute(route: RouteNode<T>, kind: Kind): void {
-    if (route.state[kind] !== 'idle' || route.readyWebhooks[kind].size === 0) return;
-    if (route.origin.blockedRoutes[kind].size > 0) return this.block(route, kind, false);
-    route.state[kind] = 'ready';
-    route.organization.readyRoutes[kind].push(route);
-    this.enqueueOrganization(route.organization);
+  private wake(limiter: Limiter<T>): void {
+    if (!limiter.hasRoom) return;
+    const webhook = limiter.waiting.shift();
+    if (!webhook) return;
+    webhook.state = 'idle';
+    this.enqueue(webhook);
   }
 
-  private block(route: RouteNode<T>, kind: Kind, isFirst: boolean): void {
-    const blocked = route.origin.blockedRoutes[kind];
-    route.state[kind] = 'blocked';
-    if (isFirst) blocked.unshift(route);
-    else blocked.push(route);
-    this.wakeRoute(route.origin, kind);
+  private wakeAll(limiter: Limiter<T>): void {
+    while (limiter.waiting.size > 0 && limiter.hasRoom) this.wake(limiter);
   }
 
-  /** Wakes the first blocked route that can use the free capacity of the origin. */
-  private wakeRoute({ concurrency, blockedRoutes }: OriginNode<T>, kind: Kind): void {
-    while (blockedRoutes[kind].size > 0 && concurrency.allows(kind)) {
-      const route = blockedRoutes[kind].shift() as RouteNode<T>;
-      const { organization } = route;
-      route.state[kind] = 'ready';
-      organization.readyRoutes[kind].push(route);
-      if (!organization.concurrency.allows(kind)) continue;
-      organization.wokenRoutes[kind].add(route);
-      return this.enqueueOrganization(organization);
+  private enqueue(webhook: WebhookQueue<T>): void {
+    if (webhook.state !== 'idle' || webhook.items.size === 0) return;
+    webhook.state = 'ready';
+    const { organization } = webhook;
+    organization.ready.push(webhook);
+    if (!organization.isReady) {
+      organization.isReady = true;
+      organization.partner.ready.push(organization);
     }
+    this.enqueuePartner(organization.partner);
   }
 
-  /** Wakes routes of other organizations in place of those of an organization that has reached its limit. */
-  private wakeOtherOrganizations({ concurrency, wokenRoutes }: OrganizationNode<T>): void {
-    for (const kind of KINDS) {
-      if (wokenRoutes[kind].size === 0 || concurrency.allows(kind)) continue;
-      const routes = [...wokenRoutes[kind]];
-      wokenRoutes[kind].clear();
-      for (const { origin } of routes) this.wakeRoute(origin, kind);
+  private enqueuePartner(partner: PartnerNode<T>): void {
+    if (partner.isReady) return;
+    partner.isReady = true;
+    this.ready.push(partner);
+  }
+
+  /** Takes the next webhook; its partner and organization go to the end of their queues. */
+  private nextWebhook(): WebhookQueue<T> {
+    const partner = this.ready.shift() as PartnerNode<T>;
+    const organization = partner.ready.shift() as OrganizationNode<T>;
+    const webhook = organization.ready.shift() as WebhookQueue<T>;
+    webhook.state = 'idle';
+    if (organization.ready.size > 0) partner.ready.push(organization);
+    else organization.isReady = false;
+    partner.isReady = false;
+    if (partner.ready.size > 0) this.enqueuePartner(partner);
+    return webhook;
+  }
+
+  private webhookOf({ webhookId, orgId, partnerId }: T, origin: string): WebhookQueue<T> {
+    const known = this.webhooks.get(webhookId);
+    if (known) {
+      if (known.origin !== origin) this.moveToOrigin(known, origin);
+      return known;
     }
+    const organization = this.organizationOf(orgId, partnerId);
+    const webhook: WebhookQueue<T> = {
+      id: webhookId,
+      organization,
+      items: new ArrayQueue<T>(),
+      limiter: new ConcurrencyLimiter(this.limits.perWebhook),
+      origin,
+      route: use(this.routes, `${orgId} ${origin}`, this.limits.perRoute),
+      originLimiter: use(this.origins, origin, this.limits.perOrigin),
+      state: 'idle',
+      slow: 0,
+      pausedUntilMs: 0,
+    };
+    organization.limiter.users += 1;
+    this.webhooks.set(webhookId, webhook);
+    return webhook;
   }
 
-  private enqueueOrganization(organization: OrganizationNode<T>): void {
-    const hasRetries = organization.hasStartable(RETRY);
-    if (!organization.isEnqueued && (organization.hasStartable(FIRST_ATTEMPT) || (hasRetries && this.canRetry))) {
-      organization.isEnqueued = true;
-      this.readyOrganizations.push(organization);
-    } else if (hasRetries && !organization.isAwaitingRetries && !this.canRetry) {
-      organization.isAwaitingRetries = true;
-      this.organizationsAwaitingRetries.push(organization);
+  /** The URL of the webhook has changed: what starts from now on counts at the new origin. */
+  private moveToOrigin(webhook: WebhookQueue<T>, origin: string): void {
+    webhook.route.users -= 1;
+    webhook.originLimiter.users -= 1;
+    webhook.origin = origin;
+    webhook.route = use(this.routes, `${webhook.organization.id} ${origin}`, this.limits.perRoute);
+    webhook.originLimiter = use(this.origins, origin, this.limits.perOrigin);
+  }
+
+  private organizationOf(orgId: string, partnerId: string): OrganizationNode<T> {
+    const known = this.organizations.get(orgId);
+    if (known) return known;
+    let partner = this.partners.get(partnerId);
+    if (!partner) {
+      partner = { id: partnerId, ...createNode(this.limits.perPartner) };
+      this.partners.set(partnerId, partner);
     }
+    partner.limiter.users += 1;
+    const organization = { id: orgId, partner, ...createNode<WebhookQueue<T>, T>(this.limits.perOrganization) };
+    this.organizations.set(orgId, organization);
+    return organization;
   }
 
-  private wakeForRetries(): void {
-    while (this.organizationsAwaitingRetries.size > 0 && this.canRetry) {
-      const organization = this.organizationsAwaitingRetries.shift() as OrganizationNode<T>;
-      organization.isAwaitingRetries = false;
-      this.enqueueOrganization(organization);
-      if (organization.isEnqueued) return;
+  private removeIdle(nowMs: number): void {
+    for (const webhook of this.webhooks.values()) {
+      const { id, items, limiter, state, organization, route, originLimiter, pausedUntilMs } = webhook;
+      const isClosed = limiter.limit === this.limits.perWebhook;
+      if (items.size > 0 || limiter.active > 0 || state !== 'idle' || !isClosed || pausedUntilMs > nowMs) continue;
+      this.webhooks.delete(id);
+      for (const shared of [organization.limiter, route, originLimiter]) shared.users -= 1;
+    }
+    for (const { id, limiter, partner } of this.organizations.values()) {
+      if (limiter.users > 0) continue;
+      this.organizations.delete(id);
+      partner.limiter.users -= 1;
+    }
+    for (const { id, limiter } of this.partners.values()) if (limiter.users === 0) this.partners.delete(id);
+    for (const shared of [this.routes, this.origins]) {
+      for (const [key, { users, active }] of shared) if (users === 0 && active === 0) shared.delete(key);
     }
   }
 }
 
-function shiftWebhook<T>({ readyWebhooks }: RouteNode<T>, kind: Kind): WebhookNode<T> | null {
-  for (let webhook = readyWebhooks[kind].shift(); webhook; webhook = readyWebhooks[kind].shift()) {
-    webhook.isEnqueued[kind] = false;
-    if (webhook.hasStartable(kind)) return webhook;
-  }
-  return null;
+const createNode = <Child, T>(limit: number) => ({
+  ready: new ArrayQueue<Child>(),
+  isReady: false,
+  limiter: new ConcurrencyLimiter<WebhookQueue<T>>(limit),
+});
+
+function use<T>(limiters: Map<string, Limiter<T>>, key: string, limit: number): Limiter<T> {
+  let limiter = limiters.get(key);
+  if (!limiter) limiters.set(key, (limiter = new ConcurrencyLimiter(limit)));
+  limiter.users += 1;
+  return limiter;
 }

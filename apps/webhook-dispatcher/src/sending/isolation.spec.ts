@@ -2,6 +2,7 @@ import type { INestApplication } from '@nestjs/common';
 import { eventually } from '@rmm/testing-services';
 import { createWebhook, DispatcherTestCluster, type Organization } from '../../test/dispatcher-test-cluster.js';
 import { type Responder, FakeReceiver } from '../../test/fake-receiver.js';
+import { SenderService } from './sender.service.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
 jest.setTimeout(180_000);
@@ -131,22 +132,43 @@ describe('isolation', () => {
     expect(open.most).toBeLessThanOrEqual(WAVE);
   });
 
-  it('moves what an organization cannot send to its backlog and sends all of it later', async () => {
+  it('sends to a healthy webhook of an organization whose other webhook hangs', async () => {
+    await start({ WEBHOOK_TIMEOUT_MS: '2000' });
+    noisy.respond = hang;
+    await createWebhook(app, noise, quiet.url);
+    await startNoise();
+    await eventually(() => expect(quiet.received).toHaveLength(NOISE), { timeoutMs: 60_000 });
+    const sentAt = performance.now();
+    await cluster.emit(noise);
+    await eventually(() => expect(quiet.received).toHaveLength(NOISE + 1), { everyMs: 5 });
+    expect(performance.now() - sentAt).toBeLessThan(1_000);
+  });
+
+  it('sends to others while many organizations have deliveries for one origin that hangs', async () => {
+    await start({ WEBHOOK_TIMEOUT_MS: '5000' });
+    noisy.respond = hang;
+    const dead = await Promise.all(Array.from({ length: 60 }, () => cluster.organization()));
+    for (const organization of dead) await createWebhook(app, organization, noisy.url);
+    await Promise.all(dead.flatMap((organization) => Array.from({ length: 60 }, () => cluster.emit(organization))));
+    const noiseMeanwhile = await sendQuietly();
+    expect(noiseMeanwhile).toBeLessThanOrEqual(210);
+    expect(app.get(SenderService).listKnown('').length).toBe(0);
+  });
+
+  it('leaves what a webhook cannot send in the table and sends all of it later', async () => {
     await start({ WEBHOOK_TIMEOUT_MS: '1000' });
     noisy.respond = hang;
     const webhook = await startNoise();
-    const inBacklog = 'lease_owner = org_id';
-    await eventually(async () => expect(await count(webhook.id, inBacklog)).toBeGreaterThan(NOISE / 2));
-    // New deliveries are inserted into the backlog.
+    const inMemory = () => app.get(SenderService).listKnown(webhook.id).length;
+    await eventually(() => expect(inMemory()).toBeLessThanOrEqual(5), { timeoutMs: 20_000 });
+    // New deliveries are stored behind the others.
     const late = await cluster.emit(noise);
     await eventually(async () =>
-      expect(await cluster.rows('select lease_owner from delivery where event_id = $1', [late])).toEqual([
-        { lease_owner: noise.orgId },
+      expect(await cluster.rows('select status from delivery where event_id = $1', [late])).toEqual([
+        { status: 'pending' },
       ]),
     );
-    // No instance leases them, so none can lose them.
     await cluster.stop(app);
-    expect(await count(webhook.id, inBacklog)).toBeGreaterThan(NOISE / 2);
     noisy.respond = (response) => response.end();
     app = await cluster.start();
     await eventually(async () => expect(await count(webhook.id, `status = 'delivered'`)).toBe(NOISE + 1), {

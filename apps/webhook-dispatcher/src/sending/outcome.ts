@@ -1,5 +1,5 @@
 import type { RequestShape } from '../attempt-log/request-shape.mapper.js';
-import type { LeasedDelivery } from './leased-delivery.types.js';
+import type { QueuedDelivery } from './delivery.types.js';
 
 /** The stored result of an attempt. */
 export interface AttemptResult {
@@ -16,11 +16,18 @@ export interface AttemptResult {
 }
 
 /** The state of a delivery after an attempt, or without one. */
-export type Outcome = AttemptResult & {
-  delivery: LeasedDelivery;
-  /** False when the delivery failed without an attempt. */
-  attempted: boolean;
-} & ({ status: 'delivered' } | { status: 'retrying'; delayMs: number } | { status: 'failed'; isDeadLetter: boolean });
+export interface Outcome extends AttemptResult {
+  readonly delivery: QueuedDelivery;
+  /** `pending` stores a delivery that waits for an attempt or whose attempt takes long. */
+  readonly status: 'pending' | 'retrying' | 'delivered' | 'failed';
+  /** False when there was no attempt. */
+  readonly attempted: boolean;
+  /** When the next attempt is due, in milliseconds from now. */
+  readonly delayMs: number;
+  readonly isDeadLetter: boolean;
+  /** Time for which the receiver asked to be left alone, in milliseconds. */
+  readonly pauseMs: number;
+}
 
 export const NO_RESULT: AttemptResult = {
   startedMs: null,
@@ -32,12 +39,23 @@ export const NO_RESULT: AttemptResult = {
   errorMessage: null,
 };
 
-/** Returns the outcome of a delivery whose webhook was paused, failed or deleted before it was due. */
-export const createInactiveOutcome = (delivery: LeasedDelivery): Outcome => ({
+const withoutAttempt = (delivery: QueuedDelivery, status: Outcome['status'], errorMessage: string | null): Outcome => ({
   ...NO_RESULT,
   delivery,
+  status,
   attempted: false,
-  status: 'failed',
+  delayMs: 0,
   isDeadLetter: false,
-  errorMessage: 'Webhook is not active',
+  pauseMs: 0,
+  errorMessage,
 });
+
+/** Stores a delivery as an open row. @param delayMs  for how long another owner leaves it alone */
+export const createPendingOutcome = (delivery: QueuedDelivery, delayMs = 0): Outcome => ({
+  ...withoutAttempt(delivery, delivery.attempt > 0 ? 'retrying' : 'pending', null),
+  delayMs,
+});
+
+/** Returns the outcome of a delivery whose webhook was paused, failed or deleted before it was due. */
+export const createInactiveOutcome = (delivery: QueuedDelivery): Outcome =>
+  withoutAttempt(delivery, 'failed', 'Webhook is not active');

@@ -1,106 +1,157 @@
 import { Injectable } from '@nestjs/common';
 import { WorkerDatabase } from '@rmm/persistence';
+import type { EventInProgress, QueuedDelivery } from './delivery.types.js';
 import type { Outcome } from './outcome.js';
 
 /**
- * Writes outcomes and returns those that were stored; the leases of the others had expired, and other replicas send
- * their deliveries. One statement keeps deliveries, attempts, dead letters and counters consistent. Counters are locked
- * in the order of ids, so that two writers never deadlock. The last attempt of a delivery is stored in its row, so a
- * delivery that succeeds at once needs no other row. Positional parameters, since this is the hottest statement.
- * The owner is compared with IS NOT DISTINCT FROM, which no index serves: with an index the planner, by statistics of a
- * quiet time, would look a row up among the thousands of its owner instead of by its key.
+ * Writes a set of outcomes and the texts of their events. A delivery is inserted with the state it has reached, which is
+ * its final state when it ended quickly, and updated later otherwise. Every outcome of an attempt has a start.
+ *
+ * - An outcome is accepted by the epoch of its partition, since a new owner may send what a former one would schedule.
+ *   What was delivered is true also when a former owner writes it, and so is the outcome of a row that its new owner leaves alone.
+ * - A row is updated only while it is open and has the attempts from which the outcome was made.
+ * - One statement keeps deliveries, attempts, dead letters and counters consistent; each counter is updated once.
+ * - Deliveries of deleted webhooks are skipped.
+ * Positional parameters, since this is the hottest statement.
  */
 const WRITE = `
   WITH outcome AS MATERIALIZED (
-    SELECT * FROM unnest($1::uuid[], $2::timestamptz[], $3::uuid[], $4::text[], $5::int[], $6::int[], $7::float8[],
-                         $8::int[], $9::text[], $10::int[], $11::text[], $12::bool[], $13::float8[], $14::uuid[],
-                         $15::text[])
-      AS o(id, created_at, owner, status, attempt_before, attempt, delay_ms,
-           response_status, response_body, response_time_ms, error_message, is_dead_letter, started_s, request_shape,
-           response_headers)
+    SELECT o.*, w.partner_id, w.org_id,
+           EXISTS (SELECT FROM delivery_partition p WHERE p.partition = o.partition AND p.epoch = o.epoch) AS is_owner
+    FROM unnest($1::uuid[], $2::timestamptz[], $3::uuid[], $4::text[], $5::text[], $6::int[], $7::smallint[], $8::int[],
+                $9::text[], $10::int[], $11::float8[], $12::int[], $13::text[], $14::int[], $15::text[], $16::float8[],
+                $17::uuid[], $18::text[])
+      AS o(id, created_at, webhook_id, event_id, event_type, max_attempts, partition, epoch,
+           status, attempt, delay_ms, response_status, response_body, response_time_ms, error_message, started_s,
+           request_shape, response_headers)
+    JOIN webhook w ON w.id = o.webhook_id
   ), written AS (
-    UPDATE delivery d
-       SET status = o.status, attempt = o.attempt, lease_owner = NULL,
-           due_at = now() + o.delay_ms * INTERVAL '1 millisecond',
-           response_status = o.response_status, response_body = o.response_body,
-           response_time_ms = o.response_time_ms, error_message = o.error_message,
-           delivered_at = CASE WHEN o.status = 'delivered' THEN now() END,
-           started_at = to_timestamp(o.started_s), request_shape = o.request_shape,
-           response_headers = o.response_headers
-      FROM outcome o
-     WHERE d.id = o.id AND d.created_at = o.created_at AND d.lease_owner IS NOT DISTINCT FROM o.owner
-       AND d.attempt = o.attempt_before
+    INSERT INTO delivery AS d (id, created_at, partner_id, org_id, webhook_id, event_type, event_id, max_attempts, status,
+                               attempt, due_at, response_status, response_body, response_time_ms, error_message,
+                               started_at, request_shape, response_headers, delivered_at)
+    SELECT o.id, o.created_at, o.partner_id, o.org_id, o.webhook_id, o.event_type, o.event_id, o.max_attempts, o.status,
+           o.attempt, now() + o.delay_ms * INTERVAL '1 millisecond', o.response_status, o.response_body,
+           o.response_time_ms, o.error_message, to_timestamp(o.started_s), o.request_shape, o.response_headers,
+           CASE WHEN o.status = 'delivered' THEN now() END
+    FROM outcome o
+    WHERE o.is_owner OR o.status = 'delivered'
+       OR EXISTS (SELECT FROM delivery reserved
+                  WHERE reserved.id = o.id AND reserved.created_at = o.created_at AND reserved.due_at > now())
+    ON CONFLICT (id, created_at) DO UPDATE
+       SET status = excluded.status, attempt = excluded.attempt, due_at = excluded.due_at, revision = d.revision + 1,
+           response_status = excluded.response_status, response_body = excluded.response_body,
+           response_time_ms = excluded.response_time_ms, error_message = excluded.error_message,
+           started_at = excluded.started_at, request_shape = excluded.request_shape,
+           response_headers = excluded.response_headers, delivered_at = excluded.delivered_at
+     WHERE d.status IN ('pending', 'retrying')
+       AND d.attempt = excluded.attempt - (excluded.started_at IS NOT NULL)::int
+       AND (excluded.started_at IS NOT NULL OR excluded.status = 'failed')
     RETURNING d.id, d.created_at, d.partner_id, d.org_id, d.webhook_id, d.event_type, d.event_id, d.status, d.attempt,
-              o.response_status, o.error_message, o.attempt_before, o.is_dead_letter, o.started_s, o.response_time_ms,
-              o.request_shape, o.response_headers, o.response_body
+              d.revision, d.response_status, d.error_message, d.started_at, d.response_time_ms, d.request_shape,
+              d.response_headers, d.response_body
+  ), bodies AS (
+    INSERT INTO event_body (event_id, created_at, partner_id, org_id, body)
+    SELECT * FROM unnest($19::text[], $20::timestamptz[], $21::uuid[], $22::uuid[], $23::text[])
+    ON CONFLICT DO NOTHING
   ), logged AS (
     INSERT INTO attempt (delivery_id, created_at, attempt, partner_id, org_id, started_at, duration_ms, request_shape,
                          response_status, response_headers, response_body, error_message)
-    SELECT id, created_at, attempt, partner_id, org_id, to_timestamp(started_s), response_time_ms, request_shape,
+    SELECT id, created_at, attempt, partner_id, org_id, started_at, response_time_ms, request_shape,
            response_status, response_headers, response_body, error_message
-      FROM written WHERE status = 'retrying'
+    FROM written WHERE status = 'retrying' AND started_at IS NOT NULL
     ON CONFLICT DO NOTHING
   ), letters AS (
     INSERT INTO dead_letter (delivery_id, failed_at, created_at, partner_id, org_id, webhook_id, event_type, event_id,
                              attempts, response_status, error_message)
     SELECT id, now(), created_at, partner_id, org_id, webhook_id, event_type, event_id,
            attempt, response_status, error_message
-      FROM written WHERE is_dead_letter
+    FROM written WHERE status = 'failed' AND started_at IS NOT NULL
     ON CONFLICT DO NOTHING
   ), share AS (
-    SELECT webhook_id, bool_or(attempt > attempt_before) AS attempted,
-           bool_or(attempt > attempt_before AND status <> 'delivered') AS attempt_failed,
+    SELECT webhook_id, count(*) FILTER (WHERE revision = 0) AS added,
+           bool_or(started_at IS NOT NULL) AS attempted,
+           bool_or(started_at IS NOT NULL AND status <> 'delivered') AS attempt_failed,
            count(*) FILTER (WHERE status = 'delivered') AS delivered,
            count(*) FILTER (WHERE status = 'failed') AS failed,
-           sum((status = 'retrying')::int - (attempt_before > 0)::int) AS retrying
-      FROM written GROUP BY webhook_id
+           sum((status = 'retrying')::int - (revision > 0 AND attempt > (started_at IS NOT NULL)::int)::int) AS retrying
+    FROM written GROUP BY webhook_id
   ), locked_counter AS (
     SELECT s.* FROM share s JOIN webhook_counter c USING (webhook_id) ORDER BY webhook_id FOR UPDATE OF c
   ), counted AS (
     UPDATE webhook_counter c
-       SET delivered = c.delivered + l.delivered, failed = c.failed + l.failed, retrying = c.retrying + l.retrying,
+       SET total = c.total + l.added, delivered = c.delivered + l.delivered, failed = c.failed + l.failed,
+           retrying = c.retrying + l.retrying,
            last_delivery_at = CASE WHEN l.attempted THEN now() ELSE c.last_delivery_at END,
            last_success_at = CASE WHEN l.delivered > 0 THEN now() ELSE c.last_success_at END,
            failing_since = CASE WHEN l.delivered > 0 THEN NULL
                                 WHEN l.attempt_failed THEN coalesce(c.failing_since, now()) ELSE c.failing_since END
       FROM locked_counter l WHERE c.webhook_id = l.webhook_id
   )
-  SELECT id FROM written`;
+  SELECT CASE WHEN (SELECT count(*) FROM written) < cardinality($1::uuid[])
+              THEN (SELECT coalesce(array_agg(id), '{}') FROM written) END AS written,
+         (SELECT array_agg(DISTINCT partition) FROM outcome WHERE NOT is_owner) AS lost`;
+
+/** Keeps open rows from being sent by their next owner while their attempts are in flight here. */
+const RESERVE = `
+  UPDATE delivery d SET due_at = now() + :reserveMs * INTERVAL '1 millisecond'
+  FROM unnest(:ids::uuid[], :createdAt::timestamptz[]) AS k(id, created_at)
+  WHERE d.id = k.id AND d.created_at = k.created_at AND d.status IN ('pending', 'retrying')`;
+
+export interface WrittenOutcomes {
+  /** The ids of the deliveries that were stored; null when all were. */
+  written: ReadonlySet<string> | null;
+  /** Partitions that belong to another owner now. */
+  lost: readonly number[];
+}
 
 @Injectable()
 export class OutcomesRepository {
   constructor(private readonly worker: WorkerDatabase) {}
 
-  /** Deletes deliveries that were inserted while their webhook was being deleted. */
-  async deleteOrphans(outcomes: readonly Outcome[]): Promise<void> {
-    await this.worker.query(
-      `DELETE FROM delivery d USING unnest($1::uuid[], $2::timestamptz[]) AS k(id, created_at)
-        WHERE d.id = k.id AND d.created_at = k.created_at
-          AND NOT EXISTS (SELECT FROM webhook w WHERE w.id = d.webhook_id)`,
-      [outcomes.map(({ delivery }) => delivery.id), outcomes.map(({ delivery }) => delivery.createdAt.toISOString())],
-    );
-  }
-
-  /** @returns the ids of the deliveries whose outcome was stored */
-  async write(outcomes: readonly Outcome[]): Promise<Set<string>> {
+  /** @param epochOf  returns the epoch under which this replica has a partition */
+  async write(outcomes: readonly Outcome[], epochOf: (partition: number) => number): Promise<WrittenOutcomes> {
     const column = <T>(value: (outcome: Outcome) => T) => outcomes.map(value);
-    const rows = await this.worker.query<{ id: string }>(WRITE, [
+    const bodies = [...new Set(outcomes.flatMap(({ delivery }) => bodyToStore(delivery)))];
+    const bodyColumn = <T>(value: (event: EventInProgress) => T) => bodies.map(value);
+    const [row] = await this.worker.query<{ written: string[] | null; lost: number[] | null }>(WRITE, [
       column(({ delivery }) => delivery.id),
       column(({ delivery }) => delivery.createdAt.toISOString()),
-      column(({ delivery }) => delivery.owner),
+      column(({ delivery }) => delivery.webhookId),
+      column(({ delivery }) => delivery.eventId),
+      column(({ delivery }) => delivery.eventType),
+      column(({ delivery }) => delivery.maxAttempts),
+      column(({ delivery }) => delivery.partition),
+      column(({ delivery }) => epochOf(delivery.partition)),
       column(({ status }) => status),
-      column(({ delivery }) => delivery.attempt),
       column(({ delivery, attempted }) => delivery.attempt + (attempted ? 1 : 0)),
-      column((outcome) => (outcome.status === 'retrying' ? outcome.delayMs : 0)),
+      column(({ delayMs }) => delayMs),
       column(({ responseStatus }) => responseStatus),
       column(({ responseBody }) => responseBody),
       column(({ responseTimeMs }) => (responseTimeMs === null ? null : Math.round(responseTimeMs))),
       column(({ errorMessage }) => errorMessage),
-      column((outcome) => outcome.status === 'failed' && outcome.isDeadLetter),
       column(({ startedMs }) => (startedMs === null ? null : startedMs / 1_000)),
       column(({ shape }) => shape?.id ?? null),
       column(({ responseHeaders }) => responseHeaders),
+      bodyColumn(({ eventId }) => eventId),
+      bodyColumn(({ createdAt }) => createdAt.toISOString()),
+      bodyColumn(({ partnerId }) => partnerId),
+      bodyColumn(({ orgId }) => orgId),
+      bodyColumn(({ body }) => body),
     ]);
-    return new Set(rows.map(({ id }) => id));
+    for (const event of bodies) event.isBodyStored = true;
+    return { written: row?.written ? new Set(row.written) : null, lost: row?.lost ?? [] };
+  }
+
+  /** Makes stored deliveries due later. */
+  async reserve(deliveries: readonly QueuedDelivery[], reserveMs: number): Promise<void> {
+    const ids = deliveries.map(({ id }) => id);
+    const createdAt = deliveries.map((delivery) => delivery.createdAt.toISOString());
+    await this.worker.query(RESERVE, { ids, createdAt, reserveMs });
   }
 }
+
+const bodyToStore = ({ event }: QueuedDelivery): EventInProgress[] => (event && !event.isBodyStored ? [event] : []);
+
+/** Returns about how many bytes an outcome adds to its statement. */
+export const bytesOf = ({ delivery, responseBody }: Outcome): number =>
+  500 + (responseBody?.length ?? 0) + (delivery.event && !delivery.event.isBodyStored ? delivery.event.body.length : 0);

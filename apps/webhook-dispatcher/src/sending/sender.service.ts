@@ -3,227 +3,336 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@rmm/service-kit';
 import { DispatcherConfig } from '../config.js';
 import { DispatcherMetrics } from '../dispatcher.metrics.js';
+import { PartitionLeaseManagerService } from '../replicas/partition-lease-manager.service.js';
+import { ReplicaSignalsService } from '../replicas/replica-signals.service.js';
 import { SubscriptionIndexService } from '../subscriptions/subscription-index.service.js';
-import { BreakersService } from './breaker/breakers.service.js';
+import type { Subscription } from '../subscriptions/subscription.mapper.js';
+import { BreakersService } from './breakers.service.js';
+import { DelayQueue } from './delay-queue.js';
 import { DeliveryAttemptsService } from './delivery-attempts.service.js';
+import type { QueuedDelivery } from './delivery.types.js';
 import { FairScheduler } from './fair-scheduler.js';
-import { InstanceLeaseService } from './instance-lease.service.js';
-import { type ReleasedDelivery, LeaseReleaseService } from './lease-release.service.js';
-import { LeasedDeliveriesService } from './leased-deliveries.service.js';
-import type { LeasedDelivery } from './leased-delivery.types.js';
-import { OutcomeWriterService } from './outcome-writer.service.js';
-import { createInactiveOutcome } from './outcome.js';
-import { SHARDS, shardOf } from './shards/shard-of.js';
-import { ShardOwnershipService } from './shards/shard-ownership.service.js';
+import { MemoryBudget } from './memory-budget.js';
+import { OutcomeBatcherService } from './outcome-batcher.service.js';
+import { createInactiveOutcome, createPendingOutcome, type Outcome } from './outcome.js';
 
-/** Limits the queued deliveries; more remain in the database, the stream or Redis. */
-const MAX_QUEUED = 30_000;
-/** Limits the queued retries, so that events find room during a burst of retries after an outage of receivers. */
-const MAX_QUEUED_RETRIES = 10_000;
-const ROOM_POLL_MS = 50;
-/** The share of an origin's concurrent attempts that one webhook may use. */
-const WEBHOOK_SHARE = 0.8;
-/** The origin of webhooks that cannot be opened, whose attempts fail without a request. */
-const NO_ORIGIN = 'none';
+/** Longer retries wait in the table. */
+const MAX_TIMER_MS = 60_000;
+/** The organizations' share of one origin, and the limit of a partner, over all their webhooks. */
+const ROUTE_CONCURRENCY = 20;
+const PARTNER_CONCURRENCY = 500;
+/** The part that a replica may always use of the limits that all replicas share. */
+const MIN_PARTNER_CONCURRENCY = 100;
+/** Limit of attempts that take longer than a second, as a multiple of those that may start. */
+const SLOW_FACTOR = 4;
+/** Time for which a hand-over waits for attempts in flight. */
+const HAND_OVER_MS = 600;
+const POLL_MS = 20;
+/** Time that the next owner adds to the time limit of an attempt before it sends a delivery whose attempt is in flight here. */
+const RESERVE_MARGIN_MS = 5_000;
+const MEASURE_MS = 1_000;
+const GONE = 410;
+
+/** `tenant`: the organization is not active, or the webhook cannot be opened; `paused`: its receiver asked for a pause. */
+export type WaitingReason = 'breaker' | 'limit' | 'paused' | 'tenant';
+
+/** Receives the webhooks whose deliveries wait in the table. */
+export type WaitingListener = (webhookId: string, orgId: string, dueInMs: number) => void;
 
 /**
- * Sends the deliveries this replica leases: bounded, in fair order, and passes each outcome to the writer.
- * Eleven dependencies: sending is where index, limits, leases and outcomes meet.
+ * Sends the deliveries that are in memory: bounded for each webhook, in fair order. What does not fit stays in the table.
+ * Nine dependencies: sending is where index, limits, partitions and outcomes meet.
  */
 @Injectable()
 export class SenderService {
-  private readonly scheduler: FairScheduler<LeasedDelivery>;
-  private readonly inFlightByShard = new Int32Array(SHARDS);
-  private whenIdle: () => void = () => undefined;
+  private readonly scheduler: FairScheduler<QueuedDelivery>;
+  private readonly retries = new DelayQueue<QueuedDelivery>((due) => this.enqueueAll(due));
+  private readonly budget = new MemoryBudget();
+  /** Deliveries in memory until their outcome is written, by webhook and id. */
+  private readonly known = new Map<string, Map<string, QueuedDelivery>>();
+  /** The deliveries that count in the budget: queued, in flight, or waiting for a short retry. */
+  private readonly budgeted = new Set<QueuedDelivery>();
+  private readonly inFlight = new Set<QueuedDelivery>();
+  private readonly pausedUntilMs = new Map<string, number>();
+  private onWaiting: WaitingListener = () => undefined;
+  private onGone: () => void = () => undefined;
+  private timer: NodeJS.Timeout | undefined;
   private isStopped = false;
 
   constructor(
     private readonly attempts: DeliveryAttemptsService,
     private readonly index: SubscriptionIndexService,
-    private readonly outcomes: OutcomeWriterService,
-    private readonly shards: ShardOwnershipService,
-    private readonly leaseReleases: LeaseReleaseService,
+    private readonly outcomes: OutcomeBatcherService,
+    private readonly leases: PartitionLeaseManagerService,
+    private readonly signals: ReplicaSignalsService,
     private readonly breakers: BreakersService,
-    private readonly lease: InstanceLeaseService,
-    private readonly leased: LeasedDeliveriesService,
     private readonly logger: Logger,
-    config: DispatcherConfig,
+    private readonly config: DispatcherConfig,
     metrics: DispatcherMetrics,
   ) {
     const limits = {
       total: config.workerConcurrency,
-      perWebhook: Math.max(1, Math.floor(config.originConcurrency * WEBHOOK_SHARE)),
+      slow: config.workerConcurrency * SLOW_FACTOR,
+      perWebhook: config.webhookConcurrency,
+      perRoute: Math.max(1, Math.min(ROUTE_CONCURRENCY, Math.floor(config.originConcurrency / 2))),
       perOrigin: config.originConcurrency,
       perOrganization: config.organizationConcurrency,
+      perPartner: PARTNER_CONCURRENCY,
     };
-    this.scheduler = new FairScheduler(limits, (delivery, origin, done) => this.startAttempt(delivery, origin, done), {
-      canStart: () => !this.isStopped && this.lease.canStartAttempt,
-      limitOf: (origin) => this.breakers.limitOf(origin),
+    this.scheduler = new FairScheduler(
+      limits,
+      (delivery, done) => void this.attempt(delivery, done),
+      () => !this.isStopped && this.leases.canSend && !this.outcomes.isFull,
+    );
+    breakers.subscribe((webhookId, limit) => this.onBreakerChanged(webhookId, limit));
+    outcomes.subscribe({
+      onStored: (outcome) => this.onStored(outcome),
+      onDiscarded: ({ delivery }) => this.forget(delivery),
+      onDrained: () => this.scheduler.resume(),
     });
-    breakers.subscribe((origin, limit) => this.scheduler.limitOrigin(origin, limit));
     metrics.observeQueue({
-      queued: () => this.scheduler.queued,
+      queued: () => this.budget.size,
+      queuedBytes: () => this.budget.sizeInBytes,
       inFlight: () => this.scheduler.active,
       subscriptions: () => index.size,
       openBreakers: () => breakers.openBreakers,
-      shards: () => shards.count,
+      partitions: () => leases.count,
     });
   }
 
-  get queued(): number {
-    return this.scheduler.queued;
+  /** @param onGone  called when a receiver responded 410 to the last attempt of a delivery */
+  start(onWaiting: WaitingListener, onGone: () => void): void {
+    this.onWaiting = onWaiting;
+    this.onGone = onGone;
+    this.scheduler.startTimer();
+    this.retries.start();
+    this.timer = setInterval(() => this.measure(), MEASURE_MS).unref();
   }
 
-  /** The number of deliveries that may be queued now. */
-  get room(): number {
-    return this.isStopped || this.outcomes.isFull ? 0 : Math.max(0, MAX_QUEUED - this.scheduler.queued);
+  /** Returns whether a delivery is in memory. */
+  isKnown({ webhookId, id }: Pick<QueuedDelivery, 'webhookId' | 'id'>): boolean {
+    return this.known.get(webhookId)?.has(id) ?? false;
   }
 
-  /** The number of retries that may be queued now. */
-  get roomForRetries(): number {
-    return Math.min(this.room, Math.max(0, MAX_QUEUED_RETRIES - this.scheduler.queuedRetries));
+  /** Returns the stored deliveries of a webhook in memory. */
+  listKnown(webhookId: string): string[] {
+    return [...(this.known.get(webhookId)?.keys() ?? [])];
   }
 
-  /** Resolves when there is room or the sender stops: the back-pressure of everything that feeds the sender. */
-  waitForRoom(): Promise<void> {
-    return this.waitFor(() => this.room);
+  /** Returns how many deliveries of a webhook may be in memory, and how many more; none while it must wait. */
+  room(webhookId: string): { maxRows: number; rows: number; bytes: number } {
+    const isPaused = (this.pausedUntilMs.get(webhookId) ?? 0) > performance.now();
+    if (this.isStopped || isPaused || this.index.mustWait(webhookId)) return { maxRows: 0, rows: 0, bytes: 0 };
+    return this.budget.room(webhookId);
   }
 
-  /** Resolves when there is room for retries or the sender stops. */
-  waitForRoomForRetries(): Promise<void> {
-    return this.waitFor(() => this.roomForRetries);
+  /** Returns why due deliveries of a webhook wait in the table. */
+  waitingReason(webhookId: string): WaitingReason {
+    if (this.index.mustWait(webhookId)) return 'tenant';
+    if ((this.pausedUntilMs.get(webhookId) ?? 0) > performance.now()) return 'paused';
+    return this.breakers.isOpen(webhookId) ? 'breaker' : 'limit';
   }
 
-  /** Returns the organizations with deliveries and how many ended since the last call; for the backlog alone. */
-  organizations(): Iterable<{ orgId: string; queued: number; ended: number }> {
-    return this.scheduler.organizations();
+  /** Queues a delivery. @returns false when it has to wait in the table */
+  add(delivery: QueuedDelivery): boolean {
+    const { webhookId } = delivery;
+    if (this.isStopped || this.isKnown(delivery)) return this.isKnown(delivery);
+    if (this.room(webhookId).maxRows === 0 || !this.budget.fits(webhookId, sizeOf(delivery))) return false;
+    this.remember(delivery);
+    this.enqueue(delivery);
+    return true;
   }
 
-  countQueued(orgId: string): number {
-    return this.scheduler.countQueued(orgId);
+  /** Stores a delivery that waits or whose attempt takes long, so that its event can be acknowledged. */
+  store(delivery: QueuedDelivery): void {
+    if (!delivery.isStored && !delivery.hasOutcome) this.outcomes.add(createPendingOutcome(delivery));
   }
 
-  /** Removes and returns the newest queued deliveries of an organization; the caller releases their leases. */
-  takeNewest(orgId: string, keep: number): LeasedDelivery[] {
-    return this.scheduler.takeNewest(orgId, keep);
+  /** Leaves the retries of a webhook that wait in memory to the table, where they may be due earlier. */
+  dropRetries(webhookId: string): void {
+    for (const delivery of this.retries.takeItems((one) => one.webhookId === webhookId)) this.forget(delivery);
   }
 
-  /**
-   * Queues deliveries leased by this replica; those for origins of other replicas are released. Does nothing after
-   * `stop`: the lease of the instance is released then.
-   */
-  send(deliveries: readonly LeasedDelivery[]): void {
-    if (this.isStopped) return;
-    const forOthers: ReleasedDelivery[] = [];
-    for (const delivery of deliveries) {
-      this.leased.add(delivery);
-      const subscription = this.index.find(delivery.webhookId);
-      if (subscription) {
-        const { origin, shard } = subscription;
-        if (this.shards.owns(shard)) this.scheduler.add(delivery, origin, delivery.attempt > 0);
-        else forOthers.push({ delivery, shard, isInBacklog: false });
-      } else if (this.index.isBroken(delivery.webhookId)) {
-        this.scheduler.add(delivery, NO_ORIGIN, delivery.attempt > 0);
-      } else {
-        this.outcomes.add(createInactiveOutcome(delivery));
-      }
-    }
-    if (forOthers.length > 0) void this.leaseReleases.add(forOthers);
+  /** Divides the limits that apply to organizations of several replicas. */
+  shareLimits(replicas: number): void {
+    this.scheduler.limitShared(
+      Math.max(ROUTE_CONCURRENCY, Math.ceil(this.config.originConcurrency / replicas)),
+      Math.max(MIN_PARTNER_CONCURRENCY, Math.ceil(PARTNER_CONCURRENCY / replicas)),
+    );
   }
 
-  /** Queues claimed deliveries after it has loaded changed webhooks. */
-  async sendClaimed(deliveries: readonly LeasedDelivery[]): Promise<void> {
-    if (deliveries.length > 0) await this.index.refresh();
-    this.send(deliveries);
-  }
-
-  /** Retries started since the process started. */
-  get startedRetries(): number {
-    return this.scheduler.startedRetries;
-  }
-
-  /** Sets how many more retries may start until the next call. */
-  allowRetries(count: number): void {
-    this.scheduler.allowRetries(count);
-  }
-
-  /** Drops queued deliveries without a release, since other replicas lease them now. */
-  dropQueued(): void {
-    for (const delivery of this.scheduler.clear()) this.leased.delete(delivery);
-  }
-
-  /** Starts attempts again after the lease was renewed. */
+  /** Starts attempts again after the leases were renewed. */
   resume(): void {
     this.scheduler.resume();
   }
 
-  /** Returns how many attempts to the origins of a shard are under way. */
-  countInFlight(shard: number): number {
-    return this.inFlightByShard[shard] ?? 0;
+  /** Drops what is queued of partitions that another replica owns. */
+  drop(partitions: ReadonlySet<number>): void {
+    const isDropped = ({ partition }: QueuedDelivery) => partitions.has(partition);
+    this.breakers.remove((webhookId) => partitions.has(this.index.find(webhookId)?.partition ?? -1));
+    const queued = this.scheduler.takeQueued((webhookId) => this.someKnown(webhookId, isDropped));
+    for (const delivery of [...queued, ...this.retries.takeItems(isDropped)]) {
+      this.release(delivery, false);
+      this.forget(delivery);
+      if (!delivery.isStored && !delivery.hasOutcome) delivery.event?.onRefused();
+    }
   }
 
-  /** Releases the queued deliveries for the origins of shards. Resolves when that is stored. */
-  releaseShards(shards: ReadonlySet<number>): Promise<void> {
-    const isReleased = (origin: string) => shards.has(shardOf(origin));
-    this.breakers.removeBreakers(isReleased);
-    const taken = this.scheduler.clear((origin) => origin !== NO_ORIGIN && isReleased(origin));
-    return this.leaseReleases.add(
-      taken.map((delivery) => ({
-        delivery,
-        shard: this.index.find(delivery.webhookId)?.shard ?? null,
-        isInBacklog: false,
-      })),
-    );
+  /** Resolves when nothing of some partitions is left to do here except attempts in flight, which the next owner leaves. */
+  async handOver(partitions: ReadonlySet<number>): Promise<void> {
+    this.drop(partitions);
+    const listInFlight = () => [...this.inFlight].filter(({ partition }) => partitions.has(partition));
+    const deadlineMs = performance.now() + HAND_OVER_MS;
+    while (listInFlight().length > 0 && performance.now() < deadlineMs) await sleep(POLL_MS);
+    const reserveMs = this.config.timeoutMs + RESERVE_MARGIN_MS;
+    for (const delivery of listInFlight()) {
+      if (!delivery.isStored && !delivery.hasOutcome) this.outcomes.add(createPendingOutcome(delivery, reserveMs));
+    }
+    await this.outcomes.flush();
+    const stored = listInFlight().filter(({ isStored }) => isStored);
+    if (stored.length > 0) await this.outcomes.reserve(stored, reserveMs);
   }
 
   /** Starts no more attempts. Resolves when all attempts in flight have ended, or after `timeoutMs`. */
   async stop(timeoutMs: number): Promise<void> {
     this.isStopped = true;
-    const timeUp = sleep(timeoutMs, undefined, { ref: false });
-    const ended = new Promise<void>((resolve) => {
-      this.whenIdle = resolve;
-      if (this.scheduler.active === 0) resolve();
-    });
-    await Promise.race([ended, timeUp]);
+    const deadlineMs = performance.now() + timeoutMs;
+    while (this.scheduler.active > 0 && performance.now() < deadlineMs) await sleep(POLL_MS);
+    this.scheduler.stopTimer();
+    this.retries.stop();
+    clearInterval(this.timer);
   }
 
-  private async waitFor(room: () => number): Promise<void> {
-    while (room() === 0 && !this.isStopped) await sleep(ROOM_POLL_MS, undefined, { ref: false });
+  private enqueueAll(deliveries: readonly QueuedDelivery[]): void {
+    for (const delivery of deliveries) this.enqueue(delivery);
   }
 
-  private startAttempt(delivery: LeasedDelivery, origin: string, done: () => void): void {
+  private enqueue(delivery: QueuedDelivery): void {
     const subscription = this.index.find(delivery.webhookId);
-    if (subscription && subscription.origin !== origin) {
-      // The URL changed while the delivery waited, so another queue or replica sends it.
-      queueMicrotask(() => this.endAttempt(done));
-      return this.send([delivery]);
-    }
-    const shard = subscription?.shard ?? -1;
-    if (shard >= 0) this.inFlightByShard[shard] += 1;
-    void this.attempt(delivery, origin, shard, done);
+    if (subscription) this.scheduler.add(delivery, subscription.origin);
+    else this.endWithoutAttempt(delivery);
   }
 
-  /** Never throws. */
-  private async attempt(delivery: LeasedDelivery, origin: string, shard: number, done: () => void): Promise<void> {
+  /** Never rejects. */
+  private async attempt(delivery: QueuedDelivery, done: () => void): Promise<void> {
+    const subscription = this.index.find(delivery.webhookId);
+    if (!subscription || this.index.mustWait(delivery.webhookId)) {
+      this.endWithoutAttempt(delivery);
+      return done();
+    }
+    this.inFlight.add(delivery);
     try {
-      this.outcomes.add(await this.attempts.attempt(delivery));
+      this.end(subscription, await this.attempts.attempt(subscription, delivery));
     } catch (err) {
-      // Its lease is then released as an orphaned one.
-      this.leased.delete(delivery);
-      this.logger.error(
-        { err, deliveryId: delivery.id },
-        'attempt failed unexpectedly; its orphaned lease is released and the delivery sent again',
-      );
+      this.logger.error({ err, deliveryId: delivery.id }, 'attempt failed unexpectedly; the delivery is sent again');
+      this.leaveMemory(delivery);
     }
-    // The capacity of an origin with an open breaker is released after a pause; no other origin waits for it.
-    const pauseMs = this.breakers.pauseMs(origin);
+    this.inFlight.delete(delivery);
+    // The capacity of a webhook with an open breaker is released after a pause; no other webhook waits for it.
+    const pauseMs = this.breakers.pauseMs(delivery.webhookId);
     if (pauseMs > 0) await sleep(pauseMs, undefined, { ref: false });
-    if (shard >= 0) this.inFlightByShard[shard] -= 1;
-    this.endAttempt(done);
+    done();
   }
 
-  private endAttempt(done: () => void): void {
-    done();
-    if (this.scheduler.active === 0) this.whenIdle();
+  private end(subscription: Subscription, outcome: Outcome): void {
+    outcome.delivery.hasEnded = true;
+    this.release(outcome.delivery, true);
+    this.outcomes.add(outcome);
+    if (outcome.pauseMs > 0) this.pause(subscription.webhookId, outcome.pauseMs);
+  }
+
+  /** Fails a delivery whose webhook is not active, and leaves one in the table whose webhook must wait. */
+  private endWithoutAttempt(delivery: QueuedDelivery): void {
+    if (this.index.mustWait(delivery.webhookId)) return this.leaveMemory(delivery);
+    delivery.hasEnded = true;
+    this.release(delivery, false);
+    this.outcomes.add(createInactiveOutcome(delivery));
+  }
+
+  /** Leaves a delivery in the table, from which it is read again later. */
+  private leaveMemory(delivery: QueuedDelivery): void {
+    this.release(delivery, false);
+    if (!delivery.isStored) return this.store(delivery);
+    this.forget(delivery);
+    this.onWaiting(delivery.webhookId, delivery.orgId, 0);
+  }
+
+  private onStored({ delivery, status, attempted, delayMs, responseStatus }: Outcome): void {
+    const { webhookId, orgId } = delivery;
+    if (status === 'pending' || !attempted) {
+      if (status !== 'failed' && (this.budgeted.has(delivery) || delivery.hasEnded)) return;
+      this.forget(delivery);
+      if (status !== 'failed') this.onWaiting(webhookId, orgId, delayMs);
+      return;
+    }
+    this.forget(delivery);
+    if (status === 'retrying') this.retryLater(delivery, delayMs);
+    if (status === 'failed' && responseStatus === GONE) this.onGone();
+  }
+
+  private retryLater(delivery: QueuedDelivery, delayMs: number): void {
+    const { webhookId, orgId, partition, attempt } = delivery;
+    if (!this.leases.owns(partition)) return this.signals.publishDeliveriesDue(webhookId);
+    const next = { ...delivery, attempt: attempt + 1, event: null, isStored: true, hasOutcome: false, hasEnded: false };
+    if (this.isStopped || delayMs > MAX_TIMER_MS || !this.budget.fits(webhookId, sizeOf(next))) {
+      return this.onWaiting(webhookId, orgId, delayMs);
+    }
+    this.remember(next);
+    this.retries.add(next, delayMs);
+  }
+
+  private pause(webhookId: string, pauseMs: number): void {
+    const untilMs = performance.now() + pauseMs;
+    this.pausedUntilMs.set(webhookId, untilMs);
+    this.scheduler.pauseWebhook(webhookId, untilMs);
+    this.shrink(webhookId);
+  }
+
+  private onBreakerChanged(webhookId: string, limit: number): void {
+    const isOpen = this.breakers.isOpen(webhookId);
+    this.scheduler.limitWebhook(webhookId, limit);
+    this.budget.setClosed(webhookId, isOpen);
+    if (isOpen) this.shrink(webhookId);
+  }
+
+  /** Leaves what is queued of a webhook in the table but for a handful, since it cannot be sent soon. */
+  private shrink(webhookId: string): void {
+    const keep = this.breakers.isOpen(webhookId) ? 2 : 0;
+    for (const delivery of this.scheduler.takeQueued((id) => id === webhookId, keep)) this.leaveMemory(delivery);
+  }
+
+  private remember(delivery: QueuedDelivery): void {
+    const { webhookId, id } = delivery;
+    let ofWebhook = this.known.get(webhookId);
+    if (!ofWebhook) this.known.set(webhookId, (ofWebhook = new Map<string, QueuedDelivery>()));
+    ofWebhook.set(id, delivery);
+    this.budget.add(webhookId, sizeOf(delivery));
+    this.budgeted.add(delivery);
+  }
+
+  /** Frees the budget of a delivery. It stays known until its outcome is written. */
+  private release(delivery: QueuedDelivery, hasEnded: boolean): void {
+    if (this.budgeted.delete(delivery)) this.budget.remove(delivery.webhookId, sizeOf(delivery), hasEnded);
+  }
+
+  private forget(delivery: QueuedDelivery): void {
+    this.release(delivery, false);
+    const ofWebhook = this.known.get(delivery.webhookId);
+    if (ofWebhook?.get(delivery.id) !== delivery) return;
+    ofWebhook.delete(delivery.id);
+    if (ofWebhook.size === 0) this.known.delete(delivery.webhookId);
+  }
+
+  private someKnown(webhookId: string, matches: (delivery: QueuedDelivery) => boolean): boolean {
+    for (const delivery of this.known.get(webhookId)?.values() ?? []) return matches(delivery);
+    return false;
+  }
+
+  private measure(): void {
+    this.budget.measure();
+    const now = performance.now();
+    for (const [webhookId, untilMs] of this.pausedUntilMs) if (untilMs <= now) this.pausedUntilMs.delete(webhookId);
   }
 }
+
+const sizeOf = ({ body }: QueuedDelivery): number => body?.length ?? 0;

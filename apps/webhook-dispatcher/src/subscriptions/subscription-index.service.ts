@@ -1,7 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, Logger } from '@rmm/service-kit';
 import { WebhookSealingService } from '../webhooks/webhook-sealing.service.js';
-import { openSubscription, type Subscription, type SubscriptionRow } from './subscription.mapper.js';
+import {
+  openSubscription,
+  type Subscriber,
+  type Subscription,
+  type SubscriptionRow,
+  toSubscriber,
+} from './subscription.mapper.js';
 import { SubscriptionsRepository } from './subscriptions.repository.js';
 
 /**
@@ -13,9 +19,11 @@ import { SubscriptionsRepository } from './subscriptions.repository.js';
 @Injectable()
 export class SubscriptionIndexService {
   private readonly byId = new Map<string, Subscription>();
-  private readonly byOrg = new Map<string, Map<string, Subscription>>();
-  /** Active, but sealed with a missing key: no event matches, and attempts of leased deliveries fail. */
-  private readonly broken = new Set<string>();
+  private readonly byOrg = new Map<string, Map<string, Subscriber>>();
+  /** Active, but sealed with a missing key: their deliveries are stored and wait. */
+  private readonly broken = new Map<string, SubscriptionRow>();
+  /** Organizations that are not active: the deliveries of their webhooks are stored and wait. */
+  private resting: ReadonlySet<string> = new Set();
   private horizon = '0';
   private running: Promise<void> | null = null;
   private next: Promise<void> | null = null;
@@ -32,18 +40,20 @@ export class SubscriptionIndexService {
   }
 
   /** Returns the active webhooks of an organization that are subscribed to a type. */
-  match(orgId: string, type: string): Subscription[] {
+  match(orgId: string, type: string): Subscriber[] {
     const ofOrg = this.byOrg.get(orgId);
     return ofOrg ? [...ofOrg.values()].filter(({ types }) => types.has(type)) : [];
   }
 
-  /** Returns null when the webhook is not active, deleted, or `isBroken`. */
+  /** Returns null when the webhook is not active, deleted, or cannot be opened. */
   find(webhookId: string): Subscription | null {
     return this.byId.get(webhookId) ?? null;
   }
 
-  isBroken(webhookId: string): boolean {
-    return this.broken.has(webhookId);
+  /** Returns whether the deliveries of an active webhook wait: it cannot be opened, or its organization is not active. */
+  mustWait(webhookId: string): boolean {
+    if (this.broken.has(webhookId)) return true;
+    return this.resting.size > 0 && this.resting.has(this.byId.get(webhookId)?.orgId ?? '');
   }
 
   /**
@@ -59,9 +69,19 @@ export class SubscriptionIndexService {
     return this.next;
   }
 
+  /** Loads which organizations are not active. */
+  async refreshOrganizations(): Promise<void> {
+    this.resting = await this.repository.listRestingOrganizations();
+  }
+
+  /** Tries again to open the webhooks that could not be opened: their key may have been added. */
+  reopenBroken(): void {
+    for (const row of [...this.broken.values()]) this.put(row);
+  }
+
   /** Removes webhooks that are no longer stored, since a deleted row does not appear as changed. */
   async removeDeleted(): Promise<void> {
-    const known = [...this.byId.keys(), ...this.broken];
+    const known = [...this.byId.keys(), ...this.broken.keys()];
     const active = await this.repository.listActiveIds();
     for (const id of known) if (!active.has(id)) this.remove(id);
   }
@@ -93,24 +113,29 @@ export class SubscriptionIndexService {
     try {
       const subscription = openSubscription(row, this.sealing, this.clock.nowMs());
       this.byId.set(row.id, subscription);
-      const ofOrg = this.byOrg.get(row.orgId) ?? new Map<string, Subscription>();
-      this.byOrg.set(row.orgId, ofOrg.set(row.id, subscription));
+      this.putSubscriber(subscription);
     } catch (err) {
-      this.broken.add(row.id);
+      this.broken.set(row.id, row);
+      this.putSubscriber(toSubscriber(row));
       this.logger.error(
         { err, alert: 'webhook_undecipherable', webhookId: row.id, orgId: row.orgId },
-        'webhook cannot be opened; its events are skipped until its key is restored',
+        'webhook cannot be opened; its deliveries wait, and opening is tried again each minute',
       );
     }
   }
 
+  private putSubscriber(subscriber: Subscriber): void {
+    const ofOrg = this.byOrg.get(subscriber.orgId) ?? new Map<string, Subscriber>();
+    this.byOrg.set(subscriber.orgId, ofOrg.set(subscriber.webhookId, subscriber));
+  }
+
   remove(webhookId: string): void {
-    this.broken.delete(webhookId);
-    const known = this.byId.get(webhookId);
-    if (!known) return;
+    const orgId = this.byId.get(webhookId)?.orgId ?? this.broken.get(webhookId)?.orgId;
     this.byId.delete(webhookId);
-    const ofOrg = this.byOrg.get(known.orgId);
+    this.broken.delete(webhookId);
+    if (orgId === undefined) return;
+    const ofOrg = this.byOrg.get(orgId);
     ofOrg?.delete(webhookId);
-    if (ofOrg?.size === 0) this.byOrg.delete(known.orgId);
+    if (ofOrg?.size === 0) this.byOrg.delete(orgId);
   }
 }

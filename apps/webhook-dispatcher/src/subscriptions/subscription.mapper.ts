@@ -1,5 +1,5 @@
+import { partitionOf } from '../replicas/partition-of.js';
 import { readRetryPolicy, type RetryPolicy } from '../sending/retry-delay.js';
-import { originOf, shardOf } from '../sending/shards/shard-of.js';
 import { type SigningKeys, signingKeys } from '../sending/sign-body.js';
 import { coveredTypes } from '../webhooks/event-catalog.constants.js';
 import { sendableHeaders, type WebhookHeader } from '../webhooks/webhook-headers.policy.js';
@@ -15,7 +15,8 @@ export interface Subscription {
   readonly url: string;
   /** Scheme, host and port; concurrency is limited per origin. */
   readonly origin: string;
-  readonly shard: number;
+  /** The partition of the organization. */
+  readonly partition: number;
   readonly secret: SigningKeys | null;
   /** The secret before a rotation; it signs attempts that start before `untilMs` as well. */
   readonly previousSecret: (SigningKeys & { readonly untilMs: number }) | null;
@@ -27,6 +28,12 @@ export interface Subscription {
   readonly sealedHeaders: readonly WebhookHeader[];
   readonly retryPolicy: RetryPolicy;
 }
+
+/** The properties of a webhook that its deliveries need; known also when its URL or secret cannot be opened. */
+export type Subscriber = Pick<
+  Subscription,
+  'webhookId' | 'partnerId' | 'orgId' | 'partition' | 'types' | 'retryPolicy'
+>;
 
 /** The columns of a webhook that sending needs. */
 export type SubscriptionRow = Pick<
@@ -48,23 +55,30 @@ export type SubscriptionRow = Pick<
 /** @throws UnsealFailed  when a sealed part cannot be opened; TypeError when the URL does not parse */
 export function openSubscription(row: SubscriptionRow, sealing: WebhookSealingService, nowMs: number): Subscription {
   const url = sealing.openUrl(row.id, row.urlSealed);
-  const origin = originOf(url);
   return {
-    webhookId: row.id,
-    partnerId: row.partnerId,
-    orgId: row.orgId,
-    types: coveredTypes(row.events),
+    ...toSubscriber(row),
     url,
-    origin,
-    shard: shardOf(origin),
+    origin: originOf(url),
     secret: row.secretSealed === null ? null : openSigningKeys(row, row.secretSealed, sealing),
     previousSecret: openPreviousKeys(row, sealing, nowMs),
     standardWebhooks: row.standardWebhooks,
     headers: sendableHeaders(sealing.openHeaders(row.id, row.headers)),
     sealedHeaders: row.headers,
-    retryPolicy: readRetryPolicy(row.retryPolicy),
   };
 }
+
+/** Returns what needs no key. */
+export const toSubscriber = (row: SubscriptionRow): Subscriber => ({
+  webhookId: row.id,
+  partnerId: row.partnerId,
+  orgId: row.orgId,
+  partition: partitionOf(row.orgId),
+  types: coveredTypes(row.events),
+  retryPolicy: readRetryPolicy(row.retryPolicy),
+});
+
+/** Returns scheme, host without a final dot, and port. @throws TypeError when the text is no URL */
+const originOf = (url: string): string => new URL(url).origin.replace(/\.(?=(:\d+)?$)/, '');
 
 const openSigningKeys = (
   { id, standardWebhooks }: SubscriptionRow,

@@ -40,6 +40,15 @@ export class SubscriptionsRepository {
     };
   }
 
+  /** Returns the organizations with webhooks that are not active, or deleted: their deliveries wait. */
+  async listRestingOrganizations(): Promise<Set<string>> {
+    const rows = await this.worker.query<{ orgId: string }>(
+      `SELECT o.org_id AS "orgId" FROM organization_directory o
+       WHERE (o.deleted OR o.status NOT IN ('active', 'trial')) AND EXISTS (SELECT FROM webhook w WHERE w.org_id = o.org_id)`,
+    );
+    return new Set(rows.map(({ orgId }) => orgId));
+  }
+
   /** Returns the ids of all active webhooks. */
   async listActiveIds(): Promise<Set<string>> {
     const rows = await this.worker.query<{ id: string }>(`SELECT id FROM webhook WHERE status = 'active'`);

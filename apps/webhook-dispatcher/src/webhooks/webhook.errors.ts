@@ -38,3 +38,8 @@ export class WebhookNotActive extends ConflictError {
   override code = 'webhook_not_active';
   override error = 'Webhook is not active';
 }
+
+export class TooManyWebhooks extends ConflictError {
+  override code = 'webhook_limit_reached';
+  override error = 'The organization has the largest number of webhooks';
+}

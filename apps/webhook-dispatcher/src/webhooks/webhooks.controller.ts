@@ -31,6 +31,7 @@ export class WebhooksController {
   @Post()
   @RequirePermission('organizations:write')
   @ApiOperation({ summary: 'Create a webhook' })
+  @ErrorCodes({ 409: ['webhook_limit_reached'] })
   @ApiCreatedResponse({ type: WebhookDto })
   create(@CurrentCaller() caller: UserCaller, @Body() dto: CreateWebhookDto): Promise<WebhookDto> {
     return this.webhooks.create(caller, dto);
@@ -66,7 +67,7 @@ export class WebhooksController {
 
   @Delete(':id')
   @RequirePermission('organizations:write')
-  @ApiOperation({ summary: 'Delete a webhook and all its deliveries' })
+  @ApiOperation({ summary: 'Delete a webhook; its deliveries are purged in the background' })
   @ApiOkResponse({ type: DeletedWebhookDto })
   delete(@CurrentCaller() caller: UserCaller, @WebhookId() id: string): Promise<DeletedWebhookDto> {
     return this.webhooks.delete(caller, id);

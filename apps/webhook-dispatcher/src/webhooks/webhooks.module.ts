@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { BackgroundQueuesModule } from '../background-queues/background-queues.module.js';
+import { BackgroundModule } from '../background/background.module.js';
 import { WebhookSealingService } from './webhook-sealing.service.js';
 import { WebhookSecretsController } from './webhook-secrets.controller.js';
 import { WebhookSecretsService } from './webhook-secrets.service.js';
@@ -10,7 +10,7 @@ import { WebhooksRepository } from './webhooks.repository.js';
 import { WebhooksService } from './webhooks.service.js';
 
 @Module({
-  imports: [BackgroundQueuesModule],
+  imports: [BackgroundModule],
   controllers: [WebhooksController, WebhookSecretsController],
   providers: [
     WebhookMapper,

@@ -28,6 +28,13 @@ const WITH_COUNTS: QueryShape<Webhook> = {
   },
 };
 
+/** Deletes what the list of dead letters shows first; the rest is purged with the history. */
+const DELETE_DEAD_LETTERS = `
+  WITH newest AS MATERIALIZED (
+    SELECT delivery_id, failed_at FROM dead_letter WHERE webhook_id = :id ORDER BY failed_at DESC LIMIT 1000
+  )
+  DELETE FROM dead_letter l USING newest n WHERE l.delivery_id = n.delivery_id AND l.failed_at = n.failed_at`;
+
 @Injectable()
 export class WebhooksRepository extends TenantRepository<Webhook> {
   constructor(tenants: TenantDatabase) {
@@ -72,25 +79,21 @@ export class WebhooksRepository extends TenantRepository<Webhook> {
     await tx.repository(WebhookCounter).update({ webhookId }, { failingSince: null });
   }
 
-  /**
-   * Deletes a locked webhook and its history; the webhook last, since no delivery is inserted while its row is locked.
-   * In SQL because it deletes from six tables, of which the attempts by a join.
-   * @returns ids of the deliveries whose dead letters were deleted
-   */
-  async deleteWithHistory(tx: TenantTransaction, id: string): Promise<string[]> {
-    await tx.query(
-      `DELETE FROM attempt a USING delivery d
-       WHERE d.webhook_id = :id AND a.delivery_id = d.id AND a.created_at = d.created_at`,
-      { id },
-    );
-    await tx.query('DELETE FROM request_shape WHERE webhook_id = :id', { id });
-    await tx.query('DELETE FROM delivery WHERE webhook_id = :id', { id });
-    const deadLetters = await tx.query<{ id: string }>(
-      'DELETE FROM dead_letter WHERE webhook_id = :id RETURNING delivery_id AS id',
-      { id },
-    );
-    await tx.query('DELETE FROM webhook_counter WHERE webhook_id = :id', { id });
+  /** Counts the webhooks of an organization; other creations in it wait until the transaction ends. */
+  async countForLimit(tx: TenantTransaction, orgId: string): Promise<number> {
+    await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended('webhooks:' || :orgId, 0))`, { orgId });
+    return tx.repository(Webhook).countBy({ orgId });
+  }
+
+  /** Deletes a locked webhook, and lists it as one whose history has to be purged. */
+  async deleteWebhook(tx: TenantTransaction, { id, partnerId, orgId }: Webhook): Promise<void> {
+    await tx.query('INSERT INTO deleted_webhook (webhook_id, partner_id, org_id) VALUES (:id, :partnerId, :orgId)', {
+      id,
+      partnerId,
+      orgId,
+    });
+    await tx.query(DELETE_DEAD_LETTERS, { id });
+    await tx.repository(WebhookCounter).delete({ webhookId: id });
     await this.delete(tx, { id });
-    return deadLetters.map((deadLetter) => deadLetter.id);
   }
 }

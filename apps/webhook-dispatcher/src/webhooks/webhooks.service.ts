@@ -9,15 +9,18 @@ import {
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { TenantDatabase } from '@rmm/persistence';
 import { type Paged, toPage } from '@rmm/validation';
-import { DeadLetterQueueService } from '../background-queues/dead-letter-queue.service.js';
+import { PurgeDeletedWebhooksJob } from '../background/purge-deleted-webhooks.job.js';
 import type { CreateWebhookDto } from './dto/create-webhook.dto.js';
 import type { ListWebhooksDto } from './dto/list-webhooks.dto.js';
 import type { UpdateWebhookDto } from './dto/update-webhook.dto.js';
 import type { WebhookDto, WebhookWithStatsDto } from './dto/webhook.dto.js';
 import { WebhookSettingsService } from './webhook-settings.service.js';
-import { OrganizationContextRequired } from './webhook.errors.js';
+import { OrganizationContextRequired, TooManyWebhooks } from './webhook.errors.js';
 import { toStoredStatus, webhookChanged, WebhookMapper, webhookResource } from './webhook.mapper.js';
 import { WebhooksRepository } from './webhooks.repository.js';
+
+/** Webhooks of an organization. */
+const MAX_WEBHOOKS = 100;
 
 @Injectable()
 export class WebhooksService {
@@ -29,7 +32,7 @@ export class WebhooksService {
     private readonly mapper: WebhookMapper,
     private readonly outbox: Outbox,
     private readonly audit: AuditTrail,
-    private readonly deadLetterQueue: DeadLetterQueueService,
+    private readonly purge: PurgeDeletedWebhooksJob,
   ) {}
 
   /** Lists a page, newest first. @throws OrganizationContextRequired, OrganizationAccessDenied */
@@ -49,12 +52,16 @@ export class WebhooksService {
     return this.mapper.toDtoWithStats(await this.repository.get(caller, id));
   }
 
-  /** @throws OrganizationContextRequired, OrganizationAccessDenied, and what `WebhookSettingsService.create` throws */
+  /**
+   * @throws OrganizationContextRequired, OrganizationAccessDenied, TooManyWebhooks, and what
+   *   `WebhookSettingsService.create` throws
+   */
   async create(caller: UserCaller, dto: CreateWebhookDto): Promise<WebhookDto> {
     const { orgId, partnerId } = await this.getOrganization(caller, dto.orgId);
     const id = randomUUID();
     const settings = await this.settings.create(id, dto);
     return this.tenants.transaction(caller, async (tx) => {
+      if ((await this.repository.countForLimit(tx, orgId)) >= MAX_WEBHOOKS) throw new TooManyWebhooks();
       const row = await this.repository.create(tx, { ...settings, id, orgId, partnerId, createdBy: caller.userId });
       await this.audit.record(tx, caller, 'webhook.create', webhookResource(row), { events: row.events });
       await this.outbox.publish(tx, webhookChanged(row));
@@ -75,12 +82,12 @@ export class WebhooksService {
     });
   }
 
-  /** Deletes the webhook with all its deliveries, in one transaction. @throws WebhookNotFound */
+  /** Deletes the webhook at once; its deliveries are purged in the background. @throws WebhookNotFound */
   async delete(caller: UserCaller, id: string): Promise<{ success: true }> {
     await this.tenants.transaction(caller, async (tx) => {
       const row = await this.repository.lock(tx, id);
-      const deadLetters = await this.repository.deleteWithHistory(tx, id);
-      tx.afterCommit(() => void this.deadLetterQueue.remove(deadLetters));
+      await this.repository.deleteWebhook(tx, row);
+      tx.afterCommit(() => void this.purge.start(id));
       await this.audit.record(tx, caller, 'webhook.delete', webhookResource(row));
       await this.outbox.publish(tx, webhookChanged(row, true));
     });

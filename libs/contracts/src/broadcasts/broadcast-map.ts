@@ -1,7 +1,7 @@
 import type { AccessChanged, AccessHeartbeat, SigningKeysWithdrawn } from './access-changed.js';
 import type { AgentChanged } from './agent-changed.js';
 import type { CredentialChanged } from './credential-changed.js';
-import type { ReplicaSignal, WebhookChanged } from './webhook-broadcasts.js';
+import type { DeliveriesDue, ReplicaSignal, WebhookChanged } from './webhook-broadcasts.js';
 
 /** The data of each broadcast: a message that every connected replica receives and that is not stored. */
 export interface BroadcastMap {
@@ -13,9 +13,9 @@ export interface BroadcastMap {
   'credential.heartbeat': AccessHeartbeat;
   'organization.heartbeat': AccessHeartbeat;
   'webhook.changed': WebhookChanged;
-  /** A replica started or stopped, or a shard has no owner. */
-  'webhook.shards': ReplicaSignal;
-  /** Unleased deliveries are due. */
-  'webhook.due': ReplicaSignal;
+  /** Partitions of organizations have another owner, or none. */
+  'webhook.partitions': ReplicaSignal;
+  /** Deliveries that a request stored are due. */
+  'webhook.due': DeliveriesDue;
 }
 export type BroadcastTopic = keyof BroadcastMap;

@@ -17,6 +17,11 @@ export interface RedeliveryPolicy {
   /** A message becomes a dead letter after this many failed deliveries, by default after about two minutes. */
   maxDeliveries: number;
   backoffMs: readonly number[];
+  /**
+   * A message becomes a dead letter after this many deliveries without a result, three times `maxDeliveries` by default.
+   * Includes deliveries that a stopping process released or that an outage repeated.
+   */
+  maxWithoutResult?: number;
 }
 
 export const DEFAULT_REDELIVERY_POLICY: RedeliveryPolicy = { maxDeliveries: 7, backoffMs: BACKOFF_MS };
@@ -44,7 +49,8 @@ export class MessageSettler {
     }
     const { envelope } = decoded;
     const newer = envelope.schemaVersion > SCHEMA_VERSION;
-    if (!newer && message.info.deliveryCount <= this.policy.maxDeliveries * 3) return envelope;
+    const { maxDeliveries, maxWithoutResult = maxDeliveries * 3 } = this.policy;
+    if (!newer && message.info.deliveryCount <= maxWithoutResult) return envelope;
     const reason = newer
       ? `schema version ${envelope.schemaVersion} is not known`
       : 'its deliveries end without a result';

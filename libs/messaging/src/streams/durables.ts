@@ -10,7 +10,7 @@ import {
 import { STREAMS, type Durable, type StreamKind } from '@rmm/contracts';
 import { subjectMatches, withoutOverlaps } from '../consume/subject-match.js';
 
-/** Time after which a message that was not acknowledged is delivered again, in milliseconds. */
+/** Time after which a message that was not acknowledged is delivered again, unless its durable says otherwise. */
 export const ACK_WAIT_MS = 30_000;
 const CONSUMER_NOT_FOUND = 10_014;
 
@@ -28,10 +28,10 @@ export interface WantedDurable {
  * letter.
  */
 export async function ensureDurables(manager: JetStreamManager, durables: readonly Durable[]): Promise<void> {
-  for (const { name, stream, subjects, maxAckPending } of durables) {
+  for (const { name, stream, subjects, maxAckPending, ackWaitMs = ACK_WAIT_MS } of durables) {
     const settings = {
       filter_subjects: withoutOverlaps(subjects),
-      ack_wait: nanos(ACK_WAIT_MS),
+      ack_wait: nanos(ackWaitMs),
       max_ack_pending: maxAckPending,
       max_deliver: -1,
     };

@@ -36,6 +36,20 @@ describe('ensureStreams', () => {
     expect(config.max_msg_size).toBeGreaterThanOrEqual(256 * 1024);
   });
 
+  it('keeps the copies that a stream was given without a number of copies', async () => {
+    const update = jest.fn();
+    const stored = { name: 'RMM_EVENTS', num_replicas: 3, subjects: ['other'] };
+    const manager = {
+      streams: { info: (name: string) => Promise.resolve({ config: { ...stored, name } }), update },
+    };
+    update.mockImplementation((_name: string, config: object) => Promise.resolve({ config }));
+    const replicated = Object.create(connection, {
+      jetstreamManager: { value: () => Promise.resolve(manager) },
+    }) as NatsConnection;
+    await ensureStreams(replicated, { durables: [] });
+    expect(update).toHaveBeenCalledWith('RMM_EVENTS', expect.objectContaining({ num_replicas: 3 }));
+  });
+
   it('refuses a server that is too old or has no JetStream', async () => {
     await expect(ensureStreams(withInfo({ version: '2.9.25' }))).rejects.toThrow(UnsuitableNatsServer);
     await expect(ensureStreams(withInfo({ jetstream: false }))).rejects.toThrow('without JetStream');

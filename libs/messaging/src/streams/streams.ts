@@ -23,7 +23,7 @@ const STREAM_NOT_FOUND = 10_059;
 const HEADER_BYTES = 1_024;
 
 export interface StreamOptions {
-  /** Copies of each message in a cluster. */
+  /** Copies of each message in a cluster; without it existing streams keep theirs and new ones get one. */
   replicas?: number;
   /** The durable consumers; all of the fleet by default. */
   durables?: readonly Durable[];
@@ -89,14 +89,14 @@ export async function ensureStreams(connection: NatsConnection, options: StreamO
 
 type WantedStream = Partial<StreamConfig> & { name: string };
 
-function wantedStreams({ replicas = 1 }: StreamOptions): WantedStream[] {
+function wantedStreams({ replicas }: StreamOptions): WantedStream[] {
   return Object.values(STREAMS).map(({ name, subjects, maxAgeMs }) => ({
     name,
     subjects: [...subjects],
     retention: RetentionPolicy.Limits,
     storage: StorageType.File,
     discard: DiscardPolicy.Old,
-    num_replicas: replicas,
+    ...(replicas !== undefined && { num_replicas: replicas }),
     max_age: nanos(maxAgeMs),
     duplicate_window: nanos(DUPLICATE_WINDOW_MS),
     max_msg_size: MAX_MESSAGE_BYTES + HEADER_BYTES,
@@ -110,7 +110,7 @@ async function createOrUpdate(manager: JetStreamManager, wanted: WantedStream): 
   });
   if (existing === null) return (await manager.streams.add(wanted)).config;
   if (difference(wanted, existing.config) === null) return existing.config;
-  return (await manager.streams.update(wanted.name, wanted)).config;
+  return (await manager.streams.update(wanted.name, { ...existing.config, ...wanted })).config;
 }
 
 function difference(wanted: WantedStream, stored: StreamConfig): string | null {

@@ -24,7 +24,11 @@ export class TransactionWasAborted extends Error {
   }
 }
 
-const CONNECTION_CODES = new Set(['57P01', '57P02', '57P03', '57P05', '53300', '25P03']);
+/**
+ * Codes after which the connection is closed. 25006 (read-only transaction) means that the server became a standby: a
+ * new connection may reach the new primary.
+ */
+const CONNECTION_CODES = new Set(['57P01', '57P02', '57P03', '57P05', '53300', '25P03', '25006']);
 const BUSY_CODES = new Set(['57014', '55P03', '40001', '40P01', '53000', '53100', '53200', '53400']);
 
 /**

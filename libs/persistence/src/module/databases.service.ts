@@ -4,6 +4,7 @@ import pg, { type Pool, type PoolConfig } from 'pg';
 import { DataSource, type ObjectLiteral } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { type FleetConfig, StartRefusal } from '@rmm/service-kit';
+import { DatabaseSession } from '../database/database-session.js';
 import { DatabaseConnectionLost, fromDriver } from '../database/database.errors.js';
 import { poolOptions, type Timeouts } from '../database/pool-options.js';
 import { roleOf } from '../migrations/login-roles.js';
@@ -46,7 +47,17 @@ export class Databases {
     readonly workerPool: Pool,
     /** For tenant contexts of scope `system`. */
     readonly platformPool: Pool,
+    private readonly options: PersistenceOptions,
   ) {}
+
+  /** Opens a connection of the worker login outside the pool. @throws DatabaseConnectionLost */
+  openSession(purpose: string): Promise<DatabaseSession> {
+    const { config } = this.options;
+    return DatabaseSession.open({
+      ...runtimePool(this.options, 'worker'),
+      application_name: `${config.service}-${purpose}`,
+    });
+  }
 
   /**
    * Connects, checks both logins, migrates (or checks that the schema is up to date).
@@ -63,6 +74,7 @@ export class Databases {
         (dataSource.driver as PostgresDriver).master as Pool,
         workerPool,
         platformPool,
+        options,
       );
       await databases.assertLogins(options);
       await databases.bringUpToDate(options);

@@ -44,10 +44,15 @@ export class PersistenceModule implements OnApplicationShutdown {
   }
 }
 
+/** @throws Error  when the server does not reply in time or accepts no writes, as a standby after a failover */
 async function ping(pool: Pool): Promise<void> {
   const client = await pool.connect();
   try {
-    await client.query(Object.assign({ text: 'select 1' }, { query_timeout: HEALTH_TIMEOUT_MS }));
+    const query = { text: `SELECT current_setting('transaction_read_only') AS "readOnly"` };
+    const { rows } = await client.query<{ readOnly: string }>(
+      Object.assign(query, { query_timeout: HEALTH_TIMEOUT_MS }),
+    );
+    if (rows[0]?.readOnly !== 'off') throw new Error('The database is read-only');
     client.release();
   } catch (error) {
     client.release(true);

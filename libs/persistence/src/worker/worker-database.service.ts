@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { PoolClient } from 'pg';
+import type { DatabaseSession } from '../database/database-session.js';
 import { bindParameters, type BoundStatement } from '../database/named-parameters.js';
 import { acquire, inOnePacket, releaseAfter } from '../database/pooled-client.js';
 import { fromPrepared, prepared } from '../database/prepared-statements.js';
@@ -15,7 +16,14 @@ export class WorkerTransaction extends Transaction {
 /** Runs statements under the worker login: work that crosses tenants and has no signed-in caller. */
 @Injectable()
 export class WorkerDatabase implements BatchExecutor {
-  constructor(@Inject(Databases) private readonly databases: Pick<Databases, 'workerPool' | 'dataSource'>) {}
+  constructor(
+    @Inject(Databases) private readonly databases: Pick<Databases, 'workerPool' | 'dataSource' | 'openSession'>,
+  ) {}
+
+  /** Opens a connection outside the pool, which the caller closes. @throws DatabaseConnectionLost */
+  openSession(purpose: string): Promise<DatabaseSession> {
+    return this.databases.openSession(purpose);
+  }
 
   /** Runs one statement in its own transaction. @throws DatabaseConnectionLost, DatabaseTooBusy, pg's DatabaseError */
   async query<Row = Record<string, unknown>>(sql: string, params?: SqlParams): Promise<Row[]> {

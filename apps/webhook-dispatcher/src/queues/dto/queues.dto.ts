@@ -21,27 +21,23 @@ export class QueueDto {
 }
 
 export class WaitingDeliveriesDto {
-  @ApiProperty({ ...integer, description: 'Due and not leased by a replica' })
+  @ApiProperty({ ...integer, description: 'Due, in memory of a replica or waiting for room; up to 100,000' })
   due!: number;
   @ApiProperty({ ...integer, description: 'Waiting for the time of the next attempt' })
   scheduled!: number;
-  @ApiProperty({ ...integer, description: 'Leased by a replica: queued there, or in flight' })
-  // eslint-disable-next-line rmm/plain-identifiers -- a field of the API
-  held!: number;
   @ApiProperty({ ...integer, nullable: true, description: 'How long the oldest due delivery has waited' })
   oldestDueSeconds!: number | null;
 }
 
 export class ReplicaDto {
-  @ApiProperty({ format: 'uuid', description: 'The identity under which it leases deliveries' })
+  @ApiProperty({ format: 'uuid', description: 'The identity under which it owns partitions' })
   id!: string;
   @ApiProperty({ format: 'date-time' })
   startedAt!: string;
-  @ApiProperty({ format: 'date-time', description: 'When its leases end unless it renews them' })
-  leaseUntil!: string;
-  @ApiProperty(integer)
-  // eslint-disable-next-line rmm/plain-identifiers -- a field of the API
-  held!: number;
+  @ApiProperty({ format: 'date-time' })
+  heartbeatAt!: string;
+  @ApiProperty({ ...integer, description: 'Partitions of organizations it owns, of 1,024' })
+  partitions!: number;
 }
 
 export class QueuesDto {

@@ -1,0 +1,34 @@
+import { Injectable } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Job } from '@rmm/service-kit';
+import { BackgroundJobsService } from './background-jobs.service.js';
+import { PurgeRepository } from './purge.repository.js';
+
+/** Leaves the database to others between two chunks. */
+const PAUSE_MS = 50;
+
+/** Deletes the deliveries of deleted webhooks, which may be millions. */
+@Injectable()
+export class PurgeDeletedWebhooksJob {
+  constructor(
+    private readonly repository: PurgeRepository,
+    private readonly jobs: BackgroundJobsService,
+  ) {
+    jobs.register('purge-webhook', (webhookId) => this.purge(webhookId));
+  }
+
+  @Job({ name: 'purge-deleted-webhooks', everyMs: 60_000 })
+  async run(): Promise<void> {
+    for (const webhookId of await this.repository.listDeleted()) await this.start(webhookId);
+  }
+
+  /** Has the history of a deleted webhook purged by a job. */
+  async start(webhookId: string): Promise<void> {
+    await this.jobs.add('purge-webhook', webhookId);
+  }
+
+  private async purge(webhookId: string): Promise<void> {
+    while (await this.repository.purgeChunk(webhookId)) await sleep(PAUSE_MS);
+    await this.repository.finish(webhookId);
+  }
+}

@@ -1,0 +1,105 @@
+import { Injectable } from '@nestjs/common';
+import type { Msg, Subscription as NatsSubscription } from 'nats';
+import { NatsLink } from '@rmm/messaging';
+import { Logger } from '@rmm/service-kit';
+import { PartitionLeaseManagerService } from '../replicas/partition-lease-manager.service.js';
+import type { EventResult, ForwardedEvent } from './incoming-event.js';
+
+const SUBJECT = 'rmm.rpc.webhook-dispatcher.replica';
+/** Longer than a replica takes to store an event; the event is then routed again and its deliveries are looked up. */
+const REPLY_MS = 10_000;
+/** A message of NATS has at most a megabyte. */
+const BATCH_BYTES = 500_000;
+const BATCH_EVENTS = 200;
+
+interface Queued {
+  event: ForwardedEvent;
+  settle: (result: EventResult | 'lost') => void;
+}
+
+/** Passes events to the replicas that own their organizations, and receives those of this replica. */
+@Injectable()
+export class EventForwarderService {
+  private readonly queues = new Map<string, Queued[]>();
+  private subscription: NatsSubscription | undefined;
+
+  constructor(
+    private readonly link: NatsLink,
+    private readonly leases: PartitionLeaseManagerService,
+    private readonly logger: Logger,
+  ) {}
+
+  /** @param accept  handles a set of events of this replica, in order */
+  start(accept: (events: ForwardedEvent[]) => Promise<EventResult[]>): void {
+    this.accept = accept;
+    this.subscribe();
+  }
+
+  stop(): void {
+    this.subscription?.unsubscribe();
+  }
+
+  private subscribe(): void {
+    const callback = (error: Error | null, message: Msg) => {
+      if (error) this.logger.error({ err: error }, 'events of other replicas cannot be received; they are sent again');
+      else void this.reply(message);
+    };
+    this.subscription = this.link.connection.subscribe(`${SUBJECT}.${this.leases.replicaId}`, { callback });
+  }
+
+  /** @returns what the owner did with the event; `lost` when it did not reply, so that the event may be stored or not */
+  forward(owner: string, event: ForwardedEvent): Promise<EventResult | 'lost'> {
+    return new Promise((settle) => {
+      const queue = this.queues.get(owner);
+      if (queue) queue.push({ event, settle });
+      else {
+        this.queues.set(owner, [{ event, settle }]);
+        setImmediate(() => this.flush(owner));
+      }
+    });
+  }
+
+  private accept: (events: ForwardedEvent[]) => Promise<EventResult[]> = () => Promise.resolve([]);
+
+  private flush(owner: string): void {
+    const queue = this.queues.get(owner) ?? [];
+    this.queues.delete(owner);
+    let batch: Queued[] = [];
+    let bytes = 0;
+    for (const queued of queue) {
+      const size = Buffer.byteLength(queued.event[0]);
+      if (batch.length === BATCH_EVENTS || (bytes + size > BATCH_BYTES && batch.length > 0)) {
+        void this.send(owner, batch);
+        batch = [];
+        bytes = 0;
+      }
+      batch.push(queued);
+      bytes += size;
+    }
+    if (batch.length > 0) void this.send(owner, batch);
+  }
+
+  /** Never rejects. */
+  private async send(owner: string, batch: readonly Queued[]): Promise<void> {
+    const payload = JSON.stringify(batch.map(({ event }) => event));
+    let results: EventResult[] = [];
+    try {
+      const reply = await this.link.connection.request(`${SUBJECT}.${owner}`, payload, { timeout: REPLY_MS });
+      results = reply.json<EventResult[]>();
+    } catch (err) {
+      this.logger.warn(
+        { err, owner, events: batch.length },
+        'the owner of events did not reply; they are routed again',
+      );
+    }
+    for (const [i, { settle }] of batch.entries()) settle(results[i] ?? 'lost');
+  }
+
+  private async reply(message: Msg): Promise<void> {
+    try {
+      message.respond(JSON.stringify(await this.accept(message.json<ForwardedEvent[]>())));
+    } catch (err) {
+      this.logger.error({ err }, 'events of another replica were not handled; it sends them again');
+    }
+  }
+}

@@ -1,0 +1,94 @@
+import type { INestApplication } from '@nestjs/common';
+import { eventually } from '@rmm/testing-services';
+import { DispatcherTestCluster } from '../../test/dispatcher-test-cluster.js';
+import { PartitionLeaseManagerService } from './partition-lease-manager.service.js';
+
+// Real stores on a busy machine: time is not what these specs are about.
+jest.setTimeout(120_000);
+
+describe('PartitionLeaseManagerService', () => {
+  let cluster: DispatcherTestCluster;
+  let apps: INestApplication[];
+
+  beforeAll(async () => {
+    cluster = await DispatcherTestCluster.open();
+  }, 60_000);
+  beforeEach(() => (apps = []));
+  afterEach(async () => {
+    for (const app of apps) await cluster.stop(app);
+  });
+  afterAll(() => cluster.close(), 30_000);
+
+  const start = async (changes: Record<string, string> = {}) => {
+    const app = await cluster.start(changes);
+    apps.push(app);
+    return app.get(PartitionLeaseManagerService);
+  };
+  const stop = async (index: number) => {
+    const [app] = apps.splice(index, 1);
+    if (app) await cluster.stop(app);
+  };
+  /** Returns how many partitions each replica owns; fails when one has no owner. */
+  const shares = async () => {
+    const rows = await cluster.rows<{ owner: string | null; n: number }>(
+      'select owner, count(*)::int as n from delivery_partition group by owner order by n',
+    );
+    expect(rows.every(({ owner }) => owner !== null)).toBe(true);
+    return rows.map(({ n }) => n);
+  };
+
+  it('owns everything alone, shares evenly with others and takes back what they leave', async () => {
+    const first = await start();
+    expect(first.count).toBe(1_024);
+    const second = await start();
+    await start();
+    await eventually(async () => expect(await shares()).toEqual([340, 342, 342]), { timeoutMs: 30_000 });
+    expect(first.ownerOf(0)).toBe(second.ownerOf(0));
+    await stop(1);
+    await eventually(async () => expect(await shares()).toEqual([512, 512]), { timeoutMs: 30_000 });
+    await stop(1);
+    await eventually(() => expect(first.count).toBe(1_024), { timeoutMs: 30_000 });
+  });
+
+  it('takes over from a replica whose session has ended', async () => {
+    const first = await start();
+    const second = await start();
+    await eventually(() => expect([first.count, second.count]).toEqual([512, 512]), { timeoutMs: 30_000 });
+    await new Promise((resolve) => setTimeout(resolve, 5_000)); // a replica that has just connected declares none dead
+    const diedAt = performance.now();
+    await second.abandon();
+    await eventually(() => expect(first.count).toBe(1_024), { timeoutMs: 30_000 });
+    expect(performance.now() - diedAt).toBeLessThan(8_000);
+  });
+
+  it('keeps all partitions of all replicas after an outage of the database', async () => {
+    const gate = await cluster.stores.gate(cluster.database.urls.webhook_dispatcher.worker);
+    const [first, second] = [
+      await start({ WORKER_DATABASE_URL: gate.url }),
+      await start({ WORKER_DATABASE_URL: gate.url }),
+    ];
+    await eventually(() => expect([first.count, second.count]).toEqual([512, 512]), { timeoutMs: 30_000 });
+    const before = await cluster.rows('select partition, owner, epoch from delivery_partition order by partition');
+    await gate.shut();
+    await eventually(() => expect([first.canSend, second.canSend]).toEqual([false, false]), { timeoutMs: 20_000 });
+    // Heartbeats are as old as after a long outage.
+    await cluster.rows(`update dispatcher_replica set heartbeat_at = now() - interval '60 seconds'`);
+    await gate.open();
+    await eventually(() => expect([first.canSend, second.canSend]).toEqual([true, true]), { timeoutMs: 20_000 });
+    await new Promise((resolve) => setTimeout(resolve, 7_000));
+    expect(await cluster.rows('select partition, owner, epoch from delivery_partition order by partition')).toEqual(
+      before,
+    );
+  });
+
+  it('claims its partitions again, with new epochs, when it was declared dead', async () => {
+    const only = await start();
+    await cluster.rows('delete from dispatcher_replica');
+    await cluster.rows('update delivery_partition set owner = null, epoch = epoch + 1');
+    const epoch = only.epochOf(0);
+    await eventually(() => {
+      expect(only.count).toBe(1_024);
+      expect(only.epochOf(0)).toBe(epoch + 2);
+    });
+  });
+});

@@ -1,0 +1,128 @@
+import { Injectable } from '@nestjs/common';
+import { WorkerDatabase } from '@rmm/persistence';
+import { partitionOf } from '../replicas/partition-of.js';
+import type { QueuedDelivery } from './delivery.types.js';
+
+export interface WantedRows {
+  webhookId: string;
+  /** Number of due rows to read, with those already in memory. */
+  rows: number;
+  bytes: number;
+}
+
+export interface DueRows {
+  webhookId: string;
+  deliveries: QueuedDelivery[];
+  /** Rows that are due, up to those wanted. */
+  dueCount: number;
+  /** When the next row is due that is not due yet, in milliseconds from now; null without any. */
+  nextDueMs: number | null;
+}
+
+export interface OpenWebhook {
+  webhookId: string;
+  orgId: string;
+  /** When its first open row is due, in milliseconds from now. */
+  dueMs: number;
+}
+
+interface DueRow {
+  webhookId: string;
+  nextDueMs: number | null;
+  id: string | null;
+  createdAt: Date;
+  partnerId: string;
+  orgId: string;
+  eventId: string;
+  eventType: string;
+  attempt: number;
+  maxAttempts: number;
+  bytesBefore: string | number;
+  body: string | null;
+}
+
+const OPEN = `d.status IN ('pending', 'retrying')`;
+
+/** Reads the due rows of webhooks, oldest first, as far as their texts fit: one index range for each webhook. */
+const READ_DUE = `
+  SELECT w.webhook_id AS "webhookId", d.id, d.created_at AS "createdAt", d.partner_id AS "partnerId", d.org_id AS "orgId",
+         d.event_id AS "eventId", d.event_type AS "eventType", d.attempt, d.max_attempts AS "maxAttempts",
+         d.bytes_before AS "bytesBefore", CASE WHEN d.bytes_before < w.bytes THEN d.body END AS body,
+         (SELECT (extract(epoch FROM min(d.due_at) - now()) * 1000)::float8 FROM delivery d
+          WHERE d.webhook_id = w.webhook_id AND ${OPEN} AND d.due_at > now()) AS "nextDueMs"
+  FROM unnest(:webhookIds::uuid[], :rows::int[], :bytes::int[]) AS w(webhook_id, rows, bytes)
+  LEFT JOIN LATERAL (
+    SELECT due.*, b.body,
+           coalesce(sum(octet_length(b.body)) OVER (ORDER BY due.due_at, due.id
+             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS bytes_before
+    FROM (SELECT d.* FROM delivery d
+          WHERE d.webhook_id = w.webhook_id AND ${OPEN} AND d.due_at <= now() AND d.id <> ALL(:known::uuid[])
+          ORDER BY d.due_at, d.id LIMIT w.rows) due
+    LEFT JOIN event_body b ON b.event_id = due.event_id AND b.org_id = due.org_id AND b.created_at = due.created_at
+  ) d ON true`;
+
+const LIST_OPEN = `
+  SELECT w.id AS "webhookId", w.org_id AS "orgId", (extract(epoch FROM o.due_at - now()) * 1000)::float8 AS "dueMs"
+  FROM webhook w
+  CROSS JOIN LATERAL (SELECT min(d.due_at) AS due_at FROM delivery d WHERE d.webhook_id = w.id AND ${OPEN}) o
+  WHERE w.id = ANY(:ids::uuid[]) AND o.due_at IS NOT NULL`;
+
+const CHUNK = 500;
+
+/** Reads the deliveries that wait in the table. */
+@Injectable()
+export class OpenDeliveriesRepository {
+  constructor(private readonly worker: WorkerDatabase) {}
+
+  /** @param known  deliveries in memory, which are left out */
+  async readDue(wanted: readonly WantedRows[], known: readonly string[]): Promise<DueRows[]> {
+    const rows = await this.worker.query<DueRow>(READ_DUE, {
+      webhookIds: wanted.map(({ webhookId }) => webhookId),
+      rows: wanted.map((one) => one.rows),
+      bytes: wanted.map((one) => one.bytes),
+      known,
+    });
+    const read = new Map<string, DueRows>();
+    const limits = new Map(wanted.map(({ webhookId, bytes }) => [webhookId, bytes]));
+    for (const row of rows) {
+      const { webhookId, nextDueMs } = row;
+      const ofWebhook = read.get(webhookId) ?? { webhookId, deliveries: [], dueCount: 0, nextDueMs };
+      read.set(webhookId, ofWebhook);
+      if (row.id === null) continue;
+      ofWebhook.dueCount += 1;
+      if (Number(row.bytesBefore) < (limits.get(webhookId) ?? 0)) ofWebhook.deliveries.push(toDelivery(row, row.id));
+    }
+    return [...read.values()];
+  }
+
+  /** Lists the webhooks with open deliveries, of all that are included. */
+  async listOpen(isIncluded: (orgId: string) => boolean): Promise<OpenWebhook[]> {
+    const webhooks = await this.worker.query<{ id: string; orgId: string }>(
+      'SELECT id, org_id AS "orgId" FROM webhook',
+    );
+    const ids = webhooks.flatMap(({ id, orgId }) => (isIncluded(orgId) ? [id] : []));
+    const open: OpenWebhook[] = [];
+    for (let i = 0; i < ids.length; i += CHUNK) {
+      open.push(...(await this.worker.query<OpenWebhook>(LIST_OPEN, { ids: ids.slice(i, i + CHUNK) })));
+    }
+    return open;
+  }
+}
+
+const toDelivery = (row: DueRow, id: string): QueuedDelivery => ({
+  id,
+  createdAt: row.createdAt,
+  webhookId: row.webhookId,
+  partnerId: row.partnerId,
+  orgId: row.orgId,
+  partition: partitionOf(row.orgId),
+  eventId: row.eventId,
+  eventType: row.eventType,
+  body: row.body,
+  maxAttempts: row.maxAttempts,
+  attempt: row.attempt,
+  event: null,
+  isStored: true,
+  hasOutcome: false,
+  hasEnded: false,
+});

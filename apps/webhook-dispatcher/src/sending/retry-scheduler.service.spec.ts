@@ -1,0 +1,129 @@
+import type { Logger } from '@rmm/service-kit';
+import { eventually } from '@rmm/testing-services';
+import type { DispatcherMetrics } from '../dispatcher.metrics.js';
+import type { PartitionLeaseManagerService } from '../replicas/partition-lease-manager.service.js';
+import type { ReplicaSignalsService } from '../replicas/replica-signals.service.js';
+import type { SubscriptionIndexService } from '../subscriptions/subscription-index.service.js';
+import type { QueuedDelivery } from './delivery.types.js';
+import type { DueRows, OpenDeliveriesRepository, OpenWebhook, WantedRows } from './open-deliveries.repository.js';
+import { RetrySchedulerService } from './retry-scheduler.service.js';
+import type { SenderService } from './sender.service.js';
+
+describe('RetrySchedulerService', () => {
+  let table: Map<string, { id: string; dueMs: number }[]>;
+  let reads: WantedRows[][];
+  let queued: string[];
+  let room: number;
+  let isOwner: boolean;
+  let open: OpenWebhook[];
+  let published: string[];
+  let scheduler: RetrySchedulerService;
+
+  beforeEach(() => {
+    table = new Map();
+    reads = [];
+    queued = [];
+    room = 10;
+    isOwner = true;
+    open = [];
+    published = [];
+    const repository: Pick<OpenDeliveriesRepository, 'readDue' | 'listOpen'> = {
+      listOpen: () => Promise.resolve(open),
+      readDue: (wanted, known) => {
+        reads.push([...wanted]);
+        const now = performance.now();
+        return Promise.resolve(
+          wanted.map(({ webhookId, rows }): DueRows => {
+            const all = (table.get(webhookId) ?? []).filter(({ id }) => !known.includes(id));
+            const due = all.filter(({ dueMs }) => dueMs <= now).slice(0, rows);
+            const later = all.filter(({ dueMs }) => dueMs > now).map(({ dueMs }) => dueMs - now);
+            return {
+              webhookId,
+              deliveries: due.map(({ id }) => ({ id, webhookId }) as QueuedDelivery),
+              dueCount: due.length,
+              nextDueMs: later.length > 0 ? Math.min(...later) : null,
+            };
+          }),
+        );
+      },
+    };
+    const sender: Pick<SenderService, 'room' | 'add' | 'listKnown' | 'dropRetries'> = {
+      room: () => ({ maxRows: 10, rows: room, bytes: 1_000 }),
+      listKnown: () => queued,
+      dropRetries: () => undefined,
+      add: ({ id }) => {
+        queued.push(id);
+        return true;
+      },
+    };
+    scheduler = new RetrySchedulerService(
+      repository as OpenDeliveriesRepository,
+      sender as SenderService,
+      { owns: () => isOwner, canSend: true } as unknown as PartitionLeaseManagerService,
+      { publishDeliveriesDue: (id: string) => published.push(id) } as unknown as ReplicaSignalsService,
+      { refresh: () => Promise.resolve() } as unknown as SubscriptionIndexService,
+      { warn: () => undefined } as unknown as Logger,
+      { observeWaiting: () => undefined } as unknown as DispatcherMetrics,
+    );
+    scheduler.start();
+  });
+
+  afterEach(() => scheduler.stop());
+
+  const put = (webhookId: string, id: string, delayMs = 0) =>
+    table.set(webhookId, [...(table.get(webhookId) ?? []), { id, dueMs: performance.now() + delayMs }]);
+
+  it('reads a webhook when its first delivery is due, and then not again', async () => {
+    put('w', 'a', 150);
+    scheduler.addWaiting('w', 'o', 150);
+    expect(scheduler.hasDue('w')).toBe(false);
+    await eventually(() => expect(queued).toEqual(['a']));
+    const count = reads.length;
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect([reads.length, scheduler.size]).toEqual([count, 0]);
+  });
+
+  it('waits for the next due time after a read', async () => {
+    put('w', 'a');
+    put('w', 'b', 250);
+    scheduler.addWaiting('w', 'o', 0);
+    await eventually(() => expect(queued).toEqual(['a']));
+    expect(scheduler.hasDue('w')).toBe(false);
+    await eventually(() => expect(queued).toEqual(['a', 'b']));
+  });
+
+  it('reads no webhook without room, and all of them in turn when there is', async () => {
+    room = 0;
+    for (let i = 0; i < 25; i += 1) put('w', `w${i}`);
+    put('v', 'v0');
+    scheduler.addWaiting('w', 'o', 0);
+    scheduler.addWaiting('v', 'o', 0);
+    await new Promise((resolve) => setTimeout(resolve, 120));
+    expect([queued, scheduler.hasDue('w')]).toEqual([[], true]);
+    room = 10;
+    await eventually(() => expect(queued).toHaveLength(26));
+    expect(queued.indexOf('v0')).toBeLessThanOrEqual(10);
+  });
+
+  it('finds the open deliveries of partitions that were acquired', async () => {
+    put('w', 'a');
+    open = [{ webhookId: 'w', orgId: 'o', dueMs: -5_000 }];
+    scheduler.search();
+    await eventually(() => expect(queued).toEqual(['a']));
+  });
+
+  it('sends what a request stored at once, and notifies the owner of other partitions', async () => {
+    put('w', 'a');
+    scheduler.notifyDue({ id: 'w', orgId: 'o' });
+    await eventually(() => expect(queued).toEqual(['a']));
+    isOwner = false;
+    scheduler.notifyDue({ id: 'w', orgId: 'o' });
+    expect(published).toEqual(['w']);
+  });
+
+  it('forgets the webhooks of partitions that another replica owns', () => {
+    scheduler.addWaiting('w', 'o', 60_000);
+    scheduler.drop(new Set(Array.from({ length: 1_024 }, (_, i) => i)));
+    expect(scheduler.size).toBe(0);
+  });
+});

@@ -1,0 +1,203 @@
+import { Injectable } from '@nestjs/common';
+import { Logger } from '@rmm/service-kit';
+import { DispatcherMetrics } from '../dispatcher.metrics.js';
+import { PartitionLeaseManagerService } from '../replicas/partition-lease-manager.service.js';
+import { partitionOf } from '../replicas/partition-of.js';
+import { ReplicaSignalsService } from '../replicas/replica-signals.service.js';
+import { SubscriptionIndexService } from '../subscriptions/subscription-index.service.js';
+import type { Webhook } from '../webhooks/webhook.entity.js';
+import { type DueRows, OpenDeliveriesRepository, type WantedRows } from './open-deliveries.repository.js';
+import { SenderService, type WaitingReason } from './sender.service.js';
+
+const TICK_MS = 50;
+/** Time between two searches for deliveries whose signal was lost. */
+const SEARCH_MS = 30_000;
+/** Webhooks, rows and bytes of one read. */
+const READ_WEBHOOKS = 50;
+const READ_ROWS = 500;
+const READ_BYTES = 8 * 1_048_576;
+/** The pause before a webhook without room is read again. */
+const NO_ROOM_MS = 100;
+
+/** A webhook with deliveries in the table that are not in memory. */
+interface WaitingWebhook {
+  readonly orgId: string;
+  /** When the first of them is due, by `performance.now()`. */
+  dueMs: number;
+  /** Counts what was recorded, to recognize what is stored while the table is read. */
+  changes: number;
+}
+
+interface Wanted extends WantedRows {
+  changes: number;
+}
+
+/**
+ * Brings deliveries that wait in the table into memory when they are due and their webhook has room: long retries, what
+ * a webhook could not send quickly enough, requests of users, and everything of partitions that were acquired.
+ */
+@Injectable()
+export class RetrySchedulerService {
+  /** In the order in which they are read next. */
+  private readonly waiting = new Map<string, WaitingWebhook>();
+  private timer: NodeJS.Timeout | undefined;
+  private running: Promise<void> | undefined;
+  private searchAtMs = 0;
+  private mustSearch = false;
+  private isStopped = false;
+
+  constructor(
+    private readonly repository: OpenDeliveriesRepository,
+    private readonly sender: SenderService,
+    private readonly leases: PartitionLeaseManagerService,
+    private readonly signals: ReplicaSignalsService,
+    private readonly index: SubscriptionIndexService,
+    private readonly logger: Logger,
+    metrics: DispatcherMetrics,
+  ) {
+    metrics.observeWaiting(() => this.countWaiting());
+  }
+
+  /** The webhooks with deliveries in the table. */
+  get size(): number {
+    return this.waiting.size;
+  }
+
+  start(): void {
+    this.timer = setInterval(() => this.run(), TICK_MS).unref();
+  }
+
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    clearInterval(this.timer);
+    await this.running;
+  }
+
+  /** Counts the webhooks with due deliveries in the table by reason, and how long the oldest that may be sent is due. */
+  private countWaiting(): { webhooks: Record<WaitingReason, number>; oldestSeconds: number } {
+    const webhooks = { breaker: 0, limit: 0, paused: 0, tenant: 0 };
+    const now = performance.now();
+    let oldestMs = now;
+    for (const [webhookId, { dueMs }] of this.waiting) {
+      if (dueMs > now) continue;
+      const reason = this.sender.waitingReason(webhookId);
+      webhooks[reason] += 1;
+      if (reason === 'limit') oldestMs = Math.min(oldestMs, dueMs);
+    }
+    return { webhooks, oldestSeconds: (now - oldestMs) / 1_000 };
+  }
+
+  /** Returns whether due deliveries of a webhook wait in the table, behind which new ones wait as well. */
+  hasDue(webhookId: string): boolean {
+    const waiting = this.waiting.get(webhookId);
+    return waiting !== undefined && waiting.dueMs <= performance.now();
+  }
+
+  /** Records that a delivery of a webhook waits in the table. */
+  addWaiting(webhookId: string, orgId: string, dueInMs: number): void {
+    if (!this.leases.owns(partitionOf(orgId))) return;
+    const dueMs = performance.now() + dueInMs;
+    const known = this.waiting.get(webhookId);
+    if (!known) this.waiting.set(webhookId, { orgId, dueMs, changes: 1 });
+    else {
+      known.changes += 1;
+      known.dueMs = Math.min(known.dueMs, dueMs);
+    }
+  }
+
+  /** Has deliveries that a request stored or brought forward sent at once, by this or another replica. */
+  notifyDue({ id, orgId }: Pick<Webhook, 'id' | 'orgId'>): void {
+    if (this.leases.owns(partitionOf(orgId))) this.wake(id, orgId);
+    else this.signals.publishDeliveriesDue(id);
+  }
+
+  /** Reads the due deliveries of a webhook again, retries that wait in memory included. */
+  wake(webhookId: string, orgId: string): void {
+    this.sender.dropRetries(webhookId);
+    this.addWaiting(webhookId, orgId, 0);
+    this.run();
+  }
+
+  /** Finds the open deliveries of all partitions of this replica, some of which are new. */
+  search(): void {
+    this.mustSearch = true;
+    this.run();
+  }
+
+  /** Forgets the webhooks of partitions that another replica owns. */
+  drop(partitions: ReadonlySet<number>): void {
+    for (const [webhookId, { orgId }] of this.waiting) {
+      if (partitions.has(partitionOf(orgId))) this.waiting.delete(webhookId);
+    }
+  }
+
+  private run(): void {
+    if (this.running || this.isStopped) return;
+    this.running = this.readAll()
+      .catch((err: unknown) => this.logger.warn({ err }, 'reading due deliveries failed; it is repeated in a second'))
+      .finally(() => {
+        this.running = undefined;
+      });
+  }
+
+  private async readAll(): Promise<void> {
+    if (this.mustSearch || performance.now() >= this.searchAtMs) await this.findOpen();
+    if (!this.leases.canSend) return;
+    for (let wanted = this.nextWanted(); wanted.length > 0 && !this.isStopped; wanted = this.nextWanted()) {
+      const startedMs = performance.now();
+      // A webhook that was created or changed just now is sent with its current settings.
+      await this.index.refresh();
+      const known = wanted.flatMap(({ webhookId }) => this.sender.listKnown(webhookId));
+      const read = await this.repository.readDue(wanted, known);
+      const asked = new Map(wanted.map((one) => [one.webhookId, one]));
+      for (const due of read) this.accept(due, asked.get(due.webhookId) as Wanted, startedMs);
+    }
+  }
+
+  private async findOpen(): Promise<void> {
+    this.mustSearch = false;
+    this.searchAtMs = performance.now() + 1_000;
+    const open = await this.repository.listOpen((orgId) => this.leases.owns(partitionOf(orgId)));
+    for (const { webhookId, orgId, dueMs } of open) this.addWaiting(webhookId, orgId, dueMs);
+    this.searchAtMs = performance.now() + SEARCH_MS;
+  }
+
+  /** Returns the next webhooks with due deliveries and room for at least half of what they may have in memory. */
+  private nextWanted(): Wanted[] {
+    const wanted: Wanted[] = [];
+    const now = performance.now();
+    let rowsLeft = READ_ROWS;
+    let bytesLeft = READ_BYTES;
+    for (const [webhookId, { dueMs, changes }] of this.waiting) {
+      if (dueMs > now) continue;
+      const { maxRows, rows, bytes } = this.sender.room(webhookId);
+      if (rows === 0 || rows < maxRows / 2) continue;
+      const part = {
+        webhookId,
+        rows: Math.min(rows, rowsLeft),
+        bytes: Math.max(1, Math.min(bytes, bytesLeft)),
+        changes,
+      };
+      wanted.push(part);
+      rowsLeft -= part.rows;
+      bytesLeft -= part.bytes;
+      if (wanted.length === READ_WEBHOOKS || rowsLeft <= 0 || bytesLeft <= 0) break;
+    }
+    return wanted;
+  }
+
+  /** Queues what was read; the webhook goes to the end of the order, or out of it when nothing is left. */
+  private accept({ webhookId, deliveries, dueCount, nextDueMs }: DueRows, asked: Wanted, startedMs: number): void {
+    const known = this.waiting.get(webhookId);
+    if (!known || !this.leases.owns(partitionOf(known.orgId))) return;
+    const queued = deliveries.filter((delivery) => this.sender.add(delivery)).length;
+    this.waiting.delete(webhookId);
+    const isDrained = dueCount < asked.rows && queued === dueCount;
+    if (!isDrained || known.changes !== asked.changes) {
+      this.waiting.set(webhookId, known);
+      if (queued === 0 && dueCount > 0) known.dueMs = performance.now() + NO_ROOM_MS;
+    } else if (nextDueMs !== null) {
+      this.waiting.set(webhookId, { ...known, dueMs: startedMs + nextDueMs });
+    }
+  }
+}
