@@ -9,7 +9,7 @@ const ROWS_PER_ORGANIZATION = 20;
 /** Deliveries of the webhook whose history is listed. */
 const DELIVERIES = 20_000;
 
-const { narrowToOrganization } = await lib('persistence');
+const { restrictToOrganization } = await lib('persistence');
 
 /** Values of columns that have no default, by name; any other column of a table keeps its default. */
 const VALUES = {
@@ -249,7 +249,7 @@ export const TABLES = {
         webhooks: (caller, { orgId }) => webhooks.list(caller, { orgId, page }),
         deliveries: async (caller, { webhookId }) => {
           const { orgId } = await webhooks.get(caller, webhookId);
-          return deliveries.list(narrowToOrganization(caller, orgId), { webhookId }, page);
+          return deliveries.list(restrictToOrganization(caller, orgId), { webhookId }, page);
         },
       };
     },

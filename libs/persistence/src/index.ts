@@ -31,7 +31,7 @@ export {
   type PageRows,
 } from './paging/list-page.js';
 export { PartitionMaintenanceJob } from './partitions/partition-maintenance.job.js';
-export { narrowToOrganization, type HasTenant, type TenantContext } from './tenants/tenant-context.js';
+export { restrictToOrganization, type HasTenant, type TenantContext } from './tenants/tenant-context.js';
 export { tenantCondition, type Ownership as RowOwnership } from './tenants/tenant-condition.js';
 export { TenantDatabase, TenantTransaction } from './tenants/tenant-database.service.js';
 export * from './tenants/tenant.repository.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import {
   cappedTotal,
   MAX_TOTAL,
-  narrowToOrganization,
+  restrictToOrganization,
   TenantDatabase,
   WorkerDatabase,
   type HasTenant,
@@ -171,7 +171,7 @@ export class MembersRepository {
     { page, limit }: { page: number; limit: number },
   ): Promise<MemberPage> {
     const owner = { ownerId: ownerIdOf(scope) };
-    const reader = scope.kind === 'organization' ? narrowToOrganization(caller, scope.orgId) : caller;
+    const reader = scope.kind === 'organization' ? restrictToOrganization(caller, scope.orgId) : caller;
     const [[rows, [head]], [partner]] = await Promise.all([
       this.tenants.readAll(reader, [
         { sql: rowsSql(scope.kind, filters), params: { ...owner, ...filters, limit, offset: (page - 1) * limit } },

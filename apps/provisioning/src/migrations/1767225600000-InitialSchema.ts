@@ -444,6 +444,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     await q.query(`CREATE INDEX site_partner_newest_idx ON site (partner_id, created_at DESC, id DESC)`);
     await q.query(`CREATE INDEX site_all_newest_idx ON site (created_at DESC, id DESC)`);
     await q.query(`CREATE INDEX site_export_idx ON site (partner_id, id)`);
+    await q.query(`CREATE INDEX site_count_idx ON site (partner_id, org_id) WHERE deleted_at IS NULL`);
     await q.query(`CREATE INDEX site_changes_idx ON site (partner_id, updated_at, id)`);
     await secureTable(q, 'site', {
       rows: ORGANIZATION,
@@ -505,6 +506,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     // An organization determines its partner: without it the planner expects too few rows for callers with both.
     await q.query(`CREATE STATISTICS device_owner_stats (dependencies) ON org_id, partner_id FROM device`);
     await q.query(`CREATE INDEX device_export_idx ON device (partner_id, id)`);
+    await q.query(`CREATE INDEX device_count_idx ON device (partner_id, org_id) WHERE decommissioned_at IS NULL`);
     await q.query(`CREATE INDEX device_changes_idx ON device (partner_id, updated_at, id)`);
     await secureTable(q, 'device', {
       rows: ORGANIZATION,

@@ -125,6 +125,23 @@ describe('GET /webhooks/:id/deliveries/:deliveryId/attempts', () => {
     expect(JSON.stringify(stored)).not.toMatch(/a=1|k-123|höst|a.secret.value|pass|sha256=/);
   });
 
+  it('ends a page at about 1 MB of responses and says so', async () => {
+    const webhook = await service.webhook(mine, {}, patient);
+    receiver.respond = (response) => response.writeHead(500).end();
+    await cluster.emit(mine);
+    const deliveryId = await ended(webhook.id, 'retrying');
+    await cluster.rows(
+      `insert into attempt (delivery_id, created_at, attempt, partner_id, org_id, started_at, response_status, response_body)
+       select id, created_at, n + 1, partner_id, org_id, now(), 500, repeat('x', 299000)
+         from delivery, generate_series(1, 20) as n where id = $1`,
+      [deliveryId],
+    );
+    const { body } = await member.get(`/${webhook.id}/deliveries/${deliveryId}/attempts?limit=100`).expect(200);
+    const { data, pagination } = body as { data: AttemptDto[]; pagination: object };
+    expect(data.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4, 5]);
+    expect(pagination).toEqual({ page: 1, limit: 100, total: 21, truncated: true });
+  });
+
   it('stores no row in addition to the delivery when the first attempt succeeds, and one shape for all', async () => {
     const webhook = await service.webhook(mine);
     for (let i = 0; i < 5; i += 1) await cluster.emit(mine);

@@ -57,7 +57,7 @@ const FILTERS = {
 
 const FILTER_NAMES = Object.keys(FILTERS) as (keyof typeof FILTERS)[];
 
-/** A body has up to 1 MB, the response to it up to 64 KB. */
+/** A body has up to 1 MB. */
 const BUDGET = { columns: ['body', 'responseBody'] };
 
 /** The page is cut on the keys of the index before rows and bodies are read. */

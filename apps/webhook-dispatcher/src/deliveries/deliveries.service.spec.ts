@@ -89,6 +89,27 @@ describe('the history of deliveries', () => {
     }
   });
 
+  it('ends a page at about 1 MB of bodies, says so, and shows the others on smaller pages', async () => {
+    const webhook = await service.webhook(mine);
+    await cluster.rows(
+      `with sent as (
+         insert into delivery (id, created_at, partner_id, org_id, webhook_id, event_type, event_id, max_attempts, status)
+         select gen_random_uuid(), date_trunc('milliseconds', now()) - n * interval '1 second', $1, $2, $3,
+                'device.online', 'large-' || n, 6, 'failed'
+           from generate_series(1, 20) as n
+         returning event_id, created_at)
+       insert into event_body (event_id, created_at, partner_id, org_id, body)
+       select event_id, created_at, $1, $2, json_build_object('text', repeat('x', 199000)) from sent`,
+      [mine.partnerId, mine.orgId, webhook.id],
+    );
+    const { data, pagination } = await listed(webhook.id, '?limit=100');
+    expect(data.map(({ eventId }) => eventId)).toEqual([1, 2, 3, 4, 5, 6].map((n) => `large-${n}`));
+    expect(pagination).toEqual({ page: 1, limit: 100, total: 20, truncated: true });
+    const whole = await listed(webhook.id, '?limit=5&page=2');
+    expect(whole.data.map(({ eventId }) => eventId)).toEqual([6, 7, 8, 9, 10].map((n) => `large-${n}`));
+    expect(whole.pagination).toEqual({ page: 2, limit: 5, total: 20 });
+  });
+
   it('counts what became of deliveries as their rows do, whatever happens to them', async () => {
     const webhook = await service.webhook(mine, { events: ['*'] }, { maxRetries: 1, initialDelayMs: 1 });
     // Seeded, so that each run has the same mixture.

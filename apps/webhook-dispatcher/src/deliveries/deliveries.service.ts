@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { UserCaller } from '@rmm/access';
 import { type AuditAction, EVENT_TYPES, isEventType, WEBHOOK_TEST_EVENT } from '@rmm/contracts';
 import { AuditTrail } from '@rmm/messaging';
-import { narrowToOrganization, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
+import { restrictToOrganization, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { RateLimits } from '@rmm/rate-limits';
 import { type Paged, toPage } from '@rmm/validation';
 import { DeadLettersRepository } from '../dead-letters/dead-letters.repository.js';
@@ -38,7 +38,7 @@ export class DeliveriesService {
   async list(caller: UserCaller, webhookId: string, query: ListDeliveriesDto): Promise<Paged<DeliveryDto>> {
     const { orgId } = await this.webhooks.get(caller, webhookId);
     const filter = { webhookId, status: query.status, eventType: query.event };
-    const { rows, ...counted } = await this.repository.list(narrowToOrganization(caller, orgId), filter, query);
+    const { rows, ...counted } = await this.repository.list(restrictToOrganization(caller, orgId), filter, query);
     return toPage(query, counted, rows.map(toDeliveryDto));
   }
 

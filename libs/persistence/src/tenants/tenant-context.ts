@@ -12,7 +12,8 @@ export interface TenantContext {
   userId: string | null;
 }
 
-const UUID_LENGTH = 36;
+/** The form alone: 36 characters of which none can end the list or the text. */
+const UUID = /^[\da-f-]{36}$/i;
 
 /** The caller of a tenant-scoped query; every Caller has a tenant. */
 export interface HasTenant {
@@ -53,14 +54,15 @@ export function tenantSettingValues(tenant: TenantContext): string[] {
  * Returns the caller with access to one of its selected organizations, or to none when that one is not selected; any other
  * caller as it is. For statements about one organization: they then cost the same for a thousand selected ones.
  */
-export function narrowToOrganization<C extends HasTenant>(caller: C, orgId: string): C {
+export function restrictToOrganization<C extends HasTenant>(caller: C, orgId: string): C {
   const { scope, orgAccess, orgIds } = caller.tenant;
   if (scope !== 'partner' || orgAccess !== 'selected') return caller;
-  return { ...caller, tenant: { ...caller.tenant, orgIds: orgIds.includes(orgId) ? [orgId] : [] } };
+  const named = orgId.toLowerCase();
+  return { ...caller, tenant: { ...caller.tenant, orgIds: orgIds.filter((id) => id.toLowerCase() === named) } };
 }
 
 /** Returns ids as a text that PostgreSQL splits at the commas and compares with the text of an id. */
 function joinIds(ids: readonly string[]): string {
-  if (ids.some((id) => id.length !== UUID_LENGTH)) throw new Error('The id of a selected organization is not a UUID');
+  if (!ids.every((id) => UUID.test(id))) throw new Error('The id of a selected organization is not a UUID');
   return ids.join(',').toLowerCase();
 }

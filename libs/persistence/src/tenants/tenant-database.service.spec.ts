@@ -72,6 +72,17 @@ describe('TenantDatabase', () => {
     });
   });
 
+  it('refuses a malformed id of a selection before any statement is sent', async () => {
+    const before = fleet.gate.roundTrips();
+    for (const malformed of ['', 'all', `${orgA1},${orgA2}`, `,${orgA1.slice(1)}`]) {
+      const caller = selected(partnerA, [orgA1, malformed]);
+      await expect(throughRead(caller)).rejects.toThrow('is not a UUID');
+      await expect(throughRun(caller)).rejects.toThrow('is not a UUID');
+    }
+    expect(fleet.gate.roundTrips()).toBe(before);
+    expect(await throughRead(partner(partnerA))).toEqual(['a1', 'a2']);
+  });
+
   it('works with 1,000 selected organizations, whatever the case of their ids', async () => {
     const many = [...Array.from({ length: 999 }, () => randomUUID()), orgA1.toUpperCase()];
     expect(await throughRead(selected(partnerA, many))).toEqual(['a1']);
@@ -246,7 +257,7 @@ describe('TenantDatabase', () => {
     };
 
     it('sees no row beyond the tenant of the settings, whatever they are, and none in system scope', async () => {
-      const all = { org_access: 'all', org_ids: `{${orgA1},${orgA2},${orgB1}}`, user_id: randomUUID() };
+      const all = { org_access: 'all', org_ids: `${orgA1},${orgA2},${orgB1}`, user_id: randomUUID() };
       expect(await devicesWith({ ...all, scope: 'system' })).toEqual([]);
       expect(await devicesWith({ ...all, scope: 'system', partner_id: partnerA, org_id: orgA1 })).toEqual([]);
       expect(await devicesWith({ ...all, scope: 'SYSTEM', partner_id: partnerA })).toEqual([]);

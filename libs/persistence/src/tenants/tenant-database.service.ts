@@ -13,7 +13,7 @@ import { isOutdatedPlan, type PreparedStatement } from '../database/prepared-sta
 import type { BatchExecutor, SqlParams, SqlStatement } from '../database/sql-executor.js';
 import { assertNoOpenTransaction, runTransaction, Transaction } from '../database/transaction.js';
 import { Databases } from '../module/databases.service.js';
-import { type HasTenant, setTenantSettings, type TenantContext, tenantSettingValues } from './tenant-context.js';
+import { type HasTenant, setTenantSettings, tenantSettingValues } from './tenant-context.js';
 
 const SET_CONTEXT = { name: 'rmm_context', text: `select ${setTenantSettings(1)}` };
 /** In addition no statement may run longer than the request that it is for. */
@@ -100,12 +100,13 @@ export class TenantDatabase {
    * Runs one transaction as the caller; rolled back when `work` rejects. BEGIN and the context are sent together.
    * Keep it short, with no network I/O inside. Use `tx` in it: opening another transaction is refused.
    */
-  transaction<T>(caller: HasTenant, work: (tx: TenantTransaction) => Promise<T>): Promise<T> {
+  async transaction<T>(caller: HasTenant, work: (tx: TenantTransaction) => Promise<T>): Promise<T> {
     const { dataSource } = this.databases;
+    const values = tenantSettingValues(caller.tenant);
     return runTransaction(
       this.poolFor(caller),
       (client) =>
-        inOnePacket<QueryResult>(client, () => [client.query('BEGIN'), client.query(contextStatement(caller.tenant))]),
+        inOnePacket<QueryResult>(client, () => [client.query('BEGIN'), client.query(contextStatement(values))]),
       (client) => new TenantTransaction(client, dataSource, caller),
       work,
     );
@@ -189,8 +190,7 @@ export class TenantDatabase {
   }
 }
 
-function contextStatement(tenant: TenantContext): QueryConfig {
-  const values = tenantSettingValues(tenant);
+function contextStatement(values: string[]): QueryConfig {
   const remainingMs = currentContext()?.deadline?.remainingMs;
   if (remainingMs === undefined || remainingMs >= DEFAULT_TIMEOUTS.statementMs) return { ...SET_CONTEXT, values };
   return { ...SET_CONTEXT_AND_TIMEOUT, values: [...values, String(remainingMs)] };

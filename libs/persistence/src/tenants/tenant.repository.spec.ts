@@ -13,6 +13,7 @@ import {
   partnerA,
   partnerB,
   platform,
+  SCHEMA,
   selected,
   startFleet,
 } from '../../test/fixture.js';
@@ -145,6 +146,15 @@ describe('TenantRepository', () => {
     expect(await devices.total(caller)).toBe(expected.length);
   });
 
+  it.each([1, 2, 100, 101, 1_000])('shows the same rows and total for one organization among %i', async (count) => {
+    const caller = selected(partnerA, [...Array.from({ length: count - 1 }, () => randomUUID()), orgA2]);
+    const { rows, total } = await devices.list(caller, { page: 1, limit: 10 });
+    expect([rows.map(({ name }) => name), total]).toEqual([['a2'], 1]);
+    const named = await devices.list(caller, { page: 1, limit: 10 }, { orgId: orgA2 });
+    expect([named.rows.map(({ name }) => name), named.total]).toEqual([['a2'], 1]);
+    expect((await devices.list(caller, { page: 1, limit: 10 }, { orgId: orgA1 })).rows).toEqual([]);
+  });
+
   it('filters by value, list and null, and leaves undefined properties out', async () => {
     const names = async (where: Where<Device>) =>
       (await devices.list(platform, { page: 1, limit: 10 }, where)).rows.map((row) => row.name);
@@ -248,5 +258,54 @@ describe('TenantRepository', () => {
   it('refuses to change all rows', async () => {
     const work = fleet.tenants.transaction(platform, (tx) => devices.delete(tx, { id: undefined }));
     await expect(work).rejects.toThrow('Each condition of a change needs a value');
+  });
+});
+
+describe('the plans of lists', () => {
+  const TENANTS = 2_000;
+  const large = partnerA;
+  let fleet: Fleet;
+  let devices: DevicesRepository;
+
+  beforeAll(async () => {
+    // One connection, so that each call meets the statements that the calls before it prepared.
+    fleet = await startFleet({ serviceMax: 1, workerMax: 1 });
+    devices = new DevicesRepository(fleet.tenants);
+    await fleet.admin(`CREATE INDEX ON ${SCHEMA}.device (partner_id, created_at DESC, id DESC)`);
+    await fleet.admin(
+      `INSERT INTO ${SCHEMA}.device (id, partner_id, org_id, name, created_at)
+       SELECT gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), 'small ' || n, now() - n * interval '1 second'
+       FROM generate_series(1, ${TENANTS}) n
+       UNION ALL
+       SELECT gen_random_uuid(), $1::uuid, gen_random_uuid(), 'large ' || n, now() - n * interval '1 second'
+       FROM generate_series(1, 20000) n`,
+      [large],
+    );
+    await fleet.admin(`ANALYZE ${SCHEMA}.device`);
+  });
+  afterAll(() => fleet.stop());
+
+  /** Returns how often each prepared statement about devices ran, by the kind of its plan. */
+  const preparedPlans = async () => {
+    const { rows } = await fleet.databases.servicePool.query<{ generic: number; custom: number }>(
+      `SELECT generic_plans::int AS generic, custom_plans::int AS custom FROM pg_prepared_statements
+        WHERE statement LIKE '%"device"%'`,
+    );
+    return rows;
+  };
+  const listTimes = async (times: number, caller: HasTenant) => {
+    for (let call = 0; call < times; call++) await devices.newest(caller, { page: 1, limit: 50 });
+  };
+
+  it('plans the list of a whole partner for its values, however often lists of other partners ran', async () => {
+    await listTimes(10, partner(partnerB));
+    await listTimes(10, selected(partnerB, [orgB1, orgA1]));
+    expect((await devices.newest(partner(large), { page: 1, limit: 50 })).rows).toHaveLength(50);
+    expect(await preparedPlans()).toEqual([]);
+  });
+
+  it('has one plan for the lists of organizations, which are alike', async () => {
+    await listTimes(10, organization(partnerB, orgB1));
+    expect(await preparedPlans()).toContainEqual({ generic: expect.any(Number) as number, custom: 5 });
   });
 });

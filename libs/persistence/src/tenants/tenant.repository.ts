@@ -13,7 +13,7 @@ import type { CursorBinding, Cursors } from '../paging/cursors.js';
 import { keysetPage, type KeysetRows, type SortKey } from '../paging/keyset-page.js';
 import { countMatching, type PageRequest, type PageRows, runPageStatements } from '../paging/list-page.js';
 import { type OwnerColumns, type Ownership, ownerCondition } from './tenant-condition.js';
-import { narrowToOrganization, type HasTenant } from './tenant-context.js';
+import { restrictToOrganization, type HasTenant } from './tenant-context.js';
 import { TenantDatabase, TenantTransaction } from './tenant-database.service.js';
 
 /** The name of a property of the entity. */
@@ -269,12 +269,12 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
     return callerOf(source)?.tenant.scope === 'partner' && typeof named !== 'string';
   }
 
-  /** Narrows a caller to the organization that the statement names. */
-  private narrow(caller: HasTenant, where: Where<E> = {}): HasTenant {
+  /** Restricts a caller to the organization that the statement names. */
+  private restrict(caller: HasTenant, where: Where<E> = {}): HasTenant {
     const { ownership, ownerColumns } = this.options;
     const named = (where as Record<string, unknown>)[ownerColumns?.orgId ?? 'orgId'];
     const isOfOrganization = ownership === 'organization' || ownership === 'dual';
-    return isOfOrganization && typeof named === 'string' ? narrowToOrganization(caller, named) : caller;
+    return isOfOrganization && typeof named === 'string' ? restrictToOrganization(caller, named) : caller;
   }
 
   private prepare(
@@ -283,7 +283,7 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
     end: { limit?: boolean; lock?: string },
   ): { statement: Statement; params: Record<string, unknown>; executor: BatchExecutor } {
     const given = callerOf(source);
-    const caller = given && this.narrow(given, selection.where);
+    const caller = given && this.restrict(given, selection.where);
     const executor = 'query' in source ? source : this.tenants.reader(caller ?? source);
     const owner =
       this.options.ownership && caller
