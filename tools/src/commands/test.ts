@@ -64,10 +64,12 @@ async function runJest(
 ): Promise<PartResult> {
   const report = path.join(dir, `${name}.json`);
   const jest = path.join(ROOT, 'node_modules/jest/bin/jest.js');
+  // Given once: of two values Jest takes the first.
+  const workers = args.some((arg) => arg.startsWith('--maxWorkers')) ? [] : ['--maxWorkers=2'];
   const all = [
     `--max-old-space-size=${WORKER_HEAP_MB}`,
     jest,
-    '--maxWorkers=2',
+    ...workers,
     ...args,
     '--json',
     `--outputFile=${report}`,
