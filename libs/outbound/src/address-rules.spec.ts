@@ -132,7 +132,7 @@ describe('checkAddresses', () => {
   });
 });
 
-describe('the host of the own API', () => {
+describe('the host of our API', () => {
   const ownRules = (ownUrl: string, isHosted = true) =>
     new AddressRules({ isHosted, ownUrl, extraAllowedCidrs: ['127.0.0.0/8'] });
 

@@ -43,7 +43,7 @@ export class AddressRules {
   private readonly ranges: ConfiguredRanges;
   private readonly own: OwnHost | null;
 
-  /** @throws Error  when a CIDR or the own URL does not parse */
+  /** @throws Error  when a CIDR or `ownUrl` does not parse */
   constructor({ isHosted, extraAllowedCidrs = [], blockedCidrs = [], ownUrl }: AddressRulesOptions) {
     this.isHosted = isHosted;
     this.extraAllowed = extraAllowedCidrs.map(rangeOf);

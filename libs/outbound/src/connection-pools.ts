@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import type { LookupAddress, LookupOptions } from 'node:dns';
 import { isIP } from 'node:net';
-import { buildConnector, type Client, Pool } from 'undici';
+import { buildConnector, Pool } from 'undici';
 import { CountingClient } from './exchange.js';
 import { skipInterimResponses } from './interim-responses.js';
 import { UnsafeAddress } from './outbound.errors.js';
@@ -89,7 +89,7 @@ export class ConnectionPools {
   private open(origin: string, addresses: readonly string[]): OriginPool {
     const target: Target = { addresses };
     const pool = new Pool(origin, {
-      factory: (url: URL, options: object) => new CountingClient(url, options as Client.Options),
+      factory: (url: URL, options: object) => new CountingClient(url, options),
       connections: this.limits.connectionsPerOrigin,
       pipelining: 1,
       allowH2: false,

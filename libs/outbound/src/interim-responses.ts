@@ -36,10 +36,10 @@ export function skipInterimResponses(socket: Socket): Socket {
     return null;
   };
 
-  socket.write = ((...args: unknown[]) => {
+  socket.write = (...args: unknown[]) => {
     isHeadExpected = true;
     return write(...args);
-  }) as Socket['write'];
+  };
   socket.read = (size?: number) => {
     const chunk = read(size);
     return chunk !== null && isHeadExpected ? skip(chunk) : chunk;

@@ -23,7 +23,7 @@ const RESERVED = new Set([
   'upgrade',
   'keep-alive',
   'expect',
-  // By these a service behind the receiver, which may trust whoever reaches it, takes another client, host, path or method.
+  // By these a service behind the receiver, which may trust its callers, takes another client, host, path or method.
   'forwarded',
   'x-forwarded',
   'x-real-ip',
