@@ -68,12 +68,10 @@ describe('events arrive at quiet tenants', () => {
       .find(({ name }) => name === 'webhook-dispatcher')
       ?.instances.map(({ pid }) => pid);
 
-  it('while 64 organizations of the same partners have 560 deliveries each for one origin that hangs', async () => {
-    const hung = await addToEachPartner(16, (n) =>
-      Array.from({ length: 8 }, (_, w) => receiver.url('hang', `${n}-${w}`)),
-    );
+  it('while 112 organizations of the same partners have 300 deliveries each for one origin that hangs', async () => {
+    const hung = await addToEachPartner(28, (n) => [1, 2, 3, 4].map((w) => receiver.url('hang', `${n}-${w}`)));
     const quiet = await addToEachPartner(5, () => [quietReceiver.url('ok', 'quiet')]);
-    await publisher.publishAll(eventsFor(hung, 70));
+    await publisher.publishAll(eventsFor(hung, 75));
     await quietRounds(quiet);
   });
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { partnerWithMfa, type ApiClient, type FleetHandle } from '@rmm/testing';
+import { ApiClient, partnerWithMfa, type FleetHandle } from '@rmm/testing';
 import type { PublishedEvent } from '../outages/event-publisher.js';
 import { createWebhook, must } from '../steps.js';
 
@@ -24,8 +24,9 @@ export class WebhookTenants {
   }
 
   /** Creates an organization of the partner for each list of URLs, with a webhook to each of its URLs. */
-  addOrganizations(client: ApiClient, urls: readonly (readonly string[])[]): Promise<WebhookTenant[]> {
-    return inTurns(urls, async (own) => {
+  addOrganizations(partner: ApiClient, urls: readonly (readonly string[])[]): Promise<WebhookTenant[]> {
+    const client = withNewAddress(partner);
+    return mapConcurrently(urls, async (own) => {
       const { id: orgId } = must(await client.post('/orgs/organizations', { name: `Org ${randomUUID()}` }), 201);
       const webhookIds: string[] = [];
       for (const url of own) {
@@ -39,9 +40,12 @@ export class WebhookTenants {
 
   /** Deletes all webhooks, so that what still waits for them loads no later spec. */
   async deleteWebhooks(): Promise<void> {
-    await inTurns(this.created.splice(0), ({ client, id }) => client.delete(`/webhooks/${id}`));
+    await mapConcurrently(this.created.splice(0), ({ client, id }) => withNewAddress(client).delete(`/webhooks/${id}`));
   }
 }
+
+/** Returns a client with the same credentials, and an address of its own, so that it meets no limit of earlier calls. */
+const withNewAddress = ({ baseUrl, credentials }: ApiClient): ApiClient => new ApiClient(baseUrl, credentials);
 
 /** Returns `count` events for each organization, in turns between them. */
 export const eventsFor = (tenants: readonly WebhookTenant[], count: number, data: object = {}): PublishedEvent[] =>
@@ -55,7 +59,7 @@ export const eventsFor = (tenants: readonly WebhookTenant[], count: number, data
   ).flat();
 
 /** Maps with a few calls at a time. */
-async function inTurns<In, Out>(items: readonly In[], map: (item: In) => Promise<Out>): Promise<Out[]> {
+async function mapConcurrently<In, Out>(items: readonly In[], map: (item: In) => Promise<Out>): Promise<Out[]> {
   const results: Out[] = [];
   let next = 0;
   const loop = async () => {
