@@ -16,7 +16,7 @@ const CLOSED_PORT = 9;
 describe('events arrive at quiet tenants', () => {
   const fleet = connectToFleet();
   const tenants = new WebhookTenants(fleet);
-  const publisher = new EventPublisher(fleet);
+  const publisher = new EventPublisher(fleet, 0);
   let receiver: BehavingReceiver;
   let quietReceiver: BehavingReceiver;
   let partners: ApiClient[];
@@ -75,12 +75,12 @@ describe('events arrive at quiet tenants', () => {
     await quietRounds(quiet);
   });
 
-  it('that have retries due while 12,000 deliveries of 240 origins are refused', async () => {
-    const refusing = await addToEachPartner(6, (n) =>
-      Array.from({ length: 10 }, (_, w) => `http://127.9.${n}.${w + 1}:${CLOSED_PORT}/`),
+  it('that have retries due while 24,000 deliveries of 384 origins are refused', async () => {
+    const refusing = await addToEachPartner(12, (n) =>
+      Array.from({ length: 8 }, (_, w) => `http://127.9.${n}.${w + 1}:${CLOSED_PORT}/`),
     );
     const quiet = await addToEachPartner(5, () => [quietReceiver.url('refuse once', 'quiet')]);
-    await publisher.publishAll(eventsFor(refusing, 50));
+    await publisher.publishAll(eventsFor(refusing, 63));
     const [client] = partners;
     const [{ webhookIds }] = refusing;
     await eventually(

@@ -11,7 +11,7 @@ const BEFORE_A_TIMEOUT_MS = 25_000;
 describe('events arrive at a healthy webhook', () => {
   const fleet = connectToFleet();
   const tenants = new WebhookTenants(fleet);
-  const publisher = new EventPublisher(fleet);
+  const publisher = new EventPublisher(fleet, 0);
   let receiver: BehavingReceiver;
   let other: BehavingReceiver;
 

@@ -4,7 +4,7 @@ import type { PublishedEvent } from '../outages/event-publisher.js';
 import { createWebhook, must } from '../steps.js';
 
 const EVENT_TYPE = 'alert.triggered';
-const CALLS_AT_ONCE = 4;
+const CALLS_AT_ONCE = 8;
 
 /** An organization with webhooks. */
 export interface WebhookTenant {
