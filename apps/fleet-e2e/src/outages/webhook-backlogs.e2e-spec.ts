@@ -6,7 +6,7 @@ import { BehavingReceiver } from '../webhooks/behaving-receiver.js';
 import { eventsFor, WebhookTenants, type WebhookTenant } from '../webhooks/webhook-tenants.js';
 import { EventPublisher, type PublishedEvent } from './event-publisher.js';
 
-jest.setTimeout(180_000);
+jest.setTimeout(300_000);
 
 const PARTNERS = 4;
 const LARGE = 'x'.repeat(240_000);
@@ -56,7 +56,7 @@ describe('events arrive at quiet tenants', () => {
 
   /** Publishes two rounds for the quiet tenants and waits for each. */
   const quietRounds = async (quiet: WebhookTenant[]) => {
-    for (const timeoutMs of [40_000, 15_000]) {
+    for (const timeoutMs of [60_000, 15_000]) {
       const events = eventsFor(quiet, 5);
       await publisher.publishAll(events);
       await untilAccepted('quiet', events, timeoutMs);
